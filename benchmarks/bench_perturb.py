@@ -17,7 +17,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from metassay.perturbations.base import Perturbation, View, parse_perturbation
+from metassay.perturbations.base import Perturbation, View
+from metassay.perturbations.registry import parse_perturbation
 from metassay.stats.streams import Keys, derive_keys, hash_outputs
 
 DATA = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -64,9 +65,11 @@ def texts(kind: str, size: int) -> list[str]:
 def views(method: Perturbation[str], kind: str, size: int) -> tuple[list[View[str]], float]:
     own = texts(kind, size)
     language = "en" if kind == "speech" else kind
-    method.collect(LOADS, language)
+    method.collect(LOADS, language, method.analyse_texts(LOADS, language) or ())
     start = time.process_time()
-    collected = {method.gathers_for: method.collect(sorted(own), language)}
+    own_sorted = sorted(own)
+    analyses = method.analyse_texts(own_sorted, language) or ()
+    collected = {method.collection_name: method.collect(own_sorted, language, analyses)}
     seconds = time.process_time() - start
     return [View(text, str(i), language, collected=collected) for i, text in enumerate(own)], seconds
 
@@ -111,7 +114,7 @@ HEADER = ("perturbation", "text", "outputs", "collect s", "first/s", "warm/s", "
 
 def row(name: str, kind: str, size: int) -> str:
     method = parse_perturbation(name)
-    missing = method.missing("en" if kind == "speech" else kind)
+    missing = method.describe_missing_resource("en" if kind == "speech" else kind)
     if missing:
         return f"{name:18}{kind:8}{missing}"
     outputs, collecting = views(method, kind, size)

@@ -21,7 +21,7 @@ from reproduce.ledger import published
 from scipy.stats import chi2
 
 from metassay.metrics.ranking import PAPER_MEASURES
-from metassay.perturbations.base import made_for
+from metassay.perturbations.registry import find_perturbations_for
 from metassay.tasks import find_task
 
 HERE = Path(__file__).parent
@@ -291,7 +291,10 @@ ALL_METHODS = {
 
 def _methods(wanted: dict[str, Sequence[str]]) -> Entry:
     """How many of the paper's methods metassay has, by task."""
-    found = {task: len(made_for(find_task(task)).keys() & set(names)) for task, names in wanted.items()}
+    found = {
+        task: len(find_perturbations_for(find_task(task)).keys() & set(names))
+        for task, names in wanted.items()
+    }
     return Entry("; ".join(f"{task}: {count}" for task, count in found.items()), found)
 
 

@@ -23,7 +23,7 @@ from metassay.data.readers.error_spans import read_spans
 from metassay.data.readers.registry import read_tables
 from metassay.metrics.registry import parse_metrics
 from metassay.options import get_options
-from metassay.perturbations.base import parse_perturbations
+from metassay.perturbations.registry import parse_perturbations
 from metassay.reporting.overview_page import render_overview
 from metassay.specs import parse_spec
 from metassay.tasks import find_task

@@ -14,8 +14,8 @@ import polars as pl
 from scripts.validity.readings import Row, write_rows
 
 from metassay.data.dataset import Dataset
-from metassay.perturbations.base import known_perturbations, made_for
 from metassay.perturbations.pairs import make_pairs
+from metassay.perturbations.registry import find_perturbations_for, load_perturbations
 from metassay.tasks import find_task
 
 TEXTS = Path(__file__).parent / "texts"
@@ -34,7 +34,7 @@ def list_methods() -> dict[str, bool]:
     """Return every method that edits texts, and whether it is a default of some task."""
     defaults = {}
     for task in ("mt", "text", "asr"):
-        for name, perturbation in made_for(find_task(task)).items():
+        for name, perturbation in find_perturbations_for(find_task(task)).items():
             if name not in NOT_DRAWN:
                 defaults[name] = perturbation.default
     return defaults
@@ -54,7 +54,9 @@ def draw_pairs(
     drawn: dict[str, dict[tuple[str, str], None]] = {name: {} for name in wanted}
     for turn in range(rounds):
         for task in ("text", "asr"):
-            names = [n for n in wanted if n in made_for(find_task(task)) and _is_drawn_as(n, task)]
+            names = [
+                n for n in wanted if n in find_perturbations_for(find_task(task)) and _is_drawn_as(n, task)
+            ]
             if not names:
                 continue
             dataset = Dataset(task, frame, language=language)
@@ -67,7 +69,7 @@ def draw_pairs(
 
 
 def _is_drawn_as(name: str, task: str) -> bool:
-    return (name in made_for(find_task("text"))) == (task == "text")
+    return (name in find_perturbations_for(find_task("text"))) == (task == "text")
 
 
 def write_sheets(pairs: Iterable[Pair], out: Path, name: str, size: int, seed: int) -> list[str]:
@@ -128,7 +130,7 @@ def _count_wanted(arguments: argparse.Namespace) -> dict[str, int]:
 
 
 def _supports(name: str, language: str) -> bool:
-    languages = known_perturbations()[name].languages
+    languages = load_perturbations()[name].languages
     return languages is None or language in languages
 
 

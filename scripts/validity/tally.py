@@ -29,8 +29,8 @@ from scripts.validity.readings import (
     write_rows,
 )
 
-from metassay.perturbations.base import known_perturbations
 from metassay.perturbations.label_errors import wilson_interval
+from metassay.perturbations.registry import load_perturbations
 
 PAGE = ROOT / "docs" / "validity.md"
 FULLY_READ = ("en", "de", "ru")
@@ -141,7 +141,7 @@ def _render_method(method: str, readings: list[PairReading]) -> str:
     worse_by_first = sum(reading.verdicts[0] == "worse" for reading in readings)
     worse_by_second = sum(reading.verdicts[1] == "worse" for reading in readings)
     grammatical = sum(all(reading.grammatical) for reading in readings)
-    default = "yes" if known_perturbations()[method].default else "on request"
+    default = "yes" if load_perturbations()[method].default else "on request"
     return (
         f"| `{method}` | {default} | {pairs} | {worse} | {worse / pairs:.2f} ({low:.2f}–{high:.2f})"
         f" | {worse_by_first}, {worse_by_second} | {grammatical / pairs:.2f} |"

@@ -12,9 +12,9 @@ def needs():
     """Skips a test where a dictionary or model is not installed: `needs("synonym", "de")`."""
 
     def check(perturbation: str, language: str) -> None:
-        from metassay.perturbations.base import parse_perturbation
+        from metassay.perturbations.registry import parse_perturbation
 
-        missing = parse_perturbation(perturbation).missing(language)
+        missing = parse_perturbation(perturbation).describe_missing_resource(language)
         if missing is not None:
             pytest.skip(missing)
 

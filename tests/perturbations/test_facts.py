@@ -7,8 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metassay.perturbations.base import View, default_perturbations, made_for, parse_perturbation
+from metassay.perturbations.base import View
 from metassay.perturbations.facts import PERTURBATIONS
+from metassay.perturbations.registry import (
+    find_perturbations_for,
+    list_default_perturbations,
+    parse_perturbation,
+)
 from metassay.stats.streams import Stream
 from metassay.tasks import find_task
 from metassay.text.words import WordLists
@@ -176,9 +181,9 @@ def test_a_source_word_takes_the_place_of_one_word() -> None:
 def test_all_are_on_request() -> None:
     task = find_task("mt")
     ours = {p.name for p in PERTURBATIONS} | {"clause_removal", "hallucinated_clause", "wrong_sense"}
-    assert ours <= set(made_for(task))
-    assert ours.isdisjoint(p.name for p in default_perturbations(task))
-    assert "untranslated" not in made_for(find_task("text"))
+    assert ours <= set(find_perturbations_for(task))
+    assert ours.isdisjoint(p.name for p in list_default_perturbations(task))
+    assert "untranslated" not in find_perturbations_for(find_task("text"))
 
 
 def test_a_single_digit_becomes_any_other_but_none_and_one() -> None:

@@ -14,9 +14,9 @@ from scripts.validity.readings import COLUMNS, VERDICTS
 from sklearn.metrics import cohen_kappa_score
 
 from metassay.data.dataset import Dataset
-from metassay.perturbations.base import default_perturbations, known_perturbations
 from metassay.perturbations.label_errors import find_label_error, wilson_interval
 from metassay.perturbations.pairs import make_pairs
+from metassay.perturbations.registry import list_default_perturbations, load_perturbations
 from metassay.tasks import find_task
 
 ROOT = Path(__file__).parents[2]
@@ -56,7 +56,7 @@ def test_every_pair_has_two_verdicts(language: str) -> None:
     assert tuple(table.columns) == COLUMNS
     assert set(table["first"]) | set(table["second"]) <= set(VERDICTS)
     assert set(table["first_grammatical"]) | set(table["second_grammatical"]) <= {"yes", "no"}
-    assert set(table["method"]) <= set(known_perturbations())
+    assert set(table["method"]) <= set(load_perturbations())
     assert (table["original"] != table["changed"]).all()
     assert table.select("method", "original", "changed").is_unique().all()
 
@@ -92,7 +92,7 @@ def test_page_states_the_agreement_of_the_readers(language: str) -> None:
 def list_defaults(language: str) -> set[str]:
     defaults = set()
     for task in ("mt", "text", "asr"):
-        for perturbation in default_perturbations(find_task(task)):
+        for perturbation in list_default_perturbations(find_task(task)):
             if perturbation.languages is None or language in perturbation.languages:
                 defaults.add(perturbation.name)
     return defaults

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from metassay.perturbations.base import View, default_perturbations, parse_perturbation
+from metassay.perturbations.base import View
+from metassay.perturbations.registry import list_default_perturbations, parse_perturbation
 from metassay.stats.streams import Stream
 from metassay.tasks import find_task
 
@@ -247,9 +248,9 @@ def test_methods_apply_as_often_as_they_should(
 
 
 def test_the_defaults_of_a_task_are_the_papers_methods_but_the_llm_and_synonyms() -> None:
-    names = {p.name for p in default_perturbations(find_task("mt"))}
+    names = {p.name for p in list_default_perturbations(find_task("mt"))}
     assert names == {"removal", "insertion", "swapping", *LANGUAGE_BOUND} - {"synonym"}
-    assert {p.name for p in default_perturbations(find_task("asr"))} == {
+    assert {p.name for p in list_default_perturbations(find_task("asr"))} == {
         "removal",
         "insertion",
         "swapping",

@@ -15,9 +15,10 @@ import pytest
 
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError
-from metassay.perturbations.base import View, parse_perturbation
+from metassay.perturbations.base import View
 from metassay.perturbations.llm import Likeliest
 from metassay.perturbations.pairs import make_pairs
+from metassay.perturbations.registry import parse_perturbation
 from metassay.stats.streams import Stream
 from real_llm import interpreter, weights
 
@@ -98,14 +99,10 @@ def test_the_word_list_of_the_data_set_is_that_of_the_method() -> None:
 
 
 REAL = """
-import json, sys
-import torch
-from metassay.llm.asking import LocalModel
-own = LocalModel(sys.argv[1])
-texts = ["The cat sat on the mat.", "The cat sat on on mat.", "Mat the on sat cat the."]
-found = own.likelihoods(texts)
-ids = own._tokenizer(own._tokenizer.bos_token + texts[0], return_tensors="pt", add_special_tokens=False)["input_ids"]
-with torch.inference_mode():
+import json, sys import torch from metassay.llm.asking import LocalModel own = LocalModel(sys.argv[1]) texts =
+["The cat sat on the mat.", "The cat sat on on mat.", "Mat the on sat cat the."] found =
+own.likelihoods(texts) ids = own._tokenizer(own._tokenizer.bos_token + texts[0], return_tensors="pt",
+add_special_tokens=False)["input_ids"] with torch.inference_mode():
     loss = own._model(input_ids=ids, labels=ids).loss
 print(json.dumps([found, -float(loss) * (ids.shape[1] - 1)]))
 """

@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 from metassay.perturbations.base import View
-from metassay.perturbations.entity import EntitySubstitution, fits, levels, mentions, take_census
+from metassay.perturbations.entity import EntitySubstitution, find_mentions
+from metassay.perturbations.entity_census import MentionCounts, can_replace, list_levels, take_census
 from metassay.perturbations.languages.name_finder import _listed, _names, coded, find_names, listed_names
 from metassay.perturbations.languages.russian_names import may_be_mentioned, russian_mentions
 from metassay.stats.streams import Stream
@@ -22,13 +23,13 @@ Names = Callable[[list[str], str], dict[str, set[str]]]
 
 
 def split_names(text: str, language: str) -> set[tuple[str, str]]:
-    return {(text[start:end], kind) for start, end, kind, _ in mentions(text, language)}
+    return {(text[start:end], kind) for start, end, kind, _ in find_mentions([text], language)[0]}
 
 
 def all_worse(texts: list[str], language: str, *, seeds: int = 60) -> set[str]:
     """Everything that the first text can become in this data set."""
     method = EntitySubstitution()
-    collected = {"entity": method.collect(texts, language)}
+    collected = {"entity": method.collect(texts, language, method.analyse_texts(texts, language))}
     view = View(texts[0], "1", language, collected=collected)
     worse = {method.apply(view, Stream.for_output(seed, "1", texts[0], "entity")) for seed in range(seeds)}
     return {text for text in worse if text is not None}
@@ -132,19 +133,23 @@ def test_russian_names_keep_case_number_and_gender(
     assert all_worse([text, *others], "ru") == worse
 
 
-def test_slips_of_the_finder_are_outvoted() -> None:
-    texts = ["Ann", "Ann", "Ann", "Ann", "Bob", "Bob"]
-    kinds = ["PER", "PER", "PER", "PER", "PER", "LOC"]
-    census = take_census(texts, [[(0, 3, kind, "")] for kind in kinds], "en")
-    assert census["kinds"] == {"Ann": "PER"}
-    texts, kinds = ["Ann"] * 5, ["PER"] * 4 + ["LOC"]
-    assert take_census(texts, [[(0, 3, kind, "")] for kind in kinds], "en")["kinds"] == {"Ann": "PER"}
+def decide_kinds(mentions: list[tuple[str, str]], language: str) -> dict[str, str]:
+    """Return the kinds of names according to a census of texts with one mention each."""
+    counts = MentionCounts()
+    for name, kind in mentions:
+        counts.add(name, [(0, len(name), kind, "")])
+    return take_census(counts, language)["kinds"]
 
 
-def test_hints_count_where_no_list_knows() -> None:
-    texts = ["Nechells"] * 3 + ["Bucklebury"]
-    found = [[(0, len(text), "LOC?", "")] for text in texts]
-    assert take_census(texts, found, "de")["kinds"] == {"Nechells": "LOC"}
+def test_mistakes_of_the_finder_are_outvoted() -> None:
+    divided = [("Ann", "PER")] * 4 + [("Bob", "PER"), ("Bob", "LOC")]
+    assert decide_kinds(divided, "en") == {"Ann": "PER"}
+    assert decide_kinds([("Ann", "PER")] * 4 + [("Ann", "LOC")], "en") == {"Ann": "PER"}
+
+
+def test_hints_decide_the_kind_of_names_in_no_list() -> None:
+    mentions = [("Nechells", "LOC?")] * 3 + [("Bucklebury", "LOC?")]
+    assert decide_kinds(mentions, "de") == {"Nechells": "LOC"}
 
 
 @pytest.mark.parametrize(
@@ -158,7 +163,7 @@ def test_hints_count_where_no_list_knows() -> None:
     ],
 )
 def test_what_can_take_the_place_of_a_name(name: str, other: str, form: str, fine: bool) -> None:
-    assert fits(name, other, form) is fine
+    assert can_replace(name, other, form) is fine
 
 
 def test_a_name_that_the_text_holds_already_takes_no_place() -> None:
@@ -169,9 +174,9 @@ def test_a_name_that_the_text_holds_already_takes_no_place() -> None:
 
 
 def test_levels_go_from_strict_to_loose() -> None:
-    assert levels("Anne Rice", "PER", "", "en") == ("PER full f", "PER full", "PER")
-    assert levels("the Ukraine"[4:], "LOC", "fem", "de") == ("LOC fem one", "LOC fem")
-    assert levels("Польше", "LOC", "femn sing words datv,loct", "ru")[1] == "LOC sing words datv,loct"
+    assert list_levels("Anne Rice", "PER", "", "en") == ("PER full f", "PER full", "PER")
+    assert list_levels("the Ukraine"[4:], "LOC", "fem", "de") == ("LOC fem one", "LOC fem")
+    assert list_levels("Польше", "LOC", "femn sing words datv,loct", "ru")[1] == "LOC sing words datv,loct"
 
 
 def test_names_that_a_list_knows_do_not_overlap() -> None:
@@ -192,7 +197,7 @@ def test_on_wmt_one_name_changes_for_another_of_the_data_set(
     texts = pl.read_parquet(real_data(f"wmt22/wmt22_{pair}.parquet"))["hyp"].unique(maintain_order=True)
     texts = texts[::5][:1200].to_list()
     method = EntitySubstitution()
-    census = method.collect(texts, language)
+    census = method.collect(texts, language, method.analyse_texts(texts, language))
     known = {name for names in census["others"].values() for name in names}
     changed = 0
     for text in texts:
@@ -202,7 +207,7 @@ def test_on_wmt_one_name_changes_for_another_of_the_data_set(
         if worse is None:
             continue
         changed += 1
-        spans = [(start, end) for start, end, _, _ in mentions(text, language)]
+        spans = [(start, end) for start, end, _, _ in find_mentions([text], language)[0]]
         spans += [(start, end - 1) for start, end in spans]  # a German family name in the genitive
         assert any(
             worse.startswith(text[:start])

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from metassay.perturbations.base import View, parse_perturbation
+from metassay.perturbations.base import View
+from metassay.perturbations.registry import parse_perturbation
 from metassay.perturbations.replacement import lowered, rules_of
 from metassay.stats.streams import Stream
 from metassay.text.words import WITHOUT_SPACES, WordLists, folders_with, terms

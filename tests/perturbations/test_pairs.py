@@ -1,8 +1,6 @@
 """Making pairs: the same whatever the order, the systems and the other methods; counted and noted."""
 
-import os
 import random
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,15 +9,17 @@ from typing import ClassVar
 import polars as pl
 import pytest
 
-import metassay.text
+from metassay import process_pool
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
-from metassay.perturbations import at_work, entity, views
-from metassay.perturbations.base import Perturbation, View, parse_perturbation
+from metassay.perturbations import collection, runner
+from metassay.perturbations.base import Perturbation, View
 from metassay.perturbations.pairs import make_pairs
-from metassay.perturbations.words import Removal, Swapping, goes_word_by_word, seen_by
+from metassay.perturbations.registry import parse_perturbation
+from metassay.perturbations.runner import can_run_in_process
+from metassay.perturbations.words import Removal, Swapping
 from metassay.sample import sample_path
-from metassay.stats.streams import Stream, derive_keys
+from metassay.stats.streams import Stream
 from metassay.store.run_texts import RunTexts
 from metassay.workflows.read import read
 
@@ -196,7 +196,7 @@ def test_other_languages_are_noted() -> None:
     )
 
 
-def test_names_come_from_the_whole_data_set_on_any_number_of_workers(monkeypatch) -> None:
+def test_names_come_from_the_whole_data_set() -> None:
     texts = [
         f"Yesterday {name} came to {place} by car, said {name} ({i})."
         for i, (name, place) in enumerate(
@@ -204,15 +204,11 @@ def test_names_come_from_the_whole_data_set_on_any_number_of_workers(monkeypatch
         )
     ]
     data = dataset(texts, systems=2)
-    one = make_pairs(data, perturbations=["entity"], workers=1)
-    monkeypatch.setattr(entity, "_FOUND", defaultdict(dict))
-    two = make_pairs(data, perturbations=["entity"], workers=2)
-    if "apt" in str(one.notes) or "pip" in str(one.notes):
-        pytest.skip(one.notes[0])
-    assert len(one) == len(texts)
-    assert one.frame.equals(two.frame)
-    assert one.resources == two.resources
-    assert one.resources["en"]["entity"]["others"]["LOC one"] == ["Berlin", "Madrid", "Paris", "Rome"]
+    pairs = make_pairs(data, perturbations=["entity"])
+    if "apt" in str(pairs.notes) or "pip" in str(pairs.notes):
+        pytest.skip(pairs.notes[0])
+    assert len(pairs) == len(texts)
+    assert pairs.resources["en"]["entity"]["others"]["LOC one"] == ["Berlin", "Madrid", "Paris", "Rome"]
 
 
 def test_a_region_does_not_hide_the_language() -> None:
@@ -256,130 +252,112 @@ def test_what_became_of_every_output_is_counted() -> None:
 
 
 @dataclass(frozen=True)
-class Studious(Perturbation[str]):
-    """Looks long at each text; may be stopped, as by a kill."""
+class AnalysingPerturbation(Perturbation[str]):
+    """Analyses every text, and can be interrupted after some texts."""
 
-    name: ClassVar[str] = "studious"
-    studied: ClassVar[list[str]] = []
+    name: ClassVar[str] = "analysing"
+    analysed: ClassVar[list[str]] = []
     applied: ClassVar[list[str]] = []
     stop_after: ClassVar[int] = 10**9
 
-    def study(self, texts, language, workers=1):  # noqa: ARG002
-        if len(self.studied) >= Studious.stop_after:
+    def analyse_texts(self, texts, language):  # noqa: ARG002
+        if len(self.analysed) >= self.stop_after:
             raise KeyboardInterrupt
-        assert texts, "somebody's method need not know what to do with nothing"
-        self.studied.extend(texts)
+        assert texts, "user code is never called without texts"
+        self.analysed.extend(texts)
         return [len(text) for text in texts]
 
-    def collect(self, texts, language, workers=1):  # noqa: ARG002
+    def collect(self, texts, language, analyses):  # noqa: ARG002
+        lengths = list(analyses)
+        assert lengths == [len(text) for text in texts]
         return {"longest": max(texts, key=len)} if texts else None
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
-        if len(self.applied) >= Studious.stop_after:
+        if len(self.applied) >= self.stop_after:
             raise KeyboardInterrupt
         self.applied.append(view.output)
-        return f"{view.output} {stream.draw_below(1000)} {view.collected['studious']['longest'][:3]}"
+        return f"{view.output} {stream.draw_below(1000)} {view.collected['analysing']['longest'][:3]}"
 
 
 @pytest.fixture
-def studious(monkeypatch) -> type[Studious]:
-    monkeypatch.setattr(Studious, "studied", [])
-    monkeypatch.setattr(Studious, "applied", [])
-    monkeypatch.setattr(views, "STUDIED_AT_ONCE", 3)
-    monkeypatch.setattr(at_work, "PERTURBED_AT_ONCE", 3)
-    return Studious
+def small_batches(monkeypatch) -> None:
+    monkeypatch.setattr(AnalysingPerturbation, "analysed", [])
+    monkeypatch.setattr(AnalysingPerturbation, "applied", [])
+    monkeypatch.setattr(collection, "BATCH_SIZE", 3)
+    monkeypatch.setattr(runner, "BATCH_SIZE", 3)
 
 
-def test_finished_parts_are_not_made_again_and_the_pairs_are_the_same(
-    studious, tmp_path, monkeypatch
-) -> None:
+@pytest.mark.usefixtures("small_batches")
+def test_an_interrupted_run_continues_and_makes_the_same_pairs(tmp_path, monkeypatch) -> None:
     data = dataset()
-    expected = make_pairs(data, perturbations=[Studious(), "removal"], per_output=None)
-    for stop in (2, 4, 7):
-        monkeypatch.setattr(studious, "stop_after", stop)
+    perturbations = [AnalysingPerturbation(), "removal"]
+    expected = make_pairs(data, perturbations=perturbations, per_output=None)
+    AnalysingPerturbation.analysed.clear()
+    AnalysingPerturbation.applied.clear()
+    for stop_after in (2, 4, 7):
+        monkeypatch.setattr(AnalysingPerturbation, "stop_after", stop_after)
         with pytest.raises(KeyboardInterrupt):
-            make_pairs(data, perturbations=[Studious()], per_output=None, kept=RunTexts(tmp_path, ""))
-    monkeypatch.setattr(studious, "stop_after", 10**9)
-    found = make_pairs(
-        data, perturbations=[Studious(), "removal"], per_output=None, kept=RunTexts(tmp_path, "")
-    )
-    assert len(studious.studied) == len(set(studious.studied)), "no text was studied twice"
-    assert found.frame.equals(expected.frame)
-    assert found.resources == expected.resources
-    before = len(studious.applied)
-    turned = Dataset("mt", data.outputs.reverse())
-    for same in (data, turned):
-        again = make_pairs(
-            same, perturbations=[Studious(), "removal"], kept=RunTexts(tmp_path, ""), per_output=None
-        )
+            make_pairs(data, perturbations=perturbations[:1], per_output=None, store=RunTexts(tmp_path, ""))
+    monkeypatch.setattr(AnalysingPerturbation, "stop_after", 10**9)
+    pairs = make_pairs(data, perturbations=perturbations, per_output=None, store=RunTexts(tmp_path, ""))
+    analysed = AnalysingPerturbation.analysed
+    assert len(analysed) == len(set(analysed)), "no text was analysed twice"
+    assert pairs.frame.equals(expected.frame)
+    assert pairs.resources == expected.resources
+    applied_before = len(AnalysingPerturbation.applied)
+    reversed_data = Dataset("mt", data.outputs.reverse())
+    for same_data in (data, reversed_data):
+        store = RunTexts(tmp_path, "")
+        again = make_pairs(same_data, perturbations=perturbations, store=store, per_output=None)
         assert again.frame.equals(expected.frame)
         assert again.resources == expected.resources
-        assert same is turned or len(studious.applied) == before, "nothing was made again"
+        if same_data is data:
+            assert len(AnalysingPerturbation.applied) == applied_before, "no output was perturbed again"
 
 
-def test_parts_of_other_data_seeds_versions_and_preprocessing_are_not_taken(studious, tmp_path) -> None:
-    kept = RunTexts(tmp_path, "1.0")
-    make_pairs(dataset(), perturbations=[Studious()], kept=kept)
-    for texts, seed, about, preprocess in (
+@pytest.mark.usefixtures("small_batches")
+def test_stored_batches_of_other_data_seeds_versions_and_preprocessing_are_not_used(tmp_path) -> None:
+    perturbations = [AnalysingPerturbation()]
+    make_pairs(dataset(), perturbations=perturbations, store=RunTexts(tmp_path, "1.0"))
+    for texts, seed, version, preprocess in (
         ([*TEXTS, "one more"], 0, "1.0", "none"),
         (TEXTS, 1, "1.0", "none"),
         (TEXTS, 0, "1.1", "none"),
         (TEXTS, 0, "1.0", "paper"),
     ):
-        options = {"perturbations": [Studious()], "seed": seed, "preprocess": preprocess}
-        plain = make_pairs(dataset(texts), **options)
-        before = len(studious.applied)
-        found = make_pairs(dataset(texts), **options, kept=RunTexts(tmp_path, about))
-        assert len(studious.applied) > before
-        assert found.frame.equals(plain.frame)
+        options = {"perturbations": perturbations, "seed": seed, "preprocess": preprocess}
+        expected = make_pairs(dataset(texts), **options)
+        applied_before = len(AnalysingPerturbation.applied)
+        pairs = make_pairs(dataset(texts), **options, store=RunTexts(tmp_path, version))
+        assert len(AnalysingPerturbation.applied) > applied_before
+        assert pairs.frame.equals(expected.frame)
 
 
-@pytest.mark.parametrize("copies", [True, False])
-def test_several_processes_make_the_pairs_that_one_makes(copies, tmp_path, monkeypatch) -> None:
-    """What methods make of texts, and look for in them, kept and not."""
+def test_several_processes_make_the_pairs_that_one_makes(tmp_path, monkeypatch) -> None:
     pytest.importorskip("HanTa")
-    if not copies:
-        for module in (metassay.text, at_work):
-            monkeypatch.setattr(module, "can_copy", lambda: False)
     data = read(sample_path("mt"))
     expected = make_pairs(data, per_output=None)
-    monkeypatch.setattr(views, "STUDIED_AT_ONCE", 50)
-    monkeypatch.setattr(at_work, "PERTURBED_AT_ONCE", 50)
-    monkeypatch.setattr(metassay.text, "WORTH_A_PROCESS", 50)
-    monkeypatch.setattr(metassay.text, "WORTH_A_COPY", 50)
-    monkeypatch.setattr(entity, "_FOUND", defaultdict(dict))
-    forked, fork = [], os.fork
-    monkeypatch.setattr(os, "fork", lambda: forked.append(1) or fork())
-    for kept in (None, RunTexts(tmp_path, ""), RunTexts(tmp_path, "")):
-        found = make_pairs(data, per_output=None, workers=3, kept=kept)
-        assert found.frame.equals(expected.frame)
-        assert found.resources == expected.resources
-        assert found.counts == expected.counts
-    assert bool(forked) is copies
+    monkeypatch.setattr(collection, "BATCH_SIZE", 50)
+    monkeypatch.setattr(runner, "BATCH_SIZE", 50)
+    monkeypatch.setattr(process_pool, "TEXTS_PER_PROCESS", 50)
+    used = []
+    map_batches = process_pool.map_batches
 
+    def record_processes(function, batches, processes):
+        used.append(processes)
+        return map_batches(function, batches, processes)
 
-@pytest.mark.parametrize("spec", ["pronoun", "negation(strength=2)", "negation_removal", "number"])
-def test_a_helper_makes_what_the_method_makes(spec) -> None:
-    pytest.importorskip("HanTa")
-    data = read(sample_path("mt"))
-    method = parse_perturbation(spec)
-    seen = views.make_views(data, [method], preprocess="none", seed=3, workers=1)
-    keys = derive_keys(seen.keys, method.name)
-    expected = method.apply_all(seen.views, keys)
-    assert goes_word_by_word(method)
-    assert any(expected)
-    try:
-        (helper,) = metassay.text._Helper.several(1)
-        with helper.free:  # of what an earlier test gave it to do
-            answer = helper._ask(
-                "metassay.perturbations.words:applied", spec, "en", *seen_by(seen.views, keys)
-            )
-        assert answer == [expected]
-    finally:
-        metassay.text._Helper.end_all()
+    monkeypatch.setattr(collection, "map_batches", record_processes)
+    monkeypatch.setattr(runner, "map_batches", record_processes)
+    for store in (None, RunTexts(tmp_path, ""), RunTexts(tmp_path, "")):
+        pairs = make_pairs(data, per_output=None, workers=3, store=store)
+        assert pairs.frame.equals(expected.frame)
+        assert pairs.resources == expected.resources
+        assert pairs.counts == expected.counts
+    assert 2 in used
 
 
 @pytest.mark.parametrize("spec", ["removal", "entity", "sentence_borrowing", "llm"])
-def test_what_needs_more_than_a_text_stays_here(spec) -> None:
-    assert not goes_word_by_word(parse_perturbation(spec))
-    assert not goes_word_by_word(Studious())
+def test_perturbations_that_need_more_than_a_text_run_in_one_process(spec) -> None:
+    assert not can_run_in_process(parse_perturbation(spec))
+    assert not can_run_in_process(AnalysingPerturbation())

@@ -18,11 +18,12 @@ from metassay.data.readers.judgements import read_judgements
 from metassay.errors import InputError
 from metassay.metrics.ranking import NDCG, PAPER_MEASURES
 from metassay.metrics.ranking_metric import score_rankings
-from metassay.perturbations.base import View, default_perturbations, parse_perturbation
+from metassay.perturbations.base import View
+from metassay.perturbations.distinct_outputs import find_distinct_outputs
 from metassay.perturbations.pairs import make_pairs
 from metassay.perturbations.ranking import COPIES, RankSwapping, Reordering, Shuffle
 from metassay.perturbations.ranking_pairs import RankedPairs, gain_change
-from metassay.perturbations.views import make_views
+from metassay.perturbations.registry import list_default_perturbations, parse_perturbation
 from metassay.stats.streams import Stream, derive_keys, hash_outputs
 from metassay.tasks import find_task
 
@@ -105,7 +106,7 @@ def test_pairs_of_a_data_set():
 
 def test_specs_and_bad_parameters():
     assert parse_perturbation("rank_swapping(copy=2,swaps=3)") == RankSwapping(copy=2, swaps=3)
-    assert [p.spec for p in default_perturbations(find_task("ranking"))][:2] == [
+    assert [p.spec for p in list_default_perturbations(find_task("ranking"))][:2] == [
         "rank_swapping",
         "rank_swapping(copy=2)",
     ]
@@ -164,16 +165,16 @@ def test_pairs_by_index_equal_pairs_one_list_at_a_time(real_data):
     methods = [RankSwapping(), RankSwapping(copy=2), Shuffle()]
     fast = make_pairs(dataset, perturbations=methods, seed=4)
     assert isinstance(fast, RankedPairs)
-    views = make_views(dataset, methods, preprocess="none", seed=4, workers=1)
+    outputs = find_distinct_outputs(dataset, methods, preprocess="none", seed=4, collected={})
     for method in methods:
         slow = [
             method.apply(view, Stream(int(key)))
-            for view, key in zip(views.views, derive_keys(views.keys, method.name))
+            for view, key in zip(outputs.views, derive_keys(outputs.keys, method.name))
         ]
         rows = fast.frame.filter(perturbation=method.spec).select("item", "system", "worse")
         found = {(item, system): tuple(worse) for item, system, worse in rows.iter_rows()}
         index = dataset.outputs.select("item", "system").rows()
-        expected = {key: slow[view] for key, view in zip(index, views.row) if slow[view] is not None}
+        expected = {key: slow[view] for key, view in zip(index, outputs.positions) if slow[view] is not None}
         assert found == expected
     assert list(fast.copies) == [tuple(worse) for worse in fast.frame["worse"]]
     assert [tuple(fast.lists[row]) for row in fast.rows] == [tuple(own) for own in fast.frame["output"]]

@@ -126,11 +126,11 @@ def test_a_sentence_is_not_borrowed_from_the_items_own_texts() -> None:
 
 def test_of_many_sentences_evenly_spread_ones_are_kept() -> None:
     texts = [f"{number:06d} stands here." for number in range(FOREIGN + FOREIGN // 2)]
-    kept = SentenceBorrowing().collect(texts, "en")
+    kept = SentenceBorrowing().collect(texts, "en", ())
     assert len(set(kept)) == FOREIGN
     numbers = [int(sentence[:6]) for sentence in kept]
     assert max(after - before for before, after in pairwise(numbers)) == 2
-    assert SentenceBorrowing().collect(texts[:5], "en") == texts[:5]
+    assert SentenceBorrowing().collect(texts[:5], "en", ()) == texts[:5]
 
 
 def split(text: str) -> list[str]:

@@ -18,13 +18,13 @@ import numpy, numba, polars, scipy.stats, pyarrow.parquet
 from metassay.cli import run
 from metassay.cli.application import build_application
 from metassay.engine import batches
-from metassay.perturbations import at_work, views
+from metassay.perturbations import collection, runner
 from metassay.reporting import html
 from metassay.workflows import assay
 
 build_application()
 batches.BATCH_ROWS = 40
-views.STUDIED_AT_ONCE = at_work.PERTURBED_AT_ONCE = 25
+collection.BATCH_SIZE = runner.BATCH_SIZE = 25
 data, own, kills, by_event = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4] == "events"
 ARGUMENTS = [
     "assay", data, "--task", "mt", "--language", "en", "--metrics", "chrf,ter", "--metric-file", own, "--context", "domain",

@@ -14,10 +14,10 @@ RUN = """
 import sys
 from metassay.cli import run
 from metassay.engine import batches
-from metassay.perturbations import at_work, views
+from metassay.perturbations import collection, runner
 
 batches.BATCH_ROWS = 40
-views.STUDIED_AT_ONCE = at_work.PERTURBED_AT_ONCE = 25
+collection.BATCH_SIZE = runner.BATCH_SIZE = 25
 sys.exit(run(sys.argv[1:]))
 """
 ASSAY = [

@@ -1,313 +1,206 @@
-"""A name replaced by another name of its kind."""
+"""`entity`: replace a name by another name of its kind that occurs in the data set."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypedDict
+from typing import Any, ClassVar
 
 from metassay.perturbations.base import View
+from metassay.perturbations.entity_census import (
+    Census,
+    MentionCounts,
+    can_replace,
+    list_levels,
+    settle_mention,
+    take_census,
+)
 from metassay.perturbations.languages.name_finder import (
     coded,
     find_names,
     listed_names,
     with_articles,
 )
-from metassay.perturbations.languages.names import FEMALE, MALE, Mention
-from metassay.perturbations.languages.russian_names import ENDING, may_be_mentioned, russian_mentions
+from metassay.perturbations.languages.names import Mention
+from metassay.perturbations.languages.russian_names import may_be_mentioned, russian_mentions
 from metassay.perturbations.words import WordEdit
-from metassay.stats.streams import Stream
-from metassay.text import map_texts, resources
+from metassay.stats.streams import Keys, Stream
+from metassay.text import resources
+from metassay.text.bounded_cache import BoundedCache
 from metassay.text.entities import slovnet_entities
 from metassay.text.resources import spacy_entities, spacy_model
 from metassay.text.segmentation import CodedWords, coded_words
-from metassay.text.words import replace_spans
+from metassay.text.words import Span, replace_spans
 
-AGREEMENT = 0.8
-"""The share of mentions that must have a name's kind."""
-
-HINTS = 2
-"""The least number of mentions whose surroundings must hint at a kind that no list knows."""
-
-FEW = 20
-"""With more names than this, those found in one text only are left out: they are often slips."""
-
-LIKE = 4
-"""Names that begin with as many equal letters are often two spellings of one."""
-
-Votes = dict[str, int]
-"""How many mentions of a name have each kind."""
-
-SIBILANTS = ("s", "ß", "x", "z")
-
-
-class Census(TypedDict):
-    """What the run keeps: kinds by name, and by place in a sentence (`levels`) the names that fit it."""
-
-    kinds: dict[str, str]
-    others: dict[str, list[str]]
-
-
-def take_census(texts: Sequence[str], found: Sequence[Sequence[Mention]], language: str) -> Census:
-    """The census of all mentions in the distinct texts of a data set."""
-    named = [(text, own) for text, own in zip(texts, found) if own]
-    kinds = _kinds(named, language)
-    names: dict[str, Counter[str]] = defaultdict(Counter)
-    ladders: dict[str, tuple[str, ...]] = {}
-    known = (
-        (text[start:end], kind, form)
-        for text, own in named
-        for start, end, kind, form in settled(text, own, kinds, language)
-    )
-    for (name, kind, form), count in Counter(known).items():
-        ladder = levels(name, kind, form, language)
-        ladders[ladder[0]] = ladder
-        for level in ladder:
-            names[level][name] += 0 if form.endswith("?") else count
-    if language == "ru":
-        fitting = {level: _fitting_cases(level, names) for level in ladders}
-    else:
-        fitting = {level: _strictest_choice(ladder, names) for level, ladder in ladders.items()}
-    return {"kinds": kinds, "others": {level: _attested(fitting[level]) for level in sorted(ladders)}}
-
-
-def settled(text: str, mentions: Iterable[Mention], kinds: dict[str, str], language: str) -> list[Mention]:
-    """The mentions whose kind the data set knows. A German person's name may carry the genitive's -s."""
-    kept = []
-    for start, end, kind, form in mentions:
-        name = text[start:end]
-        base = name.removesuffix("s")
-        if name in kinds:
-            if kind.rstrip("?") in {kinds[name], "NAME"}:
-                kept.append((start, end, kinds[name], form))
-        elif language == "de" and kinds.get(base) == "PER":
-            kept.append((start, end - 1, "PER", "gent"))
-    return kept
-
-
-def _kinds(named: Sequence[tuple[str, Sequence[Mention]]], language: str) -> dict[str, str]:
-    """The kind of each name that the mentions agree on; where nothing hints at one, that of its bearers.
-
-    A name that is nowhere more than NAME is a person's if it is the family name in somebody's full name. It
-    is kept as NAME in English alone: elsewhere a capital, or a model, says too little.
-    """
-    votes, forms = _votes(named)
-    families = _family_names(votes, forms, language)
-    kinds: dict[str, str] = {}
-    for name in sorted(votes):  # a German genitive comes after the name itself
-        kind = _decided(votes[name])
-        if kind == "NAME" and _stem(name, language) in families:
-            kind = "PER"
-        is_known_enough = kind not in {"", "NAME"} or (kind == "NAME" and language == "en")
-        is_genitive = language == "de" and name.endswith("s") and kinds.get(name[:-1]) == kind
-        if is_known_enough and not is_genitive:
-            kinds[name] = kind
-    return kinds
-
-
-def _votes(named: Sequence[tuple[str, Sequence[Mention]]]) -> tuple[dict[str, Votes], dict[str, str]]:
-    """By name, how many of its mentions have each kind; and the form of its last mention."""
-    votes: dict[str, Votes] = defaultdict(dict)
-    forms: dict[str, str] = {}
-    for text, own in named:
-        for start, end, kind, form in own:
-            name = text[start:end]
-            mine = votes[name]
-            mine[kind] = mine.get(kind, 0) + 1
-            forms[name] = form
-    return votes, forms
-
-
-def _family_names(votes: dict[str, Votes], forms: dict[str, str], language: str) -> set[str]:
-    """The family names in the full names of people; in Russian of men, since women's names end otherwise."""
-    full_names = [name for name, own in votes.items() if " " in name and _decided(own) == "PER"]
-    if language == "ru":
-        full_names = [name for name in full_names if forms[name].startswith("masc")]
-    return {_stem(name, language) for name in full_names}
-
-
-def _stem(name: str, language: str) -> str:
-    """The family name of a full name, without its case."""
-    family = name.rsplit(maxsplit=1)[-1]
-    return ENDING.sub("", family) if language == "ru" else family
-
-
-def _decided(votes: Votes) -> str:
-    """The kind most mentions have; hints count where no list knows. Empty where they disagree."""
-    sure = {kind: n for kind, n in votes.items() if kind != "NAME" and not kind.endswith("?")}
-    hints = {kind.rstrip("?"): n for kind, n in votes.items() if kind.endswith("?")}
-    for counted, least in ((sure, 1), (hints, HINTS)):
-        total = sum(counted.values())
-        if total >= least:
-            kind = max(counted, key=counted.__getitem__)
-            return kind if counted[kind] >= AGREEMENT * total else ""
-    return "NAME"
-
-
-def levels(name: str, kind: str, form: str, language: str) -> tuple[str, ...]:
-    """The places in a sentence where a name can stand, from the strictest to the loosest."""
-    if language == "ru":
-        form = form.rstrip("?")
-        return (f"{kind} {form}", f"{kind} {form.split(maxsplit=1)[-1]}")  # places: whatever the gender
-    words = name.split()
-    article = "" if form in {"a", "an", "gent"} else form
-    base = " ".join(filter(None, (kind, article)))
-    if kind == "PER":
-        given = words[0] in FEMALE or words[0] in MALE
-        shape = "full" if len(words) > 1 else "given" if given else "family"
-        gender = "f" if words[0] in FEMALE else "m" if words[0] in MALE else ""
-        return (f"{base} {shape} {gender}".strip(), f"{base} {shape}", base)
-    shape = "letters" if name.isupper() else "one" if len(words) == 1 else "more"
-    return (f"{base} {shape}", base)
-
-
-def fits(name: str, other: str, form: str) -> bool:
-    """Whether another name differs from this one and can be put in its place."""
-    a, b = name.casefold(), other.casefold()
-    if (a[:LIKE] == b[:LIKE] and not a.isdigit()) or a in b or b in a:
-        return False
-    if form in {"a", "an"}:
-        return (b[0] in "aeiou") == (form == "an")
-    return not (form == "gent" and other.endswith(SIBILANTS))
-
-
-def _strictest_choice(ladder: Sequence[str], names: dict[str, Counter[str]]) -> Counter[str]:
-    """The names of the strictest level that holds more than one."""
-    return next((names[level] for level in ladder if len(names[level]) > 1), names[ladder[-1]])
-
-
-def _fitting_cases(level: str, names: dict[str, Counter[str]]) -> Counter[str]:
-    """The names that can stand in every case that this one may stand in: its own case is among them."""
-    where, _, cases = level.rpartition(" ")
-    together: Counter[str] = Counter()
-    for other, own in names.items():
-        place, _, known = other.rpartition(" ")
-        if place == where and set(cases.split(",")) <= set(known.split(",")):
-            together.update(own)
-    return together
-
-
-def _attested(names: Counter[str]) -> list[str]:
-    several = sorted(name for name, texts in names.items() if texts > 1)
-    return several if len(several) > FEW else sorted(name for name, texts in names.items() if texts)
-
-
-_NEEDS = {"en": ("HanTa", "simplemma"), "de": ("HanTa", "simplemma"), "ru": ("natasha", "pymorphy3")}
+_RESOURCES = {"en": ("HanTa", "simplemma"), "de": ("HanTa", "simplemma"), "ru": ("natasha", "pymorphy3")}
+"""What is needed in each language without a spaCy model."""
+_CACHED_TEXTS = 1 << 17
+"""Texts whose names are remembered between `collect` and `apply`. Names of more texts are searched twice."""
+_CACHED_NAMES = 1 << 13
 
 
 @dataclass(frozen=True)
 class EntitySubstitution(WordEdit):
-    """Replaces a random name by another one of its type that the data set holds for the language.
+    """Replaces a random name by another one of its kind that the data set contains in this language.
 
-    Names are found by a spaCy model where one is installed; else by slovnet (Russian), or by capitals,
-    HanTa's proper nouns and lists (English, German). Names change places within a form: gender, number and
-    case in Russian, the article in German, full names for full names everywhere.
+    Names are found by a spaCy model if one is installed; else by slovnet (Russian), or by capitals, the tags
+    of HanTa and lists (English, German). A name is replaced only by one in the same form: with equal gender,
+    number and case in Russian, with the same article in German, full names by full names everywhere.
     """
 
     name: ClassVar[str] = "entity"
-    languages: ClassVar[frozenset[str] | None] = frozenset(_NEEDS)
-    tagged: ClassVar[frozenset[str]] = frozenset(_NEEDS)
+    languages: ClassVar[frozenset[str] | None] = frozenset(_RESOURCES)
+    tagged_languages: ClassVar[frozenset[str]] = frozenset(_RESOURCES)
     summary: ClassVar[str] = "replaces a random name by another from the data set (en, de, ru)"
 
-    def missing(self, language: str) -> str | None:
-        """The finder or dictionary that is not here; a spaCy model stands for the finder."""
-        needed = [n for n in _NEEDS[language] if n == "pymorphy3" or not spacy_model(language)]
+    def describe_missing_resource(self, language: str) -> str | None:
+        """Return which resource is missing; a spaCy model replaces all but pymorphy3."""
+        needed = [name for name in _RESOURCES[language] if name == "pymorphy3" or not spacy_model(language)]
         return resources.missing(*needed, language=language)
 
-    def study(self, texts: Sequence[str], language: str | None, workers: int = 1) -> list[Any] | None:
-        """The names of each text."""
-        if language not in _NEEDS or self.missing(language):
+    def analyse_texts(self, texts: Sequence[str], language: str | None) -> list[Any] | None:
+        """Find the names in each text."""
+        if language not in _RESOURCES or self.describe_missing_resource(language):
             return None
-        return map_texts("metassay.perturbations.entity:find_all", texts, language, workers)
+        return find_mentions(texts, language)
 
-    def recall(self, texts: Sequence[str], language: str | None, found: Sequence[Any]) -> None:
-        """Names that were found are not looked for again."""
-        known = _FOUND[language or ""]
-        for text, own in zip(texts, found):
-            found_here = not own or isinstance(own[0], tuple)  # a helper and a file have lists
-            known[text] = own if found_here else [(*span, kind, form) for *span, kind, form in own]
-
-    def collect(self, texts: Sequence[str], language: str | None, workers: int = 1) -> Any:
-        """The census of all names of the data set in this language."""
-        if language not in _NEEDS or self.missing(language):
+    def collect(self, texts: Sequence[str], language: str | None, analyses: Iterable[Any]) -> Any:
+        """Take the census of all names in this language."""
+        if language not in _RESOURCES or self.describe_missing_resource(language):
             return None
-        known = _FOUND[language]
-        unknown = [text for text in texts if text not in known]
-        self.recall(unknown, language, self.study(unknown, language, workers) or [])
-        return take_census(texts, [known[text] for text in texts], language)
+        counts = MentionCounts()
+        cache = _mention_caches[language]
+        for text, mentions in zip(texts, analyses):
+            counts.add(text, mentions)
+            cache.add(text, mentions)
+        return take_census(counts, language)
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
-        """The output with the names drawn replaced."""
-        text, language = view.output, view.language or ""
-        own = mentions(text, language)
-        if len(own) < self.strength:
+        """Replace names that are drawn at random."""
+        return self._replace_names(view, _find_mentions_cached([view.output], view.language or "")[0], stream)
+
+    def apply_all(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
+        """Apply the perturbation to outputs in one language, whose names are found together."""
+        language = views[0].language or "" if views else ""
+        mentions = _find_mentions_cached([view.output for view in views], language)
+        return [
+            self._replace_names(view, view_mentions, Stream(key))
+            for view, view_mentions, key in zip(views, mentions, keys.tolist())
+        ]
+
+    def _replace_names(self, view: View[str], mentions: Sequence[Mention], stream: Stream) -> str | None:
+        if len(mentions) < self.strength:
             return None
-        census: Census = view.collected[self.name]
-        found = []
-        for start, end, kind, form in settled(text, own, census["kinds"], language):
-            name = text[start:end]
-            names = census["others"].get(levels(name, kind, form, language)[0])
-            others = _fitting(name, form, names) if names else []
-            if any(other not in text for other in others):
-                found.append(((start, end), others))
-        if len(found) < self.strength:
+        text = view.output
+        replaceable = _find_replaceable(text, mentions, view.collected[self.name], view.language or "")
+        if len(replaceable) < self.strength:
             return None
-        drawn = [found[i] for i in sorted(stream.sample(len(found), self.strength))]
-        absent = [(span, [other for other in others if other not in text]) for span, others in drawn]
-        return replace_spans(text, [(span, stream.choice(others)) for span, others in absent])
+        drawn = sorted(stream.sample(len(replaceable), self.strength))
+        edits = []
+        for span, names in (replaceable[i] for i in drawn):
+            absent_names = [name for name in names if name not in text]
+            edits.append((span, stream.choice(absent_names)))
+        return replace_spans(text, edits)
 
 
-_FITTING: dict[tuple[str, str, int], tuple[list[str], list[str]]] = {}
-"""By name, form and list of names, the list and those of it that fit: each is asked once."""
+def _find_replaceable(
+    text: str, mentions: Sequence[Mention], census: Census, language: str
+) -> list[tuple[Span, list[str]]]:
+    """Return the names of a text that another name can replace, each with all that fit its place."""
+    replaceable = []
+    for start, end, mention_kind, mention_form in mentions:
+        settled = settle_mention(text[start:end], mention_kind, mention_form, census["kinds"], language)
+        if settled is None:
+            continue
+        name, kind, form = settled
+        names = census["others"].get(list_levels(name, kind, form, language)[0])
+        fitting_names = _fitting_names[name, form, _NameList(names)] if names else []
+        if any(other not in text for other in fitting_names):
+            replaceable.append(((start, start + len(name)), fitting_names))
+    return replaceable
 
 
-def _fitting(name: str, form: str, names: list[str]) -> list[str]:
-    key = (name, form, id(names))  # no other list gets this id, since this one is kept
-    if key not in _FITTING:
-        _FITTING[key] = names, [other for other in names if fits(name, other, form)]
-    return _FITTING[key][1]
+class _NameList:
+    """A list of names, as part of a key: equal only to itself, because comparing names takes long."""
+
+    __slots__ = ("names",)
+
+    def __init__(self, names: list[str]) -> None:
+        self.names = names
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _NameList) and self.names is other.names
+
+    def __hash__(self) -> int:
+        return id(self.names)
 
 
-_FOUND: dict[str, dict[str, Sequence[Mention]]] = defaultdict(dict)
-"""Names by language and text: each distinct text is searched once per process."""
+def _find_fitting_names(key: tuple[str, str, _NameList]) -> list[str]:
+    name, form, candidates = key
+    return [other for other in candidates.names if can_replace(name, other, form)]
 
 
-def mentions(text: str, language: str) -> Sequence[Mention]:
-    """The names of a text with their places, kinds and forms."""
-    known = _FOUND[language]
-    if text not in known:
-        known[text] = find_all([text], language)[0]
-    return known[text]
+_fitting_names = BoundedCache(_find_fitting_names, maximum=_CACHED_NAMES)
+"""By name, form and list of candidates, those of the candidates that can replace the name."""
 
 
-def find_all(texts: list[str], language: str) -> list[Sequence[Mention]]:
-    """The names of many texts: those on lists, and what the best finder at hand finds beside them."""
+def _find_mentions_in(text: str, language: str) -> Sequence[Mention]:
+    return find_mentions([text], language)[0]
+
+
+def _find_mentions_cached(texts: Sequence[str], language: str) -> list[Sequence[Mention]]:
+    """Return the names of each text, remembered if they were found before."""
+    cache = _mention_caches[language]
+    unknown = [text for text in dict.fromkeys(texts) if text not in cache]
+    found = dict(zip(unknown, find_mentions(unknown, language)))
+    mentions = [found[text] if text in found else cache[text] for text in texts]
+    for text, text_mentions in found.items():
+        cache.add(text, text_mentions)
+    return mentions
+
+
+_mention_caches: dict[str, BoundedCache[str, Sequence[Mention]]] = {
+    language: BoundedCache(functools.partial(_find_mentions_in, language=language), maximum=_CACHED_TEXTS)
+    for language in _RESOURCES
+}
+
+
+def find_mentions(texts: Sequence[str], language: str) -> list[Sequence[Mention]]:
+    """Find the names of each text: those in lists, and those that the best available finder finds."""
     words = coded(texts)
-    names = zip(_found(texts, words, language), listed_names(texts, words, language))
-    return [_joined(found, listed) if found and listed else found or listed for found, listed in names]
+    found = _run_finder(texts, words, language)
+    listed = listed_names(texts, words, language)
+    return [_merge_mentions(*mentions) for mentions in zip(found, listed)]
 
 
-def _joined(found: Sequence[Mention], listed: Sequence[Mention]) -> list[Mention]:
+def _merge_mentions(found: Sequence[Mention], listed: Sequence[Mention]) -> Sequence[Mention]:
+    """Join two lists of mentions; a name in a list takes precedence over one that overlaps with it."""
+    if not found or not listed:
+        return found or listed
     return sorted([*listed, *(mention for mention in found if not _overlaps(mention, listed))])
-
-
-def _found(texts: list[str], words: CodedWords | None, language: str) -> Sequence[Sequence[Mention]]:
-    model = spacy_model(language)
-    if not model and language != "ru":
-        return find_names(texts, words, language)
-    if not model:
-        hopeful = may_be_mentioned(texts, words or coded_words(texts, joints="-")).tolist()
-        entities = iter(slovnet_entities([text for text, has in zip(texts, hopeful) if has]))
-        return [russian_mentions(text, next(entities)) if has else () for text, has in zip(texts, hopeful)]
-    found = spacy_entities(texts, language)
-    if language == "ru":
-        return [russian_mentions(text, own) for text, own in zip(texts, found)]
-    return [with_articles(text, own, language) for text, own in zip(texts, found)]
 
 
 def _overlaps(mention: Mention, others: Sequence[Mention]) -> bool:
     return any(mention[0] < end and start < mention[1] for start, end, _, _ in others)
+
+
+def _run_finder(texts: Sequence[str], words: CodedWords | None, language: str) -> Sequence[Sequence[Mention]]:
+    """Find names by a spaCy model, by slovnet in Russian, or else by rules."""
+    if spacy_model(language):
+        entities = spacy_entities(texts, language)
+        if language == "ru":
+            return [russian_mentions(text, own) for text, own in zip(texts, entities)]
+        return [with_articles(text, own, language) for text, own in zip(texts, entities)]
+    if language == "ru":
+        may_have_names = may_be_mentioned(texts, words or coded_words(texts, joints="-")).tolist()
+        candidates = [text for text, may_have in zip(texts, may_have_names) if may_have]
+        entities_of_candidates = iter(slovnet_entities(candidates))
+        return [
+            russian_mentions(text, next(entities_of_candidates)) if may_have else ()
+            for text, may_have in zip(texts, may_have_names)
+        ]
+    return find_names(texts, words, language)
 
 
 PERTURBATIONS = (EntitySubstitution,)

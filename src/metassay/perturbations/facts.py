@@ -69,7 +69,7 @@ class Number(Exchange):
     """
 
     name: ClassVar[str] = "number"
-    by_words: ClassVar[bool] = False
+    needs_spaces: ClassVar[bool] = False
     summary: ClassVar[str] = "changes a digit of a random number"
 
     def found(self, view: View[str]) -> list[Options]:
@@ -228,7 +228,7 @@ def _counterpart(text: str, term: re.Match[str], word: str, language: str) -> st
 class Listed(Exchange):
     """Replaces words by others of their row in a list of the pack, whose first cell says what must follow."""
 
-    by_words: ClassVar[bool] = False
+    needs_spaces: ClassVar[bool] = False
     rows: ClassVar[str]
 
     def found(self, view: View[str]) -> list[Options]:
@@ -283,7 +283,7 @@ class Untranslated(Exchange):
     """
 
     name: ClassVar[str] = "untranslated"
-    by_words: ClassVar[bool] = False
+    needs_spaces: ClassVar[bool] = False
     summary: ClassVar[str] = "puts a word of the source in the place of one of the output"
 
     def found(self, view: View[str]) -> list[Options]:

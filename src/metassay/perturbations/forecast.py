@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from metassay.data.dataset import Dataset
-from metassay.perturbations.at_work import Plan
-from metassay.perturbations.base import Perturbation, default_perturbations, obstacle
-from metassay.perturbations.pairs import PerturbationCount, made_by
-from metassay.perturbations.views import base_languages
+from metassay.perturbations.applicability import reason_not_applicable
+from metassay.perturbations.base import AnyPerturbation
+from metassay.perturbations.distinct_outputs import list_base_languages
+from metassay.perturbations.pairs import PerturbationCount, make_pairs_with
+from metassay.perturbations.registry import list_default_perturbations
+from metassay.perturbations.runner import PairSettings
 
 MAXIMUM_OUTPUTS = 50_000
 """How many outputs of a larger data set are tried."""
@@ -41,16 +42,16 @@ def forecast_perturbations(
     workers: int = 1,
 ) -> list[PerturbationForecast]:
     """Forecast what `make_pairs` will do by default, from about so many outputs of the data set."""
-    perturbations = default_perturbations(dataset.task_definition)
-    language_counts = {} if dataset.task_definition.is_ranking else Counter(base_languages(dataset))
-    slow = tuple(p for p in perturbations if not p.tagged.isdisjoint(language_counts))
+    perturbations = list_default_perturbations(dataset.task_definition)
+    language_counts = {} if dataset.task_definition.is_ranking else Counter(list_base_languages(dataset))
+    slow = tuple(p for p in perturbations if not p.tagged_languages.isdisjoint(language_counts))
     fast = tuple(p for p in perturbations if p not in slow)
     counts: dict[str, tuple[PerturbationCount, int]] = {}
     for group, limit in ((slow, min(maximum_outputs, maximum_tagged_outputs)), (fast, maximum_outputs)):
         if not group or not len(dataset):
             continue
         sample = _sample_items(dataset, limit)
-        pairs = made_by(sample, group, Plan(named=False, seed=seed, workers=workers))
+        pairs = make_pairs_with(sample, group, PairSettings(seed=seed, workers=workers))
         for spec, count in pairs.counts.items():
             counts[spec] = count, len(sample)
     return [_describe(p, *counts[p.spec], language_counts) for p in perturbations if counts]
@@ -66,14 +67,14 @@ def _sample_items(dataset: Dataset, maximum_outputs: int) -> Dataset:
 
 
 def _describe(
-    perturbation: Perturbation[Any],
+    perturbation: AnyPerturbation,
     count: PerturbationCount,
     tried: int,
     language_counts: Mapping[str | None, int],
 ) -> PerturbationForecast:
     reasons = []
     for language in sorted(language_counts, key=lambda name: name or ""):
-        reason = obstacle(perturbation, language, named=False, strict=False)
+        reason = reason_not_applicable(perturbation, language, requested=False, strict_resources=False)
         if reason:
             reasons.append(reason)
     if not reasons and not count.applied:

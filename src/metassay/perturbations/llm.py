@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -13,7 +13,8 @@ import numpy as np
 from metassay.errors import InputError
 from metassay.llm.answers import NOT_KNOWN, Answer, Request, fill, language_name, read_prompt
 from metassay.llm.asking import HOW_TO_NAME_ONE, Asker, LlmSettings, LocalModel
-from metassay.perturbations.base import Perturbation, View, parse_perturbation, parse_perturbations
+from metassay.perturbations.base import Perturbation, View
+from metassay.perturbations.registry import parse_perturbation, parse_perturbations
 from metassay.stats.streams import Keys, Stream
 from metassay.tasks.base import OutputKind, Task
 
@@ -39,8 +40,8 @@ class LlmRewriting(Perturbation[str]):
 
     name: ClassVar[str] = "llm"
     default: ClassVar[bool] = False
-    keepable: ClassVar[bool] = False
-    by_words: ClassVar[bool] = False
+    stores_results: ClassVar[bool] = True
+    needs_spaces: ClassVar[bool] = False
     summary: ClassVar[str] = "asks a language model for a slightly worse version (--llm-url)"
 
     temperature: float = 0.3
@@ -68,10 +69,12 @@ class LlmRewriting(Perturbation[str]):
         ]
         return [_worse(view, answer) for view, answer in zip(views, self._ready().ask_all(requests))]
 
+    @property
     def usage(self) -> dict[str, Any] | None:
         """Requests, tokens and, where a price is known, the cost."""
         return None if self.asker is None else self.asker.usage()
 
+    @property
     def notes(self) -> tuple[str, ...]:
         """How many requests got no answer."""
         note = None if self.asker is None else self.asker.note()
@@ -146,7 +149,7 @@ class Likeliest(Perturbation[str]):
 
     name: ClassVar[str] = "likely"
     default: ClassVar[bool] = False
-    by_words: ClassVar[bool] = False
+    needs_spaces: ClassVar[bool] = False
     summary: ClassVar[str] = "the likeliest of several copies of another method (--llm-local)"
 
     method: str = "removal"
@@ -158,7 +161,7 @@ class Likeliest(Perturbation[str]):
             raise InputError(f"{self.spec} has nothing to choose from.")
         inner = self.inner
         asks = isinstance(inner, LlmRewriting | Likeliest)
-        if asks or inner.needs or inner.edits is not OutputKind.TEXT:
+        if asks or inner.needed_fields or inner.output_kind is not OutputKind.TEXT:
             raise InputError(f"{self.spec}: {self.method} cannot be drawn several times.")
 
     @property
@@ -167,7 +170,7 @@ class Likeliest(Perturbation[str]):
         return parse_perturbation(self.method)
 
     @property
-    def gathers_for(self) -> str:
+    def collection_name(self) -> str:
         """The other method uses what is gathered."""
         return self.inner.name
 
@@ -191,30 +194,26 @@ class Likeliest(Perturbation[str]):
         readable = {text: value for text, value in known.items() if value == value}  # noqa: PLR0124 - NaN
         return [max(each, key=lambda text: readable.get(text, -math.inf), default=None) for each in copies]
 
-    def collect(self, texts: Sequence[str], language: str | None, workers: int = 1) -> Any:
+    def collect(self, texts: Sequence[str], language: str | None, analyses: Iterable[Any]) -> Any:
         """What the other method gathers."""
-        return self.inner.collect(texts, language, workers)
+        return self.inner.collect(texts, language, analyses)
 
-    def study(self, texts: Sequence[str], language: str | None, workers: int = 1) -> list[Any] | None:
+    def analyse_texts(self, texts: Sequence[str], language: str | None) -> list[Any] | None:
         """What the other method finds in each text."""
-        return self.inner.study(texts, language, workers)
+        return self.inner.analyse_texts(texts, language)
 
-    def recall(self, texts: Sequence[str], language: str | None, found: Sequence[Any]) -> None:
-        """Hands what was found to the other method."""
-        self.inner.recall(texts, language, found)
-
-    def missing(self, language: str) -> str | None:
+    def describe_missing_resource(self, language: str) -> str | None:
         """Why the other method does nothing for a language."""
         known = self.inner.languages
         if known is not None and language not in known:
             return f"{self.method} knows {', '.join(sorted(known))}"
-        return self.inner.missing(language)
+        return self.inner.describe_missing_resource(language)
 
 
 _LOCAL = "Pass --llm-local with the name or folder of a model on this machine."
 
 
-def connected(method: Perturbation[Any], llm: LlmSettings | None, task: Task) -> Perturbation[Any]:
+def connect(method: Perturbation[Any], llm: LlmSettings | None, task: Task) -> Perturbation[Any]:
     """The method, ready to ask the model of the settings if it asks one."""
     if isinstance(method, LlmRewriting) and method.asker is None:
         return LlmRewriting.configured(llm or LlmSettings(), task, **method.parameters)

@@ -46,10 +46,10 @@ class Negation(WordEdit):
     languages: ClassVar[frozenset[str] | None] = frozenset({"en", "de", "ru"}) | folders_with(
         _PACKS, "negation.tsv"
     )
-    tagged: ClassVar[frozenset[str]] = frozenset({"en"})
+    tagged_languages: ClassVar[frozenset[str]] = frozenset({"en"})
     summary: ClassVar[str] = "negates a random verb or adjective"
 
-    def missing(self, language: str) -> str | None:
+    def describe_missing_resource(self, language: str) -> str | None:
         """English needs a tagger, and base forms."""
         return resources.missing("HanTa", "simplemma", language="en") if language == "en" else None
 

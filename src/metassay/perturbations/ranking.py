@@ -31,9 +31,9 @@ COPIES = 4
 class Reordering(Perturbation[Ranking]):
     """A perturbation that only changes the order. `copy` numbers independent versions of the same list."""
 
-    edits: ClassVar[OutputKind] = OutputKind.RANKING
-    by_words: ClassVar[bool] = False
-    needs: ClassVar[frozenset[str]] = frozenset({"grades"})
+    output_kind: ClassVar[OutputKind] = OutputKind.RANKING
+    needs_spaces: ClassVar[bool] = False
+    needed_fields: ClassVar[frozenset[str]] = frozenset({"grades"})
     copy: int = 1
 
     def __post_init__(self) -> None:
@@ -91,7 +91,7 @@ class RankSwapping(Reordering):
             raise InputError(f"{self.name} cannot make {self.swaps} swaps.")
 
     @classmethod
-    def defaults(cls) -> tuple[RankSwapping, ...]:
+    def list_defaults(cls) -> tuple[RankSwapping, ...]:
         """Several independent copies, since there is but one method."""
         return tuple(cls(copy=copy) for copy in range(1, COPIES + 1))
 

@@ -38,15 +38,15 @@ class RankedPairs(Pairs):
     copies: RankedLists
     """For each pair, the worse list."""
 
-    def where(self, kept: NDArray[np.bool_]) -> Self:
+    def filter_rows(self, keep: NDArray[np.bool_]) -> Self:
         """The pairs marked, arrays included."""
-        chosen = super().where(kept)
+        chosen = super().filter_rows(keep)
         if chosen is self:
             return self
-        return replace(chosen, copies=self.copies.take(np.flatnonzero(kept)))
+        return replace(chosen, copies=self.copies.take(np.flatnonzero(keep)))
 
 
-def ranked_pairs(dataset: Dataset, methods: Sequence[Perturbation[Any]], *, seed: int) -> RankedPairs:
+def make_ranked_pairs(dataset: Dataset, methods: Sequence[Perturbation[Any]], *, seed: int) -> RankedPairs:
     """Every list reordered by every method: the same pairs as one list at a time, by index alone."""
     if dataset.qrels is None:
         raise InputError("rankings can be made worse only where relevance is known.", remedy="Pass --qrels.")

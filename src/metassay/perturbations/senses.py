@@ -44,7 +44,7 @@ class Synonym(WordEdit):
     languages: ClassVar[frozenset[str] | None] = frozenset(_FINDERS)
     summary: ClassVar[str] = "replaces the first word that has a synonym (en, de, ru)"
 
-    def missing(self, language: str) -> str | None:
+    def describe_missing_resource(self, language: str) -> str | None:
         """The thesaurus or the analyser that is not here."""
         return resources.missing(*_NEEDS[language], language=language)
 
@@ -88,7 +88,7 @@ class Sense(Exchange):
     languages: ClassVar[frozenset[str] | None] = frozenset({"en"})
     relation: ClassVar[english.Relation]
 
-    def missing(self, language: str) -> str | None:
+    def describe_missing_resource(self, language: str) -> str | None:
         """WordNet, where it is not here."""
         return resources.missing("WordNet", language=language)
 

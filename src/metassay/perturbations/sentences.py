@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import re
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -46,7 +46,7 @@ PACKS = "metassay.perturbations.languages"
 class SentenceEdit(Perturbation[str]):
     """A perturbation that applies to texts of two sentences or more."""
 
-    by_words: ClassVar[bool] = False
+    needs_spaces: ClassVar[bool] = False
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
         """The text with its sentences edited."""
@@ -135,7 +135,7 @@ class SentenceBorrowing(SentenceEdit):
 
     name: ClassVar[str] = "sentence_borrowing"
     summary: ClassVar[str] = "replaces a sentence by one from another item's text"
-    needs: ClassVar[frozenset[str]] = frozenset({"siblings"})
+    needed_fields: ClassVar[frozenset[str]] = frozenset({"siblings"})
 
     def edit(self, view: View[str], spans: Sequence[Span], stream: Stream) -> str | None:
         """The text with the sentence drawn replaced by one that is not about the same matter."""
@@ -150,7 +150,7 @@ class SentenceBorrowing(SentenceEdit):
                 return replace_spans(view.output, [(span, drawn)])
         return None
 
-    def collect(self, texts: Sequence[str], language: str | None, workers: int = 1) -> Any:  # noqa: ARG002
+    def collect(self, texts: Sequence[str], language: str | None, analyses: Iterable[Any]) -> Any:  # noqa: ARG002
         """The distinct sentences of the data set, sorted; of a large one evenly spread ones."""
         found = sorted({text[start:end] for text in texts for start, end in sentence_spans(text)})
         kept = min(len(found), FOREIGN)
@@ -178,7 +178,7 @@ class ClauseRemoval(Exchange):
     """
 
     name: ClassVar[str] = "clause_removal"
-    by_words: ClassVar[bool] = False
+    needs_spaces: ClassVar[bool] = False
     summary: ClassVar[str] = "drops a clause between commas"
 
     def found(self, view: View[str]) -> list[Options]:
@@ -212,7 +212,7 @@ class HallucinatedClause(Exchange):
     """
 
     name: ClassVar[str] = "hallucinated_clause"
-    by_words: ClassVar[bool] = False
+    needs_spaces: ClassVar[bool] = False
     languages: ClassVar[frozenset[str] | None] = folders_with(PACKS, "hallucinated_clauses.txt")
     summary: ClassVar[str] = "adds a clause that says what is not there"
 
@@ -245,8 +245,8 @@ class BorrowedSpan(Perturbation[str]):
     """
 
     name: ClassVar[str] = "borrowed_span"
-    by_words: ClassVar[bool] = False
-    needs: ClassVar[frozenset[str]] = frozenset({"rivals"})
+    needs_spaces: ClassVar[bool] = False
+    needed_fields: ClassVar[frozenset[str]] = frozenset({"rivals"})
     default: ClassVar[bool] = False
     summary: ClassVar[str] = "takes a span from a worse output of the same item (needs human scores)"
 

@@ -7,15 +7,13 @@ is, they are found by segmentation, and an edit leaves no space behind.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from metassay.errors import InputError
 from metassay.perturbations import word_kernels
-from metassay.perturbations.base import Perturbation, View, is_ours, parse_perturbation
+from metassay.perturbations.base import Perturbation, View
 from metassay.stats.streams import Keys, Stream
 from metassay.text.segmentation import (
     cut_out,
@@ -39,34 +37,11 @@ class WordEdit(Perturbation[str]):
             raise InputError(f"the strength of {self.name} is {self.strength}, less than 1.")
 
 
-def goes_alone(method: Perturbation[Any]) -> bool:
-    """Whether a method of ours makes texts from texts, and asks nobody: a copy of this process can do it."""
-    return isinstance(method, WordEdit) and method.keepable and is_ours(method)
-
-
-def goes_word_by_word(method: Perturbation[Any]) -> bool:
-    """Whether a method of ours goes through texts in Python, and sees nothing but a text and its item."""
-    kind = type(method)
-    plain = kind.apply_all is Perturbation.apply_all and kind.collect is Perturbation.collect
-    return isinstance(method, WordEdit) and plain and not method.needs and is_ours(method)
-
-
-def seen_by(views: Sequence[View[str]], keys: Keys) -> tuple[list[Any], list[int]]:
-    """What such a method may see, JSON-able, and the keys of its streams."""
-    return [(view.output, view.item, view.source, view.references) for view in views], keys.tolist()
-
-
-def applied(spec: str, language: str | None, seen: Sequence[Sequence[Any]], keys: Sequence[int]) -> list[Any]:
-    """What a method makes of outputs in one language, from `seen_by`."""
-    views = [View(output, item, language, source, tuple(given)) for output, item, source, given in seen]
-    return parse_perturbation(spec).apply_all(views, np.array(keys, np.uint64))
-
-
 @dataclass(frozen=True)
 class AnyLanguageEdit(WordEdit):
     """A word edit for every language and script, compiled for texts with spaces."""
 
-    by_words: ClassVar[bool] = False
+    needs_spaces: ClassVar[bool] = False
 
     def apply_all(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
         """The same, in compiled code but for texts that a segmenter cuts; views share what was collected."""
@@ -169,7 +144,7 @@ class Insertion(AnyLanguageEdit):
         words = views[0].collected[self.name]
         return word_kernels.insert([view.output for view in views], keys, words, self.strength, spaced=spaced)
 
-    def collect(self, texts: Sequence[str], language: str | None, workers: int = 1) -> Any:  # noqa: ARG002
+    def collect(self, texts: Sequence[str], language: str | None, analyses: Iterable[Any]) -> Any:  # noqa: ARG002
         """The words of the data set in this language."""
         return words_to_insert(iter(texts), language)
 

@@ -18,8 +18,8 @@ from metassay.engine.workers import count_workers
 from metassay.metrics.base import Metric
 from metassay.metrics.selection import choose_metrics
 from metassay.options import accept_options
-from metassay.perturbations.base import default_perturbations
 from metassay.perturbations.forecast import PerturbationForecast, forecast_perturbations
+from metassay.perturbations.registry import list_default_perturbations
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.check import CheckContent, CheckedMetric, CheckedPerturbation, CostEstimate, SystemCount
 from metassay.store.layout import TIMINGS
@@ -131,7 +131,7 @@ def _describe_perturbation(forecast: PerturbationForecast) -> CheckedPerturbatio
 
 def _estimate_cost(prepared: Dataset, metrics: Sequence[Metric], workers: int) -> CostEstimate:
     """Estimate the time of an assay from the time that a sample of outputs takes."""
-    perturbed_per_output = len(default_perturbations(prepared.task_definition))
+    perturbed_per_output = len(list_default_perturbations(prepared.task_definition))
     texts = len(prepared) * (1 + perturbed_per_output)
     seconds_per_1000 = measure_costs(metrics, build_scoring_rows(prepared))
     seconds = {metric: round(cost * texts / 1000, 3) for metric, cost in seconds_per_1000.items()}

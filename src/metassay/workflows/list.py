@@ -73,19 +73,19 @@ def _metrics() -> list[dict[str, Any]]:
 
 
 def _perturbations() -> list[dict[str, Any]]:
-    from metassay.perturbations.base import known_perturbations, made_for
+    from metassay.perturbations.registry import find_perturbations_for, load_perturbations
     from metassay.tasks import load_tasks
 
     return [
         {
             "perturbation": name,
-            "tasks": ", ".join(t.name for t in load_tasks().values() if name in made_for(t)),
+            "tasks": ", ".join(t.name for t in load_tasks().values() if name in find_perturbations_for(t)),
             "languages": ", ".join(sorted(perturbation.languages or ()))
-            or ("any with spaces" if perturbation.by_words else "any"),
+            or ("any with spaces" if perturbation.needs_spaces else "any"),
             "default": "yes" if perturbation.default else "on request",
             "what": perturbation.summary,
         }
-        for name, perturbation in sorted(known_perturbations().items())
+        for name, perturbation in sorted(load_perturbations().items())
     ]
 
 

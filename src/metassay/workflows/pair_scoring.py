@@ -167,7 +167,7 @@ def _score_texts(
     """
     better, worse = (np.full((len(metrics), pairs.frame.height), np.nan) for _ in range(2))
     seconds: dict[str, float] = {}
-    few = pairs.where(sampled)
+    few = pairs.filter_rows(sampled)
     asked = np.array([isinstance(metric, Judge) for metric in metrics], dtype=np.bool_)
     for own, kept, where in ((~asked, pairs, slice(None)), (asked, few, sampled)):
         single = [m for m in np.flatnonzero(own).tolist() if not _compares(metrics[m])]

@@ -223,7 +223,7 @@ def checked(pairs: Pairs, *, valid_only: bool) -> Pairs:
             f"no reordered list lost gain, so no pair is valid.{gained}",
             remedy="--all-pairs keeps every pair, whatever its label is worth.",
         )
-    return noted.where(kept) if valid_only else noted
+    return noted.filter_rows(kept) if valid_only else noted
 
 
 def _note(found: GainChange, *, valid_only: bool) -> str:

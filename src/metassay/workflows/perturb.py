@@ -22,9 +22,9 @@ from metassay.llm.asking import LlmSettings, read_prices
 from metassay.metrics.judge import Judge
 from metassay.metrics.precomputed_scores import PrecomputedScores, list_distinct_texts
 from metassay.options import HUMAN_PAIRS, PERTURBED_PAIRS, accept_options
-from metassay.perturbations.at_work import Plan as Making
-from metassay.perturbations.base import default_perturbations, parse_perturbations
-from metassay.perturbations.pairs import Pairs, make_pairs, pairs_by_part
+from metassay.perturbations.pairs import Pairs, make_pairs, make_pairs_by_shard
+from metassay.perturbations.registry import list_default_perturbations, parse_perturbations
+from metassay.perturbations.runner import PairSettings
 from metassay.specs import split_specs
 from metassay.store.remote import upload_in_background
 from metassay.store.run_folder import RunFolder
@@ -95,7 +95,7 @@ def every_pair(data: Dataset, plan: Plan, how: How) -> Pairs:
         workers=how.workers,
         strict_resources=settings.strict_resources,
         llm=None if judged_by_model and plan.perturbations is None else how.llm,
-        kept=how.texts,
+        store=how.texts,
         progress=None if how.progress is None else functools.partial(how.progress, "perturbing"),
     )
     if not plan.valid_pairs and not data.task_definition.is_ranking:
@@ -117,18 +117,26 @@ def in_shards(data: Dataset, plan: Plan, how: How) -> bool:
     ):
         return False
     named = plan.perturbations
-    methods = default_perturbations(data.task_definition) if named is None else parse_perturbations(named)
-    whole = any("rivals" in method.needs for method in methods)
+    methods = (
+        list_default_perturbations(data.task_definition) if named is None else parse_perturbations(named)
+    )
+    whole = any("rivals" in method.needed_fields for method in methods)
     return not whole and not any(isinstance(metric, Judge | PrecomputedScores) for metric in plan.metrics)
 
 
 def shard_pairs(data: Dataset, plan: Plan, how: How, unit: Clusters) -> Iterator[tuple[slice, Pairs]]:
     """Every applicable perturbation of every output, shard by shard."""
     settings, cuts = plan.asked, shards.cuts(unit.items)
-    named, strict = plan.perturbations is not None, settings.strict_resources
-    making = Making(named, plan.seed, settings.preprocess, how.workers, strict, kept=how.texts)
+    pair_settings = PairSettings(
+        requested=plan.perturbations is not None,
+        seed=plan.seed,
+        preprocess=settings.preprocess,
+        workers=how.workers,
+        strict_resources=settings.strict_resources,
+        store=how.texts,
+    )
     parts = (data.slice_rows(cut) for cut in cuts)
-    yield from zip(cuts, pairs_by_part(data, parts, making, plan.perturbations))
+    yield from zip(cuts, make_pairs_by_shard(data, parts, pair_settings, plan.perturbations))
 
 
 @dataclass(frozen=True, repr=False)
@@ -195,7 +203,7 @@ def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult
         workers=count_workers(options.workers),
         strict_resources=options.strict_resources,
         llm=with_cache(options.llm, run),
-        kept=None if run is None else run.texts(json.dumps(collect_environment(data.languages))),
+        store=None if run is None else run.texts(json.dumps(collect_environment(data.languages))),
         progress=None if options.progress is None else functools.partial(options.progress, "perturbing"),
     )
     every = make(data)

@@ -25,7 +25,7 @@ from metassay.errors import InputError, Place, display_path, is_remote
 from metassay.metrics.labels import find_metric_labels
 from metassay.metrics.precomputed_scores import PrecomputedScores
 from metassay.metrics.sentinels import SENTINELS
-from metassay.perturbations.views import identity
+from metassay.perturbations.text_store import identify
 from metassay.recorded_warnings import CountedWarning
 from metassay.reporting.result_display import ResultDisplay
 from metassay.store.files import write_bytes
@@ -128,7 +128,7 @@ def also_deciding(data: Dataset, plan: Plan) -> list[Any]:
     Contexts and perturbations may be code of the user; and what was said and left out as the data was read.
     """
     return [
-        [part if isinstance(part, str) else identity(part) for part in plan.perturbations or ()],
+        [part if isinstance(part, str) else identify(part) for part in plan.perturbations or ()],
         [(c.name, c.values, c.notes, hash_bytes(c.codes.tobytes())) for c in plan.contexts],
         [dict(data.left_out), data.reference_systems, data.notes, data.rows_are_pairs],
         []

@@ -30,8 +30,8 @@ from metassay.meta.contexts.human_pairs import differences_by_method
 from metassay.meta.contexts.pair_outcomes import Judgements
 from metassay.meta.contexts.perturbation_validity import edits_of
 from metassay.metrics.base import Metric
-from metassay.perturbations.base import KeptTexts
 from metassay.perturbations.pairs import Pairs, PerturbationCount
+from metassay.perturbations.text_store import TextStore
 from metassay.stats.arrays import FloatArray, IntArray, LongArray
 from metassay.store.scratch import ScratchTables
 from metassay.workflows.pair_files import Aside, Widest, explorer_frame, judgements_frame
@@ -49,7 +49,7 @@ class How:
 
     workers: int
     parts: ScoreStore | None
-    texts: KeptTexts | None
+    texts: TextStore | None
     only: Collection[int] | None
     cluster: RayCluster | None
     progress: Progress | None

@@ -1,0 +1,54 @@
+"""Why a perturbation cannot be applied to outputs in a language."""
+
+from __future__ import annotations
+
+from metassay.errors import InputError
+from metassay.perturbations.base import AnyPerturbation
+from metassay.tasks.base import OutputKind
+from metassay.text.words import WITHOUT_SPACES
+
+_HOW_TO_NAME_LANGUAGE = "--language en, in Python language='en'"
+
+
+def reason_not_applicable(
+    perturbation: AnyPerturbation, language: str | None, *, requested: bool, strict_resources: bool
+) -> str | None:
+    """Return why a perturbation cannot be applied to outputs in a language; None if it can.
+
+    It is an error if the user requested the perturbation and the language is unknown, and with
+    `strict_resources` if a dictionary is missing.
+    """
+    if perturbation.output_kind is OutputKind.RANKING:
+        return None
+    if perturbation.languages is None:
+        return _reason_without_spaces(perturbation, language)
+    if language is None:
+        if requested:
+            raise InputError(
+                f"{perturbation.spec} needs to know the language of the outputs.",
+                remedy=f"Name it: {_HOW_TO_NAME_LANGUAGE}.",
+            )
+        return (
+            "The language is not known, and methods that need it are left out;"
+            f" name it: {_HOW_TO_NAME_LANGUAGE}"
+        )
+    if language not in perturbation.languages:
+        supported = ", ".join(sorted(perturbation.languages))
+        return f"{perturbation.spec} does not know the language {language}; it knows {supported}"
+    return _reason_without_resource(perturbation, language, strict=strict_resources)
+
+
+def _reason_without_spaces(perturbation: AnyPerturbation, language: str | None) -> str | None:
+    has_spaces = language is None or language.partition("-")[0] not in WITHOUT_SPACES
+    if has_spaces or not perturbation.needs_spaces:
+        return None
+    return f"{perturbation.spec} does not apply to {language}, which is written without spaces"
+
+
+def _reason_without_resource(perturbation: AnyPerturbation, language: str, *, strict: bool) -> str | None:
+    missing = perturbation.describe_missing_resource(language)
+    if missing is None:
+        return None
+    if strict:
+        raise InputError(f"{perturbation.spec} lacks a resource for {language}.", remedy=missing)
+    return f"{perturbation.spec} does not apply to {language}: {missing}"

@@ -1,0 +1,166 @@
+"""What perturbations collect from all texts of a data set before they change any, such as its words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, overload
+
+import polars as pl
+
+from metassay.data.dataset import Dataset
+from metassay.perturbations.base import AnyPerturbation
+from metassay.perturbations.distinct_outputs import list_base_languages
+from metassay.perturbations.preprocessing import preprocess_text
+from metassay.perturbations.registry import is_built_in, parse_perturbation
+from metassay.perturbations.text_store import TextStore, choose_store, identify
+from metassay.process_pool import count_processes, map_batches
+
+BATCH_SIZE = 4096
+"""Texts that are analysed together and stored together."""
+
+
+@dataclass(frozen=True)
+class CollectedData:
+    """What perturbations collected from all texts of a data set."""
+
+    by_language: Mapping[str | None, Mapping[str, Any]]
+    """By language and name of the perturbation."""
+    content_hash: str
+    """The hash of the data set."""
+
+
+def collect_from_dataset(
+    dataset: Dataset,
+    perturbations: Sequence[AnyPerturbation],
+    preprocess: str,
+    workers: int = 1,
+    store: TextStore | None = None,
+) -> CollectedData:
+    """Let every perturbation collect from all outputs and references, language by language."""
+    by_language: dict[str | None, dict[str, Any]] = {}
+    if dataset.task_definition.is_ranking:
+        return CollectedData(by_language, dataset.content_hash)
+    language_column = pl.Series("language", list_base_languages(dataset), pl.String)
+    table = dataset.outputs.select(pl.col("^output|references$"), language_column)
+    for language in sorted(table["language"].unique(), key=lambda name: name or ""):
+        rows = table.filter(pl.col("language").eq_missing(language))
+        source = _TextSource(_find_distinct_texts(rows, preprocess), language, workers)
+        dependencies = f"{language} {preprocess} {dataset.content_hash}"
+        by_name: dict[str, Any] = {}
+        for perturbation in perturbations:
+            collected = _collect(perturbation, source, dependencies, choose_store(perturbation, store))
+            if collected is not None:
+                by_name[perturbation.collection_name] = collected
+        by_language[language] = by_name
+    return CollectedData(by_language, dataset.content_hash)
+
+
+class _TextSource(NamedTuple):
+    """The distinct texts of a language, sorted, and how many workers may analyse them."""
+
+    texts: Sequence[str]
+    language: str | None
+    workers: int
+
+
+class _TextColumn(Sequence[str]):
+    """A column of texts that become Python strings only when they are read."""
+
+    def __init__(self, column: pl.Series) -> None:
+        self._column = column
+
+    def __len__(self) -> int:
+        return len(self._column)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._column)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return self._column[index].to_list()
+        text: str = self._column[index]
+        return text
+
+
+def _find_distinct_texts(rows: pl.DataFrame, preprocess: str) -> Sequence[str]:
+    """Return the distinct texts among outputs and references, sorted."""
+    columns = [rows["output"].fill_null("")]
+    if "references" in rows.columns:
+        columns.append(rows["references"].explode().drop_nulls().alias("output"))
+    distinct = pl.concat(columns).unique().sort()
+    if preprocess == "none":
+        return _TextColumn(distinct)
+    return sorted({preprocess_text(text, preprocess) for text in distinct})
+
+
+def _collect(
+    perturbation: AnyPerturbation, source: _TextSource, dependencies: str, store: TextStore | None
+) -> Any:
+    """Return what a perturbation collects from all texts of a language; from the store if it is there."""
+    name = f"{identify(perturbation)} collected {dependencies}"
+    stored = None if store is None else store.load(name)
+    if stored is not None:
+        return json.loads(stored[0] or "null")
+    analyses = _analyse_in_batches(perturbation, source, dependencies, store)
+    collected = perturbation.collect(source.texts, source.language, analyses)
+    if collected is not None and store is not None:
+        store.save(name, [json.dumps(collected, ensure_ascii=False)])
+    return collected
+
+
+def _analyse_in_batches(
+    perturbation: AnyPerturbation, source: _TextSource, dependencies: str, store: TextStore | None
+) -> Iterator[Any]:
+    """Yield the analysis of each text in order, if the perturbation needs any; store finished batches.
+
+    Batches are stored in order, so that those of an interrupted run are the first ones.
+    """
+    batch_count = -(-len(source.texts) // BATCH_SIZE)
+    names = [f"{identify(perturbation)} analysed {number} {dependencies}" for number in range(batch_count)]
+    first_missing = 0
+    while store is not None and first_missing < batch_count:
+        stored = store.load(names[first_missing])
+        if stored is None:
+            break
+        yield from (json.loads(analysis or "null") for analysis in stored)
+        first_missing += 1
+    for number, analyses in enumerate(_analyse_from(first_missing, perturbation, source), first_missing):
+        if analyses is None:
+            return
+        if store is not None:
+            store.save(names[number], [json.dumps(analysis, ensure_ascii=False) for analysis in analyses])
+        yield from analyses
+
+
+def _analyse_from(
+    first_batch: int, perturbation: AnyPerturbation, source: _TextSource
+) -> Iterator[list[Any] | None]:
+    """Analyse the texts from a batch on, by several processes if that saves time."""
+    starts = range(first_batch * BATCH_SIZE, len(source.texts), BATCH_SIZE)
+    batches = (source.texts[start : start + BATCH_SIZE] for start in starts)
+    processes = count_processes(len(starts) * BATCH_SIZE, source.workers)
+    if processes == 0 or not is_built_in(perturbation):
+        for texts in batches:
+            yield perturbation.analyse_texts(texts, source.language)
+    elif perturbation.analyse_texts([], source.language) is not None:
+        payloads = (AnalysisBatch(perturbation.spec, source.language, list(texts)) for texts in batches)
+        yield from map_batches(analyse_batch, payloads, processes)
+
+
+class AnalysisBatch(NamedTuple):
+    """Texts that one process analyses for a perturbation."""
+
+    spec: str
+    language: str | None
+    texts: list[str]
+
+
+def analyse_batch(batch: AnalysisBatch) -> list[Any] | None:
+    """Analyse the texts of a batch, in any process."""
+    return parse_perturbation(batch.spec).analyse_texts(batch.texts, batch.language)

@@ -1,0 +1,159 @@
+"""The distinct outputs of a data set, each with what perturbations may use to make it worse."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from metassay.data.dataset import Dataset
+from metassay.errors import InputError
+from metassay.perturbations.base import AnyPerturbation, View
+from metassay.perturbations.preprocessing import preprocess_text
+from metassay.stats.arrays import LongArray
+from metassay.stats.streams import Keys, hash_outputs
+
+Output = Any
+"""A text, or a tuple of document ids."""
+
+
+@dataclass(frozen=True)
+class DistinctOutputs:
+    """The distinct outputs of a data set: equal outputs of an item, by several systems, are one."""
+
+    views: tuple[View[Output], ...]
+    positions: LongArray
+    """For each row of the data set, the position of its output in `views`."""
+    keys: Keys
+    """For each view, the key of its random numbers."""
+
+    def select(self, positions: LongArray) -> list[View[Output]]:
+        """Return the views at these positions."""
+        return [self.views[position] for position in positions.tolist()]
+
+    @cached_property
+    def positions_by_language(self) -> dict[str | None, LongArray]:
+        """The positions of the views in each language."""
+        positions: defaultdict[str | None, list[int]] = defaultdict(list)
+        for position, view in enumerate(self.views):
+            positions[view.language].append(position)
+        languages = sorted(positions, key=lambda language: language or "")
+        return {language: np.asarray(positions[language], dtype=np.int64) for language in languages}
+
+
+def find_distinct_outputs(
+    dataset: Dataset,
+    perturbations: Sequence[AnyPerturbation],
+    *,
+    preprocess: str,
+    seed: int,
+    collected: Mapping[str | None, Mapping[str, Any]],
+) -> DistinctOutputs:
+    """Find the distinct outputs of a data set, with the fields that the perturbations need.
+
+    `collected` is what the perturbations collected from all texts, by language.
+    """
+    needed_fields = _join_needed_fields(dataset, perturbations)
+    outputs = [_convert_output(output, preprocess) for output in dataset.outputs["output"]]
+    rivals = _find_rivals(dataset, outputs) if "rivals" in needed_fields else {}
+    siblings = _find_siblings(dataset, outputs) if "siblings" in needed_fields else {}
+    grades = _find_grades(dataset) if "grades" in needed_fields else {}
+    sources = _list_column(dataset, "source")
+    references = _list_column(dataset, "references")
+    languages = list_base_languages(dataset)
+    position_of: dict[tuple[str, Output, str | None], int] = {}
+    views: list[View[Output]] = []
+    positions = np.empty(len(dataset), np.int64)
+    for row, (item, output, language) in enumerate(zip(dataset.outputs["item"], outputs, languages)):
+        identity = (item, output, language)
+        if identity not in position_of:
+            position_of[identity] = len(views)
+            view = View(
+                output,
+                item,
+                language,
+                source=sources[row],
+                references=tuple(references[row] or ()),
+                rivals=rivals.get((item, output), ()),
+                siblings=siblings.get(item, ()),
+                grades=grades.get(item, {}),
+                collected=collected.get(language, {}),
+            )
+            views.append(view)
+        positions[row] = position_of[identity]
+    texts = (view.output if isinstance(view.output, str) else "\0".join(view.output) for view in views)
+    keys = hash_outputs(seed, (view.item for view in views), texts)
+    return DistinctOutputs(tuple(views), positions, keys)
+
+
+def _join_needed_fields(dataset: Dataset, perturbations: Sequence[AnyPerturbation]) -> frozenset[str]:
+    """Return the fields that some perturbation needs; raise an error if human scores are missing for them."""
+    for perturbation in perturbations:
+        if "rivals" in perturbation.needed_fields and not dataset.human:
+            raise InputError(f"{perturbation.spec} needs human scores, which this data does not have.")
+    return frozenset[str]().union(*(perturbation.needed_fields for perturbation in perturbations))
+
+
+def _convert_output(output: Any, preprocess: str) -> Output:
+    if isinstance(output, str | None):
+        return preprocess_text(output or "", preprocess)
+    return tuple(output)
+
+
+def list_base_languages(dataset: Dataset) -> list[str | None]:
+    """Return the language of each row without its region: `en` for en-GB."""
+    tags = dataset.languages
+    base_of = {tag: tag and tag.replace("_", "-").partition("-")[0].lower() for tag in set(tags)}
+    return [base_of[tag] for tag in tags]
+
+
+def _list_column(dataset: Dataset, name: str) -> Sequence[Any]:
+    if name not in dataset.outputs.columns:
+        return [None] * len(dataset)
+    return dataset.outputs[name].to_list()
+
+
+def _find_grades(dataset: Dataset) -> dict[str, dict[str, int]]:
+    """Return the relevance grades of the judged documents of each item."""
+    grades: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    if dataset.qrels is not None:
+        for item, document, grade in dataset.qrels.select("item", "document", "grade").iter_rows():
+            grades[item][document] = grade
+    return grades
+
+
+def _find_siblings(dataset: Dataset, outputs: Sequence[Output]) -> dict[str, tuple[Output, ...]]:
+    """Return the distinct outputs of each item, sorted."""
+    distinct: defaultdict[str, set[Output]] = defaultdict(set)
+    for item, output in zip(dataset.outputs["item"], outputs):
+        distinct[item].add(output)
+    return {item: tuple(sorted(item_outputs)) for item, item_outputs in distinct.items()}
+
+
+def _find_rivals(dataset: Dataset, outputs: Sequence[Output]) -> dict[tuple[str, Output], tuple[Output, ...]]:
+    """Return, for each output, the other outputs of its item that human scores call worse, worst first.
+
+    The score of an output is the mean over its human scores and over the systems that returned it. For an
+    item without human scores, it is the mean of these systems over all items.
+    """
+    table = dataset.outputs.select("item", "system", score=pl.mean_horizontal(dataset.human))
+    table = table.with_columns(
+        system_score=pl.col("score").mean().over("system"),
+        has_scores=pl.col("score").is_not_null().any().over("item"),
+    )
+    scores = table.select(pl.when("has_scores").then("score").otherwise("system_score")).to_series()
+    scores_of: defaultdict[str, defaultdict[Output, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for item, output, score in zip(table["item"], outputs, scores):
+        if score is not None:
+            scores_of[item][output].append(score)
+    rivals: dict[tuple[str, Output], tuple[Output, ...]] = {}
+    for item, scores_of_output in scores_of.items():
+        ranked = sorted((float(np.mean(values)), output) for output, values in scores_of_output.items())
+        for score, output in ranked:
+            rivals[item, output] = tuple(rival for rival_score, rival in ranked if rival_score < score)
+    return rivals

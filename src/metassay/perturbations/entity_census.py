@@ -1,0 +1,208 @@
+"""Which names a data set contains, of which kind they are, and which can replace each other."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from typing import TypedDict
+
+from metassay.perturbations.languages.names import FEMALE, MALE, Mention
+from metassay.perturbations.languages.russian_names import ENDING
+
+AGREEMENT = 0.8
+"""The share of the mentions of a name that must agree on its kind."""
+MINIMUM_HINTS = 2
+"""Mentions with a hint that it takes to decide the kind of a name that is in no list."""
+RARE_NAMES_LIMIT = 20
+"""If there are more names than this, those that occur only once are not used: they are often mistakes."""
+EQUAL_LETTERS = 4
+"""Names that begin with as many equal letters are often two spellings of one name."""
+_SIBILANTS = ("s", "ß", "x", "z")
+
+KindCounts = dict[str, int]
+"""How many mentions of a name have each kind."""
+
+
+class Census(TypedDict):
+    """The names of all texts in a language."""
+
+    kinds: dict[str, str]
+    """The kind of each name: PER, LOC, ORG and so on."""
+    others: dict[str, list[str]]
+    """The names that fit a place in a sentence, by the strictest of its `list_levels`."""
+
+
+class MentionCounts:
+    """Counts the mentions of names in texts, which are added in a fixed order."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[tuple[str, str, str]] = Counter()
+        """By name, kind and form."""
+        self.last_forms: dict[str, str] = {}
+        """The form of the last mention of each name."""
+
+    def add(self, text: str, mentions: Iterable[Mention]) -> None:
+        """Count the mentions of a text."""
+        for start, end, kind, form in mentions:
+            name = text[start:end]
+            self.counts[name, kind, form] += 1
+            self.last_forms[name] = form
+
+
+def take_census(mentions: MentionCounts, language: str) -> Census:
+    """Decide the kind of each name, and find the names that can replace each other."""
+    kinds = _decide_kinds(mentions, language)
+    decided: Counter[tuple[str, str, str]] = Counter()
+    for (name, kind, form), count in mentions.counts.items():
+        settled = settle_mention(name, kind, form, kinds, language)
+        if settled is not None:
+            decided[settled] += count
+    names_at: dict[str, Counter[str]] = defaultdict(Counter)
+    levels_of: dict[str, tuple[str, ...]] = {}
+    for (name, kind, form), count in decided.items():
+        levels = list_levels(name, kind, form, language)
+        levels_of[levels[0]] = levels
+        can_replace_others = not form.endswith("?")
+        for level in levels:
+            names_at[level][name] += count if can_replace_others else 0
+    others = {}
+    for level in sorted(levels_of):
+        if language == "ru":
+            fitting = _find_names_with_cases(level, names_at)
+        else:
+            fitting = _find_names_at_strictest_level(levels_of[level], names_at)
+        others[level] = _drop_rare_names(fitting)
+    return {"kinds": kinds, "others": others}
+
+
+def settle_mention(
+    name: str, kind: str, form: str, kinds: dict[str, str], language: str
+) -> tuple[str, str, str] | None:
+    """Return name, kind and form of a mention according to the census; None if it disagrees with the mention.
+
+    A German person's name may carry the -s of the genitive, which is then not part of the name.
+    """
+    if name in kinds:
+        if kind.rstrip("?") in {kinds[name], "NAME"}:
+            return name, kinds[name], form
+        return None
+    base_name = name.removesuffix("s")
+    if language == "de" and kinds.get(base_name) == "PER":
+        return base_name, "PER", "gent"
+    return None
+
+
+def _decide_kinds(mentions: MentionCounts, language: str) -> dict[str, str]:
+    """Return the kind of each name that its mentions agree on.
+
+    A name of unknown kind (NAME) is a person's if it is the family name in somebody's full name. Otherwise it
+    is used only in English: in other languages a capital, or a model, says too little.
+    """
+    counts_of: dict[str, KindCounts] = defaultdict(dict)
+    for (name, kind, _), count in mentions.counts.items():
+        kind_counts = counts_of[name]
+        kind_counts[kind] = kind_counts.get(kind, 0) + count
+    family_names = _find_family_names(counts_of, mentions.last_forms, language)
+    kinds: dict[str, str] = {}
+    for name in sorted(counts_of):  # so that a German genitive comes after the name itself
+        kind = _decide_kind(counts_of[name])
+        if kind == "NAME" and _family_name(name, language) in family_names:
+            kind = "PER"
+        is_known = kind not in {"", "NAME"} or (kind == "NAME" and language == "en")
+        is_genitive = language == "de" and name.endswith("s") and kinds.get(name[:-1]) == kind
+        if is_known and not is_genitive:
+            kinds[name] = kind
+    return kinds
+
+
+def _find_family_names(
+    counts_of: dict[str, KindCounts], last_forms: dict[str, str], language: str
+) -> set[str]:
+    """Return the family names in people's full names; in Russian only men's, as women's end differently."""
+    family_names = set()
+    for name, kind_counts in counts_of.items():
+        is_full_name = " " in name and _decide_kind(kind_counts) == "PER"
+        if is_full_name and (language != "ru" or last_forms[name].startswith("masc")):
+            family_names.add(_family_name(name, language))
+    return family_names
+
+
+def _family_name(name: str, language: str) -> str:
+    """Return the family name of a full name; in Russian without the ending of its case."""
+    family_name = name.rsplit(maxsplit=1)[-1]
+    return ENDING.sub("", family_name) if language == "ru" else family_name
+
+
+def _decide_kind(kind_counts: KindCounts) -> str:
+    """Return the kind that most mentions have, or else hint at; empty if they disagree, NAME if none says."""
+    certain = {}
+    hinted = {}
+    for kind, count in kind_counts.items():
+        if kind.endswith("?"):
+            hinted[kind.rstrip("?")] = count
+        elif kind != "NAME":
+            certain[kind] = count
+    for counts, minimum in ((certain, 1), (hinted, MINIMUM_HINTS)):
+        total = sum(counts.values())
+        if total >= minimum:
+            kind = max(counts, key=counts.__getitem__)
+            return kind if counts[kind] >= AGREEMENT * total else ""
+    return "NAME"
+
+
+def list_levels(name: str, kind: str, form: str, language: str) -> tuple[str, ...]:
+    """Describe the place of a name in a sentence, from the strictest to the loosest description.
+
+    Names of one level can stand in each other's place.
+    """
+    if language == "ru":
+        form = form.rstrip("?")
+        without_gender = form.split(maxsplit=1)[-1]
+        return f"{kind} {form}", f"{kind} {without_gender}"
+    words = name.split()
+    article = "" if form in {"a", "an", "gent"} else form
+    base = " ".join(filter(None, (kind, article)))
+    if kind == "PER":
+        gender = "f" if words[0] in FEMALE else "m" if words[0] in MALE else ""
+        shape = "full" if len(words) > 1 else "given" if gender else "family"
+        return f"{base} {shape} {gender}".strip(), f"{base} {shape}", base
+    shape = "letters" if name.isupper() else "one" if len(words) == 1 else "more"
+    return f"{base} {shape}", base
+
+
+def can_replace(name: str, other: str, form: str) -> bool:
+    """Whether another name differs clearly from this one and fits the article or ending at its place."""
+    lower_name = name.casefold()
+    lower_other = other.casefold()
+    begins_alike = lower_name[:EQUAL_LETTERS] == lower_other[:EQUAL_LETTERS] and not lower_name.isdigit()
+    if begins_alike or lower_name in lower_other or lower_other in lower_name:
+        return False
+    if form in {"a", "an"}:
+        return (lower_other[0] in "aeiou") == (form == "an")
+    return not (form == "gent" and other.endswith(_SIBILANTS))
+
+
+def _find_names_at_strictest_level(levels: Sequence[str], names_at: dict[str, Counter[str]]) -> Counter[str]:
+    """Return the names of the strictest level that has more than one."""
+    for level in levels:
+        if len(names_at[level]) > 1:
+            return names_at[level]
+    return names_at[levels[-1]]
+
+
+def _find_names_with_cases(level: str, names_at: dict[str, Counter[str]]) -> Counter[str]:
+    """Return the Russian names that can stand in all the cases that are possible at this place."""
+    place, _, cases = level.rpartition(" ")
+    names: Counter[str] = Counter()
+    for other_level, other_names in names_at.items():
+        other_place, _, other_cases = other_level.rpartition(" ")
+        if other_place == place and set(cases.split(",")) <= set(other_cases.split(",")):
+            names.update(other_names)
+    return names
+
+
+def _drop_rare_names(names: Counter[str]) -> list[str]:
+    repeated = sorted(name for name, count in names.items() if count > 1)
+    if len(repeated) > RARE_NAMES_LIMIT:
+        return repeated
+    return sorted(name for name, count in names.items() if count)

@@ -1,0 +1,26 @@
+"""Text changes before outputs are perturbed."""
+
+from __future__ import annotations
+
+from metassay.errors import UnknownName
+from metassay.text.tokens import word_tokens
+
+PREPROCESSING = {
+    "none": "the raw text is edited and nothing else is touched",
+    "paper": "both members of a pair are lower-cased and tokenised",
+    "paper-asymmetric": "only the worse member is lower-cased and tokenised",
+}
+"""Every kind of preprocessing by name. `paper` is that of Deviyani and Diaz (2025)."""
+
+
+def check_preprocessing(name: str) -> None:
+    """Raise an error that lists the known names if this is not one of them."""
+    if name not in PREPROCESSING:
+        raise UnknownName("preprocessing", name, PREPROCESSING)
+
+
+def preprocess_text(text: str, preprocessing: str) -> str:
+    """Return the text that perturbations change."""
+    if preprocessing == "none":
+        return text
+    return " ".join(word_tokens(text.lower()))

@@ -1,0 +1,115 @@
+"""All perturbations by name: those of this package, and those of installed plug-ins."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Iterable
+from typing import Any
+
+from metassay import plugins
+from metassay.errors import InputError, UnknownName
+from metassay.perturbations.base import AnyPerturbation, Perturbation, list_parameters
+from metassay.specs import parse_spec, reject_duplicates, split_specs
+from metassay.tasks.base import Task
+
+MODULES = (
+    "words",
+    "replacement",
+    "entity",
+    "negation",
+    "llm",
+    "ranking",
+    "sentences",
+    "facts",
+    "senses",
+)
+"""Modules of this package with perturbations. Each lists its classes in `PERTURBATIONS`."""
+
+
+@functools.cache
+def load_perturbations() -> dict[str, type[AnyPerturbation]]:
+    """Load every perturbation class by name. Plug-ins cannot replace a built-in perturbation."""
+    classes: dict[str, type[AnyPerturbation]] = {}
+    for module in MODULES:
+        for perturbation_class in importlib.import_module(f"metassay.perturbations.{module}").PERTURBATIONS:
+            classes[perturbation_class.name] = perturbation_class
+    for name, perturbation_class in plugins.load_entry_points("perturbations").items():
+        classes.setdefault(name, perturbation_class)
+    return classes
+
+
+def is_built_in(perturbation: AnyPerturbation) -> bool:
+    """Whether the perturbation is metassay's own, not one of a plug-in or of user code."""
+    is_registered = load_perturbations().get(perturbation.name) is type(perturbation)
+    return is_registered and not plugins.hash_user_source(perturbation)
+
+
+def find_perturbations_for(task: Task) -> dict[str, type[AnyPerturbation]]:
+    """Return the perturbations that suit a task, by name."""
+    return {
+        name: perturbation_class
+        for name, perturbation_class in load_perturbations().items()
+        if name in task.perturbations or task.name in perturbation_class.tasks
+    }
+
+
+def list_default_perturbations(task: Task) -> tuple[AnyPerturbation, ...]:
+    """Return the perturbations that are used for a task when the user names none."""
+    defaults: list[AnyPerturbation] = []
+    for perturbation_class in find_perturbations_for(task).values():
+        if perturbation_class.default:
+            defaults += perturbation_class.list_defaults()
+    return tuple(defaults)
+
+
+def parse_perturbation(spec: str | AnyPerturbation) -> AnyPerturbation:
+    """Return the perturbation that a spec such as `removal(strength=2)` names."""
+    if isinstance(spec, Perturbation):
+        return spec
+    name, values = parse_spec(spec)
+    perturbation_class = load_perturbations().get(name)
+    if perturbation_class is None:
+        raise UnknownName("perturbation", name, load_perturbations())
+    parameters = {key: _check_parameter(perturbation_class, key, value) for key, value in values.items()}
+    return perturbation_class(**parameters)
+
+
+def parse_perturbations(
+    specs: str | AnyPerturbation | Iterable[str | AnyPerturbation], *, task: Task | None = None
+) -> tuple[AnyPerturbation, ...]:
+    """Parse several specs, given as a list or separated by commas; refuse duplicates.
+
+    With `task`, perturbations that do not suit it are refused.
+    """
+    perturbations = tuple(parse_perturbation(spec) for spec in split_specs(specs))
+    if not perturbations:
+        raise InputError("no perturbation was named.", remedy="See: metassay list perturbations")
+    reject_duplicates([perturbation.spec for perturbation in perturbations])
+    if task is not None:
+        _reject_unsuitable(perturbations, task)
+    return perturbations
+
+
+def _reject_unsuitable(perturbations: Iterable[AnyPerturbation], task: Task) -> None:
+    """Refuse registered perturbations that do not suit a task. Unregistered objects of the user always do."""
+    suitable = find_perturbations_for(task)
+    for perturbation in perturbations:
+        if perturbation.name in load_perturbations() and perturbation.name not in suitable:
+            remedy = f"Made for {task}: {', '.join(sorted(suitable))}."
+            raise InputError(f"{perturbation.spec} is not made for {task}.", remedy=remedy)
+
+
+def _check_parameter(perturbation_class: type[AnyPerturbation], name: str, value: Any) -> Any:
+    """Return the value of a parameter, converted to the type of its default."""
+    fields = {field.name: field for field in list_parameters(perturbation_class)}
+    if name not in fields:
+        raise UnknownName(f"parameter of {perturbation_class.name}", name, fields)
+    default = fields[name].default
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if isinstance(default, float) and is_number:
+        return float(value)
+    if isinstance(default, int | float) and type(value) is not type(default):
+        expected = "a whole number" if isinstance(default, int) else "a number"
+        raise InputError(f"{name} of {perturbation_class.name} is {value!r}, not {expected}.")
+    return value

@@ -1,0 +1,242 @@
+"""Apply perturbations to all outputs of a data set, batch by batch, in one process or several."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from metassay.perturbations.applicability import reason_not_applicable
+from metassay.perturbations.base import AnyPerturbation, Perturbation, View
+from metassay.perturbations.distinct_outputs import DistinctOutputs
+from metassay.perturbations.registry import is_built_in
+from metassay.perturbations.text_store import TextStore, choose_store, identify
+from metassay.process_pool import count_processes, map_batches
+from metassay.stats.arrays import LongArray
+from metassay.stats.streams import Keys, derive_keys
+
+Progress = Callable[[int, int], None]
+BATCH_SIZE = 8192
+"""Outputs that are perturbed together and stored together."""
+
+
+@dataclass(frozen=True)
+class PairSettings:
+    """How pairs are made, whatever the perturbations."""
+
+    requested: bool = False
+    """Whether the user named the perturbations. Then a language that is not known is an error."""
+    seed: int = 0
+    preprocess: str = "none"
+    workers: int = 1
+    strict_resources: bool = False
+    """Whether a missing dictionary is an error."""
+    progress: Progress | None = None
+    store: TextStore | None = None
+
+
+@dataclass
+class SkippedOutputs:
+    """Outputs in some language that a perturbation was not applied to."""
+
+    reason: str
+    count: int = 0
+
+
+class SkippedByLanguage(dict[tuple[str, str | None], SkippedOutputs]):
+    """The skipped outputs, by spec of the perturbation and language."""
+
+    def add(self, spec: str, language: str | None, reason: str, count: int) -> None:
+        """Count further outputs that were skipped."""
+        self.setdefault((spec, language), SkippedOutputs(reason)).count += count
+
+
+def perturb_outputs(
+    perturbations: Sequence[AnyPerturbation],
+    outputs: DistinctOutputs,
+    content_hash: str,
+    settings: PairSettings,
+    skipped: SkippedByLanguage,
+) -> dict[str, list[Any]]:
+    """Apply every perturbation to every output.
+
+    Returns, by spec, the perturbed output at each position of `outputs`, or None where the perturbation does
+    not apply. Outputs in languages that it does not support are added to `skipped`. `content_hash` is the
+    hash of the data that the perturbations collected from.
+    """
+    report_progress = settings.progress or (lambda _done, _total: None)
+    report_progress(0, len(perturbations))
+    runners = [
+        PerturbationRunner(perturbation, outputs, content_hash, settings) for perturbation in perturbations
+    ]
+    _perturb_in_processes(runners, settings)
+    columns: dict[str, list[Any]] = {}
+    for done, runner in enumerate(runners, start=1):
+        columns[runner.perturbation.spec] = runner.perturb_all(skipped)
+        report_progress(done, len(runners))
+    return columns
+
+
+class PerturbationRunner:
+    """Applies one perturbation to all outputs in batches and stores each finished batch.
+
+    Stored batches let an interrupted run continue where it stopped.
+    """
+
+    def __init__(
+        self,
+        perturbation: AnyPerturbation,
+        outputs: DistinctOutputs,
+        content_hash: str,
+        settings: PairSettings,
+    ) -> None:
+        self.perturbation = perturbation
+        self.outputs = outputs
+        self._content_hash = content_hash
+        self._settings = settings
+        self._store = None if perturbation.stores_results else choose_store(perturbation, settings.store)
+        self._finished: dict[str, list[Any]] = {}
+
+    def perturb_all(self, skipped: SkippedByLanguage) -> list[Any]:
+        """Return the perturbed output, or None, of every output; add to `skipped` what is not supported."""
+        perturbed: list[Any] = [None] * len(self.outputs.views)
+        for language, positions in self.outputs.positions_by_language.items():
+            reason = self._reason_not_applicable(language)
+            if reason is not None:
+                skipped.add(self.perturbation.spec, language, reason, len(positions))
+                continue
+            for batch_positions in _split(positions):
+                batch_outputs = self.perturb_batch(batch_positions)
+                for position, output in zip(batch_positions.tolist(), batch_outputs):
+                    perturbed[position] = output
+        return perturbed
+
+    def perturb_batch(self, positions: LongArray) -> list[Any]:
+        """Return the perturbed output, or None, at each position."""
+        batch = self.prepare_batch(positions)
+        finished = self._finished.pop(batch.name, None)
+        if finished is not None:
+            return finished
+        stored = self.load(batch.name)
+        if stored is not None:
+            return stored
+        perturbed = self.perturbation.apply_all(self.outputs.select(positions), batch.keys)
+        self.save(batch.name, perturbed)
+        return perturbed
+
+    def list_batches(self) -> Iterator[LongArray]:
+        """Yield the positions of each batch that the perturbation can be applied to."""
+        for language, positions in self.outputs.positions_by_language.items():
+            if self._reason_not_applicable(language) is None:
+                yield from _split(positions)
+
+    def prepare_batch(self, positions: LongArray) -> OutputBatch:
+        """Return the name under which a batch is stored, and the keys of its random numbers."""
+        keys = derive_keys(self.outputs.keys[positions], self.perturbation.name)
+        digest = hashlib.blake2b(keys.tobytes(), digest_size=16).hexdigest()
+        name = f"{identify(self.perturbation)} {digest} {self._content_hash}"
+        return OutputBatch(name, positions, keys)
+
+    def load(self, name: str) -> list[Any] | None:
+        """Return a stored batch; None if there is none."""
+        return None if self._store is None else self._store.load(name)
+
+    def save(self, name: str, perturbed: list[Any]) -> None:
+        """Store a finished batch."""
+        if self._store is not None:
+            self._store.save(name, perturbed)
+
+    def keep(self, name: str, perturbed: list[Any]) -> None:
+        """Keep a finished batch until `perturb_batch` asks for it."""
+        self._finished[name] = perturbed
+
+    def _reason_not_applicable(self, language: str | None) -> str | None:
+        return reason_not_applicable(
+            self.perturbation,
+            language,
+            requested=self._settings.requested,
+            strict_resources=self._settings.strict_resources,
+        )
+
+
+class OutputBatch(NamedTuple):
+    """Outputs that a perturbation is applied to together."""
+
+    name: str
+    positions: LongArray
+    keys: Keys
+
+
+def _split(positions: LongArray) -> Iterator[LongArray]:
+    for start in range(0, len(positions), BATCH_SIZE):
+        yield positions[start : start + BATCH_SIZE]
+
+
+def can_run_in_process(perturbation: AnyPerturbation) -> bool:
+    """Whether a worker process can apply a perturbation: it is built in and sees only output and item."""
+    perturbation_class = type(perturbation)
+    is_plain = (
+        perturbation_class.apply_all is Perturbation.apply_all
+        and perturbation_class.collect is Perturbation.collect
+        and not perturbation.needed_fields
+        and not perturbation.stores_results
+    )
+    return is_plain and is_built_in(perturbation)
+
+
+def _perturb_in_processes(runners: Sequence[PerturbationRunner], settings: PairSettings) -> None:
+    """Let several processes perturb the batches that are not stored yet, if that saves time."""
+    jobs = []
+    for runner in runners:
+        if settings.workers > 1 and can_run_in_process(runner.perturbation):
+            jobs += [(runner, positions) for positions in runner.list_batches()]
+    processes = count_processes(sum(len(positions) for _, positions in jobs), settings.workers)
+    if processes == 0:
+        return
+    missing = []
+    for runner, positions in jobs:
+        batch = runner.prepare_batch(positions)
+        stored = runner.load(batch.name)
+        if stored is None:
+            missing.append((runner, batch))
+        else:
+            runner.keep(batch.name, stored)
+    payloads = (_make_payload(runner, batch) for runner, batch in missing)
+    for (runner, batch), perturbed in zip(missing, map_batches(apply_to_batch, payloads, processes)):
+        runner.save(batch.name, perturbed)
+        runner.keep(batch.name, perturbed)
+
+
+class BatchPayload(NamedTuple):
+    """What a process needs to perturb a batch, in types that are fast to send."""
+
+    perturbation: AnyPerturbation
+    language: str | None
+    outputs: list[str]
+    items: list[str]
+    sources: list[str | None]
+    references: list[tuple[str, ...]]
+    keys: Keys
+
+
+def _make_payload(runner: PerturbationRunner, batch: OutputBatch) -> BatchPayload:
+    views = runner.outputs.select(batch.positions)
+    return BatchPayload(
+        perturbation=runner.perturbation,
+        language=views[0].language,
+        outputs=[view.output for view in views],
+        items=[view.item for view in views],
+        sources=[view.source for view in views],
+        references=[view.references for view in views],
+        keys=batch.keys,
+    )
+
+
+def apply_to_batch(payload: BatchPayload) -> list[Any]:
+    """Perturb a batch, in any process."""
+    rows = zip(payload.outputs, payload.items, payload.sources, payload.references)
+    views = [
+        View(output, item, payload.language, source, references) for output, item, source, references in rows
+    ]
+    return payload.perturbation.apply_all(views, payload.keys)

@@ -1,0 +1,162 @@
+"""Map a function over batches in several processes, with the same results as in one.
+
+The worker processes are loky's. They are started afresh, because a fork beside the threads of polars and
+Numba can deadlock; they do not run the user's script again, as those of `concurrent.futures` do without a
+`__main__` guard; and they work on Linux, macOS and Windows. They stay for the next call and end when they
+have been idle for a minute.
+"""
+
+from __future__ import annotations
+
+import importlib
+import signal
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import suppress
+from typing import Generic, TypeVar
+
+from loky import ProcessPoolExecutor, get_reusable_executor  # type: ignore[import-untyped]
+
+Batch = TypeVar("Batch")
+Result = TypeVar("Result")
+
+TEXTS_PER_PROCESS = 50_000
+"""A further process pays off only if it saves this process as many texts: it takes seconds to start."""
+MAXIMUM_PROCESSES = 8
+"""Every worker process loads dictionaries of its own, some hundred megabytes."""
+IDLE_SECONDS = 60
+_QUEUED_PER_PROCESS = 2
+"""Batches given to a process at a time: it begins the second while its first result is on the way."""
+_MAXIMUM_AHEAD = 16
+"""Results that wait for an earlier one before we take its process for stuck."""
+
+
+def count_processes(texts: int, workers: int) -> int:
+    """Return how many processes to use beside this one for so many texts; 0 if none would save time."""
+    return max(0, min(workers - 1, texts // TEXTS_PER_PROCESS, MAXIMUM_PROCESSES))
+
+
+def map_batches(
+    function: Callable[[Batch], Result], batches: Iterable[Batch], processes: int
+) -> Iterator[Result]:
+    """Yield `function(batch)` for every batch, in order, computed by this process and `processes` others.
+
+    The function must be importable, and give the same result in every process. A batch that a worker process
+    fails to compute, for whatever reason, is computed here: nothing is lost, and an error is the function's
+    own.
+    """
+    if processes < 1:
+        yield from map(function, batches)
+        return
+    parallel_map = _ParallelMap(function, batches, processes)
+    try:
+        yield from parallel_map
+    finally:
+        parallel_map.stop()
+
+
+class _ParallelMap(Generic[Batch, Result]):
+    """The state of one call of `map_batches`."""
+
+    def __init__(self, function: Callable[[Batch], Result], batches: Iterable[Batch], processes: int) -> None:
+        self._function = function
+        self._new_batches = enumerate(batches)
+        self._processes = processes
+        self._submitted: dict[int, Batch] = {}
+        self._futures: dict[Future[Result], int] = {}
+        self._results: dict[int, Result] = {}
+        self._longest_seconds = 0.0
+        self._executor: ProcessPoolExecutor | None = None
+        self._is_ready: Future[None] | None = None
+        self._start()
+
+    def __iter__(self) -> Iterator[Result]:
+        number = 0
+        while self._compute(number):
+            yield self._results.pop(number)
+            number += 1
+
+    def stop(self) -> None:
+        """Stop worker processes that still compute what nobody waits for; leave idle ones for later."""
+        if self._executor is not None and self._futures:
+            self._executor.shutdown(wait=True, kill_workers=True)
+
+    def _start(self) -> None:
+        """Start the worker processes; without them, everything is computed in this process."""
+        with suppress(OSError, RuntimeError):
+            self._executor = get_reusable_executor(
+                self._processes, timeout=IDLE_SECONDS, initializer=_ignore_interrupts
+            )
+            self._is_ready = self._executor.submit(_import_module, self._function.__module__)
+
+    def _compute(self, number: int) -> bool:
+        """Make sure that the result with this number is there; False if there is no such batch."""
+        while number not in self._results:
+            self._submit_batches()
+            self._take_finished()
+            if number in self._results:
+                break
+            is_lost = number in self._submitted and number not in self._futures.values()
+            is_late = len(self._results) > _MAXIMUM_AHEAD * self._processes
+            if is_lost or is_late:
+                self._compute_here(number, self._submitted[number])
+            elif not self._compute_new_batch() and not self._wait_for_result():
+                if number not in self._submitted:
+                    return False
+                self._compute_here(number, self._submitted[number])
+        self._submitted.pop(number, None)
+        return True
+
+    def _submit_batches(self) -> None:
+        """Give the worker processes something to do, once they have started."""
+        if self._executor is None or self._is_ready is None or not self._is_ready.done():
+            return
+        with suppress(OSError, RuntimeError), warnings.catch_warnings():
+            # loky warns if a worker ended although there is work: it starts another one.
+            warnings.simplefilter("ignore", UserWarning)
+            while len(self._futures) < _QUEUED_PER_PROCESS * self._processes:
+                new_batch = next(self._new_batches, None)
+                if new_batch is None:
+                    return
+                number, batch = new_batch
+                self._submitted[number] = batch
+                self._futures[self._executor.submit(self._function, batch)] = number
+            return
+        self._executor = None  # no further process can be had, or all have died
+
+    def _take_finished(self) -> None:
+        for future in [future for future in self._futures if future.done()]:
+            number = self._futures.pop(future)
+            if future.exception() is None:
+                self._results.setdefault(number, future.result())
+
+    def _compute_new_batch(self) -> bool:
+        """Compute a batch that nobody has begun; False if there is none."""
+        new_batch = next(self._new_batches, None)
+        if new_batch is None:
+            return False
+        self._compute_here(*new_batch)
+        return True
+
+    def _compute_here(self, number: int, batch: Batch) -> None:
+        started = time.perf_counter()
+        self._results[number] = self._function(batch)
+        self._longest_seconds = max(self._longest_seconds, time.perf_counter() - started)
+
+    def _wait_for_result(self) -> bool:
+        """Wait for a worker process; False if it takes longer than two batches took here."""
+        if not self._futures:
+            return False
+        finished, _ = wait(self._futures, 2 * self._longest_seconds, FIRST_COMPLETED)
+        return bool(finished)
+
+
+def _ignore_interrupts() -> None:
+    """Leave Ctrl-C to the process that the user started."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _import_module(name: str) -> None:
+    importlib.import_module(name)
