@@ -141,6 +141,16 @@ def axe() -> str:
     return file.read_text("utf-8")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip tests on Windows that need what only POSIX systems have."""
+    if os.name != "nt":
+        return
+    skip = pytest.mark.skip(reason="needs signals, links or a shell of POSIX systems")
+    for item in items:
+        if item.get_closest_marker("posix") is not None:
+            item.add_marker(skip)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     result = yield

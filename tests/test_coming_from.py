@@ -74,6 +74,7 @@ def test_the_page_has_ten_lines_for_each_tool_and_says_what_cannot_be_done() -> 
     assert PAGE.read_text().count("Cannot be done: ") == len(TOOLS)
 
 
+@pytest.mark.posix
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("tool", TOOLS)
 def test_every_line_runs(capfd, tool) -> None:

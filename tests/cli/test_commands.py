@@ -338,6 +338,7 @@ def test_lists(capfd, kind) -> None:
     assert metassay(capfd, "list", kind)[0] == 0
 
 
+@pytest.mark.posix
 def test_an_interrupted_run_exits_130_and_goes_on_to_the_same_bytes(tmp_path) -> None:
     """SIGINT, then SIGTERM, while a slow metric scores; the third call finishes from parts that were kept."""
     slow = tmp_path / "slow.py"

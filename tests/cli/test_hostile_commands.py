@@ -92,6 +92,7 @@ def test_check_of_nothing_is_refused(capfd, tmp_path, monkeypatch) -> None:
     assert "the name of a file is empty" in refused(capfd, "check", "")
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("name", ["data.csv", "./data.csv", "link.csv", "other.csv", "judged.csv"])
 def test_no_input_is_written_over(capfd, data, name, monkeypatch) -> None:
     monkeypatch.chdir(data.parent)
@@ -120,6 +121,7 @@ def shell(line: str, data: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["bash", "-c", command, "bash", data], capture_output=True, text=True, check=False)
 
 
+@pytest.mark.posix
 def test_closed_streams_end_in_words_or_silence(data) -> None:
     closed = shell("run check - <&-", data)
     assert (closed.returncode, closed.stdout) == (2, "")
@@ -132,6 +134,7 @@ def test_closed_streams_end_in_words_or_silence(data) -> None:
     assert alone.stdout.count("\n") == 1
 
 
+@pytest.mark.posix
 def test_a_process_substitution_is_read_whole(data) -> None:
     direct = shell('run score "$1" --json --quiet', data)
     through = shell('run score <(cat "$1") --json --quiet', data)

@@ -148,6 +148,7 @@ class Slow(Metric):
 """
 
 
+@pytest.mark.posix
 def test_a_killed_run_is_resumed_from_anywhere_to_the_same_bytes(folder, monkeypatch, capsys) -> None:
     (folder / "slow.py").write_text(SLOW)
     plain = [argument for argument in TYPED if argument != "typed"] + [
@@ -208,6 +209,7 @@ def test_parts_that_several_processes_score_make_one_run(folder, monkeypatch, ca
     assert contents(folder / "shared") == contents(folder / "typed")
 
 
+@pytest.mark.posix
 def test_a_worker_that_stands_still_holds_nobody_up_and_may_go_on_later(folder) -> None:
     (folder / "slow.py").write_text(SLOW)
     plain = [*TYPED[:-1], "shared", "--metric-file", "slow.py:Slow"]

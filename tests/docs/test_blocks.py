@@ -56,6 +56,7 @@ def desk(files, tmp_path, monkeypatch):
     return tmp_path / "desk"
 
 
+@pytest.mark.posix
 @pytest.mark.usefixtures("desk")
 @pytest.mark.parametrize("page", [page for page in PAGES if page.name not in ELSEWHERE], ids=lambda p: p.name)
 def test_what_a_page_shows_runs(page) -> None:

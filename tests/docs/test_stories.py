@@ -35,6 +35,7 @@ def shell(tmp_path):
     return run
 
 
+@pytest.mark.posix
 def test_every_way_to_bring_a_metric_works_as_shown(shell, tmp_path) -> None:
     commands = []
     for block in BLOCK.finditer((DOCS / "your-own-metric.md").read_text()):
@@ -56,6 +57,7 @@ def test_every_way_to_bring_a_metric_works_as_shown(shell, tmp_path) -> None:
     assert "vowels" in found("by-class")
 
 
+@pytest.mark.posix
 def test_runs_are_resumed_repeated_and_shared_as_shown(shell, tmp_path) -> None:
     commands = [block["text"] for block in BLOCK.finditer((DOCS / "runs.md").read_text())]
     assert len(commands) == 3

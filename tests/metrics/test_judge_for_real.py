@@ -22,6 +22,7 @@ B: {output_b}
 Which answer is better? Reply with one letter, A or B, and nothing else."""
 
 
+@pytest.mark.posix
 @pytest.mark.slow
 def test_a_killed_judge_is_taken_up_again_and_asks_nothing_twice(
     smollm: tuple[str, Path], tmp_path: Path
@@ -68,6 +69,7 @@ def assay_command(python: str, pairs: Path, out: Path) -> list[str]:
             "--llm-local", weights(python), "--llm-model", "smollm2", "--out", str(out), "-q"]  # fmt: skip
 
 
+@pytest.mark.posix
 @pytest.mark.slow
 def test_an_assay_that_was_killed_ends_in_the_bytes_of_one_that_was_not(tmp_path: Path) -> None:
     """Twenty pairs, scored and compared by a model in the process that is killed."""

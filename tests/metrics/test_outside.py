@@ -39,6 +39,7 @@ def program(tmp_path):
     return made
 
 
+@pytest.mark.posix
 def test_a_program_scores_what_it_reads(program) -> None:
     metric = ProgramMetric(program("len(row['output'])"))
     assert metric.name == "mine"
@@ -48,6 +49,7 @@ def test_a_program_scores_what_it_reads(program) -> None:
     assert told.score(Batch.of(OUTPUTS)).tolist() == [1.0] * 3  # it is told what the data has
 
 
+@pytest.mark.posix
 def test_a_program_with_official_bleu_is_bleu(program, tmp_path, capsys) -> None:
     file = program(
         "bleu.sentence_score(row['output'], row['references']).score",
@@ -67,6 +69,7 @@ def test_a_program_with_official_bleu_is_bleu(program, tmp_path, capsys) -> None
     assert found["mine"] == found["bleu"] | {"metric": "mine"}
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize(
     ("expression", "message"),
     [
@@ -81,11 +84,13 @@ def test_what_a_program_does_wrong_is_said_of_the_program(program, expression, m
         ProgramMetric(program(expression)).score(BATCH)
 
 
+@pytest.mark.posix
 def test_a_program_that_hangs_is_ended(program) -> None:
     with pytest.raises(InputError, match=r"did not answer within 0\.2 seconds"):
         ProgramMetric(program("1", before="import time; time.sleep(60)"), timeout=0.2).score(BATCH)
 
 
+@pytest.mark.posix
 def test_a_program_is_known_by_its_content(program, tmp_path) -> None:
     first = ProgramMetric(program("1"))
     assert first.signature != ProgramMetric(program("2", name="other")).signature.replace("other", "mine")

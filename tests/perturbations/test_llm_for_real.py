@@ -36,6 +36,7 @@ print(pairs.frame.write_ndjson())
 """
 
 
+@pytest.mark.posix
 @pytest.mark.slow
 def test_a_killed_run_is_taken_up_again_and_asks_nothing_twice(
     smollm: tuple[str, Path], tmp_path: Path

@@ -44,6 +44,7 @@ def test_the_citation_and_the_workflows_are_yaml_with_what_they_need() -> None:
                     assert f"\n{target.split()[0]}:" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize(("seeds", "changed"), [((1, 1), "false"), ((1, None), "true")])
 def test_the_action_says_whether_something_changed(seeds, changed, tmp_path) -> None:
     """Its script, as the runner would start it, on two runs that are the same and on two that differ."""

@@ -165,6 +165,7 @@ def test_nothing_else_can_be_read(ask: Ask, path: str) -> None:
     assert "default-src 'none'" in headers["content-security-policy"]
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize(
     "name",
     ["report.html", "pairs.parquet", "outputs.parquet", "results/explorer.parquet", "results/assay.json",
@@ -182,6 +183,7 @@ def test_nothing_is_read_through_links_that_lead_out(ask: Ask, runs: Path, name:
     assert (seen[0] != 200) or "leads out" in ask("/")[2]
 
 
+@pytest.mark.posix
 def test_a_folder_of_results_that_is_a_link_leads_out_too(ask: Ask, runs: Path) -> None:
     shutil.move(runs / "run-1" / "results", runs.parent / "elsewhere")
     (runs / "run-1" / "results").symlink_to(runs.parent / "elsewhere")
@@ -401,6 +403,7 @@ def test_without_the_extra_the_extra_is_named(runs: Path) -> None:
     assert "Traceback" not in found.stderr
 
 
+@pytest.mark.posix
 def test_the_command_serves_until_it_is_told_to_stop(runs: Path) -> None:
     command = [sys.executable, "-m", "metassay", "serve", str(runs), "--port", "0", "--json"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

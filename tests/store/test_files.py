@@ -62,6 +62,7 @@ def test_resuming_deletes_files_of_dead_writers_only(tmp_path) -> None:
     assert sorted((tmp_path / "scores").iterdir()) == sorted([of_living_process, of_other_machine])
 
 
+@pytest.mark.posix
 def test_a_full_disk_is_reported_in_one_line_and_leaves_no_file(tmp_path) -> None:
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))

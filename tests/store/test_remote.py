@@ -275,6 +275,7 @@ sys.exit(run(sys.argv[2:]))
 """
 
 
+@pytest.mark.posix
 @pytest.mark.slow
 def test_killed_again_and_again_a_run_on_s3_goes_on_from_other_machines(tmp_path, options, bucket) -> None:
     bucket.pipe_file("bucket/data.csv", TABLE.encode())

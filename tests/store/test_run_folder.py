@@ -39,6 +39,7 @@ def test_a_folder_with_other_things_is_refused(tmp_path) -> None:
         RunFolder.open(tmp_path / "thesis.tex", IDENTITY)
 
 
+@pytest.mark.posix
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_cannot_be_written(tmp_path) -> None:
     tmp_path.chmod(0o500)

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.posix
+
 RUNS = '''
 """Forks an assay again and again from a process that has imported everything, and kills it at random moments."""
 import json, os, random, shutil, signal, sys, time

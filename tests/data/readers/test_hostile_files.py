@@ -69,6 +69,7 @@ def test_what_is_no_rating_is_refused_with_its_line(tmp_path, rating) -> None:
     assert "line 2: this is no rating" in said
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("kind", ["csv", "run", "gzip"])
 def test_a_fifo_gives_what_the_file_gives(tmp_path, kind) -> None:
     options = {}
@@ -88,6 +89,7 @@ def test_a_fifo_gives_what_the_file_gives(tmp_path, kind) -> None:
     assert found.outputs.equals(read(plain, **options).outputs)
 
 
+@pytest.mark.posix
 def test_references_and_judgements_come_through_fifos_too(tmp_path) -> None:
     (tmp_path / "hyp").write_text("x\ny\n")
     os.mkfifo(tmp_path / "ref")

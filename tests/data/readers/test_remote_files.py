@@ -206,6 +206,7 @@ def test_a_name_that_leads_out_of_its_folder_is_refused() -> None:
         relative_path("bucket/run", "bucket/run/../../etc/passwd")
 
 
+@pytest.mark.posix
 def test_copies_go_with_the_program_and_those_of_a_killed_one_with_the_next(tmp_path) -> None:
     code = (
         "import fsspec, os, signal, sys, tempfile; from metassay.data.readers.remote_files import download_if_remote;"
