@@ -21,7 +21,8 @@ from sacrebleu import corpus_bleu, corpus_chrf
 from metassay.metrics.base import Batch, StatisticsMetric
 from metassay.metrics.registry import parse_metric
 from metassay.sample import sample_path
-from metassay.stats.resampling import draw_bootstrap_counts, score_resamples
+from metassay.stats.resampling import draw_bootstrap_counts
+from metassay.stats.sufficient_statistics import score_resamples
 
 ROOT = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
 OFFICIAL = {"bleu": corpus_bleu, "chrf": corpus_chrf}

@@ -15,7 +15,7 @@ from metassay.stats.isotonic import (
     fit_values_by_group,
     predict_isotonic,
 )
-from metassay.stats.score_order import sort_scores
+from metassay.stats.sorted_scores import sort_scores
 
 
 def official(x, y, weights, at):

@@ -13,12 +13,14 @@ from scipy.stats import kstest
 from metassay.metrics.base import Batch
 from metassay.metrics.registry import parse_metric
 from metassay.stats.resampling import (
-    approximate_randomization,
-    draw_bootstrap_blocks,
+    _draw_bootstrap_blocks,
     draw_bootstrap_counts,
-    draw_bootstrap_scores,
     draw_subset_blocks,
     draw_subset_counts,
+)
+from metassay.stats.sufficient_statistics import (
+    approximate_randomization,
+    draw_bootstrap_scores,
     make_mean_statistics,
     mean_from_statistics,
     paired_bootstrap,
@@ -80,7 +82,7 @@ def test_subsets_have_their_size_and_are_uniform():
 def test_parts_change_nothing_but_memory(corpus, monkeypatch):
     metric, statistics = statistics_of("chrf", corpus)
     whole = draw_bootstrap_scores(statistics, metric.from_statistics, np.random.default_rng(0), draws=40)
-    monkeypatch.setattr("metassay.stats.resampling._CELLS", 60 * 16)
+    monkeypatch.setattr("metassay.stats.sufficient_statistics._COUNTS_PER_BLOCK", 60 * 16)
     parts = draw_bootstrap_scores(statistics, metric.from_statistics, np.random.default_rng(0), draws=40)
     np.testing.assert_array_equal(whole, parts)
 
@@ -160,7 +162,7 @@ def test_a_mean_skips_what_is_undefined():
 
 def test_blocks_of_draws_are_independent_and_follow_seed_and_stream():
     def blocks(seed=0, key=(1, 2)):
-        return [block.tolist() for block in draw_bootstrap_blocks(7, 7, 250, seed, key)]
+        return [block.tolist() for block in _draw_bootstrap_blocks(7, 7, 250, seed, key)]
 
     own = blocks()
     assert [len(block) for block in own] == [100, 100, 50]

@@ -1,300 +1,380 @@
 """Isotonic regression that sorts once and then fits many times: with other values, or on resamples.
 
-The fit is the non-decreasing function of x that is closest to y in weighted squares, found by pooling
-adjacent violators. Equal x are one knot; between knots the function is linear, outside them constant:
-the same function as scikit-learn's `IsotonicRegression(out_of_bounds="clip")`.
+The fit is the non-decreasing function of the scores that is closest to the values in weighted squares, found
+by pooling adjacent violators. Equal scores are one knot; between knots the function is linear, outside them
+constant: the same function as scikit-learn's `IsotonicRegression(out_of_bounds="clip")`.
 
-A resample is a vector of multiplicities, one per cluster. Nothing is sorted again: a value that a resample
-does not contain weighs nothing, and is read off the line between its neighbours.
+A resample is a vector of counts, one per cluster. Nothing is sorted again: a score that a resample does not
+contain has no weight, and its fitted value lies on the line between its neighbours.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.compilation import kernel
-from metassay.stats.score_order import (
+from metassay.stats.sorted_scores import (
     BitArray,
+    KnotSpace,
     SortedScores,
-    levels_for,
-    order_buffers,
-    put_levels,
-    put_order,
+    SortingSpace,
+    allocate_knot_space,
+    allocate_sorting_space,
+    fill_knots,
+    fill_order,
 )
 
 Counts = NDArray[np.uint32]
+"""How often each resample contains each cluster: [resamples, clusters]."""
+_ROWS_PER_BLOCK = 1024
 
 
-def fit_isotonic(scores: SortedScores, y: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
-    """The fitted value at each knot, by pooling adjacent violators; NaN where nothing has weight.
+class _FitSpace(NamedTuple):
+    """Arrays that `_fit` needs, allocated once: allocating them takes longer than fitting."""
 
-    >>> from metassay.stats.score_order import sort_scores
+    knot_sums: FloatArray
+    knot_weights: FloatArray
+    present_knots: LongArray
+    present_sums: FloatArray
+    present_weights: FloatArray
+    block_values: FloatArray
+    block_weights: FloatArray
+    block_first: LongArray
+    block_last: LongArray
+
+
+def fit_isotonic(scores: SortedScores, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
+    """Fit values on sorted scores; return the fitted value at each knot, NaN if nothing has weight.
+
+    >>> from metassay.stats.sorted_scores import sort_scores
     >>> fit_isotonic(sort_scores([1, 2, 3, 4]), [1, 3, 2, 4])
     array([1. , 2.5, 2.5, 4. ])
     """
-    y = np.asarray(y, dtype=np.float64)
-    w = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=np.float64)
-    fitted = np.empty(len(scores.knots))
-    _fit(scores.level, scores.knots, y[scores.order], w[scores.order], fitted, *_room(len(scores.knots)))
+    values = np.asarray(values, dtype=np.float64)
+    weights = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=np.float64)
+    size = len(scores.knots)
+    fitted = np.empty(size)
+    order = scores.order
+    _fit(scores.knot_of_score, scores.knots, values[order], weights[order], fitted, _allocate_fit_space(size))
     return fitted
 
 
 def predict_isotonic(scores: SortedScores, fitted: FloatArray, at: ArrayLike) -> FloatArray:
-    """The fitted function anywhere: linear between knots, clipped outside them."""
-    values: FloatArray = np.interp(np.asarray(at, dtype=np.float64), scores.knots, fitted)
-    return values
+    """Evaluate the fitted function: linear between knots, constant outside them."""
+    predictions: FloatArray = np.interp(np.asarray(at, dtype=np.float64), scores.knots, fitted)
+    return predictions
+
+
+def fit_monotone_rows(rows: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Find the non-decreasing row nearest to each row, and the weighted squared distance to it.
+
+    The fit at k is max over i <= k of min over j >= k of the weighted mean of the values i to j (Barlow et
+    al., 1972); the distance is Σ weight · (value - fit)².
+
+    >>> nearest, distance = fit_monotone_rows(np.array([[1.0, 3.0, 2.0]]), np.ones(3))
+    >>> nearest.tolist(), distance.tolist()
+    ([[1.0, 2.5, 2.5]], [0.5])
+    """
+    rows = np.atleast_2d(np.asarray(rows, dtype=np.float64))
+    size = rows.shape[1]
+    first, last = np.triu_indices(size)
+    fits = []
+    for start in range(0, len(rows), _ROWS_PER_BLOCK):
+        block = rows[start : start + _ROWS_PER_BLOCK]
+        means = np.full((len(block), size, size), np.inf)
+        for i in range(size):
+            sums = np.cumsum(block[:, i:] * weights[i:], axis=1)
+            means[:, i, i:] = sums / np.cumsum(weights[i:])
+            means[:, i, i] = block[:, i]  # exactly, so that a monotone row is its own fit
+        lowest_mean = np.minimum.accumulate(means[:, :, ::-1], axis=2)[:, :, ::-1]
+        candidates = np.full_like(means, -np.inf)
+        candidates[:, first, last] = lowest_mean[:, first, last]
+        fits.append(candidates.max(axis=1))
+    nearest = np.concatenate(fits)
+    return nearest, ((rows - nearest) ** 2 * weights).sum(axis=1)
 
 
 def fit_values_by_group(
-    scores: SortedScores, y: FloatArray, weights: FloatArray, group: LongArray, groups: int
+    scores: SortedScores, values: FloatArray, weights: FloatArray, groups: LongArray, group_count: int
 ) -> FloatArray:
-    """Fit each row of y, and average each fit over each group: float64[rows, groups]."""
-    order, size = scores.order, len(scores.knots)
-    means = np.empty((len(y), groups))
-    _fit_values(
-        scores.level,
-        scores.beyond,
+    """Fit each row of values [rows, n] on the scores; average each fit over each group: [rows, groups]."""
+    order = scores.order
+    size = len(scores.knots)
+    means = np.empty((len(values), group_count))
+    _fit_value_rows(
+        scores.knot_of_score,
+        scores.offset,
         scores.knots,
-        np.ascontiguousarray(y[:, order]),
+        np.ascontiguousarray(values[:, order]),
         weights[order],
-        group[order],
-        means,
+        groups[order],
         np.empty(size),
-        *_room(size),
+        _allocate_fit_space(size),
+        means,
     )
     return means
 
 
 def fit_scores_by_group(
-    x: FloatArray, y: FloatArray, weights: FloatArray, group: LongArray, groups: int
+    score_rows: FloatArray, values: FloatArray, weights: FloatArray, groups: LongArray, group_count: int
 ) -> FloatArray:
-    """Fit y on each row of x, and average each fit over each group: float64[rows, groups]."""
-    size = x.shape[1]
-    means = np.empty((len(x), groups))
-    _fit_scores(
-        x,
-        (x + 0.0).view(np.uint64),
-        y,
+    """Fit values on each row of scores [rows, n], and average each fit over each group: [rows, groups]."""
+    size = score_rows.shape[1]
+    means = np.empty((len(score_rows), group_count))
+    _fit_score_rows(
+        score_rows,
+        (score_rows + 0.0).view(np.uint64),
+        values,
         weights,
-        group,
+        groups,
+        allocate_sorting_space(size),
+        allocate_knot_space(size),
+        _allocate_fit_space(size),
         means,
-        (np.empty(size, dtype=np.int64), *order_buffers(size)),
-        levels_for(size),
-        np.empty((3, size)),
-        *_room(size),
     )
     return means
 
 
 def fit_resamples_by_group(
     scores: SortedScores,
-    y: FloatArray,
+    values: FloatArray,
     weights: FloatArray,
-    group: LongArray,
-    groups: int,
-    cluster: LongArray,
+    groups: LongArray,
+    group_count: int,
+    clusters: LongArray,
     counts: Counts,
 ) -> tuple[FloatArray, FloatArray]:
-    """Fit every resample, and average each fit over each group: two arrays float64[resamples, groups].
+    """Fit every resample, and average each fit over each group: two arrays [resamples, groups].
 
-    `counts[b, c]` is how often resample b holds cluster c. The first array averages over the original
-    values of a group, the second over its resampled ones. A group that a resample misses altogether has NaN
-    in the second array; a resample without any weight has NaN in both.
+    `counts[b, c]` is how often resample b contains cluster c. The first array averages over the original
+    outputs of a group, the second over the resampled ones. A group that a resample does not contain is NaN
+    in the second array; a resample without any weight is NaN in both.
     """
-    order, size = scores.order, len(scores.knots)
-    original, resampled = np.empty((len(counts), groups)), np.empty((len(counts), groups))
+    order = scores.order
+    size = len(scores.knots)
+    original_means = np.empty((len(counts), group_count))
+    resampled_means = np.empty((len(counts), group_count))
     _fit_resamples(
-        scores.level,
-        scores.beyond,
+        scores.knot_of_score,
+        scores.offset,
         scores.knots,
-        y[order],
+        values[order],
         weights[order],
-        group[order],
-        cluster[order],
+        groups[order],
+        clusters[order],
         counts,
-        original,
-        resampled,
         np.empty(size),
-        *_room(size),
+        _allocate_fit_space(size),
+        original_means,
+        resampled_means,
     )
-    return original, resampled
+    return original_means, resampled_means
 
 
-def _room(size: int) -> tuple[FloatArray, LongArray]:
-    """Scratch of `_fit`: made once, since making it takes longer than fitting."""
-    return np.empty((6, size + 1)), np.empty((3, size + 1), dtype=np.int64)
+def _allocate_fit_space(size: int) -> _FitSpace:
+    floats = np.empty((6, size + 1))
+    integers = np.empty((3, size + 1), dtype=np.int64)
+    return _FitSpace(
+        knot_sums=floats[0],
+        knot_weights=floats[1],
+        present_knots=integers[0],
+        present_sums=floats[2],
+        present_weights=floats[3],
+        block_values=floats[4],
+        block_weights=floats[5],
+        block_first=integers[1],
+        block_last=integers[2],
+    )
 
 
 @kernel
 def _fit(
-    level: LongArray,
+    knot_of_score: LongArray,
     knots: FloatArray,
-    y: FloatArray,
-    w: FloatArray,
+    values: FloatArray,
+    weights: FloatArray,
     fitted: FloatArray,
-    numbers: FloatArray,
-    places: LongArray,
-) -> bool:
-    """Put the fitted value of every knot into `fitted`; false, and NaN, where nothing has weight.
+    space: _FitSpace,
+) -> None:
+    """Fill in the fitted value of every knot; NaN if nothing has weight.
 
-    On a block the fit has the block's value, between blocks it is a line, outside them the nearest value.
+    The fit is constant on a block, linear between blocks, and constant outside them.
     """
     size = len(knots)
-    sums, totals = numbers[4, :size], numbers[5, :size]
-    sums[:], totals[:] = 0.0, 0.0
-    for p in range(len(level)):
-        sums[level[p]] += w[p] * y[p]
-        totals[level[p]] += w[p]
-    blocks = _pool(sums, totals, numbers, places)
+    for knot in range(size):
+        space.knot_sums[knot] = 0.0
+        space.knot_weights[knot] = 0.0
+    for p in range(len(knot_of_score)):
+        space.knot_sums[knot_of_score[p]] += weights[p] * values[p]
+        space.knot_weights[knot_of_score[p]] += weights[p]
+    blocks = _pool_adjacent_violators(size, space)
     if blocks == 0:
         fitted[:] = np.nan
-        return False
-    value, first, last = numbers[0], places[0], places[1]
-    fitted[: first[0]] = value[0]
+        return
+    block_values = space.block_values
+    first = space.block_first
+    last = space.block_last
+    fitted[: first[0]] = block_values[0]
     for block in range(blocks - 1):
-        fitted[first[block] : last[block] + 1] = value[block]
-        start, end = knots[last[block]], knots[first[block + 1]]
-        slope = (value[block + 1] - value[block]) / (end - start)
+        fitted[first[block] : last[block] + 1] = block_values[block]
+        start = knots[last[block]]
+        end = knots[first[block + 1]]
+        slope = (block_values[block + 1] - block_values[block]) / (end - start)
         for knot in range(last[block] + 1, first[block + 1]):
-            fitted[knot] = value[block] + slope * (knots[knot] - start)
-    fitted[first[blocks - 1] :] = value[blocks - 1]
-    return True
+            fitted[knot] = block_values[block] + slope * (knots[knot] - start)
+    fitted[first[blocks - 1] :] = block_values[blocks - 1]
 
 
 @kernel
-def _pool(sums: FloatArray, totals: FloatArray, numbers: FloatArray, places: LongArray) -> int:
-    """Pool adjacent violators: from sums of values and weights per knot to blocks; returns their number.
+def _pool_adjacent_violators(size: int, space: _FitSpace) -> int:
+    """Pool the sums and weights of knots into blocks of increasing value; return the number of blocks.
 
-    Block b, a step of the fit, has the value `numbers[0, b]` and rests on the knots from `places[0, b]` to
-    `places[1, b]`. Knots without weight take part in nothing. The time goes into wrong guesses of the
-    processor, so present knots are gathered without a branch, and a block takes in all that follows and does
-    not rise before it looks back.
+    Knots without weight are skipped. Most time goes into mispredicted branches, so present knots are gathered
+    without a branch, and a block absorbs all following knots that do not rise before it looks back.
     """
-    value, total, present_sum, present_total = numbers[0], numbers[1], numbers[2], numbers[3]
-    first, last, present = places
-    knots = 0
-    for knot in range(len(sums)):
-        present_sum[knots], present_total[knots], present[knots] = sums[knot], totals[knot], knot
-        knots += totals[knot] > 0.0
-    blocks, k = 0, 0
-    while k < knots:
-        block_sum, block_total, start = present_sum[k], present_total[k], present[k]
+    knots = space.present_knots
+    sums = space.present_sums
+    weights = space.present_weights
+    values = space.block_values
+    block_weights = space.block_weights
+    count = 0
+    for knot in range(size):
+        sums[count] = space.knot_sums[knot]
+        weights[count] = space.knot_weights[knot]
+        knots[count] = knot
+        count += space.knot_weights[knot] > 0.0
+    blocks = 0
+    k = 0
+    while k < count:
+        block_sum = sums[k]
+        block_weight = weights[k]
+        first = knots[k]
         k += 1
         while True:
-            while k < knots and present_sum[k] * block_total <= block_sum * present_total[k]:
-                block_sum += present_sum[k]
-                block_total += present_total[k]
+            while k < count and sums[k] * block_weight <= block_sum * weights[k]:
+                block_sum += sums[k]
+                block_weight += weights[k]
                 k += 1
-            if blocks == 0 or value[blocks - 1] * block_total < block_sum * total[blocks - 1]:
+            if blocks == 0 or values[blocks - 1] * block_weight < block_sum * block_weights[blocks - 1]:
                 break
             blocks -= 1
-            block_sum += value[blocks]
-            block_total += total[blocks]
-            start = first[blocks]
-        value[blocks], total[blocks], first[blocks], last[blocks] = (
-            block_sum,
-            block_total,
-            start,
-            present[k - 1],
-        )
+            block_sum += values[blocks]
+            block_weight += block_weights[blocks]
+            first = space.block_first[blocks]
+        values[blocks] = block_sum
+        block_weights[blocks] = block_weight
+        space.block_first[blocks] = first
+        space.block_last[blocks] = knots[k - 1]
         blocks += 1
     for block in range(blocks):
-        value[block] /= total[block]
+        values[block] /= block_weights[block]
     return blocks
 
 
 @kernel
-def _average(
-    level: LongArray,
-    beyond: FloatArray,
+def _average_by_group(
+    knot_of_score: LongArray,
+    offset: FloatArray,
     knots: FloatArray,
     fitted: FloatArray,
-    w: FloatArray,
-    group: LongArray,
+    weights: FloatArray,
+    groups: LongArray,
     means: FloatArray,
 ) -> None:
-    """Put the weighted mean of the fit, by group, into `means`; NaN for a group without weight."""
-    totals = np.zeros(len(means), np.float64)
+    """Fill in the weighted mean of the fit in each group; NaN for a group without weight."""
+    totals = np.zeros(len(means))
     means[:] = 0.0
-    for p in range(len(level)):
-        means[group[p]] += w[p] * fitted[level[p]]
-        totals[group[p]] += w[p]
-    for off in np.flatnonzero(beyond):
-        p = int(off)
-        if level[p] + 1 < len(knots):
-            run = knots[level[p] + 1] - knots[level[p]]
-            means[group[p]] += w[p] * beyond[p] * (fitted[level[p] + 1] - fitted[level[p]]) / run
-    for g in range(len(means)):
-        means[g] = means[g] / totals[g] if totals[g] > 0.0 else np.nan
+    for p in range(len(knot_of_score)):
+        means[groups[p]] += weights[p] * fitted[knot_of_score[p]]
+        totals[groups[p]] += weights[p]
+    for p in range(len(knot_of_score)):
+        knot = knot_of_score[p]
+        if offset[p] != 0.0 and knot + 1 < len(knots):
+            slope = (fitted[knot + 1] - fitted[knot]) / (knots[knot + 1] - knots[knot])
+            means[groups[p]] += weights[p] * offset[p] * slope
+    for group in range(len(means)):
+        means[group] = means[group] / totals[group] if totals[group] > 0.0 else np.nan
 
 
 @kernel
-def _fit_values(
-    level: LongArray,
-    beyond: FloatArray,
+def _fit_value_rows(
+    knot_of_score: LongArray,
+    offset: FloatArray,
     knots: FloatArray,
-    y: FloatArray,
-    w: FloatArray,
-    group: LongArray,
-    means: FloatArray,
+    value_rows: FloatArray,
+    weights: FloatArray,
+    groups: LongArray,
     fitted: FloatArray,
-    numbers: FloatArray,
-    places: LongArray,
+    space: _FitSpace,
+    means: FloatArray,
 ) -> None:
-    for row in range(len(y)):
-        _fit(level, knots, y[row], w, fitted, numbers, places)
-        _average(level, beyond, knots, fitted, w, group, means[row])
+    for row in range(len(value_rows)):
+        _fit(knot_of_score, knots, value_rows[row], weights, fitted, space)
+        _average_by_group(knot_of_score, offset, knots, fitted, weights, groups, means[row])
 
 
 @kernel
-def _fit_scores(
-    x: FloatArray,
-    bits: BitArray,
-    y: FloatArray,
-    w: FloatArray,
-    group: LongArray,
+def _fit_score_rows(
+    score_rows: FloatArray,
+    score_bits: BitArray,
+    values: FloatArray,
+    weights: FloatArray,
+    groups: LongArray,
+    sorting: SortingSpace,
+    knot_space: KnotSpace,
+    space: _FitSpace,
     means: FloatArray,
-    sorting: tuple[LongArray, LongArray, BitArray, BitArray],
-    levels: tuple[LongArray, FloatArray, FloatArray],
-    moved: FloatArray,
-    numbers: FloatArray,
-    places: LongArray,
 ) -> None:
-    order, other, keys, other_keys = sorting
-    level, beyond, knots = levels
-    moved_group = np.empty(len(y), np.int64)
-    for row in range(len(x)):
-        put_order(bits[row], order, other, keys, other_keys)
-        distinct = put_levels(x[row], order, level, beyond, knots)
-        for p in range(len(y)):
-            moved[0, p], moved[1, p], moved_group[p] = y[order[p]], w[order[p]], group[order[p]]
-        fitted = moved[2, :distinct]
-        _fit(level, knots[:distinct], moved[0], moved[1], fitted, numbers, places)
-        _average(level, beyond, knots[:distinct], fitted, moved[1], moved_group, means[row])
+    size = len(values)
+    sorted_values = np.empty(size)
+    sorted_weights = np.empty(size)
+    sorted_groups = np.empty(size, np.int64)
+    fitted = np.empty(size)
+    for row in range(len(score_rows)):
+        fill_order(score_bits[row], sorting)
+        knot_count = fill_knots(score_rows[row], sorting.order, knot_space)
+        for p in range(size):
+            position = sorting.order[p]
+            sorted_values[p] = values[position]
+            sorted_weights[p] = weights[position]
+            sorted_groups[p] = groups[position]
+        knots = knot_space.knots[:knot_count]
+        row_fit = fitted[:knot_count]
+        _fit(knot_space.knot_of_score, knots, sorted_values, sorted_weights, row_fit, space)
+        _average_by_group(
+            knot_space.knot_of_score,
+            knot_space.offset,
+            knots,
+            row_fit,
+            sorted_weights,
+            sorted_groups,
+            means[row],
+        )
 
 
 @kernel
 def _fit_resamples(
-    level: LongArray,
-    beyond: FloatArray,
+    knot_of_score: LongArray,
+    offset: FloatArray,
     knots: FloatArray,
-    y: FloatArray,
-    w: FloatArray,
-    group: LongArray,
-    cluster: LongArray,
+    values: FloatArray,
+    weights: FloatArray,
+    groups: LongArray,
+    clusters: LongArray,
     counts: Counts,
-    original: FloatArray,
-    resampled: FloatArray,
     fitted: FloatArray,
-    numbers: FloatArray,
-    places: LongArray,
+    space: _FitSpace,
+    original_means: FloatArray,
+    resampled_means: FloatArray,
 ) -> None:
-    drawn = np.empty(len(w), np.float64)
+    resampled_weights = np.empty(len(weights))
     for b in range(len(counts)):
-        for p in range(len(w)):
-            drawn[p] = w[p] * counts[b, cluster[p]]
-        _fit(level, knots, y, drawn, fitted, numbers, places)
-        _average(level, beyond, knots, fitted, w, group, original[b])
-        _average(level, beyond, knots, fitted, drawn, group, resampled[b])
+        for p in range(len(weights)):
+            resampled_weights[p] = weights[p] * counts[b, clusters[p]]
+        _fit(knot_of_score, knots, values, resampled_weights, fitted, space)
+        _average_by_group(knot_of_score, offset, knots, fitted, weights, groups, original_means[b])
+        _average_by_group(knot_of_score, offset, knots, fitted, resampled_weights, groups, resampled_means[b])

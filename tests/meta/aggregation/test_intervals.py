@@ -9,7 +9,7 @@ import metassay
 from metassay.cli import run
 from metassay.meta.aggregation.system_scores import Resampling, estimate_score_intervals
 from metassay.results.aggregate import StandardErrors
-from metassay.stats.resampling import make_mean_statistics, mean_from_statistics
+from metassay.stats.sufficient_statistics import make_mean_statistics, mean_from_statistics
 
 
 @pytest.mark.parametrize("segments", [3, 5, 10, 30])

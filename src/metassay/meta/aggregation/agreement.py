@@ -26,12 +26,8 @@ from metassay.results.aggregate import (
     HumanAgreement,
 )
 from metassay.results.base import to_optional
-from metassay.stats.resampling import (
-    draw_subset_counts,
-    make_mean_statistics,
-    mean_from_statistics,
-    sum_resamples,
-)
+from metassay.stats.resampling import draw_subset_counts
+from metassay.stats.sufficient_statistics import make_mean_statistics, mean_from_statistics, sum_resamples
 
 PREFIXES = {CORPUS: "", SEGMENT: "m-", BOOTSTRAP: "x-"}
 """How the paper marks the aggregation in the name of a metric."""

@@ -14,7 +14,7 @@ from metassay.results.base import to_optional
 from metassay.results.score import SystemComparison
 from metassay.stats.arrays import FloatArray
 from metassay.stats.multiplicity import adjust_holm
-from metassay.stats.resampling import (
+from metassay.stats.sufficient_statistics import (
     FromStatistics,
     approximate_randomization,
     make_mean_statistics,

@@ -20,7 +20,7 @@ from metassay.results.aggregate import AggregatedSystem, StandardErrors
 from metassay.results.base import to_optional
 from metassay.stats.intervals import small_sample_factor
 from metassay.stats.random import make_text_generator
-from metassay.stats.resampling import (
+from metassay.stats.sufficient_statistics import (
     FromStatistics,
     draw_bootstrap_scores,
     make_mean_statistics,

@@ -19,8 +19,8 @@ from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.bootstrap import ClusterHalves
 from metassay.stats.clustering import cluster_rows
 from metassay.stats.intervals import percentile_interval, small_sample_factor
+from metassay.stats.isotonic import fit_monotone_rows
 from metassay.stats.rank_correlation import correlate_all_rows, correlate_rows
-from metassay.stats.score_order import fit_monotone_rows
 
 FULL_MATRIX = 300
 ALL_INTERVALS = 100

@@ -22,7 +22,7 @@ from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.isotonic import Counts, fit_isotonic, predict_isotonic
 from metassay.stats.random import CORRECTION_FOLDS, make_branch_generator
 from metassay.stats.resampling import draw_cluster_counts
-from metassay.stats.score_order import sort_scores
+from metassay.stats.sorted_scores import sort_scores
 
 FOLDS = 5
 UNSEEN_FITS = 20

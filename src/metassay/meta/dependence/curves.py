@@ -11,7 +11,7 @@ from metassay.results.base import to_optional_list
 from metassay.results.depend import Curve, MetricCurves
 from metassay.stats.arrays import FloatArray
 from metassay.stats.isotonic import Counts, fit_isotonic, predict_isotonic
-from metassay.stats.score_order import sort_scores
+from metassay.stats.sorted_scores import sort_scores
 
 POINTS = 60
 """Points at which a curve is evaluated."""

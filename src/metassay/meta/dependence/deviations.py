@@ -21,8 +21,9 @@ from numpy.typing import ArrayLike
 from metassay.errors import InputError
 from metassay.meta.dependence.scored_outputs import ScoredOutputs, build_scored_outputs
 from metassay.stats.arrays import FloatArray
+from metassay.stats.group_fits import fit_groups
 from metassay.stats.isotonic import Counts, fit_values_by_group
-from metassay.stats.resampling import draw_cluster_counts, group_fits
+from metassay.stats.resampling import draw_cluster_counts
 
 CONFIDENCE = 0.95
 NEAR = 2.5
@@ -83,7 +84,7 @@ def measure_dependence(outputs: ScoredOutputs, resample_counts: Counts) -> Syste
     if not len(resample_counts):
         deviations = expected_deviations(outputs)
         return SystemDependence(float(range_over_groups(deviations)), None, None, deviations, deviations)
-    fits = group_fits(
+    fits = fit_groups(
         outputs.sorted_metric_scores,
         outputs.metric_scores,
         outputs.human_scores,
@@ -92,11 +93,11 @@ def measure_dependence(outputs: ScoredOutputs, resample_counts: Counts) -> Syste
         outputs.clusters,
         resample_counts,
     )
-    _check_every_group_was_drawn(outputs, fits.drawn)
-    single_fit_deviations = fits.remapped - outputs.human_means
-    deviations = np.nanmean(fits.pooled - fits.own, axis=0)
-    resampled_deviations = fits.replicated - fits.drawn
-    scale = error_inflation(fits.fit, len(outputs.human_scores)) * fits.few
+    _check_every_group_was_drawn(outputs, fits.group_means)
+    single_fit_deviations = fits.pooled_means - outputs.human_means
+    deviations = np.nanmean(fits.resampled_fit_means - fits.group_fit_means, axis=0)
+    resampled_deviations = fits.resampled_means - fits.group_means
+    scale = error_inflation(fits.pooled_fit, len(outputs.human_scores)) * fits.small_sample_factor
     errors = (resampled_deviations - single_fit_deviations) * scale
     low, high = range_interval(deviations, errors)
     half_widths = np.nanquantile(np.abs(errors), CONFIDENCE, axis=0)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from metassay.errors import InputError
 from metassay.stats.arrays import FloatArray, LongArray
-from metassay.stats.score_order import SortedScores, sort_scores
+from metassay.stats.sorted_scores import SortedScores, sort_scores
 
 
 @dataclass(frozen=True)

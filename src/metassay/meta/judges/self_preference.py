@@ -25,7 +25,7 @@ from scipy.special import stdtr, stdtrit
 
 from metassay.stats.arrays import FloatArray
 from metassay.stats.isotonic import Counts, fit_resamples_by_group, fit_values_by_group
-from metassay.stats.score_order import sort_scores
+from metassay.stats.sorted_scores import sort_scores
 
 BoolArray = NDArray[np.bool_]
 

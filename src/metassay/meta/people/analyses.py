@@ -44,8 +44,8 @@ from metassay.stats.arrays import FloatArray, to_json_values
 from metassay.stats.correlation import correlate_systems
 from metassay.stats.isotonic import fit_isotonic
 from metassay.stats.random import AGREEMENT_THRESHOLDS, SYSTEM_SUBSETS, make_branch_generator
-from metassay.stats.score_order import sort_scores
 from metassay.stats.sign_flip import sum_differences
+from metassay.stats.sorted_scores import sort_scores
 
 AGREEMENTS = (0.8, 0.9, 0.95)
 

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression
 
-from metassay.stats.score_order import fit_monotone_rows, sort_scores
+from metassay.stats.isotonic import fit_monotone_rows
+from metassay.stats.sorted_scores import sort_scores
 
 
 @settings(deadline=None)
@@ -24,11 +25,11 @@ def test_scores_that_differ_by_rounding_are_one_knot_but_small_ones_are_not():
     assert len(sort_scores([0.3, 0.3 + 2e-15]).knots) == 2
 
 
-def test_levels_and_knots_give_the_scores_back():
+def test_knots_and_offsets_give_the_scores():
     x = np.random.default_rng(0).integers(-5, 5, 100) / 3
     scores = sort_scores(x)
     np.testing.assert_array_equal(scores.knots, np.unique(x))
-    np.testing.assert_array_equal(scores.knots[scores.level] + scores.beyond, np.sort(x))
+    np.testing.assert_array_equal(scores.knots[scores.knot_of_score] + scores.offset, np.sort(x))
 
 
 def test_every_row_is_an_isotonic_regression():

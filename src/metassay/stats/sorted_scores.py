@@ -1,0 +1,137 @@
+"""Scores sorted once, for any number of isotonic fits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from metassay.stats.arrays import FloatArray, LongArray
+from metassay.stats.compilation import kernel
+
+BitArray = NDArray[np.uint64]
+
+# Scores closer than scikit-learn's absolute tolerance are one knot: averages of the same numbers, taken in
+# another order, differ in the last digit. The relative bound keeps scores apart that are merely very small.
+_ABSOLUTE_ROUNDING = 1e-15
+_RELATIVE_ROUNDING = 1e-14
+
+_DIGIT_BITS = 11
+_DIGIT_VALUES = 1 << _DIGIT_BITS
+_PASSES = 6  # of 11 bits cover the 64 of a float; an even number leaves the result where it began
+
+
+@dataclass(frozen=True)
+class SortedScores:
+    """Scores in ascending order, with their distinct values.
+
+    `order` sorts the scores; `knots` are the distinct values. `knot_of_score[p]` is the knot of the p-th
+    smallest score, `offset[p]` how far the score lies above that knot (0, or a rounding error).
+    """
+
+    order: LongArray
+    knot_of_score: LongArray
+    offset: FloatArray
+    knots: FloatArray
+
+
+class SortingSpace(NamedTuple):
+    """Arrays that `fill_order` needs, allocated once for any number of sorts of the same size."""
+
+    order: LongArray
+    other_order: LongArray
+    keys: BitArray
+    other_keys: BitArray
+
+
+class KnotSpace(NamedTuple):
+    """Arrays that `fill_knots` fills, allocated once for any number of sorts of the same size."""
+
+    knot_of_score: LongArray
+    offset: FloatArray
+    knots: FloatArray
+
+
+def sort_scores(scores: ArrayLike) -> SortedScores:
+    """Sort scores and find their distinct values.
+
+    >>> sort_scores([3.0, 1.0, 3.0]).knots
+    array([1., 3.])
+    """
+    scores = np.asarray(scores, dtype=np.float64) + 0.0  # which turns -0.0 into 0.0
+    sorting = allocate_sorting_space(len(scores))
+    space = allocate_knot_space(len(scores))
+    fill_order(scores.view(np.uint64), sorting)
+    knot_count = fill_knots(scores, sorting.order, space)
+    return SortedScores(sorting.order, space.knot_of_score, space.offset, space.knots[:knot_count].copy())
+
+
+def allocate_sorting_space(size: int) -> SortingSpace:
+    """Allocate the arrays for sorting this many scores."""
+    return SortingSpace(
+        np.empty(size, dtype=np.int64),
+        np.empty(size, dtype=np.int64),
+        np.empty(size, dtype=np.uint64),
+        np.empty(size, dtype=np.uint64),
+    )
+
+
+def allocate_knot_space(size: int) -> KnotSpace:
+    """Allocate the arrays for the knots of this many scores."""
+    return KnotSpace(np.empty(size, dtype=np.int64), np.empty(size), np.empty(size))
+
+
+@kernel
+def fill_order(bits: BitArray, space: SortingSpace) -> None:
+    """Fill `space.order` with the order that sorts float64 scores, given as bits; equal ones keep theirs.
+
+    A radix sort, four times as fast as NumPy's stable sort. The bits of a float sort like an integer once the
+    sign bit is flipped, and for negative numbers every bit.
+    """
+    order = space.order
+    other_order = space.other_order
+    keys = space.keys
+    other_keys = space.other_keys
+    sign_bit = np.uint64(1) << np.uint64(63)
+    digit_mask = np.uint64(_DIGIT_VALUES - 1)
+    counts = np.zeros((_PASSES, _DIGIT_VALUES), np.int64)
+    for p in range(len(bits)):
+        order[p] = p
+        keys[p] = ~bits[p] if bits[p] & sign_bit else bits[p] | sign_bit
+        for turn in range(_PASSES):
+            counts[turn, (keys[p] >> np.uint64(_DIGIT_BITS * turn)) & digit_mask] += 1
+    for turn in range(_PASSES):
+        positions = np.cumsum(counts[turn]) - counts[turn]
+        shift = np.uint64(_DIGIT_BITS * turn)
+        for p in range(len(bits)):
+            digit = (keys[p] >> shift) & digit_mask
+            other_keys[positions[digit]] = keys[p]
+            other_order[positions[digit]] = order[p]
+            positions[digit] += 1
+        keys, other_keys = other_keys, keys
+        order, other_order = other_order, order
+
+
+@kernel
+def fill_knots(scores: FloatArray, order: LongArray, space: KnotSpace) -> int:
+    """Find the knots of sorted scores and return how many there are.
+
+    A score opens a new knot if it is more than a rounding error above the last one.
+    """
+    knots = space.knots
+    count = 0
+    for p in range(len(order)):
+        score = scores[order[p]]
+        is_new = count == 0
+        if not is_new:
+            last_knot = knots[count - 1]
+            gap = score - last_knot
+            is_new = gap > 0.0 and gap >= min(_ABSOLUTE_ROUNDING, _RELATIVE_ROUNDING * abs(last_knot))
+        if is_new:
+            knots[count] = score
+            count += 1
+        space.knot_of_score[p] = count - 1
+        space.offset[p] = score - knots[count - 1]
+    return count

@@ -1,0 +1,148 @@
+"""Resampling and comparing systems by sufficient statistics: no text is scored twice.
+
+Statistics are [systems, segments, s]; a score is a function of their sum over segments. Resamples are counts
+[draws, segments], so that all resampled sums are one matrix product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from metassay.stats.arrays import BoolArray, FloatArray
+from metassay.stats.resampling import draw_bootstrap_counts
+
+FromStatistics = Callable[[FloatArray], FloatArray]
+"""Function from sums of statistics [..., s] to scores [...]."""
+_COUNTS_PER_BLOCK = 4_000_000
+"""Counts that are in memory at a time."""
+_ROUNDING_ERROR = 1e-12
+
+
+class SystemComparisons(NamedTuple):
+    """All pairs of systems: `differences[i, j]` is the score of i minus that of j; p-values are two-sided."""
+
+    differences: FloatArray
+    p: FloatArray
+
+
+def make_mean_statistics(scores: FloatArray) -> FloatArray:
+    """Make statistics of a mean: score and weight, both 0 if undefined, [..., segments, 2]."""
+    defined = ~np.isnan(scores)
+    return np.stack([np.where(defined, scores, 0.0), defined.astype(np.float64)], axis=-1)
+
+
+def mean_from_statistics(statistics: FloatArray) -> FloatArray:
+    """Compute the mean from sums of `make_mean_statistics`; NaN if no score is defined."""
+    total, weight = np.moveaxis(statistics, -1, 0)
+    return np.where(weight > 0, total / np.maximum(weight, 1), np.nan)
+
+
+def sum_resamples(statistics: FloatArray, counts: FloatArray) -> FloatArray:
+    """Sum statistics [systems, segments, s] over resamples [draws, segments]: [systems, draws, s]."""
+    systems, segments, width = statistics.shape
+    by_segment = np.ascontiguousarray(statistics.transpose(1, 0, 2)).reshape(segments, systems * width)
+    return (counts @ by_segment).reshape(len(counts), systems, width).transpose(1, 0, 2)
+
+
+def score_resamples(
+    statistics: FloatArray, counts: FloatArray, from_statistics: FromStatistics
+) -> FloatArray:
+    """Score each system on each resample: [systems, draws]."""
+    return from_statistics(np.ascontiguousarray(sum_resamples(statistics, counts)))
+
+
+def draw_bootstrap_scores(
+    statistics: FloatArray,
+    from_statistics: FromStatistics,
+    rng: np.random.Generator,
+    *,
+    draws: int = 1000,
+    size: int | None = None,
+) -> FloatArray:
+    """Score each system on bootstrap resamples of `size` segments, by default all: [systems, draws].
+
+    Systems share the resamples, which are drawn in blocks to bound memory.
+    """
+    segments = statistics.shape[1]
+    draws_per_block = max(1, _COUNTS_PER_BLOCK // segments)
+    blocks = []
+    for start in range(0, draws, draws_per_block):
+        block_draws = min(draws_per_block, draws - start)
+        counts = draw_bootstrap_counts(segments, size or segments, block_draws, rng)
+        blocks.append(score_resamples(statistics, counts, from_statistics))
+    return np.concatenate(blocks, axis=-1)
+
+
+def paired_bootstrap(
+    statistics: FloatArray,
+    from_statistics: FromStatistics,
+    rng: np.random.Generator,
+    *,
+    draws: int = 1000,
+) -> SystemComparisons:
+    """Compare all pairs of systems by a paired bootstrap over segments (Koehn, 2004).
+
+    The null hypothesis is that the true difference is 0. With d the observed and d* the resampled difference,
+
+        p = (1 + #{|d* - mean d*| ≥ |d|}) / (draws + 1),
+
+    so the resampled differences are shifted to where the hypothesis expects them (Riezler and Maxwell, 2005).
+    """
+    scores = draw_bootstrap_scores(statistics, from_statistics, rng, draws=draws)
+    observed = from_statistics(statistics.sum(axis=1))
+    differences = observed[:, None] - observed[None, :]
+    p = np.ones_like(differences)
+    for i in range(len(scores)):
+        for j in range(i):
+            resampled = scores[i] - scores[j]
+            extreme = _reaches(np.abs(resampled - resampled.mean()), differences[i, j]).sum()
+            p[i, j] = p[j, i] = (extreme + 1) / (len(resampled) + 1)
+    return SystemComparisons(differences, p)
+
+
+def approximate_randomization(
+    statistics: FloatArray,
+    from_statistics: FromStatistics,
+    rng: np.random.Generator,
+    *,
+    draws: int = 10_000,
+) -> SystemComparisons:
+    """Compare all pairs of systems by approximate randomisation (Noreen, 1989).
+
+    The null hypothesis is that the outputs of the two systems are exchangeable: each segment's outputs are
+    exchanged with probability 1/2, and
+
+        p = (1 + #{|d*| ≥ |d|}) / (draws + 1).
+
+    All pairs share the draws. With P the sums over the exchanged segments and T over all, the first system
+    of an exchanged pair has the sums P_i + T_j - P_j, so the cost of the sums is linear in the number of
+    systems.
+    """
+    systems, segments, _ = statistics.shape
+    observed = from_statistics(statistics.sum(axis=1))
+    differences = observed[:, None] - observed[None, :]
+    extreme = np.zeros((systems, systems))
+    total = statistics.sum(axis=1)[:, None]
+    draws_per_block = max(1, _COUNTS_PER_BLOCK // segments)
+    for start in range(0, draws, draws_per_block):
+        block_draws = min(draws_per_block, draws - start)
+        chosen = rng.integers(2, size=(block_draws, segments), dtype=bool).astype(np.float64)
+        chosen_sums = sum_resamples(statistics, chosen)
+        other_sums = total - chosen_sums
+        for i in range(systems):
+            for j in range(i):
+                exchanged = np.stack([chosen_sums[i] + other_sums[j], chosen_sums[j] + other_sums[i]])
+                first, second = from_statistics(exchanged)
+                extreme[i, j] += _reaches(np.abs(first - second), differences[i, j]).sum()
+    extreme += extreme.T + draws * np.eye(systems)
+    return SystemComparisons(differences, (extreme + 1) / (draws + 1))
+
+
+def _reaches(absolute_differences: FloatArray, observed: float) -> BoolArray:
+    """Whether absolute differences are at least the observed one; equal up to rounding counts."""
+    threshold = abs(observed)
+    reached: BoolArray = absolute_differences >= threshold - _ROUNDING_ERROR * max(1.0, threshold)
+    return reached
