@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 import calibration
-from metassay.meta.contexts import choice, claims, confounding, h1
-from metassay.meta.contexts.agreement_prediction import robust_accuracy
+from metassay.meta.contexts import choice, claims, confounding
+from metassay.meta.contexts.robustness import robust_accuracy
 from metassay.meta.dependence import deviations
 from metassay.sample import sample_path
 from metassay.stats import intervals, label_permutation, multiplicity, soft_accuracy
@@ -78,7 +78,7 @@ def confounded_coverage(replicates):
         made = calibration.judgements(right, item, item, item, method)
         contexts = calibration.contexts_of("all", item * 0)
         drawn = calibration.ClusterBootstrap(rng, 300)
-        found = confounding.confounding(made, contexts, ties="strict", bootstrap=drawn, rng=rng)
+        found = confounding.measure_confounding(made, contexts, ties="strict", bootstrap=drawn, rng=rng)
         held += ((found.low <= truth.var()) & (truth.var() <= found.high)).tolist()
     return np.mean(held)
 
@@ -117,7 +117,12 @@ def constants(replicates):
             lambda: calibration.best_kept(100, few * 4)[1],
         ),
         Constant(confounding, "_EXCESS", "coverage of σ² between methods", lambda: confounded_coverage(few)),
-        Constant(h1, "_FLOOR", "share of fair metrics flagged", lambda: calibration.flag_rates(few)[1]),
+        Constant(
+            confounding,
+            "_LEAST_SPREAD",
+            "share of fair metrics flagged",
+            lambda: calibration.flag_rates(few)[1],
+        ),
         Constant(
             deviations,
             "NEAR",

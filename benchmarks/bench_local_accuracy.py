@@ -17,16 +17,17 @@ from scipy.stats import bootstrap
 from threadpoolctl import threadpool_limits
 
 from metassay.meta.contexts.accuracy import sort_pairs
-from metassay.meta.contexts.assay import assay_pairs
-from metassay.meta.contexts.column_analysis import Method, study_intervals
-from metassay.meta.contexts.pair_outcomes import Contexts, Judgements
-from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
+from metassay.meta.contexts.column_analysis import estimate_intervals
+from metassay.meta.contexts.context_statistics import build_statistics
+from metassay.meta.contexts.pair_analysis import analyze_pairs
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
+from metassay.stats.bootstrap import ClusterBootstrap
 
 METRICS, CONTEXTS, RESAMPLES, METHODS, SYSTEMS = 20, 1000, 1000, 4, 10
 WORKERS = min(2, os.cpu_count() or 1)
 
 
-def random_judgements(pairs, contexts=CONTEXTS, seed=0):
+def random_outcomes(pairs, contexts=CONTEXTS, seed=0):
     """Four pairs per output, ten outputs per item, every output in a random context."""
     rng = np.random.default_rng(seed)
     output = np.repeat(np.arange(pairs // METHODS, dtype=np.int32), METHODS)
@@ -34,35 +35,32 @@ def random_judgements(pairs, contexts=CONTEXTS, seed=0):
     for m in range(METRICS):
         outcome[m] = np.where(rng.random(len(output), dtype=np.float32) < 0.6 + 0.015 * m, 1, -1)
     item = output // SYSTEMS
-    judgements = Judgements(
+    outcomes = PairOutcomes(
         metrics=tuple(f"metric{m:02d}" for m in range(METRICS)),
-        methods=tuple(f"method{k}" for k in range(METHODS)),
-        outcome=outcome,
-        item=item,
-        output=output,
-        cluster=item,
-        method=np.tile(np.arange(METHODS), len(output) // METHODS),
+        perturbation_names=tuple(f"perturbation{k}" for k in range(METHODS)),
+        outcomes=outcome,
+        items=item,
+        outputs=output,
+        clusters=item,
+        perturbations=np.tile(np.arange(METHODS), len(output) // METHODS),
     )
     codes = rng.integers(0, contexts, output[-1] + 1)[output]
-    return judgements, Contexts("context", tuple(map(str, range(contexts))), codes)
+    return outcomes, PairContexts("context", tuple(map(str, range(contexts))), codes)
 
 
-def ours(judgements, contexts):
-    rng = np.random.default_rng(0)
-    ranked = np.arange(METRICS)
-    resampling = ClusterBootstrap(rng, RESAMPLES), ClusterHalves(rng, 100)
-    method = Method("strict", "tau_ap_b", 999, WORKERS, ranked, *resampling)
-    pairs, (sorted_contexts,) = sort_pairs(judgements, [contexts])
+def ours(outcomes, contexts):
+    bootstrap_draws = ClusterBootstrap(np.random.default_rng(0), RESAMPLES)
+    pairs, (sorted_contexts,) = sort_pairs(outcomes, [contexts])
     with threadpool_limits(1):
-        return study_intervals(pairs, sorted_contexts, method)
+        return estimate_intervals(pairs, sorted_contexts, "strict", bootstrap_draws)
 
 
-def peer(judgements, contexts, few):
+def peer(outcomes, contexts, few):
     """Percentile intervals of the first contexts."""
-    right = judgements.outcome == 1
+    right = outcomes.outcomes == 1
     for context in range(few):
         inside = np.flatnonzero(contexts.codes == context)
-        items, place = np.unique(judgements.item[inside], return_inverse=True)
+        items, place = np.unique(outcomes.items[inside], return_inverse=True)
         sizes = np.bincount(place, minlength=len(items))
         sums = [np.bincount(place, weights=right[m, inside], minlength=len(items)) for m in range(METRICS)]
         means = np.stack(sums) / sizes
@@ -76,11 +74,11 @@ def timed(function, *arguments):
 
 
 def main(largest=10_000_000):
-    ours(*random_judgements(4000, 5))  # compiles
+    ours(*random_outcomes(4000, 5))  # compiles
     sizes = [size for size in (100_000, 1_000_000, 10_000_000) if size <= largest]
     seconds = {}
     for size in sizes:
-        data = random_judgements(size)
+        data = random_outcomes(size)
         seconds[size] = timed(ours, *data)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
         per_pair = 1e6 * seconds[size] / size
@@ -88,11 +86,11 @@ def main(largest=10_000_000):
             f"{size:>10,} pairs: {seconds[size]:6.2f} s, {per_pair:.2f} µs a pair, peak so far {peak:.2f} GB"
         )
     few = 20
-    slow = timed(peer, *random_judgements(1_000_000), few) * CONTEXTS / few
+    slow = timed(peer, *random_outcomes(1_000_000), few) * CONTEXTS / few
     ratio = slow / seconds[1_000_000]
     print(f"scipy.stats.bootstrap, 1,000,000 pairs: {slow:.0f} s, from {few} contexts: {ratio:.0f} × ours")
-    judgements, contexts = random_judgements(1_000_000)
-    took = timed(lambda: assay_pairs(judgements, [contexts], workers=WORKERS))
+    outcomes, contexts = random_outcomes(1_000_000)
+    took = timed(lambda: build_statistics(analyze_pairs(outcomes, [contexts], workers=WORKERS)))
     print(f"the whole assay, 1,000,000 pairs × {METRICS} metrics × {CONTEXTS} contexts: {took:.1f} s")
 
 

@@ -16,17 +16,18 @@ from scipy.special import ndtri
 from scipy.stats import binomtest
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.contexts.accuracy import sort_pairs, tally, whole
-from metassay.meta.contexts.assay import assay_pairs
-from metassay.meta.contexts.claims import trend_p_values
-from metassay.meta.contexts.column_analysis import Estimates
-from metassay.meta.contexts.confounding import confounding
-from metassay.meta.contexts.h1 import accuracy_change, cross_methods
-from metassay.meta.contexts.h2 import full_size
-from metassay.meta.contexts.human_pairs import PeopleSide
-from metassay.meta.contexts.pair_outcomes import Contexts, Judgements
-from metassay.meta.contexts.perturbation_validity import corrected_accuracy
-from metassay.meta.contexts.run_comparison import compare
+from metassay.meta.contexts.accuracy import sort_pairs, tally_pairs
+from metassay.meta.contexts.column_analysis import AccuracyEstimates
+from metassay.meta.contexts.confounding import measure_confounding
+from metassay.meta.contexts.context_statistics import build_statistics
+from metassay.meta.contexts.h1 import cross_with_perturbations, run_accuracy_tests
+from metassay.meta.contexts.h2 import extrapolate_agreement
+from metassay.meta.contexts.human_pairs import HumanPairs
+from metassay.meta.contexts.label_error_correction import LabelReading, correct_for_label_errors
+from metassay.meta.contexts.pair_analysis import analyze_pairs
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, global_context
+from metassay.meta.contexts.run_comparison import compare_runs
+from metassay.meta.contexts.trend import trend_p_values
 from metassay.meta.dependence.deviations import expected_deviations, range_over_groups, system_dependence
 from metassay.meta.dependence.null_hypotheses import p_equal, p_fair
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
@@ -79,19 +80,19 @@ def expit(x):
 def judgements(right, item, output, cluster, method=None):
     """Pairs whose outcomes are right or wrong, `right` being [metrics, pairs]."""
     method = np.zeros(len(item), dtype=np.int32) if method is None else method
-    return Judgements(
+    return PairOutcomes(
         metrics=tuple(f"m{m}" for m in range(len(right))),
-        methods=tuple(f"method{k}" for k in range(int(method.max()) + 1)),
-        outcome=np.where(right, 1, -1),
-        item=item,
-        output=output,
-        cluster=cluster,
-        method=method,
+        perturbation_names=tuple(f"perturbation{k}" for k in range(int(method.max()) + 1)),
+        outcomes=np.where(right, 1, -1),
+        items=item,
+        outputs=output,
+        clusters=cluster,
+        perturbations=method,
     )
 
 
 def contexts_of(name, codes):
-    return Contexts(name, tuple(map(str, range(int(codes.max()) + 1))), codes)
+    return PairContexts(name, tuple(map(str, range(int(codes.max()) + 1))), codes)
 
 
 def crossed_null(rng, items=60, systems=8, pairs=4):
@@ -164,8 +165,8 @@ def rejection_rates(make, replicates, permutations=999, seed=0):
     while len(permuted) < replicates:
         made, labels = make(rng)
         pairs, (contexts,) = sort_pairs(made, [labels])
-        totals = tally(pairs, cross_methods(pairs, contexts)).totals
-        found = accuracy_change(pairs, contexts, totals, ties="strict", rng=rng, permutations=permutations)
+        totals = tally_pairs(pairs, cross_with_perturbations(pairs, contexts)).totals
+        found = run_accuracy_tests(pairs, contexts, totals, ties="strict", rng=rng, permutations=permutations)
         permuted += found.p_permutation.tolist()
         plain += found.p.tolist()
     return np.mean(np.array(permuted) <= LEVEL), np.mean(np.array(plain) <= LEVEL)
@@ -198,10 +199,10 @@ def document_coverage(replicates, documents=40, length=10, by_document=True, res
 
 
 def _held(made, truth, rng, resamples):
-    found = Estimates.of(tally(made, whole(made)))
+    found = AccuracyEstimates.from_tally(tally_pairs(made, global_context(made)))
     sums = found.tally
-    drawn = ClusterBootstrap(rng, resamples).resample_ratios(sums.credit, sums.size, sums.cluster)
-    low, high = proportion_interval(found.of_context(0), drawn)
+    drawn = ClusterBootstrap(rng, resamples).resample_ratios(sums.credit, sums.weight, sums.clusters)
+    low, high = proportion_interval(found.proportions(0), drawn)
     return ((low <= truth) & (truth <= high)).tolist()
 
 
@@ -240,7 +241,7 @@ def flag_rates(replicates, items=100, systems=4, seed=0):
         right = np.concatenate([length, rng.normal(1.2, 1, (fair, len(output))) + hard > 0])
         made = judgements(right, item, output, item, method)
         bootstrap = ClusterBootstrap(rng, 400)
-        p = confounding(made, contexts, ties="strict", bootstrap=bootstrap, rng=rng).p
+        p = measure_confounding(made, contexts, ties="strict", bootstrap=bootstrap, rng=rng).p
         flags.append([p[0] <= LEVEL, (p[1:] <= LEVEL).mean()])
     return np.mean(flags, axis=0)
 
@@ -261,15 +262,17 @@ def report(rng, contexts, items, gain=0.0, metrics=4, pairs=2, resamples=400, pe
     right = rng.normal(0, 1, (metrics, len(item))) + shared < np.sqrt(2) * ndtri(truth)[:, bucket]
     made = judgements(right, item, item, item, np.tile([0, 1], len(item) // 2))
     names = tuple(f"[{n},{n}]" for n in range(contexts))
-    columns = [Contexts("length:9", names, bucket), contexts_of("half", (item // contexts) % 2)]
+    columns = [PairContexts("length:9", names, bucket), contexts_of("half", (item // contexts) % 2)]
     side = None
     if people:
         told = rng.normal(0, 1, (metrics, len(item))) + shared < np.sqrt(2) * ndtri(0.6)
         rated = ScoreArrays(*rated_systems(rng, metrics, contexts * items, gain), np.arange(contexts * items))
-        side = PeopleSide("mqm", judgements(told, item, np.arange(len(item)), item), columns, [rated])
+        side = HumanPairs("mqm", judgements(told, item, np.arange(len(item)), item), columns, [rated])
     seed = int(rng.integers(2**31))
-    found = assay_pairs(made, columns, people=side, resamples=resamples, permutations=199, seed=seed)
-    return found.to_dict()
+    analysis = analyze_pairs(
+        made, columns, human_pairs=side, resamples=resamples, permutations=199, seed=seed
+    )
+    return build_statistics(analysis).to_dict()
 
 
 def rated_systems(rng, metrics, segments, gain, systems=8):
@@ -282,20 +285,17 @@ def rated_systems(rng, metrics, segments, gain, systems=8):
 def false_claims(contexts, items, replicates, seed=0, people=False):
     """Share of reports with a claim where nothing differs; and, before, of reports that say on X trust Y.
 
-    Before: where the metric that is best over all is not in the top group of some context. With `people`
-    it is also a claim, and the third share, to name fewer than all metrics as equal by SPA.
+    Before: where the metric that is best over all is not in the top group of some context.
     """
     rng = np.random.default_rng(seed)
-    any_claim, uncorrected, by_spa = [], [], []
+    any_claim, uncorrected = [], []
     for _ in range(replicates):
         found = report(rng, contexts, items, people=people)
-        apart = people and len(found["people"]["by_spa"]["top_group"]) < len(found["global"])
-        by_spa.append(apart)
-        any_claim.append(apart or any(found["claims"].get(kind) for kind in KINDS))
+        any_claim.append(any(found["claims"].get(kind) for kind in KINDS))
         best = max(found["global"], key=lambda row: row["accuracy"])["metric"]
         groups = [entry["top_group"] for part in found["recommendation"].values() for entry in part.values()]
         uncorrected.append(any(best not in group for group in groups))
-    return np.mean(any_claim), np.mean(uncorrected), np.mean(by_spa)
+    return np.mean(any_claim), np.mean(uncorrected)
 
 
 def beside_people(rng, rule, people, items=150, per_item=8, resamples=400):
@@ -312,9 +312,10 @@ def beside_people(rng, rule, people, items=150, per_item=8, resamples=400):
             rng.normal(0, 1, (len(truth), len(item))) + shared < bound, item, np.arange(len(item)), item
         )
 
-    side = PeopleSide("mqm", made(people, per_item), [], [])
+    side = HumanPairs("mqm", made(people, per_item), [], [])
     seed = int(rng.integers(2**31))
-    return assay_pairs(made(rule, 3), [], people=side, resamples=resamples, seed=seed).to_dict()
+    analysis = analyze_pairs(made(rule, 3), [], human_pairs=side, resamples=resamples, seed=seed)
+    return build_statistics(analysis).to_dict()
 
 
 def followed(rule, people, replicates, seed=0, items=150):
@@ -341,8 +342,8 @@ def corrected_coverage(error, replicates, read=100, items=200, pairs=4, truth=0.
         )
         wrong = rng.random(len(item)) < error
         made = judgements(right ^ wrong, item, np.arange(len(item)), item)
-        counts = [(read, int(rng.binomial(read, error)))]
-        rows = corrected_accuracy(
+        counts = [LabelReading(read, int(rng.binomial(read, error)))]
+        rows = correct_for_label_errors(
             made,
             np.zeros(len(item), dtype=np.int32),
             counts,
@@ -350,20 +351,20 @@ def corrected_coverage(error, replicates, read=100, items=200, pairs=4, truth=0.
             resamples=400,
             seed=int(rng.integers(2**31)),
         )
-        estimates = Estimates.of(tally(*_sorted(made)))
+        estimates = AccuracyEstimates.from_tally(tally_pairs(*_sorted(made)))
         raw = ClusterBootstrap(rng, 400)
         part = estimates.tally
         low, high = proportion_interval(
-            estimates.of_context(0), raw.resample_ratios(part.credit, part.size, part.cluster)
+            estimates.proportions(0), raw.resample_ratios(part.credit, part.weight, part.clusters)
         )
-        ends = rows[0]["corrected_low"], rows[0]["corrected_high"]
+        ends = rows[0].corrected_low, rows[0].corrected_high
         held.append((ends[0] <= truth <= ends[1], low[0] <= truth <= high[0]))
     return np.mean(held, axis=0)
 
 
 def _sorted(made):
     pairs, _ = sort_pairs(made, [])
-    return pairs, whole(pairs)
+    return pairs, global_context(pairs)
 
 
 def trend_size(contexts, items, replicates, seed=0):
@@ -374,25 +375,19 @@ def trend_size(contexts, items, replicates, seed=0):
     found = []
     while len(found) < replicates:
         made = judgements(rng.random((METRICS, len(item))) < 0.75, item, item, item)
-        sums = tally(made, Contexts("length:9", names, item % contexts))
+        sums = tally_pairs(made, PairContexts("length:9", names, item % contexts))
         found += (trend_p_values("length:9", sums, np.ones(contexts, dtype=bool)) <= LEVEL).tolist()
     return np.mean(found)
 
 
-def power(contexts, items, gain, replicates, seed=0, people=False):
-    """How often the one context in which another metric is ahead by `gain` is named, that metric with it.
-
-    And, with `people`, how often it is told apart by SPA from all others, where it sees their scores through
-    three tenths of the others' noise.
-    """
+def power(contexts, items, gain, replicates, seed=0):
+    """How often the one context in which another metric is ahead by `gain` is named, that metric with it."""
     rng = np.random.default_rng(seed)
     found = []
     for _ in range(replicates):
-        claims = report(rng, contexts, items, gain, people=people)["claims"]
-        named = any(row["context"] == "[0,0]" and row["better"] == "m3" for row in claims["lead"])
-        apart = [row["worse"] for row in claims.get("spa", ()) if row["better"] == "m3"]
-        found.append((named, len(apart) == 3))
-    return np.mean(found, axis=0)
+        claims = report(rng, contexts, items, gain)["claims"]
+        found.append(any(row["context"] == "[0,0]" and row["better"] == "m3" for row in claims["lead"]))
+    return np.mean(found)
 
 
 def false_alarms(columns, replicates, items=300, seed=0):
@@ -403,9 +398,9 @@ def false_alarms(columns, replicates, items=300, seed=0):
     def run():
         made = judgements(rng.random((4, items)) < 0.7, item, item, item)
         labels = [contexts_of(f"c{n}", rng.integers(0, 3, items)) for n in range(columns)]
-        return assay_pairs(made, labels, resamples=200, permutations=9).to_dict()
+        return build_statistics(analyze_pairs(made, labels, resamples=200, permutations=9))
 
-    return np.mean([compare(run(), run())["changed"] for _ in range(replicates)])
+    return np.mean([compare_runs(run(), run()).changed for _ in range(replicates)])
 
 
 def ceiling_error(metrics, items, replicates, seed=0):
@@ -420,7 +415,7 @@ def ceiling_error(metrics, items, replicates, seed=0):
         coins = rng.random((20, items)) < 0.5
         half = np.mean([_tau(first[coin].mean(axis=0), first[~coin].mean(axis=0)) for coin in coins])
         halves.append(half)
-        full.append(full_size(half))
+        full.append(extrapolate_agreement(half))
     return np.mean(true) - np.mean(halves), np.mean(true) - np.mean(full)
 
 
@@ -549,21 +544,16 @@ def claim_rates(replicates):
         yield Rate(f"a trend along {contexts} equal contexts", found, replicates, SIZE)
     for contexts, items, share in ((2, 60, 1), (20, 30, 2), (250, 20, 4)):
         trials = max(2 * few // share, 5)
-        made, before, _ = false_claims(contexts, items, trials)
+        made, before = false_claims(contexts, items, trials)
         yield Rate(f"{contexts} contexts: a report with any false claim", made, trials, FAMILY)
         yield Rate("    with each context tested alone: on X trust Y", before, trials, None)
     for contexts, items, share in ((2, 60, 1), (20, 30, 2)):
         trials = max(2 * few // share, 5)
-        made, _, apart = false_claims(contexts, items, trials, people=True)
+        made, _ = false_claims(contexts, items, trials, people=True)
         yield Rate(f"{contexts} contexts and people: a report with any false claim", made, trials, FAMILY)
-        yield Rate("    a metric told apart by SPA", apart, trials, FAMILY)
-        found = power(contexts, items, 0.2, few, people=True)[1]
-        yield Rate(
-            f"    power: three tenths of the noise, {contexts * items} segments, 8 systems", found, few, None
-        )
     for contexts, items in ((2, 60), (20, 30), (20, 100), (250, 40)):
         trials = max(few // (1 + contexts // 50), 5)
-        found, _ = power(contexts, items, 0.2, trials)
+        found = power(contexts, items, 0.2, trials)
         yield Rate(f"    power: ahead by .20 in one of {contexts}, {items} items", found, trials, None)
     for name, rule, people, bounds in PEOPLE_DESIGNS:
         trials = 3 * few

@@ -106,7 +106,7 @@ def score(name, folder):
     distance = edit_share([texts[n] for n in better], [texts[n] for n in worse])
     shape = data.outputs["system"].n_unique(), data.outputs["item"].n_unique()
     outputs = data.outputs.with_row_index("row").sort("system", "item")["row"].to_numpy().reshape(shape)
-    found = judged.judgements
+    found = judged.outcomes
     pairs.frame.write_parquet(folder / f"{name}.pairs.parquet")
     np.savez_compressed(
         folder / f"{name}.npz",
@@ -145,7 +145,7 @@ def score_demetr(folder):
     made = make_pairs(data, perturbations=METHODS, per_output=None, workers=1)
     arrays = {}
     for side, source, pairs in (("theirs", theirs, given_pairs(theirs)), ("ours", data, made)):
-        found = judge_pairs(source, pairs, metrics, workers=1).judgements
+        found = judge_pairs(source, pairs, metrics, workers=1).outcomes
         for field in ("outcome", "item", "output", "cluster", "method"):
             arrays[f"{side}_{field}"] = getattr(found, field)
         arrays[f"{side}_methods"] = np.array(found.methods)
@@ -162,7 +162,7 @@ def score_matched(name, folder):
     specs = [f"{method}(strength={strength})" for method, strength in strengths.items()]
     pairs = make_pairs(data, perturbations=specs, per_output=None)
     metrics = choose_metrics(data, parse_metrics(METRICS), "none", "none")
-    found = judge_pairs(data, pairs, metrics, unit=find_clusters(data, None), workers=1).judgements
+    found = judge_pairs(data, pairs, metrics, unit=find_clusters(data, None), workers=1).outcomes
     np.savez_compressed(
         folder / f"{name}.matched.npz",
         share=edit_share(pairs.frame["output"].to_list(), pairs.frame["worse"].to_list()),
@@ -220,7 +220,7 @@ def score_neural(name, family, folder):
         metrics=np.array([metric.spec for metric in metrics]),
         tolerance=np.array([metric.tie_tolerance for metric in metrics]),
         pairs=drawn["row"].to_numpy(),
-        outcome=judged.judgements.outcome,
+        outcome=judged.outcomes.outcomes,
         scores=judged.outputs,
     )
 

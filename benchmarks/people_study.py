@@ -15,10 +15,10 @@ import numpy as np
 from scipy.stats import rankdata, t
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.contexts.accuracy import sort_pairs, tally, whole
-from metassay.meta.contexts.h1 import cross_methods
-from metassay.meta.contexts.h2 import half_agreement
-from metassay.meta.contexts.pair_outcomes import Contexts, Judgements, judge
+from metassay.meta.contexts.accuracy import sort_pairs, tally_pairs
+from metassay.meta.contexts.h1 import cross_with_perturbations
+from metassay.meta.contexts.h2 import half_sample_ceiling
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, compare_scores, global_context
 from metassay.meta.people.meta_metrics import meta_metric
 from metassay.stats import random
 from metassay.stats.bootstrap import ClusterHalves
@@ -40,33 +40,39 @@ DRAWS = 4000
 
 def by_method(found, ties="strict", fewest=FEWEST):
     """Accuracy of each metric on each method with pairs enough, {method: [metrics]}, and on all pairs."""
-    pairs, (one,) = sort_pairs(found, [whole(found)])
-    sums = tally(pairs, cross_methods(pairs, one), ties=ties)
-    counts = np.bincount(found.method, minlength=len(found.methods))
-    every = {name: sums.accuracy()[:, m] for m, name in enumerate(found.methods) if counts[m] >= fewest}
-    return every, tally(pairs, one, ties=ties).accuracy()[:, 0], dict(zip(found.methods, counts.tolist()))
+    pairs, (one,) = sort_pairs(found, [global_context(found)])
+    sums = tally_pairs(pairs, cross_with_perturbations(pairs, one), ties=ties)
+    counts = np.bincount(found.perturbations, minlength=len(found.perturbation_names))
+    every = {
+        name: sums.accuracy()[:, m] for m, name in enumerate(found.perturbation_names) if counts[m] >= fewest
+    }
+    return (
+        every,
+        tally_pairs(pairs, one, ties=ties).accuracy()[:, 0],
+        dict(zip(found.perturbation_names, counts.tolist())),
+    )
 
 
 def judgements(data):
     """The outcomes on pairs made by rule."""
     fields = ("outcome", "item", "output", "cluster", "method")
     names = (tuple(map(str, data[name])) for name in ("metrics", "methods"))
-    return Judgements(*names, *(data[field] for field in fields))
+    return PairOutcomes(*names, *(data[field] for field in fields))
 
 
 def by_difficulty(data):
     """Accuracy on the close, middle and far third of each method's pairs, {method: [parts, metrics]}."""
     found, share = judgements(data), data["share"]
-    part = np.full(found.pairs, -1)
-    for method in range(len(found.methods)):
-        own = np.flatnonzero(found.method == method)
+    part = np.full(found.pair_count, -1)
+    for method in range(len(found.perturbation_names)):
+        own = np.flatnonzero(found.perturbations == method)
         if len(own) >= len(PARTS) * FEWEST:
             part[own] = np.searchsorted(np.quantile(share[own], [1 / 3, 2 / 3]), share[own])
-    names = [f"{method} {n}" for method in found.methods for n in range(len(PARTS))]
-    codes = np.where(part < 0, -1, found.method * len(PARTS) + part)
-    pairs, (contexts,) = sort_pairs(found, [Contexts("part", tuple(names), codes)])
-    table = tally(pairs, contexts).accuracy().T.reshape(len(found.methods), len(PARTS), -1)
-    return {name: table[m] for m, name in enumerate(found.methods) if not np.isnan(table[m]).any()}
+    names = [f"{method} {n}" for method in found.perturbation_names for n in range(len(PARTS))]
+    codes = np.where(part < 0, -1, found.perturbations * len(PARTS) + part)
+    pairs, (contexts,) = sort_pairs(found, [PairContexts("part", tuple(names), codes)])
+    table = tally_pairs(pairs, contexts).accuracy().T.reshape(len(found.perturbation_names), len(PARTS), -1)
+    return {name: table[m] for m, name in enumerate(found.perturbation_names) if not np.isnan(table[m]).any()}
 
 
 def difficulty(loaded, people):
@@ -202,8 +208,8 @@ def _best(orders, first):
 def people_pairs(data, kept, ties="strict"):
     """Accuracy on the pairs of people that are kept, and how well people's order would agree with itself."""
     better, worse = data["better"][kept], data["worse"][kept]
-    outcome = judge(data["scores"][:, better], data["scores"][:, worse], data["tolerance"])
-    found = Judgements(
+    outcome = compare_scores(data["scores"][:, better], data["scores"][:, worse], data["tolerance"])
+    found = PairOutcomes(
         tuple(map(str, data["metrics"])),
         ("human",),
         outcome,
@@ -212,12 +218,12 @@ def people_pairs(data, kept, ties="strict"):
         data["units"][better],
         np.zeros(len(better), dtype=int),
     )
-    pairs, (one,) = sort_pairs(found, [whole(found)])
-    sums = tally(pairs, one, ties=ties)
+    pairs, (one,) = sort_pairs(found, [global_context(found)])
+    sums = tally_pairs(pairs, one, ties=ties)
     here, there = ClusterHalves(random.make_named_generator(0, "halves"), 100).split_ratios(
         sums.credit, sums.size, sums.cluster
     )
-    return sums.accuracy()[:, 0], half_agreement(here, there, "kendall")
+    return sums.accuracy()[:, 0], half_sample_ceiling(here, there, "kendall")
 
 
 def targets(data):
@@ -232,7 +238,7 @@ def targets(data):
     units = data["units"][data["grid"][0]].astype(np.int32)
     halves = ClusterHalves(random.make_named_generator(0, "halves"), 100)
     sides = [resample_soft_accuracies(human, scores, halves, units, rest=rest) for rest in (False, True)]
-    ceilings["spa"] = half_agreement(*sides, "kendall")
+    ceilings["spa"] = half_sample_ceiling(*sides, "kendall")
     return values, ceilings
 
 
@@ -410,7 +416,7 @@ def demetr(data, people):
     sides = {}
     for side in ("theirs", "ours"):
         arrays = [data[f"{side}_{field}"] for field in ("outcome", "item", "output", "cluster", "method")]
-        found = Judgements(
+        found = PairOutcomes(
             tuple(map(str, data["metrics"])), tuple(map(str, data[f"{side}_methods"])), *arrays
         )
         sides[side] = by_method(found)

@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 
 from metassay.data.dataset import Dataset
-from metassay.meta.contexts.perturbation_validity import perturbation_validity
+from metassay.meta.contexts.perturbation_validity import summarize_pairs
 from metassay.perturbations.pairs import Pairs, make_pairs
 
 DATA = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -44,14 +44,14 @@ def print_rates(data: Dataset, pairs: Pairs) -> None:
         + "".join(f"{domain:>14}" for domain in domains)
         + f"{'edited':>10}{'judged':>8}{'disagree':>10}"
     )
-    for row in perturbation_validity(pairs, data):
+    for row in summarize_pairs(pairs, data):
         own = applied.filter(pl.col("perturbation") == row.perturbation)["domain"].value_counts()
         shares = [dict(own.iter_rows()).get(domain, 0) / totals[domain] for domain in domains]
         cells = "".join(f"{share:14.1%}" for share in shares)
         edited = "" if row.edit_distance is None else f"{row.edit_distance:.1f}"
-        print(
-            f"{row.perturbation:18}{row.applied:8.1%}{cells}{edited:>10}{row.judged:8}{row.disagreements:10}"
-        )
+        applied_share = row.applied / max(row.outputs, 1)
+        counts = f"{row.human_scored:8}{row.disagreements:10}"
+        print(f"{row.perturbation:18}{applied_share:8.1%}{cells}{edited:>10}{counts}")
 
 
 def print_examples(pairs: Pairs, count: int, method: str, seed: int) -> None:

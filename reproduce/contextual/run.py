@@ -103,13 +103,13 @@ def judged(result: AssayResult) -> pl.DataFrame:
     pairs = result.judged
     facts = result.dataset.outputs.select("system", "lp", "year", "mqm")[pairs.rows]
     columns = {
-        "method": np.array(pairs.judgements.methods)[pairs.judgements.method],
+        "method": np.array(pairs.outcomes.perturbation_names)[pairs.outcomes.perturbations],
         "sampled": pairs.sampled,
     }
     names = {metric.spec for metric in result.metrics}
     columns |= {
-        metric: pairs.judgements.outcome[m] == RIGHT
-        for m, metric in enumerate(pairs.judgements.metrics)
+        metric: pairs.outcomes.outcomes[m] == RIGHT
+        for m, metric in enumerate(pairs.outcomes.metrics)
         if metric in names
     }
     return facts.with_columns(**{name: pl.Series(values) for name, values in columns.items()})

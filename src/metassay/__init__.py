@@ -25,7 +25,7 @@ VERBS = {
     "rank": "metassay.workflows.rank",
     "read": "metassay.workflows.read",
     "recommend": "metassay.workflows.recommend",
-    "report": "metassay.workflows.recommend",
+    "report": "metassay.workflows.report",
     "score": "metassay.workflows.score",
 }
 """The public functions, and the module of each."""
@@ -133,7 +133,8 @@ if TYPE_CHECKING:
     from metassay.workflows.perturb import PerturbResult, perturb
     from metassay.workflows.rank import RankResult, rank
     from metassay.workflows.read import read
-    from metassay.workflows.recommend import RecommendResult, recommend, report
+    from metassay.workflows.recommend import RecommendResult, recommend
+    from metassay.workflows.report import report
     from metassay.workflows.score import ScoreResult, score
 
 

@@ -9,8 +9,9 @@ from scipy.optimize import isotonic_regression
 from scipy.stats import chi2 as chi2_distribution
 from scipy.stats import f as f_distribution
 
-from metassay.meta.contexts.assay import assay_pairs
-from metassay.meta.contexts.pair_outcomes import Contexts, Judgements
+from metassay.meta.contexts.context_statistics import build_statistics
+from metassay.meta.contexts.pair_analysis import analyze_pairs
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 
 METRICS, METHODS, SYSTEMS = (
     ("bleu", "chrf", "ter", "length"),
@@ -28,6 +29,10 @@ class Pair:
         self.domain = ("news", "talk")[document % 2]
 
 
+def assay_pairs(outcomes, contexts, **options):
+    return build_statistics(analyze_pairs(outcomes, contexts, **options))
+
+
 def random_pairs(seed, *, weighted, items=24):
     rng = np.random.default_rng(seed)
     pairs = []
@@ -42,28 +47,30 @@ def random_pairs(seed, *, weighted, items=24):
     return pairs
 
 
-def as_judgements(pairs, *, weighted):
-    return Judgements(
+def as_outcomes(pairs, *, weighted):
+    return PairOutcomes(
         metrics=METRICS,
-        methods=METHODS,
-        outcome=np.array([[-2 if p.outcomes[m] is None else p.outcomes[m] for p in pairs] for m in METRICS]),
-        item=np.array([p.item for p in pairs]),
-        output=np.array([p.item * len(SYSTEMS) + SYSTEMS.index(p.system) for p in pairs]),
-        cluster=np.array([p.document for p in pairs]),
-        method=np.array([METHODS.index(p.method) for p in pairs]),
+        perturbation_names=METHODS,
+        outcomes=np.array([[-2 if p.outcomes[m] is None else p.outcomes[m] for p in pairs] for m in METRICS]),
+        items=np.array([p.item for p in pairs]),
+        outputs=np.array([p.item * len(SYSTEMS) + SYSTEMS.index(p.system) for p in pairs]),
+        clusters=np.array([p.document for p in pairs]),
+        perturbations=np.array([METHODS.index(p.method) for p in pairs]),
         weights=np.array([p.weight for p in pairs]) if weighted else None,
     )
 
 
 def columns_of(pairs):
-    system = Contexts("system", SYSTEMS, np.array([SYSTEMS.index(p.system) for p in pairs]))
-    domain = Contexts("domain", ("news", "talk"), np.array([("news", "talk").index(p.domain) for p in pairs]))
+    system = PairContexts("system", SYSTEMS, np.array([SYSTEMS.index(p.system) for p in pairs]))
+    domain = PairContexts(
+        "domain", ("news", "talk"), np.array([("news", "talk").index(p.domain) for p in pairs])
+    )
     return [system, domain]
 
 
 def assay(pairs, *, weighted=False, **options):
     options = {"resamples": 200, "permutations": 99, "sentinels": ("length",), "minimum_items": 1} | options
-    return assay_pairs(as_judgements(pairs, weighted=weighted), columns_of(pairs), **options).to_dict()
+    return assay_pairs(as_outcomes(pairs, weighted=weighted), columns_of(pairs), **options).to_dict()
 
 
 def contexts_of(pairs, column):

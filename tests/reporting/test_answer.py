@@ -107,7 +107,7 @@ def test_only_what_holds_for_the_whole_report_is_claimed():
     """Intervals apart on conversation, but no claim among all contexts: then none is made."""
     assert _said(_result(claims=_claims(), pairs_from="rule")) == [
         (
-            "chrF tells a better translation from a worse one in 89 % of pairs made worse by rule "
+            "chrF tells a better translation from a worse one in 89 % of perturbed pairs "
             "(95 % interval 88–90); COMET cannot be told apart from it."
         ),
         (
@@ -121,7 +121,7 @@ def test_a_claim_is_made_of_the_context_it_is_about():
     leads = [(None, "global", "chrf", "comet", 0.01), ("domain", "conversation", "comet", "chrf", 0.02)]
     assert _said(_result(claims=_claims(*leads), pairs_from="people")) == [
         (
-            "chrF tells a better translation from a worse one in 89 % of pairs judged by people "
+            "chrF tells a better translation from a worse one in 89 % of human pairs "
             "(95 % interval 88–90), ahead of COMET with 87 % (86–88)."
         ),
         (

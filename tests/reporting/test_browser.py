@@ -97,7 +97,7 @@ def test_hostile_data_through_a_whole_run_do_nothing(opened, tmp_path, kind):
     """From a table whose every text, name and column is an attack to the page of its run."""
     from metassay.store.run_folder import RunFolder
     from metassay.workflows.assay import assay
-    from metassay.workflows.recommend import run_content
+    from metassay.workflows.report import run_content
 
     attack = HOSTILE[kind]
     rows = [
@@ -256,7 +256,7 @@ def test_odd_results_make_a_page_too(opened, results, case):
 def test_the_report_of_the_bundled_sample(opened, tmp_path, task):
     from metassay.store.run_folder import RunFolder
     from metassay.workflows.assay import demo
-    from metassay.workflows.recommend import run_content
+    from metassay.workflows.report import run_content
 
     demo(task=task, out=tmp_path / "run")
     report = opened(run_content(RunFolder.load(tmp_path / "run")))

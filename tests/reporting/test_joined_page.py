@@ -18,7 +18,7 @@ from metassay.reporting.joined_page import joined_page
 from metassay.results.aggregate import AggregateContent
 from metassay.results.depend import DependContent
 from metassay.sample import sample_path
-from metassay.workflows.recommend import report
+from metassay.workflows.report import report
 
 QUICK = ["--metrics", "bleu,chrf", "--quiet", "--out"]
 

@@ -10,17 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from assay_builders import make_content, make_perturbation
 from metassay.cli.printing import format_cell, print_blocks
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.contexts.assay import assay_pairs
-from metassay.meta.contexts.human_pairs import PeopleSide
-from metassay.meta.contexts.pair_outcomes import Contexts, Judgements
+from metassay.meta.contexts.context_statistics import build_statistics
+from metassay.meta.contexts.human_pairs import HumanPairs
+from metassay.meta.contexts.pair_analysis import analyze_pairs
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.metrics.base import COST_CLASSES
 from metassay.reporting.answer import answer_lines
+from metassay.reporting.assay_sentences import add_sentences, list_warnings
 from metassay.reporting.findings import find
 from metassay.reporting.html import summarize
 from metassay.reporting.joined_page import joined_page
-from metassay.reporting.reasons import worded
 from metassay.reporting.terminal.assay import describe_assay
 from metassay.reporting.wording import NOTHING, Sentence, in_labels
 from metassay.store.run_folder import RunFolder
@@ -32,7 +34,7 @@ DANGLING = re.compile(r"[,;:] ?[.;]|\( ?\)|\bat least ?[.,]|\bin ?[.,;]|  |\.\.$
 SAID = {"answer", "caveats", "warnings", "remarks", "sentences", "agreement_sentences"}
 
 
-def random_people(rng: np.random.Generator, metrics: tuple[str, ...], columns, item, cluster) -> PeopleSide:
+def random_people(rng: np.random.Generator, metrics: tuple[str, ...], columns, item, cluster) -> HumanPairs:
     """What people might say of the same outputs: pairs in some contexts, gaps, and at times systems to rank."""
     skill = (
         rng.choice([0.05, 0.95], (len(metrics), 1)) if rng.random() < 0.5 else rng.random((len(metrics), 1))
@@ -42,11 +44,11 @@ def random_people(rng: np.random.Generator, metrics: tuple[str, ...], columns, i
     outcome = np.where(rng.random((len(metrics), len(rated))) < skill, 1, rng.choice([-1, 0]))
     outcome[rng.random(outcome.shape) < rng.choice([0, 0, 0.2])] = -2
     outcome[rng.random(len(metrics)) < 0.1] = -2
-    pairs = Judgements(
+    pairs = PairOutcomes(
         metrics, ("human",), outcome, item[rated], rated, cluster[rated], np.zeros(len(rated), dtype=int)
     )
     contexts = [
-        Contexts(name, tuple(f"{name[0]}{value}" for value in range(int(codes.max()) + 1)), codes[rated])
+        PairContexts(name, tuple(f"{name[0]}{value}" for value in range(int(codes.max()) + 1)), codes[rated])
         for name, codes in columns.items()
     ]
     units = np.unique(cluster)[:30]
@@ -54,7 +56,7 @@ def random_people(rng: np.random.Generator, metrics: tuple[str, ...], columns, i
     scores = np.round(rng.normal(size=shape), int(rng.integers(0, 3)))
     scores[rng.random(len(metrics)) < 0.1] = np.nan
     systems = ScoreArrays(np.round(rng.normal(size=shape[1:]), 1), scores, units)
-    return PeopleSide("mqm", pairs, contexts, [systems] if rng.random() < 0.8 else [])
+    return HumanPairs("mqm", pairs, contexts, [systems] if rng.random() < 0.8 else [])
 
 
 def random_result(seed: int) -> dict[str, Any]:
@@ -79,30 +81,42 @@ def random_result(seed: int) -> dict[str, Any]:
     if "wip" in metrics:
         outcome[metrics.index("wip")] = outcome[metrics.index("wil")]
     cluster = columns["speaker"] if rng.random() < 0.5 else item
-    judgements = Judgements(
+    judgements = PairOutcomes(
         metrics, ("removal", "swap"), outcome, item, output, cluster, rng.integers(0, 2, len(item))
     )
     contexts = [
-        Contexts(name, tuple(f"{name[0]}{value}" for value in range(int(codes.max()) + 1)), codes)
+        PairContexts(name, tuple(f"{name[0]}{value}" for value in range(int(codes.max()) + 1)), codes)
         for name, codes in columns.items()
     ]
-    found = assay_pairs(
+    analysis = analyze_pairs(
         judgements,
         contexts,
         seed=seed,
         resamples=200,
         permutations=19,
-        costs={name: COST_CLASSES[rng.integers(0, 3)] for name in metrics if name != "length"},
+        cost_classes={name: COST_CLASSES[rng.integers(0, 3)] for name in metrics if name != "length"},
         sentinels=["length"],
         minimum_items=int(rng.choice([1, 5, 20])),
         pairs_from="rule",
-        people=random_people(rng, metrics, columns, item, cluster) if seed % 3 else None,
+        human_pairs=random_people(rng, metrics, columns, item, cluster) if seed % 3 else None,
     )
-    counts = {"items": items, "outputs": len(output), "pairs": len(item)}
-    validity = [{"perturbation": "removal", "applied": 5}, {"perturbation": "synonym", "applied": 0}]
-    rest: dict[str, Any] = {"left_out": {}, "perturbations": {"removal": 5}, "metrics": []}
-    head = {"schema_version": 1, "task": "mt", **counts}
-    return head | rest | worded(found.to_dict(), found) | {"notes": ["a", "a"], "validity": validity}
+    statistics = build_statistics(analysis)
+    fields = {name: getattr(statistics, name) for name in statistics.__struct_fields__}
+    overall, contexts_found = fields.pop("overall"), fields.pop("contexts")
+    content = make_content(
+        overall,
+        contexts_found,
+        fields.pop("recommendation"),
+        **fields,
+        items=items,
+        outputs=len(output),
+        pairs=len(item),
+        perturbations={"removal": 5},
+        perturbation_statistics=[make_perturbation("removal", applied=5), make_perturbation("synonym")],
+        notes=["a", "a"],
+        warnings=list_warnings(analysis),
+    )
+    return add_sentences(content).to_dict()
 
 
 def stored(result: dict[str, Any], folder) -> RunFolder:

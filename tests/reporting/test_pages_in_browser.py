@@ -14,7 +14,7 @@ from metassay.workflows.assay import assay
 from metassay.workflows.depend import depend
 from metassay.workflows.judge import judge
 from metassay.workflows.rank import rank
-from metassay.workflows.recommend import report
+from metassay.workflows.report import report
 from metassay.workflows.score import score
 
 pytestmark = pytest.mark.browser

@@ -29,7 +29,8 @@ from metassay.results.aggregate import (
 from metassay.results.score import ScoreContent, ScoredSystem, SystemComparison
 from metassay.sample import sample_path
 from metassay.workflows.compare import compare
-from metassay.workflows.recommend import recommend, report
+from metassay.workflows.recommend import recommend
+from metassay.workflows.report import report
 
 ATTACK = "<script>alert(1)</script>"
 

@@ -12,7 +12,8 @@ from metassay.sample import sample_path
 from metassay.workflows.assay import assay
 from metassay.workflows.compare import compare
 from metassay.workflows.read import read
-from metassay.workflows.recommend import recommend, report
+from metassay.workflows.recommend import recommend
+from metassay.workflows.report import report
 
 FAST = {"resamples": 60, "permutations": 39, "perturbations": "removal,insertion,swapping"}
 
@@ -57,24 +58,22 @@ def test_criteria_and_contexts_are_checked(runs) -> None:
         recommend(runs / "1", criteria={"licence": {"comet": 1.0}})
     with pytest.raises(UnknownName, match="Did you mean domain"):
         recommend(runs / "1", context="domian")
-    assert list(recommend(runs / "1", context="domain").evidence) == ["domain"]
+    assert list(recommend(runs / "1", context="domain").recommendation) == ["domain"]
 
 
 def test_a_run_does_not_differ_from_itself(runs) -> None:
     same = compare(runs / "1", runs / "1")
     assert not same.changed
-    assert {row["difference"] for row in same.comparisons[0]["accuracies"]} == {0.0}
+    assert {row.difference for row in same.comparisons[0].accuracies} == {0.0}
 
 
 def test_another_seed_changes_nothing_and_other_errors_do(runs, capfd) -> None:
     assert not compare(runs / "1", runs / "2").changed
     moved = compare(runs / "1", runs / "3")
     assert moved.changed
-    row = next(
-        r for r in moved.comparisons[0]["accuracies"] if (r["column"], r["metric"]) == ("global", "length")
-    )
-    assert row["after"] == 1
-    assert row["moved"]
+    row = next(r for r in moved.comparisons[0].accuracies if (r.column, r.metric) == ("global", "length"))
+    assert row.after == 1
+    assert row.moved
     arguments = ["compare", str(runs / "1"), str(runs / "3"), "--fail-on", "change"]
     assert command(arguments) == 3
     assert "length gained accuracy over all contexts: " in capfd.readouterr().out

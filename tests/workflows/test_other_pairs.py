@@ -123,7 +123,7 @@ def test_systems_are_compared_on_segments_that_people_scored_for_all_of_them() -
     for one, rows_of in zip(found, expected):
         assert np.array_equal(one.human, dataset.outputs["mqm"].to_numpy()[rows_of])
         assert np.array_equal(one.metrics, scores[:, rows_of])
-        assert np.array_equal(one.cluster, unit.codes[rows_of[0]])
+        assert np.array_equal(one.clusters, unit.codes[rows_of[0]])
 
 
 def test_real_people_prefer_what_chrf_prefers_more_often_than_not(real_data) -> None:

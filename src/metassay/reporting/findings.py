@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from metassay.meta.contexts.choice import PAIRS
-from metassay.meta.contexts.claims import position
+from metassay.meta.contexts.trend import parse_position
+from metassay.reporting.pair_phrases import describe_pairs
 from metassay.reporting.wording import Sentence, digits_for, in_labels, interval, percent, sentence
 
 SENTINELS = frozenset({"length", "random", "constant", "random_per_system"})
@@ -117,7 +117,7 @@ class Findings:
     @property
     def pairs(self) -> str:
         """What the pairs are: `pairs made worse by rule`, `pairs judged by people`."""
-        return PAIRS.get(str(self.result.get("pairs_from", "")), "pairs")
+        return describe_pairs(str(self.result.get("pairs_from", "")))
 
     def claimed(self, kind: str, **where: str | None) -> list[Mapping[str, Any]] | None:
         """The claims of a kind that hold for the whole report; None where the result does not say."""
@@ -217,7 +217,7 @@ def _ordered_contexts(estimates: Iterable[Estimate]) -> tuple[str, ...]:
         values = accuracies.setdefault(estimate.context, [])
         if estimate.accuracy is not None:
             values.append(estimate.accuracy)
-    positions = {context: position(context) for context in accuracies}
+    positions = {context: parse_position(context) for context in accuracies}
     numeric = {context: at for context, at in positions.items() if at is not None}
     if len(numeric) == len(positions):
         return tuple(sorted(numeric, key=lambda context: (numeric[context], context)))

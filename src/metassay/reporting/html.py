@@ -247,8 +247,8 @@ def _confounded(findings: Findings, best: Estimate) -> Sentence | None:
 
 def _mislabelled(findings: Findings) -> list[Sentence]:
     """Of rankings: how many copies did not lose gain, and whether their pairs are among those counted."""
-    rows = [row for row in findings.result.get("validity") or () if "worse" in row and "better" in row]
-    total = sum(row["worse"] + row.get("equal", 0) + row["better"] for row in rows)
+    rows = [row for row in findings.result.get("validity") or () if row.get("worse") is not None]
+    total = sum(row["worse"] + (row["equal"] or 0) + (row["better"] or 0) for row in rows)
     wrong = total - sum(row["worse"] for row in rows)
     if not total or not wrong:
         return []

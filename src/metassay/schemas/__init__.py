@@ -1,15 +1,33 @@
-"""JSON schemas of what each command prints with `--json`. Keys may be added, never changed or removed."""
+"""JSON schemas of what each command prints with `--json`. Keys may be added, never changed or removed.
+
+Schemas of commands with a typed result are generated from its type.
+"""
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 from importlib.resources import files
 from typing import Any
 
+from metassay.results.base import json_schema
+
+RESULT_TYPES = {
+    "assay": "assay:AssayContent",
+    "check": "check:CheckContent",
+    "compare": "compare:CompareContent",
+    "depend": "depend:DependContent",
+    "recommend": "recommend:RecommendContent",
+}
+"""Types of results by command, as `module:class` below `metassay.results`."""
+
 
 def schema(command: str) -> dict[str, Any]:
-    """The JSON schema of a command's output."""
+    """Return the JSON schema of a command's output."""
+    if command in RESULT_TYPES:
+        module, _, name = RESULT_TYPES[command].partition(":")
+        return json_schema(getattr(importlib.import_module(f"metassay.results.{module}"), name))
     text = files(__package__).joinpath(f"{command}.schema.json").read_text(encoding="utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded

@@ -18,7 +18,7 @@ from metassay.data.preparation import prepare_dataset
 from metassay.engine.ray_cluster import parse_engine
 from metassay.engine.workers import Progress, count_workers
 from metassay.errors import InputError
-from metassay.meta.contexts.assay import assay_pairs
+from metassay.meta.contexts.pair_analysis import analyze_pairs
 from metassay.metrics.base import Metric
 from metassay.metrics.external import orient_metrics
 from metassay.metrics.judge import connect_judges
@@ -49,7 +49,8 @@ from metassay.store.layout import SHARDS_FOLDER
 from metassay.store.run_folder import RunFolder
 from metassay.store.scratch import ScratchTables
 from metassay.store.versions import collect_environment
-from metassay.workflows.assay_result import AssayResult, Plan
+from metassay.workflows.assay_plan import Plan
+from metassay.workflows.assay_result import AssayResult
 from metassay.workflows.options import AssayOptions, AssaySettings
 from metassay.workflows.pair_scoring import judge_pairs, scored_texts
 from metassay.workflows.pairs import (
@@ -219,32 +220,30 @@ def _carry_out(
     judged = replace(judged, notes=(*judged.notes, *notes, *judged.of_metrics))
     how.tell("judging", 0, 1)
     contexts = [judged.in_context(context) for context in plan.contexts]
-    metadata = context_metadata(data, plan.contexts)
     people = None if heard is None else people_side(data, heard, judged, metrics, plan.contexts, weights)
     if heard is not None and people is None:
         judged = replace(judged, notes=(*judged.notes, f"{heard} tells no two outputs of an item apart."))
-    source = _made_by(settings, sample)
-    contextual = assay_pairs(
-        judged.judgements.take(judged.sampled),
+    analysis = analyze_pairs(
+        judged.outcomes.select_pairs(judged.sampled),
         contexts,
         ties=settings.ties,
         agreement=settings.agreement,
         seed=plan.seed,
         resamples=settings.resamples,
         permutations=settings.permutations,
-        confounding=judged.judgements,
-        costs=costs.classes,
+        all_perturbations=judged.outcomes,
+        cost_classes=costs.classes,
         sentinels=[metric.spec for metric in sentinels],
         uninformed=[metric.spec for metric in plan.metrics if isinstance(metric, tuple(SENTINELS))],
-        metadata=metadata,
+        facts=context_metadata(data, plan.contexts),
         minimum_items=settings.minimum_items,
         workers=how.workers,
-        pairs_from=source,
-        people=people,
+        pairs_from=_made_by(settings, sample),
+        human_pairs=people,
     )
     how.tell("judging", 1, 1)
     release_memory()
-    return Found(sample, judged, contextual, costs.prices, labels)
+    return Found(sample, judged, analysis, costs.prices, labels)
 
 
 def _metrics(

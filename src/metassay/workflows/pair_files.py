@@ -15,8 +15,8 @@ import polars as pl
 from rapidfuzz.distance import Levenshtein
 
 from metassay.data.memory import map_table
-from metassay.meta.contexts.pair_outcomes import RIGHT, Judgements, OutcomeArray
-from metassay.meta.contexts.perturbation_validity import Edits, Told
+from metassay.meta.contexts.pair_outcomes import RIGHT, OutcomeArray
+from metassay.meta.contexts.perturbation_validity import EditDistances
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.workflows.pair_table import PAIR_KEY
 
@@ -55,10 +55,10 @@ def explorer_frame(
         columns.append(outputs[name].gather(rows).cast(pl.Float64).alias(f"human/{name}"))
         if "worse_system" in frame.columns:
             columns.append(_of_worse(frame, outputs, name))
-    for number, metric in enumerate(judged.judgements.metrics):
+    for number, metric in enumerate(judged.outcomes.metrics):
         sign = next((-1.0 for m in metrics if m.spec == metric and not m.higher_is_better), 1.0)
         better, worse = judged.better[number, chosen], judged.worse[number, chosen]
-        said = pl.Series(f"outcome/{metric}", judged.judgements.outcome[number, chosen].astype(np.int8))
+        said = pl.Series(f"outcome/{metric}", judged.outcomes.outcomes[number, chosen].astype(np.int8))
         numbers = {"score": sign * better, "worse_score": sign * worse, "margin": better - worse}
         columns.append(said.set(said == -2, None))
         columns += [
@@ -79,7 +79,7 @@ def judgements_frame(judged: JudgedPairs) -> pl.DataFrame:
     """What each metric said of each pair: 1 right, 0 tie, −1 wrong, null undefined; one column per metric."""
     outcomes = {
         metric: pl.Series(metric, outcome).cast(pl.Int8).replace(-2, None)
-        for metric, outcome in zip(judged.judgements.metrics, judged.judgements.outcome)
+        for metric, outcome in zip(judged.outcomes.metrics, judged.outcomes.outcomes)
     }
     chosen = pl.Series("sampled", judged.sampled)
     return judged.pairs.frame.select(PAIR_KEY).with_columns(chosen, *outcomes.values())
@@ -143,17 +143,10 @@ class Aside:
     """Distance and share of the sampled ones, likewise."""
 
     @property
-    def edits(self) -> Edits:
+    def edits(self) -> EditDistances:
         """Of the sampled pairs."""
-        distance, share = (
-            np.concatenate([part[name] for part in self.edited]) for name in self.edited[0].columns
-        )
-        return distance, share
-
-    def told(self, judgements: Judgements) -> Told:
-        """What `perturbation_validity` must know of the sampled pairs."""
-        place = {spec: n for n, spec in enumerate(judgements.methods)}
-        return (lambda spec: judgements.method == place.get(spec, -1)), self.differences
+        characters = np.concatenate([part["characters"] for part in self.edited])
+        return EditDistances(characters, np.concatenate([part["share"] for part in self.edited]))
 
     def tables(self) -> dict[str, list[pl.DataFrame]]:
         """The tables of all shards, mapped."""
@@ -188,7 +181,7 @@ def wrong_pairs(
     Copies that come nearer to a reference than their output are `doubtful` and stand last; how many of all
     pairs are is estimated on pairs evenly spaced over all of them.
     """
-    every = np.arange(len(judged.rows)), judged.better, judged.worse, judged.judgements.outcome
+    every = np.arange(len(judged.rows)), judged.better, judged.worse, judged.outcomes.outcomes
     wide = (Widest(*every) if judged.aside is None else judged.aside.widest).kept(len(metrics))
     orders = wide.orders(len(metrics))
     turns = [order[turn] for turn in range(MOST) for order in orders if turn < len(order)]

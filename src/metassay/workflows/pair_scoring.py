@@ -21,7 +21,7 @@ from metassay.engine.score_store import ScoreStore
 from metassay.engine.scoring import score_rows
 from metassay.engine.workers import Progress
 from metassay.errors import InputError
-from metassay.meta.contexts.pair_outcomes import Contexts, Judgements, judge
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, compare_scores
 from metassay.metrics.base import Metric
 from metassay.metrics.judge import Judge
 from metassay.perturbations.pairs import Pairs
@@ -43,7 +43,7 @@ class JudgedPairs:
     """For each pair, the row of its output in the data set."""
     better: NDArray[np.float64]
     worse: NDArray[np.float64]
-    judgements: Judgements
+    outcomes: PairOutcomes
     seconds: dict[str, float]
     unit: Clusters
     sampled: NDArray[np.bool_]
@@ -60,10 +60,10 @@ class JudgedPairs:
     aside: Aside | None = None
     """What was put away of pairs that were judged shard by shard; `better` and `worse` are empty then."""
 
-    def in_context(self, context: Context) -> Contexts:
+    def in_context(self, context: Context) -> PairContexts:
         """The context of each sampled pair: that of its output."""
         rows = self.rows if self.sampled.all() else self.rows[self.sampled]
-        return Contexts(context.name, context.values, context.codes[rows])
+        return PairContexts(context.name, context.values, context.codes[rows])
 
 
 def judge_pairs(
@@ -103,21 +103,19 @@ def judge_pairs(
     made_by = pairs.frame["perturbation"]
     methods = tuple(sorted(made_by.unique()))
     unit = unit or find_clusters(dataset, None)
-    judgements = Judgements(
+    outcomes = PairOutcomes(
         metrics=names,
-        methods=methods,
-        outcome=judge(better, worse, tolerance),
-        item=unit.items[rows],
-        output=rows.astype(np.int32),
-        cluster=unit.codes[rows],
-        method=made_by.replace_strict(methods, range(len(methods)), return_dtype=pl.Int32).to_numpy(),
+        perturbation_names=methods,
+        outcomes=compare_scores(better, worse, tolerance),
+        items=unit.items[rows],
+        outputs=rows.astype(np.int32),
+        clusters=unit.codes[rows],
+        perturbations=made_by.replace_strict(methods, range(len(methods)), return_dtype=pl.Int32).to_numpy(),
         weights=None if weights is None else weights[rows],
     )
     said = pl.concat(verdicts) if verdicts else None
     of_outputs = said, of_metrics, outputs, sum(counted)
-    return JudgedPairs(
-        pairs, rows, better, worse, judgements, seconds, unit, sampled, unit.notes, *of_outputs
-    )
+    return JudgedPairs(pairs, rows, better, worse, outcomes, seconds, unit, sampled, unit.notes, *of_outputs)
 
 
 def _in_sample(pairs: Pairs, sample: Pairs | None) -> NDArray[np.bool_]:

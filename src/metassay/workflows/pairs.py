@@ -16,9 +16,10 @@ from metassay.data.context import Context
 from metassay.data.dataset import Dataset
 from metassay.data.score_arrays import ScoreArrays
 from metassay.errors import InputError, Place, UnknownName
-from metassay.meta.contexts.agreement_prediction import Metadata
-from metassay.meta.contexts.human_pairs import PeopleSide
-from metassay.meta.contexts.pair_outcomes import Contexts, Judgements, density_weights, judge
+from metassay.meta.contexts.agreement_prediction import ContextFacts
+from metassay.meta.contexts.density_weights import estimate_density_weights
+from metassay.meta.contexts.human_pairs import HumanPairs
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, compare_scores
 from metassay.metrics.base import Metric
 from metassay.options import PERTURBED_PAIRS
 from metassay.perturbations.pairs import Pairs, PerturbationCount
@@ -113,28 +114,28 @@ def people_side(
     metrics: Sequence[Metric],
     contexts: Sequence[Context],
     weights: NDArray[np.float64] | None,
-) -> PeopleSide | None:
+) -> HumanPairs | None:
     """What people said of the outputs; None where they tell no two outputs of an item apart."""
     better, worse = human_rows(dataset, human)
     if not len(better):
         return None
     unit, scores = judged.unit, judged.outputs
     outcome = [
-        judge(own[None, better], own[None, worse], np.array([metric.tie_tolerance]))
+        compare_scores(own[None, better], own[None, worse], np.array([metric.tie_tolerance]))
         for metric, own in zip(metrics, scores)
     ]
-    pairs = Judgements(
+    pairs = PairOutcomes(
         metrics=tuple(metric.spec for metric in metrics),
-        methods=(METHOD,),
-        outcome=np.concatenate(outcome),
-        item=unit.items[better],
-        output=better.astype(np.int32),
-        cluster=unit.codes[better],
-        method=np.zeros(len(better), dtype=np.int32),
+        perturbation_names=(METHOD,),
+        outcomes=np.concatenate(outcome),
+        items=unit.items[better],
+        outputs=better.astype(np.int32),
+        clusters=unit.codes[better],
+        perturbations=np.zeros(len(better), dtype=np.int32),
         weights=None if weights is None else weights[better],
     )
-    within = [Contexts(each.name, each.values, each.codes[better]) for each in contexts]
-    return PeopleSide(human, pairs, within, _rated_systems(dataset, human, unit, scores))
+    within = [PairContexts(each.name, each.values, each.codes[better]) for each in contexts]
+    return HumanPairs(human, pairs, within, _rated_systems(dataset, human, unit, scores))
 
 
 def _rated_systems(
@@ -253,7 +254,7 @@ def output_weights(
     if wanted is None or wanted == "uniform":
         return None
     if wanted == DENSITY:
-        return density_weights(_features(dataset), contexts[0].codes)
+        return estimate_density_weights(_features(dataset), contexts[0].codes)
     if wanted not in dataset.outputs.columns:
         raise UnknownName("column of weights", wanted, (DENSITY, "uniform", *dataset.metadata))
     weights = dataset.outputs[wanted].cast(pl.Float64, strict=False)
@@ -270,13 +271,13 @@ def output_weights(
     return weights.to_numpy()
 
 
-def context_metadata(dataset: Dataset, contexts: Sequence[Context]) -> dict[str, Metadata]:
+def context_metadata(dataset: Dataset, contexts: Sequence[Context]) -> dict[str, ContextFacts]:
     """By column, what the data says of its contexts."""
     lengths = _lengths(dataset.outputs["output"])
     return {context.name: _metadata(dataset, context, lengths) for context in contexts}
 
 
-def _metadata(dataset: Dataset, context: Context, lengths: NDArray[np.float64]) -> Metadata:
+def _metadata(dataset: Dataset, context: Context, lengths: NDArray[np.float64]) -> ContextFacts:
     """What the data says of each context: columns with one value in it, mean length and human scores."""
     told = (dataset.outputs[name] for name in dataset.metadata)
     outputs = pl.DataFrame([pl.Series("_code", context.codes), *told])

@@ -37,7 +37,7 @@ from metassay.workflows.read import Source, ensure_dataset
 from metassay.workflows.run_files import SCHEMA_VERSION, Result
 
 if TYPE_CHECKING:
-    from metassay.workflows.assay_result import Plan
+    from metassay.workflows.assay_plan import Plan
     from metassay.workflows.shards import How
 
 ANSWERS = "llm-answers.jsonl"

@@ -1,328 +1,94 @@
-"""`recommend`: which metric to use in each context of a run, with costs and the user's own criteria.
-
-`report`: the page of a run, or of several runs of one data set, made from what they left; its figures and
-tables as files for papers.
-"""
+"""`recommend`: which metric to use in each context of a run, also by the user's own criteria."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+import msgspec
 import polars as pl
 
-from metassay.errors import InputError, Place, UnknownName, display_path
-from metassay.meta.contexts.choice import Evidence, stored_evidence
-from metassay.meta.contexts.pair_outcomes import GLOBAL
-from metassay.meta.contexts.tables import choice_entries
-from metassay.reporting.aggregate_page import build_aggregate_page
-from metassay.reporting.depend_page import build_depend_page
-from metassay.reporting.depend_view import CurvesByDataset
-from metassay.reporting.html import rendered_assay
-from metassay.reporting.joined_page import QUESTIONS, joined_page
-from metassay.reporting.judge_page import build_judge_page
-from metassay.reporting.pages import Page, Rendered, paper_files, rendered
-from metassay.reporting.ranking_page import ranking_page
-from metassay.reporting.reasons import with_reasons
-from metassay.reporting.score_page import build_score_page
-from metassay.results.aggregate import AggregateContent
-from metassay.results.depend import DependContent, MetricCurves
-from metassay.results.judge import JudgeContent
-from metassay.results.score import ScoreContent
-from metassay.store.files import write_bytes
+from metassay.errors import InputError, UnknownName
+from metassay.meta.contexts.choice import Criteria, read_choice_table, recommend_metrics
+from metassay.reporting.recommendation_reasons import ReasonWriter
+from metassay.reporting.result_display import ResultDisplay
+from metassay.results.assay import GLOBAL, AssayContent, Recommendation
+from metassay.results.recommend import RecommendContent
 from metassay.store.layout import TIMINGS
-from metassay.store.remote import local_path, open_run
-from metassay.store.run_folder import RunFolder, read_manifest
-from metassay.workflows.run_files import (
-    CURVES,
-    EXAMPLES,
-    REPORT,
-    RESULT,
-    SCHEMA_VERSION,
-    Result,
-    assay_run,
-    command_of,
-    report_content,
-)
-
-Criteria = Mapping[str, Mapping[str, float]]
+from metassay.workflows.run_files import RESULT, assay_run
 
 
-@dataclass(frozen=True, repr=False)
-class RecommendResult(Result):
-    """A choice for every context of every column, and what it rests on.
-
-    `entries` is the recommendation that the run left, or one made anew with the user's criteria.
-    """
-
-    answer: Mapping[str, Any] | None
-    entries: Mapping[str, Mapping[str, Any]]
-    evidence: Mapping[str, Evidence]
-    robustness: Mapping[str, list[dict[str, Any]]]
-    costs: MetricCosts
-    rest: Mapping[str, Any]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON object of `metassay recommend`."""
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "answer": self.answer,
-            "recommendation": {column: dict(entries) for column, entries in self.entries.items()},
-            "robust_choice": {
-                column: entries[GLOBAL].get("robust_choice") for column, entries in self.entries.items()
-            },
-            "robustness": dict(self.robustness),
-            "cost_class": dict(self.costs.classes),
-            "price": dict(self.costs.prices),
-            "cost": dict(self.costs.seconds),
-            **self.rest,
-        }
+class RecommendResult(ResultDisplay, RecommendContent, frozen=True, kw_only=True):
+    """Result of `recommend`: a choice for every context of every column, and what it rests on."""
 
     def to_frame(self) -> pl.DataFrame:
-        """One row per column and context."""
-        entries = self.to_dict()["recommendation"]
-        rows = [
-            {"column": column, "context": context, "choice": entry["choice"], "why": entry["why"]}
-            for column, contexts in entries.items()
-            for context, entry in contexts.items()
-        ]
+        """Return one row per column and context."""
+        rows = []
+        for column, recommendations in self.recommendation.items():
+            for context, entry in recommendations.items():
+                rows.append({"column": column, "context": context, "choice": entry.choice, "why": entry.why})
         return pl.DataFrame(rows, schema=dict.fromkeys(("column", "context", "choice", "why"), pl.String))
-
-
-@dataclass(frozen=True)
-class MetricCosts:
-    """Of each metric its class of cost, its price where requests are paid, and seconds per 1,000 outputs.
-
-    Seconds are for information: nothing is decided by them.
-    """
-
-    classes: Mapping[str, str]
-    prices: Mapping[str, list[float]]
-    seconds: Mapping[str, float]
 
 
 def recommend(
     run: str | Path, *, context: str | None = None, criteria: Criteria | None = None
 ) -> RecommendResult:
-    """The metric to use in each context of a finished assay: what its report says, with the reasons.
+    """Return the metric to use in each context of a finished assay, with the reasons.
 
     With `criteria` (numbers per metric, higher is better, in order of importance) the choice is made anew:
-    inside the group of metrics that may be the best, stability is preferred, then the class of cost, then
-    the criteria.
+    inside the group of metrics that may be the best, stability is preferred, then the cost class, then the
+    criteria. `context` names one column of contexts; by default all are returned.
 
     >>> import tempfile
     >>> from metassay.workflows.assay import assay, read_sample
     >>> run = tempfile.mkdtemp() + "/run"
     >>> few = {"metrics": "rouge1,rougel", "contexts": ["domain"], "perturbations": "removal,insertion"}
     >>> result = assay(read_sample("text"), resamples=20, permutations=19, out=run, **few)
-    >>> recommend(run).answer["metric"]
+    >>> recommend(run).answer.metric
     'rouge1'
     """
     folder = assay_run(run)
-    result = folder.read_checked(RESULT, "assay")
-    columns = list(result["contexts"])
-    if context is not None and context not in columns:
-        raise UnknownName("context of this run", context, columns)
-    known = {row["metric"] for row in result["global"]}
-    for name, numbers in (criteria or {}).items():
-        unknown = sorted(set(numbers) - known)
+    result = folder.read_result(RESULT, AssayContent)
+    columns = list(result.contexts)
+    if context is not None:
+        if context not in columns:
+            raise UnknownName("context of this run", context, columns)
+        columns = [context]
+    _check_criteria(result, criteria or {})
+    with folder.explain_errors():
+        recommendation = {column: result.recommendation[column] for column in columns}
+        if criteria:
+            recommendation = {column: _choose_by_criteria(result, column, criteria) for column in columns}
+        robust_choice = {column: recommendation[column][GLOBAL].robust_choice for column in columns}
+        metrics = {row.metric for row in result.overall}
+        seconds = folder.read_json(TIMINGS)["seconds_per_1000_outputs"]
+        return RecommendResult(
+            answer=None if criteria else result.answer,
+            recommendation=recommendation,
+            robust_choice=robust_choice,
+            robustness={column: result.contexts[column].robustness for column in columns},
+            cost_class=result.cost_class,
+            price=result.price,
+            seconds={metric: float(value) for metric, value in seconds.items() if metric in metrics},
+            pareto=result.pareto,
+            same_decisions=result.same_decisions,
+            shared_errors=result.shared_errors,
+            human_comparison=result.human_comparison,
+        )
+
+
+def _check_criteria(result: AssayContent, criteria: Criteria) -> None:
+    metrics = {row.metric for row in result.overall}
+    for name, numbers in criteria.items():
+        unknown = sorted(set(numbers) - metrics)
         if unknown:
             raise InputError(f"criterion {name} names {unknown[0]}, which was not assayed.")
-    chosen = columns if context is None else [context]
-    with folder.explain_errors():
-        evidence = {column: stored_evidence(result, column, criteria=criteria) for column in chosen}
-        stored = {column: result["recommendation"][column] for column in chosen}
-        seconds = folder.read_json(TIMINGS)["seconds_per_1000_outputs"]
-        made = RecommendResult(
-            None if criteria else result.get("answer"),
-            {column: with_reasons(choice_entries(evidence[column]), evidence[column]) for column in chosen}
-            if criteria
-            else stored,
-            evidence,
-            {column: result["contexts"][column]["robustness"] for column in chosen},
-            MetricCosts(
-                result.get("cost_class") or {},
-                result.get("price") or {},
-                {metric: float(taken) for metric, taken in seconds.items() if metric in known},
-            ),
-            {
-                "pareto": result["pareto"],
-                "same_decisions": result.get("same_decisions") or [],
-                "shared_errors": result["phi"],
-                "people": result.get("people"),
-            },
-        )
-        made.to_dict()  # so that what does not fit together is found here
-        return made
 
 
-def _build_rank_page(run: RunFolder) -> Page:
-    return ranking_page(run.read_checked("results/rank.json", "rank"))
-
-
-def _build_depend_page(run: RunFolder) -> Page:
-    return build_depend_page(read_depend_result(run), read_curves(run))
-
-
-def _build_aggregate_page(run: RunFolder) -> Page:
-    return build_aggregate_page(read_aggregate_result(run))
-
-
-def _build_score_page(run: RunFolder) -> Page:
-    return build_score_page(run.read_result("results/score.json", ScoreContent))
-
-
-def _build_judge_page(run: RunFolder) -> Page:
-    return build_judge_page(run.read_result("results/judge.json", JudgeContent))
-
-
-PAGE_BUILDERS: Mapping[str, Callable[[RunFolder], Page]] = {
-    "rank": _build_rank_page,
-    "depend": _build_depend_page,
-    "aggregate": _build_aggregate_page,
-    "score": _build_score_page,
-    "judge": _build_judge_page,
-}
-"""How the page of a stored run is built, by verb; that of `assay` is built differently."""
-
-
-def report(
-    *runs: str | Path,
-    out: str | Path | None = None,
-    figures: str | None = None,
-    tables: str | None = None,
-) -> Path:
-    """Write the page of a finished run anew, or one page for several runs of one data set; return its path.
-
-    `out` is where to write the page: needed for several runs (of assay, rank, depend and aggregate, one of
-    each), else `report.html` of the run. `figures` (`svg`, `pdf`, `png`) and `tables` (`latex`, `markdown`,
-    `csv`) leave every chart, in the sizes of one and two columns, and every table in folders beside the page.
-
-    >>> import tempfile
-    >>> from metassay.workflows.assay import assay, read_sample
-    >>> run = tempfile.mkdtemp() + "/run"
-    >>> few = {"metrics": "rouge1,rougel", "contexts": ["domain"], "perturbations": "removal,insertion"}
-    >>> result = assay(read_sample("text"), resamples=20, permutations=19, out=run, **few)
-    >>> report(run).name
-    'report.html'
-    """
-    if not runs or (len(runs) > 1 and out is None):
-        raise InputError("no place for the page was named.", remedy="Name one: --out page.html")
-    folders = [open_run(run) for run in runs]
-    target = folders[0] / REPORT if out is None else local_path(out)
-    found = _joined(folders) if len(runs) > 1 else _single(folders[0])
-    files = paper_files(found.charts, found.grids, figures, tables) | {target.name: found.html.encode()}
-    try:
-        for name, content in files.items():
-            write_bytes(target.parent / name, content)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"cannot be written ({reason}).", place=Place(file=str(target))) from None
-    return target
-
-
-def _single(run: str | Path) -> Rendered:
-    """The page of one run."""
-    folder = RunFolder.load(run)
-    command = command_of(folder)
-    if command not in PAGE_BUILDERS:
-        folder = assay_run(run)
-    with folder.explain_errors():
-        if command not in PAGE_BUILDERS:
-            return rendered_assay(run_content(folder))
-        return rendered(PAGE_BUILDERS[command](folder))
-
-
-def read_depend_result(folder: RunFolder) -> DependContent:
-    """Read the result of a run of `depend`."""
-    return folder.read_result("results/depend.json", DependContent)
-
-
-def read_aggregate_result(folder: RunFolder) -> AggregateContent:
-    """Read the result of a run of `aggregate`."""
-    return folder.read_result("results/aggregate.json", AggregateContent)
-
-
-def read_curves(folder: RunFolder) -> CurvesByDataset:
-    """Read the fitted functions of a run of `depend`."""
-    return folder.read_result(CURVES, dict[str, dict[str, MetricCurves]])
-
-
-def _joined(runs: Sequence[str | Path]) -> Rendered:
-    """The page of several runs, each of another verb, all of the same data."""
-    folders: dict[str, RunFolder] = {}
-    for run in runs:
-        folder = RunFolder.load(run)
-        command, place = command_of(folder), Place(file=str(run))
-        if command not in QUESTIONS:
-            what = f"this is a run of `metassay {command}`, which has a page of its own."
-            raise InputError(
-                what, place=place, remedy=f"Runs that are joined are of: {', '.join(QUESTIONS)}."
-            )
-        if command in folders:
-            what = (
-                f"this is a second run of `metassay {command}`, beside {display_path(folders[command].path)}."
-            )
-            raise InputError(what, place=place, remedy="Name one run of each verb.")
-        folders[command] = folder
-    _check_one_data_set(list(folders.values()))
-    with folder.explain_errors():
-        results = {
-            command: folder.read_checked(f"results/{command}.json", command)
-            for command, folder in folders.items()
-            if command not in {"depend", "aggregate"}
-        }
-        dependence = None
-        curves: CurvesByDataset = {}
-        if "depend" in folders:
-            dependence = read_depend_result(folders["depend"])
-            curves = read_curves(folders["depend"])
-        aggregation = None
-        if "aggregate" in folders:
-            aggregation = read_aggregate_result(folders["aggregate"])
-        return rendered(joined_page(results, dependence, aggregation, curves))
-
-
-def _check_one_data_set(folders: Sequence[RunFolder]) -> None:
-    """Runs are of one data set where a human score of both is the same, else where items and systems are."""
-    first, *others = [(folder, _marks(folder)) for folder in folders]
-    for other in others:
-        (one, mine), (two, theirs) = first, other
-        common = sorted(set(mine["human"]) & set(theirs["human"]))
-        if any(mine["human"][name] == theirs["human"][name] for name in common):
-            continue
-        if not common and mine["keys"] == theirs["keys"]:
-            continue
-        counts = [f"{each['items']} items of {each['systems']} systems" for each in (mine, theirs)]
-        scores = (
-            f"their human scores ({', '.join(common)}) differ" if common else "their items or systems differ"
-        )
-        raise InputError(
-            f"this is of other data than {display_path(one.path)}: {scores} "
-            f"({counts[1]} here, {counts[0]} there).",
-            place=Place(file=str(two.path)),
-            remedy="Join runs on the same rows: the same files, --where, --systems and --human.",
-        )
-
-
-def _marks(folder: RunFolder) -> dict[str, Any]:
-    """What tells the data of a run from other data."""
-    found = read_manifest(folder.path).get("data")
-    if not isinstance(found, dict) or not {"items", "systems", "keys", "human"} <= set(found):
-        raise InputError(
-            "its manifest does not say of which data the run is.",
-            place=Place(file=str(folder.path)),
-            remedy="Make the run again, in another folder.",
-        )
-    if not isinstance(found["human"], dict):
-        raise InputError("its manifest was edited.", place=Place(file=str(folder.path)))
-    return found
-
-
-def run_content(folder: RunFolder) -> dict[str, Any]:
-    """Everything that a finished assay says."""
-    return report_content(
-        folder.read_checked(RESULT, "assay"), folder.read_json(EXAMPLES), read_manifest(folder.path)
-    )
+def _choose_by_criteria(result: AssayContent, column: str, criteria: Criteria) -> dict[str, Recommendation]:
+    """Choose a metric for every context of a column anew, and explain each choice."""
+    recommendations = recommend_metrics(read_choice_table(result, column, criteria))
+    reasons = ReasonWriter(result, column, criteria=criteria).explain_all(recommendations)
+    return {
+        context: msgspec.structs.replace(entry, why=reasons[context])
+        for context, entry in recommendations.items()
+    }

@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import polars as pl
 
 from metassay.errors import InputError, MetassayError, Place, display_path
-from metassay.meta.contexts import run_comparison
+from metassay.meta.contexts.run_comparison import compare_runs
 from metassay.reporting.answer import answer
+from metassay.reporting.comparison_sentences import describe_changes
 from metassay.reporting.findings import find
-from metassay.reporting.reasons import with_sentences
 from metassay.reporting.result_display import ResultDisplay
+from metassay.results.assay import AssayContent
 from metassay.results.overview import MetricAccuracy, OverviewContent, RunChange, RunSummary
 from metassay.store.layout import MANIFEST
 from metassay.store.remote import open_run, open_runs
@@ -188,37 +188,34 @@ def _add_result(summary: RunSummary, run: RunFolder) -> RunSummary:
     )
     if run.find_file(RESULT) is None:
         return summary
-    result = run.read_checked(RESULT, "assay")
-    sentences = answer(find(result))
+    result = run.read_result(RESULT, AssayContent)
+    sentences = answer(find(result.to_dict()))
     metrics = [
-        MetricAccuracy(metric=row["metric"], accuracy=row["accuracy"], low=row["low"], high=row["high"])
-        for row in result["global"]
+        MetricAccuracy(metric=row.metric, accuracy=row.accuracy, low=row.low, high=row.high)
+        for row in result.overall
     ]
     return msgspec.structs.replace(
         summary,
-        task=result["task"],
-        items=result["items"],
-        outputs=result["outputs"],
-        pairs=result["pairs"],
+        task=result.task,
+        items=result.items,
+        outputs=result.outputs,
+        pairs=result.pairs,
         answer=str(sentences[0]) if sentences else None,
         metrics=metrics,
     )
 
 
 @lru_cache(maxsize=2)
-def _read_result(state: RunState) -> dict[str, Any]:
+def _read_result(state: RunState) -> AssayContent:
     """Read the result of an assay. The cache spares the second reading: a run has two neighbours."""
-    return _open_run(state[0]).read_checked(RESULT, "assay")
+    return _open_run(state[0]).read_result(RESULT, AssayContent)
 
 
 def _compare_runs(before: RunState, after: RunState) -> RunChange:
     """Compare two runs; the change has an error where they cannot be compared."""
     try:
         with _open_run(after[0]).explain_errors():
-            comparison = run_comparison.compare(_read_result(before), _read_result(after))
-            described = with_sentences(comparison)
+            comparison = compare_runs(_read_result(before), _read_result(after))
     except (MetassayError, OSError) as error:
         return RunChange(before="", after="", changed=False, sentences=[], error=str(error))
-    return RunChange(
-        before="", after="", changed=described["changed"], sentences=list(described["sentences"])
-    )
+    return RunChange(before="", after="", changed=comparison.changed, sentences=describe_changes(comparison))

@@ -28,6 +28,7 @@ from metassay.metrics.sentinels import SENTINELS
 from metassay.perturbations.text_store import identify
 from metassay.recorded_warnings import CountedWarning
 from metassay.reporting.result_display import ResultDisplay
+from metassay.results.assay import LabelErrorRate
 from metassay.store.files import write_bytes
 from metassay.store.layout import MANIFEST, TIMINGS
 from metassay.store.metric_cache import hash_dependencies
@@ -38,11 +39,12 @@ from metassay.workflows.pair_files import explorer_frame, judgements_frame
 from metassay.workflows.pair_table import EXPLORER_FILE, OUTCOMES_FILE, OUTPUTS_FILE, PAIRS_FILE
 
 if TYPE_CHECKING:
-    from metassay.meta.contexts.assay import ContextualResult
+    from metassay.meta.contexts.pair_analysis import PairAnalysis
     from metassay.perturbations.label_errors import LabelError
     from metassay.perturbations.pairs import Pairs
     from metassay.reporting.pages import Page
-    from metassay.workflows.assay_result import AssayResult, Plan
+    from metassay.workflows.assay_plan import Plan
+    from metassay.workflows.assay_result import AssayResult
     from metassay.workflows.pair_scoring import JudgedPairs
 
 
@@ -99,24 +101,24 @@ class Found:
 
     pairs: Pairs
     judged: JudgedPairs
-    contextual: ContextualResult
+    analysis: PairAnalysis
     prices: Mapping[str, Sequence[float]]
     """What requests cost, of metrics that are paid for."""
     labels: Mapping[tuple[str, str | None], LabelError | None]
     """What readings of pairs say of each method in each language; None where none were read."""
 
-    def label_rows(self) -> list[dict[str, Any]]:
+    def label_rows(self) -> list[LabelErrorRate]:
         """How often labels are wrong: a row for each method and language of which pairs were read."""
         return [
-            {
-                "perturbation": method,
-                "language": language,
-                "read": found.pairs_read,
-                "not_worse": found.not_worse,
-                "rate": found.rate,
-                "low": found.low,
-                "high": found.high,
-            }
+            LabelErrorRate(
+                perturbation=method,
+                language=language,
+                read=found.pairs_read,
+                not_worse=found.not_worse,
+                rate=found.rate,
+                low=found.low,
+                high=found.high,
+            )
             for (method, language), found in self.labels.items()
             if found
         ]

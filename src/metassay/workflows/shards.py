@@ -26,9 +26,8 @@ from metassay.engine.score_store import ScoreStore
 from metassay.engine.workers import Progress
 from metassay.errors import PartsDone
 from metassay.llm.asking import LlmSettings
-from metassay.meta.contexts.human_pairs import differences_by_method
-from metassay.meta.contexts.pair_outcomes import Judgements
-from metassay.meta.contexts.perturbation_validity import edits_of
+from metassay.meta.contexts.pair_outcomes import PairOutcomes
+from metassay.meta.contexts.perturbation_validity import compare_human_scores, measure_edits
 from metassay.metrics.base import Metric
 from metassay.perturbations.pairs import Pairs, PerturbationCount
 from metassay.perturbations.text_store import TextStore
@@ -152,23 +151,24 @@ class Shards:
             self._write(PAIRS_FILE, sample.frame)
         self._write(EXPLORER_FILE, explorer_frame(part, *about, names, cut.start))
         self._write(OUTCOMES_FILE, judgements_frame(judged))
-        edits = edits_of(sample.frame["output"], sample.frame["worse"], self.how.workers)
-        self._write(_EDITS, pl.DataFrame({"distance": edits[0].astype(np.int32), "share": edits[1]}))
-        for spec, own in differences_by_method(sample.frame, part).items():
+        edits = measure_edits(sample.frame["output"], sample.frame["worse"], self.how.workers)
+        characters = edits.characters.astype(np.int32)
+        self._write(_EDITS, pl.DataFrame({"characters": characters, "share": edits.shares}))
+        for spec, own in compare_human_scores(sample.frame, part).items():
             self.differences.setdefault(spec, []).extend(own)
-        place = np.array([names["perturbation"].index(name) for name in judged.judgements.methods], np.int8)
-        said = judged.judgements
-        method = place[said.method]
+        said = judged.outcomes
+        place = np.array([names["perturbation"].index(name) for name in said.perturbation_names], np.int8)
+        method = place[said.perturbations]
         stays = {
             "row": (judged.rows + cut.start).astype(np.int32),
             "method": method,
             "sampled": judged.sampled,
-            "outcome": said.outcome,
+            "outcome": said.outcomes,
         }
         for column, array in stays.items():
             self.kept.setdefault(column, []).append(array)
         self.counts.append((judged.pairs.counts, sample.counts))
-        wide = Widest(before + np.arange(len(method)), judged.better, judged.worse, said.outcome)
+        wide = Widest(before + np.arange(len(method)), judged.better, judged.worse, said.outcomes)
         wide = wide.kept(self.assayed)
         self.widest = wide if self.widest is None else self.widest.beside(wide).kept(self.assayed)
 
@@ -185,14 +185,14 @@ class Shards:
         place[used] = np.arange(len(used), dtype=np.int32)
         rows, sampled = self._all("row"), self._all("sampled")
         item = self.unit.items[rows]
-        judgements = Judgements(
+        outcomes = PairOutcomes(
             metrics=tuple(metric.spec for metric in self.metrics),
-            methods=tuple(names[k] for k in used),
-            outcome=self._all("outcome"),
-            item=item,
-            output=rows,
-            cluster=item if self.unit.codes is self.unit.items else self.unit.codes[rows],
-            method=place[code],
+            perturbation_names=tuple(names[k] for k in used),
+            outcomes=self._all("outcome"),
+            items=item,
+            outputs=rows,
+            clusters=item if self.unit.codes is self.unit.items else self.unit.codes[rows],
+            perturbations=place[code],
             weights=None if self.weights is None else self.weights[rows],
         )
         every, few = (_added(counts) for counts in zip(*self.counts))
@@ -204,7 +204,7 @@ class Shards:
             sampled=sampled,
             better=np.empty((len(self.metrics), 0)),
             worse=np.empty((len(self.metrics), 0)),
-            judgements=judgements,
+            outcomes=outcomes,
             seconds={},
             unit=self.unit,
             notes=self.unit.notes,

@@ -5,8 +5,8 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from metassay.errors import InputError
-from metassay.meta.contexts.agreement_prediction import enclosing, predict_agreement
-from metassay.meta.contexts.pair_outcomes import Contexts
+from metassay.meta.contexts.agreement_prediction import find_enclosing_values, predict_agreement
+from metassay.meta.contexts.pair_outcomes import PairContexts
 
 FAMILY = ["mf", "knn", "mf", "knn", "mf", "knn", "mf"]
 YEAR = [2019.0, 2020.0, 2021.0, 2022.0, 2019.0, 2020.0, 2021.0]
@@ -70,10 +70,10 @@ def test_one_value_per_context_is_needed():
 
 
 def test_enclosing_columns_are_metadata():
-    speaker = Contexts("speaker", ("s1", "s2", "s3"), np.array([0, 0, 1, 2, 2, -1]))
-    sex = Contexts("sex", ("f", "m"), np.array([0, 0, 1, 0, 0, 1]))
-    system = Contexts("system", ("A", "B"), np.array([0, 1, 0, 1, 0, 1]))
-    assert enclosing(speaker, [sex, system]) == {"sex": ["f", "m", "f"]}
+    speaker = PairContexts("speaker", ("s1", "s2", "s3"), np.array([0, 0, 1, 2, 2, -1]))
+    sex = PairContexts("sex", ("f", "m"), np.array([0, 0, 1, 0, 0, 1]))
+    system = PairContexts("system", ("A", "B"), np.array([0, 1, 0, 1, 0, 1]))
+    assert find_enclosing_values(speaker, [sex, system]) == {"sex": ["f", "m", "f"]}
 
 
 def test_random_metadata_predict_by_chance_as_often_as_said():

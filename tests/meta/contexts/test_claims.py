@@ -5,20 +5,21 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from by_hand import assay_pairs
 from scipy.stats import ttest_1samp
 
-from metassay.meta.contexts.accuracy import tally, whole
-from metassay.meta.contexts.assay import assay_pairs
+from metassay.meta.contexts.accuracy import tally_pairs
 from metassay.meta.contexts.claims import (
-    Family,
-    claims_made,
-    context_leads,
-    holm_family,
-    lead_p_values,
-    trend_p_values,
+    ClaimCandidates,
+    _adjust_by_holm,
+    _variation_candidates,
+    make_claims,
+    select_leads,
 )
-from metassay.meta.contexts.pair_outcomes import Contexts, Judgements
-from metassay.meta.contexts.tables import _shown, _varying
+from metassay.meta.contexts.leads import compute_leads, lead_p_values
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, global_context
+from metassay.meta.contexts.trend import trend_p_values
+from metassay.results.assay import AccuracyTrend, AccuracyVariation
 from metassay.stats.bootstrap import ClusterHalves
 
 
@@ -28,21 +29,21 @@ def made(chance, context, seed=0):
     item = np.arange(len(context))
     right = rng.random((len(chance), len(item))) < np.asarray(chance)[:, context]
     names = tuple(f"m{m}" for m in range(len(chance)))
-    return Judgements(names, ("x",), np.where(right, 1, -1), item, item, item, item * 0)
+    return PairOutcomes(names, ("x",), np.where(right, 1, -1), item, item, item, item * 0)
 
 
 def test_leads_are_those_of_all_signs():
     """Ten clusters, two contexts, three metrics: every one of the 2^10 sign patterns, by plain loops."""
     context = np.arange(10) % 2
     pairs = made([[0.9, 0.9], [0.5, 0.6], [0.4, 0.5]], context, seed=1)
-    contexts = Contexts("side", ("a", "b"), context)
-    sums, rows = tally(pairs, contexts), np.arange(3)
-    overall = tally(pairs, whole(pairs)).accuracy()[:, 0]
+    contexts = PairContexts("side", ("a", "b"), context)
+    sums, rows = tally_pairs(pairs, contexts), np.arange(3)
+    overall = tally_pairs(pairs, global_context(pairs)).accuracy()[:, 0]
     signs = ClusterHalves(np.random.default_rng(0), 20_000)
-    leads = [context_leads(sums, c, rows, overall, signs) for c in (0, 1)]
+    leads = [compute_leads(sums, c, rows, overall, signs) for c in (0, 1)]
     found = lead_p_values(leads)
 
-    right = pairs.outcome == 1
+    right = pairs.outcomes == 1
     asked = [(c, i, j) for c in (0, 1) for i in rows for j in rows if i != j and overall[i] <= overall[j]]
     differences = [np.where(context == c, right[i] * 1.0 - right[j], 0) for c, i, j in asked]
     differences = [(key, d) for key, d in zip(asked, differences) if (d != 0).any()]
@@ -60,15 +61,19 @@ def test_leads_are_those_of_all_signs():
 
 def test_metrics_that_never_differ_lead_nowhere():
     pairs = made([[0.7], [0.7]], np.zeros(30, dtype=int))
-    same = Judgements(
-        ("a", "b"), ("x",), pairs.outcome[[0, 0]], pairs.item, pairs.item, pairs.item, pairs.item * 0
+    same = PairOutcomes(
+        ("a", "b"), ("x",), pairs.outcomes[[0, 0]], pairs.items, pairs.items, pairs.items, pairs.items * 0
     )
-    leads = context_leads(
-        tally(same, whole(same)), 0, np.arange(2), None, ClusterHalves(np.random.default_rng(0), 50)
+    leads = compute_leads(
+        tally_pairs(same, global_context(same)),
+        0,
+        np.arange(2),
+        None,
+        ClusterHalves(np.random.default_rng(0), 50),
     )
-    assert np.isnan(leads.lead).all()
-    assert not leads.asked.any()
-    assert not leads.behind(np.ones(2, dtype=bool)).any()
+    assert np.isnan(leads.statistics).all()
+    assert not leads.tested.any()
+    assert not leads.find_behind(np.ones(2, dtype=bool)).any()
 
 
 TWENTY = np.arange(20 * 40) % 20
@@ -78,7 +83,7 @@ def claims(chance, context=TWENTY, values=None, **options):
     values = values or tuple(f"c{c}" for c in range(int(context.max()) + 1))
     pairs = made(chance, context)
     found = assay_pairs(
-        pairs, [Contexts("domain", values, context)], resamples=400, permutations=199, **options
+        pairs, [PairContexts("domain", values, context)], resamples=400, permutations=199, **options
     )
     return found.to_dict()["claims"]
 
@@ -110,15 +115,17 @@ def test_a_small_context_claims_nothing_and_is_named():
 
 
 def test_kinds_share_the_error_rate():
-    rows = [{"n": 0}, {"n": 1}]
-    first = holm_family("one", rows, [0.01, 0.03])  # Holm: .02 and .03
-    second = Family("two", rows, np.array([0.024, np.nan]))
-    unmade = Family("three", [], np.array([]))
-    found = claims_made([first, second, unmade], {"domain": ["tiny"], "system": []})
-    assert found["one"] == [{"n": 0, "p": pytest.approx(0.04)}]
-    assert found["two"] == [{"n": 0, "p": pytest.approx(0.048)}]
-    assert found["tests"] == {"one": 2, "two": 1, "three": 0}
-    assert found["set_aside"] == {"domain": ["tiny"]}
+    trends = [AccuracyTrend(column="length", metric=metric, p=p) for metric, p in (("a", 0.01), ("b", 0.03))]
+    trends = _adjust_by_holm(trends)  # .02 and .03
+    variations = [AccuracyVariation(column="domain", metric="a", p=0.024)]
+    candidates = ClaimCandidates(
+        trends=trends, variations=variations, small_contexts={"domain": ["tiny"], "system": []}
+    )
+    found = make_claims(candidates)
+    assert [(claim.metric, claim.p) for claim in found.trends] == [("a", pytest.approx(0.04))]
+    assert [(claim.metric, claim.p) for claim in found.variations] == [("a", pytest.approx(0.048))]
+    assert found.tests == {"lead": 0, "vary": 1, "trend": 2, "predict": 0, "method": 0}
+    assert found.small_contexts == {"domain": ["tiny"]}
 
 
 def test_a_trend_over_crossed_contexts_is_a_paired_t_test():
@@ -129,9 +136,9 @@ def test_a_trend_over_crossed_contexts_is_a_paired_t_test():
     item = np.repeat(np.arange(items), buckets)
     outcome = np.where(right.reshape(2, -1), 1, -1)
     output = np.arange(items * buckets)
-    pairs = Judgements(("a", "b"), ("x",), outcome, item, output, item, item * 0)
+    pairs = PairOutcomes(("a", "b"), ("x",), outcome, item, output, item, item * 0)
     names = tuple(f"[{n},{n}]" for n in range(buckets))
-    sums = tally(pairs, Contexts("score:6", names, output % buckets))
+    sums = tally_pairs(pairs, PairContexts("score:6", names, output % buckets))
     contrast = right @ (np.arange(buckets) - 2.5)
     expected = ttest_1samp(contrast, 0, axis=1).pvalue
     assert trend_p_values("score:6", sums, np.ones(6, dtype=bool)) == pytest.approx(expected)
@@ -143,9 +150,11 @@ def test_a_lead_in_every_cluster_has_the_smallest_p_there_is():
     """40 items that one metric has right and the other wrong: no draw of 300 reaches that, so p = 1 / 301."""
     item = np.arange(40)
     outcome = np.array([np.ones(40), -np.ones(40)], dtype=int)
-    pairs = Judgements(("a", "b"), ("x",), outcome, item, item, item, item * 0)
+    pairs = PairOutcomes(("a", "b"), ("x",), outcome, item, item, item, item * 0)
     signs = ClusterHalves(np.random.default_rng(0), 300)
-    (p,) = lead_p_values([context_leads(tally(pairs, whole(pairs)), 0, np.arange(2), None, signs)])
+    (p,) = lead_p_values(
+        [compute_leads(tally_pairs(pairs, global_context(pairs)), 0, np.arange(2), None, signs)]
+    )
     assert p[0, 1] == pytest.approx(1 / 301)
 
 
@@ -154,19 +163,25 @@ def test_who_is_behind_takes_a_t_of_1_96():
     for ahead, behind in ((18, True), (17, False)):
         item = np.arange(60)
         right = np.stack([item < ahead, (item >= ahead) & (item < 25)]) | (item >= 25)
-        pairs = Judgements(("a", "b"), ("x",), np.where(right, 1, -1), item, item, item, item * 0)
-        leads = context_leads(
-            tally(pairs, whole(pairs)), 0, np.arange(2), None, ClusterHalves(np.random.default_rng(0), 20)
+        pairs = PairOutcomes(("a", "b"), ("x",), np.where(right, 1, -1), item, item, item, item * 0)
+        leads = compute_leads(
+            tally_pairs(pairs, global_context(pairs)),
+            0,
+            np.arange(2),
+            None,
+            ClusterHalves(np.random.default_rng(0), 20),
         )
-        assert leads.lead[0, 1] == pytest.approx((2 * ahead - 25) / 5)
-        assert leads.behind(np.ones(2, dtype=bool)).tolist() == [False, behind]
+        assert leads.statistics[0, 1] == pytest.approx((2 * ahead - 25) / 5)
+        assert leads.find_behind(np.ones(2, dtype=bool)).tolist() == [False, behind]
 
 
 def test_claims_that_metrics_vary_pay_for_every_column():
     column = SimpleNamespace(h1=SimpleNamespace(p_family=np.array([0.01, 0.6, np.nan])))
-    rows, p = _varying("domain", column, ["a", "b", "c"], 3)
-    assert rows[0] == {"column": "domain", "metric": "a"}
-    np.testing.assert_allclose(p, [0.03, 1.0, np.nan])
+    untested = SimpleNamespace(h1=None)
+    columns = {"domain": column, "system": untested, "year": untested}
+    first, second = _variation_candidates(columns, ["a", "b", "c"])
+    assert (first.column, first.metric, first.p) == ("domain", "a", pytest.approx(0.03))
+    assert (second.metric, second.p) == ("b", 1.0)
 
 
 def test_trends_take_five_contexts():
@@ -182,6 +197,6 @@ def test_trends_take_five_contexts():
 
 def test_leads_worth_a_row_are_those_of_the_first_choice_and_the_clearest():
     p = np.array([[np.nan, 0.4, np.nan], [0.3, np.nan, 0.01], [0.2, 0.9, np.nan]])
-    assert _shown(p, 0, everywhere=True) == [(0, 1)]
-    assert _shown(p, 0, everywhere=False) == [(1, 2), (1, 0), (2, 0)]
-    assert _shown(np.full((2, 2), np.nan), 0, everywhere=False) == []
+    assert select_leads(p, 0, is_global=True) == [(0, 1)]
+    assert select_leads(p, 0, is_global=False) == [(1, 2), (1, 0), (2, 0)]
+    assert select_leads(np.full((2, 2), np.nan), 0, is_global=False) == []

@@ -3,6 +3,7 @@
 from itertools import combinations, pairwise
 from math import comb, isclose
 
+import msgspec
 import numpy as np
 import pytest
 from by_hand import (
@@ -23,7 +24,8 @@ from by_hand import (
 )
 from scipy.stats import chi2_contingency
 
-from metassay.reporting.reasons import confounding_sentence
+from metassay.reporting.assay_sentences import describe_confounding
+from metassay.results.assay import MetricConfounding
 from metassay.stats.rank_correlation import kendall_tau, tau_ap_b, weighted_tau
 
 AGREEMENT = {"tau_ap_b": tau_ap_b, "weighted_tau": weighted_tau, "kendall": kendall_tau}
@@ -35,7 +37,11 @@ def case(request):
     seed, ties, weighted, agreement = request.param
     pairs = random_pairs(seed, weighted=weighted)
     result = assay(
-        pairs, weighted=weighted, ties=ties, agreement=agreement, costs={"bleu": "cheap", "chrf": "tagger"}
+        pairs,
+        weighted=weighted,
+        ties=ties,
+        agreement=agreement,
+        cost_classes={"bleu": "cheap", "chrf": "tagger"},
     )
     return pairs, result, 0.5 if ties == "half" else 0.0, AGREEMENT[agreement]
 
@@ -131,10 +137,9 @@ def test_length_is_flagged_and_the_others_are_not(case):
     assert length["sentinel"]
     assert length["by_method"] == {"insertion": 0.0, "removal": 1.0, "swapping": tie}
     swing = "0 % under insertion" if tie else "100 % under removal"
-    assert (
-        f"length is confounded with how the worse output is made: it is right in {swing}"
-        in confounding_sentence(length)
-    )
+    row = msgspec.convert(length, MetricConfounding)
+    sentence = f"The accuracy of length depends on the perturbation: it is right in {swing}"
+    assert sentence in describe_confounding(row)
 
 
 def test_phi_is_the_correlation_of_being_right(case):
@@ -192,5 +197,5 @@ def test_pareto(case):
 def test_contexts_in_several_goes_are_those_in_one(weighted, monkeypatch):
     pairs = random_pairs(3, weighted=weighted)
     one = assay(pairs, weighted=weighted)
-    monkeypatch.setattr("metassay.meta.contexts.accuracy._PAIRS_AT_ONCE", 7)
+    monkeypatch.setattr("metassay.meta.contexts.accuracy._PAIRS_PER_BATCH", 7)
     assert assay(pairs, weighted=weighted) == one

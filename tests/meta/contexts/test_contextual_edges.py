@@ -10,8 +10,9 @@ from by_hand import (
     METRICS,
     SYSTEMS,
     Pair,
-    as_judgements,
+    as_outcomes,
     assay,
+    assay_pairs,
     columns_of,
     expected_row,
     random_pairs,
@@ -19,9 +20,10 @@ from by_hand import (
 )
 
 from metassay.errors import InputError
-from metassay.meta.contexts.assay import assay_pairs
-from metassay.meta.contexts.pair_outcomes import Contexts, Judgements
-from metassay.reporting.reasons import warnings_of
+from metassay.meta.contexts.context_statistics import build_statistics
+from metassay.meta.contexts.pair_analysis import analyze_pairs
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
+from metassay.reporting.assay_sentences import list_warnings
 
 
 def test_law_is_exact_when_every_method_applies_everywhere():
@@ -47,7 +49,7 @@ def test_order_of_pairs_and_workers_change_no_byte():
 
 def test_another_column_changes_no_number_of_a_column():
     pairs = random_pairs(8, weighted=False)
-    judgements, columns = as_judgements(pairs, weighted=False), columns_of(pairs)
+    judgements, columns = as_outcomes(pairs, weighted=False), columns_of(pairs)
     options = {"resamples": 50, "permutations": 49}
     both = assay_pairs(judgements, columns, **options).to_dict()["contexts"]["system"]
     alone = assay_pairs(judgements, columns[:1], **options).to_dict()["contexts"]["system"]
@@ -56,7 +58,7 @@ def test_another_column_changes_no_number_of_a_column():
 
 def test_constant_weights_are_no_weights():
     pairs = random_pairs(9, weighted=False)
-    plain = as_judgements(pairs, weighted=False)
+    plain = as_outcomes(pairs, weighted=False)
     double = replace(plain, weights=np.full(len(pairs), 2.0))
     options = {"resamples": 50, "permutations": 9}
     first = assay_pairs(plain, columns_of(pairs), **options).to_dict()
@@ -68,20 +70,20 @@ def test_constant_weights_are_no_weights():
 
 def test_a_column_with_one_value_has_no_hypotheses_and_a_warning():
     pairs = random_pairs(0, weighted=False)
-    year = Contexts("year", ("2022",), np.zeros(len(pairs), dtype=int))
-    found = assay_pairs(as_judgements(pairs, weighted=False), [year], resamples=20, permutations=9)
-    result = found.to_dict()
+    year = PairContexts("year", ("2022",), np.zeros(len(pairs), dtype=int))
+    analysis = analyze_pairs(as_outcomes(pairs, weighted=False), [year], resamples=20, permutations=9)
+    result = build_statistics(analysis).to_dict()
     assert result["contexts"]["year"]["h1"] is None
     assert result["contexts"]["year"]["h2"] is None
-    assert "year has one value only: there are no contexts to compare." in warnings_of(found)
+    assert "year has one value only: there are no contexts to compare." in list_warnings(analysis)
 
 
 def test_pairs_in_no_context_count_globally_only():
     pairs = random_pairs(1, weighted=False)
     codes = np.array([0 if p.system == "A" else 1 if p.system == "B" else -1 for p in pairs])
-    contexts = Contexts("some", ("A", "B"), codes)
+    contexts = PairContexts("some", ("A", "B"), codes)
     result = assay_pairs(
-        as_judgements(pairs, weighted=False), [contexts], resamples=20, permutations=9
+        as_outcomes(pairs, weighted=False), [contexts], resamples=20, permutations=9
     ).to_dict()
     same(result["global"][0], expected_row("global", pairs, pairs, "bleu", 0.0))
     members = [p for p in pairs if p.system == "B"]
@@ -93,9 +95,9 @@ def test_crossed_columns_are_tested_at_both_levels():
     pairs = random_pairs(2, weighted=False)
     names = tuple(f"{s}+{d}" for s in SYSTEMS for d in ("news", "talk"))
     codes = np.array([names.index(f"{p.system}+{p.domain}") for p in pairs])
-    contexts = Contexts("system+domain", names, codes)
+    contexts = PairContexts("system+domain", names, codes)
     column = assay_pairs(
-        as_judgements(pairs, weighted=False), [contexts], resamples=20, permutations=9, minimum_items=9
+        as_outcomes(pairs, weighted=False), [contexts], resamples=20, permutations=9, minimum_items=9
     )
     assert column.to_dict()["contexts"]["system+domain"]["h1_exchanges"] == [
         "outputs within items",
@@ -106,15 +108,15 @@ def test_crossed_columns_are_tested_at_both_levels():
 @pytest.mark.parametrize(
     ("contexts", "message"),
     [
-        (lambda n: Contexts("domain", ("a", "b"), np.arange(n) % 2), "lies in two contexts"),
-        (lambda n: Contexts("domain", ("a",), np.zeros(n - 1, dtype=int)), "one code for each pair"),
-        (lambda n: Contexts("domain", ("global",), np.zeros(n, dtype=int)), "called 'global'"),
+        (lambda n: PairContexts("domain", ("a", "b"), np.arange(n) % 2), "lies in two contexts"),
+        (lambda n: PairContexts("domain", ("a",), np.zeros(n - 1, dtype=int)), "one code for each pair"),
+        (lambda n: PairContexts("domain", ("global",), np.zeros(n, dtype=int)), "called 'global'"),
     ],
 )
 def test_contexts_that_do_not_fit_are_refused(contexts, message):
     pairs = random_pairs(0, weighted=False)
     with pytest.raises(InputError, match=message):
-        assay_pairs(as_judgements(pairs, weighted=False), [contexts(len(pairs))])
+        assay_pairs(as_outcomes(pairs, weighted=False), [contexts(len(pairs))])
 
 
 def test_unknown_agreement_and_no_metric_are_refused():
@@ -135,18 +137,18 @@ def test_tiny_and_degenerate_data_give_valid_json(seed):
     item, system, method = np.array([slot for slot in slots if rng.random() < 0.8] or slots[:1]).T
     outcome = rng.choice([1, 0, -1, -2], size=(metrics, len(item)), p=[0.5, 0.1, 0.2, 0.2])
     outcome[0] = [-2, 0, 1, outcome[0], outcome[0]][seed % 5]  # never scored, always tied, always right
-    judgements = Judgements(
+    judgements = PairOutcomes(
         metrics=tuple(f"m{m}" for m in range(metrics)),
-        methods=tuple(f"k{k}" for k in range(methods)),
-        outcome=outcome,
-        item=item,
-        output=item * systems + system,
-        cluster=item // 2,
-        method=method,
+        perturbation_names=tuple(f"k{k}" for k in range(methods)),
+        outcomes=outcome,
+        items=item,
+        outputs=item * systems + system,
+        clusters=item // 2,
+        perturbations=method,
     )
     names = tuple(f"s{s}" for s in range(systems + 1))  # the last has no pair
-    columns = [Contexts("system", names, system), Contexts("half", ("a", "b"), item % 2)]
-    metadata = {"system": {"size": list(range(systems + 1))}}
-    result = assay_pairs(judgements, columns, resamples=20, permutations=9, metadata=metadata).to_dict()
+    columns = [PairContexts("system", names, system), PairContexts("half", ("a", "b"), item % 2)]
+    facts = {"system": {"size": list(range(systems + 1))}}
+    result = assay_pairs(judgements, columns, resamples=20, permutations=9, facts=facts).to_dict()
     assert json.loads(json.dumps(result, allow_nan=False)) == result
     assert len(result["contexts"]["system"]["local_accuracy"]) == metrics * len(np.unique(system))

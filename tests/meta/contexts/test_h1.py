@@ -5,9 +5,14 @@ import pytest
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from metassay.meta.contexts.accuracy import tally
-from metassay.meta.contexts.h1 import _linked, accuracy_change, cross_methods, exchange_levels
-from metassay.meta.contexts.pair_outcomes import Contexts, Judgements
+from metassay.meta.contexts.accuracy import tally_pairs
+from metassay.meta.contexts.h1 import (
+    _link_labels,
+    cross_with_perturbations,
+    exchange_levels,
+    run_accuracy_tests,
+)
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 
 DOCUMENTS, PER_DOCUMENT, SYSTEMS, METHODS = 12, 3, 4, 2
 
@@ -20,21 +25,21 @@ def pairs(right_chance, seed=0):
     chance = np.broadcast_to(right_chance, (len(output),))
     outcome = np.where(rng.random(len(output)) < chance, 1, -1)[None]
     method = np.tile(np.arange(METHODS), len(output) // METHODS)
-    return Judgements(("m",), ("x", "y"), outcome, item, output, item // PER_DOCUMENT, method)
+    return PairOutcomes(("m",), ("x", "y"), outcome, item, output, item // PER_DOCUMENT, method)
 
 
 BLANK = pairs(0.5)
-SYSTEM = Contexts("system", tuple("ABCD"), BLANK.output % SYSTEMS)
-DOMAIN = Contexts("domain", ("news", "talk"), BLANK.cluster % 2)
-LENGTH = Contexts("length", ("short", "middle", "long"), BLANK.item % PER_DOCUMENT)
-CROSSED = Contexts("system+domain", tuple(map(str, range(8))), SYSTEM.codes * 2 + DOMAIN.codes)
-LENGTH_DOMAIN = Contexts("length+domain", tuple(map(str, range(6))), LENGTH.codes * 2 + DOMAIN.codes)
+SYSTEM = PairContexts("system", tuple("ABCD"), BLANK.outputs % SYSTEMS)
+DOMAIN = PairContexts("domain", ("news", "talk"), BLANK.clusters % 2)
+LENGTH = PairContexts("length", ("short", "middle", "long"), BLANK.items % PER_DOCUMENT)
+CROSSED = PairContexts("system+domain", tuple(map(str, range(8))), SYSTEM.codes * 2 + DOMAIN.codes)
+LENGTH_DOMAIN = PairContexts("length+domain", tuple(map(str, range(6))), LENGTH.codes * 2 + DOMAIN.codes)
 
 
 def change(judgements, contexts, **options):
-    totals = tally(judgements, cross_methods(judgements, contexts)).totals
+    totals = tally_pairs(judgements, cross_with_perturbations(judgements, contexts)).totals
     rng = np.random.default_rng(0)
-    return accuracy_change(judgements, contexts, totals, ties="strict", rng=rng, **options)
+    return run_accuracy_tests(judgements, contexts, totals, ties="strict", rng=rng, **options)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +51,7 @@ def change(judgements, contexts, **options):
         (CROSSED, ["outputs within items", "clusters"]),
         (LENGTH_DOMAIN, ["items within clusters", "clusters"]),
     ],
-    ids=lambda value: getattr(value, "name", None),
+    ids=lambda value: getattr(value, "column", None),
 )
 def test_labels_are_exchanged_where_they_vary(contexts, expected):
     assert [level.name for level in exchange_levels(BLANK, contexts, ties="strict")] == expected
@@ -61,7 +66,7 @@ def test_units_and_blocks_of_every_level():
     assert len(np.unique(clusters.labels)) == 2  # the domains are what is left to compare
     pairs_per_document = PER_DOCUMENT * SYSTEMS * METHODS
     assert (clusters.total == 2 * pairs_per_document).all()  # counts are doubled
-    assert clusters.right.sum() == 2 * (BLANK.outcome == 1).sum()
+    assert clusters.right.sum() == 2 * (BLANK.outcomes == 1).sum()
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -74,7 +79,7 @@ def test_labels_are_linked_as_nodes_of_a_graph_are(seed):
     shape = (size + 40,) * 2
     edges = coo_array((np.ones(len(labels)), (labels, size + block)), shape=shape)
     _, component = connected_components(edges, directed=False)
-    count, group = _linked(labels, block)
+    count, group = _link_labels(labels, block)
     used = np.unique(labels)
     assert count == len(set(component[used]))
     same = component[used][:, None] == component[used]
@@ -83,25 +88,25 @@ def test_labels_are_linked_as_nodes_of_a_graph_are(seed):
 
 
 def test_how_many_units_could_move():
-    assert [level.movable() for level in exchange_levels(BLANK, CROSSED, ties="strict")] == [1, 1]
+    assert [level.movable_share() for level in exchange_levels(BLANK, CROSSED, ties="strict")] == [1, 1]
     codes = DOMAIN.codes.copy()
-    codes[BLANK.output == 0] = 1  # one output of one item strays
-    (level,) = exchange_levels(BLANK, Contexts("stray", ("a", "b"), codes), ties="strict")
+    codes[BLANK.outputs == 0] = 1  # one output of one item strays
+    (level,) = exchange_levels(BLANK, PairContexts("stray", ("a", "b"), codes), ties="strict")
     assert level.name == "outputs within items"
-    assert level.movable() == pytest.approx(1 / (DOCUMENTS * PER_DOCUMENT))
+    assert level.movable_share() == pytest.approx(1 / (DOCUMENTS * PER_DOCUMENT))
 
 
 def test_half_ties_are_counted_exactly():
-    tied = Judgements(
+    tied = PairOutcomes(
         ("m",), ("x",), np.array([[0, 0, 1, -1, -2]]), np.arange(5), np.arange(5), np.arange(5), np.zeros(5)
     )
-    contexts = Contexts("side", ("a", "b"), np.array([0, 1, 0, 1, 0]))
+    contexts = PairContexts("side", ("a", "b"), np.array([0, 1, 0, 1, 0]))
     (level,) = exchange_levels(tied, contexts, ties="half")
     assert level.right[:, 0].tolist() == [1, 1, 2, 0, 0]
     assert level.total[:, 0].tolist() == [2, 2, 2, 2, 0]
 
 
-@pytest.mark.parametrize("contexts", [SYSTEM, LENGTH, DOMAIN, CROSSED], ids=lambda c: c.name)
+@pytest.mark.parametrize("contexts", [SYSTEM, LENGTH, DOMAIN, CROSSED], ids=lambda c: c.column)
 def test_a_real_difference_is_found_at_every_level(contexts):
     chance = np.where(contexts.codes % 2 == 0, 0.95, 0.35)
     assert change(pairs(chance), contexts).p_permutation[0] <= 0.01
@@ -135,7 +140,7 @@ def test_stratifying_removes_what_methods_explain():
     )  # one context has more of one method
     outcome = np.where(rng.random(size) < np.where(method == 0, 0.9, 0.5), 1, -1)[None]
     item = np.arange(size)
-    made = Judgements(("m",), ("easy", "hard"), outcome, item, item, item, method)
-    found = change(made, Contexts("side", ("a", "b"), context), permutations=99)
+    made = PairOutcomes(("m",), ("easy", "hard"), outcome, item, item, item, method)
+    found = change(made, PairContexts("side", ("a", "b"), context), permutations=99)
     assert found.p[0] < 1e-10
     assert found.p_cmh[0] > 0.01

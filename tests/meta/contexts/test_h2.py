@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from by_hand import assay_pairs
 
-from metassay.meta.contexts.accuracy import tally, whole
-from metassay.meta.contexts.assay import assay_pairs
-from metassay.meta.contexts.h2 import compare_with_global, split_half
-from metassay.meta.contexts.pair_outcomes import Contexts, Judgements
-from metassay.reporting.reasons import warnings_of
+from metassay.meta.contexts.accuracy import tally_pairs
+from metassay.meta.contexts.context_statistics import build_statistics
+from metassay.meta.contexts.h2 import compare_with_global, noise_ceiling
+from metassay.meta.contexts.pair_analysis import analyze_pairs
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, global_context
+from metassay.reporting.assay_sentences import list_warnings
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
 
 OVERALL = np.array([0.9, 0.8, 0.7, 0.6, 0.5])
@@ -83,14 +85,16 @@ def simulated(items, truth, seed=0):
     item = np.repeat(np.arange(items), 2)
     right = rng.random((len(truth), 2 * items)) < np.asarray(truth)[:, None]
     names = tuple(f"m{m}" for m in range(len(truth)))
-    return Judgements(names, ("x", "y"), np.where(right, 1, -1), item, item, item, np.tile([0, 1], items))
+    return PairOutcomes(names, ("x", "y"), np.where(right, 1, -1), item, item, item, np.tile([0, 1], items))
 
 
 def test_ceiling_rises_with_data_and_with_distance_between_metrics():
     def ceiling(items, truth):
         pairs = simulated(items, truth)
         halves = ClusterHalves(np.random.default_rng(0), 100)
-        return split_half(tally(pairs, whole(pairs)), np.arange(len(truth)), 0, halves, "tau_ap_b")
+        return noise_ceiling(
+            tally_pairs(pairs, global_context(pairs)), np.arange(len(truth)), 0, halves, "tau_ap_b"
+        )
 
     assert ceiling(2000, OVERALL) == pytest.approx(1, abs=0.01)
     assert ceiling(20, OVERALL) < ceiling(200, OVERALL)
@@ -102,9 +106,9 @@ def test_ceiling_rises_with_data_and_with_distance_between_metrics():
 )
 def test_what_is_shown_for_many_contexts(count, matrix_rows, interval_rows):
     pairs = simulated(count * 3, OVERALL)
-    contexts = Contexts("speaker", tuple(f"s{c:03d}" for c in range(count)), pairs.item % count)
-    found = assay_pairs(pairs, [contexts], resamples=20, permutations=9, workers=2)
-    result = found.to_dict()
+    contexts = PairContexts("speaker", tuple(f"s{c:03d}" for c in range(count)), pairs.items % count)
+    analysis = analyze_pairs(pairs, [contexts], resamples=20, permutations=9, workers=2)
+    result = build_statistics(analysis).to_dict()
     h2 = result["contexts"]["speaker"]["h2"]
     assert len(h2["contexts"]) == len(h2["ceiling"]) == len(h2["p_global"]) == count + 1
     assert h2["contexts"][0] == "global"
@@ -112,17 +116,17 @@ def test_what_is_shown_for_many_contexts(count, matrix_rows, interval_rows):
     for name, rows in (("matrix", matrix_rows), ("low", interval_rows), ("high", interval_rows)):
         assert len(h2[name]) == rows
         assert all(len(row) == count + 1 for row in h2[name])
-    assert "speaker: fewer than 20 items in s000, s001, s002, s003, s004 and" in warnings_of(found)[0]
+    assert "speaker: fewer than 20 items in s000, s001, s002, s003, s004 and" in list_warnings(analysis)[0]
 
 
 def test_one_metric_has_no_order():
     pairs = simulated(20, [0.7])
-    contexts = Contexts("half", ("a", "b"), pairs.item % 2)
-    found = assay_pairs(pairs, [contexts], resamples=20, permutations=9)
-    result = found.to_dict()
+    contexts = PairContexts("half", ("a", "b"), pairs.items % 2)
+    analysis = analyze_pairs(pairs, [contexts], resamples=20, permutations=9)
+    result = build_statistics(analysis).to_dict()
     assert result["contexts"]["half"]["h2"] is None
     assert result["contexts"]["half"]["h1"] is not None
-    assert "One metric has no order: H2 needs at least two." in warnings_of(found)
+    assert "One metric has no order: H2 needs at least two." in list_warnings(analysis)
 
 
 def test_clusters_of_contexts_and_the_metrics_that_serve_them():
@@ -132,9 +136,9 @@ def test_clusters_of_contexts_and_the_metrics_that_serve_them():
     forward, backward = np.array([0.9, 0.7, 0.5]), np.array([0.5, 0.7, 0.9])
     truth = np.where(context % 2 == 0, forward[:, None], backward[:, None])
     outcome = np.where(rng.random(truth.shape) < truth, 1, -1)
-    pairs = Judgements(("a", "b", "c"), ("x",), outcome, item, item, item, item * 0)
-    contexts = Contexts("kind", tuple("uvwxyz"), context)
-    family = Contexts("family", ("even", "odd"), context % 2)
+    pairs = PairOutcomes(("a", "b", "c"), ("x",), outcome, item, item, item, item * 0)
+    contexts = PairContexts("kind", tuple("uvwxyz"), context)
+    family = PairContexts("family", ("even", "odd"), context % 2)
     result = assay_pairs(pairs, [contexts, family], resamples=100, permutations=19).to_dict()
     h2 = result["contexts"]["kind"]["h2"]
     groups = {frozenset(group["contexts"]): group["metrics"] for group in h2["clusters"]}

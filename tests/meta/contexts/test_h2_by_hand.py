@@ -5,16 +5,22 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from by_hand import assay_pairs
 from scipy.stats import kendalltau, norm, t
 
-from metassay.meta.contexts.accuracy import tally, whole
-from metassay.meta.contexts.assay import assay_pairs
-from metassay.meta.contexts.choice import table_evidence
-from metassay.meta.contexts.claims import Settled, answer_entry
-from metassay.meta.contexts.h1 import _smallest, accuracy_change, cross_methods, exchange_levels
-from metassay.meta.contexts.h2 import ContextOrder, compare_with_global, order_change, split_half
-from metassay.meta.contexts.pair_outcomes import Contexts, Judgements
-from metassay.meta.contexts.tables import _context_clusters
+from assay_builders import make_claims, make_recommendation
+from metassay.meta.contexts.accuracy import tally_pairs
+from metassay.meta.contexts.choice import RunChoice, build_exact_table
+from metassay.meta.contexts.context_statistics import build_answer, group_contexts
+from metassay.meta.contexts.h1 import (
+    _combine_levels,
+    cross_with_perturbations,
+    exchange_levels,
+    run_accuracy_tests,
+)
+from metassay.meta.contexts.h2 import ContextOrder, compare_all_orders, compare_with_global, noise_ceiling
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, global_context
+from metassay.results.assay import Answer, ContextException, MetricLead
 from metassay.stats.bootstrap import ClusterHalves
 
 OVERALL = np.array([0.9, 0.8, 0.7])
@@ -26,7 +32,7 @@ def test_intervals_ceilings_and_p_values_go_with_their_contexts():
     forward, backward = [0.9, 0.7, 0.5], [0.5, 0.7, 0.9]
     accuracy = np.array([forward, *([forward, backward] * 3)])
     against = [ContextOrder(-n / 10, n / 10, n / 100, n / 1000) for n in range(7)]
-    found = order_change(accuracy, [], against, "kendall")
+    found = compare_all_orders(accuracy, [], against, "kendall")
     own = np.concatenate([[0], 1 + found.order])
     assert own.tolist() != list(range(7))
     assert found.low[0] == pytest.approx(-own / 10)
@@ -37,7 +43,7 @@ def test_intervals_ceilings_and_p_values_go_with_their_contexts():
         for j, other in enumerate(own):
             same = (accuracy[one] == accuracy[other]).all()
             assert found.matrix[i, j] == pytest.approx(1 if same else -1)
-    assert len(set(found.group[:3])) == len(set(found.group[3:])) == 1
+    assert len(set(found.groups[:3])) == len(set(found.groups[3:])) == 1
 
 
 def test_all_cells_have_intervals_with_the_low_end_below_the_high_one():
@@ -45,7 +51,7 @@ def test_all_cells_have_intervals_with_the_low_end_below_the_high_one():
     accuracy = np.array([[0.9, 0.8, 0.7], [0.9, 0.7, 0.8], [0.7, 0.8, 0.9]])
     kept = [row[:, None] + rng.normal(0, 0.1, (3, 60)) for row in accuracy]
     against = [ContextOrder(0, 0, 1, 1)] * 3
-    found = order_change(accuracy, kept, against, "kendall")
+    found = compare_all_orders(accuracy, kept, against, "kendall")
     assert (found.low <= found.matrix).all()
     assert (found.matrix <= found.high).all()
     assert (found.low < found.high)[~np.eye(3, dtype=bool)].all()
@@ -88,16 +94,18 @@ def test_the_ceiling_is_that_of_two_samples_of_the_full_size():
     ceilings = []
     for _ in range(40):
         outcome = np.where(rng.random((8, 600)) < truth, 1, -1)
-        pairs = Judgements(tuple("abcdefgh"), ("x",), outcome, items, items, items, items * 0)
+        pairs = PairOutcomes(tuple("abcdefgh"), ("x",), outcome, items, items, items, items * 0)
         halves = ClusterHalves(rng, 40)
-        ceilings.append(split_half(tally(pairs, whole(pairs)), np.arange(8), 0, halves, "kendall"))
+        ceilings.append(
+            noise_ceiling(tally_pairs(pairs, global_context(pairs)), np.arange(8), 0, halves, "kendall")
+        )
     assert np.mean(ceilings) == pytest.approx(agreed, abs=0.06)
 
 
 def test_p_values_of_several_levels_pay_for_their_number():
-    found = _smallest([np.array([0.02, np.nan, 0.7]), np.array([0.03, 0.4, 0.9])], 3)
+    found = _combine_levels([np.array([0.02, np.nan, 0.7]), np.array([0.03, 0.4, 0.9])], 3)
     assert found == pytest.approx([0.04, 0.4, 1.0])
-    assert np.isnan(_smallest([], 2)).all()
+    assert np.isnan(_combine_levels([], 2)).all()
 
 
 def test_the_movable_share_is_that_of_the_level_where_fewest_can_move():
@@ -107,15 +115,15 @@ def test_the_movable_share_is_that_of_the_level_where_fewest_can_move():
     system[6:] = np.where(np.arange(6, 32) % 2 == 0, 0, 0)
     codes = domain * 2 + system
     outcome = np.random.default_rng(0).choice([1, -1], size=(1, 32))
-    pairs = Judgements(("m",), ("x",), outcome, item, np.arange(32), item // 8, item * 0)
-    contexts = Contexts("both", ("nA", "nB", "tA", "tB"), codes).occupied()
-    shares = [level.movable() for level in exchange_levels(pairs, contexts, ties="strict")]
+    pairs = PairOutcomes(("m",), ("x",), outcome, item, np.arange(32), item // 8, item * 0)
+    contexts = PairContexts("both", ("nA", "nB", "tA", "tB"), codes).drop_empty()
+    shares = [level.movable_share() for level in exchange_levels(pairs, contexts, ties="strict")]
     assert len(set(shares)) == len(shares) == 2
-    crossed = tally(pairs, cross_methods(pairs, contexts))
-    found = accuracy_change(
+    crossed = tally_pairs(pairs, cross_with_perturbations(pairs, contexts))
+    found = run_accuracy_tests(
         pairs, contexts, crossed.totals, ties="strict", rng=np.random.default_rng(0), permutations=9
     )
-    assert found.movable == min(shares)
+    assert found.movable_share == min(shares)
 
 
 def test_who_is_behind_within_the_top_group_is_told_by_paired_differences():
@@ -124,8 +132,8 @@ def test_who_is_behind_within_the_top_group_is_told_by_paired_differences():
     item = np.arange(200)
     right = rng.random((12, 200)) < 0.7
     names = tuple(f"m{n:02}" for n in range(12))
-    pairs = Judgements(names, ("x",), np.where(right, 1, -1), item, item, item, item * 0)
-    contexts = [Contexts("side", ("l", "r"), item % 2)]
+    pairs = PairOutcomes(names, ("x",), np.where(right, 1, -1), item, item, item, item * 0)
+    contexts = [PairContexts("side", ("l", "r"), item % 2)]
     found = assay_pairs(pairs, contexts, resamples=400, permutations=9).to_dict()["recommendation"]["side"][
         "global"
     ]
@@ -142,15 +150,15 @@ def test_who_is_behind_within_the_top_group_is_told_by_paired_differences():
 
 def test_a_metric_serves_a_group_of_contexts_if_it_may_be_best_in_all_of_them():
     """u and v order the metrics alike: a may be best in both, b in u alone, c in v alone; d serves w."""
-    evidence = replace(
-        table_evidence("abcd", "uvw", np.full((4, 3), 0.5)),
-        top=np.array([[True, True, True, False], [True, True, False, False], [True, False, True, False],
+    table = replace(
+        build_exact_table("abcd", "uvw", np.full((4, 3), 0.5)),
+        may_be_best=np.array([[True, True, True, False], [True, True, False, False], [True, False, True, False],
                       [True, False, False, True]]),
     )  # fmt: skip
-    h2 = SimpleNamespace(order=np.arange(3), group=np.array([0, 0, 1]), matrix=np.eye(4) + 0.5)
-    column = SimpleNamespace(h2=h2, contexts=Contexts("kind", tuple("uvw"), np.arange(3)))
-    groups = _context_clusters(column, evidence)
-    assert [(group["contexts"], group["metrics"]) for group in groups] == [
+    h2 = SimpleNamespace(order=np.arange(3), groups=np.array([0, 0, 1]), matrix=np.eye(4) + 0.5)
+    column = SimpleNamespace(h2=h2, contexts=PairContexts("kind", tuple("uvw"), np.arange(3)))
+    groups = group_contexts(column, table)
+    assert [(group.contexts, group.metrics) for group in groups] == [
         (["u", "v"], ["a"]),
         (["w"], ["d"]),
     ]
@@ -158,10 +166,10 @@ def test_a_metric_serves_a_group_of_contexts_if_it_may_be_best_in_all_of_them():
 
 def test_the_answer_leaves_out_who_is_behind_over_all_outputs():
     leads = [
-        {"column": None, "context": "global", "better": "a", "worse": "b"},
-        {"column": "domain", "context": "news", "better": "a", "worse": "c"},
+        MetricLead(column=None, context="global", better="a", worse="b", p=0.01),
+        MetricLead(column="domain", context="news", better="a", worse="c", p=0.01),
     ]
-    found = answer_entry(
-        {"domain": {"news": {"choice": "a"}}}, {"lead": leads}, Settled("a"), ["a", "b", "c"]
-    )
-    assert found == {"metric": "a", "top_group": ["a", "c"], "exceptions": []}
+    recommendation = {"domain": {"news": make_recommendation("a"), "talk": make_recommendation("c")}}
+    found = build_answer(recommendation, make_claims(leads=leads), RunChoice("a"), ["a", "b", "c"])
+    exception = ContextException(column="domain", context="talk", metric="c")
+    assert found == Answer(metric="a", top_group=["a", "c"], exceptions=[exception])

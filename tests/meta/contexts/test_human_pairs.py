@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from by_hand import assay_pairs
 from scipy.stats import kendalltau
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.contexts.assay import assay_pairs
-from metassay.meta.contexts.human_pairs import PeopleSide
-from metassay.meta.contexts.pair_outcomes import Contexts, Judgements
-from metassay.meta.contexts.perturbation_validity import corrected_accuracy
+from metassay.meta.contexts.human_pairs import HumanPairs
+from metassay.meta.contexts.label_error_correction import LabelReading, correct_for_label_errors
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.meta.pairwise import soft_pairwise_accuracy
-from metassay.reporting.reasons import worded
+from metassay.reporting.assay_sentences import add_sentences
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
 from metassay.stats.sign_flip import normal_p_values
 from metassay.stats.soft_accuracy import resample_soft_accuracies, soft_accuracy
@@ -20,13 +20,13 @@ from metassay.stats.soft_accuracy import resample_soft_accuracies, soft_accuracy
 METRICS = ("a", "b", "c", "d")
 
 
-def judged(right, item, methods=("human",), method=None) -> Judgements:
+def judged(right, item, methods=("human",), method=None) -> PairOutcomes:
     outcome = np.where(right, 1, -1)
     codes = np.zeros(len(item), dtype=int) if method is None else method
-    return Judgements(METRICS[: len(right)], methods, outcome, item, np.arange(len(item)), item, codes)
+    return PairOutcomes(METRICS[: len(right)], methods, outcome, item, np.arange(len(item)), item, codes)
 
 
-def made(rng, truth, items=300) -> Judgements:
+def made(rng, truth, items=300) -> PairOutcomes:
     item = np.arange(items)
     return judged(rng.random((len(truth), items)) < np.array(truth)[:, None], item)
 
@@ -41,11 +41,11 @@ def found(rng, rule, people, **options):
     """An assay of metrics with these accuracies on pairs made by rule and on pairs judged by people."""
     rules, beside = made(rng, rule), made(rng, people)
     halves = np.arange(300) % 2
-    contexts = [Contexts("half", ("even", "odd"), halves)]
-    side = PeopleSide("mqm", beside, contexts, [systems(rng)])
+    contexts = [PairContexts("half", ("even", "odd"), halves)]
+    side = HumanPairs("mqm", beside, contexts, [systems(rng)])
     options = {"seed": 3, "resamples": 400, "permutations": 39, "pairs_from": "rule"} | options
-    result = assay_pairs(rules, contexts, people=side, **options)
-    return worded(result.to_dict(), result), rules, side
+    result = assay_pairs(rules, contexts, human_pairs=side, **options)
+    return add_sentences(result).to_dict(), rules, side
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def clear():
 
 def test_accuracies_are_shares_of_peoples_pairs_and_places_follow_them(clear) -> None:
     result, _, side = clear
-    shares = (side.pairs.outcome == 1).mean(axis=1)
+    shares = (side.outcomes.outcomes == 1).mean(axis=1)
     rows = {row["metric"]: row for row in result["people"]["metrics"]}
     for name, share in zip(METRICS, shares):
         assert rows[name]["accuracy"] == pytest.approx(share, abs=1e-12)
@@ -68,8 +68,8 @@ def test_spa_is_that_of_the_public_function_and_its_mean_over_test_sets() -> Non
     rng = np.random.default_rng(1)
     first, second = systems(rng), systems(rng, count=3, start=100)
     rules, beside = made(rng, (0.9, 0.8, 0.7, 0.6)), made(rng, (0.9, 0.8, 0.7, 0.6))
-    side = PeopleSide("mqm", beside, [], [first, second])
-    people = assay_pairs(rules, [], people=side, resamples=50).to_dict()["people"]
+    side = HumanPairs("mqm", beside, [], [first, second])
+    people = assay_pairs(rules, [], human_pairs=side, resamples=50).to_dict()["people"]
     for m, name in enumerate(METRICS):
         row = next(row for row in people["metrics"] if row["metric"] == name)
         values = [soft_pairwise_accuracy(each.human, each.metrics[m]) for each in (first, second)]
@@ -84,8 +84,8 @@ def test_the_choice_by_spa_is_the_metric_that_agrees_best_on_systems() -> None:
     metrics = rng.normal(size=(4, 8, 300))
     metrics[2] = human
     rated = ScoreArrays(human, metrics, np.arange(300))
-    side = PeopleSide("mqm", made(rng, (0.6,) * 4), [], [rated])
-    result = assay_pairs(made(rng, (0.8,) * 4), [], people=side, resamples=400).to_dict()
+    side = HumanPairs("mqm", made(rng, (0.6,) * 4), [], [rated])
+    result = assay_pairs(made(rng, (0.8,) * 4), [], human_pairs=side, resamples=400).to_dict()
     assert result["people"]["by_spa"] == {"metric": "c"}
     assert "spa" not in result["claims"]["tests"]
 
@@ -94,8 +94,10 @@ def test_a_metric_with_gaps_has_the_spa_of_the_segments_it_scored() -> None:
     rng = np.random.default_rng(2)
     rated = systems(rng)
     rated.metrics[1, 2, :20] = np.nan
-    side = PeopleSide("mqm", made(rng, (0.9, 0.8, 0.7, 0.6)), [], [rated])
-    people = assay_pairs(made(rng, (0.9, 0.8, 0.7, 0.6)), [], people=side, resamples=50).to_dict()["people"]
+    side = HumanPairs("mqm", made(rng, (0.9, 0.8, 0.7, 0.6)), [], [rated])
+    people = assay_pairs(made(rng, (0.9, 0.8, 0.7, 0.6)), [], human_pairs=side, resamples=50).to_dict()[
+        "people"
+    ]
     row = next(row for row in people["metrics"] if row["metric"] == "b")
     assert row["spa"] == pytest.approx(soft_pairwise_accuracy(rated.human, rated.metrics[1]), abs=1e-12)
 
@@ -121,7 +123,7 @@ def test_contexts_have_their_own_tau_and_small_ones_none(clear) -> None:
     result, rules, side = clear
     for row in result["people"]["contexts"]["half"]:
         inside = np.arange(300) % 2 == ("even", "odd").index(row["context"])
-        taus = [(each.outcome[:, inside] == 1).mean(axis=1) for each in (rules, side.pairs)]
+        taus = [(each.outcomes[:, inside] == 1).mean(axis=1) for each in (rules, side.outcomes)]
         assert row["tau"] == pytest.approx(kendalltau(*taus).statistic, abs=1e-12)
         assert (row["items"], row["pairs"]) == (150, 150)
     rng = np.random.default_rng(0)
@@ -137,8 +139,8 @@ def test_people_are_followed_where_they_differ_beyond_noise_and_the_reason_is_gi
     assert result["answer"]["top_group"] == ["b"]
     for entry in result["recommendation"]["half"].values():
         assert entry["choice"] == "b"
-        assert "pairs judged by people (mqm)" in entry["why"]
-        assert "a, the choice by rule" in entry["why"]
+        assert "follows human pairs (mqm)" in entry["why"]
+        assert "a, the choice by perturbed pairs" in entry["why"]
 
 
 def test_the_choice_stays_where_people_do_not_differ() -> None:
@@ -160,7 +162,7 @@ def test_without_people_nothing_else_changes() -> None:
     rules = made(rng, (0.9, 0.8, 0.7, 0.6))
     result = assay_pairs(rules, [], resamples=50).to_dict()
     assert result["people"] is None
-    assert "people" not in result["claims"]
+    assert result["claims"]["people"] == []
 
 
 def test_agreement_under_draws_is_that_of_the_segments_drawn_as_often() -> None:
@@ -193,39 +195,39 @@ def test_correction_gives_back_the_accuracy_that_wrong_labels_hid(ties, credit) 
     wrong_labels = [-1] * 15 + [0] * 5 + [1] * 5  # told right: the copy is preferred
     outcome = np.array([right_labels + wrong_labels])
     item = np.arange(125)
-    pairs = Judgements(("a",), ("removal",), outcome, item, item, item, np.zeros(125, dtype=int))
-    found = corrected_accuracy(
-        pairs, np.zeros(125, dtype=np.int32), [(500, 100)], ties=ties, resamples=200, seed=0
+    pairs = PairOutcomes(("a",), ("removal",), outcome, item, item, item, np.zeros(125, dtype=int))
+    found = correct_for_label_errors(
+        pairs, np.zeros(125, dtype=np.int32), [LabelReading(500, 100)], ties=ties, resamples=200, seed=0
     )
     assert found is not None
-    assert found[0]["accuracy_corrected"] == pytest.approx(0.6 + credit * 0.2, abs=1e-12)
-    assert found[0]["label_error"] == pytest.approx(0.2)
-    assert found[0]["corrected_low"] < 0.6 + credit * 0.2 < found[0]["corrected_high"]
+    assert found[0].accuracy_corrected == pytest.approx(0.6 + credit * 0.2, abs=1e-12)
+    assert found[0].label_error == pytest.approx(0.2)
+    assert found[0].corrected_low < 0.6 + credit * 0.2 < found[0].corrected_high
 
 
 def test_correction_is_by_stratum_and_items_weigh_as_in_the_accuracy() -> None:
     """Two methods, the second with a quarter of wrong labels; an item with three pairs weighs as one with one."""
     outcome = np.array([[1, 1, -1, 1]])
     item = np.array([0, 0, 0, 1])
-    pairs = Judgements(("a",), ("x", "y"), outcome, item, np.arange(4), item, np.array([0, 1, 1, 0]))
-    found = corrected_accuracy(
+    pairs = PairOutcomes(("a",), ("x", "y"), outcome, item, np.arange(4), item, np.array([0, 1, 1, 0]))
+    found = correct_for_label_errors(
         pairs,
         np.array([0, 1, 1, 0], dtype=np.int32),
-        [(100, 0), (100, 25)],
+        [LabelReading(100, 0), LabelReading(100, 25)],
         ties="strict",
         resamples=50,
         seed=0,
     )
     first = (1 + (1 - 0.25) / 0.5 + (0 - 0.25) / 0.5) / 3
     assert found is not None
-    assert found[0]["accuracy_corrected"] == pytest.approx((first + 1) / 2, abs=1e-12)
-    assert found[0]["label_error"] == pytest.approx((2 / 3 * 0.25) / 2)
+    assert found[0].accuracy_corrected == pytest.approx((first + 1) / 2, abs=1e-12)
+    assert found[0].label_error == pytest.approx((2 / 3 * 0.25) / 2)
 
 
 def test_few_readings_widen_the_interval_and_none_or_half_wrong_labels_leave_it_undefined() -> None:
     rng = np.random.default_rng(8)
     item = np.arange(400)
-    pairs = Judgements(
+    pairs = PairOutcomes(
         ("a",),
         ("x",),
         np.where(rng.random((1, 400)) < 0.8, 1, -1),
@@ -237,9 +239,14 @@ def test_few_readings_widen_the_interval_and_none_or_half_wrong_labels_leave_it_
     codes = np.zeros(400, dtype=np.int32)
 
     def width(read):
-        row = corrected_accuracy(pairs, codes, [read], ties="strict", resamples=400, seed=0)[0]
-        return row["corrected_high"] - row["corrected_low"]
+        row = correct_for_label_errors(
+            pairs, codes, [LabelReading(*read)], ties="strict", resamples=400, seed=0
+        )[0]
+        return row.corrected_high - row.corrected_low
 
     assert width((20, 2)) > 1.5 * width((2000, 200))
-    assert corrected_accuracy(pairs, codes, [(10, 5)], ties="strict", resamples=50, seed=0) is None
-    assert corrected_accuracy(pairs, codes, [], ties="strict", resamples=50, seed=0) is None
+    assert (
+        correct_for_label_errors(pairs, codes, [LabelReading(10, 5)], ties="strict", resamples=50, seed=0)
+        is None
+    )
+    assert correct_for_label_errors(pairs, codes, [], ties="strict", resamples=50, seed=0) is None

@@ -10,14 +10,13 @@ import polars as pl
 import pytest
 
 from metassay.data.dataset import Dataset
-from metassay.meta.contexts.pair_outcomes import Judgements
-from metassay.meta.contexts.perturbation_validity import (
-    BINS,
-    Parts,
-    difficulty,
-    perturbation_validity,
-    to_frame,
+from metassay.meta.contexts.difficulty import (
+    divide_by_difficulty,
+    measure_difficulty,
+    summarize_human_distances,
 )
+from metassay.meta.contexts.pair_outcomes import PairOutcomes
+from metassay.meta.contexts.perturbation_validity import summarize_pairs
 from metassay.perturbations.pairs import make_pairs
 
 
@@ -38,29 +37,28 @@ def dataset() -> Dataset:
 
 def test_shares_distances_and_disagreements() -> None:
     pairs = make_pairs(dataset(), perturbations=["negation_removal", "removal"], per_output=None)
-    rows = {row.perturbation: row for row in perturbation_validity(pairs, dataset())}
+    rows = {row.perturbation: row for row in summarize_pairs(pairs, dataset())}
     negation = rows["negation_removal"]
-    assert (negation.outputs, negation.pairs, negation.applied, negation.unchanged) == (8, 3, 3 / 8, 0)
+    assert (negation.outputs, negation.pairs, negation.applied, negation.unchanged) == (8, 3, 3, 0)
     assert negation.edit_distance == 4  # "not "
     assert negation.edit_share == pytest.approx((4 / 15 + 4 / 13 + 4 / 12) / 3)
-    assert (negation.judged, negation.disagreements, negation.ties) == (3, 1, 0)
+    assert (negation.human_scored, negation.disagreements, negation.ties) == (3, 1, 0)
     assert rows["removal"].pairs == 6
-    assert to_frame(list(rows.values())).height == 2
 
 
 def test_without_human_scores_nothing_is_judged() -> None:
     data = Dataset("mt", dataset().outputs.drop("mqm"), language="en")
-    rows = perturbation_validity(make_pairs(data, perturbations=["removal"]), data)
-    assert [(row.judged, row.disagreements) for row in rows] == [(0, 0)]
+    rows = summarize_pairs(make_pairs(data, perturbations=["removal"]), data)
+    assert [(row.human_scored, row.disagreements) for row in rows] == [(0, 0)]
 
 
 def test_a_method_that_never_applies_has_no_distance() -> None:
     data = Dataset("mt", pl.DataFrame({"item": ["1"], "system": ["s"], "output": ["word"]}))
-    (row,) = perturbation_validity(make_pairs(data, perturbations=["removal"]), data)
+    (row,) = summarize_pairs(make_pairs(data, perturbations=["removal"]), data)
     assert (row.applied, row.pairs, row.edit_distance) == (0, 0, None)
 
 
-def judged(seed: int = 0, pairs: int = 400) -> tuple[Judgements, np.ndarray]:
+def judged(seed: int = 0, pairs: int = 400) -> tuple[PairOutcomes, np.ndarray]:
     """Two metrics on pairs of 40 items: one that is right where much was edited, one that tosses a coin."""
     rng = np.random.default_rng(seed)
     shares = rng.integers(1, 60, pairs) / 100
@@ -68,49 +66,59 @@ def judged(seed: int = 0, pairs: int = 400) -> tuple[Judgements, np.ndarray]:
     item = rng.integers(0, 40, pairs)
     methods = np.zeros(pairs, dtype=int)
     outcome = np.where(right, 1, -1)
-    return Judgements(("sees", "tosses"), ("removal",), outcome, item, item, item, methods), shares
+    return PairOutcomes(("sees", "tosses"), ("removal",), outcome, item, item, item, methods), shares
 
 
 def test_accuracy_by_difficulty_is_that_of_each_part_counted_by_hand() -> None:
     judgements, shares = judged()
-    found = difficulty(judgements, Parts.of(shares), None, ties="strict", resamples=200, seed=0)
+    found = measure_difficulty(
+        judgements, divide_by_difficulty(shares), None, ties="strict", resamples=200, seed=0
+    )
     assert found is not None
-    assert len(found["bins"]) == BINS
-    assert sum(part["pairs"] for part in found["bins"]) == len(shares)
-    ends = [(part["low"], part["high"]) for part in found["bins"]]
+    assert len(found.bins) == 5
+    assert sum(part.pairs for part in found.bins) == len(shares)
+    ends = [(part.low, part.high) for part in found.bins]
     assert all(here[1] < there[0] for here, there in pairwise(ends))  # equal shares lie in one part
-    for row in found["accuracy"]:
-        low, high = ends[row["bin"]]
+    for row in found.accuracy:
+        low, high = ends[row.bin]
         own = (shares >= low) & (shares <= high)
-        m = judgements.metrics.index(row["metric"])
-        frame = pl.DataFrame({"item": judgements.item[own], "right": judgements.outcome[m][own] == 1})
+        m = judgements.metrics.index(row.metric)
+        frame = pl.DataFrame({"item": judgements.items[own], "right": judgements.outcomes[m][own] == 1})
         by_item = frame.group_by("item").agg(pl.col("right").mean())
-        assert row["accuracy"] == pytest.approx(by_item["right"].mean(), abs=1e-12)
-        assert (row["pairs"], row["items"]) == (own.sum(), by_item.height)
-        assert row["low"] <= row["accuracy"] <= row["high"]
-    sees = [row["accuracy"] for row in found["accuracy"] if row["metric"] == "sees"]
+        assert row.accuracy == pytest.approx(by_item["right"].mean(), abs=1e-12)
+        assert (row.pairs, row.items) == (own.sum(), by_item.height)
+        assert row.low <= row.accuracy <= row.high
+    sees = [row.accuracy for row in found.accuracy if row.metric == "sees"]
     assert sees[-1] - sees[0] > 0.3
 
 
 def test_pairs_of_one_difficulty_have_no_curve() -> None:
     judgements, shares = judged(pairs=60)
     assert (
-        difficulty(judgements, Parts.of(np.full(60, 0.2)), None, ties="strict", resamples=9, seed=0) is None
+        measure_difficulty(
+            judgements, divide_by_difficulty(np.full(60, 0.2)), None, ties="strict", resamples=9, seed=0
+        )
+        is None
     )
-    few = difficulty(judgements, Parts.of(shares), None, ties="strict", resamples=9, seed=0)
+    few = measure_difficulty(
+        judgements, divide_by_difficulty(shares), None, ties="strict", resamples=9, seed=0
+    )
     assert few is not None
-    assert len(few["bins"]) == 3  # twenty pairs each
-    few_pairs = judgements.take(np.arange(39)), Parts.of(shares[:39])
-    assert difficulty(*few_pairs, None, ties="strict", resamples=9, seed=0) is None
+    assert len(few.bins) == 3  # twenty pairs each
+    few_pairs = judgements.select_pairs(np.arange(39)), divide_by_difficulty(shares[:39])
+    assert measure_difficulty(*few_pairs, None, ties="strict", resamples=9, seed=0) is None
 
 
 def test_people_stand_on_the_same_axis() -> None:
     judgements, shares = judged()
     apart = np.random.default_rng(1).random(101)
-    found = difficulty(judgements, Parts.of(shares), ("mqm", apart), ties="strict", resamples=9, seed=0)
+    bins = divide_by_difficulty(shares)
+    distances = summarize_human_distances("mqm", apart)
+    found = measure_difficulty(judgements, bins, distances, ties="strict", resamples=9, seed=0)
     assert found is not None
     quarters = quantiles(apart.tolist(), n=4, method="inclusive")
-    people = found["people"]
-    assert [people[key] for key in ("low", "median", "high")] == pytest.approx(quarters)
-    assert (people["human"], people["pairs"]) == ("mqm", 101)
-    assert found["median"] == pytest.approx(median(shares.tolist()))
+    people = found.human_pairs
+    assert people is not None
+    assert [people.low, people.median, people.high] == pytest.approx(quarters)
+    assert (people.human, people.pairs) == ("mqm", 101)
+    assert found.median == pytest.approx(median(shares.tolist()))

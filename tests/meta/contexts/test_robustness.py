@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from metassay.meta.contexts.agreement_prediction import net_spread, robust_accuracy
-from metassay.meta.contexts.tables import pareto
+from metassay.meta.contexts.choice import is_unbeaten
+from metassay.meta.contexts.robustness import net_spread, robust_accuracy
 
 
 def by_optimiser(accuracy, shares, radius):
@@ -52,5 +52,5 @@ def test_spread_needs_two_contexts():
 def test_pareto_by_definition():
     accuracy = np.array([0.9, 0.8, 0.8, 0.7, 0.85])
     cost = np.array([40.0, 1.0, 1.0, 2.0, 5.0])
-    assert pareto(accuracy, cost).tolist() == [True, True, True, False, True]
-    assert pareto(np.array([0.9, np.nan]), np.array([1.0, 0.1])).tolist() == [True, False]
+    assert is_unbeaten(accuracy, cost).tolist() == [True, True, True, False, True]
+    assert is_unbeaten(np.array([0.9, np.nan]), np.array([1.0, 0.1])).tolist() == [True, False]

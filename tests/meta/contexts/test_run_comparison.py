@@ -1,14 +1,14 @@
 """Comparing assays: no change is no news, real change is found, and intervals are Newcombe's."""
 
-import json
-
+import msgspec
 import numpy as np
 import pytest
+from by_hand import assay_pairs
 
-from metassay.meta.contexts.assay import assay_pairs
-from metassay.meta.contexts.pair_outcomes import Contexts, Judgements
-from metassay.meta.contexts.run_comparison import compare, compare_series
-from metassay.reporting.reasons import with_sentences
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
+from metassay.meta.contexts.run_comparison import compare_runs, compare_series
+from metassay.reporting.comparison_sentences import describe_changes
+from metassay.results.compare import ChoiceChange
 
 
 def result(truth, seed, items=400, values=("news", "talk")):
@@ -18,92 +18,84 @@ def result(truth, seed, items=400, values=("news", "talk")):
     context = item % len(values)
     right = rng.random((len(truth), items)) < np.asarray(truth)[:, context]
     names = tuple(f"m{m}" for m in range(len(truth)))
-    pairs = Judgements(names, ("x",), np.where(right, 1, -1), item, item, item, item * 0)
-    made = assay_pairs(pairs, [Contexts("domain", values, context)], resamples=200, permutations=19)
-    return json.loads(json.dumps(made.to_dict()))
+    pairs = PairOutcomes(names, ("x",), np.where(right, 1, -1), item, item, item, item * 0)
+    return assay_pairs(pairs, [PairContexts("domain", values, context)], resamples=200, permutations=19)
 
 
 SAME = [[0.9, 0.8], [0.6, 0.5]]
 
 
 def test_an_assay_does_not_differ_from_itself():
-    found = compare(result(SAME, 0), result(SAME, 0))
-    assert not found["changed"]
-    assert with_sentences(found)["sentences"] == []
-    assert all(row["difference"] == 0 for row in found["accuracies"])
-    assert all(row["agreement"] == 1 for row in found["orders"])
+    found = compare_runs(result(SAME, 0), result(SAME, 0))
+    assert not found.changed
+    assert describe_changes(found) == []
+    assert all(row.difference == 0 for row in found.accuracies)
+    assert all(row.agreement == 1 for row in found.orders)
 
 
 def test_new_samples_of_the_same_truth_rarely_count_as_change():
-    changed = [compare(result(SAME, seed), result(SAME, seed + 100))["changed"] for seed in range(20)]
+    changed = [compare_runs(result(SAME, seed), result(SAME, seed + 100)).changed for seed in range(20)]
     assert sum(changed) <= 2
 
 
 def test_a_moved_accuracy_is_found_and_said():
-    found = compare(result(SAME, 0), result([[0.9, 0.6], [0.6, 0.5]], 1))
-    moved = [row for row in found["accuracies"] if row["moved"] and row["column"] == "domain"]
-    assert [(row["context"], row["metric"]) for row in moved] == [("talk", "m0")]
-    assert moved[0]["high"] < 0
-    assert found["changed"]
+    found = compare_runs(result(SAME, 0), result([[0.9, 0.6], [0.6, 0.5]], 1))
+    moved = [row for row in found.accuracies if row.moved and row.column == "domain"]
+    assert [(row.context, row.metric) for row in moved] == [("talk", "m0")]
+    assert moved[0].high < 0
+    assert found.changed
     assert any(
-        sentence.startswith("m0 lost accuracy on domain talk: ")
-        for sentence in with_sentences(found)["sentences"]
+        sentence.startswith("m0 lost accuracy on domain talk: ") for sentence in describe_changes(found)
     )
 
 
 def test_a_changed_order_and_recommendation_are_found():
-    found = compare(result(SAME, 0), result([[0.9, 0.5], [0.6, 0.8]], 1))
-    choice = next(row for row in found["recommendation"] if row["context"] == "talk")
-    assert choice == {"column": "domain", "context": "talk", "before": "m0", "after": "m1", "changed": True}
-    order = next(row for row in found["orders"] if row["context"] == "talk")
-    assert (order["before"], order["after"]) == (["m0", "m1"], ["m1", "m0"])
-    assert order["agreement"] == -1
-    assert order["swapped"][0]["better_after"] == "m1"
-    assert order["swapped"][0]["p_holm"] < 0.01
-    news = next(row for row in found["recommendation"] if row["context"] == "news")
-    assert not news["changed"]
+    found = compare_runs(result(SAME, 0), result([[0.9, 0.5], [0.6, 0.8]], 1))
+    choice = next(row for row in found.recommendation if row.context == "talk")
+    assert choice == ChoiceChange(column="domain", context="talk", before="m0", after="m1", changed=True)
+    order = next(row for row in found.orders if row.context == "talk")
+    assert (order.before, order.after) == (["m0", "m1"], ["m1", "m0"])
+    assert order.agreement == -1
+    assert order.swapped[0].better_after == "m1"
+    assert order.swapped[0].p_holm < 0.01
+    news = next(row for row in found.recommendation if row.context == "news")
+    assert not news.changed
 
 
 def test_intervals_are_those_of_newcombe():
     before, after = result(SAME, 0), result([[0.9, 0.6], [0.6, 0.5]], 1)
-    row = next(
-        r for r in compare(before, after)["accuracies"] if r["context"] == "talk" and r["metric"] == "m0"
-    )
+    row = next(r for r in compare_runs(before, after).accuracies if r.context == "talk" and r.metric == "m0")
     old, new = (
-        next(
-            r
-            for r in each["contexts"]["domain"]["local_accuracy"]
-            if (r["context"], r["metric"]) == ("talk", "m0")
-        )
+        next(r for r in each.contexts["domain"].local_accuracy if (r.context, r.metric) == ("talk", "m0"))
         for each in (before, after)
     )
-    difference = new["accuracy"] - old["accuracy"]
-    low = difference - np.sqrt((new["accuracy"] - new["low"]) ** 2 + (old["high"] - old["accuracy"]) ** 2)
-    high = difference + np.sqrt((new["high"] - new["accuracy"]) ** 2 + (old["accuracy"] - old["low"]) ** 2)
-    assert (row["difference"], row["low"], row["high"]) == pytest.approx((difference, low, high))
+    difference = new.accuracy - old.accuracy
+    low = difference - np.sqrt((new.accuracy - new.low) ** 2 + (old.high - old.accuracy) ** 2)
+    high = difference + np.sqrt((new.high - new.accuracy) ** 2 + (old.accuracy - old.low) ** 2)
+    assert (row.difference, row.low, row.high) == pytest.approx((difference, low, high))
 
 
 def test_contexts_of_one_side_only_are_named():
-    found = compare(result(SAME, 0), result(SAME, 0, values=("news", "chat")))
-    assert found["only_before"] == ["domain=talk"]
-    assert found["only_after"] == ["domain=chat"]
+    found = compare_runs(result(SAME, 0), result(SAME, 0, values=("news", "chat")))
+    assert found.only_before == ["domain=talk"]
+    assert found.only_after == ["domain=chat"]
 
 
 def test_a_series_compares_neighbours():
     runs = [result(SAME, 0), result(SAME, 0), result([[0.9, 0.5], [0.6, 0.8]], 1)]
-    assert [step["changed"] for step in compare_series(runs)] == [False, True]
+    assert [step.changed for step in compare_series(runs)] == [False, True]
 
 
 def test_an_accuracy_without_interval_cannot_move():
     lonely = result(SAME, 0, items=2)
-    found = compare(lonely, lonely)
-    rows = [row for row in found["accuracies"] if row["column"] == "domain"]
-    assert all(row["p"] is None and row["p_holm"] is None and not row["moved"] for row in rows)
+    found = compare_runs(lonely, lonely)
+    rows = [row for row in found.accuracies if row.column == "domain"]
+    assert all(row.p is None and row.p_holm is None and not row.moved for row in rows)
 
 
 def by_hand(rows):
     """Holm, written out: the k-th smallest of n times n - k + 1, never falling, at most 1."""
-    p = sorted((row["p"], n) for n, row in enumerate(rows))
+    p = sorted((p, n) for n, p in enumerate(rows))
     adjusted, highest = {}, 0.0
     for k, (value, n) in enumerate(p):
         highest = max(highest, min(value * (len(rows) - k), 1))
@@ -113,12 +105,13 @@ def by_hand(rows):
 
 def test_everything_compared_is_one_family():
     """Two metrics in two domains and over all: six accuracies and three pairs that could change places."""
-    found = compare(result(SAME, 0), result([[0.9, 0.5], [0.6, 0.8]], 1))
-    swaps = [swap for row in found["orders"] for swap in row["swapped"]]
-    unmoved = [{"p": 1.0}] * (3 - len(swaps))
-    assert len(found["accuracies"]) == 6
-    expected = by_hand([*found["accuracies"], *swaps, *unmoved])
-    given = [row["p_holm"] for row in [*found["accuracies"], *swaps]]
+    found = compare_runs(result(SAME, 0), result([[0.9, 0.5], [0.6, 0.8]], 1))
+    swaps = [swap for row in found.orders for swap in row.swapped]
+    unmoved = [1.0] * (3 - len(swaps))
+    assert len(found.accuracies) == 6
+    compared = [*found.accuracies, *swaps]
+    expected = by_hand([*(row.p for row in compared), *unmoved])
+    given = [row.p_holm for row in compared]
     assert given == pytest.approx(expected[: len(given)])
 
 
@@ -128,20 +121,20 @@ def test_more_columns_raise_no_more_alarms():
     def many(seed):
         rng = np.random.default_rng(seed)
         item = np.arange(300)
-        pairs = Judgements(
+        pairs = PairOutcomes(
             ("a", "b"), ("x",), np.where(rng.random((2, 300)) < 0.7, 1, -1), item, item, item, item * 0
         )
-        columns = [Contexts(f"c{n}", tuple("uvw"), rng.integers(0, 3, 300)) for n in range(6)]
-        made = assay_pairs(pairs, columns, resamples=100, permutations=9)
-        return json.loads(json.dumps(made.to_dict()))
+        columns = [PairContexts(f"c{n}", tuple("uvw"), rng.integers(0, 3, 300)) for n in range(6)]
+        return assay_pairs(pairs, columns, resamples=100, permutations=9)
 
-    alarms = [compare(many(seed), many(seed + 500))["changed"] for seed in range(16)]
+    alarms = [compare_runs(many(seed), many(seed + 500)).changed for seed in range(16)]
     assert sum(alarms) <= 3  # more, at a rate of .05, by chance in 1 % of cases
 
 
 def test_a_context_too_small_for_claims_moves_nothing():
     before, after = result(SAME, 0), result([[0.9, 0.3], [0.6, 0.5]], 1)
-    assert any(row["moved"] for row in compare(before, after)["accuracies"] if row["context"] == "talk")
-    after["claims"]["set_aside"] = {"domain": ["talk"]}
-    rows = [row for row in compare(before, after)["accuracies"] if row["context"] == "talk"]
-    assert all(row["p_holm"] is None and not row["moved"] for row in rows)
+    assert any(row.moved for row in compare_runs(before, after).accuracies if row.context == "talk")
+    claims = msgspec.structs.replace(after.claims, small_contexts={"domain": ["talk"]})
+    after = msgspec.structs.replace(after, claims=claims)
+    rows = [row for row in compare_runs(before, after).accuracies if row.context == "talk"]
+    assert all(row.p_holm is None and not row.moved for row in rows)

@@ -2,27 +2,24 @@
 
 import pytest
 
-from metassay.meta.contexts.run_comparison import compare
-
-
-def row(metric, accuracy, low, high, **more):
-    return {"metric": metric, "accuracy": accuracy, "low": low, "high": high, **more}
+from assay_builders import make_accuracy, make_column, make_content, make_recommendation
+from metassay.meta.contexts.run_comparison import compare_runs
 
 
 def result(overall, local=(), choices=None):
-    """An assay that has found these rows; `choices` gives, by context, the choice and its top group."""
-    named = {
-        context: {"choice": choice, "top_group": list(top)}
-        for context, (choice, top) in (choices or {}).items()
+    """An assay with these rows; `choices` gives, by context, the choice and its top group."""
+    recommendations = {
+        context: make_recommendation(choice, top_group)
+        for context, (choice, top_group) in (choices or {}).items()
     }
-    contexts = {"domain": {"local_accuracy": list(local)}} if local or choices else {}
-    return {"contexts": contexts, "global": list(overall), "recommendation": {"domain": named}}
+    contexts = {"domain": make_column(local)} if local or choices else {}
+    return make_content(overall, contexts, {"domain": recommendations})
 
 
 def exact(metric, accuracy, deviation=0.01, **more):
     """An accuracy with a normal interval of this standard deviation."""
     half = 1.959964 * deviation
-    return row(metric, accuracy, accuracy - half, accuracy + half, **more)
+    return make_accuracy(metric, accuracy, accuracy - half, accuracy + half, **more)
 
 
 @pytest.mark.parametrize(
@@ -37,32 +34,34 @@ def exact(metric, accuracy, deviation=0.01, **more):
 def test_the_side_of_the_interval_towards_zero_decides(before, after, z):
     from scipy.stats import norm
 
-    (found,) = compare(result([row("m", *before)]), result([row("m", *after)]))["accuracies"]
-    assert found["p"] == pytest.approx(2 * norm.sf(z), rel=1e-5)
-    assert found["p_holm"] == found["p"]  # one accuracy and no pair of metrics
+    (found,) = compare_runs(
+        result([make_accuracy("m", *before)]), result([make_accuracy("m", *after)])
+    ).accuracies
+    assert found.p == pytest.approx(2 * norm.sf(z), rel=1e-5)
+    assert found.p_holm == found.p  # one accuracy and no pair of metrics
 
 
 @pytest.mark.parametrize(("z", "moved"), [(1.90, False), (2.02, True)])
 def test_a_change_is_said_at_five_per_cent(z, moved):
     """p = .057 is none, p = .043 is one."""
     after = 0.5 + z * 0.01 * 2**0.5
-    found = compare(result([exact("m", 0.5)]), result([exact("m", after)]))
-    assert found["accuracies"][0]["moved"] is moved
-    assert found["changed"] is moved
+    found = compare_runs(result([exact("m", 0.5)]), result([exact("m", after)]))
+    assert found.accuracies[0].moved is moved
+    assert found.changed is moved
 
 
 def swap_of(before, after):
-    (order,) = compare(result(before), result(after))["orders"]
-    return order["swapped"]
+    (order,) = compare_runs(result(before), result(after)).orders
+    return order.swapped
 
 
 def test_the_p_value_of_a_swap_is_that_of_four_independent_estimates():
     """From .02 ahead to .02 behind with four deviations of .01: z = .04 / .02 = 2, so p = .0455."""
     (swap,) = swap_of([exact("a", 0.52), exact("b", 0.50)], [exact("a", 0.50), exact("b", 0.52)])
-    assert (swap["better_before"], swap["better_after"]) == ("a", "b")
-    assert swap["p"] == pytest.approx(0.0455, abs=5e-5)
+    assert (swap.better_before, swap.better_after) == ("a", "b")
+    assert swap.p == pytest.approx(0.0455, abs=5e-5)
     (swap,) = swap_of([exact("a", 0.50), exact("b", 0.52)], [exact("a", 0.52), exact("b", 0.50)])
-    assert (swap["better_before"], swap["better_after"]) == ("b", "a")
+    assert (swap.better_before, swap.better_after) == ("b", "a")
 
 
 def test_a_tie_is_no_swap():
@@ -74,17 +73,17 @@ def test_pairs_that_could_have_swapped_count_in_the_family():
     """Three metrics have three pairs: with one swap and three accuracies the smallest p is times six."""
     before = [exact("a", 0.9), exact("b", 0.5), exact("c", 0.45)]
     after = [exact("a", 0.9), exact("b", 0.45), exact("c", 0.5)]
-    found = compare(result(before), result(after))
-    smallest = min(found["accuracies"] + found["orders"][0]["swapped"], key=lambda each: each["p"])
-    assert smallest["p_holm"] == pytest.approx(6 * smallest["p"])
+    found = compare_runs(result(before), result(after))
+    smallest = min(found.accuracies + found.orders[0].swapped, key=lambda each: each.p)
+    assert smallest.p_holm == pytest.approx(6 * smallest.p)
 
 
 def chosen(before, after, old, new):
     here, there = (
         [exact(metric, value, context="news") for metric, value in each] for each in (before, after)
     )
-    found = compare(result([], here, {"news": old}), result([], there, {"news": new}))
-    return found["recommendation"][0]["changed"]
+    found = compare_runs(result([], here, {"news": old}), result([], there, {"news": new}))
+    return found.recommendation[0].changed
 
 
 FAR, TURNED = [("a", 0.9), ("b", 0.5)], [("a", 0.5), ("b", 0.9)]

@@ -2,12 +2,22 @@
 
 import numpy as np
 import pytest
-from by_hand import METRICS, accuracy, as_judgements, assay, columns_of, contexts_of, random_pairs, step_down
+from by_hand import (
+    METRICS,
+    accuracy,
+    as_outcomes,
+    assay,
+    assay_pairs,
+    columns_of,
+    contexts_of,
+    random_pairs,
+    step_down,
+)
 
-from metassay.meta.contexts.assay import assay_pairs
-from metassay.meta.contexts.column_analysis import Estimates, Whole
+from metassay.meta.contexts.column_analysis import AccuracyEstimates, GlobalAnalysis
 from metassay.meta.contexts.confounding import Confounding
-from metassay.meta.contexts.pair_outcomes import Contexts, Judgements
+from metassay.meta.contexts.pair_analysis import analyze_pairs
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.stats.multiplicity import select_possible_best
 
 
@@ -34,11 +44,11 @@ def test_every_kind_of_draw_follows_the_seed(pairs, part):
 
 
 def test_random_signs_follow_the_seed(pairs):
-    judgements, columns = as_judgements(pairs, weighted=False), columns_of(pairs)
+    judgements, columns = as_outcomes(pairs, weighted=False), columns_of(pairs)
     zero, again, one = (
-        assay_pairs(
+        analyze_pairs(
             judgements, columns, seed=seed, resamples=50, permutations=9
-        ).whole.finding.leads.largest.tolist()
+        ).overall.context.leads.largest_by_chance.tolist()
         for seed in (0, 0, 1)
     )
     assert zero == again
@@ -50,10 +60,10 @@ def test_random_combinations_of_methods_follow_the_seed():
     rng = np.random.default_rng(0)
     output = np.repeat(np.arange(120), 6)
     outcome = np.where(rng.random((1, 720)) < 0.7, 1, -1)
-    judgements = Judgements(
+    judgements = PairOutcomes(
         ("m",), tuple("uvwxyz"), outcome, output, output, output, np.tile(np.arange(6), 120)
     )
-    contexts = [Contexts("side", ("a", "b"), output % 2)]
+    contexts = [PairContexts("side", ("a", "b"), output % 2)]
     curves = [
         [row["variance"] for row in assay_pairs(judgements, contexts, seed=seed, resamples=20, permutations=9)
          .to_dict()["confounding"][0]["by_k"]]
@@ -73,8 +83,8 @@ def test_p_values_count_in_steps_of_the_permutations_asked_for(pairs):
 
 def test_columns_that_divide_alike_are_exchanged_apart(pairs):
     """The same division under two names: each column has draws of its own."""
-    judgements, (system, _) = as_judgements(pairs, weighted=False), columns_of(pairs)
-    twin = Contexts("twin", system.values, system.codes)
+    judgements, (system, _) = as_outcomes(pairs, weighted=False), columns_of(pairs)
+    twin = PairContexts("twin", system.values, system.codes)
     found = assay_pairs(judgements, [system, twin], resamples=20, permutations=500).to_dict()["contexts"]
     here, there = ([row["p_permutation"] for row in found[name]["h1"]] for name in ("system", "twin"))
     assert here != there
@@ -95,8 +105,8 @@ def test_contexts_of_unequal_size_weigh_by_their_items():
     """90 items that are all right and 10 that are all wrong: nine tenths are right."""
     item = np.arange(100)
     outcome = np.where(item < 90, 1, -1)[None].repeat(2, axis=0)
-    judgements = Judgements(("a", "b"), ("x",), outcome, item, item, item, item * 0)
-    contexts = [Contexts("side", ("large", "small"), (item >= 90).astype(int))]
+    judgements = PairOutcomes(("a", "b"), ("x",), outcome, item, item, item, item * 0)
+    contexts = [PairContexts("side", ("large", "small"), (item >= 90).astype(int))]
     found = assay_pairs(judgements, contexts, radius=0.0, resamples=20, permutations=9, minimum_items=1)
     assert found.to_dict()["contexts"]["side"]["robustness"][0]["robust_accuracy"] == pytest.approx(0.9)
 
@@ -108,11 +118,11 @@ def test_confounding_is_averaged_over_the_contexts_of_the_first_column():
     outcome[8] = -1
     both = np.concatenate([outcome, np.ones(9, dtype=int)])[None]
     twice = np.concatenate([item, item])
-    judgements = Judgements(("m",), ("u", "v"), both, twice, twice, twice, np.repeat([0, 1], 9))
-    contexts = [Contexts("size", ("large", "small"), (twice == 8).astype(int))]
+    judgements = PairOutcomes(("m",), ("u", "v"), both, twice, twice, twice, np.repeat([0, 1], 9))
+    contexts = [PairContexts("size", ("large", "small"), (twice == 8).astype(int))]
     for every in (None, judgements):
         found = assay_pairs(
-            judgements, contexts, confounding=every, resamples=20, permutations=9, minimum_items=1
+            judgements, contexts, all_perturbations=every, resamples=20, permutations=9, minimum_items=1
         ).to_dict()["confounding"][0]
         assert found["by_method"] == pytest.approx({"u": 0.375, "v": 1.0})
 
@@ -123,8 +133,8 @@ def test_what_knows_nothing_is_never_recommended():
     item, side = np.arange(400), np.arange(400) % 2
     chance = np.where(side, [[0.95], [0.6], [0.2]], [[0.9], [0.8], [0.7]])
     outcome = np.where(rng.random((3, 400)) < chance, 1, -1)
-    judgements = Judgements(("lucky", "good", "fair"), ("x",), outcome, item, item, item, item * 0)
-    contexts = [Contexts("side", ("left", "right"), side)]
+    judgements = PairOutcomes(("lucky", "good", "fair"), ("x",), outcome, item, item, item, item * 0)
+    contexts = [PairContexts("side", ("left", "right"), side)]
     options = {"resamples": 200, "permutations": 19}
     plain = assay_pairs(judgements, contexts, **options).to_dict()
     assert plain["answer"]["metric"] == "lucky"
@@ -143,19 +153,19 @@ def test_metadata_belong_to_their_contexts_though_some_have_no_pairs():
     young = code <= 2
     chance = np.where(young, [[0.9], [0.5], [0.2]], [[0.2], [0.5], [0.9]])
     outcome = np.where(rng.random((3, 400)) < chance, 1, -1)
-    judgements = Judgements(("a", "b", "c"), ("x",), outcome, item, item, item, item * 0)
-    contexts = [Contexts("speaker", ("none", "p", "q", "r", "s"), code)]
+    judgements = PairOutcomes(("a", "b", "c"), ("x",), outcome, item, item, item, item * 0)
+    contexts = [PairContexts("speaker", ("none", "p", "q", "r", "s"), code)]
     ages = {"speaker": {"age": [99, 20, 20, 60, 60]}}
-    made = assay_pairs(judgements, contexts, metadata=ages, resamples=20, permutations=9)
-    assert made.metadata["speaker"]["age"] == [20, 20, 60, 60]
+    analysis = analyze_pairs(judgements, contexts, facts=ages, resamples=20, permutations=9)
+    assert analysis.facts["speaker"]["age"] == [20, 20, 60, 60]
 
 
 def test_nobody_stands_before_the_first_choice_in_the_order_to_contradict():
     """The first choice is cheaper and its estimate a little lower: a lead over it contradicts all the same."""
     accuracy = np.array([[0.8], [0.9], [np.nan]])
-    estimates = Estimates(None, accuracy, accuracy, accuracy, accuracy)
-    whole = Whole(estimates, accuracy, accuracy, None, 0)
-    np.testing.assert_array_equal(whole.expected(np.arange(3)), [0.9, 0.9, np.nan])
+    estimates = AccuracyEstimates(None, accuracy, accuracy, accuracy, accuracy)
+    overall = GlobalAnalysis(estimates, accuracy, accuracy, None, 0)
+    np.testing.assert_array_equal(overall.expected_order(np.arange(3)), [0.9, 0.9, np.nan])
 
 
 def test_flags_of_confounding_are_adjusted_by_holm():
@@ -163,12 +173,12 @@ def test_flags_of_confounding_are_adjusted_by_holm():
     zeros, table = np.zeros(3), np.array([[0.9, 0.1]] * 3)
     made = Confounding(
         ("a", "b", "c"), ("u", "v"), table, zeros, zeros, zeros, zeros, zeros, zeros,
-        np.array([0.01, 0.04, 0.03]), np.zeros((3, 1)), (2,), ((), (), ()),
+        np.array([0.01, 0.04, 0.03]), np.zeros((3, 1)), (2,), ([], [], []),
     )  # fmt: skip
-    rows = made.rows()
-    assert [row["p_holm"] for row in rows] == pytest.approx([0.03, 0.06, 0.06])
-    assert [row["flag"] for row in rows] == [True, False, False]
-    assert rows[0]["responsible"] == ["u"]
+    rows = made.to_rows()
+    assert [row.p_holm for row in rows] == pytest.approx([0.03, 0.06, 0.06])
+    assert [row.flag for row in rows] == [True, False, False]
+    assert rows[0].responsible == ["u"]
 
 
 def test_h2_is_adjusted_over_the_contexts_that_are_large_enough(pairs):
@@ -190,11 +200,11 @@ def test_a_method_that_a_context_lacks_leaves_the_others_shares_scaled_up():
     rows += [("removal", 1, 1)] * 2 + [("insertion", 1, -1)] * 1
     methods = ("insertion", "removal", "swapping")
     item = np.arange(len(rows))
-    judgements = Judgements(
+    judgements = PairOutcomes(
         ("m", "n"), methods, np.array([[outcome for *_, outcome in rows]] * 2), item, item, item,
         np.array([methods.index(method) for method, *_ in rows]),
     )  # fmt: skip
-    contexts = [Contexts("side", ("left", "right"), np.array([side for _, side, _ in rows]))]
+    contexts = [PairContexts("side", ("left", "right"), np.array([side for _, side, _ in rows]))]
     found = assay_pairs(judgements, contexts, resamples=20, permutations=9, minimum_items=1).to_dict()
     right = next(row for row in found["contexts"]["side"]["local_accuracy"] if row["context"] == "right")
     assert right["standardised"] == pytest.approx((4 / 8) / (4 / 8 + 2 / 8))
@@ -226,13 +236,13 @@ def test_a_top_group_rests_on_documents_not_on_items():
     right = rng.random((2, 120)) < np.array([[0.75], [0.62]])
     found = {}
     for name, cluster in (("items", item), ("documents", item // 30)):
-        judgements = Judgements(("a", "b"), ("x",), np.where(right, 1, -1), item, item, cluster, item * 0)
-        contexts = [Contexts("side", ("l", "r"), item % 2)]
-        made = assay_pairs(judgements, contexts, resamples=400, permutations=9)
-        accuracy, draws = right.mean(axis=1), made.whole.resamples
+        judgements = PairOutcomes(("a", "b"), ("x",), np.where(right, 1, -1), item, item, cluster, item * 0)
+        contexts = [PairContexts("side", ("l", "r"), item % 2)]
+        analysis = analyze_pairs(judgements, contexts, resamples=400, permutations=9)
+        accuracy, draws = right.mean(axis=1), analysis.overall.resamples
         top, plain = (
             select_possible_best(accuracy, draws, n)[0].tolist() for n in (len(np.unique(cluster)), 10**9)
         )
-        assert made.whole.finding.top.tolist() == top
+        assert analysis.overall.context.may_be_best.tolist() == top
         found[name] = top, plain
     assert found["documents"] == ([True, True], [True, False])

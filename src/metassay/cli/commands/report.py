@@ -24,7 +24,7 @@ def run_report(
     tables: Annotated[str | None, typer.Option(help="Every table: latex, markdown or csv.")] = None,
 ) -> None:
     """Write the page of a run again, or one page for several runs on the same data."""
-    from metassay.workflows.recommend import report
+    from metassay.workflows.report import report
 
     page = report(*runs, out=out, figures=figures, tables=tables)
     print_line(f"Report: {display_path(page)}")

@@ -6,7 +6,7 @@ For item x of a context, Q_x holds every pair whose better output belongs to the
     ACC(Q_x) = weighted mean over the pairs of Q_x of 1[score(better) > score(worse)]
     ACC(Q)   = weighted mean over items of ACC(Q_x)
 
-A pair carries the weight of its output, an item the mean weight of its pairs; without weights both are plain
+A pair has the weight of its output, an item the mean weight of its pairs; without weights both are plain
 means. A tie is wrong (`ties="strict"`) or counts half (`ties="half"`). A pair that a metric could not score
 is left out for that metric.
 """
@@ -22,288 +22,361 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from metassay.errors import InputError
-from metassay.meta.contexts.pair_outcomes import MISSING, RIGHT, TIE, Contexts, Judgements, OutcomeArray
+from metassay.meta.contexts.pair_outcomes import (
+    MISSING,
+    RIGHT,
+    TIE,
+    OutcomeArray,
+    PairContexts,
+    PairOutcomes,
+)
 from metassay.stats.arrays import FloatArray, IntArray, LongArray, count_codes, find_run_starts, sort_by_code
 from metassay.stats.compilation import kernel
 
-_PAIRS_AT_ONCE = 2**20
+_PAIRS_PER_BATCH = 2**20
 TIE_CREDIT = {"strict": 0.0, "half": 0.5}
+
+# Rows of `AccuracyTally.totals`.
 _CREDIT, _WEIGHT, RIGHT_PAIRS, _TIES, ALL_PAIRS, _ITEMS, _OUTPUTS = range(7)
 
 
 @dataclass(frozen=True)
-class Tally:
-    """Sums over the clusters of each context, and over its pairs.
+class AccuracyTally:
+    """Sums over the pairs of each context, and over the clusters in it.
 
-    `credit` and `size` are [metrics, units], a unit being a cluster's part in a context: the weighted sum of
-    its items' accuracies and the sum of their weights, so that sum(credit) / sum(size) is the accuracy. Units
-    are sorted by context; those of context c are `start[c]:start[c + 1]`, and `cluster` names their clusters.
-    `totals` is [metrics, 7, contexts]: weighted credit and weight of the pairs, then plain numbers of right
-    ones, ties, pairs, items and outputs.
+    `credit` and `weight` are [metrics, cells], where a cell is the part of a cluster that lies in one
+    context: the weighted sum of its items' accuracies and the sum of their weights, so that sum(credit) /
+    sum(weight) is the accuracy. Cells are sorted by context; those of context c are `starts[c]:starts[c +
+    1]`, and `clusters` has the code of each cell's cluster. `totals` is [metrics, 7, contexts]: weighted
+    credit and weight of the pairs, then plain numbers of right pairs, ties, pairs, items and outputs.
     """
 
-    values: tuple[str, ...]
+    contexts: tuple[str, ...]
     credit: FloatArray
-    size: FloatArray
-    cluster: IntArray
-    start: LongArray
+    weight: FloatArray
+    clusters: IntArray
+    starts: LongArray
     totals: FloatArray
 
     def accuracy(self) -> FloatArray:
         """Macro average over items, [metrics, contexts]; NaN where a context holds no pair."""
-        return ratio(self._summed(self.credit), self._summed(self.size))
+        return divide_or_nan(self._sum_cells(self.credit), self._sum_cells(self.weight))
 
-    def micro(self) -> FloatArray:
-        """Average over pairs."""
-        return ratio(self.totals[:, _CREDIT], self.totals[:, _WEIGHT])
+    def micro_accuracy(self) -> FloatArray:
+        """Average over pairs, [metrics, contexts]."""
+        return divide_or_nan(self.totals[:, _CREDIT], self.totals[:, _WEIGHT])
 
     def tie_share(self) -> FloatArray:
-        """Share of ties among the pairs scored."""
-        return ratio(self.totals[:, _TIES], self.totals[:, ALL_PAIRS])
+        """Share of ties among the scored pairs, [metrics, contexts]."""
+        return divide_or_nan(self.totals[:, _TIES], self.totals[:, ALL_PAIRS])
 
-    def pairs(self) -> LongArray:
-        """Number of pairs scored."""
+    def count_pairs(self) -> LongArray:
+        """Count the scored pairs, [metrics, contexts]."""
         return self.totals[:, ALL_PAIRS].astype(np.int64)
 
-    def items(self) -> LongArray:
-        """Number of items with a pair scored."""
+    def count_items(self) -> LongArray:
+        """Count the items with a scored pair, [metrics, contexts]."""
         return self.totals[:, _ITEMS].astype(np.int64)
 
-    def outputs(self) -> LongArray:
-        """Number of outputs with a pair scored."""
+    def count_outputs(self) -> LongArray:
+        """Count the outputs with a scored pair, [metrics, contexts]."""
         return self.totals[:, _OUTPUTS].astype(np.int64)
 
-    def clusters(self) -> LongArray:
-        """Number of clusters with a pair scored."""
-        return self._summed(self.size > 0).astype(np.int64)
+    def count_clusters(self) -> LongArray:
+        """Count the clusters with a scored pair, [metrics, contexts]."""
+        return self._sum_cells(self.weight > 0).astype(np.int64)
 
     def variance(self) -> FloatArray:
         """Sampling variance of the accuracy from the spread between clusters (linearised ratio).
 
-        n / (n - 1) * sum over clusters of (credit - accuracy * size)² / (sum of size)²; NaN for one cluster.
+        n / (n - 1) * sum over clusters of (credit - accuracy * weight)² / (sum of weights)²; NaN for one
+        cluster.
         """
-        accuracy, clusters = np.nan_to_num(self.accuracy()), self.clusters().astype(np.float64)
-        squares = self._summed(self.credit, self.credit)
-        squares -= 2 * accuracy * self._summed(self.credit, self.size)
-        squares += accuracy**2 * self._summed(self.size, self.size)
-        return ratio(clusters, clusters - 1) * ratio(np.maximum(squares, 0), self._summed(self.size) ** 2)
+        accuracy = np.nan_to_num(self.accuracy())
+        clusters = self.count_clusters().astype(np.float64)
+        squares = self._sum_cells(self.credit, self.credit)
+        squares -= 2 * accuracy * self._sum_cells(self.credit, self.weight)
+        squares += accuracy**2 * self._sum_cells(self.weight, self.weight)
+        small_sample_factor = divide_or_nan(clusters, clusters - 1)
+        total_weight = self._sum_cells(self.weight)
+        return small_sample_factor * divide_or_nan(np.maximum(squares, 0), total_weight**2)
 
-    def p_half(self) -> FloatArray:
+    def p_below_half(self) -> FloatArray:
         """One-sided p-values [metrics, contexts] of H0: the accuracy is ½ or more; NaN for one cluster.
 
         Student's t, the variance no smaller than ¼ / n, which n clusters have at ½ if all weigh alike: a
         metric that is never right has no spread of its own.
         """
-        clusters = self.clusters().astype(np.float64)
-        variance = np.maximum(self.variance(), ratio(np.full(clusters.shape, 0.25), clusters))
-        return np.asarray(stdtr(clusters - 1, ratio(self.accuracy() - 0.5, np.sqrt(variance))))
+        clusters = self.count_clusters().astype(np.float64)
+        least_variance = divide_or_nan(np.full(clusters.shape, 0.25), clusters)
+        variance = np.maximum(self.variance(), least_variance)
+        t = divide_or_nan(self.accuracy() - 0.5, np.sqrt(variance))
+        return np.asarray(stdtr(clusters - 1, t))
 
-    def without_units(self) -> Tally:
-        """The same with nothing but the totals, which is little."""
-        empty = np.empty((len(self.credit), 0))
+    def drop_cells(self) -> AccuracyTally:
+        """Return the same without the cells, which take most of the memory."""
+        no_cells = np.empty((len(self.credit), 0))
         return replace(
-            self, credit=empty, size=empty, cluster=self.cluster[:0].copy(), start=np.zeros_like(self.start)
+            self,
+            credit=no_cells,
+            weight=no_cells,
+            clusters=self.clusters[:0].copy(),
+            starts=np.zeros_like(self.starts),
         )
 
-    def part(self, context: int) -> slice:
-        """The units of one context."""
-        return slice(int(self.start[context]), int(self.start[context + 1]))
+    def cells_of(self, context: int) -> slice:
+        """Return where the cells of one context are."""
+        return slice(int(self.starts[context]), int(self.starts[context + 1]))
 
-    def _summed(self, units: NDArray[Any], times: FloatArray | None = None) -> FloatArray:
-        """Sums [metrics, contexts] of units, or of products of two, one metric after the other."""
-        running = np.zeros((len(units), len(self.start) - 1))
-        filled = self.start[1:] > self.start[:-1]
-        starts = self.start[:-1][filled]
-        for m, own in enumerate(units if len(starts) else ()):
-            row = own.astype(np.float64) if times is None else own * times[m if len(times) > 1 else 0]
-            running[m, filled] = np.add.reduceat(row, starts)
-        return running
-
-
-def sort_pairs(judgements: Judgements, contexts: Sequence[Contexts]) -> tuple[Judgements, list[Contexts]]:
-    """Pairs sorted by item, then output, with their contexts: the order that `tally` expects."""
-    item, output = judgements.item, judgements.output
-    same = item[1:] == item[:-1]
-    if ((item[1:] > item[:-1]) | (same & (output[1:] >= output[:-1]))).all():
-        return judgements, list(contexts)
-    outputs = int(judgements.output.max()) + 1
-    item_of = np.zeros(outputs, dtype=np.int32)
-    item_of[judgements.output] = judgements.item
-    rank = np.empty(outputs, dtype=np.int32)
-    rank[sort_by_code(item_of, int(item_of.max()) + 1)] = np.arange(outputs, dtype=np.int32)
-    order = sort_by_code(rank[judgements.output], outputs)
-    return judgements.take(order), [Contexts(each.name, each.values, each.codes[order]) for each in contexts]
+    def _sum_cells(self, cells: NDArray[Any], factors: FloatArray | None = None) -> FloatArray:
+        """Sum cells, or products of cells, over the clusters of each context: [metrics, contexts]."""
+        sums = np.zeros((len(cells), len(self.starts) - 1))
+        has_cells = self.starts[1:] > self.starts[:-1]
+        starts = self.starts[:-1][has_cells]
+        if not len(starts):
+            return sums
+        for m, row in enumerate(cells):  # one metric at a time, to hold one row of products in memory
+            if factors is None:
+                products = row.astype(np.float64)
+            else:
+                products = row * factors[m if len(factors) > 1 else 0]
+            sums[m, has_cells] = np.add.reduceat(products, starts)
+        return sums
 
 
-def whole(judgements: Judgements) -> Contexts:
-    """The one context that holds every pair."""
-    return Contexts("global", ("global",), np.zeros(judgements.pairs, dtype=np.int32))
+def sort_pairs(
+    outcomes: PairOutcomes, contexts: Sequence[PairContexts]
+) -> tuple[PairOutcomes, list[PairContexts]]:
+    """Sort pairs by item, then output, and their contexts likewise: the order that `tally_pairs` expects."""
+    items, outputs = outcomes.items, outcomes.outputs
+    is_later_item = items[1:] > items[:-1]
+    is_same_item = items[1:] == items[:-1]
+    if (is_later_item | (is_same_item & (outputs[1:] >= outputs[:-1]))).all():
+        return outcomes, list(contexts)
+    output_count = int(outputs.max()) + 1
+    item_of_output = np.zeros(output_count, dtype=np.int32)
+    item_of_output[outputs] = items
+    rank_of_output = np.empty(output_count, dtype=np.int32)
+    outputs_by_item = sort_by_code(item_of_output, int(item_of_output.max()) + 1)
+    rank_of_output[outputs_by_item] = np.arange(output_count, dtype=np.int32)
+    order = sort_by_code(rank_of_output[outputs], output_count)
+    sorted_contexts = [PairContexts(each.column, each.values, each.codes[order]) for each in contexts]
+    return outcomes.select_pairs(order), sorted_contexts
 
 
-def tally(judgements: Judgements, contexts: Contexts, *, ties: str = "strict") -> Tally:
-    """Sums per context and cluster of pairs that `sort_pairs` has sorted."""
-    ways = stretches(contexts)
-    parts = tallies(judgements, contexts, ties=ties)
-    if len(ways) == 1:
-        return next(parts)
-    room, metrics = 0, len(judgements.metrics)
-    for _, order in ways:
-        room += len(find_run_starts(contexts.codes[order], judgements.item[order])) - 1
-    credit, cluster = np.empty((metrics, room)), np.empty(room, np.int32)  # parts beside the whole: twice it
-    size = np.empty((metrics if _gaps(judgements) else 1, room))
-    starts, totals, units = [np.zeros(1, np.int64)], [], 0
-    for part in parts:
-        own = slice(units, units + len(part.cluster))
-        credit[:, own], size[:, own], cluster[own] = part.credit, part.size, part.cluster
-        starts.append(part.start[1:] + units)
-        totals.append(part.totals)
-        units = own.stop
-    return Tally(
+def tally_pairs(outcomes: PairOutcomes, contexts: PairContexts, *, ties: str = "strict") -> AccuracyTally:
+    """Add up the outcomes of pairs, sorted by `sort_pairs`, for each context and cluster."""
+    batches = batch_contexts(contexts)
+    tallies = tally_in_batches(outcomes, contexts, ties=ties)
+    if len(batches) == 1:
+        return next(tallies)
+    metrics = len(outcomes.metrics)
+    most_cells = 0
+    for _, pairs in batches:
+        most_cells += len(find_run_starts(contexts.codes[pairs], outcomes.items[pairs])) - 1
+    # Filled batch by batch: concatenating finished batches would need twice the memory.
+    credit = np.empty((metrics, most_cells))
+    weight = np.empty((metrics if _has_missing(outcomes) else 1, most_cells))
+    clusters = np.empty(most_cells, np.int32)
+    starts = [np.zeros(1, np.int64)]
+    totals = []
+    cell_count = 0
+    for tally in tallies:
+        cells = slice(cell_count, cell_count + len(tally.clusters))
+        credit[:, cells] = tally.credit
+        weight[:, cells] = tally.weight
+        clusters[cells] = tally.clusters
+        starts.append(tally.starts[1:] + cell_count)
+        totals.append(tally.totals)
+        cell_count = cells.stop
+    return AccuracyTally(
         contexts.values,
-        credit[:, :units],
-        size[:, :units],
-        cluster[:units],
+        credit[:, :cell_count],
+        weight[:, :cell_count],
+        clusters[:cell_count],
         np.concatenate(starts),
         np.concatenate(totals, axis=2),
     )
 
 
-def _gaps(judgements: Judgements) -> bool:
-    """Whether some pair was not scored by some metric; else one row of sizes serves every metric."""
-    return int(judgements.outcome.min()) == MISSING
+def _has_missing(outcomes: PairOutcomes) -> bool:
+    """Whether some metric could not score some pair; else one row of weights serves all metrics."""
+    return int(outcomes.outcomes.min()) == MISSING
 
 
-def tallies(judgements: Judgements, contexts: Contexts, *, ties: str = "strict") -> Iterator[Tally]:
-    """`tally` of some contexts after the other: of large data, the units of all would be more than memory."""
+def tally_in_batches(
+    outcomes: PairOutcomes, contexts: PairContexts, *, ties: str = "strict"
+) -> Iterator[AccuracyTally]:
+    """Tally a batch of contexts at a time, where the cells of all contexts would not fit into memory."""
     if ties not in TIE_CREDIT:
         raise InputError(f"unknown treatment of ties {ties!r}.", remedy="Known: half, strict.")
-    gaps = _gaps(judgements)
-    for some, pairs in stretches(contexts):
-        yield _tally(judgements, contexts, pairs, some, gaps=gaps, half=TIE_CREDIT[ties])
+    has_missing = _has_missing(outcomes)
+    for context_range, pairs in batch_contexts(contexts):
+        yield _tally_batch(
+            outcomes, contexts, pairs, context_range, has_missing=has_missing, tie_credit=TIE_CREDIT[ties]
+        )
 
 
-def stretches(contexts: Contexts) -> list[tuple[slice, IntArray | slice]]:
-    """Neighbouring contexts of about `_PAIRS_AT_ONCE` pairs together, and their pairs in their order."""
+def batch_contexts(contexts: PairContexts) -> list[tuple[slice, IntArray | slice]]:
+    """Divide contexts into ranges of about 2^20 pairs; each comes with its pairs, sorted by context."""
     if len(contexts.values) == 1 and contexts.codes.min(initial=0) == 0:
         return [(slice(0, 1), slice(0, len(contexts.codes)))]
     ends = np.cumsum(count_codes(contexts.codes, len(contexts.values)))
     order = sort_by_code(contexts.codes, len(ends))
-    found, first, start = list[tuple[slice, IntArray | slice]](), 0, 0
-    while first < len(ends):
-        enough = int(np.searchsorted(ends, start + _PAIRS_AT_ONCE)) + 1
-        stop = min(max(enough, first + 1), len(ends))
-        found.append((slice(first, stop), order[start : int(ends[stop - 1])]))
-        first, start = stop, int(ends[stop - 1])
-    return found
+    batches: list[tuple[slice, IntArray | slice]] = []
+    first_context = 0
+    first_pair = 0
+    while first_context < len(ends):
+        enough = int(np.searchsorted(ends, first_pair + _PAIRS_PER_BATCH)) + 1
+        next_context = min(max(enough, first_context + 1), len(ends))
+        next_pair = int(ends[next_context - 1])
+        batches.append((slice(first_context, next_context), order[first_pair:next_pair]))
+        first_context = next_context
+        first_pair = next_pair
+    return batches
 
 
-def _tally(
-    judgements: Judgements,
-    contexts: Contexts,
-    order: IntArray | slice,
-    some: slice,
+def _tally_batch(
+    outcomes: PairOutcomes,
+    contexts: PairContexts,
+    pairs: IntArray | slice,
+    context_range: slice,
     *,
-    gaps: bool,
-    half: float,
-) -> Tally:
-    output, first, codes = judgements.output[order], some.start, contexts.codes[order]
-    cells = find_run_starts(codes, judgements.item[order])
-    context, cluster = codes[cells[:-1]] - first, judgements.cluster[order][cells[:-1]]
-    unit, first_cell = _units(context, cluster)
-    weights = np.empty(0) if judgements.weights is None else judgements.weights[order]
-    metrics, count = len(judgements.metrics), some.stop - first
-    credit, totals = np.zeros((metrics, len(first_cell))), np.zeros((metrics, 7, count))
-    size = np.zeros((metrics if gaps else 1, len(first_cell)))
+    has_missing: bool,
+    tie_credit: float,
+) -> AccuracyTally:
+    """Tally the contexts in `context_range`, whose pairs are `pairs`."""
+    outputs = outcomes.outputs[pairs]
+    codes = contexts.codes[pairs]
+    first_context = context_range.start
+    item_starts = find_run_starts(codes, outcomes.items[pairs])
+    context_of_item = codes[item_starts[:-1]] - first_context
+    cluster_of_item = outcomes.clusters[pairs][item_starts[:-1]]
+    cell_of_item, first_item_of_cell = _number_cells(context_of_item, cluster_of_item)
+    weights = np.empty(0) if outcomes.weights is None else outcomes.weights[pairs]
+    metrics = len(outcomes.metrics)
+    context_count = context_range.stop - first_context
+    cell_count = len(first_item_of_cell)
+    credit = np.zeros((metrics, cell_count))
+    weight = np.zeros((metrics if has_missing else 1, cell_count))
+    totals = np.zeros((metrics, 7, context_count))
     for m in range(metrics):
-        outcome, sizes = judgements.outcome[m][order], size[m if gaps else 0]
-        sizes.fill(0)
-        _tally_metric(outcome, output, weights, cells, unit, context, half, credit[m], sizes, totals[m])
-    start = np.searchsorted(context[first_cell], np.arange(count + 1)).astype(np.int64)
-    return Tally(contexts.values[some], credit, size, cluster[first_cell], start, totals)
+        weight_row = weight[m if has_missing else 0]
+        weight_row.fill(0)
+        _tally_metric(
+            outcomes.outcomes[m][pairs],
+            outputs,
+            weights,
+            item_starts,
+            cell_of_item,
+            context_of_item,
+            tie_credit,
+            credit[m],
+            weight_row,
+            totals[m],
+        )
+    context_of_cell = context_of_item[first_item_of_cell]
+    starts = np.searchsorted(context_of_cell, np.arange(context_count + 1)).astype(np.int64)
+    return AccuracyTally(
+        contexts.values[context_range], credit, weight, cluster_of_item[first_item_of_cell], starts, totals
+    )
 
 
-def by_context(judgements: Judgements, contexts: Contexts, *, ties: str) -> tuple[FloatArray, FloatArray]:
-    """Accuracy [metrics, contexts] and `totals` of a tally, without its units."""
-    found = [(part.accuracy(), part.totals) for part in tallies(judgements, contexts, ties=ties)]
-    accuracies, totals = zip(*found)
+def accuracy_by_context(
+    outcomes: PairOutcomes, contexts: PairContexts, *, ties: str
+) -> tuple[FloatArray, FloatArray]:
+    """Compute the accuracy [metrics, contexts] and the `totals` of a tally, without keeping its cells."""
+    accuracies = []
+    totals = []
+    for tally in tally_in_batches(outcomes, contexts, ties=ties):
+        accuracies.append(tally.accuracy())
+        totals.append(tally.totals)
     return np.concatenate(accuracies, axis=1), np.concatenate(totals, axis=2)
 
 
-def ratio(top: FloatArray, bottom: FloatArray) -> FloatArray:
-    """Quotient, NaN where the bottom is not positive."""
-    defined = np.broadcast_to(bottom > 0, np.broadcast_shapes(top.shape, bottom.shape))
-    quotient = np.full(defined.shape, np.nan)
-    np.divide(top, bottom, out=quotient, where=defined)
+def divide_or_nan(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
+    """Divide two arrays; NaN where the denominator is not positive."""
+    shape = np.broadcast_shapes(numerator.shape, denominator.shape)
+    is_defined = np.broadcast_to(denominator > 0, shape)
+    quotient = np.full(shape, np.nan)
+    np.divide(numerator, denominator, out=quotient, where=is_defined)
     return quotient
 
 
-def _units(context: IntArray, cluster: IntArray) -> tuple[LongArray, LongArray]:
-    """For each (context, item) cell its (context, cluster) unit, and for each unit its first cell."""
-    key = context.astype(np.int64) * (int(cluster.max(initial=0)) + 1) + cluster
-    if (key[1:] > key[:-1]).all():  # every item is a cluster of its own
-        return (own := np.arange(len(key), dtype=np.int64)), own
-    _, first, unit = np.unique(key, return_index=True, return_inverse=True)
-    return unit.astype(np.int64), first.astype(np.int64)
+def _number_cells(context_of_item: IntArray, cluster_of_item: IntArray) -> tuple[LongArray, LongArray]:
+    """Number the (context, cluster) cells: the cell of each item, and the first item of each cell."""
+    keys = context_of_item.astype(np.int64) * (int(cluster_of_item.max(initial=0)) + 1) + cluster_of_item
+    if (keys[1:] > keys[:-1]).all():  # every item is a cluster of its own
+        numbers = np.arange(len(keys), dtype=np.int64)
+        return numbers, numbers
+    _, first, cells = np.unique(keys, return_index=True, return_inverse=True)
+    return cells.astype(np.int64), first.astype(np.int64)
 
 
 @kernel
 def _tally_metric(
-    outcome: OutcomeArray,
-    output: IntArray,
+    outcomes: OutcomeArray,
+    outputs: IntArray,
     weights: FloatArray,
-    cells: LongArray,
-    unit: LongArray,
-    context: IntArray,
+    item_starts: LongArray,
+    cell_of_item: LongArray,
+    context_of_item: IntArray,
     tie_credit: float,
     credit: FloatArray,
-    size: FloatArray,
+    weight: FloatArray,
     totals: FloatArray,
 ) -> None:
-    """Add up one metric's pairs, cell by cell: a cell holds the pairs of one item in one context.
+    """Add up the pairs of one metric, item by item.
 
-    The accuracy and the mean weight of every item go to `credit` and `size` of the cell's unit, sums over its
-    pairs to `totals` of its context.
+    The accuracy and the mean weight of every item are added to `credit` and `weight` of its cell, sums over
+    its pairs to `totals` of its context.
     """
-    for cell in range(len(unit)):
-        right, tied, scored, outputs, gained, weight = _cell_sums(
-            outcome, output, weights, cells[cell], cells[cell + 1], tie_credit
+    for item in range(len(cell_of_item)):
+        right, tied, scored, output_count, earned, available = _sum_pairs(
+            outcomes, outputs, weights, item_starts[item], item_starts[item + 1], tie_credit
         )
         if scored == 0:
             continue
-        credit[unit[cell]] += gained / scored
-        size[unit[cell]] += weight / scored
-        sums = totals[:, context[cell]]
-        sums[_CREDIT] += gained
-        sums[_WEIGHT] += weight
-        sums[RIGHT_PAIRS] += right + tied * tie_credit
-        sums[_TIES] += tied
-        sums[ALL_PAIRS] += scored
-        sums[_ITEMS] += 1
-        sums[_OUTPUTS] += outputs
+        credit[cell_of_item[item]] += earned / scored
+        weight[cell_of_item[item]] += available / scored
+        context_totals = totals[:, context_of_item[item]]
+        context_totals[_CREDIT] += earned
+        context_totals[_WEIGHT] += available
+        context_totals[RIGHT_PAIRS] += right + tied * tie_credit
+        context_totals[_TIES] += tied
+        context_totals[ALL_PAIRS] += scored
+        context_totals[_ITEMS] += 1
+        context_totals[_OUTPUTS] += output_count
 
 
 @kernel
-def _cell_sums(
-    outcome: OutcomeArray, output: IntArray, weights: FloatArray, first: int, end: int, tie_credit: float
+def _sum_pairs(
+    outcomes: OutcomeArray, outputs: IntArray, weights: FloatArray, first: int, end: int, tie_credit: float
 ) -> tuple[int, int, int, int, float, float]:
-    """Pairs from `first` to `end` that are right, tied, scored; their outputs; their weight gained and had.
+    """Count the pairs from `first` to `end` that are right, tied and scored, and their outputs.
 
-    The pairs of an output stand together; without weights each pair has 1.
+    The last two numbers are the weight that the metric earned and the weight of all scored pairs. The pairs
+    of an output are neighbours; without weights each pair has 1.
     """
-    right, tied, scored, outputs, last_output = 0, 0, 0, 0, -1
-    gained, had = 0.0, 0.0
+    right = 0
+    tied = 0
+    scored = 0
+    output_count = 0
+    last_output = -1
+    earned = 0.0
+    available = 0.0
     for pair in range(first, end):
-        if outcome[pair] == MISSING:
+        if outcomes[pair] == MISSING:
             continue
         weight = weights[pair] if len(weights) > 0 else 1.0
         scored += 1
-        had += weight
-        if outcome[pair] == RIGHT:
-            gained += weight
+        available += weight
+        if outcomes[pair] == RIGHT:
+            earned += weight
             right += 1
-        elif outcome[pair] == TIE:
-            gained += weight * tie_credit
+        elif outcomes[pair] == TIE:
+            earned += weight * tie_credit
             tied += 1
-        outputs += output[pair] != last_output
-        last_output = output[pair]
-    return right, tied, scored, outputs, gained, had
+        output_count += outputs[pair] != last_output
+        last_output = outputs[pair]
+    return right, tied, scored, output_count, earned, available

@@ -1,124 +1,132 @@
-"""Predicting how alike two contexts order the metrics from what is known about the contexts.
+"""Predicting how alike two contexts order the metrics from facts about the contexts.
 
 A good prediction lets a metric be adopted for a new context without assaying it there (Deviyani and Diaz,
 2025, section 6.2).
-
-And how accuracies hold up: how much they vary between contexts, and how low they are at worst where contexts
-come in another mix.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from metassay.errors import InputError
-from metassay.meta.contexts.pair_outcomes import Contexts
+from metassay.meta.contexts.pair_outcomes import PairContexts
+from metassay.results.assay import AgreementPrediction
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.random import make_keyed_generator
 
-Metadata = Mapping[str, Sequence[str | float]]
+ContextFacts = Mapping[str, Sequence[str | float]]
+"""Facts about the contexts of a column: by name, one value per context."""
 _EXCHANGES = 499
 _ROUNDING = 1e-9
+_PAIRS_PER_COEFFICIENT = 3
 
 
-@dataclass(frozen=True)
-class AgreementPrediction:
-    """Least-squares prediction of agreements, and its error on contexts it has not seen.
-
-    `coefficients` say by how much the agreement changes when two contexts share a category, or per standard
-    deviation between their numbers. `rmse` and `mae` are errors for pairs with a context left out of the fit;
-    `baseline_rmse` is that of predicting the mean of the others. `explained` is 1 - (rmse / baseline_rmse)².
-    `p` is how often contexts that exchange what is known of them at random are fitted as well (Mantel, 1967).
-    """
-
-    intercept: float
-    coefficients: Mapping[str, float]
-    rmse: float
-    mae: float
-    baseline_rmse: float
-    explained: float
-    pairs: int
-    p: float
-
-
-def enclosing(contexts: Contexts, others: Sequence[Contexts]) -> Metadata:
-    """What other columns say of each context: those in which every context lies inside a single value."""
-    known: dict[str, list[str]] = {}
-    for other in others:
-        both = (contexts.codes >= 0) & (other.codes >= 0)
-        here, there = contexts.codes[both], other.codes[both]
-        inside = np.full(len(contexts.values), -1, dtype=np.int32)
-        inside[here] = there
-        if (inside >= 0).all() and (inside[here] == there).all():
-            known[other.name] = [other.values[code] for code in inside]
-    return known
-
-
-def predict_agreement(matrix: FloatArray, metadata: Metadata, seed: int = 0) -> AgreementPrediction | None:
-    """Fit agreements [contexts, contexts] to `metadata`, one value per context, leaving one context out.
+def predict_agreement(matrix: FloatArray, facts: ContextFacts, seed: int = 0) -> AgreementPrediction | None:
+    """Fit agreements [contexts, contexts] to facts by least squares, and test the fit on left-out contexts.
 
     Words are compared as same or different, numbers by their distance in standard deviations. None where
-    no field or agreement varies, or fewer than three pairs of contexts per coefficient would remain to learn
+    no fact or agreement varies, or fewer than three pairs of contexts per coefficient would remain to learn
     from.
     """
-    for name, values in metadata.items():
+    for name, values in facts.items():
         if len(values) != len(matrix):
             raise InputError(f"metadata {name} has {len(values)} values for {len(matrix)} contexts.")
     first, second = np.triu_indices(len(matrix), 1)
-    known = ~np.isnan(matrix[first, second])
-    first, second = first[known], second[known]
+    is_known = ~np.isnan(matrix[first, second])
+    first, second = first[is_known], second[is_known]
     if not len(first):
         return None
-    features = {name: _similarity(values, first, second) for name, values in metadata.items()}
-    features = {name: column for name, column in features.items() if np.ptp(column, axis=None) > 0}
-    left = len(first) - (len(matrix) - 1)  # pairs that remain when a context is left out
-    if not features or left < 3 * (1 + len(features)):
+    similarities = {name: _compare_facts(values, first, second) for name, values in facts.items()}
+    similarities = {name: column for name, column in similarities.items() if np.ptp(column, axis=None) > 0}
+    pairs_without_a_context = len(first) - (len(matrix) - 1)
+    if not similarities or pairs_without_a_context < _PAIRS_PER_COEFFICIENT * (1 + len(similarities)):
         return None
-    target = matrix[first, second]
-    if np.ptp(target) < _ROUNDING:
+    agreements = matrix[first, second]
+    if np.ptp(agreements) < _ROUNDING:
         return None
-    design = np.column_stack([np.ones(len(first)), *features.values()])
-    fitted = np.linalg.lstsq(design, target)[0]
-    errors, baseline = _left_out_errors(design, target, first, second, len(matrix))
-    rmse, baseline_rmse = float(np.sqrt((errors**2).mean())), float(np.sqrt((baseline**2).mean()))
+    design = np.column_stack([np.ones(len(first)), *similarities.values()])
+    coefficients = np.linalg.lstsq(design, agreements)[0]
+    errors, baseline_errors = _left_out_errors(design, agreements, first, second, len(matrix))
+    rmse = float(np.sqrt((errors**2).mean()))
+    baseline_rmse = float(np.sqrt((baseline_errors**2).mean()))
+    observed = _unexplained_variation(design, agreements)
     return AgreementPrediction(
-        intercept=float(fitted[0]),
-        coefficients=dict(zip(features, fitted[1:].tolist())),
+        intercept=float(coefficients[0]),
+        coefficients=dict(zip(similarities, coefficients[1:].tolist())),
         rmse=rmse,
         mae=float(np.abs(errors).mean()),
         baseline_rmse=baseline_rmse,
-        explained=1 - (rmse / baseline_rmse) ** 2 if baseline_rmse > 0 else float("nan"),
+        explained=1 - (rmse / baseline_rmse) ** 2 if baseline_rmse > 0 else None,
         pairs=len(first),
-        p=_chance(matrix, metadata, (first, second), _unexplained(design, target), seed),
+        p=_exchange_p_value(matrix, facts, (first, second), observed, seed),
     )
 
 
-def _chance(
-    matrix: FloatArray, metadata: Metadata, pairs: tuple[LongArray, LongArray], observed: float, seed: int
+def collect_facts(
+    given_contexts: Sequence[PairContexts],
+    used_contexts: Sequence[PairContexts],
+    given_facts: Mapping[str, ContextFacts],
+) -> dict[str, ContextFacts]:
+    """Collect the facts about each column's contexts: values of enclosing columns, and the given facts.
+
+    `used_contexts` are the given ones without contexts that have no pairs; facts about those are dropped.
+    """
+    facts: dict[str, ContextFacts] = {}
+    for given, used in zip(given_contexts, used_contexts):
+        positions = {value: c for c, value in enumerate(given.values)}
+        kept = [positions[value] for value in used.values]
+        other_columns = [contexts for contexts in used_contexts if contexts is not used]
+        column_facts: dict[str, Sequence[str | float]] = {}
+        column_facts.update(find_enclosing_values(used, other_columns))
+        for name, values in given_facts.get(used.column, {}).items():
+            column_facts[name] = [values[c] for c in kept]
+        facts[used.column] = column_facts
+    return facts
+
+
+def find_enclosing_values(
+    contexts: PairContexts, other_columns: Sequence[PairContexts]
+) -> dict[str, list[str]]:
+    """Find columns in which every context lies inside a single value, and that value for each context."""
+    enclosing: dict[str, list[str]] = {}
+    for other in other_columns:
+        in_both = (contexts.codes >= 0) & (other.codes >= 0)
+        codes = contexts.codes[in_both]
+        other_codes = other.codes[in_both]
+        value_of_context = np.full(len(contexts.values), -1, dtype=np.int32)
+        value_of_context[codes] = other_codes
+        if (value_of_context >= 0).all() and (value_of_context[codes] == other_codes).all():
+            enclosing[other.column] = [other.values[code] for code in value_of_context]
+    return enclosing
+
+
+def _exchange_p_value(
+    matrix: FloatArray, facts: ContextFacts, pairs: tuple[LongArray, LongArray], observed: float, seed: int
 ) -> float:
-    """Share of random exchanges of the contexts' metadata after which as little stays unexplained."""
+    """Share of random exchanges of facts between contexts after which as little stays unexplained."""
     rng = make_keyed_generator(seed, len(matrix))
     first, second = pairs
-    target = matrix[first, second]
-    alike = [_similarity(values, *np.indices(matrix.shape)) for values in metadata.values()]
+    agreements = matrix[first, second]
+    similarities = [_compare_facts(values, *np.indices(matrix.shape)) for values in facts.values()]
     reached = 0
     for _ in range(_EXCHANGES):
-        place = rng.permutation(len(matrix))
-        columns = [table[place[first], place[second]] for table in alike]
+        order = rng.permutation(len(matrix))
+        columns = [table[order[first], order[second]] for table in similarities]
         design = np.column_stack([np.ones(len(first)), *columns])
-        reached += _unexplained(design, target) <= observed * (1 + 1e-9)
+        reached += _unexplained_variation(design, agreements) <= observed * (1 + 1e-9)
     return (1 + reached) / (1 + _EXCHANGES)
 
 
-def _unexplained(design: FloatArray, target: FloatArray) -> float:
+def _unexplained_variation(design: FloatArray, target: FloatArray) -> float:
+    """Sum of squares that a least-squares fit leaves."""
     products = design.T @ target
     return float(target @ target - products @ np.linalg.lstsq(design.T @ design, products)[0])
 
 
-def _similarity(values: Sequence[str | float], first: LongArray, second: LongArray) -> FloatArray:
+def _compare_facts(values: Sequence[str | float], first: LongArray, second: LongArray) -> FloatArray:
+    """Compare the values of two contexts: the distance of numbers, or whether words are the same."""
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         numbers = np.asarray(values, dtype=np.float64)
         spread = float(numbers.std())
@@ -128,82 +136,16 @@ def _similarity(values: Sequence[str | float], first: LongArray, second: LongArr
 
 
 def _left_out_errors(
-    design: FloatArray, target: FloatArray, first: LongArray, second: LongArray, contexts: int
+    design: FloatArray, target: FloatArray, first: LongArray, second: LongArray, context_count: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Errors on the pairs of each context in turn, fitted without it; and those of the others' mean."""
-    errors, baseline = [], []
-    for context in range(contexts):
-        out = (first == context) | (second == context)
-        if not out.any() or out.all():
+    """Errors on the pairs of each context in turn, fitted without it; and errors of the others' mean."""
+    errors = []
+    baseline_errors = []
+    for context in range(context_count):
+        is_left_out = (first == context) | (second == context)
+        if not is_left_out.any() or is_left_out.all():
             continue
-        fitted = np.linalg.lstsq(design[~out], target[~out])[0]
-        errors.append(target[out] - design[out] @ fitted)
-        baseline.append(target[out] - target[~out].mean())
-    return np.concatenate(errors), np.concatenate(baseline)
-
-
-def known_metadata(
-    contexts: Sequence[Contexts], columns: Sequence[Contexts], given: Mapping[str, Metadata]
-) -> dict[str, Metadata]:
-    """What is known about each column's contexts: other columns that enclose them, and what was given."""
-    known: dict[str, Metadata] = {}
-    for asked, column in zip(contexts, columns):
-        place = {value: c for c, value in enumerate(asked.values)}
-        kept = [place[value] for value in column.values]  # values without pairs are gone
-        fields = {name: [values[c] for c in kept] for name, values in given.get(column.name, {}).items()}
-        known[column.name] = {**enclosing(column, [each for each in columns if each is not column]), **fields}
-    return known
-
-
-_STEPS = 200
-
-
-def robust_accuracy(accuracy: FloatArray, shares: FloatArray, radius: float = 0.1) -> FloatArray:
-    """The lowest accuracy under any mix of contexts near the observed one, [metrics].
-
-    min over q of Σ q_c a_c subject to KL(q‖p) ≤ radius, p the shares of the contexts (Duchi, Glynn and
-    Namkoong, 2016, with the Kullback–Leibler ball). The minimiser is q ∝ p · exp(-t · a), t ≥ 0 as large as
-    the ball allows. Contexts where a metric has no accuracy are left out for it.
-    """
-    return np.array([_robust(row, shares, radius) for row in accuracy])
-
-
-def _robust(accuracy: FloatArray, shares: FloatArray, radius: float) -> float:
-    known = ~np.isnan(accuracy) & (shares > 0)
-    if not known.any():
-        return float("nan")
-    a, p = accuracy[known], shares[known] / shares[known].sum()
-    gap = a - a.min()
-    if -np.log(p[gap == 0].sum()) <= radius:
-        return float(a.min())  # the ball reaches the worst contexts alone
-    low, high = 0.0, 1.0
-    while _divergence(p, gap, high) < radius:
-        high *= 2
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        if middle in {low, high}:
-            break
-        low, high = (middle, high) if _divergence(p, gap, middle) < radius else (low, middle)
-    tilted = p * np.exp(-low * gap)
-    return float(a.min() + (tilted * gap).sum() / tilted.sum())
-
-
-def _divergence(p: FloatArray, gap: FloatArray, tilt: float) -> float:
-    weights = p * np.exp(-tilt * gap)
-    total = weights.sum()
-    return float(-tilt * (weights * gap).sum() / total - np.log(total))
-
-
-def net_spread(accuracy: FloatArray, variance: FloatArray) -> FloatArray:
-    """Standard deviation of true accuracies between contexts, [metrics] from [metrics, contexts].
-
-    The variance between contexts less the mean sampling variance inside them, 0 at least: what would be left
-    with unlimited data. NaN with fewer than two contexts.
-    """
-    known = ~np.isnan(accuracy)
-    count = known.sum(axis=1)
-    centre = np.divide(np.nansum(accuracy, axis=1), count, out=np.zeros(len(count)), where=count > 0)
-    squares = np.where(known, (accuracy - centre[:, None]) ** 2, 0).sum(axis=1)
-    between = squares / np.maximum(count - 1, 1)
-    inside = np.where(known, np.nan_to_num(variance), 0).sum(axis=1) / np.maximum(count, 1)
-    return np.where(count > 1, np.sqrt(np.maximum(between - inside, 0)), np.nan)
+        coefficients = np.linalg.lstsq(design[~is_left_out], target[~is_left_out])[0]
+        errors.append(target[is_left_out] - design[is_left_out] @ coefficients)
+        baseline_errors.append(target[is_left_out] - target[~is_left_out].mean())
+    return np.concatenate(errors), np.concatenate(baseline_errors)

@@ -1,257 +1,260 @@
 """Choosing a metric: one for all contexts, another only where it is shown to be more accurate.
 
-Without such a settled choice (a table of accuracies, a user's own criteria) each context has its own: among
-the most accurate metrics there the most stable, then the cheapest. What a choice rests on: accuracies in
-every context, how they hold up, costs, what is settled.
+Without the choice of a run (a table of accuracies, or a user's own criteria) each context has a choice of its
+own: among the most accurate metrics there the most stable, then the cheapest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
+import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-from metassay.meta.contexts.agreement_prediction import net_spread, robust_accuracy
-from metassay.meta.contexts.claims import Settled
-from metassay.meta.contexts.pair_outcomes import GLOBAL
+from metassay.meta.contexts.robustness import net_spread, robust_accuracy
 from metassay.metrics.base import COST_CLASSES
-from metassay.stats.arrays import FloatArray
+from metassay.results.assay import GLOBAL, ContextStatistics, Recommendation
+from metassay.stats.arrays import BoolArray, FloatArray
 
-PAIRS = {
-    "rule": "pairs made worse by rule",
-    "model": "pairs made worse by rule or by a language model",
-    "people": "pairs judged by people",
-}
-"""What the pairs of an assay are, by where they come from."""
+Criteria = Mapping[str, Mapping[str, float]]
+"""A user's own criteria, the most important first: by name, a number per metric, higher is better."""
+STABILITY_STEP = 0.01
+"""Standard deviations between contexts that differ by less are equally stable."""
+_TIE_DECIMALS = 12  # accuracies that differ only in later decimals are equal
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """What a choice rests on: accuracies [metrics, contexts], the whole ("global") first.
+class ChoiceTable:
+    """Accuracies [metrics, contexts], "global" first, and what decides between equally accurate metrics.
 
-    `top` marks the metrics that may be the best in a context, `behind` those that are clearly less accurate
-    there than another of them; `spread` is how much a metric's true accuracy
-    varies between contexts; `robust` and `worst_case` are its accuracy under the least favourable mix of
-    contexts and in the least favourable one. `cost` is the class of each metric (`COST_CLASSES`); `criteria`
-    are the user's own, higher is better, in order of importance. `pairs` says what the pairs are, in words.
-    `same` are groups of metrics that decided every pair alike, which are one opinion. `settled` is the choice
-    of the run, where there is one.
+    `may_be_best` marks the metrics that may be the best in a context, `is_behind` those that are clearly less
+    accurate there than another of them. `spread` is how much a metric's true accuracy varies between
+    contexts; `robust_accuracy` and `worst_case` are its accuracy under the least favourable mix of contexts
+    and in the least favourable context. `cost_classes` has the class of each metric (`COST_CLASSES`).
     """
 
     metrics: tuple[str, ...]
     contexts: tuple[str, ...]
     accuracy: FloatArray
-    low: FloatArray
-    high: FloatArray
-    top: NDArray[np.bool_]
-    behind: NDArray[np.bool_]
+    may_be_best: BoolArray
+    is_behind: BoolArray
     spread: FloatArray
-    robust: FloatArray
+    robust_accuracy: FloatArray
     worst_case: FloatArray
-    cost: Mapping[str, str] = field(default_factory=dict)
-    criteria: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    pairs: str = "pairs"
-    same: Sequence[Sequence[str]] = ()
-    settled: Settled | None = None
+    cost_classes: Mapping[str, str] = field(default_factory=dict)
+    criteria: Criteria = field(default_factory=dict)
 
 
-def cost_rank(cost: str | None) -> float:
-    """The place of a class of cost, 0 the cheapest; infinity where it is not known."""
-    return COST_CLASSES.index(cost) if cost in COST_CLASSES else np.inf
+@dataclass(frozen=True)
+class RunChoice:
+    """The choice of a run: `metric` everywhere, except where others are shown to be ahead of it.
+
+    `ahead` has these others by context. `human_top_group` is given where the choice follows human pairs: the
+    metrics that these do not put behind it.
+    """
+
+    metric: str
+    ahead: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    human_top_group: Sequence[str] | None = None
 
 
-def table_evidence(
+def cost_rank(cost_class: str | None) -> float:
+    """Return the rank of a cost class, 0 the cheapest; infinity where it is not known."""
+    return COST_CLASSES.index(cost_class) if cost_class in COST_CLASSES else np.inf
+
+
+def round_spread(spread: FloatArray) -> FloatArray:
+    """Round spreads between contexts to whole steps, so that nearly equal ones are equal."""
+    return np.asarray(np.round(spread / STABILITY_STEP))
+
+
+def build_exact_table(
     metrics: Sequence[str],
     contexts: Sequence[str],
     accuracy: FloatArray,
     shares: FloatArray | None = None,
-    **preferences: Mapping[str, str] | Mapping[str, Mapping[str, float]],
-) -> Evidence:
-    """Evidence from accuracies that are known exactly, [metrics, contexts]; the whole is their mean.
+    *,
+    cost_classes: Mapping[str, str] | None = None,
+    criteria: Criteria | None = None,
+) -> ChoiceTable:
+    """Build a table from accuracies that are known exactly, [metrics, contexts]; "global" is their mean.
 
-    `shares` weighs the contexts; `preferences` are `cost` and `criteria`.
+    `shares` weighs the contexts.
     """
     accuracy = np.asarray(accuracy, dtype=np.float64)
     weights = np.full(len(contexts), 1.0) if shares is None else np.asarray(shares, dtype=np.float64)
-    overall = np.round(accuracy @ (weights / weights.sum()), 12)
-    table = np.column_stack([overall, accuracy])
-    return Evidence(
+    overall = np.round(accuracy @ (weights / weights.sum()), _TIE_DECIMALS)
+    with_global = np.column_stack([overall, accuracy])
+    return ChoiceTable(
         metrics=tuple(metrics),
         contexts=(GLOBAL, *contexts),
-        accuracy=table,
-        low=table,
-        high=table,
-        top=table >= table.max(axis=0),
-        behind=np.zeros(table.shape, dtype=np.bool_),
+        accuracy=with_global,
+        may_be_best=with_global >= with_global.max(axis=0),
+        is_behind=np.zeros(with_global.shape, dtype=np.bool_),
         spread=net_spread(accuracy, np.zeros_like(accuracy)),
-        robust=robust_accuracy(accuracy, weights),
+        robust_accuracy=robust_accuracy(accuracy, weights),
         worst_case=accuracy.min(axis=1),
-        **preferences,  # type: ignore[arg-type]
+        cost_classes=cost_classes or {},
+        criteria=criteria or {},
     )
 
 
-def stored_evidence(
-    result: Mapping[str, Any],
-    column: str,
-    *,
-    criteria: Mapping[str, Mapping[str, float]] | None = None,
-) -> Evidence:
-    """Evidence from a stored result (`ContextualResult.to_dict`), for preferences to be weighed later."""
-    metrics = tuple(row["metric"] for row in result[GLOBAL])
-    part = result["contexts"][column]
-    contexts = (GLOBAL, *dict.fromkeys(row["context"] for row in part["local_accuracy"]))
-    rows = {(row.get("context", GLOBAL), row["metric"]): row for row in part["local_accuracy"]}
-    rows |= {(GLOBAL, row["metric"]): row for row in result[GLOBAL]}
-    robustness = {row["metric"]: row for row in part["robustness"]}
-    tops = {context: result["recommendation"][column][context]["top_group"] for context in contexts}
-
-    def table(name: str) -> NDArray[np.float64]:
-        return np.array([[_number(rows[c, m][name]) for c in contexts] for m in metrics])
-
-    def per_metric(name: str) -> NDArray[np.float64]:
-        return np.array([_number(robustness.get(metric, {}).get(name)) for metric in metrics])
-
-    behind = {context: result["recommendation"][column][context].get("behind", ()) for context in contexts}
-    return Evidence(
+def read_choice_table(result: ContextStatistics, column: str, criteria: Criteria) -> ChoiceTable:
+    """Read the table of one column from a result, to choose anew by the user's own criteria."""
+    metrics = tuple(row.metric for row in result.overall)
+    rows = {(row.context, row.metric): row for row in result.contexts[column].local_accuracy}
+    rows |= {(GLOBAL, row.metric): row for row in result.overall}
+    recommendations = result.recommendation[column]
+    contexts = (GLOBAL, *dict.fromkeys(row.context for row in result.contexts[column].local_accuracy))
+    robustness = {row.metric: row for row in result.contexts[column].robustness}
+    accuracy = [[rows[context, metric].accuracy for context in contexts] for metric in metrics]
+    return ChoiceTable(
         metrics=metrics,
         contexts=contexts,
-        accuracy=table("accuracy"),
-        low=table("low"),
-        high=table("high"),
-        top=np.array([[metric in tops[context] for context in contexts] for metric in metrics]),
-        behind=np.array([[metric in behind[context] for context in contexts] for metric in metrics]),
-        spread=per_metric("stability"),
-        robust=per_metric("robust_accuracy"),
-        worst_case=per_metric("worst_case"),
-        cost=result.get("cost_class") or {},
-        criteria=criteria or {},
-        pairs=PAIRS.get(result.get("pairs_from", ""), "pairs"),
-        same=result.get("same_decisions") or (),
+        accuracy=np.array(accuracy, dtype=np.float64),  # None becomes NaN
+        may_be_best=np.array(
+            [[metric in recommendations[context].top_group for context in contexts] for metric in metrics]
+        ),
+        is_behind=np.array(
+            [[metric in recommendations[context].behind for context in contexts] for metric in metrics]
+        ),
+        spread=np.array([robustness[metric].stability for metric in metrics], dtype=np.float64),
+        robust_accuracy=np.array(
+            [robustness[metric].robust_accuracy for metric in metrics], dtype=np.float64
+        ),
+        worst_case=np.array([robustness[metric].worst_case for metric in metrics], dtype=np.float64),
+        cost_classes=result.cost_class,
+        criteria=criteria,
     )
 
 
-def _number(value: float | None) -> float:
-    return float("nan") if value is None else value
-
-
-STABILITY_STEP = 0.01
-"""Spreads between contexts that differ by less are equally stable."""
-
-
-@dataclass(frozen=True)
-class Recommendation:
-    """The answer for one context."""
-
-    metrics: tuple[str, ...]
-    top_group: tuple[str, ...]
-    behind: tuple[str, ...]
-    choice: str | None
-
-
-def first_choice(
+def choose_first_metric(
     accuracy: FloatArray,
-    top: NDArray[np.bool_],
-    behind: NDArray[np.bool_],
-    cost: FloatArray,
-    uninformed: NDArray[np.bool_] | None = None,
+    may_be_best: BoolArray,
+    is_behind: BoolArray,
+    cost_ranks: FloatArray,
+    is_uninformed: BoolArray | None = None,
 ) -> int:
-    """The metric to use over all contexts: of those that may be best the cheapest, then the most accurate.
+    """Choose the metric to use over all contexts: of those that may be best the cheapest, then most accurate.
 
-    Those `behind` another of them come last, and before nobody those `uninformed` of quality. `cost` are
-    places of classes, so that only classes break ties.
+    Metrics behind another of them come later, uninformed ones last. `cost_ranks` are ranks of cost classes,
+    so that only classes break ties.
     """
-    known = np.nan_to_num(np.round(accuracy, 12), nan=-1).tolist()
-    last = np.zeros(len(known), dtype=np.bool_) if uninformed is None else uninformed
+    rounded = np.nan_to_num(np.round(accuracy, _TIE_DECIMALS), nan=-1).tolist()
+    if is_uninformed is None:
+        is_uninformed = np.zeros(len(rounded), dtype=np.bool_)
+    uninformed = is_uninformed
 
-    def rank(row: int) -> tuple[bool, bool, bool, float, float, int]:
-        price = float(cost[row]) if top[row] else 0.0
-        return bool(last[row]), not top[row], bool(behind[row]), price, -known[row], row
+    def preference(m: int) -> tuple[bool, bool, bool, float, float, int]:
+        cost = float(cost_ranks[m]) if may_be_best[m] else 0.0
+        return bool(uninformed[m]), not may_be_best[m], bool(is_behind[m]), cost, -rounded[m], m
 
-    return min(range(len(known)), key=rank)
+    return min(range(len(rounded)), key=preference)
 
 
-def recommend(evidence: Evidence) -> dict[str, Recommendation]:
-    """A recommendation for every context.
+def recommend_metrics(table: ChoiceTable, run_choice: RunChoice | None = None) -> dict[str, Recommendation]:
+    """Recommend a metric for every context.
 
     `metrics` are ordered by accuracy, equal ones by preference: stability (standard deviation between
-    contexts, to the nearest hundredth), class of cost, the user's criteria, robust accuracy. In `top_group`
-    accuracy decides where it is clear (those `behind` come last), preference where it is not. The choice is
-    the settled one, which then comes first in its top groups; else the first of the top group.
+    contexts, to the nearest hundredth), cost class, the user's criteria, robust accuracy. In `top_group`
+    accuracy decides where it is clear (those behind come last), preference where it is not. The choice is
+    that of the run, which then comes first in its top groups; else the first of the top group.
     """
-    preference = _preference(evidence)
-    return {name: _for_context(evidence, column, preference) for column, name in enumerate(evidence.contexts)}
+    preferences = _preferences(table)
+    recommendations = {}
+    for c, context in enumerate(table.contexts):
+        recommendations[context] = _recommend_for_context(table, c, preferences, run_choice)
+    robust_choice = choose_robust_metric(table)
+    recommendations[GLOBAL] = msgspec.structs.replace(recommendations[GLOBAL], robust_choice=robust_choice)
+    return recommendations
 
 
-def robust_choice(evidence: Evidence) -> str | None:
-    """The metric to use when the context is not known: highest robust accuracy, then worst case."""
-    robust, worst = np.round(evidence.robust, 12).tolist(), evidence.worst_case.tolist()
-    known = [row for row in range(len(evidence.metrics)) if not np.isnan(robust[row])]
+def choose_robust_metric(table: ChoiceTable) -> str | None:
+    """Choose the metric to use when the context is not known: highest robust accuracy, then worst case."""
+    robust = np.round(table.robust_accuracy, _TIE_DECIMALS).tolist()
+    worst_case = table.worst_case.tolist()
+    known = [m for m in range(len(table.metrics)) if not np.isnan(robust[m])]
     if not known:
         return None
-    return evidence.metrics[max(known, key=lambda row: (robust[row], _or_last(worst[row]), -row))]
+    best = max(known, key=lambda m: (robust[m], _nan_to_infinity(worst_case[m]), -m))
+    return table.metrics[best]
 
 
-def _preference(evidence: Evidence) -> list[tuple[float, ...]]:
-    """A sort key per metric, smaller preferred; what is unknown comes last."""
-    criteria = list(evidence.criteria.values())
-    spread, robust = in_steps(evidence.spread).tolist(), np.round(evidence.robust, 12).tolist()
-    return [
-        (
-            _or_last(spread[row]),
-            cost_rank(evidence.cost.get(metric)),
-            *(-criterion.get(metric, -np.inf) for criterion in criteria),
-            _or_last(-robust[row]),
+def _preferences(table: ChoiceTable) -> list[tuple[float, ...]]:
+    """Return a sort key per metric, the preferred one smallest; what is unknown comes last."""
+    spread = round_spread(table.spread).tolist()
+    robust = np.round(table.robust_accuracy, _TIE_DECIMALS).tolist()
+    keys = []
+    for m, metric in enumerate(table.metrics):
+        by_criteria = [-numbers.get(metric, -np.inf) for numbers in table.criteria.values()]
+        cost = cost_rank(table.cost_classes.get(metric))
+        keys.append((_nan_to_infinity(spread[m]), cost, *by_criteria, _nan_to_infinity(-robust[m])))
+    return keys
+
+
+def _recommend_for_context(
+    table: ChoiceTable, context: int, preferences: list[tuple[float, ...]], run_choice: RunChoice | None
+) -> Recommendation:
+    accuracy = np.round(table.accuracy[:, context], _TIE_DECIMALS).tolist()
+    positions = range(len(table.metrics))
+    by_accuracy = sorted(positions, key=lambda m: (_nan_to_infinity(-accuracy[m]), preferences[m], m))
+    ordered_metrics = [table.metrics[m] for m in by_accuracy]
+    if run_choice is not None and run_choice.human_top_group is not None:
+        return Recommendation(
+            metrics=ordered_metrics,
+            top_group=list(run_choice.human_top_group),
+            behind=[],
+            choice=run_choice.metric,
         )
-        for row, metric in enumerate(evidence.metrics)
-    ]
-
-
-def _for_context(evidence: Evidence, column: int, preference: list[tuple[float, ...]]) -> Recommendation:
-    accuracy = np.round(evidence.accuracy[:, column], 12).tolist()
-    rows = range(len(evidence.metrics))
-    by_accuracy = sorted(rows, key=lambda row: (_or_last(-accuracy[row]), preference[row], row))
-    settled = _settled(evidence, column, by_accuracy)
+    chosen = None if run_choice is None else _apply_run_choice(table, context, by_accuracy, run_choice)
+    candidates = [m for m in positions if table.may_be_best[m, context]]
     top = sorted(
-        (row for row in rows if evidence.top[row, column]),
-        key=lambda row: (row != settled, evidence.behind[row, column], preference[row], -accuracy[row], row),
+        candidates,
+        key=lambda m: (m != chosen, table.is_behind[m, context], preferences[m], -accuracy[m], m),
     )
-    choice = settled if settled is not None else next(iter(top), None)
-    if evidence.settled is not None and evidence.settled.people is not None:
-        return _followed(evidence, evidence.settled, by_accuracy)
+    if chosen is None and top:
+        chosen = top[0]
     return Recommendation(
-        metrics=tuple(evidence.metrics[row] for row in by_accuracy),
-        top_group=tuple(evidence.metrics[row] for row in top),
-        behind=tuple(evidence.metrics[row] for row in top if evidence.behind[row, column]),
-        choice=None if choice is None else evidence.metrics[choice],
+        metrics=ordered_metrics,
+        top_group=[table.metrics[m] for m in top],
+        behind=[table.metrics[m] for m in top if table.is_behind[m, context]],
+        choice=None if chosen is None else table.metrics[chosen],
     )
 
 
-def _followed(evidence: Evidence, choice: Settled, by_accuracy: list[int]) -> Recommendation:
-    """People's choice, which is the same in every context."""
-    names = tuple(evidence.metrics[row] for row in by_accuracy)
-    return Recommendation(metrics=names, top_group=tuple(choice.top_group), behind=(), choice=choice.first)
+def _apply_run_choice(
+    table: ChoiceTable, context: int, by_accuracy: list[int], run_choice: RunChoice
+) -> int | None:
+    """Return the most accurate metric shown to be ahead of the run's choice here, else the run's choice.
 
-
-def _settled(evidence: Evidence, column: int, by_accuracy: list[int]) -> int | None:
-    """The settled choice of a context: the most accurate of those ahead of the first, else the first.
-
-    None where nothing is settled, or the first scored no pair.
+    None where it scored no pair here.
     """
-    if evidence.settled is None:
+    ahead = run_choice.ahead.get(table.contexts[context], ())
+    wanted = [m for m in by_accuracy if table.metrics[m] in ahead]
+    wanted += [m for m in by_accuracy if table.metrics[m] == run_choice.metric]
+    for m in wanted:
+        if not np.isnan(table.accuracy[m, context]):
+            return m
+    return None
+
+
+def find_pareto_front(table: ChoiceTable) -> list[str] | None:
+    """Find the metrics that no other beats in both accuracy and cost class; None without cost classes."""
+    if not table.cost_classes:
         return None
-    ahead = evidence.settled.ahead.get(evidence.contexts[column], ())
-    wanted = [row for row in by_accuracy if evidence.metrics[row] in ahead]
-    wanted += [row for row in by_accuracy if evidence.metrics[row] == evidence.settled.first]
-    return next((row for row in wanted if not np.isnan(evidence.accuracy[row, column])), None)
+    costs = np.array([cost_rank(table.cost_classes.get(metric)) for metric in table.metrics])
+    costs = np.where(np.isinf(costs), np.nan, costs)
+    return [table.metrics[m] for m in np.flatnonzero(is_unbeaten(table.accuracy[:, 0], costs))]
 
 
-def in_steps(spread: FloatArray) -> FloatArray:
-    """Spreads between contexts as numbers of steps, so that nearly equal ones are equal."""
-    return np.asarray(np.round(spread / STABILITY_STEP))
+def is_unbeaten(accuracy: FloatArray, cost: FloatArray) -> BoolArray:
+    """Mark the metrics such that none is at least as accurate and as cheap, and better in one of both."""
+    at_least_as_good = (accuracy[:, None] >= accuracy) & (cost[:, None] <= cost)
+    better_in_one = (accuracy[:, None] > accuracy) | (cost[:, None] < cost)
+    is_beaten = (at_least_as_good & better_in_one).any(axis=0)
+    return np.asarray(~is_beaten & ~np.isnan(accuracy) & ~np.isnan(cost))
 
 
-def _or_last(value: float) -> float:
+def _nan_to_infinity(value: float) -> float:
     return float("inf") if np.isnan(value) else float(value)

@@ -1,73 +1,81 @@
-"""Everything that is found out about one way to divide the outputs into contexts."""
+"""Analysis of the contexts of one column, and of all outputs together ("global")."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from metassay.meta.contexts.accuracy import Tally, by_context, ratio, tally
-from metassay.meta.contexts.agreement_prediction import net_spread, robust_accuracy
-from metassay.meta.contexts.choice import Evidence, first_choice
-from metassay.meta.contexts.claims import Leads, context_leads, trend_p_values
-from metassay.meta.contexts.h1 import AccuracyChange, accuracy_change, cross_methods
+from metassay.meta.contexts.accuracy import (
+    AccuracyTally,
+    accuracy_by_context,
+    divide_or_nan,
+    tally_pairs,
+)
+from metassay.meta.contexts.choice import choose_first_metric
+from metassay.meta.contexts.h1 import AccuracyTests, cross_with_perturbations, run_accuracy_tests
 from metassay.meta.contexts.h2 import (
     ALL_INTERVALS,
+    AgreementMatrix,
     ContextOrder,
-    OrderChange,
+    compare_all_orders,
     compare_with_global,
-    order_change,
-    split_half,
+    noise_ceiling,
 )
-from metassay.meta.contexts.pair_outcomes import GLOBAL, Contexts, Judgements
-from metassay.stats.arrays import FloatArray, LongArray, count_codes
+from metassay.meta.contexts.leads import ContextLeads, compute_leads
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, global_context
+from metassay.meta.contexts.trend import trend_p_values
+from metassay.stats.arrays import BoolArray, FloatArray, LongArray, count_codes
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
 from metassay.stats.intervals import ClusteredProportions, proportion_interval
 from metassay.stats.multiplicity import select_possible_best
 
+_TIE_DECIMALS = 12
+
 
 @dataclass(frozen=True)
-class Method:
-    """How to study contexts, the same for all columns; `ranked` are the metrics that compete."""
+class AnalysisSettings:
+    """How contexts are analysed, the same for all columns.
+
+    `competing` are the positions of the metrics that may be recommended: all but the sentinels. `cost_ranks`
+    and `is_uninformed` are of these; an uninformed metric knows nothing of quality and is never the first
+    choice. Contexts with fewer than `minimum_items` items take no part in claims.
+    """
 
     ties: str
     agreement: str
     permutations: int
     workers: int
-    ranked: LongArray
+    competing: LongArray
     bootstrap: ClusterBootstrap
     halves: ClusterHalves
     signs: ClusterHalves
-    minimum_items: int = 1
-    cost: FloatArray | None = None
-    """The place of each ranked metric's class of cost; None where none is known."""
-    uninformed: NDArray[np.bool_] | None = None
-    """The ranked metrics that know nothing of quality, and are never the first choice."""
+    minimum_items: int
+    cost_ranks: FloatArray
+    is_uninformed: BoolArray
 
 
 @dataclass(frozen=True)
-class Estimates:
+class AccuracyEstimates:
     """A tally with what follows from it, [metrics, contexts], computed once."""
 
-    tally: Tally
+    tally: AccuracyTally
     accuracy: FloatArray
     variance: FloatArray
     clusters: LongArray
     pairs: LongArray
 
     @classmethod
-    def of(cls, sums: Tally) -> Estimates:
-        """The estimates of a tally."""
-        accuracy = sums.accuracy()
-        clusters = np.broadcast_to(sums.clusters(), accuracy.shape)
-        return cls(sums, accuracy, sums.variance(), clusters, sums.pairs())
+    def from_tally(cls, tally: AccuracyTally) -> AccuracyEstimates:
+        """Compute the estimates of a tally."""
+        accuracy = tally.accuracy()
+        clusters = np.broadcast_to(tally.count_clusters(), accuracy.shape)
+        return cls(tally, accuracy, tally.variance(), clusters, tally.count_pairs())
 
-    def of_context(self, context: int) -> ClusteredProportions:
-        """The estimates of one context, [metrics]."""
+    def proportions(self, context: int) -> ClusteredProportions:
+        """Return the estimates of one context, [metrics]."""
         return ClusteredProportions(
             estimate=self.accuracy[:, context],
             variance=self.variance[:, context],
@@ -77,222 +85,257 @@ class Estimates:
 
 
 @dataclass(frozen=True)
-class ContextFinding:
-    """One context: intervals [metrics], which ranked metrics may be the best, and its order of metrics."""
+class ContextAnalysis:
+    """One context: intervals [metrics], which competing metrics may be the best, and its order of metrics.
+
+    `resamples` are those of the competing metrics, [metrics, resamples]; None where contexts are too many to
+    keep them.
+    """
 
     low: FloatArray
     high: FloatArray
-    top: NDArray[np.bool_]
+    may_be_best: BoolArray
     order: ContextOrder
-    leads: Leads
+    leads: ContextLeads
     resamples: FloatArray | None
+
+    @property
+    def is_behind(self) -> BoolArray:
+        """Metrics that may be the best, but that a paired test puts behind another such metric."""
+        return self.leads.find_behind(self.may_be_best) & self.may_be_best
 
 
 @dataclass(frozen=True)
-class Whole:
-    """The context of all pairs, its resamples [metrics, resamples], and the place of the first choice."""
+class GlobalAnalysis:
+    """All outputs together; `first_choice` is the position, among competing metrics, of the one to use."""
 
-    estimates: Estimates
+    estimates: AccuracyEstimates
     standardised: FloatArray
     resamples: FloatArray
-    finding: ContextFinding
-    first: int
+    context: ContextAnalysis
+    first_choice: int
 
-    def expected(self, ranked: LongArray) -> FloatArray:
-        """Accuracies in the order that a context may contradict: nobody is before the first choice."""
-        order = np.round(self.estimates.accuracy[ranked, 0], 12)
-        order[self.first] = np.nanmax(order) if not np.isnan(order).all() else np.nan
+    def expected_order(self, competing: LongArray) -> FloatArray:
+        """Return accuracies in the order that a context may contradict; none is above the first choice."""
+        order = np.round(self.estimates.accuracy[competing, 0], _TIE_DECIMALS)
+        order[self.first_choice] = np.nanmax(order) if not np.isnan(order).all() else np.nan
         return np.asarray(order)
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnAnalysis:
     """Local accuracies of one column with their uncertainty, H1 and H2 (None where the column has one value).
 
-    `mix` is [contexts, methods]: the share of each method among a context's pairs. `large` marks the contexts
-    that have items enough to take part in claims. `trend_p` [metrics] is that of `trend_p_values`.
+    `perturbation_shares` is [contexts, perturbations]: shares among a context's pairs. `is_large` marks the
+    contexts that have enough items to take part in claims. `trend_p` is [metrics].
     """
 
-    contexts: Contexts
-    estimates: Estimates
+    contexts: PairContexts
+    estimates: AccuracyEstimates
     standardised: FloatArray
-    mix: FloatArray
-    findings: Sequence[ContextFinding]
-    large: NDArray[np.bool_]
-    h1: AccuracyChange | None
-    h2: OrderChange | None
+    perturbation_shares: FloatArray
+    context_analyses: Sequence[ContextAnalysis]
+    is_large: BoolArray
+    h1: AccuracyTests | None
+    h2: AgreementMatrix | None
     trend_p: FloatArray
 
 
-def study_whole(judgements: Judgements, contexts: Contexts, method: Method) -> Whole:
-    """Accuracy over all pairs; `contexts` is the one that holds them all."""
-    estimates = Estimates.of(tally(judgements, contexts, ties=method.ties))
-    by_method, _ = by_context(judgements, cross_methods(judgements, contexts), ties=method.ties)
-    resamples = resample(estimates.tally, 0, method)
-    finding = _study(estimates, 0, resamples, (estimates, resamples, None), method, keep=True)
-    behind, cost = finding.leads.behind(finding.top) & finding.top, method.cost
-    cost = np.zeros(len(method.ranked)) if cost is None else cost
-    accuracy = estimates.accuracy[method.ranked, 0]
-    first = first_choice(accuracy, finding.top, behind, cost, method.uninformed)
-    return Whole(estimates, standardised(by_method, judgements, 1), resamples, finding, first)
+def analyze_global(outcomes: PairOutcomes, settings: AnalysisSettings) -> GlobalAnalysis:
+    """Analyse all sorted pairs as one context, and choose the metric to use."""
+    contexts = global_context(outcomes)
+    estimates = AccuracyEstimates.from_tally(tally_pairs(outcomes, contexts, ties=settings.ties))
+    crossed = cross_with_perturbations(outcomes, contexts)
+    by_perturbation, _ = accuracy_by_context(outcomes, crossed, ties=settings.ties)
+    resamples = resample_accuracy(estimates.tally, 0, settings)
+    analysis = _analyze_context(
+        estimates,
+        0,
+        resamples,
+        settings,
+        global_accuracy=estimates.accuracy[:, 0],
+        global_resamples=resamples,
+        expected_order=None,
+        keep_resamples=True,
+    )
+    first_choice = choose_first_metric(
+        estimates.accuracy[settings.competing, 0],
+        analysis.may_be_best,
+        analysis.is_behind,
+        settings.cost_ranks,
+        settings.is_uninformed,
+    )
+    standardised = standardise_accuracy(by_perturbation, outcomes, 1)
+    return GlobalAnalysis(estimates, standardised, resamples, analysis, first_choice)
 
 
-def study_column(
-    judgements: Judgements,
-    contexts: Contexts,
-    whole: Whole,
-    method: Method,
+def analyze_column(
+    outcomes: PairOutcomes,
+    contexts: PairContexts,
+    overall: GlobalAnalysis,
+    settings: AnalysisSettings,
     rng: np.random.Generator,
-) -> Column:
-    """Local accuracy, H1 and H2 of one column, from sorted pairs."""
-    estimates = Estimates.of(tally(judgements, contexts, ties=method.ties))
-    crossed = cross_methods(judgements, contexts)
-    by_method, totals = by_context(judgements, crossed, ties=method.ties)
-    count = len(contexts.values)
-    keep = count <= ALL_INTERVALS
+) -> ColumnAnalysis:
+    """Compute local accuracy, H1 and H2 of one column from sorted pairs."""
+    estimates = AccuracyEstimates.from_tally(tally_pairs(outcomes, contexts, ties=settings.ties))
+    crossed = cross_with_perturbations(outcomes, contexts)
+    by_perturbation, totals = accuracy_by_context(outcomes, crossed, ties=settings.ties)
+    context_count = len(contexts.values)
+    expected_order = overall.expected_order(settings.competing)
 
-    def study(context: int) -> ContextFinding:
-        resamples = resample(estimates.tally, context, method)
-        overall = whole.estimates, whole.resamples, whole.expected(method.ranked)
-        return _study(estimates, context, resamples, overall, method, keep=keep)
-
-    with ThreadPoolExecutor(method.workers) as pool:
-        findings = list(pool.map(study, range(count)))
-    large = estimates.tally.items()[method.ranked].max(axis=0, initial=0) >= method.minimum_items
-    trend = trend_p_values(contexts.name, estimates.tally, large)
-    estimates = replace(estimates, tally=estimates.tally.without_units())
-    h1 = h2 = None
-    if count > 1:
-        h1 = accuracy_change(
-            judgements.select(method.ranked),
-            contexts,
-            totals[method.ranked],
-            ties=method.ties,
-            rng=rng,
-            permutations=method.permutations,
-            workers=method.workers,
-            large=large,
+    def analyze(context: int) -> ContextAnalysis:
+        return _analyze_context(
+            estimates,
+            context,
+            resample_accuracy(estimates.tally, context, settings),
+            settings,
+            global_accuracy=overall.estimates.accuracy[:, 0],
+            global_resamples=overall.resamples,
+            expected_order=expected_order,
+            keep_resamples=context_count <= ALL_INTERVALS,
         )
-        h2 = _order_change(estimates, findings, whole, method) if len(method.ranked) > 1 else None
-    return Column(
+
+    with ThreadPoolExecutor(settings.workers) as pool:
+        context_analyses = list(pool.map(analyze, range(context_count)))
+    items = estimates.tally.count_items()[settings.competing].max(axis=0, initial=0)
+    is_large = items >= settings.minimum_items
+    trend_p = trend_p_values(contexts.column, estimates.tally, is_large)
+    estimates = replace(estimates, tally=estimates.tally.drop_cells())
+    h1 = None
+    h2 = None
+    if context_count > 1:
+        h1 = run_accuracy_tests(
+            outcomes.select_metrics(settings.competing),
+            contexts,
+            totals[settings.competing],
+            ties=settings.ties,
+            rng=rng,
+            permutations=settings.permutations,
+            workers=settings.workers,
+            is_large=is_large,
+        )
+        if len(settings.competing) > 1:
+            h2 = _compare_context_orders(estimates, context_analyses, overall, settings)
+    return ColumnAnalysis(
         contexts=contexts,
         estimates=estimates,
-        standardised=standardised(by_method, judgements, count),
-        mix=_method_mix(crossed, count, len(judgements.methods)),
-        findings=findings,
-        large=large,
+        standardised=standardise_accuracy(by_perturbation, outcomes, context_count),
+        perturbation_shares=_perturbation_shares(crossed, context_count, len(outcomes.perturbation_names)),
+        context_analyses=context_analyses,
+        is_large=is_large,
         h1=h1,
         h2=h2,
-        trend_p=trend,
+        trend_p=trend_p,
     )
 
 
-def study_intervals(
-    judgements: Judgements, contexts: Contexts, ties: str, bootstrap: ClusterBootstrap
-) -> tuple[Estimates, FloatArray, FloatArray]:
-    """Local accuracies of sorted pairs with the ends of their intervals, [metrics, contexts], and no more.
+def estimate_intervals(
+    outcomes: PairOutcomes, contexts: PairContexts, ties: str, bootstrap: ClusterBootstrap
+) -> tuple[AccuracyEstimates, FloatArray, FloatArray]:
+    """Estimate local accuracies of sorted pairs with the ends of their intervals, [metrics, contexts].
 
-    Here the pairs of an output may lie in several contexts.
+    The pairs of an output may lie in several contexts here.
     """
-    estimates = Estimates.of(tally(judgements, contexts, ties=ties))
-    sums, ends = estimates.tally, []
+    estimates = AccuracyEstimates.from_tally(tally_pairs(outcomes, contexts, ties=ties))
+    tally = estimates.tally
+    lows = []
+    highs = []
     for context in range(len(contexts.values)):
-        part = sums.part(context)
-        drawn = bootstrap.resample_ratios(sums.credit[:, part], sums.size[:, part], sums.cluster[part])
-        ends.append(proportion_interval(estimates.of_context(context), drawn))
-    low, high = (np.stack(side, axis=1) for side in zip(*ends))
-    return estimates, low, high
+        cells = tally.cells_of(context)
+        drawn = bootstrap.resample_ratios(
+            tally.credit[:, cells], tally.weight[:, cells], tally.clusters[cells]
+        )
+        low, high = proportion_interval(estimates.proportions(context), drawn)
+        lows.append(low)
+        highs.append(high)
+    return estimates, np.stack(lows, axis=1), np.stack(highs, axis=1)
 
 
-def standardised(by_method: FloatArray, judgements: Judgements, contexts: int) -> FloatArray:
-    """Accuracy [metrics, contexts · methods], averaged with the shares of methods among all pairs.
+def standardise_accuracy(
+    by_perturbation: FloatArray, outcomes: PairOutcomes, context_count: int
+) -> FloatArray:
+    """Average accuracies [metrics, contexts · perturbations] with the perturbations' shares among all pairs.
 
-    Methods that a context has no pair of are left out there and the other shares scaled up.
+    Perturbations that a context has no pair of are left out there and the other shares scaled up.
     """
-    accuracy = by_method.reshape(len(by_method), contexts, -1)
-    shares = count_codes(judgements.method, len(judgements.methods)) / judgements.pairs
-    known = ~np.isnan(accuracy)
-    return ratio((np.where(known, accuracy, 0) * shares).sum(axis=2), (known * shares).sum(axis=2))
+    accuracy = by_perturbation.reshape(len(by_perturbation), context_count, -1)
+    counts = count_codes(outcomes.perturbations, len(outcomes.perturbation_names))
+    shares = counts / outcomes.pair_count
+    is_known = ~np.isnan(accuracy)
+    weighted_sums = (np.where(is_known, accuracy, 0) * shares).sum(axis=2)
+    return divide_or_nan(weighted_sums, (is_known * shares).sum(axis=2))
 
 
-def _method_mix(crossed: Contexts, contexts: int, methods: int) -> FloatArray:
-    counts = count_codes(crossed.codes, contexts * methods)
-    table: FloatArray = counts.reshape(contexts, methods).astype(np.float64)
-    return ratio(table, table.sum(axis=1, keepdims=True))
+def _perturbation_shares(crossed: PairContexts, context_count: int, perturbation_count: int) -> FloatArray:
+    counts = count_codes(crossed.codes, context_count * perturbation_count)
+    table: FloatArray = counts.reshape(context_count, perturbation_count).astype(np.float64)
+    return divide_or_nan(table, table.sum(axis=1, keepdims=True))
 
 
-def resample(sums: Tally, context: int, method: Method) -> FloatArray:
-    """Accuracies of one context under every resample of the clusters, [metrics, resamples]."""
-    part = sums.part(context)
-    return method.bootstrap.resample_ratios(sums.credit[:, part], sums.size[:, part], sums.cluster[part])
+def resample_accuracy(tally: AccuracyTally, context: int, settings: AnalysisSettings) -> FloatArray:
+    """Compute the accuracies of one context under every resample of the clusters, [metrics, resamples]."""
+    cells = tally.cells_of(context)
+    return settings.bootstrap.resample_ratios(
+        tally.credit[:, cells], tally.weight[:, cells], tally.clusters[cells]
+    )
 
 
-def _study(
-    estimates: Estimates,
+def _analyze_context(
+    estimates: AccuracyEstimates,
     context: int,
     resamples: FloatArray,
-    overall: tuple[Estimates, FloatArray, FloatArray | None],
-    method: Method,
+    settings: AnalysisSettings,
     *,
-    keep: bool,
-) -> ContextFinding:
-    """Intervals, top group and order of one context; `overall` is the whole's estimates and resamples.
+    global_accuracy: FloatArray,
+    global_resamples: FloatArray,
+    expected_order: FloatArray | None,
+    keep_resamples: bool,
+) -> ContextAnalysis:
+    """Compute intervals, top group, order and leads of one context.
 
-    Its last part is the order that leads may contradict, None for the whole itself.
+    `expected_order` is the order of the metrics that leads may contradict; None for all outputs together.
     """
-    ranked, whole, whole_resamples, against = method.ranked, *overall
-    accuracy, clusters = estimates.accuracy[:, context], estimates.clusters[:, context]
-    low, high = proportion_interval(estimates.of_context(context), resamples)
-    drawn = resamples[ranked]
-    independent = int(clusters[ranked].max(initial=0))
-    top, _ = select_possible_best(accuracy[ranked], drawn, independent)
-    agreement = compare_with_global(
-        accuracy[ranked],
-        drawn,
-        whole.accuracy[ranked, 0],
-        whole_resamples[ranked],
-        method.agreement,
-        independent,
+    competing = settings.competing
+    accuracy = estimates.accuracy[competing, context]
+    competing_resamples = resamples[competing]
+    low, high = proportion_interval(estimates.proportions(context), resamples)
+    cluster_count = int(estimates.clusters[competing, context].max(initial=0))
+    top_group, _ = select_possible_best(accuracy, competing_resamples, cluster_count)
+    agreement_low, agreement_high, order_p = compare_with_global(
+        accuracy,
+        competing_resamples,
+        global_accuracy[competing],
+        global_resamples[competing],
+        settings.agreement,
+        cluster_count,
     )
-    ceiling = split_half(estimates.tally, ranked, context, method.halves, method.agreement)
-    leads = context_leads(estimates.tally, context, ranked, against, method.signs)
-    order = ContextOrder(*agreement, ceiling)
-    return ContextFinding(low, high, top, order, leads, drawn if keep else None)
-
-
-def _order_change(
-    estimates: Estimates, findings: Sequence[ContextFinding], whole: Whole, method: Method
-) -> OrderChange:
-    rows = [whole.finding, *findings]
-    accuracy = np.concatenate([whole.estimates.accuracy, estimates.accuracy], axis=1)[method.ranked].T
-    kept = [row.resamples for row in rows if row.resamples is not None]
-    everything = kept if len(kept) == len(rows) else []
-    return order_change(accuracy, everything, [row.order for row in rows], method.agreement, method.workers)
-
-
-def column_evidence(
-    metrics: tuple[str, ...], overall: Whole, column: Column, method: Method, **known: Any
-) -> Evidence:
-    """What a choice in the contexts of a column rests on; `known` is what no accuracy says (costs, …).
-
-    `known` may hold `radius`, by which the mix of contexts may shift in the robust accuracy.
-    """
-    ranked, estimates = method.ranked, column.estimates
-    findings = [overall.finding, *column.findings]
-    low = np.stack([finding.low for finding in findings], axis=1)[ranked]
-    shares = estimates.tally.items().max(axis=0).astype(np.float64)
-    lows = np.where(np.isnan(low[:, 1:]), np.inf, low[:, 1:])
-    worst = lows.min(axis=1, initial=np.inf)
-    return Evidence(
-        metrics=tuple(metrics[m] for m in ranked),
-        contexts=(GLOBAL, *column.contexts.values),
-        accuracy=np.concatenate([overall.estimates.accuracy, estimates.accuracy], axis=1)[ranked],
+    ceiling = noise_ceiling(estimates.tally, competing, context, settings.halves, settings.agreement)
+    return ContextAnalysis(
         low=low,
-        high=np.stack([finding.high for finding in findings], axis=1)[ranked],
-        top=np.stack([finding.top for finding in findings], axis=1),
-        behind=np.stack([finding.leads.behind(finding.top) & finding.top for finding in findings], axis=1),
-        spread=net_spread(estimates.accuracy[ranked], estimates.variance[ranked]),
-        robust=robust_accuracy(estimates.accuracy[ranked], shares, known.pop("radius", 0.1)),
-        worst_case=np.where(np.isinf(worst), np.nan, worst),
-        **known,
+        high=high,
+        may_be_best=top_group,
+        order=ContextOrder(agreement_low, agreement_high, order_p, ceiling),
+        leads=compute_leads(estimates.tally, context, competing, expected_order, settings.signs),
+        resamples=competing_resamples if keep_resamples else None,
+    )
+
+
+def _compare_context_orders(
+    estimates: AccuracyEstimates,
+    context_analyses: Sequence[ContextAnalysis],
+    overall: GlobalAnalysis,
+    settings: AnalysisSettings,
+) -> AgreementMatrix:
+    """Compute H2 from the contexts of a column and all outputs together."""
+    analyses = [overall.context, *context_analyses]
+    accuracy = np.concatenate([overall.estimates.accuracy, estimates.accuracy], axis=1)
+    kept_resamples = [analysis.resamples for analysis in analyses if analysis.resamples is not None]
+    if len(kept_resamples) < len(analyses):
+        kept_resamples = []
+    return compare_all_orders(
+        accuracy[settings.competing].T,
+        kept_resamples,
+        [analysis.order for analysis in analyses],
+        settings.agreement,
+        settings.workers,
     )

@@ -1,248 +1,339 @@
-"""What people say beside what rules say: the same metrics on pairs that people judged, and on their systems.
+"""The same metrics on human pairs and on systems with human scores, beside perturbed pairs.
 
-Pairs made worse by rule ask whether a metric sees errors that are known to be there. Two questions that only
-people answer stand beside them:
+Perturbed pairs ask whether a metric sees errors that are known to be there. Human scores answer two more
+questions:
 
-*segments*: of two systems' outputs for one item, does the metric prefer the one that people scored higher?
-The accuracy is that of all pairs (`accuracy`), units and ties as for pairs made by rule;
+*segments*: of two systems' outputs for one item, does the metric prefer the one with the higher human score?
+The accuracy is computed as for perturbed pairs, clusters and ties included;
 
-*systems*: does the metric compare systems as people do? Soft pairwise accuracy (Thompson et al., 2024), the
-mean over pairs of systems of 1 - |p_human - p_metric|, p the sign-flip p-value that the first is better by
-chance; with several test sets the mean over them.
+*systems*: does the metric compare systems as human scores do? Soft pairwise accuracy (Thompson et al., 2024).
 
 Each gives an order of the metrics. How far two orders agree is Kendall's tau-b; all three are resampled with
 the same weights of clusters, so its interval knows that they rest on the same items. A ceiling says how far
-people's order would agree with that of a second sample of people's judgements as large as this one.
+the human order would agree with that of a second sample of human scores as large as this one.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import polars as pl
 
-from metassay.data.dataset import Dataset
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.contexts.accuracy import sort_pairs, tally, whole
-from metassay.meta.contexts.claims import Family, Followed, Settled, lead_p_values
-from metassay.meta.contexts.column_analysis import Column, Estimates, Method, Whole, resample, study_whole
-from metassay.meta.contexts.h2 import paired_agreement, split_half
-from metassay.meta.contexts.pair_outcomes import GLOBAL, Contexts, Judgements
-from metassay.meta.contexts.soft_pairwise_accuracy import KENDALL, SoftAccuracy
-from metassay.stats.arrays import FloatArray, LongArray, to_json_values
+from metassay.meta.contexts.accuracy import sort_pairs, tally_pairs
+from metassay.meta.contexts.choice import RunChoice
+from metassay.meta.contexts.column_analysis import (
+    AccuracyEstimates,
+    AnalysisSettings,
+    ColumnAnalysis,
+    GlobalAnalysis,
+    analyze_global,
+    resample_accuracy,
+)
+from metassay.meta.contexts.h2 import AgreementInterval, compare_orders, noise_ceiling
+from metassay.meta.contexts.leads import lead_p_values
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
+from metassay.meta.contexts.soft_pairwise_accuracy import KENDALL, SoftPairwiseAccuracy
+from metassay.results.assay import (
+    GLOBAL,
+    Claims,
+    ContextHumanAccuracy,
+    ContextHumanAgreement,
+    HumanAccuracy,
+    HumanAgreement,
+    HumanCeiling,
+    HumanChoice,
+    HumanComparison,
+    MetricChoice,
+    MetricLead,
+    OrderAgreement,
+)
+from metassay.results.base import to_optional
+from metassay.stats.arrays import FloatArray
 from metassay.stats.intervals import proportion_interval
 
-PEOPLE = "people"
-Row = dict[str, Any]
-Order = tuple[FloatArray, FloatArray | None]
-"""Values [metrics] that order the metrics, and their resamples [metrics, resamples] where they were kept."""
-Tau = tuple[float, float, float]
-"""Kendall's tau-b, or an accuracy, and the ends of its interval."""
+_TIE_DECIMALS = 12
+_UNDEFINED = AgreementInterval(float("nan"), float("nan"), float("nan"))
 
 
 @dataclass(frozen=True)
-class PeopleSide:
-    """What people said of the outputs of an assay: pairs they tell apart, and test sets of systems."""
+class HumanPairs:
+    """Outcomes on pairs of outputs with different human scores, and test sets of systems with such scores.
+
+    `human` names the human score. `outcomes` has the metrics of the perturbed pairs, in the same order. Each
+    test set holds the items in which every system has a human score; its clusters are numbered as those of
+    the pairs.
+    """
 
     human: str
-    pairs: Judgements
-    contexts: Sequence[Contexts]
-    systems: Sequence[ScoreArrays]
+    outcomes: PairOutcomes
+    contexts: Sequence[PairContexts]
+    test_sets: Sequence[ScoreArrays]
 
 
 @dataclass(frozen=True)
-class ContextBeside:
-    """One context: accuracy on pairs judged by people with its interval [metrics], and tau with the rules."""
+class MetricOrder:
+    """Values [metrics] that order the metrics, and their resamples [metrics, resamples] where kept."""
+
+    values: FloatArray
+    resamples: FloatArray | None
+
+
+@dataclass(frozen=True)
+class HumanContextAnalysis:
+    """One context: accuracy on human pairs [metrics], and agreement with the order on perturbed pairs."""
 
     context: str
-    estimates: Estimates
-    place: int
+    accuracy: FloatArray
     low: FloatArray
     high: FloatArray
-    tau: Tau
+    items: int
+    pairs: int
+    agreement: AgreementInterval
     ceiling: float
 
 
 @dataclass(frozen=True)
-class People:
-    """People's side of an assay: by pairs, by systems, and how far either agrees with pairs made by rule."""
+class HumanAnalysis:
+    """The metrics on human pairs and on systems, and how far either order agrees with perturbed pairs.
+
+    `metrics` are the competing ones; `best` is the position of the one that is most often right on human
+    pairs.
+    """
 
     human: str
     metrics: tuple[str, ...]
-    ranked: LongArray
-    whole: Whole
-    soft: SoftAccuracy | None
-    taus: Mapping[str, Tau]
-    contexts: Mapping[str, Sequence[ContextBeside]]
+    settings: AnalysisSettings
+    overall: GlobalAnalysis
+    spa: SoftPairwiseAccuracy | None
+    perturbed_with_human: AgreementInterval
+    perturbed_with_spa: AgreementInterval
+    human_with_spa: AgreementInterval
+    contexts: Mapping[str, Sequence[HumanContextAnalysis]]
     best: int
-    """The place among the ranked metrics of the one most often right on people's pairs."""
 
-    def family(self) -> Family:
-        """Leads of the best metric by people over the others on pairs that people judged."""
-        p = lead_p_values([self.whole.finding.leads])[0][self.best]
-        names = [self.metrics[m] for m in self.ranked]
-        best = names[self.best]
-        rows = [{"column": None, "context": GLOBAL, "better": best, "worse": worse} for worse in names]
-        known = np.flatnonzero(~np.isnan(p))
-        return Family(PEOPLE, [rows[j] for j in known], p[known])
+    @property
+    def accuracy(self) -> FloatArray:
+        """Accuracy on human pairs, [metrics]."""
+        return np.asarray(self.overall.estimates.accuracy[self.settings.competing, 0])
 
-    def _best_by_spa(self, informed: Sequence[str]) -> int | None:
-        """The place among the ranked metrics of the one with the highest SPA; None where none has one."""
-        if self.soft is None:
-            return None
-        allowed = [self.metrics[m] in informed for m in self.ranked]
-        values = np.where(allowed, self.soft.values, np.nan)
-        return None if np.isnan(values).all() else int(np.nanargmax(values))
-
-    def followed(self, claims: Row, first: str, informed: Sequence[str]) -> Settled | None:
-        """The choice by people, where the best metric by them is shown to be ahead of `first`; else None."""
-        if not any(row["worse"] == first for row in claims[PEOPLE]):
-            return None
-        place = next(row for row, m in enumerate(self.ranked) if self.metrics[m] == first)
-        why = Followed(self.human, first, self._estimate(self.best), self._estimate(place))
-        best = self.metrics[self.ranked[self.best]]
-        return Settled(best, people=why, top_group=self.top_group(claims, informed))
-
-    def _estimate(self, row: int) -> Tau:
-        m, found = self.ranked[row], self.whole.finding
-        return float(self._accuracy()[row]), float(found.low[m]), float(found.high[m])
-
-    def top_group(self, claims: Row, informed: Sequence[str]) -> list[str]:
-        """The best metric by people, and those not shown to be behind it, best first."""
-        behind = {row["worse"] for row in claims[PEOPLE]}
-        best = self.metrics[self.ranked[self.best]]
-        rest = [row["metric"] for row in self.rows() if row["accuracy"] is not None]
-        return [best, *(name for name in rest if name in informed and name not in {best, *behind})]
-
-    def by_spa(self, informed: Sequence[str]) -> Row | None:
-        """The metric with the highest SPA; None where none has one."""
-        best = self._best_by_spa(informed)
-        return None if best is None else {"metric": self.metrics[self.ranked[best]]}
-
-    def rows(self) -> list[Row]:
-        """One entry per metric, best on people's pairs first; equal values share a place."""
-        accuracy, ranked, found = self._accuracy(), self.ranked, self.whole.finding
-        soft = self.soft
-        ties, pairs = self.whole.estimates.tally.tie_share()[:, 0], self.whole.estimates.pairs[:, 0]
-        rows = [
-            {
-                "metric": self.metrics[m],
-                "accuracy": accuracy[row],
-                "low": found.low[m],
-                "high": found.high[m],
-                "ties": ties[m],
-                "pairs": int(pairs[m]),
-                "rank": _rank(accuracy, row),
-                "spa": np.nan if soft is None else soft.values[row],
-                "spa_low": np.nan if soft is None else soft.low[row],
-                "spa_high": np.nan if soft is None else soft.high[row],
-                "rank_spa": None if soft is None else _rank(soft.values, row),
-            }
-            for row, m in enumerate(ranked)
+    def lead_candidates(self) -> list[MetricLead]:
+        """Return the leads of the best metric over all others on human pairs, tested together."""
+        p_values = lead_p_values([self.overall.context.leads])[0][self.best]
+        best = self.metrics[self.best]
+        return [
+            MetricLead(column=None, context=GLOBAL, better=best, worse=worse, p=p)
+            for worse, p in zip(self.metrics, p_values.tolist())
+            if not np.isnan(p)
         ]
-        rows = to_json_values(rows)
-        return sorted(rows, key=lambda row: row["rank"] or len(rows) + 1)
 
-    def _accuracy(self) -> FloatArray:
-        return np.asarray(self.whole.estimates.accuracy[self.ranked, 0])
+    def choose_instead_of(self, metric: str, claims: Claims, eligible: Collection[str]) -> RunChoice | None:
+        """Return the choice by human pairs, where its metric is shown to be ahead of this one; else None."""
+        if not any(lead.worse == metric for lead in claims.human_leads):
+            return None
+        top_group = self._top_group(claims, eligible)
+        return RunChoice(self.metrics[self.best], human_top_group=top_group)
+
+    def _top_group(self, claims: Claims, eligible: Collection[str]) -> list[str]:
+        """Return the best metric, and the eligible ones not shown to be behind it, best first."""
+        best = self.metrics[self.best]
+        behind = {lead.worse for lead in claims.human_leads}
+        group = [best]
+        for row in self._metric_rows():
+            is_defined = row.accuracy is not None
+            if is_defined and row.metric in eligible and row.metric not in {best, *behind}:
+                group.append(row.metric)
+        return group
+
+    def _best_by_spa(self, eligible: Collection[str]) -> MetricChoice | None:
+        if self.spa is None:
+            return None
+        is_eligible = [metric in eligible for metric in self.metrics]
+        values = np.where(is_eligible, self.spa.values, np.nan)
+        if np.isnan(values).all():
+            return None
+        return MetricChoice(metric=self.metrics[int(np.nanargmax(values))])
+
+    def _metric_rows(self) -> list[HumanAccuracy]:
+        """Return one row per metric, best on human pairs first; equal values share a rank."""
+        accuracy = self.accuracy
+        context = self.overall.context
+        ties = self.overall.estimates.tally.tie_share()[:, 0]
+        pairs = self.overall.estimates.pairs[:, 0]
+        undefined = np.full(len(accuracy), np.nan)
+        spa = undefined if self.spa is None else self.spa.values
+        spa_low = undefined if self.spa is None else self.spa.low
+        spa_high = undefined if self.spa is None else self.spa.high
+        rows = [
+            HumanAccuracy(
+                metric=metric,
+                accuracy=to_optional(accuracy[position]),
+                low=to_optional(context.low[m]),
+                high=to_optional(context.high[m]),
+                ties=to_optional(ties[m]),
+                pairs=int(pairs[m]),
+                rank=_rank(accuracy, position),
+                spa=to_optional(spa[position]),
+                spa_low=to_optional(spa_low[position]),
+                spa_high=to_optional(spa_high[position]),
+                rank_spa=_rank(spa, position),
+            )
+            for position, (m, metric) in enumerate(zip(self.settings.competing, self.metrics))
+        ]
+        return sorted(rows, key=lambda row: row.rank or len(rows) + 1)
+
+    def to_result(self, claims: Claims, perturbed_choice: str, eligible: Collection[str]) -> HumanComparison:
+        """Build the result; `perturbed_choice` is the metric chosen on perturbed pairs."""
+        tally = self.overall.estimates.tally
+        contexts = {}
+        for column, analyses in self.contexts.items():
+            contexts[column] = [self._context_row(analysis) for analysis in analyses]
+        return HumanComparison(
+            human=self.human,
+            items=int(tally.count_items().max()),
+            pairs=int(tally.count_pairs().max()),
+            systems=None if self.spa is None else self.spa.systems,
+            segments=None if self.spa is None else self.spa.segments,
+            followed=any(lead.worse == perturbed_choice for lead in claims.human_leads),
+            by_perturbed_pairs=MetricChoice(metric=perturbed_choice),
+            by_human_pairs=HumanChoice(
+                metric=self.metrics[self.best], top_group=self._top_group(claims, eligible)
+            ),
+            by_spa=self._best_by_spa(eligible),
+            metrics=self._metric_rows(),
+            agreement=HumanAgreement(
+                statistic=KENDALL,
+                perturbed_with_human=_to_order_agreement(self.perturbed_with_human),
+                perturbed_with_spa=_to_order_agreement(self.perturbed_with_spa),
+                human_with_spa=_to_order_agreement(self.human_with_spa),
+            ),
+            ceiling=HumanCeiling(
+                pairs=to_optional(self.overall.context.order.ceiling),
+                spa=None if self.spa is None else to_optional(self.spa.ceiling),
+            ),
+            contexts=contexts,
+        )
+
+    def _context_row(self, analysis: HumanContextAnalysis) -> ContextHumanAgreement:
+        metrics = [
+            ContextHumanAccuracy(
+                metric=metric,
+                accuracy=to_optional(analysis.accuracy[m]),
+                low=to_optional(analysis.low[m]),
+                high=to_optional(analysis.high[m]),
+            )
+            for m, metric in enumerate(self.metrics)
+        ]
+        return ContextHumanAgreement(
+            context=analysis.context,
+            tau=to_optional(analysis.agreement.value),
+            low=to_optional(analysis.agreement.low),
+            high=to_optional(analysis.agreement.high),
+            ceiling=to_optional(analysis.ceiling),
+            items=analysis.items,
+            pairs=analysis.pairs,
+            metrics=metrics,
+        )
 
 
-def beside_people(
-    side: PeopleSide, rules: Whole, columns: Mapping[str, Column], method: Method, soft: SoftAccuracy | None
-) -> People:
-    """Judge the metrics by people, and hold their order against that of `rules` and of its `columns`.
+def analyze_human_pairs(
+    human_pairs: HumanPairs,
+    perturbed: GlobalAnalysis,
+    columns: Mapping[str, ColumnAnalysis],
+    settings: AnalysisSettings,
+    spa: SoftPairwiseAccuracy | None,
+) -> HumanAnalysis:
+    """Measure the metrics on human pairs, and compare their order with that on perturbed pairs.
 
-    `soft` is how well they tell systems apart, where people scored several.
-    Contexts below the smallest size on either side are left out.
+    `perturbed` and `columns` are the analyses of the perturbed pairs; `spa` is given where several systems
+    have human scores. Contexts below the smallest size on either side are left out.
     """
-    method = replace(method, agreement=KENDALL)
-    pairs, contexts = sort_pairs(side.pairs, [each.occupied() for each in side.contexts])
-    found = study_whole(pairs, whole(pairs), method)
-    ranked = method.ranked
-    accuracy = found.estimates.accuracy[ranked, 0]
-    by_rule = rules.estimates.accuracy[ranked, 0], rules.resamples[ranked]
-    by_pairs = accuracy, found.resamples[ranked]
-    by_spa = None if soft is None else (soft.values, soft.resamples)
-    last = np.zeros(len(ranked), dtype=np.bool_) if method.uninformed is None else method.uninformed
-    return People(
-        human=side.human,
-        metrics=pairs.metrics,
-        ranked=ranked,
-        whole=found,
-        soft=soft,
-        taus={
-            "rule_pairs": _tau(by_rule, by_pairs),
-            "rule_spa": _tau(by_rule, by_spa),
-            "pairs_spa": _tau(by_pairs, by_spa),
-        },
-        contexts={
-            each.name: _beside(pairs, each, columns[each.name], method)
-            for each in contexts
-            if each.name in columns and len(columns[each.name].contexts.values) > 1
-        },
-        best=int(np.argmax(np.where(last, -1, np.nan_to_num(np.round(accuracy, 12), nan=-2)))),
+    settings = replace(settings, agreement=KENDALL)
+    used_contexts = [contexts.drop_empty() for contexts in human_pairs.contexts]
+    outcomes, sorted_contexts = sort_pairs(human_pairs.outcomes, used_contexts)
+    overall = analyze_global(outcomes, settings)
+    competing = settings.competing
+    accuracy = overall.estimates.accuracy[competing, 0]
+    by_perturbed = MetricOrder(perturbed.estimates.accuracy[competing, 0], perturbed.resamples[competing])
+    by_human = MetricOrder(accuracy, overall.resamples[competing])
+    by_spa = None if spa is None else MetricOrder(spa.values, spa.resamples)
+    context_analyses = {}
+    for contexts in sorted_contexts:
+        column = columns.get(contexts.column)
+        if column is not None and len(column.contexts.values) > 1:
+            context_analyses[contexts.column] = _analyze_contexts(outcomes, contexts, column, settings)
+    rounded = np.nan_to_num(np.round(accuracy, _TIE_DECIMALS), nan=-2)
+    return HumanAnalysis(
+        human=human_pairs.human,
+        metrics=tuple(outcomes.metrics[m] for m in competing),
+        settings=settings,
+        overall=overall,
+        spa=spa,
+        perturbed_with_human=_compare(by_perturbed, by_human),
+        perturbed_with_spa=_compare(by_perturbed, by_spa),
+        human_with_spa=_compare(by_human, by_spa),
+        contexts=context_analyses,
+        best=int(np.argmax(np.where(settings.is_uninformed, -1, rounded))),
     )
 
 
-def _beside(pairs: Judgements, contexts: Contexts, rules: Column, method: Method) -> list[ContextBeside]:
-    """Every context that is large enough on both sides."""
-    estimates = Estimates.of(tally(pairs, contexts, ties=method.ties))
-    ranked, items = method.ranked, estimates.tally.items()[method.ranked].max(axis=0, initial=0)
-    place = {value: c for c, value in enumerate(contexts.values)}
-    found = []
-    for c, value in enumerate(rules.contexts.values):
-        own = place.get(value)
-        if own is None or not rules.large[c] or items[own] < method.minimum_items:
+def _analyze_contexts(
+    outcomes: PairOutcomes, contexts: PairContexts, perturbed: ColumnAnalysis, settings: AnalysisSettings
+) -> list[HumanContextAnalysis]:
+    """Analyse every context that is large enough on both sides."""
+    estimates = AccuracyEstimates.from_tally(tally_pairs(outcomes, contexts, ties=settings.ties))
+    competing = settings.competing
+    items = estimates.tally.count_items()
+    items_of_competing = items[competing].max(axis=0, initial=0)
+    positions = {value: c for c, value in enumerate(contexts.values)}
+    analyses = []
+    for c, value in enumerate(perturbed.contexts.values):
+        own = positions.get(value)
+        if own is None or not perturbed.is_large[c] or items_of_competing[own] < settings.minimum_items:
             continue
-        drawn, rule_drawn = resample(estimates.tally, own, method), rules.findings[c].resamples
-        low, high = proportion_interval(estimates.of_context(own), drawn)
-        by_rule, by_pairs = rules.estimates.accuracy[ranked, c], estimates.accuracy[ranked, own]
-        ceiling = split_half(estimates.tally, ranked, own, method.halves, KENDALL)
-        found.append(
-            ContextBeside(
-                value,
-                estimates,
-                own,
-                low,
-                high,
-                _tau((by_rule, rule_drawn), (by_pairs, drawn[ranked])),
-                ceiling,
+        resamples = resample_accuracy(estimates.tally, own, settings)
+        low, high = proportion_interval(estimates.proportions(own), resamples)
+        accuracy = estimates.accuracy[competing, own]
+        by_perturbed = MetricOrder(
+            perturbed.estimates.accuracy[competing, c], perturbed.context_analyses[c].resamples
+        )
+        analyses.append(
+            HumanContextAnalysis(
+                context=value,
+                accuracy=accuracy,
+                low=low[competing],
+                high=high[competing],
+                items=int(items[:, own].max()),
+                pairs=int(estimates.pairs[:, own].max()),
+                agreement=_compare(by_perturbed, MetricOrder(accuracy, resamples[competing])),
+                ceiling=noise_ceiling(estimates.tally, competing, own, settings.halves, KENDALL),
             )
         )
-    return found
+    return analyses
 
 
-def _tau(one: Order, other: Order | None) -> Tau:
-    """Agreement of two orders; without resamples of both there is no interval."""
-    if other is None:
-        return (np.nan,) * 3
-    if one[1] is not None and other[1] is not None:
-        return paired_agreement(one[0], one[1], other[0], other[1], KENDALL)
-    return paired_agreement(one[0], one[0][:, None], other[0], other[0][:, None], KENDALL)[0], np.nan, np.nan
-
-
-def _rank(values: FloatArray, row: int) -> int | None:
-    """From 1; equal values share the best place, an undefined one has none."""
-    rounded = np.round(values, 12)
-    return None if np.isnan(rounded[row]) else 1 + int((rounded > rounded[row]).sum())
-
-
-def differences_by_method(frame: pl.DataFrame, dataset: Dataset) -> Mapping[str, list[float]]:
-    """By method, human score of y minus human score of y′, for every pair where both are known."""
-    found: defaultdict[str, list[float]] = defaultdict(list)
-    if not dataset.human or dataset.task_definition.is_ranking:
-        return found
-    scored = dataset.outputs.select("item", "output", score=pl.mean_horizontal(dataset.human)).drop_nulls(
-        "score"
+def _compare(first: MetricOrder, second: MetricOrder | None) -> AgreementInterval:
+    """Compute Kendall's tau-b of two orders; without resamples of both there is no interval."""
+    if second is None:
+        return _UNDEFINED
+    if first.resamples is not None and second.resamples is not None:
+        return compare_orders(first.values, first.resamples, second.values, second.resamples, KENDALL)
+    agreement = compare_orders(
+        first.values, first.values[:, None], second.values, second.values[:, None], KENDALL
     )
-    means = scored.group_by("item", "output", maintain_order=True).agg(pl.col("score").mean())
-    judged = frame.join(means, on=["item", "output"]).join(
-        means.rename({"output": "worse", "score": "worse_score"}), on=["item", "worse"]
+    return AgreementInterval(agreement.value, float("nan"), float("nan"))
+
+
+def _to_order_agreement(agreement: AgreementInterval) -> OrderAgreement:
+    return OrderAgreement(
+        tau=to_optional(agreement.value), low=to_optional(agreement.low), high=to_optional(agreement.high)
     )
-    for method, better, worse in judged.select("perturbation", "score", "worse_score").iter_rows():
-        found[method].append(better - worse)
-    return found
+
+
+def _rank(values: FloatArray, position: int) -> int | None:
+    """Return the rank from 1; equal values share the best rank, an undefined one has none."""
+    rounded = np.round(values, _TIE_DECIMALS)
+    if np.isnan(rounded[position]):
+        return None
+    return 1 + int((rounded > rounded[position]).sum())

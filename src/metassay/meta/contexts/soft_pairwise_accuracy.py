@@ -1,4 +1,4 @@
-"""Do metrics compare systems as people do? Soft pairwise accuracy beside an assay.
+"""Whether metrics compare systems as human scores do: soft pairwise accuracy beside an assay.
 
 SPA (Thompson et al., 2024) is the mean over pairs of systems of 1 - |p_human - p_metric|, p the sign-flip
 p-value that the first is better by chance; with several test sets the mean over them. Whether two metrics
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.contexts.column_analysis import Method
-from metassay.meta.contexts.h2 import half_agreement
+from metassay.meta.contexts.column_analysis import AnalysisSettings
+from metassay.meta.contexts.h2 import half_sample_ceiling
 from metassay.stats.arrays import FloatArray, IntArray, mean_ignoring_nan
 from metassay.stats.intervals import percentile_interval
 from metassay.stats.soft_accuracy import estimate_soft_accuracies, resample_soft_accuracies
@@ -24,8 +24,8 @@ KENDALL = "kendall"
 
 
 @dataclass(frozen=True)
-class SoftAccuracy:
-    """SPA of the metrics [metrics], its interval, resamples, and the ceiling."""
+class SoftPairwiseAccuracy:
+    """SPA of the competing metrics [metrics], its interval, resamples, and the ceiling."""
 
     values: FloatArray
     low: FloatArray
@@ -36,44 +36,66 @@ class SoftAccuracy:
     segments: int
 
 
-def soft_accuracy(sets: Sequence[ScoreArrays], method: Method, seed: int) -> SoftAccuracy:
-    """SPA of the ranked metrics, averaged over test sets; each metric on the items that it has scored.
+@dataclass(frozen=True)
+class _TestSetAgreement:
+    """SPA on one test set: [metrics], under resamples [metrics, resamples], in halves [metrics, splits]."""
 
-    Each set holds the items of one test set in which people scored every system; its clusters are numbered as
-    those of the pairs.
+    values: FloatArray
+    resamples: FloatArray
+    first_half: FloatArray
+    second_half: FloatArray
+
+
+def measure_soft_pairwise_accuracy(
+    test_sets: Sequence[ScoreArrays], settings: AnalysisSettings, seed: int
+) -> SoftPairwiseAccuracy:
+    """Compute SPA of the competing metrics, averaged over test sets; each on the items it has scored.
+
+    Each test set holds the items in which every system has a human score.
     """
-    parts = [_soft_set(one, method, seed) for one in sets]
-    values, drawn, here, there = (mean_ignoring_nan([part[k] for part in parts]) for k in range(4))
-    clusters = len(np.unique(np.concatenate([_cluster_codes(one) for one in sets])))
-    low, high = percentile_interval(drawn)
-    return SoftAccuracy(
+    agreements = [_measure_test_set(test_set, settings, seed) for test_set in test_sets]
+    values = mean_ignoring_nan([each.values for each in agreements])
+    resamples = mean_ignoring_nan([each.resamples for each in agreements])
+    first_half = mean_ignoring_nan([each.first_half for each in agreements])
+    second_half = mean_ignoring_nan([each.second_half for each in agreements])
+    cluster_count = len(np.unique(np.concatenate([_cluster_codes(test_set) for test_set in test_sets])))
+    if cluster_count > 1:
+        low, high = percentile_interval(resamples)
+        low = np.fmin(low, values)
+        high = np.fmax(high, values)
+    else:
+        low = high = np.full(len(values), np.nan)
+    return SoftPairwiseAccuracy(
         values=values,
-        low=np.fmin(low, values) if clusters > 1 else np.full(len(values), np.nan),
-        high=np.fmax(high, values) if clusters > 1 else np.full(len(values), np.nan),
-        resamples=drawn,
-        ceiling=half_agreement(here, there, KENDALL),
-        systems=sum(len(one.human) for one in sets),
-        segments=sum(one.human.shape[1] for one in sets),
+        low=low,
+        high=high,
+        resamples=resamples,
+        ceiling=half_sample_ceiling(first_half, second_half, KENDALL),
+        systems=sum(len(test_set.human) for test_set in test_sets),
+        segments=sum(test_set.human.shape[1] for test_set in test_sets),
     )
 
 
-def _soft_set(one: ScoreArrays, method: Method, seed: int) -> tuple[FloatArray, ...]:
-    """Of one test set: SPA [metrics], on resamples [metrics, resamples], in either half [metrics, splits]."""
-    count = len(method.ranked)
+def _measure_test_set(test_set: ScoreArrays, settings: AnalysisSettings, seed: int) -> _TestSetAgreement:
+    """Compute SPA of one test set; metrics that scored the same items are computed together."""
+    count = len(settings.competing)
     values = np.full(count, np.nan)
-    drawn, here, there = (
-        np.full((count, draws), np.nan)
-        for draws in (method.bootstrap.resamples, method.halves.resamples, method.halves.resamples)
-    )
-    for metrics, complete in one.select_metrics(method.ranked).split_by_complete_items():
-        cluster = _cluster_codes(complete)
-        values[metrics] = estimate_soft_accuracies(complete.human, complete.metrics, seed)
-        drawn[metrics] = resample_soft_accuracies(complete.human, complete.metrics, method.bootstrap, cluster)
-        here[metrics] = resample_soft_accuracies(complete.human, complete.metrics, method.halves, cluster)
-        there[metrics] = resample_soft_accuracies(
-            complete.human, complete.metrics, method.halves, cluster, complement=True
+    resamples = np.full((count, settings.bootstrap.resamples), np.nan)
+    first_half = np.full((count, settings.halves.resamples), np.nan)
+    second_half = np.full((count, settings.halves.resamples), np.nan)
+    for metrics, scores in test_set.select_metrics(settings.competing).split_by_complete_items():
+        clusters = _cluster_codes(scores)
+        values[metrics] = estimate_soft_accuracies(scores.human, scores.metrics, seed)
+        resamples[metrics] = resample_soft_accuracies(
+            scores.human, scores.metrics, settings.bootstrap, clusters
         )
-    return values, drawn, here, there
+        first_half[metrics] = resample_soft_accuracies(
+            scores.human, scores.metrics, settings.halves, clusters
+        )
+        second_half[metrics] = resample_soft_accuracies(
+            scores.human, scores.metrics, settings.halves, clusters, complement=True
+        )
+    return _TestSetAgreement(values, resamples, first_half, second_half)
 
 
 def _cluster_codes(scores: ScoreArrays) -> IntArray:

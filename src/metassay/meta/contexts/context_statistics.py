@@ -1,0 +1,336 @@
+"""From the analyses of pairs to the result: accuracies, tests, claims and recommendations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from metassay.meta.contexts.agreement_prediction import ContextFacts, predict_agreement
+from metassay.meta.contexts.choice import (
+    ChoiceTable,
+    RunChoice,
+    find_pareto_front,
+    recommend_metrics,
+)
+from metassay.meta.contexts.claims import collect_candidates, make_claims
+from metassay.meta.contexts.column_analysis import AccuracyEstimates, ColumnAnalysis, ContextAnalysis
+from metassay.meta.contexts.pair_analysis import PairAnalysis
+from metassay.meta.contexts.robustness import net_spread, robust_accuracy
+from metassay.meta.contexts.trend import accuracy_trends
+from metassay.results.assay import (
+    GLOBAL,
+    AgreementPrediction,
+    Answer,
+    Claims,
+    ContextColumn,
+    ContextException,
+    ContextGroup,
+    ContextStatistics,
+    GlobalAccuracy,
+    MetricAccuracy,
+    MetricRobustness,
+    RankAgreement,
+    Recommendation,
+    SharedErrors,
+)
+from metassay.results.base import to_optional, to_optional_list
+from metassay.stats.arrays import FloatArray
+from metassay.stats.multiplicity import adjust_holm
+
+AccuracyT = TypeVar("AccuracyT", bound=MetricAccuracy)
+
+
+def build_statistics(analysis: PairAnalysis) -> ContextStatistics:
+    """Build the result of an assay, without sentences, from the analyses of its pairs."""
+    # Least squares in one thread, so that results have the same bytes on any machine.
+    with threadpool_limits(1):
+        predictions = {
+            name: predict_column_agreement(column, analysis.facts[name])
+            for name, column in analysis.columns.items()
+        }
+    human_leads = None if analysis.human is None else analysis.human.lead_candidates()
+    candidates = collect_candidates(
+        analysis.columns,
+        analysis.overall,
+        predictions,
+        analysis.confounding,
+        analysis.competing_metrics,
+        human_leads,
+    )
+    claims = make_claims(candidates)
+    first = analysis.competing_metrics[analysis.overall.first_choice]
+    eligible = find_eligible_metrics(analysis)
+    human_choice = None
+    human_comparison = None
+    if analysis.human is not None:
+        human_choice = analysis.human.choose_instead_of(first, claims, eligible)
+        human_comparison = analysis.human.to_result(claims, first, eligible)
+    tables = {}
+    recommendation = {}
+    for name, column in analysis.columns.items():
+        tables[name] = build_choice_table(analysis, column)
+        run_choice = human_choice or choose_in_column(claims, name, first, analysis.uninformed)
+        recommendation[name] = recommend_metrics(tables[name], run_choice)
+    answer = None
+    if eligible:
+        answer = build_answer(recommendation, claims, human_choice or RunChoice(first), eligible)
+    contexts = {}
+    for name, column in analysis.columns.items():
+        contexts[name] = _build_column(analysis, column, tables[name], predictions[name])
+    competing = analysis.settings.competing.tolist()
+    sentinels = [m for m in range(len(analysis.metrics)) if m not in competing]
+    return ContextStatistics(
+        contexts=contexts,
+        overall=_global_rows(analysis, competing, GlobalAccuracy),
+        sentinels=_global_rows(analysis, sentinels, MetricAccuracy),
+        confounding=analysis.confounding.to_rows([analysis.metrics[m] for m in sentinels]),
+        answer=answer,
+        human_comparison=human_comparison,
+        recommendation=recommendation,
+        cost_class=dict(analysis.cost_classes) if analysis.columns else {},
+        same_decisions=analysis.same_decisions,
+        pareto=find_pareto_front(next(iter(tables.values()))) if tables else None,
+        shared_errors=SharedErrors(metrics=analysis.competing_metrics, matrix=to_optional_list(analysis.phi)),
+        claims=claims,
+        pairs_from=analysis.pairs_from,
+    )
+
+
+def find_eligible_metrics(analysis: PairAnalysis) -> list[str]:
+    """Find the metrics that may be chosen: those with an accuracy that know something of quality.
+
+    The first choice is eligible in any case: it is uninformed only where all metrics are.
+    """
+    accuracy = analysis.overall.estimates.accuracy[analysis.settings.competing, 0]
+    metrics = analysis.competing_metrics
+    excluded = analysis.uninformed - {metrics[analysis.overall.first_choice]}
+    return [
+        metric for metric, value in zip(metrics, accuracy) if not np.isnan(value) and metric not in excluded
+    ]
+
+
+def choose_in_column(claims: Claims, column: str, first: str, uninformed: frozenset[str]) -> RunChoice:
+    """Return the choice of the run for one column: the first metric, and metrics ahead of it by context."""
+    ahead: dict[str, list[str]] = {}
+    for lead in claims.leads:
+        if lead.column == column and lead.worse == first and lead.better not in uninformed:
+            ahead.setdefault(lead.context, []).append(lead.better)
+    return RunChoice(first, ahead)
+
+
+def build_answer(
+    recommendation: Mapping[str, Mapping[str, Recommendation]],
+    claims: Claims,
+    choice: RunChoice,
+    eligible: Sequence[str],
+) -> Answer:
+    """Build the answer of the run: the metric, those not shown to be behind it, and exceptions by context."""
+    if choice.human_top_group:
+        top_group = list(choice.human_top_group)
+    else:
+        behind = {lead.worse for lead in claims.leads if lead.column is None and lead.better == choice.metric}
+        top_group = [choice.metric]
+        top_group += [metric for metric in eligible if metric not in {choice.metric, *behind}]
+    exceptions = []
+    for column, recommendations in recommendation.items():
+        for context, entry in recommendations.items():
+            if entry.choice is not None and entry.choice != choice.metric:
+                exceptions.append(ContextException(column=column, context=context, metric=entry.choice))
+    return Answer(metric=choice.metric, top_group=top_group, exceptions=exceptions)
+
+
+def build_choice_table(analysis: PairAnalysis, column: ColumnAnalysis) -> ChoiceTable:
+    """Build the table from which a metric is chosen for every context of a column."""
+    competing = analysis.settings.competing
+    estimates = column.estimates
+    analyses = [analysis.overall.context, *column.context_analyses]
+    accuracy = np.concatenate([analysis.overall.estimates.accuracy, estimates.accuracy], axis=1)
+    shares = estimates.tally.count_items().max(axis=0).astype(np.float64)
+    lows = np.stack([context.low for context in column.context_analyses], axis=1)[competing]
+    worst_case = np.where(np.isnan(lows), np.inf, lows).min(axis=1, initial=np.inf)
+    return ChoiceTable(
+        metrics=tuple(analysis.competing_metrics),
+        contexts=(GLOBAL, *column.contexts.values),
+        accuracy=accuracy[competing],
+        may_be_best=np.stack([context.may_be_best for context in analyses], axis=1),
+        is_behind=np.stack([context.is_behind for context in analyses], axis=1),
+        spread=net_spread(estimates.accuracy[competing], estimates.variance[competing]),
+        robust_accuracy=robust_accuracy(estimates.accuracy[competing], shares, analysis.radius),
+        worst_case=np.where(np.isinf(worst_case), np.nan, worst_case),
+        cost_classes=analysis.cost_classes,
+    )
+
+
+def _build_column(
+    analysis: PairAnalysis,
+    column: ColumnAnalysis,
+    table: ChoiceTable,
+    prediction: AgreementPrediction | None,
+) -> ContextColumn:
+    competing = analysis.settings.competing.tolist()
+    sentinels = [m for m in range(len(analysis.metrics)) if m not in competing]
+    metrics = analysis.competing_metrics
+    trends = accuracy_trends(
+        column.contexts.column, column.contexts.values, column.estimates.accuracy[competing]
+    )
+    trend_p = to_optional_list(column.trend_p[competing])
+    shares = {}
+    for value, row in zip(column.contexts.values, column.perturbation_shares.tolist()):
+        shares[value] = dict(zip(analysis.perturbations, row))
+    return ContextColumn(
+        local_accuracy=_local_rows(analysis, column, competing),
+        h1=None if column.h1 is None else column.h1.to_rows(),
+        h1_exchanges=None if column.h1 is None else list(column.h1.exchanges),
+        h2=_build_rank_agreement(column, table, prediction),
+        perturbation_shares=shares,
+        robustness=_robustness_rows(column, table, competing),
+        trend=None if trends is None else dict(zip(metrics, trends)),
+        trend_p=None if all(p is None for p in trend_p) else dict(zip(metrics, trend_p)),
+        sentinels=_local_rows(analysis, column, sentinels),
+    )
+
+
+def _local_rows(
+    analysis: PairAnalysis, column: ColumnAnalysis, positions: Sequence[int]
+) -> list[MetricAccuracy]:
+    return build_accuracy_rows(
+        MetricAccuracy,
+        analysis.metrics,
+        positions,
+        column.estimates,
+        column.standardised,
+        column.context_analyses,
+    )
+
+
+def _global_rows(
+    analysis: PairAnalysis, positions: Sequence[int], row_type: type[AccuracyT]
+) -> list[AccuracyT]:
+    overall = analysis.overall
+    return build_accuracy_rows(
+        row_type, analysis.metrics, positions, overall.estimates, overall.standardised, [overall.context]
+    )
+
+
+def build_accuracy_rows(
+    row_type: type[AccuracyT],
+    metrics: Sequence[str],
+    positions: Sequence[int],
+    estimates: AccuracyEstimates,
+    standardised: FloatArray,
+    analyses: Sequence[ContextAnalysis],
+) -> list[AccuracyT]:
+    """Build one row per context and metric at `positions`, sorted by context."""
+    tally = estimates.tally
+    low = np.stack([analysis.low for analysis in analyses], axis=1)
+    high = np.stack([analysis.high for analysis in analyses], axis=1)
+    # Whole tables become lists at once: there may be a million cells. Rows are [contexts, metrics].
+    accuracy_cells = to_optional_list(estimates.accuracy.T)
+    low_cells = to_optional_list(low.T)
+    high_cells = to_optional_list(high.T)
+    micro_cells = to_optional_list(tally.micro_accuracy().T)
+    standardised_cells = to_optional_list(standardised.T)
+    tie_cells = to_optional_list(tally.tie_share().T)
+    items = tally.count_items().T.tolist()
+    outputs = tally.count_outputs().T.tolist()
+    pairs = tally.count_pairs().T.tolist()
+    clusters = estimates.clusters.T.tolist()
+    return [
+        row_type(
+            context=context,
+            metric=metrics[m],
+            accuracy=accuracy_cells[c][m],
+            low=low_cells[c][m],
+            high=high_cells[c][m],
+            micro=micro_cells[c][m],
+            standardised=standardised_cells[c][m],
+            ties=tie_cells[c][m],
+            items=items[c][m],
+            outputs=outputs[c][m],
+            pairs=pairs[c][m],
+            clusters=clusters[c][m],
+        )
+        for c, context in enumerate(tally.contexts)
+        for m in positions
+    ]
+
+
+def predict_column_agreement(column: ColumnAnalysis, facts: ContextFacts) -> AgreementPrediction | None:
+    """Fit the agreement of two contexts to facts about them; contexts too small for claims are left out.
+
+    None where there is nothing to learn from.
+    """
+    h2 = column.h2
+    if h2 is None or len(h2.matrix) == 1:
+        return None
+    kept = np.flatnonzero(column.is_large[h2.order])
+    ordered_facts = {name: [values[c] for c in h2.order[kept]] for name, values in facts.items()}
+    return predict_agreement(h2.matrix[1:, 1:][np.ix_(kept, kept)], ordered_facts)
+
+
+def _build_rank_agreement(
+    column: ColumnAnalysis, table: ChoiceTable, prediction: AgreementPrediction | None
+) -> RankAgreement | None:
+    h2 = column.h2
+    if h2 is None:
+        return None
+    p_global = h2.p_global.copy()
+    p_global[0] = np.nan  # all outputs do not differ from themselves
+    is_tested = np.append(True, column.is_large[h2.order])
+    return RankAgreement(
+        statistic=h2.statistic,
+        contexts=[GLOBAL, *(column.contexts.values[c] for c in h2.order)],
+        matrix=to_optional_list(h2.matrix),
+        low=to_optional_list(h2.low),
+        high=to_optional_list(h2.high),
+        ceiling=to_optional_list(h2.ceiling),
+        p_global=to_optional_list(p_global),
+        p_global_holm=to_optional_list(adjust_holm(np.where(is_tested, p_global, np.nan))),
+        context_groups=group_contexts(column, table),
+        prediction=prediction,
+    )
+
+
+def group_contexts(column: ColumnAnalysis, table: ChoiceTable) -> list[ContextGroup]:
+    """Group contexts that order the metrics alike, with the metrics that may be best in all of a group."""
+    h2 = column.h2
+    if h2 is None or len(h2.matrix) == 1:
+        return []
+    by_preference = recommend_metrics(table)[GLOBAL].metrics
+    agreements = h2.matrix[1:, 1:]
+    groups = []
+    for group in range(int(h2.groups.max()) + 1):
+        positions = np.flatnonzero(h2.groups == group)
+        table_columns = 1 + h2.order[positions]  # the table has "global" first
+        best_in_all = table.may_be_best[:, table_columns].all(axis=1)
+        serving = {table.metrics[m] for m in np.flatnonzero(best_in_all)}
+        inside = agreements[np.ix_(positions, positions)][np.triu_indices(len(positions), 1)]
+        inside = inside[~np.isnan(inside)]
+        groups.append(
+            ContextGroup(
+                contexts=[column.contexts.values[c] for c in h2.order[positions]],
+                agreement=float(inside.mean()) if len(inside) else None,
+                metrics=[metric for metric in by_preference if metric in serving],
+            )
+        )
+    return groups
+
+
+def _robustness_rows(
+    column: ColumnAnalysis, table: ChoiceTable, competing: Sequence[int]
+) -> list[MetricRobustness]:
+    low = np.array([analysis.low for analysis in column.context_analyses])[:, competing]
+    worst_contexts = np.where(np.isnan(low), np.inf, low).argmin(axis=0)
+    return [
+        MetricRobustness(
+            metric=metric,
+            stability=to_optional(table.spread[m]),
+            worst_case=to_optional(table.worst_case[m]),
+            worst_context=column.contexts.values[worst_contexts[m]],
+            robust_accuracy=to_optional(table.robust_accuracy[m]),
+        )
+        for m, metric in enumerate(table.metrics)
+    ]

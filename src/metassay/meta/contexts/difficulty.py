@@ -1,0 +1,124 @@
+"""Accuracy by difficulty: the closer the two texts of a pair, the harder it is to tell which is better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from metassay.meta.contexts.accuracy import sort_pairs
+from metassay.meta.contexts.column_analysis import estimate_intervals
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
+from metassay.results.assay import BinAccuracy, Difficulty, DifficultyBin, HumanPairDistances
+from metassay.results.base import to_optional
+from metassay.stats import random
+from metassay.stats.arrays import FloatArray, IntArray
+from metassay.stats.bootstrap import ClusterBootstrap
+
+_BINS = 5
+_FEWEST_PAIRS = 20  # in a bin
+_SHARES_PER_BATCH = 2**20
+
+
+@dataclass(frozen=True)
+class DifficultyBins:
+    """Pairs divided by their share of edited characters: the bin of each, the median, and the bins."""
+
+    codes: IntArray
+    median: float
+    bins: list[DifficultyBin]
+
+
+def divide_by_difficulty(edit_shares: FloatArray) -> DifficultyBins:
+    """Divide pairs into up to five bins of equal size; equal shares are never in two bins."""
+    ordered = np.sort(edit_shares)
+    starts = _bin_starts(ordered)
+    lowest = ordered[starts[:-1]]
+    codes = np.empty(len(edit_shares), dtype=np.int32)
+    for start in range(0, len(edit_shares), _SHARES_PER_BATCH):
+        batch = slice(start, start + _SHARES_PER_BATCH)
+        codes[batch] = np.searchsorted(lowest, edit_shares[batch], side="right") - 1
+    bins = []
+    for start, stop in pairwise(starts):
+        shares = ordered[start:stop]
+        bins.append(
+            DifficultyBin(
+                low=float(shares[0]),
+                median=_median_of_sorted(shares),
+                high=float(shares[-1]),
+                pairs=len(shares),
+            )
+        )
+    median = _median_of_sorted(ordered) if len(ordered) else float("nan")
+    return DifficultyBins(codes, median, bins)
+
+
+def measure_difficulty(
+    outcomes: PairOutcomes,
+    difficulty: DifficultyBins,
+    human_pairs: HumanPairDistances | None,
+    *,
+    ties: str,
+    resamples: int,
+    seed: int,
+) -> Difficulty | None:
+    """Measure the accuracy of every metric in every difficulty bin; None where there is one bin.
+
+    `human_pairs` says, for comparison, how far the outputs of human pairs are apart.
+    """
+    bin_count = len(difficulty.bins)
+    if bin_count < 2:
+        return None
+    contexts = PairContexts("difficulty", tuple(map(str, range(bin_count))), difficulty.codes)
+    pairs, (contexts,) = sort_pairs(outcomes, [contexts])
+    with threadpool_limits(1):  # so that results have the same bytes on any machine
+        bootstrap = ClusterBootstrap(random.make_named_generator(seed, "bootstrap"), resamples)
+        estimates, low, high = estimate_intervals(pairs, contexts, ties, bootstrap)
+    tie_share = estimates.tally.tie_share()
+    items = estimates.tally.count_items()
+    rows = [
+        BinAccuracy(
+            metric=metric,
+            bin=code,
+            accuracy=to_optional(estimates.accuracy[m, code]),
+            low=to_optional(low[m, code]),
+            high=to_optional(high[m, code]),
+            ties=to_optional(tie_share[m, code]),
+            items=int(items[m, code]),
+            pairs=int(estimates.pairs[m, code]),
+        )
+        for m, metric in enumerate(pairs.metrics)
+        for code in range(bin_count)
+    ]
+    return Difficulty(
+        measure="edit_share",
+        median=difficulty.median,
+        bins=difficulty.bins,
+        accuracy=rows,
+        human_pairs=human_pairs,
+    )
+
+
+def summarize_human_distances(human: str, edit_shares: FloatArray) -> HumanPairDistances | None:
+    """Compute quartiles of how far the outputs of human pairs are apart; None without pairs."""
+    if not len(edit_shares):
+        return None
+    low, median, high = np.quantile(edit_shares, (0.25, 0.5, 0.75)).tolist()
+    return HumanPairDistances(human=human, pairs=len(edit_shares), low=low, median=median, high=high)
+
+
+def _median_of_sorted(ordered: FloatArray) -> float:
+    return float((ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2)
+
+
+def _bin_starts(ordered: FloatArray) -> list[int]:
+    """Return where bins of sorted shares begin, and at the end their number."""
+    size = len(ordered)
+    bin_count = max(min(_BINS, size // _FEWEST_PAIRS), 1)
+    is_new_share = np.append(True, ordered[1:] != ordered[:-1])
+    first_of_share = np.flatnonzero(is_new_share)[:size]
+    bin_of_share = first_of_share * bin_count // max(size, 1)
+    is_new_bin = np.append(True, bin_of_share[1:] != bin_of_share[:-1])[: len(first_of_share)]
+    return [*first_of_share[is_new_bin].tolist(), size]

@@ -1,0 +1,156 @@
+"""Accuracy corrected for wrong labels.
+
+A pair whose perturbed output is not worse has a wrong label, and a metric that rightly prefers the perturbed
+output is counted wrong. How often labels are wrong is known from perturbed outputs that people read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from metassay.meta.contexts.accuracy import TIE_CREDIT, divide_or_nan
+from metassay.meta.contexts.pair_outcomes import MISSING, RIGHT, TIE, OutcomeArray, PairOutcomes
+from metassay.results.assay import CorrectedAccuracy
+from metassay.results.base import to_optional
+from metassay.stats import random
+from metassay.stats.arrays import BoolArray, FloatArray, IntArray
+from metassay.stats.bootstrap import ClusterBootstrap
+from metassay.stats.compilation import kernel
+from metassay.stats.intervals import widened_percentile_interval
+
+_HIGHEST_DRAWN_RATE = 0.49  # at ½ the correction is undefined
+
+
+@dataclass(frozen=True)
+class LabelReading:
+    """How many pairs of a stratum were read, and how many of them have a wrong label."""
+
+    read: int
+    wrong: int
+
+
+def correct_for_label_errors(
+    outcomes: PairOutcomes,
+    strata: IntArray,
+    readings: Sequence[LabelReading],
+    *,
+    ties: str,
+    resamples: int,
+    seed: int,
+) -> list[CorrectedAccuracy] | None:
+    """Correct the accuracy over all outputs for label errors (Rogan and Gladen, 1978), per metric.
+
+    A stratum is a perturbation and a language; `strata` has the stratum of every pair, `readings` what is
+    known of each. With rate e of wrong labels, share t of ties and credit c for a tie, a metric of accuracy a
+    is seen to be right in
+
+        (1 - e) a + e (1 - a - (1 - 2 c) t),     hence     a = (seen - e (1 - (1 - 2 c) t)) / (1 - 2 e)
+
+    for each stratum, if the metric is as often right about pairs with wrong labels as about the others of the
+    stratum: it then prefers the perturbed output. Intervals have both errors: clusters are resampled, and
+    rates drawn from Beta(wrong + 1/2, read - wrong + 1/2). None where half the labels of a stratum are wrong,
+    or more.
+    """
+    wrong = np.array([reading.wrong for reading in readings], dtype=np.float64)
+    right = np.array([reading.read - reading.wrong for reading in readings], dtype=np.float64)
+    if not len(readings) or (wrong >= right).any():
+        return None
+    stratum_count = len(readings)
+    bootstrap = ClusterBootstrap(random.make_named_generator(seed, "bootstrap"), resamples)
+    rng = random.make_named_generator(seed, "labels")
+    drawn_rates = rng.beta(wrong[:, None] + 0.5, right[:, None] + 0.5, (stratum_count, resamples))
+    drawn_rates = np.minimum(drawn_rates, _HIGHEST_DRAWN_RATE)
+    rates = (wrong / (wrong + right))[:, None]
+    corrected = []
+    for metric_outcomes in outcomes.outcomes:
+        sums, clusters = _sum_strata(outcomes, metric_outcomes, strata, stratum_count, TIE_CREDIT[ties])
+        if not len(clusters):
+            corrected.append(CorrectedAccuracy())
+            continue
+        total = sums.sum(axis=1, keepdims=True)
+        estimate = _rogan_gladen(total, rates)
+        draws = _rogan_gladen(bootstrap.resample_sums(sums, clusters), drawn_rates)
+        low, high = widened_percentile_interval(estimate, draws[None], np.array([len(clusters)]))
+        weights = total[2 * stratum_count :]
+        label_error = (weights / weights.sum() * rates).sum()
+        clipped = np.clip([estimate[0], low[0], high[0], label_error], 0, 1)
+        has_interval = len(clusters) > 1
+        corrected.append(
+            CorrectedAccuracy(
+                accuracy_corrected=to_optional(clipped[0]),
+                corrected_low=to_optional(clipped[1]) if has_interval else None,
+                corrected_high=to_optional(clipped[2]) if has_interval else None,
+                label_error=to_optional(clipped[3]),
+            )
+        )
+    return corrected
+
+
+def _sum_strata(
+    outcomes: PairOutcomes,
+    metric_outcomes: OutcomeArray,
+    strata: IntArray,
+    stratum_count: int,
+    tie_credit: float,
+) -> tuple[FloatArray, IntArray]:
+    """Sum over the pairs of each stratum and cluster: [3 · strata, clusters], and the clusters with pairs.
+
+    The three sums are the credit, the most that wrong labels can give or take, and the weight. Every item
+    weighs as in the accuracy: the mean of its pairs.
+    """
+    weights = np.empty(0) if outcomes.weights is None else outcomes.weights
+    sums, is_used = _sum_all_clusters(
+        metric_outcomes,
+        outcomes.items,
+        outcomes.clusters,
+        strata,
+        weights,
+        int(outcomes.items.max()) + 1,
+        int(outcomes.clusters.max()) + 1,
+        stratum_count,
+        tie_credit,
+    )
+    return np.ascontiguousarray(sums[:, is_used]), np.flatnonzero(is_used).astype(np.int32)
+
+
+@kernel
+def _sum_all_clusters(
+    outcomes: OutcomeArray,
+    items: IntArray,
+    clusters: IntArray,
+    strata: IntArray,
+    weights: FloatArray,
+    item_count: int,
+    cluster_count: int,
+    stratum_count: int,
+    tie_credit: float,
+) -> tuple[FloatArray, BoolArray]:
+    """Sum as `_sum_strata` does over all clusters, and mark those that have a pair."""
+    pairs_of_item = np.zeros(item_count, np.int64)
+    is_used = np.zeros(cluster_count, np.bool_)
+    for pair in range(len(outcomes)):
+        if outcomes[pair] != MISSING:
+            pairs_of_item[items[pair]] += 1
+            is_used[clusters[pair]] = True
+    sums = np.zeros((3 * stratum_count, cluster_count), np.float64)
+    for pair in range(len(outcomes)):
+        if outcomes[pair] == MISSING:
+            continue
+        weight = 1 / pairs_of_item[items[pair]] * (weights[pair] if len(weights) else 1.0)
+        is_tie = outcomes[pair] == TIE
+        stratum = strata[pair]
+        cluster = clusters[pair]
+        sums[stratum, cluster] += weight * ((outcomes[pair] == RIGHT) + tie_credit * is_tie)
+        sums[stratum_count + stratum, cluster] += weight * (1 - (1 - 2 * tie_credit) * is_tie)
+        sums[2 * stratum_count + stratum, cluster] += weight
+    return sums, is_used
+
+
+def _rogan_gladen(sums: FloatArray, rates: FloatArray) -> FloatArray:
+    """Correct accuracies [draws] from sums [3 · strata, draws] and rates [strata, draws or 1]."""
+    credit, most, weight = np.split(sums, 3)
+    corrected = (credit - rates * most) / (1 - 2 * rates)
+    return divide_or_nan(corrected.sum(axis=0), weight.sum(axis=0))

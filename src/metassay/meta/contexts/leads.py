@@ -1,0 +1,106 @@
+"""Leads: whether one metric is more accurate than another in a context.
+
+For metrics i and j let d_k be the part that cluster k has in the difference of their accuracies. Were they
+equally good, d_k would be as likely negative: with random signs e_k,
+
+    T = Σ d_k / √Σ d_k²     is compared with     max of Σ e_k d_k / √Σ d_k²
+
+over all contexts, columns and pairs of metrics at once, one sign per cluster (Westfall and Young, 1993). T is
+at most √clusters, so a handful of clusters never suffices for a claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from metassay.meta.contexts.accuracy import AccuracyTally, divide_or_nan
+from metassay.stats.arrays import BoolArray, FloatArray, LongArray
+from metassay.stats.bootstrap import ClusterHalves
+from metassay.stats.compilation import kernel
+
+_ROUNDING = 1e-9
+_CLEAR = float(ndtri(0.975))
+
+
+@dataclass(frozen=True)
+class ContextLeads:
+    """T of every metric over every other in one context, [better, worse]; NaN where they never differ.
+
+    `tested` marks the leads that may be claimed: those against the order of the metrics over all outputs.
+    `largest_by_chance` is the largest of their T under each draw of signs.
+    """
+
+    statistics: FloatArray
+    tested: BoolArray
+    largest_by_chance: FloatArray
+
+    def find_behind(self, candidates: BoolArray) -> BoolArray:
+        """Mark the metrics that a plain paired test (p ≤ .05) puts behind one of the candidates."""
+        is_clear = np.nan_to_num(self.statistics) >= _CLEAR
+        return np.asarray(is_clear[candidates].any(axis=0))
+
+
+def compute_leads(
+    tally: AccuracyTally,
+    context: int,
+    metrics: LongArray,
+    expected_order: FloatArray | None,
+    signs: ClusterHalves,
+) -> ContextLeads:
+    """Compute the leads of `metrics` over each other in one context.
+
+    Leads that agree with `expected_order` (one number per metric, higher first) are not tested; with None all
+    are. `signs` draws which half of the clusters keeps its sign.
+    """
+    cells = tally.cells_of(context)
+    weight = np.broadcast_to(tally.weight[:, cells], tally.credit[:, cells].shape)[metrics]
+    shares = divide_or_nan(tally.credit[metrics, cells], weight.sum(axis=1, keepdims=True))
+    is_known: BoolArray = np.asarray(~np.isnan(shares).any(axis=1) & (shares.shape[1] > 0))
+    shares = np.where(is_known[:, None], shares, 0)
+    products = shares @ shares.T
+    norms = np.diag(products)
+    squared_differences = norms[:, None] + norms - 2 * products
+    both_known: BoolArray = is_known[:, None] & is_known
+    differ: BoolArray = both_known & (squared_differences > _ROUNDING * np.maximum(norms[:, None], norms))
+    np.fill_diagonal(differ, val=False)
+    tested = differ
+    if expected_order is not None:
+        tested = differ & (expected_order[:, None] <= expected_order)
+    scale = np.where(differ, 1 / np.sqrt(np.where(differ, squared_differences, 1)), 0)
+    accuracy = shares.sum(axis=1)
+    statistics = np.where(differ, (accuracy[:, None] - accuracy) * scale, np.nan)
+    # Twice the sum over one half, less the sum over all, is the sum with the other half negated.
+    with_random_signs = 2 * signs.resample_sums(shares, tally.clusters[cells]) - accuracy[:, None]
+    largest = _largest_differences(np.ascontiguousarray(with_random_signs), np.where(tested, scale, 0))
+    return ContextLeads(statistics, tested, largest)
+
+
+@kernel
+def _largest_differences(values: FloatArray, scale: FloatArray) -> FloatArray:
+    """Return for every draw (column of `values`) the largest scaled difference of two rows, at least 0."""
+    count, draws = values.shape
+    largest = np.zeros(draws, np.float64)
+    for i in range(count):
+        for j in range(count):
+            if scale[i, j] > 0:
+                for draw in range(draws):
+                    difference = (values[i, draw] - values[j, draw]) * scale[i, j]
+                    largest[draw] = max(largest[draw], difference)
+    return largest
+
+
+def lead_p_values(contexts: Sequence[ContextLeads]) -> list[FloatArray]:
+    """Compute p-values [better, worse] of the leads in each context, adjusted for all of them together."""
+    if not contexts:
+        return []
+    largest_of_all = np.sort(np.stack([leads.largest_by_chance for leads in contexts]).max(axis=0))
+    draws = len(largest_of_all)
+    p_values = []
+    for leads in contexts:
+        reached = draws - np.searchsorted(largest_of_all, leads.statistics - _ROUNDING)
+        p_values.append(np.where(leads.tested, (1 + reached) / (1 + draws), np.nan))
+    return p_values

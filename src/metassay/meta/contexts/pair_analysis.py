@@ -1,0 +1,206 @@
+"""Contextual meta-evaluation of metrics: from outcomes on pairs to the metric to trust in each context."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from metassay.meta.contexts.accuracy import sort_pairs
+from metassay.meta.contexts.agreement_prediction import ContextFacts, collect_facts
+from metassay.meta.contexts.choice import cost_rank
+from metassay.meta.contexts.column_analysis import (
+    AnalysisSettings,
+    ColumnAnalysis,
+    GlobalAnalysis,
+    analyze_column,
+    analyze_global,
+)
+from metassay.meta.contexts.confounding import Confounding, measure_confounding
+from metassay.meta.contexts.human_pairs import HumanAnalysis, HumanPairs, analyze_human_pairs
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, check_pairs, global_context
+from metassay.meta.contexts.shared_errors import find_same_decisions, phi_coefficients
+from metassay.meta.contexts.soft_pairwise_accuracy import (
+    SoftPairwiseAccuracy,
+    measure_soft_pairwise_accuracy,
+)
+from metassay.stats import random
+from metassay.stats.arrays import FloatArray
+from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
+
+_SPLITS = 100
+_MOST_CONCURRENT_PAIRS = 2**22  # with more pairs the analyses run one after the other, to save memory
+_MOST_CONFOUNDING_CONTEXTS = 300
+
+
+@dataclass(frozen=True)
+class PairAnalysis:
+    """All analyses of the pairs of one data set, as arrays; `build_statistics` makes a result of them.
+
+    `facts` are what is known about the contexts of each column. `radius` bounds the shift of the mix of
+    contexts in the robust accuracy.
+    """
+
+    metrics: tuple[str, ...]
+    perturbations: tuple[str, ...]
+    settings: AnalysisSettings
+    overall: GlobalAnalysis
+    columns: Mapping[str, ColumnAnalysis]
+    confounding: Confounding
+    human: HumanAnalysis | None
+    phi: FloatArray
+    same_decisions: list[list[str]]
+    facts: Mapping[str, ContextFacts]
+    cost_classes: Mapping[str, str]
+    uninformed: frozenset[str]
+    radius: float
+    pairs_from: str
+
+    @property
+    def competing_metrics(self) -> list[str]:
+        """The metrics that may be recommended: all but the sentinels."""
+        return [self.metrics[m] for m in self.settings.competing]
+
+
+def analyze_pairs(
+    outcomes: PairOutcomes,
+    contexts: Sequence[PairContexts],
+    *,
+    ties: str = "strict",
+    agreement: str = "tau_ap_b",
+    seed: int = 0,
+    resamples: int = 1000,
+    permutations: int = 999,
+    all_perturbations: PairOutcomes | None = None,
+    cost_classes: Mapping[str, str] | None = None,
+    sentinels: Collection[str] = (),
+    uninformed: Collection[str] = (),
+    facts: Mapping[str, ContextFacts] | None = None,
+    minimum_items: int = 20,
+    radius: float = 0.1,
+    workers: int = 1,
+    pairs_from: str = "",
+    human_pairs: HumanPairs | None = None,
+) -> PairAnalysis:
+    """Compute local accuracy, both hypotheses and confounding for every column of contexts.
+
+    `all_perturbations` are outcomes with all applicable perturbations of every output, for confounding, with
+    the same metrics and codes of outputs; by default `outcomes`. `cost_classes` only order a top group.
+    `sentinels` are metrics that check the assay: reported, but neither ranked nor recommended; `uninformed`
+    ones are ranked, as requested, but never the first choice. `facts` say more about the contexts of a
+    column, {column: {name: values in the order of the contexts}}; columns that enclose its contexts are
+    added. Contexts below `minimum_items` are named and take no part in claims or in the test of H1. `radius`
+    bounds the shift of the mix of contexts in the robust accuracy. `pairs_from` says where the pairs come
+    from: rule, model or people. Results depend on `seed`, never on `workers` or the order of the pairs.
+    """
+    check_pairs(outcomes, contexts, agreement, sentinels)
+    competing = [m for m, name in enumerate(outcomes.metrics) if name not in sentinels]
+    competing_metrics = [outcomes.metrics[m] for m in competing]
+    known_costs = cost_classes or {}
+    settings = AnalysisSettings(
+        ties=ties,
+        agreement=agreement,
+        permutations=permutations,
+        workers=workers,
+        competing=np.array(competing, dtype=np.int64),
+        bootstrap=ClusterBootstrap(random.make_named_generator(seed, "bootstrap"), resamples),
+        halves=ClusterHalves(random.make_named_generator(seed, "halves"), _SPLITS),
+        signs=ClusterHalves(random.make_named_generator(seed, "signs"), resamples),
+        minimum_items=minimum_items,
+        cost_ranks=np.array([cost_rank(known_costs.get(metric)) for metric in competing_metrics]),
+        is_uninformed=np.array([metric in uninformed for metric in competing_metrics], dtype=np.bool_),
+    )
+    pairs, columns = sort_pairs(outcomes, [column.drop_empty() for column in contexts])
+    combinations_rng = random.make_named_generator(seed, "combinations")
+    concurrent_workers = workers if pairs.pair_count <= _MOST_CONCURRENT_PAIRS else 1
+    # One thread of BLAS, so that results have the same bytes on any machine.
+    with threadpool_limits(1), _start_in_background(concurrent_workers) as start:
+        get_spa = start(_measure_spa, human_pairs, settings, seed)
+        get_confounding = start(
+            _measure_confounding, all_perturbations, pairs, columns, settings, combinations_rng
+        )
+        overall = analyze_global(pairs, settings)
+        column_analyses = {}
+        for column in columns:
+            rng = random.make_named_generator(seed, "exchange", column.column)
+            column_analyses[column.column] = analyze_column(pairs, column, overall, settings, rng)
+        spa = get_spa()
+        confounding = get_confounding()
+        human = None
+        if human_pairs is not None:
+            human = analyze_human_pairs(human_pairs, overall, column_analyses, settings, spa)
+    competing_outcomes = pairs.select_metrics(settings.competing)
+    outcome_sets = [competing_outcomes]
+    if human_pairs is not None:
+        outcome_sets.append(human_pairs.outcomes.select_metrics(settings.competing))
+    return PairAnalysis(
+        metrics=outcomes.metrics,
+        perturbations=outcomes.perturbation_names,
+        settings=settings,
+        overall=overall,
+        columns=column_analyses,
+        confounding=confounding,
+        human=human,
+        phi=phi_coefficients(competing_outcomes),
+        same_decisions=find_same_decisions(outcome_sets),
+        facts=collect_facts(contexts, columns, facts or {}),
+        cost_classes=known_costs,
+        uninformed=frozenset(uninformed),
+        radius=radius,
+        pairs_from=pairs_from,
+    )
+
+
+@contextmanager
+def _start_in_background(workers: int) -> Iterator[Callable[..., Callable[[], Any]]]:
+    """Provide a function that starts a call in another thread and returns a function to get its result.
+
+    With one worker the call is made when its result is asked for.
+    """
+    if workers == 1:
+        yield partial
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        yield lambda function, *arguments: pool.submit(function, *arguments).result
+
+
+def _measure_spa(
+    human_pairs: HumanPairs | None, settings: AnalysisSettings, seed: int
+) -> SoftPairwiseAccuracy | None:
+    if human_pairs is None or not human_pairs.test_sets:
+        return None
+    return measure_soft_pairwise_accuracy(human_pairs.test_sets, settings, seed)
+
+
+def _measure_confounding(
+    all_perturbations: PairOutcomes | None,
+    pairs: PairOutcomes,
+    columns: Sequence[PairContexts],
+    settings: AnalysisSettings,
+    rng: np.random.Generator,
+) -> Confounding:
+    """Measure confounding, averaged over the first column's contexts if they are not too many."""
+    contexts = global_context(pairs)
+    if columns and 1 < len(columns[0].values) <= _MOST_CONFOUNDING_CONTEXTS:
+        contexts = columns[0]
+    if all_perturbations is not None and all_perturbations is not pairs:
+        output_count = 1 + max(int(pairs.outputs.max()), int(all_perturbations.outputs.max()))
+        context_of_output = np.full(output_count, -1, dtype=np.int32)
+        context_of_output[pairs.outputs] = contexts.codes
+        codes = context_of_output[all_perturbations.outputs]
+        contexts = PairContexts(contexts.column, contexts.values, codes)
+        pairs, (contexts,) = sort_pairs(all_perturbations, [contexts])
+    return measure_confounding(
+        pairs,
+        contexts,
+        ties=settings.ties,
+        bootstrap=settings.bootstrap,
+        rng=rng,
+        workers=settings.workers,
+    )

@@ -1,0 +1,66 @@
+"""How accuracies hold up over contexts: how much they vary, and how low they are under another mix."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from metassay.stats.arrays import FloatArray
+
+_BISECTION_STEPS = 200
+
+
+def robust_accuracy(accuracy: FloatArray, shares: FloatArray, radius: float = 0.1) -> FloatArray:
+    """The lowest accuracy under any mix of contexts near the observed one, [metrics].
+
+    min over q of Σ q_c a_c subject to KL(q‖p) ≤ radius, p the shares of the contexts (Duchi, Glynn and
+    Namkoong, 2016, with the Kullback–Leibler ball). The minimiser is q ∝ p · exp(-t · a), t ≥ 0 as large as
+    the ball allows. Contexts where a metric has no accuracy are left out for it.
+    """
+    return np.array([_lowest_in_ball(row, shares, radius) for row in accuracy])
+
+
+def _lowest_in_ball(accuracy: FloatArray, shares: FloatArray, radius: float) -> float:
+    is_known = ~np.isnan(accuracy) & (shares > 0)
+    if not is_known.any():
+        return float("nan")
+    a = accuracy[is_known]
+    p = shares[is_known] / shares[is_known].sum()
+    gaps = a - a.min()
+    if -np.log(p[gaps == 0].sum()) <= radius:
+        return float(a.min())  # the ball reaches the worst contexts alone
+    low = 0.0
+    high = 1.0
+    while _tilted_divergence(p, gaps, high) < radius:
+        high *= 2
+    for _ in range(_BISECTION_STEPS):
+        middle = (low + high) / 2
+        if middle in {low, high}:
+            break
+        if _tilted_divergence(p, gaps, middle) < radius:
+            low = middle
+        else:
+            high = middle
+    tilted = p * np.exp(-low * gaps)
+    return float(a.min() + (tilted * gaps).sum() / tilted.sum())
+
+
+def _tilted_divergence(p: FloatArray, gaps: FloatArray, tilt: float) -> float:
+    """Kullback–Leibler divergence of q ∝ p · exp(-tilt · gaps) from p."""
+    weights = p * np.exp(-tilt * gaps)
+    total = weights.sum()
+    return float(-tilt * (weights * gaps).sum() / total - np.log(total))
+
+
+def net_spread(accuracy: FloatArray, variance: FloatArray) -> FloatArray:
+    """Standard deviation of true accuracies between contexts, [metrics] from [metrics, contexts].
+
+    The variance between contexts less the mean sampling variance inside them, at least 0: what would be left
+    with unlimited data. NaN with fewer than two contexts.
+    """
+    is_known = ~np.isnan(accuracy)
+    count = is_known.sum(axis=1)
+    centre = np.divide(np.nansum(accuracy, axis=1), count, out=np.zeros(len(count)), where=count > 0)
+    squares = np.where(is_known, (accuracy - centre[:, None]) ** 2, 0).sum(axis=1)
+    between = squares / np.maximum(count - 1, 1)
+    inside = np.where(is_known, np.nan_to_num(variance), 0).sum(axis=1) / np.maximum(count, 1)
+    return np.where(count > 1, np.sqrt(np.maximum(between - inside, 0)), np.nan)

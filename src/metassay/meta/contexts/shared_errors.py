@@ -1,0 +1,50 @@
+"""Which metrics err on the same pairs, and which decided every pair alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+
+import numpy as np
+
+from metassay.meta.contexts.pair_outcomes import MISSING, RIGHT, PairOutcomes
+from metassay.stats.arrays import FloatArray
+
+_BATCH = 1 << 20  # pairs at a time, so that counts stay exact in float32
+
+
+def phi_coefficients(outcomes: PairOutcomes) -> FloatArray:
+    """Correlation of being right, [metrics, metrics], over the pairs that both metrics scored.
+
+    1: two metrics err on exactly the same pairs; near 0: their errors are unrelated, and a vote of both gains
+    most. NaN where a metric is always right or never.
+    """
+    count = len(outcomes.metrics)
+    both_scored = np.zeros((count, count))
+    first_right = np.zeros((count, count))
+    both_right = np.zeros((count, count))
+    for start in range(0, outcomes.pair_count, _BATCH):
+        batch = outcomes.outcomes[:, start : start + _BATCH]
+        scored = (batch != MISSING).astype(np.float32)
+        right = (batch == RIGHT).astype(np.float32)
+        both_scored += scored @ scored.T
+        first_right += right @ scored.T  # right by the row's metric, scored by the column's
+        both_right += right @ right.T
+    covariance = both_scored * both_right - first_right * first_right.T
+    row_spread = np.sqrt(first_right * (both_scored - first_right))
+    column_spread = np.sqrt(first_right.T * (both_scored - first_right.T))
+    spread = row_spread * column_spread
+    phi = np.full((count, count), np.nan)
+    np.divide(covariance, spread, out=phi, where=spread > 0)
+    return phi
+
+
+def find_same_decisions(outcome_sets: Sequence[PairOutcomes]) -> list[list[str]]:
+    """Find groups of metrics with the same outcome on every pair of all sets, such as `wil` and `wip`."""
+    groups: dict[bytes, list[str]] = {}
+    for m, metric in enumerate(outcome_sets[0].metrics):
+        digest = blake2b(digest_size=16)
+        for outcomes in outcome_sets:
+            digest.update(np.ascontiguousarray(outcomes.outcomes[m]).tobytes())
+        groups.setdefault(digest.digest(), []).append(metric)
+    return [group for group in groups.values() if len(group) > 1]

@@ -1,0 +1,106 @@
+"""Whether accuracy follows the order of contexts that have one: numbers, and buckets of numbers."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import stdtr
+
+from metassay.meta.contexts.accuracy import AccuracyTally, divide_or_nan
+from metassay.results.base import to_optional
+from metassay.stats.arrays import BoolArray, FloatArray, average_ranks
+from metassay.stats.correlation import correlate
+
+FEWEST_CONTEXTS = 5
+"""Fewer contexts than this show no trend."""
+_BUCKET = re.compile(r"^[\[(]\s*(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*,")
+_IDENTIFIER = re.compile(
+    r"(^|[_ .-])(id|item|seg|segment|doc|document|chapter|speaker|session|system|rater|topic|query|user)s?$",
+    re.IGNORECASE,
+)
+
+
+def has_order(column: str, contexts: Sequence[str]) -> bool:
+    """Whether contexts are amounts along which accuracy can rise or fall; numbers that are names are not.
+
+    >>> has_order("length:3", ["[1,5]", "[6,9]"]), has_order("doc_id", ["7", "9"])
+    (True, False)
+    """
+    are_numbers = all(parse_position(context) is not None for context in contexts)
+    return are_numbers and not _IDENTIFIER.search(column)
+
+
+def parse_position(context: str) -> float | None:
+    """Parse the number of a context: itself, or the low end of a bucket; None for a name.
+
+    >>> parse_position("[-2.5,-1]"), parse_position("7"), parse_position("news")
+    (-2.5, 7.0, None)
+    """
+    bucket = _BUCKET.match(context)
+    try:
+        position = float(bucket.group(1) if bucket else context)
+    except ValueError:
+        return None
+    return position if math.isfinite(position) else None
+
+
+def accuracy_trends(column: str, contexts: Sequence[str], accuracy: FloatArray) -> list[float | None] | None:
+    """Spearman's correlation of each metric's accuracy [metrics, contexts] with the order of the contexts.
+
+    None for a metric that is defined in too few contexts or never varies; None altogether where the contexts
+    have no order or are few.
+    """
+    if not has_order(column, contexts) or len(contexts) < FEWEST_CONTEXTS:
+        return None
+    positions = _parse_positions(contexts)
+    return [_trend(positions, row) for row in accuracy]
+
+
+def trend_p_values(column: str, tally: AccuracyTally, is_large: BoolArray) -> FloatArray:
+    """Two-sided p-values [metrics] that accuracy does not follow the order of the large contexts.
+
+    The contrast L = Σ_c w_c a_c, w the centred ranks of the contexts, over its standard error from the spread
+    between clusters: cluster k adds Σ_c w_c (credit_kc - a_c weight_kc) / weight_c to L, whether contexts are
+    crossed with clusters or hold them. Student's t with clusters - 1 degrees of freedom. NaN without an
+    order.
+    """
+    large_contexts = np.flatnonzero(is_large)
+    undefined = np.full(len(tally.credit), np.nan)
+    if len(large_contexts) < FEWEST_CONTEXTS or not has_order(column, tally.contexts):
+        return undefined
+    rank_weights = average_ranks(_parse_positions([tally.contexts[c] for c in large_contexts]))
+    rank_weights -= rank_weights.mean()
+    weight = np.broadcast_to(tally.weight, tally.credit.shape)
+    contrast = np.zeros(len(weight))
+    cluster_parts = np.zeros((len(weight), int(tally.clusters.max()) + 1))
+    for rank_weight, context in zip(rank_weights, large_contexts):
+        cells = tally.cells_of(int(context))
+        credit = tally.credit[:, cells]
+        cell_weights = weight[:, cells]
+        total_weight = cell_weights.sum(axis=1, keepdims=True)
+        accuracy = divide_or_nan(credit.sum(axis=1, keepdims=True), total_weight)
+        cell_count = max(cells.stop - cells.start, 2)
+        residual = divide_or_nan(credit - accuracy * cell_weights, total_weight)
+        residual = residual * math.sqrt(cell_count / (cell_count - 1))
+        contrast += rank_weight * accuracy[:, 0]
+        cluster_parts[:, tally.clusters[cells]] += rank_weight * residual
+    cluster_count = len(np.unique(tally.clusters))
+    if cluster_count < 2:
+        return undefined
+    standard_error = np.sqrt((cluster_parts**2).sum(axis=1))
+    t = divide_or_nan(np.abs(contrast), standard_error)
+    return np.asarray(2 * stdtr(cluster_count - 1, -t))
+
+
+def _parse_positions(contexts: Sequence[str]) -> FloatArray:
+    return np.array([parse_position(context) for context in contexts], dtype=np.float64)
+
+
+def _trend(positions: FloatArray, accuracy: FloatArray) -> float | None:
+    is_defined = ~np.isnan(accuracy)
+    if is_defined.sum() < FEWEST_CONTEXTS:
+        return None
+    return to_optional(correlate("spearman", positions[is_defined], accuracy[is_defined]))

@@ -1,0 +1,108 @@
+"""Sentences that belong to the JSON of an assay: reasons, confounding, warnings.
+
+They name metrics by their specs, because readers of JSON look up metrics by spec. Pages write the same
+sentences with labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean
+from typing import TypeVar
+
+import msgspec
+
+from metassay.meta.contexts.pair_analysis import PairAnalysis
+from metassay.reporting.labels import MetricLabels
+from metassay.reporting.recommendation_reasons import SPECS, ReasonWriter
+from metassay.reporting.wording import listing
+from metassay.results.assay import ContextStatistics, MetricConfounding
+
+_FEW_MOVABLE = 0.1  # a permutation test that moves less than this share has next to no power
+_LISTED_NAMES = 5
+StatisticsT = TypeVar("StatisticsT", bound=ContextStatistics)
+
+
+def add_sentences(result: StatisticsT) -> StatisticsT:
+    """Return the result with its reasons and the sentences on confounding filled in."""
+    recommendation = {}
+    for column, entries in result.recommendation.items():
+        reasons = ReasonWriter(result, column).explain_all(entries)
+        recommendation[column] = {
+            context: msgspec.structs.replace(entry, why=reasons[context])
+            for context, entry in entries.items()
+        }
+    confounding = [
+        msgspec.structs.replace(row, sentence=describe_confounding(row) if row.flag else "")
+        for row in result.confounding
+    ]
+    return msgspec.structs.replace(result, recommendation=recommendation, confounding=confounding)
+
+
+def describe_confounding(row: MetricConfounding, labels: MetricLabels = SPECS) -> str:
+    """Describe under which perturbations a metric is right more or less often than under the others."""
+    responsible = []
+    for name in row.responsible:
+        accuracy = row.by_perturbation[name]
+        if accuracy is not None:
+            responsible.append(f"{100 * accuracy:.0f} % under {name}")
+    others = []
+    for name, accuracy in row.by_perturbation.items():
+        if name not in row.responsible and accuracy is not None:
+            others.append(accuracy)
+    compared = f", against {100 * fmean(others):.0f} % on average under the others" if others else ""
+    share = 100 * (row.share or 0.0)
+    return (
+        f"The accuracy of {labels[row.metric]} depends on the perturbation: it is right in"
+        f" {listing(responsible)}{compared}; the perturbation alone decides {share:.0f} % of whether it is"
+        " right."
+    )
+
+
+def list_warnings(analysis: PairAnalysis) -> list[str]:
+    """List what a reader should know before using the result of these analyses."""
+    warnings = []
+    competing = analysis.settings.competing
+    for name, column in analysis.columns.items():
+        values = column.contexts.values
+        clusters = column.estimates.clusters[competing].max(axis=0)
+        items = column.estimates.tally.count_items()[competing].max(axis=0)
+        if len(values) < 2:
+            warnings.append(f"{name} has one value only: there are no contexts to compare.")
+        with_one_cluster = [value for value, count in zip(values, clusters) if count < 2]
+        if with_one_cluster:
+            warnings.append(
+                f"{name}: no interval where there is a single cluster ({_list_first(with_one_cluster)})."
+            )
+        minimum_items = analysis.settings.minimum_items
+        small = [value for value, count in zip(values, items) if count < minimum_items]
+        if small:
+            warnings.append(
+                f"{name}: fewer than {minimum_items} items in {_list_first(small)}, so nothing is claimed"
+                " there."
+            )
+        if column.h1 is None:
+            continue
+        if column.is_large.sum() < 2:
+            warnings.append(
+                f"{name}: fewer than two of its values are large enough, so H1 has no p."
+                " Group them into larger ones, or lower --min-items."
+            )
+        elif not column.h1.exchanges:
+            warnings.append(
+                f"{name}: no two of its values hold two clusters each, so chance cannot be told from a"
+                " difference and H1 has no p. Compare values that several clusters share (a group, a site),"
+                " or name a smaller cluster with --cluster."
+            )
+        elif column.h1.movable_share < _FEW_MOVABLE:
+            share = f"{100 * column.h1.movable_share:.0f} %"
+            warnings.append(f"{name}: only {share} of its outputs could change places in the test of H1.")
+    if len(competing) < 2:
+        warnings.append("One metric has no order: H2 needs at least two.")
+    return warnings
+
+
+def _list_first(names: Sequence[str]) -> str:
+    """List the first few names, and how many more there are."""
+    more = f" and {len(names) - _LISTED_NAMES} more" if len(names) > _LISTED_NAMES else ""
+    return ", ".join(names[:_LISTED_NAMES]) + more

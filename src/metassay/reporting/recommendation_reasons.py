@@ -1,0 +1,228 @@
+"""Why a metric is recommended for a context, in one or two sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from metassay.meta.contexts.choice import Criteria, cost_rank, round_spread
+from metassay.reporting.labels import MetricLabels
+from metassay.reporting.pair_phrases import HUMAN_PAIRS, PERTURBED_PAIRS, describe_pairs
+from metassay.reporting.wording import listing
+from metassay.results.assay import (
+    GLOBAL,
+    ContextStatistics,
+    HumanAccuracy,
+    HumanComparison,
+    MetricAccuracy,
+    MetricRobustness,
+    Recommendation,
+)
+
+SPECS = MetricLabels([])
+"""Labels that leave specs as they are, for sentences in JSON."""
+
+
+class ReasonWriter:
+    """Writes why metrics are recommended in the contexts of one column.
+
+    `labels` decides how metrics are written. `criteria` is None for the choice that the run made; with the
+    user's own criteria, each context has a choice of its own.
+    """
+
+    def __init__(
+        self,
+        result: ContextStatistics,
+        column: str,
+        *,
+        labels: MetricLabels = SPECS,
+        criteria: Criteria | None = None,
+    ) -> None:
+        self.result = result
+        self.column = column
+        self.labels = labels
+        self.criteria = criteria
+        self.pairs = describe_pairs(result.pairs_from)
+        self.rows: dict[tuple[str, str], MetricAccuracy] = {}
+        for row in [*result.contexts[column].local_accuracy, *result.overall]:
+            self.rows[row.context, row.metric] = row
+        self.robustness: dict[str, MetricRobustness] = {}
+        for robustness in result.contexts[column].robustness:
+            self.robustness[robustness.metric] = robustness
+        self.same_opinion = {metric: group[0] for group in result.same_decisions for metric in group}
+
+    def explain_all(self, recommendations: Mapping[str, Recommendation]) -> dict[str, str]:
+        """Explain the recommendation for every context."""
+        return {context: self.explain(context, entry) for context, entry in recommendations.items()}
+
+    def explain(self, context: str, recommendation: Recommendation) -> str:
+        """Explain the recommendation for one context."""
+        choice = recommendation.choice
+        if choice is None:
+            return "No metric scored any pair here."
+        sentences = []
+        if self.rows[context, choice].accuracy is not None:
+            sentences.append(self._state_accuracy(context, choice))
+        sentences.append(self._explain_choice(context, recommendation, choice))
+        return " ".join(sentences)
+
+    def explain_choice(self, context: str, recommendation: Recommendation) -> str:
+        """Explain the choice without the sentence that states its accuracy, which a table has beside it."""
+        if recommendation.choice is None:
+            return "No metric scored any pair here."
+        return self._explain_choice(context, recommendation, recommendation.choice)
+
+    def _explain_choice(self, context: str, recommendation: Recommendation, choice: str) -> str:
+        comparison = self.result.human_comparison
+        answer = self.result.answer
+        if self.criteria is None and comparison is not None and comparison.followed:
+            return explain_human_choice(comparison, self.labels)
+        if self.criteria is None and context != GLOBAL and answer is not None:
+            return self._explain_in_context(context, choice, answer.metric)
+        others = self._distinct_opinions(choice, recommendation.top_group)
+        if others:
+            return self._explain_preference(context, recommendation, choice, others)
+        if self.criteria is None and answer is not None:
+            equals = self._distinct_opinions(choice, answer.top_group)
+            if equals:
+                return (
+                    "No other metric is in the top group, but tested together with everything else that this"
+                    f" report claims, it is not shown to be better than {self._list(equals)}."
+                )
+        return f"It is the only metric in the top group{self._runner_up(context, recommendation, choice)}."
+
+    def _state_accuracy(self, context: str, metric: str) -> str:
+        place = "over all contexts" if context == GLOBAL else f"on {context}"
+        return (
+            f"{self.labels[metric]} tells a better output from a worse one in"
+            f" {_percent(self.rows[context, metric].accuracy)} of {self.pairs} {place}"
+            f"{self._interval(context, metric)}."
+        )
+
+    def _explain_in_context(self, context: str, choice: str, first: str) -> str:
+        """Explain why the choice over all contexts holds in this one, or not."""
+        first_row = self.rows[context, first]
+        if first_row.accuracy is None:
+            return f"{self.labels[first]}, the choice over all contexts, scored no pair here."
+        if choice != first:
+            accuracy = f"{_percent(first_row.accuracy)}{self._interval(context, first)}"
+            return (
+                f"It is shown to be more accurate here than {self.labels[first]}, the choice over all"
+                f" contexts: {accuracy}."
+            )
+        if context in self.result.claims.small_contexts.get(self.column, ()):
+            return "It is the choice over all contexts; this context has too few items for one of its own."
+        return "It is the choice over all contexts, and no other is shown to be more accurate here."
+
+    def _explain_preference(
+        self, context: str, recommendation: Recommendation, choice: str, others: Sequence[str]
+    ) -> str:
+        reason = self._preference_reason(context, recommendation, choice, others)
+        leader = recommendation.metrics[0]
+        is_ahead = self._accuracy(context, leader) > self._accuracy(context, choice)
+        although = f", though {self.labels[leader]} has the higher estimate" if is_ahead else ""
+        return (
+            f"{self._list(others)} may be as accurate; {self.labels[choice]} is preferred {reason}{although}."
+        )
+
+    def _preference_reason(
+        self, context: str, recommendation: Recommendation, choice: str, others: Sequence[str]
+    ) -> str:
+        """Return the first preference in which the choice is ahead of some other, accuracy first."""
+        rivals = [metric for metric in others if metric not in recommendation.behind]
+        if not rivals:
+            return "because a paired comparison puts the others behind it"
+        if self.criteria is not None:
+            return self._criteria_reason(self.criteria, choice, rivals)
+        if self._costs_less(choice, rivals):
+            return "because it costs less"
+        accuracy = self._accuracy(context, choice)
+        if all(self._accuracy(context, metric) == accuracy for metric in rivals):
+            return "because it was named first"
+        return "for its higher estimate"
+
+    def _criteria_reason(self, criteria: Criteria, choice: str, rivals: Sequence[str]) -> str:
+        """Return the first of stability, cost and the user's criteria in which the choice is ahead."""
+        spread = self._spread(choice)
+        if any(self._spread(metric) > spread for metric in rivals):
+            return "because its accuracy varies less between contexts"
+        if self._costs_less(choice, rivals):
+            return "because it costs less"
+        for name, numbers in criteria.items():
+            own = numbers.get(choice, float("-inf"))
+            if any(numbers.get(metric, float("-inf")) < own for metric in rivals):
+                return f"for its {name}"
+        return "because it holds up best when the mix of contexts shifts"
+
+    def _costs_less(self, choice: str, rivals: Sequence[str]) -> bool:
+        cost = self._cost_rank(choice)
+        return any(self._cost_rank(metric) > cost for metric in rivals)
+
+    def _runner_up(self, context: str, recommendation: Recommendation, choice: str) -> str:
+        """Name the metric that follows, how far behind, and at what cost."""
+        others = self._distinct_opinions(choice, recommendation.metrics)
+        if not others or self.rows[context, others[0]].accuracy is None:
+            return ""
+        second = others[0]
+        text = f"; {self.labels[second]} follows with {_percent(self.rows[context, second].accuracy)}"
+        cost = self.result.cost_class.get(choice)
+        other_cost = self.result.cost_class.get(second)
+        are_known = float("inf") not in {cost_rank(cost), cost_rank(other_cost)}
+        if cost == other_cost or not are_known:
+            return text
+        comparison = "more" if cost_rank(other_cost) > cost_rank(cost) else "less"
+        return f"{text} and costs {comparison} ({other_cost} against {cost})"
+
+    def _distinct_opinions(self, choice: str, metrics: Sequence[str]) -> list[str]:
+        """Return the other metrics, one for each opinion: metrics that decided alike are one."""
+        seen = {self.same_opinion.get(choice, choice)}
+        distinct = []
+        for metric in metrics:
+            opinion = self.same_opinion.get(metric, metric)
+            if opinion not in seen:
+                distinct.append(metric)
+            seen.add(opinion)
+        return distinct
+
+    def _accuracy(self, context: str, metric: str) -> float:
+        accuracy = self.rows[context, metric].accuracy
+        return float("nan") if accuracy is None else accuracy
+
+    def _spread(self, metric: str) -> float:
+        stability = self.robustness[metric].stability
+        return float("nan") if stability is None else float(round_spread(np.array(stability)))
+
+    def _cost_rank(self, metric: str) -> float:
+        return cost_rank(self.result.cost_class.get(metric))
+
+    def _interval(self, context: str, metric: str) -> str:
+        row = self.rows[context, metric]
+        if row.low is None or row.high is None or row.low == row.high:
+            return ""
+        return f" (95 % interval {100 * row.low:.0f}–{100 * row.high:.0f})"
+
+    def _list(self, metrics: Sequence[str]) -> str:
+        return listing(self.labels.label_all(metrics))
+
+
+def explain_human_choice(comparison: HumanComparison, labels: MetricLabels = SPECS) -> str:
+    """Explain that the choice follows human pairs."""
+    rows = {row.metric: row for row in comparison.metrics}
+    chosen = rows[comparison.by_human_pairs.metric]
+    other = rows[comparison.by_perturbed_pairs.metric]
+    return (
+        f"The choice follows {HUMAN_PAIRS} ({comparison.human}): it is right in {_human_accuracy(chosen)} of"
+        f" them, {labels[other.metric]}, the choice by {PERTURBED_PAIRS}, in {_human_accuracy(other)}."
+    )
+
+
+def _human_accuracy(row: HumanAccuracy) -> str:
+    text = _percent(row.accuracy)
+    if row.low is None or row.high is None:
+        return text
+    return f"{text} ({100 * row.low:.0f}–{100 * row.high:.0f})"
+
+
+def _percent(share: float | None) -> str:
+    return "an unknown share" if share is None else f"{100 * share:.0f} %"

@@ -1,0 +1,529 @@
+"""Result of `assay`: how often each metric prefers the better of two outputs, by context.
+
+Where the name of an attribute differs from the JSON key, the key is older and stays for its readers.
+Accuracies, intervals and p-values are None where they are undefined: no pair, a single cluster, no variation.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from metassay.results.base import Count, ResultStruct, Share
+
+GLOBAL = "global"
+"""The context of all outputs together."""
+
+
+class MetricAccuracy(msgspec.Struct, frozen=True, kw_only=True):
+    """How often one metric prefers the better output in one context, with the 95 % interval.
+
+    `accuracy` is the mean over items; `micro` the mean over pairs; `standardised` is computed with the shares
+    that the perturbations have among all pairs. The counts are of what this metric could score.
+    """
+
+    context: str
+    metric: str
+    accuracy: Share | None
+    low: Share | None
+    high: Share | None
+    micro: Share | None
+    standardised: Share | None
+    ties: Share | None
+    items: Count
+    outputs: Count
+    pairs: Count
+    clusters: Count
+
+
+class CorrectedAccuracy(msgspec.Struct, frozen=True, kw_only=True):
+    """Accuracy corrected for wrong labels: perturbed outputs that are not worse (Rogan and Gladen, 1978)."""
+
+    accuracy_corrected: Share | None = None
+    corrected_low: Share | None = None
+    corrected_high: Share | None = None
+    label_error: Share | None = None
+
+
+class GlobalAccuracy(MetricAccuracy, frozen=True, kw_only=True):
+    """Accuracy over all outputs, with the correction for wrong labels where their rate is known."""
+
+    accuracy_corrected: Share | None = None
+    corrected_low: Share | None = None
+    corrected_high: Share | None = None
+    label_error: Share | None = None
+
+
+class AccuracyTest(msgspec.Struct, frozen=True, kw_only=True):
+    """H1: the tests that one metric is right equally often in all contexts; the permutation test decides."""
+
+    metric: str
+    chi2: float | None
+    dof: Count
+    p: Share | None
+    cramers_v: Share | None
+    p_permutation: Share | None
+    p_cmh: Share | None
+    p_holm: Share | None
+    p_permutation_holm: Share | None
+    p_cmh_holm: Share | None
+
+
+class ContextGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """Contexts that order the metrics alike, their mean agreement, and metrics that may be best in all."""
+
+    contexts: list[str]
+    agreement: float | None
+    metrics: list[str]
+
+
+class AgreementPrediction(msgspec.Struct, frozen=True, kw_only=True):
+    """How well facts about two contexts predict the agreement of their orders of the metrics.
+
+    `coefficients` say by how much the agreement changes when two contexts share a category, or per standard
+    deviation between their numbers. `rmse` and `mae` are errors for pairs with a context left out of the fit;
+    `baseline_rmse` is that of predicting the mean of the others. `explained` is 1 - (rmse / baseline_rmse)².
+    `p` is how often contexts that exchange their facts at random are fitted as well (Mantel, 1967).
+    """
+
+    intercept: float
+    coefficients: dict[str, float]
+    rmse: float
+    mae: float
+    baseline_rmse: float
+    explained: float | None
+    pairs: Count
+    p: Share
+
+
+class RankAgreement(msgspec.Struct, frozen=True, kw_only=True):
+    """H2: how far the contexts of a column order the metrics alike.
+
+    `contexts` are the rows and columns of `matrix`, "global" first. Of more than 300 contexts the matrix has
+    only its first row, of more than 100 contexts also the interval (`low`, `high`). `ceiling` is the
+    agreement that two samples of the same context would reach; `p_global` tests that a context orders the
+    metrics as all outputs together do.
+    """
+
+    statistic: str
+    contexts: list[str]
+    matrix: list[list[float | None]]
+    low: list[list[float | None]]
+    high: list[list[float | None]]
+    ceiling: list[float | None]
+    p_global: list[Share | None]
+    p_global_holm: list[Share | None]
+    context_groups: list[ContextGroup] = msgspec.field(name="clusters")
+    prediction: AgreementPrediction | None
+
+
+class MetricRobustness(msgspec.Struct, frozen=True, kw_only=True):
+    """How the accuracy of one metric varies over the contexts of a column.
+
+    `stability` is the standard deviation between contexts, net of sampling error; `worst_case` the lowest
+    lower bound, in `worst_context`; `robust_accuracy` the accuracy under the worst mix of contexts near the
+    observed one.
+    """
+
+    metric: str
+    stability: float | None
+    worst_case: Share | None
+    worst_context: str
+    robust_accuracy: Share | None
+
+
+class ContextColumn(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything computed for one context column.
+
+    `h1` and `h2` are None where the column has one value. `h1_exchanges` names the units whose contexts the
+    permutation test exchanged. `perturbation_shares` are the shares of the perturbations among the pairs of
+    each context. `trend` is Spearman's correlation of accuracy with the order of the contexts, by metric;
+    None where they have no order.
+    """
+
+    local_accuracy: list[MetricAccuracy]
+    h1: list[AccuracyTest] | None
+    h1_exchanges: list[str] | None
+    h2: RankAgreement | None
+    perturbation_shares: dict[str, dict[str, float]] = msgspec.field(name="method_mix")
+    robustness: list[MetricRobustness]
+    trend: dict[str, float | None] | None
+    trend_p: dict[str, Share | None] | None
+    sentinels: list[MetricAccuracy]
+
+
+class CombinationVariance(msgspec.Struct, frozen=True, kw_only=True):
+    """Variance of the accuracy over combinations of `k` perturbations, and what sampling theory predicts."""
+
+    k: Count
+    variance: float | None
+    law: float | None
+    combinations: Count
+
+
+class OverlookedPerturbation(msgspec.Struct, frozen=True, kw_only=True):
+    """A perturbation of whose pairs a metric is shown to get less than half right."""
+
+    perturbation: str = msgspec.field(name="method")
+    accuracy: Share
+    p_holm: Share
+
+
+class MetricConfounding(msgspec.Struct, frozen=True, kw_only=True):
+    """How much the accuracy of one metric depends on the perturbation that made the worse output.
+
+    `variance` is that of the accuracies by perturbation, `variance_net` without sampling error, `share` the
+    net variance as a share of a(1 - a), the most that is possible at mean accuracy a. `flag`: the dependence
+    is significant. `responsible` are the perturbations that cause at least half of the variance.
+    """
+
+    metric: str
+    variance: float | None
+    low: float | None
+    high: float | None
+    flag: bool
+    by_perturbation: dict[str, Share | None] = msgspec.field(name="by_method")
+    by_k: list[CombinationVariance]
+    variance_net: float | None
+    share: float | None
+    share_low: float | None
+    p: Share | None
+    p_holm: Share | None
+    responsible: list[str]
+    overlooked: list[OverlookedPerturbation] = msgspec.field(name="unseen")
+    sentence: str = ""
+    sentinel: bool
+
+
+class Recommendation(msgspec.Struct, frozen=True, kw_only=True):
+    """The metric to use in one context.
+
+    `metrics` are ordered by accuracy. `top_group` are those that may be the best, in order of preference;
+    `behind` are members of it that a paired comparison puts behind another. `robust_choice` is given for
+    "global" only: the metric that holds up best when the mix of contexts shifts.
+    """
+
+    metrics: list[str]
+    top_group: list[str]
+    behind: list[str]
+    choice: str | None
+    why: str = ""
+    robust_choice: str | None = None
+
+
+class ContextException(msgspec.Struct, frozen=True, kw_only=True):
+    """A context in which another metric is to be used than over all outputs."""
+
+    column: str
+    context: str
+    metric: str
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer of the run: the metric to use, those not shown to be behind it, and exceptions."""
+
+    metric: str
+    top_group: list[str]
+    exceptions: list[ContextException]
+
+
+class MetricLead(msgspec.Struct, frozen=True, kw_only=True):
+    """The claim that one metric is more accurate than another in a context; column None: over all outputs."""
+
+    column: str | None
+    context: str
+    better: str
+    worse: str
+    p: Share
+
+
+class AccuracyVariation(msgspec.Struct, frozen=True, kw_only=True):
+    """The claim that the accuracy of a metric differs between the contexts of a column."""
+
+    column: str
+    metric: str
+    p: Share
+
+
+class AccuracyTrend(msgspec.Struct, frozen=True, kw_only=True):
+    """The claim that the accuracy of a metric follows the order of the contexts of a column."""
+
+    column: str
+    metric: str
+    p: Share
+
+
+class PredictableAgreement(msgspec.Struct, frozen=True, kw_only=True):
+    """The claim that facts about contexts predict which of them order the metrics alike."""
+
+    column: str
+    p: Share
+
+
+class PerturbationDependence(msgspec.Struct, frozen=True, kw_only=True):
+    """The claim that the accuracy of a metric depends on the perturbation."""
+
+    metric: str
+    p: Share
+
+
+class Claims(msgspec.Struct, frozen=True, kw_only=True):
+    """All differences that a report may state, with one error rate for all of them together.
+
+    `tests` counts what could have been claimed, by kind; `small_contexts` names, by column, contexts too
+    small to take part; `order` has, by column and context, the p-value of the clearest lead against the order
+    of the metrics over all outputs.
+    """
+
+    error_rate: float
+    tests: dict[str, Count]
+    small_contexts: dict[str, list[str]] = msgspec.field(name="set_aside")
+    leads: list[MetricLead] = msgspec.field(name="lead")
+    variations: list[AccuracyVariation] = msgspec.field(name="vary")
+    trends: list[AccuracyTrend] = msgspec.field(name="trend")
+    predictions: list[PredictableAgreement] = msgspec.field(name="predict")
+    perturbation_dependences: list[PerturbationDependence] = msgspec.field(name="method")
+    human_leads: list[MetricLead] = msgspec.field(name="people", default_factory=list)
+    order: dict[str, dict[str, Share]]
+
+
+class MetricChoice(msgspec.Struct, frozen=True, kw_only=True):
+    """A metric, chosen by one kind of evidence."""
+
+    metric: str
+
+
+class HumanChoice(msgspec.Struct, frozen=True, kw_only=True):
+    """The metric that is right most often on human pairs, and those not shown to be behind it."""
+
+    metric: str
+    top_group: list[str]
+
+
+class HumanAccuracy(msgspec.Struct, frozen=True, kw_only=True):
+    """How one metric agrees with human scores: accuracy on human pairs, and SPA on systems."""
+
+    metric: str
+    accuracy: Share | None
+    low: Share | None
+    high: Share | None
+    ties: Share | None
+    pairs: Count
+    rank: Count | None
+    spa: Share | None
+    spa_low: Share | None
+    spa_high: Share | None
+    rank_spa: Count | None
+
+
+class OrderAgreement(msgspec.Struct, frozen=True, kw_only=True):
+    """Kendall's tau-b between two orders of the metrics, with its 95 % interval."""
+
+    tau: float | None
+    low: float | None
+    high: float | None
+
+
+class HumanAgreement(msgspec.Struct, frozen=True, kw_only=True):
+    """Agreement between three orders of the metrics: on perturbed pairs, on human pairs, by SPA."""
+
+    statistic: str
+    perturbed_with_human: OrderAgreement = msgspec.field(name="rule_pairs")
+    perturbed_with_spa: OrderAgreement = msgspec.field(name="rule_spa")
+    human_with_spa: OrderAgreement = msgspec.field(name="pairs_spa")
+
+
+class HumanCeiling(msgspec.Struct, frozen=True, kw_only=True):
+    """Agreement that a second sample of human scores of the same size would reach with the first."""
+
+    pairs: float | None
+    spa: float | None
+
+
+class ContextHumanAccuracy(msgspec.Struct, frozen=True, kw_only=True):
+    """How often one metric is right on the human pairs of one context."""
+
+    metric: str
+    accuracy: Share | None
+    low: Share | None
+    high: Share | None
+
+
+class ContextHumanAgreement(msgspec.Struct, frozen=True, kw_only=True):
+    """One context: agreement of the orders on perturbed pairs and on human pairs."""
+
+    context: str
+    tau: float | None
+    low: float | None
+    high: float | None
+    ceiling: float | None
+    items: Count
+    pairs: Count
+    metrics: list[ContextHumanAccuracy]
+
+
+class HumanComparison(msgspec.Struct, frozen=True, kw_only=True):
+    """The metrics on human pairs and on systems with human scores, beside perturbed pairs.
+
+    A human pair is two systems' outputs for one item with different human scores. `followed`: the best metric
+    on human pairs is shown to be ahead of the one chosen on perturbed pairs, and takes its place.
+    """
+
+    human: str
+    items: Count
+    pairs: Count
+    systems: Count | None
+    segments: Count | None
+    followed: bool
+    by_perturbed_pairs: MetricChoice = msgspec.field(name="by_rule")
+    by_human_pairs: HumanChoice = msgspec.field(name="by_people")
+    by_spa: MetricChoice | None
+    metrics: list[HumanAccuracy]
+    agreement: HumanAgreement
+    ceiling: HumanCeiling
+    contexts: dict[str, list[ContextHumanAgreement]]
+
+
+class SharedErrors(msgspec.Struct, frozen=True, kw_only=True):
+    """Correlation (phi) of being right on the same pairs, for every two metrics."""
+
+    metrics: list[str]
+    matrix: list[list[float | None]]
+
+
+class AssayedMetric(msgspec.Struct, frozen=True, kw_only=True):
+    """A metric with the signature that identifies its scores."""
+
+    metric: str
+    signature: str
+    higher_is_better: bool
+
+
+class PerturbationStatistics(msgspec.Struct, frozen=True, kw_only=True):
+    """How often one perturbation applied, how much it changed, and how often human scores contradict it.
+
+    For rankings, `worse`, `equal` and `better` count perturbed rankings by their change in discounted gain,
+    `clearly_worse` those with less gain at every rank or the same; `refused` marks a perturbation that
+    improved rankings as often as not, so that its pairs were dropped.
+    """
+
+    perturbation: str
+    outputs: Count
+    applied: Count
+    not_applicable: Count
+    unchanged: Count
+    pairs: Count
+    edit_distance: float | None = None
+    edit_share: float | None = None
+    human_scored: Count = msgspec.field(name="judged")
+    disagreements: Count
+    ties: Count
+    worse: Count | None = None
+    clearly_worse: Count | None = None
+    equal: Count | None = None
+    better: Count | None = None
+    refused: Count | None = None
+
+
+class LabelErrorRate(msgspec.Struct, frozen=True, kw_only=True):
+    """How many perturbed outputs that people read are not worse, for one perturbation and language."""
+
+    perturbation: str
+    language: str | None
+    read: Count
+    not_worse: Count
+    rate: Share
+    low: Share
+    high: Share
+
+
+class DifficultyBin(msgspec.Struct, frozen=True, kw_only=True):
+    """Pairs whose shares of edited characters lie between `low` and `high`."""
+
+    low: float
+    median: float
+    high: float
+    pairs: Count
+
+
+class BinAccuracy(msgspec.Struct, frozen=True, kw_only=True):
+    """How often one metric is right on the pairs of one difficulty bin."""
+
+    metric: str
+    bin: Count
+    accuracy: Share | None
+    low: Share | None
+    high: Share | None
+    ties: Share | None
+    items: Count
+    pairs: Count
+
+
+class HumanPairDistances(msgspec.Struct, frozen=True, kw_only=True):
+    """Quartiles of the share of characters in which the outputs of human pairs differ."""
+
+    human: str
+    pairs: Count
+    low: float
+    median: float
+    high: float
+
+
+class Difficulty(msgspec.Struct, frozen=True, kw_only=True):
+    """Accuracy by the share of edited characters: the closer two outputs, the harder the pair."""
+
+    measure: str
+    median: float
+    bins: list[DifficultyBin]
+    accuracy: list[BinAccuracy]
+    human_pairs: HumanPairDistances | None = msgspec.field(name="people")
+
+
+class ClusterChoice(msgspec.Struct, frozen=True, kw_only=True):
+    """The column whose values are resampled together, and why it was chosen."""
+
+    column: str
+    why: str
+
+
+class ContextStatistics(ResultStruct, frozen=True, kw_only=True):
+    """All that follows from the outcomes of pairs: accuracies, tests, claims and recommendations.
+
+    `pairs_from` says what the pairs are: perturbed by "rule", also by a language "model", chosen by "people",
+    or, where it is empty, given by the user. `same_decisions` are groups of metrics that decided every pair
+    alike. `pareto` are the metrics that no other beats in both accuracy and cost class.
+    """
+
+    contexts: dict[str, ContextColumn]
+    overall: list[GlobalAccuracy] = msgspec.field(name="global")
+    sentinels: list[MetricAccuracy]
+    confounding: list[MetricConfounding]
+    answer: Answer | None
+    human_comparison: HumanComparison | None = msgspec.field(name="people")
+    recommendation: dict[str, dict[str, Recommendation]]
+    cost_class: dict[str, str]
+    same_decisions: list[list[str]]
+    pareto: list[str] | None
+    shared_errors: SharedErrors = msgspec.field(name="phi")
+    claims: Claims
+    pairs_from: str
+
+
+class AssayContent(ContextStatistics, frozen=True, kw_only=True):
+    """The whole JSON object of `metassay assay`."""
+
+    task: str
+    items: Count
+    outputs: Count
+    pairs: Count
+    left_out: dict[str, Count]
+    named_left_out: dict[str, list[str]]
+    perturbations: dict[str, Count]
+    metrics: list[AssayedMetric]
+    price: dict[str, list[float]]
+    perturbation_statistics: list[PerturbationStatistics] = msgspec.field(name="validity")
+    label_errors: list[LabelErrorRate]
+    difficulty: Difficulty | None
+    valid_pairs_only: bool
+    notes: list[str]
+    cluster: ClusterChoice
+    warnings: list[str]

@@ -1,0 +1,231 @@
+"""The content of an assay's result: statistics of its pairs, facts about its data, and warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from metassay.data.clusters import sort_items_naturally
+from metassay.data.dataset import Dataset
+from metassay.data.reference_systems import REFERENCE_SYSTEM_REASON
+from metassay.meta.contexts.context_statistics import build_statistics
+from metassay.meta.contexts.difficulty import (
+    divide_by_difficulty,
+    measure_difficulty,
+    summarize_human_distances,
+)
+from metassay.meta.contexts.label_error_correction import LabelReading, correct_for_label_errors
+from metassay.meta.contexts.pair_outcomes import RIGHT, PairOutcomes
+from metassay.meta.contexts.perturbation_validity import (
+    EditDistances,
+    average_edits,
+    compare_human_scores,
+    measure_edits,
+    summarize_perturbations,
+)
+from metassay.reporting.assay_sentences import add_sentences, list_warnings
+from metassay.results.assay import (
+    AssayContent,
+    AssayedMetric,
+    ClusterChoice,
+    ContextStatistics,
+    CorrectedAccuracy,
+    Difficulty,
+    PerturbationStatistics,
+)
+from metassay.stats.arrays import count_codes
+from metassay.stats.correlation import lag_one_autocorrelation
+from metassay.workflows.assay_plan import Plan
+from metassay.workflows.pairs import human_rows
+from metassay.workflows.run_files import Found
+
+_PAIRS_PER_BATCH = 2**22
+_AUTOCORRELATION_LEVEL = 0.01  # chance of a warning where neighbouring items are unrelated
+_HUMAN_KIND = "human_kind"
+_SIMULATED = "simulated"
+"""Value of the column `human_kind` in data whose human scores were not given by people."""
+
+
+def build_content(dataset: Dataset, plan: Plan, outcome: Found, workers: int) -> AssayContent:
+    """Build the content of the result from the analyses of the pairs and what is known about the data."""
+    scored = outcome.judged
+    competing = outcome.analysis.settings.competing
+    sampled_outcomes = scored.outcomes.select_pairs(scored.sampled).select_metrics(competing)
+    edits = _measure_edits(outcome, workers)
+    perturbation_statistics = _summarize_perturbations(dataset, outcome, edits, sampled_outcomes)
+    difficulty = _measure_difficulty(dataset, plan, edits, sampled_outcomes, workers)
+    corrected = _correct_accuracies(dataset, plan, outcome, sampled_outcomes)
+    statistics = _insert_corrections(build_statistics(outcome.analysis), corrected)
+    counts = sorted(outcome.pairs.counts.items())
+    warnings = [
+        *list_warnings(outcome.analysis),
+        *_warn_of_related_neighbours(dataset, plan, outcome),
+        *_warn_of_simulated_scores(dataset, plan),
+        *_warn_of_penalties(plan),
+    ]
+    content = AssayContent(
+        **{name: getattr(statistics, name) for name in ContextStatistics.__struct_fields__},
+        task=dataset.task,
+        items=dataset.outputs["item"].n_unique(),
+        outputs=len(dataset),
+        pairs=outcome.pairs.frame.height,
+        left_out=dict(dataset.left_out),
+        named_left_out=_name_left_out(dataset),
+        perturbations={name: count.pairs for name, count in counts if count.pairs},
+        metrics=[
+            AssayedMetric(
+                metric=metric.spec, signature=metric.signature, higher_is_better=metric.higher_is_better
+            )
+            for metric in plan.metrics
+        ],
+        price={metric: list(price) for metric, price in outcome.prices.items()},
+        perturbation_statistics=perturbation_statistics,
+        label_errors=outcome.label_rows(),
+        difficulty=difficulty,
+        valid_pairs_only=plan.valid_pairs,
+        notes=[*dataset.notes, *scored.notes, *outcome.pairs.notes, *plan.notes],
+        cluster=ClusterChoice(column=scored.unit.column, why=scored.unit.why),
+        warnings=warnings,
+    )
+    return add_sentences(content)
+
+
+def _name_left_out(dataset: Dataset) -> dict[str, list[str]]:
+    names = list(dataset.reference_systems)
+    return {REFERENCE_SYSTEM_REASON: names} if names else {}
+
+
+def _measure_edits(outcome: Found, workers: int) -> EditDistances:
+    spilled = outcome.judged.aside
+    if spilled is not None:
+        return spilled.edits
+    frame = outcome.pairs.frame
+    return measure_edits(frame["output"], frame["worse"], workers)
+
+
+def _summarize_perturbations(
+    dataset: Dataset, outcome: Found, edits: EditDistances, sampled_outcomes: PairOutcomes
+) -> list[PerturbationStatistics]:
+    spilled = outcome.judged.aside
+    human_differences: Mapping[str, Sequence[float]]
+    if spilled is None:
+        human_differences = compare_human_scores(outcome.pairs.frame, dataset)
+    else:
+        human_differences = spilled.differences
+    mean_edits = average_edits(edits, sampled_outcomes.perturbation_names, sampled_outcomes.perturbations)
+    return summarize_perturbations(
+        outcome.pairs.counts, mean_edits, human_differences, outcome.pairs.validity
+    )
+
+
+def _measure_difficulty(
+    dataset: Dataset, plan: Plan, edits: EditDistances, sampled_outcomes: PairOutcomes, workers: int
+) -> Difficulty | None:
+    """Measure accuracy by edit share, with the distances of human pairs where human scores are compared."""
+    human_distances = None
+    if plan.heard is not None:
+        texts = dataset.outputs["output"]
+        better, worse = human_rows(dataset, plan.heard)
+        distances = measure_edits(texts[better], texts[worse], workers)
+        human_distances = summarize_human_distances(plan.heard, distances.shares)
+    return measure_difficulty(
+        sampled_outcomes,
+        divide_by_difficulty(edits.shares),
+        human_distances,
+        ties=plan.asked.ties,
+        resamples=plan.asked.resamples,
+        seed=plan.seed,
+    )
+
+
+def _correct_accuracies(
+    dataset: Dataset, plan: Plan, outcome: Found, sampled_outcomes: PairOutcomes
+) -> list[CorrectedAccuracy] | None:
+    """Correct accuracies for label errors; None where some perturbation and language was never read."""
+    languages = sorted(set(dataset.languages), key=str)
+    language_codes = {language: code for code, language in enumerate(languages)}
+    language_of_output = np.fromiter((language_codes[language] for language in dataset.languages), np.int32)
+    language_of_pair = language_of_output[sampled_outcomes.outputs]
+    codes = sampled_outcomes.perturbations * np.int32(len(languages)) + language_of_pair
+    has_pairs = count_codes(codes, len(languages) * len(sampled_outcomes.perturbation_names)) > 0
+    readings = []
+    for code in np.flatnonzero(has_pairs):
+        perturbation = sampled_outcomes.perturbation_names[code // len(languages)]
+        error = outcome.labels.get((perturbation, languages[code % len(languages)]))
+        if error is None:
+            return None
+        readings.append(LabelReading(error.pairs_read, error.not_worse))
+    strata = (np.cumsum(has_pairs) - 1).astype(np.int32)[codes]
+    return correct_for_label_errors(
+        sampled_outcomes,
+        strata,
+        readings,
+        ties=plan.asked.ties,
+        resamples=plan.asked.resamples,
+        seed=plan.seed,
+    )
+
+
+def _insert_corrections(
+    statistics: ContextStatistics, corrected: Sequence[CorrectedAccuracy] | None
+) -> ContextStatistics:
+    """Insert the corrected accuracies into the rows over all outputs."""
+    if corrected is None:
+        return statistics
+    rows = [
+        msgspec.structs.replace(row, **msgspec.structs.asdict(correction))
+        for row, correction in zip(statistics.overall, corrected)
+    ]
+    return msgspec.structs.replace(statistics, overall=rows)
+
+
+def _warn_of_simulated_scores(dataset: Dataset, plan: Plan) -> list[str]:
+    """Warn where the data itself says that its human scores are simulated."""
+    outputs = dataset.outputs
+    if plan.heard is None or _HUMAN_KIND not in outputs.columns:
+        return []
+    if set(outputs[_HUMAN_KIND]) != {_SIMULATED}:
+        return []
+    warning = (
+        f"The scores in {plan.heard} are simulated ({_HUMAN_KIND}), not given by people; what is said of"
+        " human scores here holds for these."
+    )
+    return [warning]
+
+
+def _warn_of_penalties(plan: Plan) -> list[str]:
+    """Warn where the human score may count errors: every human comparison would be reversed."""
+    if not plan.counted:
+        return []
+    warning = (
+        f"{plan.human} is never negative, and higher is taken for better. If it counts errors, every human"
+        f" comparison is reversed: pass --lower-is-better {plan.human}."
+    )
+    return [warning]
+
+
+def _warn_of_related_neighbours(dataset: Dataset, plan: Plan, outcome: Found) -> list[str]:
+    """Warn where no cluster is named and neighbouring items are alike, as parts of a document are."""
+    scored = outcome.judged
+    if plan.asked.cluster is not None or scored.unit.column != "item":
+        return []
+    outcomes = scored.outcomes.outcomes[: len(plan.metrics)]
+    items = scored.outcomes.items
+    order = sort_items_naturally(dataset)
+    pair_counts = count_codes(items, len(order))
+    right_shares = np.zeros(len(order))
+    for start in range(0, len(items), _PAIRS_PER_BATCH):
+        batch = slice(start, start + _PAIRS_PER_BATCH)
+        right = (outcomes[:, batch] == RIGHT).mean(axis=0)
+        right_shares += np.bincount(items[batch], right, minlength=len(order))
+    order = order[pair_counts[order] > 0]
+    correlation, p = lag_one_autocorrelation(right_shares[order] / pair_counts[order])
+    if not p <= _AUTOCORRELATION_LEVEL:
+        return []
+    warning = (
+        f"Neighbouring items are alike (correlation {correlation:.2f}), like parts of a document. If they"
+        " are parts of one, name its column with --cluster; without it intervals are too narrow."
+    )
+    return [warning]

@@ -1,0 +1,169 @@
+"""Results of assays written down by hand, for tests: only what a test is about is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from metassay.results.assay import (
+    GLOBAL,
+    AssayContent,
+    Claims,
+    ClusterChoice,
+    ContextColumn,
+    GlobalAccuracy,
+    MetricAccuracy,
+    MetricConfounding,
+    MetricRobustness,
+    PerturbationStatistics,
+    Recommendation,
+    SharedErrors,
+)
+
+
+def make_accuracy(
+    metric: str,
+    accuracy: float | None,
+    low: float | None = None,
+    high: float | None = None,
+    *,
+    context: str = GLOBAL,
+    **fields: Any,
+) -> GlobalAccuracy:
+    counts = {"items": 50, "outputs": 100, "pairs": 400, "clusters": 10}
+    shares = {"micro": accuracy, "standardised": accuracy, "ties": 0.0}
+    return GlobalAccuracy(
+        context=context, metric=metric, accuracy=accuracy, low=low, high=high, **(counts | shares | fields)
+    )
+
+
+def make_column(local_accuracy: Sequence[MetricAccuracy], **fields: Any) -> ContextColumn:
+    metrics = dict.fromkeys(row.metric for row in local_accuracy)
+    defaults: dict[str, Any] = {
+        "h1": None,
+        "h1_exchanges": None,
+        "h2": None,
+        "perturbation_shares": {},
+        "robustness": [make_robustness(metric) for metric in metrics],
+        "trend": None,
+        "trend_p": None,
+        "sentinels": [],
+    }
+    return ContextColumn(local_accuracy=list(local_accuracy), **(defaults | fields))
+
+
+def make_robustness(metric: str, **fields: Any) -> MetricRobustness:
+    defaults: dict[str, Any] = {
+        "stability": None,
+        "worst_case": None,
+        "worst_context": "",
+        "robust_accuracy": None,
+    }
+    return MetricRobustness(metric=metric, **(defaults | fields))
+
+
+def make_recommendation(
+    choice: str | None, top_group: Sequence[str] = (), metrics: Sequence[str] = (), **fields: Any
+) -> Recommendation:
+    group = list(top_group) or ([] if choice is None else [choice])
+    return Recommendation(
+        choice=choice,
+        top_group=group,
+        metrics=list(metrics) or group,
+        behind=fields.pop("behind", []),
+        **fields,
+    )
+
+
+def make_claims(**fields: Any) -> Claims:
+    defaults: dict[str, Any] = {
+        "error_rate": 0.05,
+        "tests": {},
+        "small_contexts": {},
+        "leads": [],
+        "variations": [],
+        "trends": [],
+        "predictions": [],
+        "perturbation_dependences": [],
+        "order": {},
+    }
+    return Claims(**(defaults | fields))
+
+
+def make_confounding(
+    metric: str, by_perturbation: Mapping[str, float | None], **fields: Any
+) -> MetricConfounding:
+    defaults: dict[str, Any] = {
+        "variance": 0.01,
+        "low": 0.0,
+        "high": 0.02,
+        "flag": False,
+        "by_k": [],
+        "variance_net": 0.01,
+        "share": 0.1,
+        "share_low": 0.05,
+        "p": 0.5,
+        "p_holm": 0.5,
+        "responsible": [],
+        "overlooked": [],
+        "sentinel": False,
+    }
+    return MetricConfounding(metric=metric, by_perturbation=dict(by_perturbation), **(defaults | fields))
+
+
+def make_perturbation(name: str, **fields: Any) -> PerturbationStatistics:
+    counts = dict.fromkeys(
+        (
+            "outputs",
+            "applied",
+            "not_applicable",
+            "unchanged",
+            "pairs",
+            "human_scored",
+            "disagreements",
+            "ties",
+        ),
+        0,
+    )
+    return PerturbationStatistics(perturbation=name, **(counts | fields))
+
+
+def make_content(
+    overall: Sequence[GlobalAccuracy],
+    contexts: Mapping[str, ContextColumn] | None = None,
+    recommendation: Mapping[str, Mapping[str, Recommendation]] | None = None,
+    **fields: Any,
+) -> AssayContent:
+    columns = dict(contexts or {})
+    choices = {name: dict((recommendation or {}).get(name, {})) for name in columns}
+    defaults: dict[str, Any] = {
+        "sentinels": [],
+        "confounding": [],
+        "answer": None,
+        "human_comparison": None,
+        "cost_class": {},
+        "same_decisions": [],
+        "pareto": None,
+        "shared_errors": SharedErrors(metrics=[], matrix=[]),
+        "claims": make_claims(),
+        "pairs_from": "rule",
+        "task": "mt",
+        "items": 50,
+        "outputs": 100,
+        "pairs": 400,
+        "left_out": {},
+        "named_left_out": {},
+        "perturbations": {},
+        "metrics": [],
+        "price": {},
+        "perturbation_statistics": [],
+        "label_errors": [],
+        "difficulty": None,
+        "valid_pairs_only": False,
+        "notes": [],
+        "cluster": ClusterChoice(column="item", why="every item is its own cluster"),
+        "warnings": [],
+    }
+    return AssayContent(
+        overall=list(overall), contexts=columns, recommendation=choices, **(defaults | fields)
+    )
