@@ -69,7 +69,9 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
     assert shown.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("verb", ["assay", "score", "perturb", "rank", "depend", "aggregate", "check"])
+@pytest.mark.parametrize(
+    "verb", ["assay", "score", "perturb", "rank", "depend", "aggregate", "check", "judge", "align"]
+)
 def test_every_option_is_a_keyword_with_its_default(verb) -> None:
     parameters = inspect.signature(getattr(metassay, verb)).parameters
     first, *others = parameters.values()

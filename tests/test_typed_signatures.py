@@ -28,6 +28,13 @@ metassay.score("x", per_segment=1)
 metassay.rank("x", context=7)
 metassay.depend("x", correct=True)
 metassay.read("x", task=0)
+metassay.judge("x", peple=["ann"])
+metassay.judge("x", repeats="twice")
+metassay.align("x", character=True)
+metassay.recommend("run", contxt="domain")
+metassay.compare("run", "run", fail=True)
+metassay.report("run", figure="svg")
+metassay.demo(tsk="mt")
 metassay.read("x", join=1.5)
 """
 CORRECT = """

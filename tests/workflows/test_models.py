@@ -6,7 +6,7 @@ import hashlib
 import json
 
 from metassay.cli import run
-from metassay.workflows.list import models
+from metassay.workflows.models import list_models
 
 
 def cached(folder, name: str, files: dict[str, str]):
@@ -27,25 +27,25 @@ def test_the_hub_cache_is_listed_with_hash_and_licence(monkeypatch, tmp_path) ->
         tmp_path, "me/own", {"config.json": '{"model_type": "bert"}', "README.md": "---\nlicense: mit\n---"}
     )
     cached(tmp_path, "some/chatbot", {"config.json": '{"model_type": "llama"}', "model.safetensors": "w"})
-    rows = {row["model"]: row for row in models().rows}
-    assert "some/chatbot" not in rows
-    found = rows["Unbabel/wmt22-cometkiwi-da"]
-    assert found["weights"] == hashlib.sha256(hashlib.sha256(b"w").digest()).hexdigest()[:16]
-    assert found["commercial_use"] is False
-    assert found["folder"] == str(kiwi)
-    assert {"de", "zh"} <= set(found["languages"])
-    assert rows["me/own"]["licence"] == "mit"
-    assert rows["me/own"]["languages"] is None
-    assert rows["me/own"]["note"] == "me/own has no model.safetensors or pytorch_model.bin or model.ckpt."
+    installed = {model.model: model for model in list_models().models}
+    assert "some/chatbot" not in installed
+    comet_kiwi = installed["Unbabel/wmt22-cometkiwi-da"]
+    assert comet_kiwi.weights == hashlib.sha256(hashlib.sha256(b"w").digest()).hexdigest()[:16]
+    assert comet_kiwi.commercial_use is False
+    assert comet_kiwi.folder == str(kiwi)
+    assert {"de", "zh"} <= set(comet_kiwi.languages)
+    assert installed["me/own"].licence == "mit"
+    assert installed["me/own"].languages is None
+    assert installed["me/own"].note == "me/own has no model.safetensors or pytorch_model.bin or model.ckpt."
 
 
 def test_an_lfs_pointer_is_noted_and_not_counted(monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     pointer = "version https://git-lfs.github.com/spec/v1\nsize 9\n"
     cached(tmp_path, "me/own", {"config.json": '{"model_type": "bert"}', "model.safetensors": pointer})
-    row = next(row for row in models().rows if row["model"] == "me/own")
-    assert row["megabytes"] is None
-    assert "git-lfs pointer" in row["note"]
+    model = next(model for model in list_models().models if model.model == "me/own")
+    assert model.megabytes is None
+    assert "git-lfs pointer" in model.note
 
 
 def test_the_command_prints_json(monkeypatch, tmp_path, capfd) -> None:

@@ -11,7 +11,7 @@ from metassay import plugins
 from metassay.perturbations.words import Removal
 from metassay.workflows.assay import assay
 from metassay.workflows.check import check
-from metassay.workflows.list import listing
+from metassay.workflows.list import list_readers
 from metassay.workflows.perturb import perturb
 from metassay.workflows.rank import rank
 
@@ -58,7 +58,7 @@ def test_readers_of_other_packages_serve_rank_and_are_listed(monkeypatch, tmp_pa
     monkeypatch.setattr(plugins, "entry_points", lambda group: points if group == "metassay.readers" else [])
     (tmp_path / "a.shout").write_text("!")
     assert rank(str(tmp_path / "a.shout"), human="mqm", draws=10).to_dict()["results"][0]["systems"] == 3
-    names = {row["reader"] for row in listing("readers").rows}
+    names = {entry.reader for entry in list_readers().readers}
     assert {"shouting", "mt-metrics-eval", "table"} <= names
 
 

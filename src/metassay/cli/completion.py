@@ -33,14 +33,14 @@ def list_completions(option: str, incomplete: str) -> list[str]:
 
 
 def _list_values(option: str) -> list[str]:
-    from metassay.workflows.list import list_task_names, listing
+    from metassay.workflows.list import list_metrics, list_perturbations, list_task_names
 
     if option == "task":
         return list_task_names()
     if option == "perturbations":
-        return [str(row["perturbation"]) for row in listing("perturbations").rows]
+        return [entry.perturbation for entry in list_perturbations().perturbations]
     if option == "metrics":
-        names = [str(row["metric"]) for row in listing("metrics").rows]
+        names = [entry.metric for entry in list_metrics().metrics]
         # A cut-off must be a number to be a metric that can be computed: ndcg_10 instead of ndcg_k.
         complete_names = [f"{name.removesuffix('_k')}_10" if name.endswith("_k") else name for name in names]
         return [*complete_names, "chrf++"]

@@ -10,11 +10,13 @@ if TYPE_CHECKING:
     from metassay.workflows.aggregate import AggregateResult
     from metassay.workflows.align import AlignResult
     from metassay.workflows.assay_result import AssayResult
+    from metassay.workflows.cache import CacheResult
     from metassay.workflows.check import CheckResult
     from metassay.workflows.compare import CompareResult
     from metassay.workflows.depend import DependResult
     from metassay.workflows.judge import JudgeResult
-    from metassay.workflows.list import CacheState, Listing, Models
+    from metassay.workflows.list import ListResult
+    from metassay.workflows.models import ModelsResult
     from metassay.workflows.options import ScoreSettings
     from metassay.workflows.perturb import PerturbResult
     from metassay.workflows.rank import RankResult
@@ -114,30 +116,22 @@ def describe_comparisons(result: CompareResult) -> list[Block]:
     return compare.describe_comparisons(result.to_dict())
 
 
-def describe_list(result: Listing) -> list[Block]:
+def describe_list(result: ListResult) -> list[Block]:
     """Describe what is installed of one kind."""
     from metassay.reporting.terminal import inventory
 
-    return inventory.describe_list(result.rows)
+    return inventory.describe_list(result)
 
 
-def describe_models(result: Models) -> list[Block]:
+def describe_models(result: ModelsResult) -> list[Block]:
     """Describe the neural models on this machine."""
     from metassay.reporting.terminal import inventory
 
-    return inventory.describe_models(result.rows, result.searched)
+    return inventory.describe_models(result)
 
 
-def describe_cache(result: CacheState, action: str) -> list[Block]:
+def describe_cache(result: CacheResult, action: str) -> list[Block]:
     """Describe the score cache after an action."""
     from metassay.reporting.terminal import inventory
 
-    return inventory.describe_cache(
-        action,
-        result.rows,
-        folder=result.folder,
-        files=result.parts,
-        size=result.bytes,
-        removed=result.removed,
-        damaged=len(result.broken),
-    )
+    return inventory.describe_cache(result, action)

@@ -25,10 +25,10 @@ def run_cache(
     json: JsonOption = False,
 ) -> None:
     """Manage the scores that runs share: list them (info), remove old ones (prune), check them (verify)."""
-    from metassay.workflows.list import score_cache
+    from metassay.workflows.cache import manage_cache
     from metassay.workflows.terminal_output import describe_cache
 
-    result = score_cache(action, cache, most=most)
+    result = manage_cache(action, cache, max_gigabytes=most)
     if json:
         print(result.to_json())
     else:

@@ -20,10 +20,10 @@ def run_list(
     json: JsonOption = False,
 ) -> None:
     """List all metrics, perturbations, readers or resources."""
-    from metassay.workflows.list import listing
+    from metassay.workflows.list import list_installed
     from metassay.workflows.terminal_output import describe_list
 
-    result = listing(kind)
+    result = list_installed(kind)
     if json:
         print(result.to_json())
     else:

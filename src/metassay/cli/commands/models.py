@@ -20,10 +20,10 @@ def run_models(
     json: JsonOption = False,
 ) -> None:
     """List the neural models on this machine: size, hash, languages, licence."""
-    from metassay.workflows.list import models
+    from metassay.workflows.models import list_models
     from metassay.workflows.terminal_output import describe_models
 
-    result = models(*(folder or []))
+    result = list_models(*(folder or []))
     if json:
         print(result.to_json())
     else:

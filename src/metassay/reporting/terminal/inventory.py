@@ -4,32 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metassay.reporting.terminal.blocks import Block, Line, Row, Table
+import msgspec
 
-MODEL_COLUMNS = ("model", "metrics", "megabytes", "weights", "licence")
+from metassay.reporting.terminal.blocks import Block, Line, Row, Table
+from metassay.results.cache import CacheContent
+from metassay.results.list import ListContent
+from metassay.results.models import InstalledModel, ModelsContent
+
 LISTED_LANGUAGES = 4
 """Up to this many languages are all named; of more, the first three and their number."""
 
 
-def describe_list(rows: Sequence[Row]) -> list[Block]:
+def describe_list(result: ListContent) -> list[Block]:
     """Describe what is installed of one kind, such as metrics."""
+    rows = [msgspec.to_builtins(entry) for entry in result.entries]
     name_column = next(iter(rows[0]))
     return [Table(rows, most_important=(name_column, "what", "task", "better", "default"))]
 
 
-def describe_models(rows: Sequence[Row], searched: Sequence[str]) -> list[Block]:
+def describe_models(result: ModelsContent) -> list[Block]:
     """Describe the neural models that were found in the searched places."""
-    if not rows:
-        return [Line(f"No model was found in {' or '.join(searched)}.")]
-    table_rows: list[Row] = []
-    for row in rows:
-        columns = {name: row[name] for name in MODEL_COLUMNS}
-        if row["commercial_use"] is False:
-            columns["licence"] = f"{row['licence']} (non-commercial)"
-        languages = _shorten_languages(row["languages"])
-        table_rows.append({**columns, "languages": languages, "note": row["note"]})
-    folders: list[Block] = [Line(f"{row['model']}: {row['folder']}") for row in rows]
-    return [Table(table_rows), *folders]
+    if not result.models:
+        return [Line(f"No model was found in {' or '.join(result.searched)}.")]
+    folders: list[Block] = [Line(f"{model.model}: {model.folder}") for model in result.models]
+    return [Table([_build_model_row(model) for model in result.models]), *folders]
+
+
+def _build_model_row(model: InstalledModel) -> Row:
+    licence = model.licence
+    if model.commercial_use is False:
+        licence = f"{licence} (non-commercial)"
+    return {
+        "model": model.model,
+        "metrics": model.metrics,
+        "megabytes": model.megabytes,
+        "weights": model.weights,
+        "licence": licence,
+        "languages": _shorten_languages(model.languages),
+        "note": model.note,
+    }
 
 
 def _shorten_languages(codes: Sequence[str] | None) -> str | None:
@@ -40,15 +53,15 @@ def _shorten_languages(codes: Sequence[str] | None) -> str | None:
     return f"{len(codes)}: {', '.join(codes[:3])} …"
 
 
-def describe_cache(
-    action: str, rows: Sequence[Row], *, folder: str, files: int, size: int, removed: int, damaged: int
-) -> list[Block]:
+def describe_cache(result: CacheContent, action: str) -> list[Block]:
     """Describe the score cache after an action: `info`, `prune` or `verify`."""
     outcome = ""
-    if damaged:
-        outcome = f"Damaged and moved away: {damaged}. "
+    if result.broken:
+        outcome = f"Damaged and moved away: {len(result.broken)}. "
     elif action == "prune":
-        outcome = f"Removed: {removed}. "
+        outcome = f"Removed: {result.removed}. "
     elif action == "verify":
         outcome = "All are intact. "
-    return [Table(rows), Line(f"{outcome}{folder} holds {files} parts, {size / 1e6:,.1f} MB.")]
+    rows = [msgspec.structs.asdict(metric) for metric in result.metrics]
+    megabytes = result.bytes / 1e6
+    return [Table(rows), Line(f"{outcome}{result.folder} holds {result.parts} parts, {megabytes:,.1f} MB.")]

@@ -1,0 +1,153 @@
+"""`models`: the neural models on this machine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+import msgspec
+import polars as pl
+
+from metassay.errors import InputError
+from metassay.metrics.neural.checkpoints import (
+    find_model,
+    find_weight_files,
+    get_hub_folder,
+    hash_files,
+    read_json,
+)
+from metassay.metrics.neural.comet_checkpoint import CHECKPOINT_FILES, CLASS_DEFAULTS, read_hparams
+from metassay.metrics.neural.published_models import MODEL_PACKAGES, find_published_model
+from metassay.reporting.result_display import ResultDisplay
+from metassay.results.models import InstalledModel, ModelsContent
+
+COMET_METRICS = {
+    "regression_metric": "comet",
+    "ranking_metric": "comet",
+    "referenceless_regression_metric": "comet_qe",
+    "unified_metric": "unite, unite_src, unite_ref, comet_qe",
+    "xcomet_metric": "xcomet, xcomet_qe",
+}
+"""Metrics that use a COMET checkpoint, by its class."""
+TYPE_METRICS = {
+    "bleurt": "bleurt",
+    "bart": "bartscore",
+    "mt5": "metricx",
+    "bert": "bertscore",
+    "roberta": "bertscore",
+    "xlm-roberta": "bertscore",
+}
+"""Metrics that use a model of the transformers library, by its type."""
+SENTENCE_METRICS = "embedding_cosine, embedding_cosine_src"
+"""Metrics that use a model of sentence embeddings."""
+NO_WEIGHTS = "configuration and tokenizer only, for checkpoints that need them"
+README_HEAD = 4000
+"""Characters of a README in which its licence is declared."""
+
+
+class ModelsResult(ResultDisplay, ModelsContent, frozen=True, kw_only=True):
+    """The neural models on this machine."""
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a table with one row per model."""
+        rows = [msgspec.structs.asdict(model) for model in self.models]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def list_models(*folders: str | Path) -> ModelsResult:
+    """List the models in the cache of the hub, in installed packages, and in further folders."""
+    locations = [*_find_cached_models(), *_find_packaged_models()]
+    locations += [(str(folder), Path(folder)) for folder in folders]
+    models = []
+    for name, folder in locations:
+        metrics = _find_metrics(folder)
+        if metrics is not None:
+            models.append(_describe_model(name, folder, metrics))
+    searched = [str(get_hub_folder()), "installed packages", *map(str, folders)]
+    return ModelsResult(models=models, searched=searched)
+
+
+def _find_cached_models() -> Iterator[tuple[str, Path]]:
+    """Yield name and folder of each complete model in the cache of the hub."""
+    for entry in sorted(get_hub_folder().glob("models--*")):
+        name = entry.name.removeprefix("models--").replace("--", "/")
+        try:
+            yield name, find_model(name)
+        except InputError:
+            continue
+
+
+def _find_packaged_models() -> Iterator[tuple[str, Path]]:
+    """Yield name and folder of each model that an installed package contains."""
+    for name, package in MODEL_PACKAGES.items():
+        try:
+            metadata.distribution(package)
+        except metadata.PackageNotFoundError:
+            continue
+        yield name, find_model(package)
+
+
+def _find_metrics(folder: Path) -> str | None:
+    """Return the metrics that can use the files in a folder; None if there are none."""
+    if (folder / "hparams.yaml").is_file():
+        model_class = str(read_hparams(folder / "hparams.yaml").get("class_identifier"))
+        return COMET_METRICS[model_class] if model_class in CLASS_DEFAULTS else None
+    if (folder / "weights.npz").is_file() and (folder / "sp.model").is_file():
+        return SENTENCE_METRICS
+    if not (folder / "config.json").is_file():
+        return None
+    metrics = []
+    if (folder / "modules.json").is_file():
+        metrics.append(SENTENCE_METRICS)
+    model_type = str(read_json(folder / "config.json").get("model_type"))
+    if model_type in TYPE_METRICS:
+        metrics.append(TYPE_METRICS[model_type])
+    return ", ".join(metrics) or None
+
+
+def _describe_model(name: str, folder: Path, metrics: str) -> InstalledModel:
+    weights: list[Path] = []
+    note = None
+    try:
+        weights = _find_weights(folder, name)
+    except InputError as error:
+        note = NO_WEIGHTS if (folder / "tokenizer.json").is_file() else error.message
+    published_model = find_published_model(name)
+    if published_model is None:
+        languages = None
+        licence = _read_licence(folder)
+    else:
+        languages = None if published_model.languages is None else sorted(published_model.languages)
+        licence = published_model.licence
+    size = sum(file.stat().st_size for file in weights)
+    return InstalledModel(
+        model=name,
+        metrics=metrics,
+        megabytes=round(size / 1e6, 1) if weights else None,
+        weights=hash_files(weights) if weights else None,
+        languages=languages,
+        licence=licence,
+        commercial_use=None if licence is None else "-nc" not in licence.lower(),
+        folder=str(folder),
+        note=note,
+    )
+
+
+def _find_weights(folder: Path, name: str) -> list[Path]:
+    """Find the files with the weights: those of COMET or of static embeddings, else those of transformers."""
+    for file_name in (*CHECKPOINT_FILES, "weights.npz"):
+        if (folder / file_name).is_file():
+            return [folder / file_name]
+    return find_weight_files(folder, model=name)
+
+
+def _read_licence(folder: Path) -> str | None:
+    """Read the licence that the README of a model declares."""
+    file = folder / "README.md"
+    if not file.is_file():
+        return None
+    head = file.read_text(encoding="utf-8", errors="replace")[:README_HEAD]
+    match = re.search(r"^license: *([\w.+-]+)", head, re.MULTILINE)
+    return match[1] if match else None
