@@ -46,7 +46,7 @@ class Batch:
 
     fields: Mapping[str, Sequence[Any]]
     language: str | None = None
-    shared: SharedWork = field(default_factory=SharedWork, repr=False, compare=False)
+    shared_work: SharedWork = field(default_factory=SharedWork, repr=False, compare=False)
     size: int = field(init=False)
     _cache: dict[Hashable, Any] = field(init=False, default_factory=dict, repr=False, compare=False)
 
@@ -96,7 +96,7 @@ class Batch:
         return self["references"]
 
     def compute_once(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """Return `compute()`, called only the first time, so that metrics of one family share their work."""
+        """Return the value stored under `key`, so that related metrics share work; compute it at first."""
         if key not in self._cache:
             self._cache[key] = compute()
         result: T = self._cache[key]
@@ -259,7 +259,7 @@ class Metric(ABC):
 
     @property
     def cost_class(self) -> str:
-        """One of `COST_CLASSES`: a fact about the metric, not a measurement."""
+        """How expensive the metric is to use: one of `COST_CLASSES`."""
         return COST_CLASSES[0]
 
     @property
@@ -294,7 +294,7 @@ class StatisticsMetric(Metric):
         """Compute corpus scores from (sums of) statistics: [..., s] to [...]."""
 
     def segment_scores(self, statistics: Scores) -> Scores:
-        """Compute scores of single outputs: [n, s] to [n]. Sentence BLEU differs from corpus BLEU, say."""
+        """Compute scores of single outputs, by default like corpus scores: [n, s] to [n]."""
         return self.from_statistics(statistics)
 
     def score(self, batch: Batch) -> Scores:

@@ -65,9 +65,11 @@ def get_character_tokens(batch: Batch, *, lowercase: bool, keep_spaces: bool) ->
     def tokenize() -> TokenSequences:
         packed = _get_packed_texts(batch, lowercase=lowercase)
         if keep_spaces:
-            return _as_tokens(packed.code_points, packed.offsets)
+            return _use_code_points_as_tokens(packed.code_points, packed.offsets)
         visible = np.flatnonzero(plain_classes()[packed.code_points] & SPACE == 0)
-        return _as_tokens(packed.code_points[visible], np.searchsorted(visible, packed.offsets))
+        return _use_code_points_as_tokens(
+            packed.code_points[visible], np.searchsorted(visible, packed.offsets)
+        )
 
     return batch.compute_once(("character tokens", lowercase, keep_spaces), tokenize)
 
@@ -77,7 +79,7 @@ def get_stripped_character_tokens(batch: Batch) -> TokenSequences:
 
     def tokenize() -> TokenSequences:
         packed = pack_texts([text.strip() for text in get_texts(batch, lowercase=False)])
-        return _as_tokens(packed.code_points, packed.offsets)
+        return _use_code_points_as_tokens(packed.code_points, packed.offsets)
 
     return batch.compute_once("stripped character tokens", tokenize)
 
@@ -136,6 +138,6 @@ def _tokenize_packed(
     return tokens, words
 
 
-def _as_tokens(code_points: CodePoints, offsets: Offsets) -> TokenSequences:
+def _use_code_points_as_tokens(code_points: CodePoints, offsets: Offsets) -> TokenSequences:
     ids = code_points.view(np.int32)
     return TokenSequences(ids, offsets, int(ids.max(initial=0)) + 1)

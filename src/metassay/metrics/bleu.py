@@ -80,7 +80,7 @@ class Bleu(StatisticsMetric):
         return language_tokenizer(language) or _DEFAULT_TOKENIZER
 
     def statistics(self, batch: Batch) -> Scores:
-        """Lengths, matches and totals of each output."""
+        """Compute lengths, matches and totals of each output."""
         tokenizer = self._choose_tokenizer(self.settings_language(batch))
         self._warn_of_tokenizer(batch.language, tokenizer)
         inputs = find_scoring_inputs(batch)
@@ -105,15 +105,15 @@ class Bleu(StatisticsMetric):
             )
 
     def from_statistics(self, statistics: Scores) -> Scores:
-        """Corpus BLEU."""
+        """Compute corpus BLEU."""
         return self._compute_scores(statistics, effective_order=self.effective_order)
 
     def segment_scores(self, statistics: Scores) -> Scores:
-        """Sentence BLEU, with the effective order."""
+        """Compute sentence BLEU, with the effective order."""
         return self._compute_scores(statistics, effective_order=True)
 
     def describe_official_score(self, statistics: Scores, reference_count: int) -> OfficialScore | None:
-        """Sacrebleu's signature, precisions, brevity penalty and counts."""
+        """Return sacrebleu's signature, precisions, brevity penalty and counts."""
         from sacrebleu.metrics.bleu import BLEU
 
         if self.order != _DEFAULT_ORDER:  # sacrebleu's signature does not name the order

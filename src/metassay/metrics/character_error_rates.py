@@ -30,11 +30,11 @@ class CharacterErrorRate(StatisticsMetric):
     summary: ClassVar[str] = "character error rate (jiwer)"
 
     def statistics(self, batch: Batch) -> Scores:
-        """Hits, substitutions, deletions and insertions of characters."""
+        """Count hits, substitutions, deletions and insertions of characters."""
         return compute_edit_statistics(batch, get_stripped_character_tokens(batch))
 
     def from_statistics(self, statistics: Scores) -> Scores:
-        """Edits per reference character."""
+        """Compute edits per reference character."""
         return compute_error_rate(statistics)
 
 
@@ -52,7 +52,7 @@ class ScliteCharacterErrorRate(CharacterErrorRate):
     summary: ClassVar[str] = "character error rate of sclite's alignment"
 
     def statistics(self, batch: Batch) -> Scores:
-        """Hits, substitutions, deletions and insertions of characters, as sclite aligns them."""
+        """Count hits, substitutions, deletions and insertions of characters, as sclite aligns them."""
         check_single_references(batch)
         return batch.map_distinct(_count_sclite_edits)
 

@@ -63,7 +63,7 @@ class Chrf(StatisticsMetric):
         return format_label(self.title + "+" * self.word_order, other_parameters)
 
     def statistics(self, batch: Batch) -> Scores:
-        """Counts of each output, order by order."""
+        """Count the n-grams of each output, for each order."""
         inputs = find_scoring_inputs(batch)
         single_inputs = inputs.split_by_reference()
         characters = get_character_tokens(batch, lowercase=self.lowercase, keep_spaces=self.whitespace)
@@ -73,11 +73,11 @@ class Chrf(StatisticsMetric):
             counts.append(_count_ngrams(words, single_inputs, self.word_order))
         width = 3 * (self.char_order + self.word_order)
         statistics = np.concatenate(counts, axis=1).reshape(-1, width)
-        best = single_inputs.choose_best(statistics, self.from_statistics(statistics))
+        best = single_inputs.choose_best_reference(statistics, self.from_statistics(statistics))
         return best[inputs.input_of_row]
 
     def from_statistics(self, statistics: Scores) -> Scores:
-        """F-score of the counts."""
+        """Compute the F-score from the counts."""
         orders = self.char_order + self.word_order
         counts = np.asarray(statistics, dtype=np.float64).reshape(-1, orders, 3)
         output, reference, common = np.moveaxis(counts, 2, 0)
@@ -88,7 +88,7 @@ class Chrf(StatisticsMetric):
         return scores.reshape(np.shape(statistics)[:-1])
 
     def describe_official_score(self, statistics: Scores, reference_count: int) -> OfficialScore | None:
-        """Sacrebleu's name, with β in it, and signature."""
+        """Return sacrebleu's name of the score, which includes β, and its signature."""
         from sacrebleu.metrics.chrf import CHRF
 
         del statistics
@@ -144,7 +144,7 @@ def _f_score_of_means(output: Scores, reference: Scores, common: Scores, beta: f
 
 
 def _mean_of_f_scores(output: Scores, reference: Scores, common: Scores, beta: float) -> Scores:
-    """Mean over all orders of F, with a small number where a side has no n-gram."""
+    """Mean of the F-scores of all orders; precision or recall without n-grams counts as a tiny number."""
     factor = beta * beta
     total = np.zeros(len(common))
     for n in range(common.shape[1]):

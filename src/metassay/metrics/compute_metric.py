@@ -62,7 +62,7 @@ class ComputeMetric(ExternalMetric):
         """Score all outputs with one call, or each with a call of its own."""
         if len(batch) == 0:
             return np.empty(0)
-        columns = self._get_columns(batch)
+        columns = self._get_compute_arguments(batch)
         with self.lock:
             # Two equal predictions show whether the object returns a list or one number for all.
             probe = self._compute({name: values[:1] * 2 for name, values in columns.items()})
@@ -77,7 +77,7 @@ class ComputeMetric(ExternalMetric):
             raise InputError(f"{self.name} did not compute a number for each of {len(batch)} outputs.")
         return array
 
-    def _get_columns(self, batch: Batch) -> dict[str, list[Any]]:
+    def _get_compute_arguments(self, batch: Batch) -> dict[str, list[Any]]:
         """Get the arguments of `compute`, under the names that `evaluate` uses."""
         has_single_references = all(len(references) == 1 for references in batch.references)
         references: list[Any] = [list(output_references) for output_references in batch.references]

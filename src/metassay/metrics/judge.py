@@ -203,7 +203,7 @@ class Judge(Metric):
             RUBRIC: lambda _, answer: read_rubric(answer, criteria),
             SPANS: lambda row, answer: read_errors(answer, batch.output[row]),
         }
-        return self._ask(questions, parsers[self.mode])
+        return self._ask_questions(questions, parsers[self.mode])
 
     def compare_outputs(self, first: Batch, second: Batch) -> Preferences:
         """Ask which of two outputs is better, pair by pair, each in both orders."""
@@ -214,7 +214,7 @@ class Judge(Metric):
                 | {"output_a": shown_first.output[row], "output_b": shown_second.output[row]}
                 for row in range(len(first))
             ]
-            preferences.append(self._ask(questions, lambda _, answer: read_preference(answer)))
+            preferences.append(self._ask_questions(questions, lambda _, answer: read_preference(answer)))
         in_given_order, swapped = preferences
         result = Preferences(np.stack([in_given_order, 1 - swapped]))
         self.session.add_pairs(pairs=len(first), flipped_pairs=result.flip_count)
@@ -246,7 +246,7 @@ class Judge(Metric):
             "criteria": self.criteria.replace(";", ", "),
         }
 
-    def _ask(self, questions: Sequence[PromptValues], parse_answer: AnswerParser) -> Scores:
+    def _ask_questions(self, questions: Sequence[PromptValues], parse_answer: AnswerParser) -> Scores:
         """Ask all questions, and those without a readable answer again, up to `again` times."""
         prompt_text = self.prompt_text
         prompts = [fill_known(prompt_text, values) for values in questions]
@@ -257,7 +257,7 @@ class Judge(Metric):
             answers = self.session.asker.ask_all(requests)
             unreadable = []
             for i, answer in zip(open_questions, answers):
-                score = _parse_complete(answer, i, parse_answer)
+                score = _parse_if_complete(answer, i, parse_answer)
                 if score is not None:
                     scores[i] = score
                 # A failed request (None) is not repeated here: the client has repeated it already.
@@ -276,11 +276,11 @@ class Judge(Metric):
         return Request(self.model, prompt, temperature, self.tokens, 1.0, self.seed + attempt)
 
 
-def _parse_complete(answer: Answer | None, i: int, parse_answer: AnswerParser) -> float | None:
+def _parse_if_complete(answer: Answer | None, question: int, parse_answer: AnswerParser) -> float | None:
     """Parse an answer; None where there is none, or where it was cut off."""
     if answer is None or not answer.complete:
         return None
-    return parse_answer(i, answer.text)
+    return parse_answer(question, answer.text)
 
 
 def connect_judges(metrics: Sequence[Metric], settings: LlmSettings | None) -> tuple[Metric, ...]:

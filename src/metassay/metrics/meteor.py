@@ -64,7 +64,7 @@ class Meteor(Metric):
         return spaceless_tokenizer(language) or _DEFAULT_TOKENIZER
 
     def score(self, batch: Batch) -> Scores:
-        """The best score over the references."""
+        """Compute the score of each output against its best reference."""
         tokenizer = self._choose_tokenizer(self.settings_language(batch))
         if tokenizer == _DEFAULT_TOKENIZER:
             warn_if_written_without_spaces(self, batch.language)

@@ -56,7 +56,7 @@ class NltkBleu(StatisticsMetric):
         return spaceless_tokenizer(language) or _DEFAULT_TOKENIZER
 
     def statistics(self, batch: Batch) -> Scores:
-        """Lengths, matches and totals; a total is at least 1 in every output."""
+        """Compute lengths, matches and totals; like NLTK, count each total as at least 1."""
         tokenizer = self._choose_tokenizer(self.settings_language(batch))
         if tokenizer in _SPLITTING_AT_SPACES:
             warn_if_written_without_spaces(self, batch.language)
@@ -73,7 +73,7 @@ class NltkBleu(StatisticsMetric):
         return statistics[inputs.input_of_row]
 
     def from_statistics(self, statistics: Scores) -> Scores:
-        """BLEU, with the exactly rounded sum of logarithms that NLTK takes."""
+        """Compute BLEU with an exactly rounded sum of logarithms, as NLTK does."""
         rows = np.asarray(statistics, dtype=np.float64).reshape(-1, 2 + 2 * self.order)
         scores = np.array([self._compute_score(row) for row in rows.tolist()], dtype=np.float64)
         return scores.reshape(np.shape(statistics)[:-1])

@@ -54,7 +54,7 @@ class PrecomputedScores(ExternalMetric):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.metric)
-        same_name = _find_metric_of_name(self.metric)
+        same_name = _find_own_metric(self.metric)
         if same_name is not None:
             object.__setattr__(self, "higher_is_better", same_name.higher_is_better)
             object.__setattr__(self, "tie_tolerance", same_name.tie_tolerance)
@@ -113,7 +113,7 @@ class PrecomputedScores(ExternalMetric):
 
 
 def read_precomputed_scores(source: Any) -> tuple[PrecomputedScores, ...]:
-    """Read the metrics in score files; files with the same metric each have a part of its scores."""
+    """Read score files; several files can have parts of the scores of one metric."""
     if source is None or (isinstance(source, list | tuple) and not source):
         return ()
     lists_by_metric: dict[str, list[ScoreList]] = {}
@@ -202,7 +202,10 @@ def _match_by_id(score_list: ScoreList, ids: pl.Series, text_ids: pl.Series) -> 
 
 
 def _match_by_text(score_list: ScoreList, keys: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
-    """Match by the output and by what else both sides have; white space around texts is ignored."""
+    """Match scores and texts by output, and by item, source and reference where both have them.
+
+    White space around texts is ignored.
+    """
     texts = texts.rename({"hypothesis": "output"})
     shared = [name for name in ("item", "source", "reference", "output") if name in keys and name in texts]
     stripped = [pl.col(name).str.strip_chars() for name in shared]
@@ -228,8 +231,8 @@ def _add_score(scores: dict[str, SourcedScore], text_id: str, new: SourcedScore)
         )
 
 
-def _find_metric_of_name(name: str) -> Metric | None:
-    """Find the metric of ours that has this name, if any: its direction is taken over."""
+def _find_own_metric(name: str) -> Metric | None:
+    """Find the metric of metassay with this name, if any, whose direction then applies."""
     try:
         return find_metric(name)
     except InputError:

@@ -58,7 +58,7 @@ class ProgramMetric(ExternalMetric):
         fields = [field for field in PROGRAM_FIELDS if field in batch.fields]
         rows = zip(*(batch[field] for field in fields))
         request = "".join(f"{json.dumps(dict(zip(fields, row)), ensure_ascii=False)}\n" for row in rows)
-        answers = self._run(request).removesuffix("\n").split("\n")
+        answers = self._run_program(request).removesuffix("\n").split("\n")
         if len(answers) != len(batch):
             raise InputError(
                 f"the program wrote {len(answers)} lines for {len(batch)} outputs.",
@@ -67,7 +67,7 @@ class ProgramMetric(ExternalMetric):
             )
         return np.array([self._parse_score(answer, line) for line, answer in enumerate(answers, start=1)])
 
-    def _run(self, request: str) -> str:
+    def _run_program(self, request: str) -> str:
         path = str(Path(self.path).resolve())
         try:
             completed = subprocess.run(  # noqa: S603 - the user's own program, named by the user, without a shell

@@ -71,12 +71,12 @@ class InterpolatedPrecision(BinaryMetric):
             raise InputError(f"{self.name}_{self.level}: a recall level lies between 0 and 1.")
 
     @property
-    def argument(self) -> float:
+    def measure_argument(self) -> float:
         """The recall level."""
         return self.level
 
     @property
-    def suffix_text(self) -> str:
+    def name_suffix(self) -> str:
         """The recall level with two digits, as trec_eval prints it, or with more where they are needed."""
         two_digits = f"{self.level:.2f}"
         return two_digits if float(two_digits) == self.level else str(self.level)
@@ -193,7 +193,7 @@ class SetF(BinaryMetric):
         check_range(self.name, "beta", self.beta, 0)
 
     @property
-    def argument(self) -> float:
+    def measure_argument(self) -> float:
         """The weight of precision."""
         return float(self.beta)
 
@@ -219,7 +219,7 @@ class RankBiasedPrecision(BinaryMetric):
         check_range(self.name, "p", self.p, 0, 1)
 
     @property
-    def argument(self) -> float:
+    def measure_argument(self) -> float:
         """The persistence."""
         return float(self.p)
 
@@ -245,7 +245,7 @@ class ExpectedReciprocalRank(CutMetric):
         check_range(self.name, "highest", self.highest, 1, 30)
 
     @property
-    def relevant_from(self) -> int:
+    def min_relevant_grade(self) -> int:
         """The highest grade: the kernel takes it in the place of the lowest relevant grade."""
         return self.highest
 

@@ -27,8 +27,8 @@ def score_rankings(metrics: Sequence[RankingMetric], lists: RankedLists) -> Scor
         lists.judgements.offsets,
         lists.judgements.grades,
         np.array([metric.measure for metric in metrics], dtype=np.int64),
-        np.array([metric.argument for metric in metrics], dtype=np.float64),
-        np.array([metric.relevant_from for metric in metrics], dtype=np.int64),
+        np.array([metric.measure_argument for metric in metrics], dtype=np.float64),
+        np.array([metric.min_relevant_grade for metric in metrics], dtype=np.int64),
         np.array([metric.depth or kernels.NO_CUTOFF for metric in metrics], dtype=np.int64),
         np.log2(np.arange(2, longest + 2, dtype=np.float64)),
     )
@@ -53,17 +53,17 @@ class RankingMetric(Metric):
             raise InputError(f"the depth of {self.name} is {self.depth}; it must be a whole number above 0.")
 
     @property
-    def argument(self) -> float:
+    def measure_argument(self) -> float:
         """The cut-off, recall level, weight or persistence of the measure; by default no cut-off."""
         return float(kernels.NO_CUTOFF)
 
     @property
-    def relevant_from(self) -> int:
+    def min_relevant_grade(self) -> int:
         """The lowest grade that counts as relevant."""
         return 1
 
     @property
-    def suffix_text(self) -> str:
+    def name_suffix(self) -> str:
         """The value at the end of the name; empty where the name has none."""
         return str(getattr(self, self.suffix)) if self.suffix else ""
 
@@ -83,7 +83,7 @@ class RankingMetric(Metric):
         return {key: value for key, value in self.parameters.items() if key != self.suffix}
 
     def _add_suffix(self, name: str) -> str:
-        return f"{name}_{self.suffix_text}" if self.suffix_text else name
+        return f"{name}_{self.name_suffix}" if self.name_suffix else name
 
     def score(self, batch: Batch) -> Scores:
         """Compute the measure of each list: `RankedLists`, or document ids with mappings of grades."""
@@ -105,7 +105,7 @@ class BinaryMetric(RankingMetric):
             raise InputError(f"{self.name}: rel is {self.rel}; it must be a whole number above 0.")
 
     @property
-    def relevant_from(self) -> int:
+    def min_relevant_grade(self) -> int:
         """The lowest grade that counts as relevant."""
         return self.rel
 
@@ -123,7 +123,7 @@ class CutMetric(RankingMetric):
             raise InputError(f"{self.name}_{self.k} must end in a whole number above 0.")
 
     @property
-    def argument(self) -> float:
+    def measure_argument(self) -> float:
         """The cut-off."""
         return float(self.k)
 

@@ -50,9 +50,9 @@ _SPACELESS_SCRIPTS = ("Han", "Hiragana", "Katakana", "Bopomofo", "Thai", "Lao", 
 
 
 class UnitCounts(NamedTuple):
-    """Units (n-grams, or words) of each input: in common, of the output, of the reference."""
+    """Numbers of units (n-grams, or words) of each input: shared, in the output, in the reference."""
 
-    common: Scores
+    shared: Scores
     output: Scores
     reference: Scores
 
@@ -119,7 +119,7 @@ class RougeMetric(Metric):
             raise UnknownName("measure", self.measure, MEASURES)
 
     @abstractmethod
-    def _count_units(self, tokenized: TokenizedInputs) -> UnitCounts:
+    def _count_compared_units(self, tokenized: TokenizedInputs) -> UnitCounts:
         """Count what is compared: n-grams, or words of the longest common subsequence."""
 
     def resolve_settings(self, language: str | None) -> Parameters:
@@ -132,7 +132,7 @@ class RougeMetric(Metric):
         return self.tokenizer
 
     def score(self, batch: Batch) -> Scores:
-        """The measure of each output, between 0 and 1."""
+        """Compute the measure of each output, between 0 and 1."""
         tokenizer = self._choose_tokenizer(self.settings_language(batch))
         if tokenizer != CHARACTERS:
             warn_if_written_without_spaces(self, batch.language)
@@ -162,13 +162,13 @@ class RougeMetric(Metric):
             return TokenizedInputs(tokens, inputs.split_by_reference())
 
         tokenized = batch.compute_once(("rouge tokens", tokenizer, self.stemming), tokenize)
-        counts = self._count_units(tokenized)
-        precision = counts.common / np.maximum(counts.output, 1)
-        recall = counts.common / np.maximum(counts.reference, 1)
+        counts = self._count_compared_units(tokenized)
+        precision = counts.shared / np.maximum(counts.output, 1)
+        recall = counts.shared / np.maximum(counts.reference, 1)
         total = precision + recall
         f_measure = 2 * precision * recall / np.where(total > 0, total, 1)
         values = {"precision": precision, "recall": recall, "fmeasure": f_measure}[self.measure]
-        best = tokenized.inputs.choose_best(values[:, None], f_measure)[:, 0]
+        best = tokenized.inputs.choose_best_reference(values[:, None], f_measure)[:, 0]
         return best[inputs.input_of_row]
 
 
@@ -180,7 +180,7 @@ class Rouge1(RougeMetric):
     title: ClassVar[str] = "ROUGE-1"
     summary: ClassVar[str] = "words in common (rouge-score)"
 
-    def _count_units(self, tokenized: TokenizedInputs) -> UnitCounts:
+    def _count_compared_units(self, tokenized: TokenizedInputs) -> UnitCounts:
         return UnitCounts(tokenized.shared_ngrams[:, 0], *tokenized.count_ngrams(1))
 
 
@@ -192,7 +192,7 @@ class Rouge2(RougeMetric):
     title: ClassVar[str] = "ROUGE-2"
     summary: ClassVar[str] = "pairs of neighbouring words in common (rouge-score)"
 
-    def _count_units(self, tokenized: TokenizedInputs) -> UnitCounts:
+    def _count_compared_units(self, tokenized: TokenizedInputs) -> UnitCounts:
         return UnitCounts(tokenized.shared_ngrams[:, 1], *tokenized.count_ngrams(2))
 
 
@@ -204,7 +204,7 @@ class RougeL(RougeMetric):
     title: ClassVar[str] = "ROUGE-L"
     summary: ClassVar[str] = "longest common subsequence of words (rouge-score)"
 
-    def _count_units(self, tokenized: TokenizedInputs) -> UnitCounts:
+    def _count_compared_units(self, tokenized: TokenizedInputs) -> UnitCounts:
         return UnitCounts(tokenized.common_subsequences, *tokenized.count_ngrams(1))
 
 

@@ -17,7 +17,7 @@ from metassay.metrics.kernels.text_arrays import Offsets, Positions
 
 @dataclass(frozen=True)
 class ScoringInputs:
-    """The distinct texts of a batch, and its distinct inputs as positions in these texts.
+    """The distinct inputs of a batch: which output is compared with which references.
 
     Inputs are sorted by their references, so that a kernel prepares each set of references once.
     """
@@ -67,7 +67,7 @@ class SingleReferenceInputs:
         restored[self.order] = values
         return restored
 
-    def choose_best(self, statistics: Scores, scores: Scores) -> Scores:
+    def choose_best_reference(self, statistics: Scores, scores: Scores) -> Scores:
         """For each original input, the statistics of the first reference with the highest score."""
         if self.order is None:
             return statistics
@@ -84,10 +84,10 @@ class SingleReferenceInputs:
 
 def find_scoring_inputs(batch: Batch) -> ScoringInputs:
     """Find the distinct inputs of a batch, once for all metrics that score it."""
-    return batch.compute_once("scoring inputs", lambda: _find_inputs(batch.output, batch.references))
+    return batch.compute_once("scoring inputs", lambda: _find_distinct_inputs(batch.output, batch.references))
 
 
-def _find_inputs(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> ScoringInputs:
+def _find_distinct_inputs(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> ScoringInputs:
     texts: dict[str, int] = {}
     number_text = texts.setdefault
     output_of_row = np.fromiter((number_text(text, len(texts)) for text in outputs), np.int64, len(outputs))

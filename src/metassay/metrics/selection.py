@@ -30,7 +30,7 @@ def choose_metrics(dataset: Dataset, metrics: MetricChoice, *text_changes: str) 
     return tuple(metric.bind_to_data(dataset.languages, changes) for metric in chosen)
 
 
-def choose_sentinels(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
+def choose_missing_sentinels(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
     """Choose the sentinels that are not among the metrics already."""
     chosen_specs = {metric.spec for metric in metrics}
     sentinels = [sentinel_class() for sentinel_class in SENTINELS]

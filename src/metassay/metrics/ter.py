@@ -54,7 +54,7 @@ class TranslationEditRate(StatisticsMetric):
         return settings
 
     def statistics(self, batch: Batch) -> Scores:
-        """Edits and reference length of each output."""
+        """Count the edits and reference words of each output."""
         settings = self.resolve_settings(self.settings_language(batch))
         if not settings["asian_support"]:
             warn_if_written_without_spaces(self, batch.language)
@@ -72,14 +72,14 @@ class TranslationEditRate(StatisticsMetric):
         return np.column_stack([fewest_edits, mean_lengths])[inputs.input_of_row]
 
     def from_statistics(self, statistics: Scores) -> Scores:
-        """Edits per reference word, in per cent."""
+        """Compute edits per reference word, in per cent."""
         edits, length = np.moveaxis(statistics, -1, 0)
         rate = np.where(length > 0, edits / np.where(length > 0, length, 1), edits > 0)
         score: Scores = 100 * rate
         return score
 
     def describe_official_score(self, statistics: Scores, reference_count: int) -> OfficialScore | None:
-        """Sacrebleu's signature, and the two numbers whose ratio is the score."""
+        """Return sacrebleu's signature, and the two numbers whose ratio is the score."""
         from sacrebleu.metrics.ter import TER
 
         signature = build_sacrebleu_signature(self, TER, reference_count)

@@ -22,7 +22,7 @@ class WordEditMetric(StatisticsMetric):
     oracle: ClassVar[str] = "jiwer 4.0.0"
 
     def statistics(self, batch: Batch) -> Scores:
-        """Hits, substitutions, deletions and insertions of each output."""
+        """Count hits, substitutions, deletions and insertions of each output."""
         warn_if_written_without_spaces(self, batch.language)
         words = get_word_tokens(batch, SPLIT_AS_JIWER)
         return batch.compute_once("word edits", lambda: compute_edit_statistics(batch, words))
@@ -41,7 +41,7 @@ class WordErrorRate(WordEditMetric):
     summary: ClassVar[str] = "word error rate (jiwer)"
 
     def from_statistics(self, statistics: Scores) -> Scores:
-        """Edits per reference word."""
+        """Compute edits per reference word."""
         return compute_error_rate(statistics)
 
 
@@ -54,7 +54,7 @@ class MatchErrorRate(WordEditMetric):
     summary: ClassVar[str] = "match error rate (jiwer)"
 
     def from_statistics(self, statistics: Scores) -> Scores:
-        """Edits per alignment step."""
+        """Compute edits per alignment step."""
         hits, substitutions, deletions, insertions = np.moveaxis(statistics, -1, 0)
         edits = substitutions + deletions + insertions
         rate: Scores = edits / np.maximum(hits + edits, 1)
@@ -71,7 +71,7 @@ class WordInformationPreserved(WordEditMetric):
     summary: ClassVar[str] = "word information preserved (jiwer)"
 
     def from_statistics(self, statistics: Scores) -> Scores:
-        """H / (H + S + D) · H / (H + S + I)."""
+        """Compute H / (H + S + D) · H / (H + S + I)."""
         return _preserved_information(statistics)
 
 
@@ -84,7 +84,7 @@ class WordInformationLost(WordEditMetric):
     summary: ClassVar[str] = "word information lost (jiwer)"
 
     def from_statistics(self, statistics: Scores) -> Scores:
-        """1 − WIP."""
+        """Compute 1 − WIP."""
         lost: Scores = 1 - _preserved_information(statistics)
         return lost
 

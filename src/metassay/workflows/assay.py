@@ -28,7 +28,7 @@ from metassay.metrics.precomputed_scores import (
     read_precomputed_scores,
 )
 from metassay.metrics.registry import parse_metrics
-from metassay.metrics.selection import MetricCosts, choose_metrics, choose_sentinels, collect_costs
+from metassay.metrics.selection import MetricCosts, choose_metrics, choose_missing_sentinels, collect_costs
 from metassay.metrics.sentinels import SENTINELS
 from metassay.options import (
     GIVEN_PAIRS,
@@ -146,7 +146,7 @@ def assay(dataset: Dataset | Source | None, options: AssayOptions) -> AssayResul
     if cluster is not None and scores is None:
         raise InputError("a cluster leaves its parts in a run folder.", remedy="Pass --out.")
     how = How(threads, scores, made, options.only, cluster, options.progress, kept, scratch)
-    sentinels, costs = choose_sentinels(plan.metrics), collect_costs(plan.metrics)
+    sentinels, costs = choose_missing_sentinels(plan.metrics), collect_costs(plan.metrics)
     find = partial(_carry_out, data, plan, unit, sentinels, costs, how)
     if (
         run is not None

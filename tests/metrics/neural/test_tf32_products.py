@@ -7,8 +7,8 @@ def test_split_products_equal_those_of_float64(torch) -> None:
     """A CPU has no TF32, so it is imitated: all bits after the upper ten of the fraction are dropped."""
     from metassay.metrics.neural.tf32_products import (
         TF32_BITS,
+        apply_split_linear,
         split_into_halves,
-        split_linear,
         split_weights,
     )
 
@@ -28,7 +28,7 @@ def test_split_products_equal_those_of_float64(torch) -> None:
         return split_into_halves(tensor)[0]
 
     upper, lower, bias = split_weights(weight, torch.full((40,), 3.0))
-    assert relative_error(split_linear(states, upper, lower, bias)) < 2e-6
+    assert relative_error(apply_split_linear(states, upper, lower, bias)) < 2e-6
     small_terms = round_to_tf32(states_lower) @ upper.T + states_upper @ round_to_tf32(lower).T
     assert relative_error(small_terms + states_upper @ upper.T + bias) < 2e-6
     assert relative_error(states_upper @ upper.T + bias) > 1e-4

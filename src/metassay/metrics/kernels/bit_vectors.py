@@ -19,7 +19,7 @@ LAST_BIT = np.uint64(63)
 
 @kernel
 def count_blocks(length: int) -> int:
-    """Number of blocks of 64 positions that a sequence of this length needs."""
+    """Count the blocks of 64 positions that a sequence of this length needs."""
     return (length + 63) // 64
 
 
@@ -44,7 +44,7 @@ def set_position_bits(sequence: TokenIds, row_of_token: TokenIds, position_bits:
 
 
 @kernel
-def clear_rows(sequence: TokenIds, row_of_token: TokenIds) -> None:
+def clear_token_rows(sequence: TokenIds, row_of_token: TokenIds) -> None:
     """Undo the numbering of `set_position_bits`, so that another sequence can be set."""
     for i in range(len(sequence)):
         row_of_token[sequence[i]] = 0

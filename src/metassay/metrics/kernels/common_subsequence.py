@@ -11,7 +11,7 @@ from metassay.metrics.kernels.bit_vectors import (
     ONE_BIT,
     ZERO_BITS,
     BitVectors,
-    clear_rows,
+    clear_token_rows,
     count_blocks,
     set_position_bits,
 )
@@ -19,8 +19,8 @@ from metassay.metrics.kernels.text_arrays import (
     Offsets,
     Positions,
     TokenIds,
-    longest_sequence,
-    most_distinct_tokens,
+    count_most_distinct_tokens,
+    find_longest_length,
 )
 from metassay.stats.compilation import kernel
 
@@ -35,8 +35,8 @@ def common_subsequence_lengths(
     differs from the one before.
     """
     row_of_token = np.zeros(vocabulary_size, np.int32)
-    most_distinct = most_distinct_tokens(ids, offsets, vocabulary_size, references)
-    most_blocks = count_blocks(longest_sequence(offsets))
+    most_distinct = count_most_distinct_tokens(ids, offsets, vocabulary_size, references)
+    most_blocks = count_blocks(find_longest_length(offsets))
     position_bits = np.zeros((most_distinct + 1, most_blocks), np.uint64)
     state = np.empty(most_blocks, np.uint64)
     lengths = np.zeros(len(outputs), np.int64)
@@ -46,7 +46,7 @@ def common_subsequence_lengths(
         if k == 0 or references[k] != references[k - 1]:
             if k > 0:
                 previous = references[k - 1]
-                clear_rows(ids[offsets[previous] : offsets[previous + 1]], row_of_token)
+                clear_token_rows(ids[offsets[previous] : offsets[previous + 1]], row_of_token)
             set_position_bits(reference, row_of_token, position_bits)
         output = ids[offsets[outputs[k]] : offsets[outputs[k] + 1]]
         for block in range(blocks):
@@ -54,13 +54,13 @@ def common_subsequence_lengths(
         for j in range(len(output)):
             row = row_of_token[output[j]]
             if row > 0:
-                _advance(position_bits[row], blocks, state)
+                _read_output_token(position_bits[row], blocks, state)
         lengths[k] = _count_zero_bits(state, len(reference))
     return lengths
 
 
 @kernel
-def _advance(token_positions: BitVectors, blocks: int, state: BitVectors) -> None:
+def _read_output_token(token_positions: BitVectors, blocks: int, state: BitVectors) -> None:
     """Read one output token; a zero bit in the state stands for one more common token."""
     carry = ZERO_BITS
     for block in range(blocks):

@@ -17,7 +17,7 @@ from metassay.metrics.kernels.bit_vectors import (
     ONE_BIT,
     ZERO_BITS,
     BitVectors,
-    clear_rows,
+    clear_token_rows,
     count_blocks,
     set_position_bits,
 )
@@ -25,8 +25,8 @@ from metassay.metrics.kernels.text_arrays import (
     Offsets,
     Positions,
     TokenIds,
-    longest_sequence,
-    most_distinct_tokens,
+    count_most_distinct_tokens,
+    find_longest_length,
 )
 from metassay.stats.compilation import kernel
 
@@ -44,11 +44,11 @@ def count_edits(
 
     The first entry is −1 where both sequences are so long that the caller must ask rapidfuzz itself.
     """
-    longest = longest_sequence(offsets)
+    longest = find_longest_length(offsets)
     blocks = count_blocks(longest)
     # Row 0 of the bits stands for all tokens that do not occur in the reference.
     row_of_token = np.zeros(vocabulary_size, np.int32)
-    most_distinct = most_distinct_tokens(ids, offsets, vocabulary_size, references)
+    most_distinct = count_most_distinct_tokens(ids, offsets, vocabulary_size, references)
     position_bits = np.zeros((most_distinct + 1, blocks), np.uint64)
     most_vectors = min(longest * blocks, SPLIT_MATRIX_BYTES // 8 + longest + 64 * blocks)
     increases = np.empty(most_vectors, np.uint64)
@@ -71,7 +71,7 @@ def count_edits(
             set_position_bits(reference, row_of_token, position_bits)
             _fill_matrix(len(reference), output, row_of_token, position_bits, increases, decreases)
             _trace_alignment(reference, output, increases, decreases, counts[k])
-            clear_rows(reference, row_of_token)
+            clear_token_rows(reference, row_of_token)
     return counts
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.metrics.kernels.text_arrays import Offsets, Positions, TokenIds, longest_sequence
+from metassay.metrics.kernels.text_arrays import Offsets, Positions, TokenIds, find_longest_length
 from metassay.stats.compilation import kernel
 
 _NONE = -1
@@ -100,7 +100,7 @@ def compute_meteor(
     gamma: float,
 ) -> NDArray[np.float64]:
     """METEOR of each output against its reference; 0 where nothing matches: [inputs]."""
-    longest = longest_sequence(offsets)
+    longest = find_longest_length(offsets)
     last_free = np.full(max(vocabulary_size, stem_count, 1), _NONE, np.int32)
     previous_free = np.zeros(longest, np.int32)
     aligned_to = np.zeros(longest, np.int32)

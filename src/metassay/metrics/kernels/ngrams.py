@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.metrics.kernels.text_arrays import Offsets, Positions, TokenIds, longest_sequence
+from metassay.metrics.kernels.text_arrays import Offsets, Positions, TokenIds, find_longest_length
 from metassay.stats.compilation import kernel
 
 Keys = NDArray[np.uint64]
@@ -46,7 +46,7 @@ def count_shared_ngrams(
     for s in range(len(set_offsets) - 1):
         sequences = set_sequences[set_offsets[s] : set_offsets[s + 1]]
         largest_capacity = max(largest_capacity, _table_capacity(offsets, sequences, order))
-    longest = longest_sequence(offsets)
+    longest = find_longest_length(offsets)
     key_buffer = np.zeros(largest_capacity, np.uint64)
     reference_count_buffer = np.zeros(largest_capacity, np.int32)
     remaining_count_buffer = np.zeros(largest_capacity, np.int32)

@@ -1,8 +1,8 @@
 """The measures of trec_eval and ir_measures, computed from the relevance grades of ranked lists.
 
 A measure sees the grades of a list in rank order (negative: unjudged) and the judged grades of its topic,
-highest first. `relevant_from` is the lowest grade that counts as relevant. Where trec_eval defines a measure
-as 0, because nothing is relevant or nothing was retrieved, it is 0 here.
+highest first. Documents are relevant from `min_relevant_grade` on. Where trec_eval defines a measure as 0,
+because nothing is relevant or nothing was retrieved, it is 0 here.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def measure_lists(
 def _measure_list(  # noqa: PLR0911 - one return per measure
     measure: int,
     argument: float,
-    relevant_from: int,
+    min_relevant_grade: int,
     grades: Grades,
     judged_grades: Grades,
     discounts: Scores,
@@ -87,7 +87,7 @@ def _measure_list(  # noqa: PLR0911 - one return per measure
     """Compute one measure of one list.
 
     `argument` is the measure's cut-off, recall level, weight or persistence. For expected reciprocal rank,
-    `relevant_from` is the highest grade that there is.
+    `min_relevant_grade` is the highest grade that there is.
     """
     retrieved = len(grades)
     if measure == NDCG:
@@ -98,30 +98,30 @@ def _measure_list(  # noqa: PLR0911 - one return per measure
         shown = min(int(argument), retrieved)
         return _count_relevant(grades, 0, shown) / shown if shown else 0.0
     if measure == EXPECTED_RECIPROCAL_RANK:
-        return _expected_reciprocal_rank(grades, relevant_from, min(int(argument), retrieved))
+        return _expected_reciprocal_rank(grades, min_relevant_grade, min(int(argument), retrieved))
     if measure == RANK_BIASED_PRECISION:
-        return _rank_biased_precision(grades, relevant_from, argument)
+        return _rank_biased_precision(grades, min_relevant_grade, argument)
     relevant = 0
-    while relevant < len(judged_grades) and judged_grades[relevant] >= relevant_from:
+    while relevant < len(judged_grades) and judged_grades[relevant] >= min_relevant_grade:
         relevant += 1
     if relevant == 0 or retrieved == 0:
         return 0.0
     if measure == RECIPROCAL_RANK:
-        return _reciprocal_rank(grades, relevant_from)
+        return _reciprocal_rank(grades, min_relevant_grade)
     if measure == INTERPOLATED_PRECISION:
-        return _interpolated_precision(grades, relevant, relevant_from, argument)
+        return _interpolated_precision(grades, relevant, min_relevant_grade, argument)
     if measure == BPREF:
-        return _binary_preference(grades, relevant, len(judged_grades) - relevant, relevant_from)
+        return _binary_preference(grades, relevant, len(judged_grades) - relevant, min_relevant_grade)
     if measure == R_PRECISION:
-        return _count_relevant(grades, relevant_from, min(relevant, retrieved)) / relevant
+        return _count_relevant(grades, min_relevant_grade, min(relevant, retrieved)) / relevant
     if measure >= SET_PRECISION:
-        hits = _count_relevant(grades, relevant_from, retrieved)
-        return _set_measure(measure, hits, retrieved, relevant, argument) if hits else 0.0
+        hits = _count_relevant(grades, min_relevant_grade, retrieved)
+        return _unordered_measure(measure, hits, retrieved, relevant, argument) if hits else 0.0
     cutoff = int(argument)
     end = min(cutoff, retrieved)
     if measure == AVERAGE_PRECISION:
-        return _average_precision(grades, relevant, relevant_from, end)
-    hits = _count_relevant(grades, relevant_from, end)
+        return _average_precision(grades, relevant, min_relevant_grade, end)
+    hits = _count_relevant(grades, min_relevant_grade, end)
     if measure == PRECISION:
         return hits / cutoff
     if measure == RELATIVE_PRECISION:
@@ -132,35 +132,35 @@ def _measure_list(  # noqa: PLR0911 - one return per measure
 
 
 @kernel
-def _count_relevant(grades: Grades, relevant_from: int, end: int) -> int:
+def _count_relevant(grades: Grades, min_relevant_grade: int, end: int) -> int:
     """Count the relevant documents among the first `end`."""
     count = 0
     for i in range(end):
-        count += grades[i] >= relevant_from
+        count += grades[i] >= min_relevant_grade
     return count
 
 
 @kernel
-def _average_precision(grades: Grades, relevant: int, relevant_from: int, end: int) -> float:
+def _average_precision(grades: Grades, relevant: int, min_relevant_grade: int, end: int) -> float:
     hits = 0
     total = 0.0
     for i in range(end):
-        if grades[i] >= relevant_from:
+        if grades[i] >= min_relevant_grade:
             hits += 1
             total += hits / (i + 1)
     return total / relevant
 
 
 @kernel
-def _reciprocal_rank(grades: Grades, relevant_from: int) -> float:
+def _reciprocal_rank(grades: Grades, min_relevant_grade: int) -> float:
     for i in range(len(grades)):
-        if grades[i] >= relevant_from:
+        if grades[i] >= min_relevant_grade:
             return 1.0 / (i + 1)
     return 0.0
 
 
 @kernel
-def _interpolated_precision(grades: Grades, relevant: int, relevant_from: int, recall: float) -> float:
+def _interpolated_precision(grades: Grades, relevant: int, min_relevant_grade: int, recall: float) -> float:
     """The highest precision at or below the rank where `recall` is reached.
 
     The number of relevant documents that makes up `recall` is rounded, halves up, as from trec_eval 10 on.
@@ -171,7 +171,7 @@ def _interpolated_precision(grades: Grades, relevant: int, relevant_from: int, r
     hits = 0
     best = 0.0
     for i in range(len(grades)):
-        hits += grades[i] >= relevant_from
+        hits += grades[i] >= min_relevant_grade
         if hits >= needed and hits / (i + 1) > best:
             best = hits / (i + 1)
     return best
@@ -187,11 +187,11 @@ def _discounted_gain(grades: Grades, end: int, discounts: Scores) -> float:
 
 
 @kernel
-def _rank_biased_precision(grades: Grades, relevant_from: int, persistence: float) -> float:
+def _rank_biased_precision(grades: Grades, min_relevant_grade: int, persistence: float) -> float:
     weight = 1.0
     total = 0.0
     for i in range(len(grades)):
-        if grades[i] >= relevant_from:
+        if grades[i] >= min_relevant_grade:
             total += weight
         weight *= persistence
     return (1.0 - persistence) * total
@@ -211,12 +211,12 @@ def _expected_reciprocal_rank(grades: Grades, highest_grade: int, end: int) -> f
 
 
 @kernel
-def _binary_preference(grades: Grades, relevant: int, nonrelevant: int, relevant_from: int) -> float:
+def _binary_preference(grades: Grades, relevant: int, nonrelevant: int, min_relevant_grade: int) -> float:
     """For judged documents only: the share of the first R nonrelevant ones that follow each relevant one."""
     nonrelevant_above = 0
     total = 0.0
     for i in range(len(grades)):
-        if grades[i] >= relevant_from:
+        if grades[i] >= min_relevant_grade:
             share_above = 0.0
             if nonrelevant_above:
                 share_above = min(nonrelevant_above, relevant) / min(nonrelevant, relevant)
@@ -227,7 +227,7 @@ def _binary_preference(grades: Grades, relevant: int, nonrelevant: int, relevant
 
 
 @kernel
-def _set_measure(measure: int, hits: int, retrieved: int, relevant: int, beta: float) -> float:
+def _unordered_measure(measure: int, hits: int, retrieved: int, relevant: int, beta: float) -> float:
     """Compute a measure that ignores the order of documents."""
     if measure == SET_PRECISION:
         return hits / retrieved

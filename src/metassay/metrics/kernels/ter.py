@@ -105,7 +105,7 @@ def _shift_and_count(
     best: TokenIds,
 ) -> int:
     """Shift runs of words as long as that reduces the edit distance; return shifts plus distance."""
-    _set_beam(len(words), len(reference), matrix)
+    _set_beam_bounds(len(words), len(reference), matrix)
     shifts = 0
     candidates = 0
     first_changed = 0
@@ -113,7 +113,7 @@ def _shift_and_count(
         distance = _fill_matrix(words, reference, first_changed, matrix, rows)
         if distance == 0:
             return shifts
-        _align(words, reference, matrix, alignment)
+        _trace_alignment(words, reference, matrix, alignment)
         gain, candidates = _find_best_shift(
             words, reference, distance, candidates, matrix, alignment, rows, shifted, best
         )
@@ -140,7 +140,7 @@ def _row_width(output_length: int, reference_length: int) -> int:
 
 
 @kernel
-def _set_beam(output_length: int, reference_length: int, matrix: BeamMatrix) -> None:
+def _set_beam_bounds(output_length: int, reference_length: int, matrix: BeamMatrix) -> None:
     ratio = reference_length / output_length
     width = _beam_width(output_length, reference_length)
     for i in range(1, output_length + 1):
@@ -153,7 +153,7 @@ def _set_beam(output_length: int, reference_length: int, matrix: BeamMatrix) -> 
 
 
 @kernel
-def _load_row(i: int, matrix: BeamMatrix, row: Distances) -> None:
+def _load_matrix_row(i: int, matrix: BeamMatrix, row: Distances) -> None:
     """Copy row i into a buffer, where column j is at j + 1, with infinity on either side of the beam."""
     low = matrix.low[i]
     for j in range(low, matrix.high[i]):
@@ -176,7 +176,7 @@ def _fill_matrix(
     """Compute the rows after `first_row` with the operation that leads to each cell; return the distance."""
     previous_row = rows[0]
     row = rows[1]
-    _load_row(first_row, matrix, previous_row)
+    _load_matrix_row(first_row, matrix, previous_row)
     for i in range(first_row + 1, len(words) + 1):
         low = matrix.low[i]
         word = words[i - 1]
@@ -204,13 +204,13 @@ def _fill_matrix(
 def _distance_after_shift(
     shifted: TokenIds, reference: TokenIds, start: int, end: int, matrix: BeamMatrix, rows: Distances
 ) -> int:
-    """The distance of words that differ from those of the matrix only from `start` up to `end`.
+    """Edit distance after a shift; words differ from those of the matrix only from `start` up to `end`.
 
     Distances only, without operations: this is the innermost loop of the search.
     """
     previous_row = rows[0]
     row = rows[1]
-    _load_row(start, matrix, previous_row)
+    _load_matrix_row(start, matrix, previous_row)
     last = len(shifted)
     for i in range(start + 1, last + 1):
         low = matrix.low[i]
@@ -245,7 +245,9 @@ def _is_row_of_matrix(i: int, matrix: BeamMatrix, row: Distances) -> bool:
 
 
 @kernel
-def _align(words: TokenIds, reference: TokenIds, matrix: BeamMatrix, alignment: WordAlignment) -> None:
+def _trace_alignment(
+    words: TokenIds, reference: TokenIds, matrix: BeamMatrix, alignment: WordAlignment
+) -> None:
     """Follow the operations from the end of the matrix, then sum the errors up."""
     output_position, reference_errors, output_errors = alignment
     i = len(words)

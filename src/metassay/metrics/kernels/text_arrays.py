@@ -52,8 +52,8 @@ def unpack_texts(packed: PackedTexts) -> list[str]:
 
 
 @kernel
-def longest_sequence(offsets: Offsets) -> int:
-    """Length of the longest sequence, at least 1 so that buffers of this size are never empty."""
+def find_longest_length(offsets: Offsets) -> int:
+    """Find the length of the longest sequence, at least 1 so that buffers of this size are never empty."""
     longest = 1
     for k in range(len(offsets) - 1):
         longest = max(longest, offsets[k + 1] - offsets[k])
@@ -61,8 +61,10 @@ def longest_sequence(offsets: Offsets) -> int:
 
 
 @kernel
-def most_distinct_tokens(ids: TokenIds, offsets: Offsets, vocabulary_size: int, sequences: Positions) -> int:
-    """The largest number of distinct tokens in any one of the given sequences."""
+def count_most_distinct_tokens(
+    ids: TokenIds, offsets: Offsets, vocabulary_size: int, sequences: Positions
+) -> int:
+    """Count the distinct tokens of the sequence, among those given, that has most."""
     last_seen_in = np.full(vocabulary_size, -1, np.int64)
     largest = 0
     for sequence in sequences:

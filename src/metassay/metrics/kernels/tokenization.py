@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.metrics.kernels.text_arrays import CodePoints, Offsets, TokenIds, longest_sequence
+from metassay.metrics.kernels.text_arrays import CodePoints, Offsets, TokenIds, find_longest_length
 from metassay.metrics.kernels.vocabulary import create_vocabulary, enlarge_vocabulary, number_words
 from metassay.stats.compilation import kernel
 from metassay.text.tokenizers import ISOLATE, PART_SECOND, SPACE
@@ -44,7 +44,7 @@ def tokenize_texts(
     like texts.
     """
     text_count = len(offsets) - 1
-    longest = longest_sequence(offsets)
+    longest = find_longest_length(offsets)
     # A pass turns one character into three at most.
     buffer_size = (1 + 2 * len(passes)) * longest + 2
     text = np.empty(buffer_size, np.uint32)
@@ -83,7 +83,7 @@ def tokenize_texts(
 def _strip_spaces(
     code_points: CodePoints, start: int, end: int, classes: CharacterClasses, strip_left: bool
 ) -> tuple[int, int]:
-    """Where a text begins and ends without the white space at its end and, on request, its beginning."""
+    """Return where a text begins and ends without white space at its end and, on request, its start."""
     while end > start and classes[code_points[end - 1]] & SPACE:
         end -= 1
     while strip_left and start < end and classes[code_points[start]] & SPACE:
@@ -100,7 +100,7 @@ def _copy_text(
     pad_with_blanks: bool,
     target: CodePoints,
 ) -> tuple[int, int]:
-    """Copy a text, between blanks on request; return its length and the character classes that occur."""
+    """Copy a text, with blanks around it on request; return its length and its character classes."""
     length = 0
     present_classes = 0
     if pad_with_blanks:

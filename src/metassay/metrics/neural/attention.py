@@ -53,13 +53,13 @@ def build_flash_attention(weight: Tensor, head_size: int) -> Attention | None:
     except ImportError:  # torch before 2.10
         return None
 
-    def flash_attention(projected: Tensor, batch: TokenBatch) -> Tensor:
+    def attend_with_flash(projected: Tensor, batch: TokenBatch) -> Tensor:
         packing = get_packing(batch)
         query, key, value = projected.unbind(1)
         bounds = packing.text_bounds
         return varlen_attn(query, key, value, bounds, bounds, packing.longest, packing.longest)
 
-    return flash_attention if _is_correct(flash_attention, weight, head_size) else None
+    return attend_with_flash if _is_correct(attend_with_flash, weight, head_size) else None
 
 
 def build_short_attention(weight: Tensor, head_size: int, long_attention: Attention) -> Attention | None:
@@ -91,7 +91,7 @@ def build_short_attention(weight: Tensor, head_size: int, long_attention: Attent
         mean = tl.dot(weights.to(value.dtype), value) / tl.sum(weights, 1)[:, None]
         tl.store(attended + (start + rows) * heads * size + cells, mean, mask=is_token)
 
-    def short_attention(projected: Tensor, batch: TokenBatch) -> Tensor:
+    def attend_to_short_texts(projected: Tensor, batch: TokenBatch) -> Tensor:
         packing = get_packing(batch)
         if packing.longest > SHORT_TEXT:
             return long_attention(projected, batch)
@@ -105,7 +105,7 @@ def build_short_attention(weight: Tensor, head_size: int, long_attention: Attent
         attend_to_text[grid](*arguments, num_warps=block // 16)
         return attended
 
-    return short_attention if _is_correct(short_attention, weight, head_size) else None
+    return attend_to_short_texts if _is_correct(attend_to_short_texts, weight, head_size) else None
 
 
 def get_packing(batch: TokenBatch) -> Packing:

@@ -56,12 +56,12 @@ class BartNetwork:
         self.tokenizer = Tokenizer(find_tokenizer_file(folder, model=model), limit)
         self.pad_id = int(self.network.config.pad_token_id)
 
-    def score_mean(self, directions: Sequence[Sequence[TextPair]], shared: SharedWork) -> NetworkScores:
+    def score_mean(self, directions: Sequence[Sequence[TextPair]], shared_work: SharedWork) -> NetworkScores:
         """Average the log-likelihoods of inputs over directions; equal pairs are computed once in a batch."""
         scores = []
         truncated_count = 0
         for pairs in directions:
-            likelihoods = compute_each_once(shared, (self, "pairs"), pairs, self.compute_likelihoods)
+            likelihoods = compute_each_once(shared_work, (self, "pairs"), pairs, self.compute_likelihoods)
             scores.append([likelihood.log_probability for likelihood in likelihoods])
             truncated_count += sum(likelihood.truncated for likelihood in likelihoods)
         return NetworkScores(np.mean(scores, axis=0), truncated_count, self.tokenizer.limit)
@@ -118,7 +118,7 @@ class BartMetric(NeuralMetric[BartNetwork]):
         """Load the network."""
         return load_bart_network(self.model, self.dtype)
 
-    def compute_hashes(self) -> Mapping[str, str]:
+    def hash_model_files(self) -> Mapping[str, str]:
         """Compute the hashes of weights and tokenizer."""
         folder = find_model(self.model)
         return {
@@ -146,15 +146,19 @@ class BartScore(BartMetric):
             raise UnknownName("direction of BARTScore", self.direction, DIRECTIONS)
 
     def score_inputs(
-        self, network: BartNetwork, inputs: Sequence[ScoringInput], shared: SharedWork
+        self, network: BartNetwork, inputs: Sequence[ScoringInput], shared_work: SharedWork
     ) -> NetworkScores:
         """Average the log-likelihoods over the directions."""
         directions = []
         if self.direction in {PRECISION, BOTH}:
-            directions.append([TextPair(scored.reference or "", scored.output) for scored in inputs])
+            directions.append(
+                [TextPair(scoring_input.reference or "", scoring_input.output) for scoring_input in inputs]
+            )
         if self.direction in {RECALL, BOTH}:
-            directions.append([TextPair(scored.output, scored.reference or "") for scored in inputs])
-        return network.score_mean(directions, shared)
+            directions.append(
+                [TextPair(scoring_input.output, scoring_input.reference or "") for scoring_input in inputs]
+            )
+        return network.score_mean(directions, shared_work)
 
 
 @dataclass(frozen=True)
@@ -167,8 +171,8 @@ class BartScoreSource(BartMetric):
     summary: ClassVar[str] = "BARTScore of the output given the source (needs a downloaded model)"
 
     def score_inputs(
-        self, network: BartNetwork, inputs: Sequence[ScoringInput], shared: SharedWork
+        self, network: BartNetwork, inputs: Sequence[ScoringInput], shared_work: SharedWork
     ) -> NetworkScores:
         """Compute the log-likelihood of each output given its source."""
-        pairs = [TextPair(scored.source or "", scored.output) for scored in inputs]
-        return network.score_mean([pairs], shared)
+        pairs = [TextPair(scoring_input.source or "", scoring_input.output) for scoring_input in inputs]
+        return network.score_mean([pairs], shared_work)

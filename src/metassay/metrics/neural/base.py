@@ -73,11 +73,13 @@ class NeuralMetric(Metric, Generic[N]):
         """Load the network, once for all metrics that use the same model in the same way."""
 
     @abstractmethod
-    def score_inputs(self, network: N, inputs: Sequence[ScoringInput], shared: SharedWork) -> NetworkScores:
+    def score_inputs(
+        self, network: N, inputs: Sequence[ScoringInput], shared_work: SharedWork
+    ) -> NetworkScores:
         """Score distinct inputs."""
 
     @abstractmethod
-    def compute_hashes(self) -> Mapping[str, str]:
+    def hash_model_files(self) -> Mapping[str, str]:
         """Compute the hashes of weights and tokenizer, which are part of the signature."""
 
     @property
@@ -101,7 +103,7 @@ class NeuralMetric(Metric, Generic[N]):
         if self.needs_torch:
             require_torch()
         *first_parts, last_part = super().signature.split("|")
-        hashes = [f"{name}:{value}" for name, value in self.compute_hashes().items()]
+        hashes = [f"{name}:{value}" for name, value in self.hash_model_files().items()]
         return "|".join([*first_parts, *hashes, last_part])
 
     def score(self, batch: Batch) -> Scores:
@@ -109,13 +111,13 @@ class NeuralMetric(Metric, Generic[N]):
         if self.needs_torch:
             require_torch()
         self._warn_of_language(batch.language)
-        found = find_inputs(batch, self.needs)
+        found = find_distinct_inputs(batch, self.needs)
         if not found.inputs:
             return np.full(len(batch), np.nan)
 
         def run_pass() -> NetworkScores:
             with MODEL_LOCK:
-                return self.score_inputs(self.load_network(), found.inputs, batch.shared)
+                return self.score_inputs(self.load_network(), found.inputs, batch.shared_work)
 
         result = batch.compute_once(("neural", self.pass_key, self.needs), run_pass)
         self._warn_of_truncation(result)
@@ -146,7 +148,7 @@ class NeuralMetric(Metric, Generic[N]):
             )
 
 
-def find_inputs(batch: Batch, needs: frozenset[str]) -> InputsOfBatch:
+def find_distinct_inputs(batch: Batch, needs: frozenset[str]) -> InputsOfBatch:
     """Find the distinct inputs of a batch; rows without a needed field have none."""
     sources = batch["source"] if "source" in needs else [None] * len(batch)
     references = batch.references if "references" in needs else [(None,)] * len(batch)
@@ -160,9 +162,11 @@ def find_inputs(batch: Batch, needs: frozenset[str]) -> InputsOfBatch:
             if reference is not None or "references" not in needs:
                 row_inputs.append(ScoringInput(output, source, reference))
                 rows.append(row)
-    inputs = sorted(set(row_inputs), key=lambda scored: tuple(text or "" for text in scored))
-    position_of_input = {scored: position for position, scored in enumerate(inputs)}
-    positions = np.fromiter((position_of_input[scored] for scored in row_inputs), np.int64, len(row_inputs))
+    inputs = sorted(set(row_inputs), key=lambda scoring_input: tuple(text or "" for text in scoring_input))
+    position_of_input = {scoring_input: position for position, scoring_input in enumerate(inputs)}
+    positions = np.fromiter(
+        (position_of_input[scoring_input] for scoring_input in row_inputs), np.int64, len(row_inputs)
+    )
     return InputsOfBatch(inputs, positions, np.array(rows, dtype=np.int64))
 
 

@@ -32,8 +32,8 @@ def choose_device() -> str:
     return os.environ.get("METASSAY_DEVICE") or ("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def device_kind(device: str) -> str:
-    """The kind of a device: `cuda` for `cuda:1`."""
+def get_device_kind(device: str) -> str:
+    """Return the kind of a device: `cuda` for `cuda:1`."""
     return device.partition(":")[0]
 
 
@@ -48,7 +48,7 @@ class BatchRunner:
 
     def __post_init__(self) -> None:
         if self.token_budget == 0:
-            self.token_budget = TOKEN_BUDGETS.get(device_kind(self.device), TOKEN_BUDGETS["cpu"])
+            self.token_budget = TOKEN_BUDGETS.get(get_device_kind(self.device), TOKEN_BUDGETS["cpu"])
 
     def enable_packing(self) -> None:
         """Pack batches from now on. On a GPU they have more tokens, unless a budget was set."""
@@ -69,7 +69,7 @@ class BatchRunner:
 
         order = np.argsort(-tokens.lengths, kind="stable")
         ordered_lengths = tokens.lengths[order]
-        count_fitting = _count_fitting_packed if self.packs_texts else _count_fitting_padded
+        count_fitting = _count_texts_in_packed_batch if self.packs_texts else _count_texts_in_padded_batch
         start = 0
         while start < len(order):
             texts = order[start : start + count_fitting(ordered_lengths[start:], self.token_budget)]
@@ -112,7 +112,7 @@ class BatchRunner:
         *,
         pad_id: int,
     ) -> tuple[Tensor, NDArray[np.bool_]]:
-        """Compute `forward`'s row for each text, and which texts were truncated.
+        """Tokenize texts and run `forward` on them: one row per text, and which texts were truncated.
 
         With a GPU, texts are tokenised in the background while it encodes those before.
         """
@@ -120,7 +120,7 @@ class BatchRunner:
 
         rows: Tensor | None = None
         truncated = np.zeros(len(texts), np.bool_)
-        in_background = device_kind(self.device) == "cuda"
+        in_background = get_device_kind(self.device) == "cuda"
         for chunk, tokens in tokenize_in_chunks(tokenizer, texts, in_background=in_background):
             chunk_rows = self.compute_rows(tokens, forward, pad_id=pad_id)
             truncated[chunk] = tokens.truncated
@@ -137,7 +137,7 @@ class BatchRunner:
         import torch
 
         tensor = torch.from_numpy(array)
-        if device_kind(self.device) == "cuda":
+        if get_device_kind(self.device) == "cuda":
             tensor = tensor.pin_memory()
         return tensor.to(self.device, non_blocking=True)
 
@@ -163,7 +163,7 @@ class BatchRunner:
         self.token_budget = max(longest, min(self.token_budget, longest * len(texts)) // 2)
 
 
-def _count_fitting_padded(lengths: Positions, token_budget: int) -> int:
+def _count_texts_in_padded_batch(lengths: Positions, token_budget: int) -> int:
     """Count how many of these texts, longest first, make the next padded batch.
 
     As many as the budget allows; but if texts of equal length fill half of it, no shorter ones, since a batch
@@ -176,6 +176,6 @@ def _count_fitting_padded(lengths: Positions, token_budget: int) -> int:
     return min(most, len(lengths))
 
 
-def _count_fitting_packed(lengths: Positions, token_budget: int) -> int:
+def _count_texts_in_packed_batch(lengths: Positions, token_budget: int) -> int:
     """Count how many of these texts, longest first, have together no more tokens than the budget."""
     return max(1, int(np.searchsorted(np.cumsum(lengths), token_budget, side="right")))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from metassay.errors import InputError, Place, UnknownName
 from metassay.metrics.neural.base import MAX, NetworkScores, NeuralMetric, ScoringInput
-from metassay.metrics.neural.batch_runner import BatchRunner, device_kind
+from metassay.metrics.neural.batch_runner import BatchRunner, get_device_kind
 from metassay.metrics.neural.bertscore_baselines import BEST_LAYERS, read_baseline
 from metassay.metrics.neural.checkpoints import (
     ModelConfig,
@@ -119,7 +119,7 @@ class TokenEncoder:
         """
         parts: list[tuple[list[str], StoredVectors]] = []
         for groups in group_levels:
-            text_groups, texts = groups.split(texts)
+            text_groups, texts = groups.split_by_group(texts)
             encode_group = partial(self._encode_for_run, groups)
             parts += [groups.compute_once(self, group, encode_group) for group in text_groups]
         parts.append((texts, StoredVectors(self.tokenize(texts), None)))
@@ -186,7 +186,7 @@ def _find_token_limit(folder: Path, config: ModelConfig) -> int:
 
 
 def match_pairs(
-    encoder: TokenEncoder, pairs: Sequence[tuple[str, str]], idf: TokenWeights | None, shared: SharedWork
+    encoder: TokenEncoder, pairs: Sequence[tuple[str, str]], idf: TokenWeights | None, shared_work: SharedWork
 ) -> NetworkScores:
     """Compute precision, recall and F1 of (output, reference) pairs: [pairs, 3].
 
@@ -198,7 +198,7 @@ def match_pairs(
     chunk_texts = [sorted({text for i in chunk for text in pairs[i]}) for chunk in chunks]
     chunks_of_text = Counter(text for texts in chunk_texts for text in texts)
     repeated_texts = {text: (0, 0) for text, count in chunks_of_text.items() if count > 1}
-    group_levels = (TextGroups(shared), TextGroups(SharedWork(lambda: repeated_texts)))
+    group_levels = (TextGroups(shared_work), TextGroups(SharedWork(lambda: repeated_texts)))
     scores = np.empty((len(pairs), len(PARTS)))
     truncated_texts: set[str] = set()
     for chunk, texts in zip(chunks, chunk_texts):
@@ -217,7 +217,7 @@ def _split_into_chunks(encoder: TokenEncoder, pairs: Sequence[tuple[str, str]]) 
 
     The number of tokens is estimated generously, by the number of characters.
     """
-    vector_bytes = MAX_VECTOR_BYTES.get(device_kind(encoder.runner.device), MAX_VECTOR_BYTES["cpu"])
+    vector_bytes = MAX_VECTOR_BYTES.get(get_device_kind(encoder.runner.device), MAX_VECTOR_BYTES["cpu"])
     max_tokens = vector_bytes // (4 * int(encoder.config["hidden_size"]))
     start = 0
     token_estimate = 0
@@ -248,7 +248,7 @@ def _score_pairs(
     device_weights = runner.move_to_device(weights)
     lengths = encoded.tokens.lengths[pairs]
     order = np.lexsort((lengths[:, 0], lengths[:, 1]))[::-1]
-    max_similarities = MAX_SIMILARITIES.get(device_kind(runner.device), MAX_SIMILARITIES["cpu"])
+    max_similarities = MAX_SIMILARITIES.get(get_device_kind(runner.device), MAX_SIMILARITIES["cpu"])
     scores = torch.empty((len(pairs), len(PARTS)), device=runner.device)
     start = 0
     while start < len(order):
@@ -359,7 +359,7 @@ class BertScore(NeuralMetric[TokenEncoder]):
         """Load the encoder."""
         return load_token_encoder(self.model, self.chosen_layer, self.dtype)
 
-    def compute_hashes(self) -> Mapping[str, str]:
+    def hash_model_files(self) -> Mapping[str, str]:
         """Compute the hashes of weights and tokenizer, and of the texts behind idf."""
         folder = find_model(self.model)
         hashes = {
@@ -373,12 +373,12 @@ class BertScore(NeuralMetric[TokenEncoder]):
         return hashes
 
     def score_inputs(
-        self, network: TokenEncoder, inputs: Sequence[ScoringInput], shared: SharedWork
+        self, network: TokenEncoder, inputs: Sequence[ScoringInput], shared_work: SharedWork
     ) -> NetworkScores:
         """Compute precision, recall and F1 of each input."""
         idf = None if self.idf is None else compute_idf(network, _read_lines(self.idf))
-        pairs = [(scored.output, scored.reference or "") for scored in inputs]
-        return match_pairs(network, pairs, idf, shared)
+        pairs = [(scoring_input.output, scoring_input.reference or "") for scoring_input in inputs]
+        return match_pairs(network, pairs, idf, shared_work)
 
 
 def _read_lines(path: str) -> list[str]:

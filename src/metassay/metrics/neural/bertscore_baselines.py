@@ -36,7 +36,7 @@ def read_baseline(model: str, layer: int, table: str) -> Baseline:
     """Read the baseline of a model and layer, from a file or from bert-score's table of a language."""
     file = Path(table)
     if not file.is_file():
-        file = _find_packaged_table(model, table)
+        file = _find_baseline_table(model, table)
     if not file.is_file():
         raise InputError(f"bert-score has no baseline of {model} for {table}.", place=Place(file=str(file)))
     with file.open(encoding="utf-8", newline="") as stream:
@@ -46,7 +46,7 @@ def read_baseline(model: str, layer: int, table: str) -> Baseline:
     raise InputError(f"there is no row of layer {layer}.", place=Place(file=str(file)))
 
 
-def _find_packaged_table(model: str, language: str) -> Path:
+def _find_baseline_table(model: str, language: str) -> Path:
     """Find the table of a model and language in the installed package bert-score."""
     package = importlib.util.find_spec("bert_score")
     if package is None or package.origin is None:

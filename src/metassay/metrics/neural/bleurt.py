@@ -80,7 +80,7 @@ class SentencepieceVocabulary:
         return [self._tokenize_text(text) for text in texts]
 
     def _tokenize_text(self, text: str) -> list[int]:
-        """Split a text; special tokens that are written in it are special, as in bleurt-pytorch."""
+        """Split a text; special tokens written in it keep their special ids, as in bleurt-pytorch."""
         ids: list[int] = []
         for part in _SPECIAL_TOKEN.split(text):
             if _SPECIAL_TOKEN.fullmatch(part):
@@ -254,7 +254,7 @@ class Bleurt(NeuralMetric[BleurtNetwork]):
         """Load the network."""
         return load_bleurt_network(self.model, self.dtype, self.activation)
 
-    def compute_hashes(self) -> Mapping[str, str]:
+    def hash_model_files(self) -> Mapping[str, str]:
         """Compute the hashes of weights and vocabulary."""
         folder = find_model(self.model)
         return {
@@ -263,8 +263,10 @@ class Bleurt(NeuralMetric[BleurtNetwork]):
         }
 
     def score_inputs(
-        self, network: BleurtNetwork, inputs: Sequence[ScoringInput], shared: SharedWork
+        self, network: BleurtNetwork, inputs: Sequence[ScoringInput], shared_work: SharedWork
     ) -> NetworkScores:
         """Score inputs with the head of the network."""
-        del shared
-        return network.score([(scored.reference or "", scored.output) for scored in inputs])
+        del shared_work
+        return network.score(
+            [(scoring_input.reference or "", scoring_input.output) for scoring_input in inputs]
+        )

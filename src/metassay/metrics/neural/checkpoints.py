@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metassay.errors import InputError, MissingBackend, Place
-from metassay.metrics.neural.published_models import MODEL_PACKAGES, describe_download, get_other_names
+from metassay.metrics.neural.published_models import MODEL_PACKAGES, describe_download, get_hub_aliases
 
 if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
@@ -60,7 +60,7 @@ def find_model(name: str) -> Path:
     folder = Path(name).expanduser()
     if folder.is_dir():
         return folder
-    for hub_name in (name, *get_other_names(name)):
+    for hub_name in (name, *get_hub_aliases(name)):
         snapshot = _find_snapshot(hub_name)
         if snapshot is not None:
             return snapshot
@@ -213,7 +213,7 @@ def select_prefix(state: Mapping[str, Tensor], prefix: str) -> StateDict:
 
 
 def hash_files(files: Sequence[Path]) -> str:
-    """Compute a short SHA-256 of the content of files, one after the other."""
+    """Compute a short SHA-256 of the joined content of files."""
     digest = hashlib.sha256()
     for file in files:
         status = file.stat()

@@ -45,14 +45,14 @@ class SeparateNetwork(CometNetwork):
         """Compute the pooled layer mixture of each text of a batch."""
         collector = self.layer_mix.create_collector(batch, self.pad_id)
         self.run_encoder(batch, collector)
-        return collector.result()
+        return collector.get_pooled_mixture()
 
-    def score(self, inputs: Sequence[ScoringInput], shared: SharedWork) -> NetworkScores:
+    def score(self, inputs: Sequence[ScoringInput], shared_work: SharedWork) -> NetworkScores:
         """Score inputs from the vectors of their texts."""
         import torch
 
         columns = [list(map(str, column)) for column in zip(*inputs) if column[0] is not None]
-        text_vectors = TextVectors(shared, self, self.encode, self.runner.move_to_device)
+        text_vectors = TextVectors(shared_work, self, self.encode, self.runner.move_to_device)
         vectors, rows, truncated_count = text_vectors.look_up(columns)
         starts = range(0, len(inputs), ESTIMATOR_BATCH)
         scores = [self._estimate(vectors, rows[:, start : start + ESTIMATOR_BATCH]) for start in starts]
@@ -124,20 +124,20 @@ class CometMetric(NeuralMetric[SeparateNetwork | UnifiedNetwork]):
             )
         return network
 
-    def compute_hashes(self) -> Mapping[str, str]:
+    def hash_model_files(self) -> Mapping[str, str]:
         """Compute the hashes of the checkpoint and of the encoder's tokenizer."""
-        return find_comet_files(self.model, self.encoder).compute_hashes()
+        return find_comet_files(self.model, self.encoder).hash_model_files()
 
     def score_inputs(
         self,
         network: SeparateNetwork | UnifiedNetwork,
         inputs: Sequence[ScoringInput],
-        shared: SharedWork,
+        shared_work: SharedWork,
     ) -> NetworkScores:
         """Score inputs with the estimator."""
         if isinstance(network, UnifiedNetwork):
-            return network.score_mean(inputs, (SOURCE_INPUT,), shared)
-        return network.score(inputs, shared)
+            return network.score_mean(inputs, (SOURCE_INPUT,), shared_work)
+        return network.score(inputs, shared_work)
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ class CometFiles:
         """COMET's name of the model class."""
         return str(self.hparams["class_identifier"])
 
-    def compute_hashes(self) -> dict[str, str]:
+    def hash_model_files(self) -> dict[str, str]:
         """Compute the hashes that identify the model in a signature."""
         tokenizer = find_tokenizer_file(self.encoder, model=self.encoder_name)
         return {

@@ -45,7 +45,7 @@ class EmbeddingCosine(NeuralMetric[SentenceEncoder]):
         """Load the encoder."""
         return load_sentence_encoder(self.model, self.dtype)
 
-    def compute_hashes(self) -> Mapping[str, str]:
+    def hash_model_files(self) -> Mapping[str, str]:
         """Compute the hashes of weights and tokenizer."""
         folder = find_model(self.model)
         if (folder / NUMPY_WEIGHTS_FILE).is_file():
@@ -58,14 +58,14 @@ class EmbeddingCosine(NeuralMetric[SentenceEncoder]):
         return {"weights": hash_files(weights), "tokenizer": hash_files([tokenizer])}
 
     def score_inputs(
-        self, network: SentenceEncoder, inputs: Sequence[ScoringInput], shared: SharedWork
+        self, network: SentenceEncoder, inputs: Sequence[ScoringInput], shared_work: SharedWork
     ) -> NetworkScores:
         """Compute cosines from the vectors of distinct texts."""
-        outputs = [scored.output for scored in inputs]
-        compared_texts = [scored.reference or "" for scored in inputs]
+        outputs = [scoring_input.output for scoring_input in inputs]
+        compared_texts = [scoring_input.reference or "" for scoring_input in inputs]
         if "references" not in self.needs:
-            compared_texts = [scored.source or "" for scored in inputs]
-        text_vectors = TextVectors(shared, network, network.encode)
+            compared_texts = [scoring_input.source or "" for scoring_input in inputs]
+        text_vectors = TextVectors(shared_work, network, network.encode)
         vectors, rows, truncated_count = text_vectors.look_up([outputs, compared_texts])
         output_rows, compared_rows = rows
         vectors = vectors.astype(np.float64)

@@ -30,7 +30,7 @@ class LayerCollector(Protocol):
         """Add the hidden states of layer k."""
         ...
 
-    def result(self) -> Tensor:
+    def get_pooled_mixture(self) -> Tensor:
         """Return the pooled mixture: [texts, hidden] in float32, in the order of the batch."""
         ...
 
@@ -71,7 +71,7 @@ class LayerMix:
     def create_collector(
         self, batch: TokenBatch, pad_id: int, *, first_token: bool = False
     ) -> LayerCollector:
-        """Create what collects the mixture of one batch; `first_token` pools to the first token."""
+        """Create a collector for one batch; with `first_token` it takes the state of the first token."""
         pool = FIRST_TOKEN_POOL if first_token else self.pool
         if not batch.rectangles:
             return RectangleCollector(self, batch, pad_id, pool)
@@ -84,7 +84,7 @@ class LayerMix:
 
 
 class RectangleCollector:
-    """Collects the mixture of a batch that is a rectangle."""
+    """Collects the mixture of a padded batch, or of texts of equal length."""
 
     def __init__(self, mix: LayerMix, batch: TokenBatch, pad_id: int, pool: str) -> None:
         self.mix = mix
@@ -106,7 +106,7 @@ class RectangleCollector:
             contribution = self._pool_tokens(states) * weight
         self.total = contribution if self.total is None else self.total + contribution
 
-    def result(self) -> Tensor:
+    def get_pooled_mixture(self) -> Tensor:
         """Return the pooled mixture: [texts, hidden] in float32."""
         assert self.total is not None
         mixed = self.mix.gamma * self.total
@@ -178,7 +178,7 @@ class PackedCollector:
             row += len(by_text)
         return self.token_sums
 
-    def result(self) -> Tensor:
+    def get_pooled_mixture(self) -> Tensor:
         """Return the pooled mixture: [texts, hidden] in float32, in the order of the batch."""
         assert self.total is not None
         mixed = self.mix.gamma * self.total
@@ -197,11 +197,11 @@ class SplitCollector:
         for (rectangle, span), collector in zip(self.batch.rectangles, self.collectors):
             collector(k, states[span].view(*rectangle.ids.shape, -1))
 
-    def result(self) -> Tensor:
+    def get_pooled_mixture(self) -> Tensor:
         """Return the pooled mixture: [texts, hidden] in float32, in the order of the batch."""
         import torch
 
-        return torch.cat([collector.result() for collector in self.collectors])
+        return torch.cat([collector.get_pooled_mixture() for collector in self.collectors])
 
 
 def sparsemax(scores: Tensor) -> Tensor:

@@ -110,7 +110,7 @@ class MetricX(NeuralMetric[MetricXNetwork]):
         """Load the network."""
         return load_metricx_network(self.model, self.chosen_tokenizer, self.chosen_version, self.dtype)
 
-    def compute_hashes(self) -> Mapping[str, str]:
+    def hash_model_files(self) -> Mapping[str, str]:
         """Compute the hashes of weights and tokenizer."""
         tokenizer = self.chosen_tokenizer
         return {
@@ -120,11 +120,13 @@ class MetricX(NeuralMetric[MetricXNetwork]):
         }
 
     def score_inputs(
-        self, network: MetricXNetwork, inputs: Sequence[ScoringInput], shared: SharedWork
+        self, network: MetricXNetwork, inputs: Sequence[ScoringInput], shared_work: SharedWork
     ) -> NetworkScores:
         """Score inputs in the format of the version."""
-        del shared
-        return network.score([format_metricx_input(self.chosen_version, scored) for scored in inputs])
+        del shared_work
+        return network.score(
+            [format_metricx_input(self.chosen_version, scoring_input) for scoring_input in inputs]
+        )
 
 
 @dataclass(frozen=True)
@@ -137,13 +139,13 @@ class MetricXQE(MetricX):
     summary: ClassVar[str] = "MetricX without reference, lower is better (needs a downloaded model)"
 
 
-def format_metricx_input(version: str, scored: ScoringInput) -> str:
+def format_metricx_input(version: str, scoring_input: ScoringInput) -> str:
     """Format an input as the model was trained to read it.
 
     >>> format_metricx_input("24", ScoringInput("Hallo", "Hello", None))
     'source: Hello candidate: Hallo'
     """
-    output, source, reference = scored
+    output, source, reference = scoring_input
     if version == "24":
         text = f"source: {source} candidate: {output}"
         return text if reference is None else f"{text} reference: {reference}"

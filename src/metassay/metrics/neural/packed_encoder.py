@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from metassay.metrics.neural.attention import Attention, attend_by_length, choose_attention, get_packing
 from metassay.metrics.neural.encoder import compile_function, is_compilation_enabled
-from metassay.metrics.neural.tf32_products import split_linear, split_weights, supports_split_products
+from metassay.metrics.neural.tf32_products import apply_split_linear, can_split_products, split_weights
 from metassay.metrics.neural.token_batches import TokenBatch
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class PackedEncoder:
         self.heads = int(config.num_attention_heads)
         counts_positions = config.model_type in COUNTING_ARCHITECTURES
         self.first_position = int(config.pad_token_id) if counts_positions else None
-        self.product: Callable[..., Tensor] = split_linear if split_products else linear
+        self.product: Callable[..., Tensor] = apply_split_linear if split_products else linear
         prepare = split_weights if split_products else _keep_weights
         self.layers = [LayerWeights.from_layer(layer, prepare) for layer in model.encoder.layer]
         self.attend: Attention = attend_by_length
@@ -91,18 +91,18 @@ class PackedEncoder:
 
     @classmethod
     def build_if_supported(cls, model: Any) -> PackedEncoder | None:
-        """Build the packed form of a model on a GPU; None for other models, whose texts are padded."""
+        """Build a packed encoder for a model on a GPU; return None where that is not supported."""
         weight = next(model.parameters())
         if not weight.is_cuda or not has_supported_layers(model):
             return None
         is_half_precision = weight.element_size() == 2
         if is_half_precision:
             return cls(model)
-        return cls(model, split_products=True) if supports_split_products(weight) else None
+        return cls(model, split_products=True) if can_split_products(weight) else None
 
     def __call__(self, batch: TokenBatch, visit: HiddenStateVisitor | None = None) -> Tensor:
         """Return the last hidden states [tokens, hidden]; `visit` sees the states of each layer."""
-        states = self._embed(batch)
+        states = self._embed_tokens(batch)
         for k, layer in enumerate(self.layers):
             if visit is not None:
                 visit(k, states)
@@ -122,7 +122,7 @@ class PackedEncoder:
             visit(len(self.layers), states)
         return states
 
-    def _embed(self, batch: TokenBatch) -> Tensor:
+    def _embed_tokens(self, batch: TokenBatch) -> Tensor:
         packing = get_packing(batch)
         positions = packing.positions
         if self.first_position is not None:
@@ -184,6 +184,6 @@ def _build_layer_end(model: Any, product: Callable[..., Tensor]) -> Callable[...
         output_sum = product(expanded, *contraction) + normalised
         return layer_norm(output_sum, shape, output_norm[0], output_norm[1], epsilon)
 
-    if not is_compilation_enabled() or product is split_linear:
+    if not is_compilation_enabled() or product is apply_split_linear:
         return finish_layer
     return compile_function(finish_layer)

@@ -101,8 +101,8 @@ RENAMED_MODELS = {
 """Models that the hub has moved under an organisation: the old name, and the new one."""
 
 
-def get_other_names(name: str) -> tuple[str, ...]:
-    """Return the other name of the same model on the hub, the older or the newer one."""
+def get_hub_aliases(name: str) -> tuple[str, ...]:
+    """Return other names of the same model on the hub, older or newer ones."""
     if name in RENAMED_MODELS:
         return (RENAMED_MODELS[name],)
     return tuple(old for old, new in RENAMED_MODELS.items() if new == name)
@@ -110,7 +110,7 @@ def get_other_names(name: str) -> tuple[str, ...]:
 
 def find_published_model(name: str) -> PublishedModel | None:
     """Find a published model by its name, by an older name of the hub, or by the package that contains it."""
-    names = {name, *get_other_names(name)}
+    names = {name, *get_hub_aliases(name)}
     names.update(model for model, package in MODEL_PACKAGES.items() if package == name)
     return next((model for model in PUBLISHED_MODELS if model.name in names), None)
 

@@ -52,9 +52,9 @@ def load_seq2seq(folder: Path, model: str, architecture: str, dtype: str, device
 def _add_embedding_copies(state: StateDict) -> StateDict:
     """Add the copies of the shared embedding that a file may leave out."""
     completed = dict(state)
-    shared = state.get("shared.weight", state.get("model.shared.weight"))
-    if shared is not None:
+    shared_embedding = state.get("shared.weight", state.get("model.shared.weight"))
+    if shared_embedding is not None:
         for name in _EMBEDDING_COPIES:
-            completed.setdefault(name, shared)
-            completed.setdefault(f"model.{name}", shared)
+            completed.setdefault(name, shared_embedding)
+            completed.setdefault(f"model.{name}", shared_embedding)
     return completed

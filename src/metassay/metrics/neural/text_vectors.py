@@ -19,10 +19,13 @@ MAX_BYTES_IN_MEMORY = 2**30
 
 
 def compute_each_once(
-    shared: SharedWork, cache_key: Hashable, items: Sequence[K], compute: Callable[[list[K]], Iterable[V]]
+    shared_work: SharedWork,
+    cache_key: Hashable,
+    items: Sequence[K],
+    compute: Callable[[list[K]], Iterable[V]],
 ) -> list[V]:
     """Return `compute`'s value of each item; values are stored while their batch is scored."""
-    values: dict[K, V] = shared.batch_cache.setdefault(cache_key, {})
+    values: dict[K, V] = shared_work.batch_cache.setdefault(cache_key, {})
     new_items = [item for item in dict.fromkeys(items) if item not in values]
     if new_items:
         values.update(zip(new_items, compute(new_items)))
@@ -31,7 +34,7 @@ def compute_each_once(
 
 @dataclass
 class GroupResults:
-    """What was computed from groups of texts in one run."""
+    """Results of one run for groups of texts."""
 
     members: dict[TextGroup, list[str]]
     """The texts of each group, sorted."""
@@ -47,16 +50,16 @@ class TextGroups:
     stored until the run ends.
     """
 
-    def __init__(self, shared: SharedWork) -> None:
-        self.group_of_text = shared.find_text_groups()
-        if GroupResults not in shared.run_cache:
+    def __init__(self, shared_work: SharedWork) -> None:
+        self.group_of_text = shared_work.find_text_groups()
+        if GroupResults not in shared_work.run_cache:
             members: dict[TextGroup, list[str]] = {}
             for text in sorted(self.group_of_text):
                 members.setdefault(self.group_of_text[text], []).append(text)
-            shared.run_cache[GroupResults] = GroupResults(members)
-        self.stored: GroupResults = shared.run_cache[GroupResults]
+            shared_work.run_cache[GroupResults] = GroupResults(members)
+        self.stored: GroupResults = shared_work.run_cache[GroupResults]
 
-    def split(self, texts: Iterable[str]) -> tuple[list[TextGroup], list[str]]:
+    def split_by_group(self, texts: Iterable[str]) -> tuple[list[TextGroup], list[str]]:
         """Return the groups of these texts, and the texts that belong to no group."""
         groups: set[TextGroup] = set()
         ungrouped: list[str] = []
@@ -90,7 +93,7 @@ class TextGroups:
 
 
 class VectorRows(NamedTuple):
-    """Vectors of texts, and where those of each column of texts are among them."""
+    """Vectors of texts, and the row of the vector of each text."""
 
     vectors: Any
     """An array or a tensor: [vectors, hidden]."""
@@ -136,7 +139,7 @@ class TextVectors:
 
     def __init__(
         self,
-        shared: SharedWork,
+        shared_work: SharedWork,
         network: object,
         encode: Callable[[list[str]], tuple[Any, NDArray[np.bool_]]],
         to_device: Callable[[NDArray[Any]], Any] = lambda array: array,
@@ -144,14 +147,16 @@ class TextVectors:
         self.network = network
         self.encode = encode
         self.to_device = to_device
-        self.groups = TextGroups(shared)
-        self.encoded: EncodedTexts = shared.batch_cache.setdefault((EncodedTexts, network), EncodedTexts())
+        self.groups = TextGroups(shared_work)
+        self.encoded: EncodedTexts = shared_work.batch_cache.setdefault(
+            (EncodedTexts, network), EncodedTexts()
+        )
 
     def look_up(self, columns: Sequence[Sequence[str]]) -> VectorRows:
         """Return the vectors of columns of equally many texts; encode those that are not stored."""
         for column in columns:
             new_texts = [text for text in dict.fromkeys(column) if text not in self.encoded.row_of_text]
-            groups, ungrouped = self.groups.split(new_texts)
+            groups, ungrouped = self.groups.split_by_group(new_texts)
             for group in groups:
                 texts, (vectors, truncated) = self.groups.compute_once(
                     self.network, group, self._encode_for_run

@@ -33,11 +33,11 @@ def split_into_halves(values: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def split_weights(weight: Tensor, bias: Tensor) -> tuple[Tensor, ...]:
-    """Split the weights of a linear layer into the arguments of `split_linear`: upper, lower, bias."""
+    """Split the weights of a linear layer into the arguments of `apply_split_linear`: upper, lower, bias."""
     return (*split_into_halves(weight.detach().contiguous()), bias.detach())
 
 
-def split_linear(states: Tensor, upper: Tensor, lower: Tensor, bias: Tensor) -> Tensor:
+def apply_split_linear(states: Tensor, upper: Tensor, lower: Tensor, bias: Tensor) -> Tensor:
     """Apply a linear layer, states · (upper + lower)ᵀ + bias, by three products, the smallest terms first."""
     import torch
 
@@ -51,7 +51,7 @@ def split_linear(states: Tensor, upper: Tensor, lower: Tensor, bias: Tensor) -> 
         return result
 
 
-def supports_split_products(weight: Tensor) -> bool:
+def can_split_products(weight: Tensor) -> bool:
     """Whether the device of these weights has tensor cores for TF32 whose products are accurate enough."""
     import torch
 
@@ -63,7 +63,7 @@ def supports_split_products(weight: Tensor) -> bool:
     trial_weight = torch.randn(shape, generator=generator, device=weight.device, dtype=torch.float32)
     bias = torch.zeros(256, device=weight.device)
     exact = states.double() @ trial_weight.double().T
-    computed = split_linear(states, *split_weights(trial_weight, bias))
+    computed = apply_split_linear(states, *split_weights(trial_weight, bias))
     relative_error = (computed - exact).abs().max() / exact.abs().max()
     return bool(relative_error < MAX_RELATIVE_ERROR)
 

@@ -68,7 +68,7 @@ class TokenizedTexts:
         return np.diff(self.offsets)
 
     def with_ids(self, ids: NDArray[np.int64]) -> TokenizedTexts:
-        """Return other numbers for the same tokens, such as segment ids."""
+        """Return a copy with other ids, such as segment ids, for the same tokens."""
         return replace(self, ids=ids)
 
     def pad(self, texts: Positions, pad_id: int) -> NDArray[np.int64]:
@@ -144,7 +144,7 @@ def _load_backend(file: Path) -> Any:
 def tokenize_in_chunks(
     tokenize: Callable[[Sequence[str]], TokenizedTexts], texts: Sequence[str], *, in_background: bool
 ) -> Iterator[tuple[Positions, TokenizedTexts]]:
-    """Yield the positions of some texts and their tokens, until all were yielded.
+    """Tokenize texts in chunks: yield the positions of the texts of a chunk, and their tokens.
 
     Without `in_background` all texts are one chunk. In the background, longer texts (in characters) come
     first; the order depends on the texts alone.

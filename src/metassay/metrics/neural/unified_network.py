@@ -79,41 +79,44 @@ class UnifiedNetwork(CometNetwork):
             self.tag_bias = self.state["hidden2tag.bias"].float().to(self.runner.device)
 
     def predict(
-        self, inputs: Sequence[ScoringInput], kinds: Sequence[str], shared: SharedWork
+        self, inputs: Sequence[ScoringInput], input_kinds: Sequence[str], shared_work: SharedWork
     ) -> dict[str, list[Prediction]]:
         """Predict for each input in each kind; equal joined texts of a batch are read once."""
         predictions = {}
-        for kind in kinds:
-            joined_texts = [
-                tuple(str(getattr(scored, field)) for field in FIELDS_OF_INPUT[kind]) for scored in inputs
+        for kind in input_kinds:
+            texts_to_join = [
+                tuple(str(getattr(scoring_input, field)) for field in FIELDS_OF_INPUT[kind])
+                for scoring_input in inputs
             ]
             predictions[kind] = compute_each_once(
-                shared,
+                shared_work,
                 (self, kind),
-                joined_texts,
-                lambda new_texts: self._predict_joined(*self.join_texts(new_texts, shared)),
+                texts_to_join,
+                lambda new_texts: self._predict_joined(*self.join_texts(new_texts, shared_work)),
             )
         return predictions
 
     def score_mean(
-        self, inputs: Sequence[ScoringInput], kinds: Sequence[str], shared: SharedWork
+        self, inputs: Sequence[ScoringInput], input_kinds: Sequence[str], shared_work: SharedWork
     ) -> NetworkScores:
         """Score inputs by the mean over several kinds of input."""
-        predictions = self.predict(inputs, kinds, shared)
-        scores = np.mean([[prediction.score for prediction in predictions[kind]] for kind in kinds], axis=0)
+        predictions = self.predict(inputs, input_kinds, shared_work)
+        scores = np.mean(
+            [[prediction.score for prediction in predictions[kind]] for kind in input_kinds], axis=0
+        )
         return NetworkScores(scores, count_truncated(predictions), self.max_positions)
 
     def join_texts(
-        self, joined_texts: Sequence[tuple[str, ...]], shared: SharedWork
+        self, texts_to_join: Sequence[tuple[str, ...]], shared_work: SharedWork
     ) -> tuple[TokenizedTexts, list[int]]:
         """Tokenize joined texts; return them and how many tokens the output of each has."""
-        distinct_texts = sorted({text for texts in joined_texts for text in texts})
-        segments = compute_each_once(shared, (self, "segments"), distinct_texts, self._tokenize_segments)
+        distinct_texts = sorted({text for texts in texts_to_join for text in texts})
+        segments = compute_each_once(shared_work, (self, "segments"), distinct_texts, self._tokenize_segments)
         segment_of_text = dict(zip(distinct_texts, segments))
         sequences = []
         truncated = []
         output_lengths = []
-        for texts in joined_texts:
+        for texts in texts_to_join:
             text_segments = [segment_of_text[text] for text in texts]
             sequence = join_segments(
                 [segment.ids for segment in text_segments],
@@ -155,7 +158,7 @@ class UnifiedNetwork(CometNetwork):
         assert self.estimator is not None
         collector = self.layer_mix.create_collector(batch, self.pad_id, first_token=True)
         self.run_encoder(batch, collector)
-        scores: Tensor = self.estimator(collector.result())[:, 0]
+        scores: Tensor = self.estimator(collector.get_pooled_mixture())[:, 0]
         return scores
 
     def _score_and_tag_batch(self, batch: TokenBatch) -> tuple[Tensor, Tensor]:
@@ -172,7 +175,7 @@ class UnifiedNetwork(CometNetwork):
                 tag_logits.append(linear(states.float(), self.tag_weight, self.tag_bias))
 
         self.run_encoder(batch, visit)
-        return self.estimator(collector.result())[:, 0], softmax(tag_logits[0], dim=2)
+        return self.estimator(collector.get_pooled_mixture())[:, 0], softmax(tag_logits[0], dim=2)
 
 
 def join_segments(

@@ -35,9 +35,9 @@ class UnifiedMetric(NeuralMetric[UnifiedNetwork]):
         """Load the network."""
         return load_unified_network(self.model, self.encoder, self.dtype, self.sparsemax)
 
-    def compute_hashes(self) -> Mapping[str, str]:
+    def hash_model_files(self) -> Mapping[str, str]:
         """Compute the hashes of the checkpoint and of the encoder's tokenizer."""
-        return find_comet_files(self.model, self.encoder).compute_hashes()
+        return find_comet_files(self.model, self.encoder).hash_model_files()
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,10 @@ class Unite(UnifiedMetric):
     summary: ClassVar[str] = "UniTE: mean of SRC, REF and both (needs a downloaded model)"
 
     def score_inputs(
-        self, network: UnifiedNetwork, inputs: Sequence[ScoringInput], shared: SharedWork
+        self, network: UnifiedNetwork, inputs: Sequence[ScoringInput], shared_work: SharedWork
     ) -> NetworkScores:
         """Score inputs by the mean over the kinds of input."""
-        return network.score_mean(inputs, self.input_kinds, shared)
+        return network.score_mean(inputs, self.input_kinds, shared_work)
 
 
 @dataclass(frozen=True)

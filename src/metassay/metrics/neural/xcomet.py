@@ -56,10 +56,10 @@ class XComet(UnifiedMetric):
     summary: ClassVar[str] = "XCOMET, which also marks errors (needs a downloaded model)"
 
     def score_inputs(
-        self, network: UnifiedNetwork, inputs: Sequence[ScoringInput], shared: SharedWork
+        self, network: UnifiedNetwork, inputs: Sequence[ScoringInput], shared_work: SharedWork
     ) -> NetworkScores:
         """Add up the regression scores, each at most 1, and the MQM score of the marked errors."""
-        predictions = network.predict(inputs, self.input_kinds, shared)
+        predictions = network.predict(inputs, self.input_kinds, shared_work)
         weights = SCORE_WEIGHTS
         if len(self.input_kinds) == 1:
             weights = {self.input_kinds[0]: sum(SCORE_WEIGHTS.values())}
@@ -67,7 +67,7 @@ class XComet(UnifiedMetric):
         for kind in self.input_kinds:
             scores = np.array([prediction.score for prediction in predictions[kind]])
             total += weights[kind] * np.minimum(scores, 1.0)
-        spans = mark_errors(network, inputs, predictions, shared)
+        spans = mark_errors(network, inputs, predictions, shared_work)
         mqm_scores = np.array([compute_mqm_score(output_spans) for output_spans in spans])
         total += MQM_WEIGHT * mqm_scores
         return NetworkScores(total, count_truncated(predictions), network.max_positions)
@@ -81,9 +81,9 @@ class XComet(UnifiedMetric):
             for output, source, output_references in zip(batch.output, batch["source"], references)
         ]
         network = self.load_network()
-        shared = SharedWork()
-        predictions = network.predict(inputs, self.input_kinds, shared)
-        return mark_errors(network, inputs, predictions, shared)
+        shared_work = SharedWork()
+        predictions = network.predict(inputs, self.input_kinds, shared_work)
+        return mark_errors(network, inputs, predictions, shared_work)
 
 
 @dataclass(frozen=True)
@@ -98,13 +98,13 @@ class XCometQE(XComet):
 
 
 def mark_errors(
-    network: UnifiedNetwork, inputs: Sequence[ScoringInput], predictions: Predictions, shared: SharedWork
+    network: UnifiedNetwork, inputs: Sequence[ScoringInput], predictions: Predictions, shared_work: SharedWork
 ) -> list[list[ErrorSpan]]:
-    """Mark errors in outputs where the tag probabilities, averaged over the kinds of input, say so."""
+    """Mark error spans in outputs by the tag probabilities, averaged over the kinds of input."""
     outputs = compute_each_once(
-        shared,
+        shared_work,
         (network, "offsets"),
-        [scored.output for scored in inputs],
+        [scoring_input.output for scoring_input in inputs],
         network.tokenizer.tokenize_with_offsets,
     )
     probabilities = [np.zeros((len(output.ids), len(TAGS))) for output in outputs]
