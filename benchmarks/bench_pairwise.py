@@ -21,7 +21,7 @@ from scipy import stats
 
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.meta_metrics import Procedure, meta_metric
-from metassay.meta.people.significance import metric_differences
+from metassay.meta.people.metric_comparison import metric_differences
 from metassay.stats.swaps import standardize_metrics
 
 TABLE = "wmt23/wmt23_zh-en_metrics.parquet"

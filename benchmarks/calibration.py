@@ -32,7 +32,7 @@ from metassay.meta.dependence.deviations import expected_deviations, range_over_
 from metassay.meta.dependence.null_hypotheses import p_equal, p_fair
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
 from metassay.meta.people.meta_metrics import Procedure, meta_metric
-from metassay.meta.people.significance import metric_differences
+from metassay.meta.people.metric_comparison import metric_differences
 from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.intervals import proportion_interval
 from metassay.stats.multiplicity import select_possible_best

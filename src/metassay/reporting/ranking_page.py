@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from metassay.meta.people.analyses import READABLE, SUBSETS
+from metassay.meta.people.stability import READABLE, SUBSETS
 from metassay.reporting.charts.accuracy import downsampled_chart
 from metassay.reporting.charts.against_people import ranking_chart
 from metassay.reporting.charts.heatmaps import SIGNIFICANT, comparisons_chart, signed_chart

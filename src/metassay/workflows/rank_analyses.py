@@ -14,7 +14,15 @@ from metassay.data.score_arrays import ScoreArrays
 from metassay.data.score_cube import ScoreCube
 from metassay.data.score_grid import ScoreGrid
 from metassay.errors import InputError
-from metassay.meta.people.analyses import (
+from metassay.meta.people.meta_metrics import MetaMetric, Procedure, parse_meta
+from metassay.meta.people.meta_metrics.soft_pairwise_accuracy import (
+    corpus_soft_pairwise_accuracy,
+    pairwise_accuracy,
+    soft_pairwise_accuracy,
+)
+from metassay.meta.people.metric_comparison import shared_name
+from metassay.meta.people.ranking_data import RankingData
+from metassay.meta.people.stability import (
     agreement_thresholds,
     discrimination,
     human_ceiling,
@@ -23,14 +31,6 @@ from metassay.meta.people.analyses import (
     stability_over_segments,
     stability_over_systems,
 )
-from metassay.meta.people.meta_metrics import MetaMetric, Procedure, parse_meta
-from metassay.meta.people.meta_metrics.spa import (
-    corpus_soft_pairwise_accuracy,
-    pairwise_accuracy,
-    soft_pairwise_accuracy,
-)
-from metassay.meta.people.ranking_data import RankingData
-from metassay.meta.people.significance import shared_name
 from metassay.metrics.base import StatisticsMetric
 from metassay.metrics.registry import parse_metrics
 from metassay.stats.arrays import FloatArray, to_json_values

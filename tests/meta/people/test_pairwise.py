@@ -17,7 +17,10 @@ from scipy.stats import kendalltau
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.pairwise import pairwise_accuracy, soft_pairwise_accuracy
 from metassay.meta.people.meta_metrics import meta_metric
-from metassay.meta.people.meta_metrics.spa import corpus_soft_pairwise_accuracy, preferences
+from metassay.meta.people.meta_metrics.soft_pairwise_accuracy import (
+    corpus_soft_pairwise_accuracy,
+    preferences,
+)
 from metassay.stats.soft_accuracy import soft_accuracy
 
 PAIRS = ("en-de", "he-en", "zh-en")

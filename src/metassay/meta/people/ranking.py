@@ -9,11 +9,9 @@ from typing import Any
 
 from metassay.data.score_cube import ScoreCube
 from metassay.errors import InputError
-from metassay.meta.people.analyses import downsampled, preferences
 from metassay.meta.people.intervals import drawn_if_poor, values_with_intervals
 from metassay.meta.people.meta_metrics import Differences, MetaMetric, Procedure, parse_meta
-from metassay.meta.people.ranking_data import BASELINES, GLOBAL, RankingData, prepare_ranking_data
-from metassay.meta.people.significance import (
+from metassay.meta.people.metric_comparison import (
     ANSWERS_FOR,
     all_differences,
     all_p_values,
@@ -24,6 +22,8 @@ from metassay.meta.people.significance import (
     plain,
     ranks_of,
 )
+from metassay.meta.people.ranking_data import BASELINES, GLOBAL, RankingData, prepare_ranking_data
+from metassay.meta.people.stability import downsampled, preferences
 from metassay.stats.arrays import FloatArray
 from metassay.stats.random import hash_name
 

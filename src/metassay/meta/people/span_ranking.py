@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from metassay.errors import InputError, UnknownName
 from metassay.meta.people.meta_metrics import Differences, Procedure
+from metassay.meta.people.metric_comparison import ANSWERS_FOR, best_first, comparison_rows, plain, ranks_of
 from metassay.meta.people.ranking_data import GLOBAL
-from metassay.meta.people.significance import ANSWERS_FOR, best_first, comparison_rows, plain, ranks_of
 from metassay.meta.people.spans import Spans, from_totals, mean_over_segments, segment_totals
 from metassay.stats.arrays import FloatArray
 from metassay.stats.random import RESAMPLED_UNITS, SPAN_SWAPS, hash_name, make_branch_generator

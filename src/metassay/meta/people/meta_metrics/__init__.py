@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping
 from metassay.errors import InputError, UnknownName
 from metassay.meta.people.meta_metrics.acc_eq import CalibratedAccuracy
 from metassay.meta.people.meta_metrics.base import Differences, MetaMetric, Procedure
-from metassay.meta.people.meta_metrics.correlations import (
+from metassay.meta.people.meta_metrics.correlation_levels import (
     CORRELATIONS,
     LEVELS,
     ItemCorrelation,
@@ -27,7 +27,7 @@ from metassay.meta.people.meta_metrics.correlations import (
     SegmentCorrelation,
     SystemCorrelation,
 )
-from metassay.meta.people.meta_metrics.spa import PairwiseAccuracy, SoftPairwiseAccuracy
+from metassay.meta.people.meta_metrics.soft_pairwise_accuracy import PairwiseAccuracy, SoftPairwiseAccuracy
 
 __all__ = ["META_METRICS", "Differences", "MetaMetric", "Procedure", "meta_metric", "parse_meta"]
 

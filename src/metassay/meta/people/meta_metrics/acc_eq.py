@@ -28,7 +28,7 @@ from metassay.meta.people.meta_metrics.base import (
     mean_where_defined,
     resampled_items,
 )
-from metassay.meta.people.meta_metrics.spa import complete_segments
+from metassay.meta.people.meta_metrics.soft_pairwise_accuracy import complete_segments
 from metassay.stats.arrays import FloatArray
 from metassay.stats.random import make_generator
 from metassay.stats.swapped_tie_calibration import (

@@ -12,7 +12,9 @@ import pytest
 from scipy import stats
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.people.analyses import (
+from metassay.meta.people.meta_metrics import Procedure, meta_metric, parse_meta
+from metassay.meta.people.metric_comparison import metric_differences
+from metassay.meta.people.stability import (
     _thresholds,
     agreement_thresholds,
     discrimination,
@@ -22,8 +24,6 @@ from metassay.meta.people.analyses import (
     stability_over_segments,
     stability_over_systems,
 )
-from metassay.meta.people.meta_metrics import Procedure, meta_metric, parse_meta
-from metassay.meta.people.significance import metric_differences
 
 
 @pytest.fixture

@@ -38,8 +38,8 @@ from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.intervals import bootstrap_values, percentile_interval, subsampled_values
 from metassay.meta.people.meta_metrics import MetaMetric, Procedure
 from metassay.meta.people.meta_metrics.base import pair_differences
+from metassay.meta.people.metric_comparison import ALPHA, best_first, cluster_ranks, metric_differences
 from metassay.meta.people.ranking_data import RankingData
-from metassay.meta.people.significance import ALPHA, best_first, cluster_ranks, metric_differences
 from metassay.stats.arrays import FloatArray, to_json_values
 from metassay.stats.correlation import correlate_systems
 from metassay.stats.isotonic import fit_isotonic

@@ -11,8 +11,8 @@ from metassay.data.score_arrays import ScoreArrays
 from metassay.data.score_cube import ScoreCube
 from metassay.meta.pairwise import soft_pairwise_accuracy
 from metassay.meta.people.meta_metrics import Procedure, meta_metric
+from metassay.meta.people.metric_comparison import averages, metric_differences
 from metassay.meta.people.ranking import rank_cubes
-from metassay.meta.people.significance import averages, metric_differences
 
 SYSTEMS, SEGMENTS = 5, 30
 

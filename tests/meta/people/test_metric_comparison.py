@@ -14,7 +14,7 @@ from scipy import stats
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.pairwise import soft_pairwise_accuracy
 from metassay.meta.people.meta_metrics import MetaMetric, meta_metric, parse_meta
-from metassay.meta.people.significance import (
+from metassay.meta.people.metric_comparison import (
     Differences,
     Procedure,
     cluster_ranks,

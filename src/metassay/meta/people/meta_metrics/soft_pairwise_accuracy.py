@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 from metassay.data.score_arrays import ScoreArrays
 from metassay.errors import InputError, UnknownName
 from metassay.meta.people.meta_metrics.base import MetaMetric, Procedure, Resampled
-from metassay.meta.people.meta_metrics.correlations import OfSystemMeans
+from metassay.meta.people.meta_metrics.correlation_levels import OfSystemMeans
 from metassay.stats.arrays import FloatArray
 from metassay.stats.random import make_generator
 from metassay.stats.sign_flip import (
