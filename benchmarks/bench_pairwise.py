@@ -20,12 +20,13 @@ import polars as pl
 from scipy import stats
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.people.meta_metrics import Procedure, meta_metric
-from metassay.meta.people.metric_comparison import metric_differences
+from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
+from metassay.meta.people.meta_metrics.registry import parse_meta_metric
+from metassay.meta.people.metric_comparison import compute_differences
 from metassay.stats.swaps import standardize_metrics
 
 TABLE = "wmt23/wmt23_zh-en_metrics.parquet"
-SOFT = meta_metric("spa")
+SOFT = parse_meta_metric("spa")
 
 
 def load() -> tuple[ScoreArrays, str]:
@@ -78,16 +79,16 @@ def row(what: str, ours: float, peer: float | None = None, note: str = "") -> No
     print(f"{what:<58} {ours:9.3f} s {ratio}  {note}", flush=True)
 
 
-def peers(judged: ScoreArrays, draws: int) -> tuple[float, float]:
+def peers(scores: ScoreArrays, draws: int) -> tuple[float, float]:
     """Seconds that plain recomputation and scipy would take for everything, from a part of it."""
-    metrics, systems, segments = judged.metrics.shape
+    metrics, systems, segments = scores.metrics.shape
     rng = np.random.default_rng(0)
     signs = np.where(rng.random((1000, segments)) < 0.5, -1.0, 1.0)
     some = 5
-    x, y = standardize_metrics(judged.metrics[:2])
-    one = timed(lambda: [plain_draw(judged.human, x, y, signs, rng) for _ in range(some)]) / some
+    x, y = standardize_metrics(scores.metrics[:2])
+    one = timed(lambda: [plain_draw(scores.human, x, y, signs, rng) for _ in range(some)]) / some
     pairs = systems * (systems - 1) // 2
-    difference = judged.human[0] - judged.human[1]
+    difference = scores.human[0] - scores.human[1]
     test = timed(
         lambda: stats.permutation_test(
             (difference,), np.mean, permutation_type="samples", n_resamples=1000, vectorized=True, axis=0
@@ -100,39 +101,48 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="100 draws instead of 1000")
     draws = 100 if parser.parse_args().quick else 1000
-    judged, source = load()
-    metrics, systems, segments = judged.metrics.shape
+    scores, source = load()
+    metrics, systems, segments = scores.metrics.shape
     print(f"{source}: {metrics} metrics, {systems} systems, {segments} segments")
     print(f"{draws} draws, {os.cpu_count()} cores")
     print(f"{'':<58} {'ours':>11} {'peer':>14} {'ratio':>12}")
-    tiny = ScoreArrays(judged.human[:, :20], judged.metrics[:3, :, :20])
+    tiny = ScoreArrays(scores.human[:, :20], scores.metrics[:3, :, :20])
     for test in ("perm-inputs", "perm-both", "perm-systems", "cells"):  # compile first
         for method in ("normal", "permutation"):
-            metric_differences(SOFT, tiny, Procedure(test, method, draws=2, permutations=10))
-    by_hand, by_scipy = peers(judged, draws)
-    soft = timed(lambda: SOFT.values(judged), 5)
+            compute_differences(SOFT, tiny, ComparisonSettings(test, method, draws=2, permutations=10))
+    by_hand, by_scipy = peers(scores, draws)
+    soft = timed(lambda: SOFT.compute(scores), 5)
     row("SPA of all metrics, normal", soft, by_scipy, "peer: scipy.stats.permutation_test, extrapolated")
-    flips = timed(lambda: SOFT.values(judged, Procedure(method="permutation")), 2)
+    flips = timed(lambda: SOFT.compute(scores, ComparisonSettings(method="permutation")), 2)
     row("SPA of all metrics, 1000 permutations", flips, by_scipy, "the same peer")
     for test in ("perm-inputs", "perm-both", "perm-systems", "cells"):
         for method in ("normal", "permutation"):
             if test == "cells" and method == "permutation":
                 continue
-            procedure = Procedure(test, method, draws=draws)
-            seconds = timed(lambda p=procedure: metric_differences(SOFT, judged, p))
+            procedure = ComparisonSettings(test, method, draws=draws)
+            seconds = timed(lambda p=procedure: compute_differences(SOFT, scores, p))
             note = "peer: every draw recomputed, extrapolated" if test == "perm-inputs" else ""
             row(f"all pairs, {test}, {method}", seconds, by_hand if test == "perm-inputs" else None, note)
-    row("acc_eq with calibration", timed(lambda: meta_metric("acc_eq").values(judged)))
+    row("acc_eq with calibration", timed(lambda: parse_meta_metric("acc_eq").compute(scores)))
     print("scaling of perm-inputs, normal:")
     for count in (10, 20, 40):
-        part = ScoreArrays(judged.human, judged.metrics[:count])
-        row(f"  {count} metrics", timed(lambda p=part: metric_differences(SOFT, p, Procedure(draws=draws))))
+        part = ScoreArrays(scores.human, scores.metrics[:count])
+        row(
+            f"  {count} metrics",
+            timed(lambda p=part: compute_differences(SOFT, p, ComparisonSettings(draws=draws))),
+        )
     for count in (segments // 4, segments // 2, segments):
-        part = ScoreArrays(judged.human[:, :count], judged.metrics[:, :, :count])
-        row(f"  {count} segments", timed(lambda p=part: metric_differences(SOFT, p, Procedure(draws=draws))))
+        part = ScoreArrays(scores.human[:, :count], scores.metrics[:, :, :count])
+        row(
+            f"  {count} segments",
+            timed(lambda p=part: compute_differences(SOFT, p, ComparisonSettings(draws=draws))),
+        )
     for count in (5, 10, systems):
-        part = ScoreArrays(judged.human[:count], judged.metrics[:, :count])
-        row(f"  {count} systems", timed(lambda p=part: metric_differences(SOFT, p, Procedure(draws=draws))))
+        part = ScoreArrays(scores.human[:count], scores.metrics[:, :count])
+        row(
+            f"  {count} systems",
+            timed(lambda p=part: compute_differences(SOFT, p, ComparisonSettings(draws=draws))),
+        )
 
 
 if __name__ == "__main__":

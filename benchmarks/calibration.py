@@ -31,8 +31,9 @@ from metassay.meta.contexts.trend import trend_p_values
 from metassay.meta.dependence.deviations import expected_deviations, range_over_groups, system_dependence
 from metassay.meta.dependence.null_hypotheses import p_equal, p_fair
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
-from metassay.meta.people.meta_metrics import Procedure, meta_metric
-from metassay.meta.people.metric_comparison import metric_differences
+from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
+from metassay.meta.people.meta_metrics.registry import parse_meta_metric
+from metassay.meta.people.metric_comparison import compute_differences
 from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.intervals import proportion_interval
 from metassay.stats.multiplicity import select_possible_best
@@ -478,10 +479,10 @@ def significance_sizes(replicates, bias=0.3, systems=12, segments=100, draws=199
         human = np.linspace(0, 1, systems)[:, None] + rng.normal(0, 1, (systems, segments))
         noise = rng.normal(0, 1, (2, systems, segments)) + rng.normal(0, bias, (2, systems, 1))
         judged = ScoreArrays(human, human + noise)
-        procedure = Procedure(draws=draws, seed=n)
+        procedure = ComparisonSettings(draws=draws, seed=n)
         for test in tests:
-            found = metric_differences(meta_metric("pearson"), judged, replace(procedure, test=test))
-            rejected[test].append(found.p_values()[1][0] <= LEVEL)
+            found = compute_differences(parse_meta_metric("pearson"), judged, replace(procedure, test=test))
+            rejected[test].append(found.compute_p_values()[1][0] <= LEVEL)
     return {test: np.mean(shares) for test, shares in rejected.items()}
 
 

@@ -19,7 +19,7 @@ from metassay.meta.contexts.accuracy import sort_pairs, tally_pairs
 from metassay.meta.contexts.h1 import cross_with_perturbations
 from metassay.meta.contexts.h2 import half_sample_ceiling
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, compare_scores, global_context
-from metassay.meta.people.meta_metrics import meta_metric
+from metassay.meta.people.meta_metrics.registry import parse_meta_metric
 from metassay.stats import random
 from metassay.stats.bootstrap import ClusterHalves
 from metassay.stats.rank_correlation import correlate_rows
@@ -233,7 +233,7 @@ def targets(data):
     values["pairs"], ceilings["pairs"] = people_pairs(data, np.ones(len(close), dtype=bool))
     values["close pairs"], ceilings["close pairs"] = people_pairs(data, close)
     human, scores = data["human"][data["grid"]], data["scores"][:, data["grid"]]
-    values["acc_eq"] = meta_metric("acc_eq").values(ScoreArrays(human, scores))
+    values["acc_eq"] = parse_meta_metric("acc_eq").compute(ScoreArrays(human, scores))
     values["spa"] = estimate_soft_accuracies(human, scores)
     units = data["units"][data["grid"][0]].astype(np.int32)
     halves = ClusterHalves(random.make_named_generator(0, "halves"), 100)

@@ -27,6 +27,17 @@ def load_entry_points(group: str) -> dict[str, Any]:
     return {point.name: _loaded(point, group) for point in entry_points(group=f"metassay.{group}")}
 
 
+def list_entry_points(group: str) -> list[str]:
+    """List the names that installed packages announce under `metassay.<group>`, without loading anything."""
+    return [point.name for point in entry_points(group=f"metassay.{group}")]
+
+
+def load_entry_point(group: str, name: str) -> Any:
+    """Load what installed packages announce under `metassay.<group>` by this name."""
+    points = [point for point in entry_points(group=f"metassay.{group}") if point.name == name]
+    return _loaded(points[0], group)
+
+
 def _loaded(point: Any, group: str) -> Any:
     """What an entry point names; what its package raises is said to be the package's."""
     name = f"{point.name} (metassay.{group}: {getattr(point, 'value', '')})"

@@ -1,4 +1,4 @@
-"""Lets the tests of this folder share `by_hand.py`."""
+"""Lets the tests of this folder share `by_hand.py` and `ranking_helpers.py`."""
 
 import sys
 from pathlib import Path

@@ -17,8 +17,8 @@ import pytest
 import metassay
 from metassay.data.readers.error_spans import read_spans
 from metassay.errors import InputError
-from metassay.meta.people.meta_metrics import Procedure
-from metassay.meta.people.span_ranking import rank_spans, span_ratings
+from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
+from metassay.meta.people.span_ranking import match_span_ratings, rank_spans
 from metassay.schemas import schema
 
 
@@ -70,11 +70,11 @@ def test_draws_are_all_that_swapping_segments_can_give(files: dict[str, Path]) -
         read_spans(str(files["people"])),
         {n: read_spans(str(files[n])) for n in ("good", "poor")},
     )
-    data = span_ratings(people, metrics, dataset="x")
-    (ranking,) = rank_spans(data, Procedure(draws=400))
+    ratings = match_span_ratings(people, metrics, dataset="x")
+    (ranking,) = rank_spans(ratings, ComparisonSettings(draws=400))
     by_item = {
-        item: [data.totals[m][[own == item for own in data.segment]].sum(axis=0) for m in (0, 1)]
-        for item in {*data.segment}
+        item: [ratings.counts[m][[name == item for name in ratings.items]].sum(axis=0) for m in (0, 1)]
+        for item in {*ratings.items}
     }
 
     def f1(parts: Any) -> float:

@@ -10,11 +10,11 @@ import metassay
 from metassay.data.score_tables import build_score_cubes
 from metassay.meta.dependence.deviations import system_dependence
 from metassay.meta.pairwise import soft_pairwise_accuracy
-from metassay.meta.people.meta_metrics import Procedure
+from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.ranking_data import prepare_ranking_data
+from metassay.workflows.corpus_agreement import measure_corpus_agreement
 from metassay.workflows.depend import depend
 from metassay.workflows.rank import rank
-from metassay.workflows.rank_analyses import corpus_agreement
 
 
 @pytest.fixture(scope="module")
@@ -61,10 +61,9 @@ def test_documents_are_the_units_of_rank_where_asked_for(scores) -> None:
 def test_documents_are_the_units_of_the_analyses_of_rank_too(scores) -> None:
     """24 segments in eight documents: of documents no more than eight can be drawn."""
     for cluster, most in ((None, 24), ("doc_id", 8)):
-        rows = rank(scores, draws=10, analysis="stability", cluster=cluster).to_dict()["analysis"][
-            "stability"
-        ]
-        assert max(row["segments"] for row in rows if row["ablated"] == "segments") == most
+        rows = rank(scores, draws=10, analysis="stability", cluster=cluster).analyses.stability
+        assert rows is not None
+        assert max(row.items or 0 for row in rows) == most
 
 
 def test_people_s_scores_are_turned_around_where_lower_is_better(scores) -> None:
@@ -162,10 +161,13 @@ def test_corpus_scores_of_error_rates_are_turned_around(translations) -> None:
     frame = translations.filter(pl.col("seg_id") != 4).with_columns(other=pl.lit(0.0) + pl.col("seg_id"))
     (cube,) = build_score_cubes(frame)
     people = cube.human_scores["mqm"].mean(axis=1)
-    (row,) = corpus_agreement(
-        frame, [prepare_ranking_data(cube, human="mqm")], Procedure(draws=10, permutations=50), ["ter"]
+    (row,) = measure_corpus_agreement(
+        frame,
+        [prepare_ranking_data(cube, human="mqm")],
+        ComparisonSettings(draws=10, permutations=50),
+        ["ter"],
     )
     assert people.argmin() == 2
-    assert row["pa_corpus"] >= 2 / 3
-    assert row["spa_corpus"] > 0.6
-    assert row["pa_segment"] >= 2 / 3
+    assert row.pa_corpus >= 2 / 3
+    assert row.spa_corpus > 0.6
+    assert row.pa_item_means >= 2 / 3

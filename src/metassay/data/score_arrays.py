@@ -72,6 +72,18 @@ class ScoreArrays:
         """Keep the metrics at these positions."""
         return ScoreArrays(self.human, self.metrics[positions], self.clusters)
 
+    def repeat_items(self, counts: LongArray) -> ScoreArrays:
+        """Repeat each item this many times; each copy of a cluster is a cluster of its own."""
+        positions = np.repeat(np.arange(len(counts)), counts)
+        human = self.human[:, positions]
+        metrics = self.metrics[:, :, positions]
+        if self.clusters is None:
+            return ScoreArrays(human, metrics)
+        first_copies = np.repeat(np.cumsum(counts) - counts, counts)
+        copy_numbers = np.arange(len(positions)) - first_copies
+        clusters = self.cluster_index[positions] * (int(counts.max()) + 1) + copy_numbers
+        return ScoreArrays(human, metrics, clusters)
+
     def split_by_complete_items(self) -> Iterator[tuple[LongArray, ScoreArrays]]:
         """Yield complete arrays for each group of metrics that have the same complete items.
 

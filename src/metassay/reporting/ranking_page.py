@@ -8,7 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from metassay.meta.people.stability import READABLE, SUBSETS
+from metassay.meta.people.downsampling import SUBSETS_PER_SIZE as SUBSETS
+from metassay.meta.people.pair_p_values import MOST_SYSTEMS as READABLE
 from metassay.reporting.charts.accuracy import downsampled_chart
 from metassay.reporting.charts.against_people import ranking_chart
 from metassay.reporting.charts.heatmaps import SIGNIFICANT, comparisons_chart, signed_chart

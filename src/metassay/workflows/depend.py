@@ -25,7 +25,7 @@ from metassay.meta.dependence.analysis import (
 )
 from metassay.meta.dependence.correction import CorrectedScores, correct_metric_scores
 from metassay.meta.dependence.grouped_outputs import SYSTEM, Grouping, group_outputs
-from metassay.meta.people.intervals import Trial
+from metassay.meta.people.mapping_evaluation import MappingEvaluation, MappingEvaluator
 from metassay.meta.people.ranking_data import CONSTANT
 from metassay.options import accept_options, split_names
 from metassay.reporting.depend_page import build_depend_page, render_depend_files
@@ -248,22 +248,23 @@ def _correct_cube(
     names = [name for name in cube.resolve_metrics(scores.metrics or None) if name != options.weight]
     metrics = {name: cube.orient_scores(name) for name in names}
     metrics[CONSTANT] = np.zeros(human.shape)
-    trial = Trial(human, clusters, draws=options.draws, seed=options.seed)
+    evaluator = MappingEvaluator(human, clusters, draws=options.draws, seed=options.seed)
 
-    def correct(metric: FloatArray) -> tuple[CorrectedScores, list[dict[str, Any]]]:
+    def correct(metric: FloatArray) -> tuple[CorrectedScores, list[MappingEvaluation]]:
         corrected = correct_metric_scores(
             human, metric, clusters, bootstraps=options.bootstraps, seed=options.seed
         )
-        return corrected, trial.rows(metric, corrected)
+        return corrected, evaluator.evaluate(metric, corrected)
 
     tables: list[pl.DataFrame] = []
     corrections: list[Correction] = []
     with ThreadPoolExecutor(count_workers(options.workers)) as pool:
         results = zip(metrics, pool.map(correct, metrics.values()))
-        for done, (name, (corrected, rows)) in enumerate(results, start=1):
+        for done, (name, (corrected, evaluations)) in enumerate(results, start=1):
             is_baseline = name == CONSTANT
             corrections += [
-                Correction(dataset=cube.dataset, metric=name, baseline=is_baseline, **row) for row in rows
+                Correction(dataset=cube.dataset, metric=name, baseline=is_baseline, **asdict(evaluation))
+                for evaluation in evaluations
             ]
             if not is_baseline:
                 tables += [

@@ -8,7 +8,7 @@ import pytest
 from metassay.errors import InputError
 from metassay.meta.dependence.correction import FOLDS, assign_folds, correct_metric_scores
 from metassay.meta.pairwise import pairwise_accuracy, soft_pairwise_accuracy
-from metassay.meta.people.intervals import OWN, POOLED, RAW, UNSEEN, Trial
+from metassay.meta.people.mapping_evaluation import OWN, POOLED, RAW, UNSEEN, MappingEvaluator
 
 
 @pytest.fixture
@@ -92,21 +92,24 @@ def test_clusters_are_in_one_fold_and_folds_have_nearly_equal_sizes():
 def test_agreement_is_the_mean_over_folds(scores):
     human, metric, clusters = scores
     found = correct_metric_scores(human, metric, clusters, bootstraps=10)
-    rows = {row["mapping"]: row for row in Trial(human, clusters, draws=200, seed=0).rows(metric, found)}
+    rows = {
+        row.mapping: row
+        for row in MappingEvaluator(human, clusters, draws=200, seed=0).evaluate(metric, found)
+    }
     assert list(rows) == [RAW, POOLED, UNSEEN, OWN]
     for name, own in ((RAW, metric), (POOLED, found.pooled), (OWN, found.own)):
         parts = [(human[:, found.fold == held], own[:, found.fold == held]) for held in range(FOLDS)]
-        assert rows[name]["spa"] == pytest.approx(np.mean([soft_pairwise_accuracy(*part) for part in parts]))
-        assert rows[name]["pa"] == pytest.approx(np.mean([pairwise_accuracy(*part) for part in parts]))
-    gain = rows[OWN]["spa"] - rows[RAW]["spa"]
-    assert rows[OWN]["spa_gain"] == pytest.approx(gain)
-    assert rows[OWN]["spa_low"] < rows[OWN]["spa_high"]
-    assert rows[RAW]["spa_gain"] is None
-    assert rows[RAW]["tied"] == 0
+        assert rows[name].spa == pytest.approx(np.mean([soft_pairwise_accuracy(*part) for part in parts]))
+        assert rows[name].pa == pytest.approx(np.mean([pairwise_accuracy(*part) for part in parts]))
+    gain = rows[OWN].spa - rows[RAW].spa
+    assert rows[OWN].spa_gain == pytest.approx(gain)
+    assert rows[OWN].spa_low < rows[OWN].spa_high
+    assert rows[RAW].spa_gain is None
+    assert rows[RAW].tied == 0
     i, j = np.triu_indices(5, 1)
     apart = metric[i] != metric[j]
     equal = np.isclose(found.pooled[i], found.pooled[j], atol=1e-12)[apart].mean()
-    assert rows[POOLED]["tied"] == pytest.approx(equal)
+    assert rows[POOLED].tied == pytest.approx(equal)
 
 
 def test_unrated_system_is_mapped_but_not_evaluated(scores):
@@ -116,7 +119,7 @@ def test_unrated_system_is_mapped_but_not_evaluated(scores):
     found = correct_metric_scores(human, metric, clusters, bootstraps=5)
     assert not np.isnan(found.pooled[4]).any()
     assert np.isnan(found.own[4]).all()
-    here = Trial(human, clusters, draws=20, seed=0).rows(metric, found)
+    here = MappingEvaluator(human, clusters, draws=20, seed=0).evaluate(metric, found)
     without = correct_metric_scores(human[:4], metric[:4], clusters, bootstraps=5)
-    there = Trial(human[:4], clusters, draws=20, seed=0).rows(metric[:4], without)
+    there = MappingEvaluator(human[:4], clusters, draws=20, seed=0).evaluate(metric[:4], without)
     assert here == there

@@ -16,10 +16,10 @@ from scipy.stats import kendalltau
 
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.pairwise import pairwise_accuracy, soft_pairwise_accuracy
-from metassay.meta.people.meta_metrics import meta_metric
+from metassay.meta.people.meta_metrics.registry import parse_meta_metric
 from metassay.meta.people.meta_metrics.soft_pairwise_accuracy import (
+    compute_pair_p_values,
     corpus_soft_pairwise_accuracy,
-    preferences,
 )
 from metassay.stats.soft_accuracy import soft_accuracy
 
@@ -89,8 +89,8 @@ def test_tau_is_twice_the_accuracy_less_one_where_nothing_ties(wmt23, lp: str) -
 def test_the_normal_limit_stays_within_two_thousandths_of_many_permutations(wmt23, lp: str) -> None:
     human, metrics = wmt23(lp)
     scores = np.stack([human, *metrics.values()])
-    normal = preferences(scores)
-    drawn = preferences(scores, method="permutation", permutations=200_000)
+    normal = compute_pair_p_values(scores)
+    drawn = compute_pair_p_values(scores, method="permutation", permutations=200_000)
     assert len(metrics) == 43
     assert np.abs(soft_accuracy(normal[0], normal[1:]) - soft_accuracy(drawn[0], drawn[1:])).max() < 0.002
 
@@ -204,7 +204,7 @@ def test_a_corpus_score_is_permuted_by_its_statistics() -> None:
         y = np.where(swap, statistics[i], statistics[j]).sum(axis=1)
         observed = ratio(statistics[i].sum(axis=0)) - ratio(statistics[j].sum(axis=0))
         p.append((ratio(x) - ratio(y) >= observed).mean())
-    p_human = preferences(human, method="permutation", permutations=20_000, seed=1)
+    p_human = compute_pair_p_values(human, method="permutation", permutations=20_000, seed=1)
     assert found == pytest.approx(soft_accuracy(p_human, np.array(p)), abs=0.01)
     with pytest.raises(ValueError, match="do not fit"):
         corpus_soft_pairwise_accuracy(human[:2], statistics, ratio)
@@ -222,6 +222,6 @@ def test_correlations_per_system_are_the_mean_of_scipys(name: str) -> None:
         "kendall": lambda x, y: stats.kendalltau(x, y).statistic,
         "kendall_c": lambda x, y: stats.kendalltau(x, y, variant="c").statistic,
     }
-    found = meta_metric(f"{name}:per_system").values(ScoreArrays(human, metrics))
+    found = parse_meta_metric(f"{name}:per_system").compute(ScoreArrays(human, metrics))
     expected = [np.mean([scipys[name](h, m) for h, m in zip(human[:3], metric)]) for metric in metrics]
     np.testing.assert_allclose(found, expected, atol=1e-12)

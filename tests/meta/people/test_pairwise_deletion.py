@@ -6,12 +6,13 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from ranking_helpers import rank_cubes, to_json_object
 
 from metassay.data.score_cube import ScoreCube
 from metassay.meta.pairwise import pairwise_accuracy, soft_pairwise_accuracy
-from metassay.meta.people.intervals import pairwise_deletion
-from metassay.meta.people.meta_metrics import Procedure, meta_metric, parse_meta
-from metassay.meta.people.ranking import rank_cubes
+from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
+from metassay.meta.people.meta_metrics.registry import parse_meta_metric
+from metassay.meta.people.pairwise_deletion import estimate_with_pairwise_deletion
 
 FUNCTIONS = {"spa": soft_pairwise_accuracy, "pa": pairwise_accuracy}
 
@@ -26,48 +27,48 @@ def scores() -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_each_pair_of_systems_is_compared_on_what_both_have(scores, name: str) -> None:
+def test_each_pair_of_systems_is_compared_on_the_items_that_both_have(scores, name: str) -> None:
     human, metric = scores
-    (meta,) = parse_meta(name)
-    found = pairwise_deletion(meta, human, metric, draws=50)
-    each = [FUNCTIONS[name](human[[i, j]], metric[[i, j]]) for i, j in combinations(range(4), 2)]
-    assert found.value == pytest.approx(np.mean(each), abs=1e-12)
-    assert found.pairs == 6
-    assert found.low <= found.high
+    meta_metric = parse_meta_metric(name)
+    estimate = estimate_with_pairwise_deletion(meta_metric, human, metric, draws=50)
+    expected = [FUNCTIONS[name](human[[i, j]], metric[[i, j]]) for i, j in combinations(range(4), 2)]
+    assert estimate.value == pytest.approx(np.mean(expected), abs=1e-12)
+    assert estimate.pairs == 6
+    assert estimate.low <= estimate.high
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_without_gaps_it_is_the_plain_value(name: str) -> None:
+def test_without_gaps_the_value_equals_that_of_complete_items(name: str) -> None:
     rng = np.random.default_rng(1)
     human, metric = rng.normal(size=(5, 20)), rng.normal(size=(5, 20))
-    found = pairwise_deletion(meta_metric(name), human, metric, draws=20)
-    assert found.value == pytest.approx(FUNCTIONS[name](human, metric), abs=1e-12)
-    assert found.segments == 20
+    estimate = estimate_with_pairwise_deletion(parse_meta_metric(name), human, metric, draws=20)
+    assert estimate.value == pytest.approx(FUNCTIONS[name](human, metric), abs=1e-12)
+    assert estimate.items == 20
 
 
-def test_pairs_without_a_common_segment_are_left_out() -> None:
+def test_pairs_without_a_common_item_are_left_out() -> None:
     human = np.array([[1.0, 2.0, np.nan], [0.0, 1.0, np.nan], [np.nan, np.nan, 1.0]])
-    found = pairwise_deletion(meta_metric("pa"), human, human, draws=10)
-    assert (found.value, found.pairs, found.segments) == (1.0, 1, 2)
-    alone = pairwise_deletion(meta_metric("pa"), human[[0, 2]], human[[0, 2]], draws=10)
+    estimate = estimate_with_pairwise_deletion(parse_meta_metric("pa"), human, human, draws=10)
+    assert (estimate.value, estimate.pairs, estimate.items) == (1.0, 1, 2)
+    alone = estimate_with_pairwise_deletion(parse_meta_metric("pa"), human[[0, 2]], human[[0, 2]], draws=10)
     assert np.isnan(alone.value)
     with pytest.raises(ValueError, match="complete segments"):
-        pairwise_deletion(meta_metric("pearson"), human, human)
+        estimate_with_pairwise_deletion(parse_meta_metric("pearson"), human, human)
 
 
-def test_ranking_with_gaps_everywhere(scores) -> None:
+def test_metrics_are_ranked_where_no_item_is_complete(scores) -> None:
     human, metric = scores
     human[np.arange(4)[:, None] == np.arange(15) % 4] = np.nan  # no segment is rated for all systems
     ids = tuple(map(str, range(4))), tuple(map(str, range(15)))
     table = ScoreCube("x", *ids, {"mqm": human}, {"m": metric, "n": -metric})
     with pytest.raises(ValueError, match="--missing pairwise"):
-        rank_cubes([table], human="mqm", procedure=Procedure(draws=20))
-    (ranking,) = rank_cubes([table], human="mqm", procedure=Procedure(draws=20), pairwise=True)
-    rows = {row["metric"]: row for row in ranking.to_dict()["metrics"]}
-    each = [
+        rank_cubes([table], settings=ComparisonSettings(draws=20))
+    (ranking,) = rank_cubes([table], settings=ComparisonSettings(draws=20), pairwise=True)
+    rows = {row["metric"]: row for row in to_json_object(ranking)["metrics"]}
+    expected = [
         soft_pairwise_accuracy(human[[i, j]], metric[[i, j]])
         for i, j in combinations(range(4), 2)
         if (~np.isnan((human + metric)[[i, j]])).all(axis=0).any()
     ]
-    assert rows["m"]["value"] == pytest.approx(np.mean(each))
-    assert ranking.to_dict()["comparisons"] == []
+    assert rows["m"]["value"] == pytest.approx(np.mean(expected))
+    assert to_json_object(ranking)["comparisons"] == []

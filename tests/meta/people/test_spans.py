@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from metassay.errors import InputError
-from metassay.meta.people.spans import from_totals, matched_characters, span_agreement
+from metassay.meta.people.spans import compare_spans, count_shared_characters, score_totals
 
 
-def best_by_enumeration(people, metric):
+def find_largest_overlap(people, metric):
     """The greatest total overlap over all one-to-one matchings, one after the other."""
     small, large = sorted((people, metric), key=len)
     matchings = itertools.permutations(large, len(small))
     return max(sum(len({*range(*a)} & {*range(*b)}) for a, b in zip(small, chosen)) for chosen in matchings)
 
 
-def random_spans(rng, most=4):
+def draw_spans(rng, most=4):
     starts = rng.integers(0, 30, rng.integers(0, most + 1))
     return [(int(start), int(start + rng.integers(1, 12))) for start in starts]
 
@@ -26,22 +26,22 @@ def random_spans(rng, most=4):
 def test_matching_is_the_best_of_all():
     rng = np.random.default_rng(0)
     for _ in range(300):
-        people, metric = random_spans(rng), random_spans(rng)
-        assert matched_characters(people, metric) == best_by_enumeration(people, metric)
+        people, metric = draw_spans(rng), draw_spans(rng)
+        assert count_shared_characters(people, metric) == find_largest_overlap(people, metric)
 
 
 def test_equal_spans_agree_wholly_and_distant_ones_not_at_all():
     spans = [[(0, 5), (7, 9)], [], [(2, 3)]]
-    same = span_agreement(spans, spans)
+    same = compare_spans(spans, spans)
     assert (same.micro.precision, same.micro.recall, same.micro.f1, same.macro.f1) == (1, 1, 1, 1)
-    none = span_agreement([[(0, 5)], []], [[(5, 9)], []])
+    none = compare_spans([[(0, 5)], []], [[(5, 9)], []])
     assert (none.micro.f1, none.macro.f1) == (0, 0.5)
 
 
 def test_swapping_sides_swaps_precision_and_recall():
     rng = np.random.default_rng(1)
-    people, metric = [random_spans(rng) for _ in range(50)], [random_spans(rng) for _ in range(50)]
-    here, there = span_agreement(people, metric), span_agreement(metric, people)
+    people, metric = [draw_spans(rng) for _ in range(50)], [draw_spans(rng) for _ in range(50)]
+    here, there = compare_spans(people, metric), compare_spans(metric, people)
     for level in ("micro", "macro"):
         one, two = getattr(here, level), getattr(there, level)
         assert (one.precision, one.recall) == pytest.approx((two.recall, two.precision))
@@ -51,21 +51,21 @@ def test_swapping_sides_swaps_precision_and_recall():
 
 def test_micro_and_macro_by_hand():
     """Segment 1: 3 of 6 marked characters shared with people's 3; segment 2: nothing marked by the metric."""
-    found = span_agreement([[(0, 3)], [(0, 5)]], [[(0, 6)], []])
-    assert (found.micro.precision, found.micro.recall) == (0.5, 3 / 8)
-    assert (found.macro.precision, found.macro.recall) == (0.25, 0.5)
+    comparison = compare_spans([[(0, 3)], [(0, 5)]], [[(0, 6)], []])
+    assert (comparison.micro.precision, comparison.micro.recall) == (0.5, 3 / 8)
+    assert (comparison.macro.precision, comparison.macro.recall) == (0.25, 0.5)
 
 
 def test_where_nothing_is_marked_nothing_is_claimed():
-    empty = span_agreement([[], []], [[], []])
+    empty = compare_spans([[], []], [[], []])
     assert np.isnan(empty.micro.f1)
     assert empty.macro.f1 == 1
-    assert np.isnan(span_agreement([], []).macro.f1)
-    assert np.isnan(from_totals(np.array([0.0, 0.0, 4.0])).precision)
+    assert np.isnan(compare_spans([], []).macro.f1)
+    assert np.isnan(score_totals(np.array([0.0, 0.0, 4.0])).precision)
 
 
 def test_spans_that_mark_nothing_and_unequal_segments_are_refused():
     with pytest.raises(InputError, match="marks nothing"):
-        span_agreement([[(3, 3)]], [[]])
+        compare_spans([[(3, 3)]], [[]])
     with pytest.raises(InputError, match="2 segments"):
-        span_agreement([[], []], [[]])
+        compare_spans([[], []], [[]])

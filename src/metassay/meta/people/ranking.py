@@ -1,272 +1,247 @@
-"""Metrics ranked by their agreement with people: values, intervals, tests between them, ranks, averages."""
+"""Rank metrics by their agreement with human scores: values, intervals, tests between metrics, clusters."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 from metassay.data.score_cube import ScoreCube
 from metassay.errors import InputError
-from metassay.meta.people.intervals import drawn_if_poor, values_with_intervals
-from metassay.meta.people.meta_metrics import Differences, MetaMetric, Procedure, parse_meta
+from metassay.meta.people.downsampling import downsample_items
+from metassay.meta.people.intervals import choose_p_value_method, estimate_values
+from metassay.meta.people.meta_metrics.base import MetaMetric
+from metassay.meta.people.meta_metrics.comparison_settings import WILLIAMS, ComparisonSettings
+from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences
 from metassay.meta.people.metric_comparison import (
-    ANSWERS_FOR,
-    all_differences,
-    all_p_values,
-    averages,
-    best_first,
-    comparison_rows,
-    other_p_values,
-    plain,
-    ranks_of,
+    OTHER_TEST,
+    POPULATION_OF_TEST,
+    PValueMatrices,
+    compute_differences_on_shared_items,
+    compute_p_values,
+    compute_p_values_for_other_systems,
 )
-from metassay.meta.people.ranking_data import BASELINES, GLOBAL, RankingData, prepare_ranking_data
-from metassay.meta.people.stability import downsampled, preferences
+from metassay.meta.people.pair_p_values import list_pair_p_values
+from metassay.meta.people.ranking_data import BASELINES, GLOBAL, RankingData
+from metassay.meta.people.significance_clusters import (
+    cluster_by_significance,
+    list_comparisons,
+    sort_best_first,
+)
+from metassay.results.base import to_optional
+from metassay.results.rank import DownsampledValue, RankedMetric, Ranking, SystemPairPValues
 from metassay.stats.arrays import FloatArray
 from metassay.stats.random import hash_name
 
-FEW_SEGMENTS = 20
-"""Contexts with fewer segments are set aside, by name."""
+FEWEST_ITEMS = 20
+"""Contexts with fewer items are not ranked, and named in a note."""
+Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
-class Ranking:
-    """One data set, one meta-metric, one context."""
+class RankingPlan:
+    """What is ranked: by which meta-metrics, in which contexts, with which tests."""
 
-    dataset: str
-    meta: MetaMetric
-    column: str | None
-    context: str
+    meta_metrics: tuple[MetaMetric, ...]
+    settings: ComparisonSettings = field(default_factory=ComparisonSettings)
+    context_columns: tuple[str, ...] = ()
+    """Columns for whose values metrics are ranked, too."""
+    fewest_items: int = FEWEST_ITEMS
+    holm: bool = False
+    """Whether p-values are corrected for the number of comparisons."""
+
+
+@dataclass(frozen=True)
+class MetricRanking:
+    """Metrics ranked by one meta-metric on one data set, or in one context of it, as arrays."""
+
     data: RankingData
+    meta_metric: MetaMetric
+    settings: ComparisonSettings
     values: FloatArray
+    """`[metrics + baselines]`, as `low` and `high`, the ends of 95 % intervals."""
     low: FloatArray
     high: FloatArray
-    differences: Differences | None
-    one_sided: FloatArray
-    """p-values `[metrics, metrics]` that the row metric beats the column metric by chance, NaN untested."""
-    two_sided: FloatArray
-    equal_segments: int | None = None
-    holm: bool = False
-    test: str = "none"
-    method: str = "normal"
-    other: FloatArray | None = None
-    """One-sided p-values of the test that answers for the other kind of systems, where there are enough."""
-    drawn: bool = False
-    """Whether the meta-metric has p-values inside, by `method`."""
-    preferences: dict[str, Any] | None = None
-    """The p-values of every pair of systems, by people and by each metric."""
-    downsampled: Sequence[dict[str, Any]] = ()
-    """Values on fewer segments."""
+    differences: MetricDifferences | None
+    p_values: PValueMatrices
+    other_one_sided: FloatArray | None
+    """One-sided p-values of the test that generalises the other way, where it was made."""
+    holm: bool
+    context_column: str | None = None
+    context: str = GLOBAL
+    equal_items: int | None = None
+    has_p_values: bool = False
+    """Whether the meta-metric contains p-values, computed with `settings.method`."""
+    pair_p_values: SystemPairPValues | None = None
+    downsampled: Sequence[DownsampledValue] = ()
 
     @property
-    def order(self) -> list[int]:
-        """Metrics proper, best first, then by name; undefined values last."""
-        return best_first(self.values[: self.data.metric_count], self.data.metric_names)
+    def best_first(self) -> list[int]:
+        """Positions of the metrics without baselines, best first."""
+        return sort_best_first(self.values[: self.data.metric_count], self.data.metric_names)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The object of this ranking in the command's JSON."""
-        return self._content
-
-    @cached_property
-    def _content(self) -> dict[str, Any]:
-        found: dict[str, Any] = {
-            "dataset": self.dataset,
-            "meta": str(self.meta),
-            "context": self.context,
-            "context_column": self.column,
-            "systems": len(self.data.cube.systems),
-            "segments": len(self.data.cube.items),
-            "dropped_segments": self.data.dropped_items,
-            "answers_for": ANSWERS_FOR.get(self.test),
-            "method": self.method if self.drawn else None,
-        }
-        if self.equal_segments is not None:
-            found["equal_segments"] = self.equal_segments
-        found["metrics"] = self._rows()
-        found["comparisons"] = comparison_rows(
-            self.order, self.data.metric_names, self.one_sided, self.two_sided, holm=self.holm
+    def to_result(self) -> Ranking:
+        """Return the ranking as it is reported."""
+        one_sided_by_test = {}
+        if self.other_one_sided is not None:
+            test = self.settings.test
+            one_sided_by_test = {test: self.p_values.one_sided, OTHER_TEST[test]: self.other_one_sided}
+        return Ranking(
+            dataset=self.data.cube.dataset,
+            meta_metric=str(self.meta_metric),
+            context=self.context,
+            context_column=self.context_column,
+            systems=len(self.data.cube.systems),
+            items=len(self.data.cube.items),
+            dropped_items=self.data.dropped_items,
+            answers_for=POPULATION_OF_TEST.get(self.settings.test),
+            method=self.settings.method if self.has_p_values else None,
+            equal_items=self.equal_items,
+            metrics=self._list_metrics(),
+            comparisons=list_comparisons(
+                self.best_first,
+                self.data.metric_names,
+                self.p_values,
+                holm=self.holm,
+                one_sided_by_test=one_sided_by_test,
+            ),
+            pair_p_values=self.pair_p_values,
+            downsampled=list(self.downsampled),
         )
-        if self.other is not None:
-            place = {name: m for m, name in enumerate(self.data.metric_names)}
-            own, other = (
-                ("p_inputs", "p_systems") if self.test == "perm-inputs" else ("p_systems", "p_inputs")
+
+    def _list_metrics(self) -> list[RankedMetric]:
+        """List the metrics, best first, and then the baselines."""
+        count = self.data.metric_count
+        baselines = range(count, count + len(BASELINES))
+        clusters = cluster_by_significance(
+            self.best_first, self.values, self.p_values.one_sided, holm=self.holm
+        )
+        rows = []
+        for metric in (*self.best_first, *baselines):
+            items = self.data.scores.complete_items[metric]
+            calibration = None
+            if items.any():
+                human = self.data.scores.human[:, items]
+                calibration = self.meta_metric.calibrate_ties(
+                    human, self.data.scores.metrics[metric][:, items]
+                )
+            rows.append(
+                RankedMetric(
+                    metric=self.data.metric_names[metric],
+                    value=to_optional(self.values[metric]),
+                    low=to_optional(self.low[metric]),
+                    high=to_optional(self.high[metric]),
+                    rank=clusters.get(metric),
+                    items=self.data.count_items(metric),
+                    baseline=metric >= count,
+                    epsilon=None if calibration is None else calibration.epsilon,
+                    chance=None if calibration is None else calibration.chance,
+                )
             )
-            for row in found["comparisons"]:
-                row[own], row[other] = row["p"], plain(self.other[place[row["a"]], place[row["b"]]])
-        if self.preferences is not None:
-            found["preferences"] = self.preferences
-        if self.downsampled:
-            found["downsampled"] = list(self.downsampled)
-        return found
-
-    def _rows(self) -> list[dict[str, Any]]:
-        names, count = self.data.metric_names, self.data.metric_count
-        ranks = ranks_of(self.order, self.values, self.one_sided, holm=self.holm)
-        return [
-            {
-                "metric": names[m],
-                "value": plain(self.values[m]),
-                "low": plain(self.low[m]),
-                "high": plain(self.high[m]),
-                "rank": ranks.get(m),
-                "segments": self.data.count_items(m),
-                "baseline": m >= count,
-                **self._details(m),
-            }
-            for m in (*self.order, *range(count, count + len(BASELINES)))
-        ]
-
-    def _details(self, m: int) -> dict[str, Any]:
-        segments = self.data.scores.complete_items[m]
-        if not segments.any():
-            return {}
-        return self.meta.details(
-            self.data.scores.human[:, segments], self.data.scores.metrics[m][:, segments]
-        )
+        return rows
 
 
-@dataclass(frozen=True)
-class Compared:
-    """Rankings of metrics, and their averages over data sets."""
-
-    rankings: tuple[Ranking, ...]
-    averages: list[dict[str, Any]]
-
-
-def compare_metrics(
-    datasets: Sequence[RankingData],
-    *,
-    meta: str | Sequence[str] = ("spa",),
-    procedure: Procedure | None = None,
-    contexts: Sequence[str] = (),
-    holm: bool = False,
-    minimum_segments: int = FEW_SEGMENTS,
-    progress: Callable[[str, int, int], None] | None = None,
-) -> Compared:
-    """Every data set under every meta-metric: all segments first, then each value of each context column.
-
-    Values of a column with fewer than `minimum_segments` segments are set aside and named in a note.
-    `progress` is told how many data sets are done under meta-metrics.
-    """
-    procedure = procedure or Procedure()
-    metas = parse_meta(meta)
-    if procedure.test == "williams" and not all(one.has_williams_test for one in metas):
-        raise InputError(
-            "Williams' test is for --meta pearson only.", remedy="Use --significance perm-inputs."
-        )
-    found: list[Ranking] = []
-    done, total = 0, len(datasets) * len(metas)
-    for dataset in datasets:
-        own = replace(procedure, stream=hash_name(dataset.cube.dataset))
-        data = dataset.add_notes(*_aside_notes(dataset.cube, contexts, minimum_segments))
-        for one in metas:
-            found.append(rank_data(data, one, own, holm=holm))
-            for column in contexts:
-                found.extend(_rank_contexts(data, one, own, column, minimum_segments, holm=holm))
-            done += 1
-            if progress is not None and done < total:
-                progress("comparing", done, total)
-    compared = Compared(tuple(found), averages(found))
-    for ranking in found:
-        ranking.to_dict()
-    if progress is not None:
-        progress("comparing", total, total)
-    return compared
+def rank_metrics(
+    datasets: Sequence[RankingData], plan: RankingPlan, progress: Progress | None = None
+) -> list[MetricRanking]:
+    """Rank the metrics of every data set by every meta-metric: on all items, then in each context."""
+    _check_williams_test(plan)
+    rankings: list[MetricRanking] = []
+    total = len(datasets) * len(plan.meta_metrics)
+    for number, dataset in enumerate(datasets):
+        cube = dataset.cube
+        data = dataset.add_notes(*_note_small_contexts(cube, plan.context_columns, plan.fewest_items))
+        settings = replace(plan.settings, stream=hash_name(cube.dataset))
+        for position, meta_metric in enumerate(plan.meta_metrics):
+            rankings.append(rank_dataset(data, meta_metric, settings, holm=plan.holm))
+            for column in plan.context_columns:
+                rankings += _rank_contexts(data, meta_metric, settings, column, plan)
+            if progress is not None:
+                progress("comparing", number * len(plan.meta_metrics) + position + 1, total)
+    return rankings
 
 
-def rank_cubes(
-    cubes: Sequence[ScoreCube],
-    *,
-    human: str,
-    metrics: Sequence[str] | None = None,
-    cluster: str | None = None,
-    pairwise: bool = False,
-    procedure: Procedure | None = None,
-    **options: Any,
-) -> list[Ranking]:
-    """The rankings of `compare_metrics` on the rated parts of cubes."""
-    procedure = procedure or Procedure()
-    datasets = [
-        prepare_ranking_data(
-            cube, human=human, metrics=metrics, cluster=cluster, pairwise=pairwise, seed=procedure.seed
-        )
-        for cube in cubes
-    ]
-    return list(compare_metrics(datasets, procedure=procedure, **options).rankings)
-
-
-def rank_data(
+def rank_dataset(
     data: RankingData,
-    meta: MetaMetric,
-    procedure: Procedure,
+    meta_metric: MetaMetric,
+    settings: ComparisonSettings,
     *,
-    column: str | None = None,
-    context: str = GLOBAL,
-    equal_segments: int | None = None,
     holm: bool = False,
-) -> Ranking:
-    """Rank the metrics of one data set; with `equal_segments`, values are means over subsets of that size."""
-    checked, noted, drawn = drawn_if_poor(data, meta, procedure)
-    if equal_segments is None:
-        procedure, data = checked, noted
-    values, low, high = values_with_intervals(data, meta, procedure, equal_segments)
-    differences = all_differences(data, meta, procedure)
-    one_sided, two_sided = all_p_values(data, procedure, values, differences)
-    whole = context == GLOBAL
-    return Ranking(
-        dataset=data.cube.dataset,
-        meta=meta,
-        column=column,
-        context=context,
+    context_column: str | None = None,
+    context: str = GLOBAL,
+    equal_items: int | None = None,
+) -> MetricRanking:
+    """Rank the metrics of one data set, or of one context of it.
+
+    With `equal_items` values are means over random subsets of that size.
+    """
+    p_value_method = choose_p_value_method(data, meta_metric, settings)
+    if equal_items is None:  # values on subsets are always in closed form
+        settings = p_value_method.settings
+        data = data.add_notes(*p_value_method.notes)
+    estimates = estimate_values(data, meta_metric, settings, equal_items)
+    differences = compute_differences_on_shared_items(data, meta_metric, settings)
+    is_global = context_column is None
+    return MetricRanking(
         data=data,
-        values=values,
-        low=low,
-        high=high,
+        meta_metric=meta_metric,
+        settings=settings,
+        values=estimates.values,
+        low=estimates.low,
+        high=estimates.high,
         differences=differences,
-        one_sided=one_sided,
-        two_sided=two_sided,
-        equal_segments=equal_segments,
+        p_values=compute_p_values(data, settings, estimates.values, differences),
+        other_one_sided=compute_p_values_for_other_systems(data, meta_metric, settings, estimates.values),
         holm=holm,
-        test=procedure.test,
-        method=procedure.method,
-        other=other_p_values(data, meta, procedure, values),
-        drawn=drawn,
-        preferences=preferences(data, meta, procedure) if whole else None,
-        downsampled=downsampled(data, meta, procedure) if whole else (),
+        context_column=context_column,
+        context=context,
+        equal_items=equal_items,
+        has_p_values=p_value_method.has_p_values,
+        pair_p_values=list_pair_p_values(data, meta_metric, settings) if is_global else None,
+        downsampled=downsample_items(data, meta_metric, settings) if is_global else (),
     )
 
 
-def _aside_notes(cube: ScoreCube, columns: Sequence[str], minimum: int) -> list[str]:
-    """Which values of the columns have too few segments to be ranked."""
+def _rank_contexts(
+    data: RankingData, meta_metric: MetaMetric, settings: ComparisonSettings, column: str, plan: RankingPlan
+) -> list[MetricRanking]:
+    """Rank within each value of a column that is large enough, all on as many items as the smallest has."""
+    values, codes = data.cube.encode_metadata(column)
+    sizes = {code: int((codes == code).sum()) for code in range(len(values))}
+    sizes = {code: size for code, size in sizes.items() if size >= plan.fewest_items}
+    return [
+        rank_dataset(
+            data.restrict_to(codes == code),
+            meta_metric,
+            settings,
+            holm=plan.holm,
+            context_column=column,
+            context=values[code],
+            equal_items=min(sizes.values()),
+        )
+        for code in sizes
+    ]
+
+
+def _check_williams_test(plan: RankingPlan) -> None:
+    if plan.settings.test != WILLIAMS:
+        return
+    if not all(meta_metric.has_williams_test for meta_metric in plan.meta_metrics):
+        raise InputError(
+            "Williams' test is for --meta pearson only.", remedy="Use --significance perm-inputs."
+        )
+
+
+def _note_small_contexts(cube: ScoreCube, columns: Sequence[str], fewest_items: int) -> list[str]:
+    """Name the values of each column that have too few items to be ranked."""
     notes = []
     for column in columns:
         values, codes = cube.encode_metadata(column)
-        small = [value for number, value in enumerate(values) if (codes == number).sum() < minimum]
+        small = [value for code, value in enumerate(values) if (codes == code).sum() < fewest_items]
         if small:
-            named = ", ".join(small[:5]) + (f" and {len(small) - 5} more" if len(small) > 5 else "")
-            notes.append(f"{cube.dataset}: set aside, with fewer than {minimum} segments: {column} {named}.")
+            names = ", ".join(small[:5])
+            if len(small) > 5:
+                names += f" and {len(small) - 5} more"
+            notes.append(
+                f"{cube.dataset}: left out, with fewer than {fewest_items} segments: {column} {names}."
+            )
     return notes
-
-
-def _rank_contexts(
-    data: RankingData, meta: MetaMetric, procedure: Procedure, column: str, minimum: int, *, holm: bool
-) -> list[Ranking]:
-    """A ranking per value of the column that is large enough, all on as many segments as the smallest has."""
-    values, codes = data.cube.encode_metadata(column)
-    sizes = {number: int((codes == number).sum()) for number in range(len(values))}
-    sizes = {number: size for number, size in sizes.items() if size >= minimum}
-    return [
-        rank_data(
-            data.restrict_to(codes == number),
-            meta,
-            procedure,
-            column=column,
-            context=value,
-            equal_segments=min(sizes.values()),
-            holm=holm,
-        )
-        for number, value in enumerate(values)
-        if number in sizes
-    ]

@@ -1,9 +1,8 @@
-"""Metrics ranked by how far they mark the same characters as people: the F1 of error spans.
+"""Rank metrics by how far they mark the same characters as people: F1 of error spans.
 
 A rating is what one person marked in one output. Totals over all ratings give precision, recall and F1; the
-macro average, a mean over ratings, stands beside them. Whether one metric is ahead of another is tested like
-any meta-metric: whole segments change sides (`perm-inputs`), systems, single outputs (`cells`), or segments
-are resampled.
+macro-average over ratings is reported next to them. Metrics are compared by swapping whole items
+(`perm-inputs`), systems or single outputs (`cells`), or by resampling items.
 """
 
 from __future__ import annotations
@@ -19,287 +18,343 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metassay.errors import InputError, UnknownName
-from metassay.meta.people.meta_metrics import Differences, Procedure
-from metassay.meta.people.metric_comparison import ANSWERS_FOR, best_first, comparison_rows, plain, ranks_of
+from metassay.meta.people.meta_metrics.comparison_settings import BOOTSTRAP, NO_TEST, ComparisonSettings
+from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences
+from metassay.meta.people.meta_metrics.registry import SPANS
+from metassay.meta.people.metric_comparison import POPULATION_OF_TEST, PValueMatrices
 from metassay.meta.people.ranking_data import GLOBAL
-from metassay.meta.people.spans import Spans, from_totals, mean_over_segments, segment_totals
-from metassay.stats.arrays import FloatArray
+from metassay.meta.people.significance_clusters import (
+    cluster_by_significance,
+    list_comparisons,
+    sort_best_first,
+)
+from metassay.meta.people.spans import Spans, average_over_outputs, count_characters, score_totals
+from metassay.results.base import to_optional
+from metassay.results.rank import RankedMetric, Ranking
+from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.random import RESAMPLED_UNITS, SPAN_SWAPS, hash_name, make_branch_generator
 
-SPANS = "spans"
-"""The name among meta-metrics."""
-TESTED = ("perm-inputs", "perm-systems", "cells", "bootstrap", "none")
-_KEYS = ("testset", "lp", "doc_id", "seg_id", "system")
-_NO_LABEL = ("seg_id", "system", "hyp", "src", "rater", "source_segment", "reference_segment")
+SPAN_TESTS = ("perm-inputs", "perm-systems", "cells", BOOTSTRAP, NO_TEST)
+NOTHING, EVERYTHING = "nothing", "everything"
+"""Baselines: a metric that marks nothing, and one that marks every output completely."""
+_KEY_COLUMNS = ("testset", "lp", "doc_id", "seg_id", "system")
+_NO_METADATA = ("seg_id", "system", "hyp", "src", "rater", "source_segment", "reference_segment")
 
 
 @dataclass(frozen=True)
 class SpanRatings:
-    """Ratings of outputs by people, one per output and rater, and what each metric marks in these outputs.
-
-    `totals` is `[metrics, ratings, 3]`: characters shared, marked by the metric, marked by people; NaN where
-    a metric did not look at an output. `nothing` and `everything`, which marks each output whole where its
-    text is known, are baselines and come last. `labels` has metadata of each rating.
-    """
+    """Ratings of outputs by people, one per output and rater, and what each metric marks in these outputs."""
 
     dataset: str
     metrics: tuple[str, ...]
-    totals: FloatArray
-    system: tuple[str, ...]
-    segment: tuple[str, ...]
-    labels: Mapping[str, tuple[str | None, ...]]
+    """Names of the metrics, and then of the baselines."""
+    counts: FloatArray
+    """`[metrics, ratings, 3]`: characters shared, marked by the metric, marked by people. NaN where a metric
+    did not score an output."""
+    systems: tuple[str, ...]
+    """The system of each rating."""
+    items: tuple[str, ...]
+    """The item of each rating."""
+    metadata: Mapping[str, tuple[str | None, ...]]
+    """Columns with one value per rating."""
     baselines: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def metric_count(self) -> int:
+        """The number of metrics without the baselines."""
+        return len(self.metrics) - len(self.baselines)
 
     @property
     def content_hash(self) -> str:
         """A hash of every name and number."""
         digest = blake2b(digest_size=16)
-        names = (self.dataset, self.metrics, self.system, self.segment, sorted(self.labels.items()))
+        names = (self.dataset, self.metrics, self.systems, self.items, sorted(self.metadata.items()))
         digest.update(repr(names).encode())
-        digest.update(self.totals.tobytes())
+        digest.update(self.counts.tobytes())
         return digest.hexdigest()
 
-    def within(self, keep: NDArray[np.bool_]) -> SpanRatings:
-        """The same on some of the ratings."""
-
-        def part(values: tuple[Any, ...]) -> tuple[Any, ...]:
-            return tuple(value for value, kept in zip(values, keep) if kept)
-
-        labels = {name: part(values) for name, values in self.labels.items()}
+    def restrict_to(self, ratings: NDArray[np.bool_]) -> SpanRatings:
+        """Keep the ratings of a mask."""
         return replace(
             self,
-            totals=self.totals[:, keep],
-            system=part(self.system),
-            segment=part(self.segment),
-            labels=labels,
+            counts=self.counts[:, ratings],
+            systems=tuple(itertools.compress(self.systems, ratings)),
+            items=tuple(itertools.compress(self.items, ratings)),
+            metadata={
+                name: tuple(itertools.compress(values, ratings)) for name, values in self.metadata.items()
+            },
         )
 
-    def units(self, test: str, cluster: str | None) -> NDArray[np.int64]:
-        """The number of what each rating is swapped or drawn with: segment, document, system or output."""
+    def cluster_codes(self, test: str, cluster: str | None) -> LongArray:
+        """Number what each rating is swapped or drawn with: its item, cluster, system or output."""
+        names: Sequence[str]
         if test == "perm-systems":
-            names: Sequence[str] = self.system
+            names = self.systems
         elif test == "cells":
-            names = [f"{system}\t{segment}" for system, segment in zip(self.system, self.segment)]
+            names = [f"{system}\t{item}" for system, item in zip(self.systems, self.items)]
         elif cluster is None:
-            names = self.segment
+            names = self.items
         else:
-            if cluster not in self.labels:
-                raise UnknownName("column of segments", cluster, self.labels)
-            names = [own or f"segment {item}" for own, item in zip(self.labels[cluster], self.segment)]
-        return np.unique(np.array(names), return_inverse=True)[1].astype(np.int64)
+            if cluster not in self.metadata:
+                raise UnknownName("column of segments", cluster, self.metadata)
+            names = [value or f"segment {item}" for value, item in zip(self.metadata[cluster], self.items)]
+        codes: LongArray = np.unique(np.array(names), return_inverse=True)[1].astype(np.int64)
+        return codes
 
 
-def span_ratings(people: pl.DataFrame, metrics: Mapping[str, pl.DataFrame], *, dataset: str) -> SpanRatings:
-    """Match what people and metrics marked, output by output, by the keys that both have.
+def match_span_ratings(
+    human: pl.DataFrame, metrics: Mapping[str, pl.DataFrame], *, dataset: str
+) -> SpanRatings:
+    """Match what people and metrics marked, output by output, by the key columns that both tables have.
 
-    Frames have `system, seg_id, spans`, and any of `testset, lp, doc_id, rater, hyp`; a document belongs to
-    the key where the ids of segments repeat over documents.
+    Tables have the columns `system, seg_id, spans`, and any of `testset, lp, doc_id, rater, hyp`. The
+    document is part of the key only where ids of items repeat over documents.
     """
     if not metrics:
         raise InputError("no metric marks spans here.", remedy="Name a file of them: --spans METRIC=FILE.")
-    human = [_pairs(own) for own in people["spans"]]
-    totals, notes = [], []
-    for name, frame in metrics.items():
-        marked, keys = _by_key(frame, people, name)
-        said = [marked.get(key) for key in people.select(keys).iter_rows()]
-        missing = sum(own is None for own in said)
-        if missing == len(said):
+    human_spans = [_to_pairs(spans) for spans in human["spans"]]
+    counts: list[list[tuple[float, float, float]]] = []
+    notes = []
+    for name, table in metrics.items():
+        spans_by_key, keys = _index_spans(table, human, name)
+        metric_spans = [spans_by_key.get(key) for key in human.select(keys).iter_rows()]
+        missing = metric_spans.count(None)
+        if missing == len(metric_spans):
             raise InputError(
                 f"{dataset}: no output that people rated is among those of {name} (matched by "
-                f"{', '.join(keys)}: {'/'.join(map(str, people.select(keys).row(0)))} is not there)."
+                f"{', '.join(keys)}: {'/'.join(map(str, human.select(keys).row(0)))} is not there)."
             )
         if missing:
-            notes.append(f"{dataset}: {name} marks {len(said) - missing} of {len(said)} ratings' outputs.")
-        totals.append(
-            [(np.nan,) * 3 if own is None else segment_totals(h, own) for h, own in zip(human, said)]
-        )
-    baselines = {"nothing": [segment_totals(own, []) for own in human]}
-    if "hyp" in people.columns and people["hyp"].is_not_null().all():
-        whole = [[(0, len(text))] if text else [] for text in people["hyp"]]
-        baselines["everything"] = [segment_totals(own, all_of) for own, all_of in zip(human, whole)]
-    flat = [name for name, kind in people.schema.items() if not kind.is_nested() and name not in _NO_LABEL]
+            scored = len(metric_spans) - missing
+            notes.append(f"{dataset}: {name} marks {scored} of {len(metric_spans)} ratings' outputs.")
+        counts.append([_count_if_scored(*pair) for pair in zip(human_spans, metric_spans)])
+    baselines = _mark_baselines(human, human_spans)
+    metadata_columns = [
+        name for name, kind in human.schema.items() if not kind.is_nested() and name not in _NO_METADATA
+    ]
     return SpanRatings(
         dataset,
-        (*metrics, *baselines),
-        np.array([*totals, *baselines.values()], dtype=np.float64),
-        tuple(people["system"]),
-        tuple(people["seg_id"]),
-        {name: tuple(people[name].cast(pl.String)) for name in flat},
-        tuple(baselines),
-        tuple(notes),
+        metrics=(*metrics, *baselines),
+        counts=np.array([*counts, *baselines.values()], dtype=np.float64),
+        systems=tuple(human["system"]),
+        items=tuple(human["seg_id"]),
+        metadata={name: tuple(human[name].cast(pl.String)) for name in metadata_columns},
+        baselines=tuple(baselines),
+        notes=tuple(notes),
     )
 
 
-def _pairs(spans: Any) -> list[tuple[int, int]]:
-    return [(own["start"], own["end"]) for own in spans]
+def _mark_baselines(
+    human: pl.DataFrame, human_spans: Sequence[Spans]
+) -> dict[str, list[tuple[float, float, float]]]:
+    """Count the characters of the baselines; `everything` needs the texts of the outputs."""
+    baselines = {NOTHING: [count_characters(spans, []) for spans in human_spans]}
+    if "hyp" in human.columns and human["hyp"].is_not_null().all():
+        whole_outputs: list[Spans] = [[(0, len(text))] if text else [] for text in human["hyp"]]
+        baselines[EVERYTHING] = [count_characters(*pair) for pair in zip(human_spans, whole_outputs)]
+    return baselines
 
 
-def _by_key(frame: pl.DataFrame, people: pl.DataFrame, name: str) -> tuple[dict[Any, Spans], list[str]]:
-    """The metric's spans by the keys it shares with people's table."""
-    shared = [key for key in _KEYS if key in frame.columns and key in people.columns]
-    if "doc_id" in shared and not frame.select(set(shared) - {"doc_id"}).is_duplicated().any():
-        shared.remove("doc_id")
-    if (again := frame.select(shared).is_duplicated()).any():
-        row = int(again.arg_max() or 0) + 1
-        raise InputError(f"{name} marks one output twice: {', '.join(shared)} repeat in row {row}.")
-    keys = frame.select(shared).iter_rows()
-    return {key: _pairs(own) for key, own in zip(keys, frame["spans"])}, shared
+def _count_if_scored(human: Spans, metric: Spans | None) -> tuple[float, float, float]:
+    if metric is None:
+        return (np.nan, np.nan, np.nan)
+    return count_characters(human, metric)
+
+
+def _to_pairs(spans: Any) -> list[tuple[int, int]]:
+    return [(span["start"], span["end"]) for span in spans]
+
+
+def _index_spans(
+    table: pl.DataFrame, human: pl.DataFrame, metric: str
+) -> tuple[dict[tuple[Any, ...], Spans], list[str]]:
+    """Return the spans of a metric by key, and the key columns that its table shares with that of people."""
+    keys = [key for key in _KEY_COLUMNS if key in table.columns and key in human.columns]
+    if "doc_id" in keys and not table.select(set(keys) - {"doc_id"}).is_duplicated().any():
+        keys.remove("doc_id")
+    is_repeated = table.select(keys).is_duplicated()
+    if is_repeated.any():
+        row = int(is_repeated.arg_max() or 0) + 1
+        raise InputError(f"{metric} marks one output twice: {', '.join(keys)} repeat in row {row}.")
+    spans_by_key: dict[tuple[Any, ...], Spans] = {
+        key: _to_pairs(spans) for key, spans in zip(table.select(keys).iter_rows(), table["spans"])
+    }
+    return spans_by_key, keys
 
 
 @dataclass(frozen=True)
 class SpanRanking:
-    """Metrics ranked by the F1 of their spans with people's, on one data set or in one context of it."""
+    """Metrics ranked by the F1 of their spans on one data set, or in one context of it, as arrays."""
 
-    data: SpanRatings
-    column: str | None
-    context: str
+    ratings: SpanRatings
     values: FloatArray
     low: FloatArray
     high: FloatArray
-    differences: Differences | None
+    differences: MetricDifferences | None
     test: str
-    holm: bool = False
+    holm: bool
+    context_column: str | None
+    context: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """The object of this ranking in the command's JSON."""
-        count = len(self.data.metrics) - len(self.data.baselines)
-        order = best_first(self.values[:count], self.data.metrics)
-        one, two = self._p_values(count)
-        ranks = ranks_of(order, self.values, one, holm=self.holm)
-        return {
-            "dataset": self.data.dataset,
-            "meta": SPANS,
-            "context": self.context,
-            "context_column": self.column,
-            "systems": len({*self.data.system}),
-            "segments": len({*self.data.segment}),
-            "dropped_segments": 0,
-            "answers_for": ANSWERS_FOR.get(self.test),
-            "method": None,
-            "metrics": [
-                self._row(m, ranks.get(m), m >= count) for m in (*order, *range(count, len(self.values)))
-            ],
-            "comparisons": comparison_rows(order, self.data.metrics, one, two, holm=self.holm),
-        }
-
-    def _row(self, m: int, rank: int | None, baseline: bool) -> dict[str, Any]:
-        known = ~np.isnan(self.data.totals[m]).any(axis=-1)
-        totals = self.data.totals[m][known]
-        micro, macro = from_totals(totals.sum(axis=0)), mean_over_segments(totals)
-        return {
-            "metric": self.data.metrics[m],
-            "value": plain(self.values[m]),
-            "low": plain(self.low[m]),
-            "high": plain(self.high[m]),
-            "rank": rank,
-            "segments": len({own for own, there in zip(self.data.segment, known) if there}),
-            "baseline": baseline,
-            "precision": plain(micro.precision),
-            "recall": plain(micro.recall),
-            "macro_precision": plain(macro.precision),
-            "macro_recall": plain(macro.recall),
-            "macro_f1": plain(macro.f1),
-        }
-
-    def _p_values(self, count: int) -> tuple[FloatArray, FloatArray]:
-        """One- and two-sided p-values that the row beats the column by chance."""
-        one, two = np.full((count, count), np.nan), np.full((count, count), np.nan)
+    def to_result(self) -> Ranking:
+        """Return the ranking as it is reported."""
+        ratings = self.ratings
+        count = ratings.metric_count
+        best_first = sort_best_first(self.values[:count], ratings.metrics)
+        p_values = PValueMatrices.untested(count)
         if self.differences is not None:
-            first, second = np.triu_indices(count, 1)
-            for better, (a, b) in ((True, (first, second)), (False, (second, first))):
-                defined = ~np.isnan(self.differences.observed)
-                p, both = self.differences.p_values(np.full(len(first), better))
-                one[a[defined], b[defined]], two[a[defined], b[defined]] = p[defined], both[defined]
-        return one, two
+            is_defined = ~np.isnan(self.differences.observed)
+            p_values = PValueMatrices.from_differences(self.differences, count, is_defined)
+        clusters = cluster_by_significance(best_first, self.values, p_values.one_sided, holm=self.holm)
+        baselines = range(count, len(ratings.metrics))
+        return Ranking(
+            dataset=ratings.dataset,
+            meta_metric=SPANS,
+            context=self.context,
+            context_column=self.context_column,
+            systems=len(set(ratings.systems)),
+            items=len(set(ratings.items)),
+            dropped_items=0,
+            answers_for=POPULATION_OF_TEST.get(self.test),
+            method=None,
+            metrics=[self._describe_metric(m, clusters.get(m)) for m in (*best_first, *baselines)],
+            comparisons=list_comparisons(best_first, ratings.metrics, p_values, holm=self.holm),
+        )
+
+    def _describe_metric(self, metric: int, rank: int | None) -> RankedMetric:
+        """Return the row of one metric, with micro- and macro-averages over the ratings that it scored."""
+        counts = self.ratings.counts[metric]
+        is_scored = ~np.isnan(counts).any(axis=-1)
+        micro = score_totals(counts[is_scored].sum(axis=0))
+        macro = average_over_outputs(counts[is_scored])
+        return RankedMetric(
+            metric=self.ratings.metrics[metric],
+            value=to_optional(self.values[metric]),
+            low=to_optional(self.low[metric]),
+            high=to_optional(self.high[metric]),
+            rank=rank,
+            items=len(set(itertools.compress(self.ratings.items, is_scored))),
+            baseline=metric >= self.ratings.metric_count,
+            precision=to_optional(micro.precision),
+            recall=to_optional(micro.recall),
+            macro_precision=to_optional(macro.precision),
+            macro_recall=to_optional(macro.recall),
+            macro_f1=to_optional(macro.f1),
+        )
 
 
 def rank_spans(
-    data: SpanRatings,
-    procedure: Procedure,
+    ratings: SpanRatings,
+    settings: ComparisonSettings,
     *,
-    contexts: Sequence[str] = (),
+    context_columns: Sequence[str] = (),
     cluster: str | None = None,
     holm: bool = False,
-    minimum_segments: int = 0,
+    fewest_items: int = 0,
 ) -> list[SpanRanking]:
-    """The ranking over all ratings, and one per value of each context column with segments enough."""
-    if procedure.test not in TESTED:
-        raise InputError(f"{procedure.test} is no test for spans.", remedy=f"Use one of {', '.join(TESTED)}.")
-    found = [_ranked(data, procedure, None, GLOBAL, cluster, holm=holm)]
-    for column in contexts:
-        if column not in data.labels:
-            raise UnknownName("column with one value per segment", column, data.labels)
-        for value in sorted({own for own in data.labels[column] if own is not None}):
-            part = data.within(np.array([own == value for own in data.labels[column]]))
-            if len({*part.segment}) >= minimum_segments:
-                found.append(_ranked(part, procedure, column, value, cluster, holm=holm))
-    return found
+    """Rank metrics over all ratings, and in each value of each context column with enough items."""
+    if settings.test not in SPAN_TESTS:
+        raise InputError(
+            f"{settings.test} is no test for spans.", remedy=f"Use one of {', '.join(SPAN_TESTS)}."
+        )
+    rankings = [_rank_ratings(ratings, settings, cluster, holm=holm, context_column=None, context=GLOBAL)]
+    for column in context_columns:
+        if column not in ratings.metadata:
+            raise UnknownName("column with one value per segment", column, ratings.metadata)
+        labels = ratings.metadata[column]
+        for context in sorted({label for label in labels if label is not None}):
+            in_context = ratings.restrict_to(np.array([label == context for label in labels]))
+            if len(set(in_context.items)) >= fewest_items:
+                rankings.append(
+                    _rank_ratings(
+                        in_context, settings, cluster, holm=holm, context_column=column, context=context
+                    )
+                )
+    return rankings
 
 
-def _ranked(
-    data: SpanRatings,
-    procedure: Procedure,
-    column: str | None,
-    context: str,
+def _rank_ratings(
+    ratings: SpanRatings,
+    settings: ComparisonSettings,
     cluster: str | None,
     *,
     holm: bool,
+    context_column: str | None,
+    context: str,
 ) -> SpanRanking:
-    sums = _per_unit(data.totals, data.units("perm-inputs", cluster))
-    weights = _weights(data, procedure, sums.shape[1])
-    resampled = _f1(np.einsum("du,muk->mdk", weights, sums))
+    """Compute F1 of each metric with its bootstrap interval, and compare the metrics."""
+    sums = _sum_over_clusters(ratings.counts, ratings.cluster_codes("perm-inputs", cluster))
+    weights = _draw_bootstrap_weights(ratings, settings, sums.shape[1])
+    resampled = _compute_f1(np.einsum("du,muk->mdk", weights, sums))
     low, high = np.nanquantile(resampled, [0.025, 0.975], axis=1)
     differences = None
-    if procedure.test != "none" and len(data.metrics) - len(data.baselines) > 1:
-        differences = _differences(data, procedure, cluster)
-    values = _f1(sums.sum(axis=1))
-    return SpanRanking(data, column, context, values, low, high, differences, procedure.test, holm)
+    if settings.test != NO_TEST and ratings.metric_count > 1:
+        differences = _compute_differences(ratings, settings, cluster)
+    return SpanRanking(
+        ratings,
+        values=_compute_f1(sums.sum(axis=1)),
+        low=low,
+        high=high,
+        differences=differences,
+        test=settings.test,
+        holm=holm,
+        context_column=context_column,
+        context=context,
+    )
 
 
-def _weights(data: SpanRatings, procedure: Procedure, units: int) -> FloatArray:
-    """How often each resample holds each unit."""
-    rng = make_branch_generator(procedure.seed, hash_name(data.dataset), RESAMPLED_UNITS)
-    return rng.multinomial(units, np.full(units, 1 / units), size=procedure.draws).astype(np.float64)
+def _draw_bootstrap_weights(ratings: SpanRatings, settings: ComparisonSettings, clusters: int) -> FloatArray:
+    """Draw how often each resample contains each cluster, `[draws, clusters]`."""
+    rng = make_branch_generator(settings.seed, hash_name(ratings.dataset), RESAMPLED_UNITS)
+    weights = rng.multinomial(clusters, np.full(clusters, 1 / clusters), size=settings.draws)
+    return weights.astype(np.float64)
 
 
-def _differences(data: SpanRatings, procedure: Procedure, cluster: str | None) -> Differences:
-    """F1 of A less that of B on the ratings that both have: observed, and after random changes.
+def _compute_differences(
+    ratings: SpanRatings, settings: ComparisonSettings, cluster: str | None
+) -> MetricDifferences:
+    """Compute F1 of A minus F1 of B on the ratings that both scored: observed, and in random draws.
 
-    Units change sides under the null hypothesis, or are resampled with their ratings by people (`bootstrap`).
+    Under the null hypothesis clusters of ratings are swapped between A and B; `bootstrap` resamples them.
     """
-    resampled = procedure.test == "bootstrap"
-    units = data.units("perm-inputs" if resampled else procedure.test, cluster)
-    size = int(units.max()) + 1
-    if resampled:
-        drawing = _weights(data, procedure, size)
+    is_resampled = settings.test == BOOTSTRAP
+    codes = ratings.cluster_codes("perm-inputs" if is_resampled else settings.test, cluster)
+    cluster_count = int(codes.max()) + 1
+    if is_resampled:
+        weights = _draw_bootstrap_weights(ratings, settings, cluster_count)
     else:
-        rng = make_branch_generator(procedure.seed, hash_name(data.dataset), SPAN_SWAPS)
-        drawing = (rng.random((procedure.draws, size)) < 0.5).astype(np.float64)
-    pairs = list(itertools.combinations(range(len(data.metrics) - len(data.baselines)), 2))
-    observed, drawn = np.empty(len(pairs)), np.empty((len(pairs), procedure.draws), dtype=np.float32)
-    for place, (a, b) in enumerate(pairs):
-        own = data.totals[[a, b]]
-        both = np.asarray(~np.isnan(own).any(axis=(0, 2)))
-        sums = _per_unit(np.where(both[None, :, None], own, np.nan), units)
-        total = sums.sum(axis=1)
-        observed[place] = float(_f1(total[0]) - _f1(total[1]))
-        moved = drawing @ (sums[1] - sums[0])
-        sides = drawing @ sums if resampled else np.stack([total[0] + moved, total[1] - moved])
-        drawn[place] = _f1(sides[0]) - _f1(sides[1])
-    return Differences(observed, drawn, resampled)
+        rng = make_branch_generator(settings.seed, hash_name(ratings.dataset), SPAN_SWAPS)
+        weights = (rng.random((settings.draws, cluster_count)) < 0.5).astype(np.float64)
+    pairs = list(itertools.combinations(range(ratings.metric_count), 2))
+    observed = np.empty(len(pairs))
+    drawn = np.empty((len(pairs), settings.draws), dtype=np.float32)
+    for position, pair in enumerate(pairs):
+        counts = ratings.counts[list(pair)]
+        is_shared = np.asarray(~np.isnan(counts).any(axis=(0, 2)))
+        sums = _sum_over_clusters(np.where(is_shared[None, :, None], counts, np.nan), codes)
+        totals = sums.sum(axis=1)
+        observed[position] = float(_compute_f1(totals[0]) - _compute_f1(totals[1]))
+        if is_resampled:
+            drawn_totals = weights @ sums
+        else:
+            exchanged = weights @ (sums[1] - sums[0])
+            drawn_totals = np.stack([totals[0] + exchanged, totals[1] - exchanged])
+        drawn[position] = _compute_f1(drawn_totals[0]) - _compute_f1(drawn_totals[1])
+    return MetricDifferences(observed, drawn, is_resampled)
 
 
-def _per_unit(totals: FloatArray, units: NDArray[np.int64]) -> FloatArray:
-    """Sums over each unit's ratings, `[metrics, units, 3]`; what a metric did not look at adds nothing."""
-    sums = np.zeros((len(totals), int(units.max()) + 1, 3))
-    for own, sum_of in zip(totals, sums):
-        there = np.asarray(~np.isnan(own).any(axis=-1))
-        np.add.at(sum_of, units[there], own[there])
+def _sum_over_clusters(counts: FloatArray, codes: LongArray) -> FloatArray:
+    """Sum the counts of ratings over clusters, `[metrics, clusters, 3]`; unscored ratings count nothing."""
+    sums = np.zeros((len(counts), int(codes.max()) + 1, 3))
+    for metric_counts, metric_sums in zip(counts, sums):
+        is_scored = np.asarray(~np.isnan(metric_counts).any(axis=-1))
+        np.add.at(metric_sums, codes[is_scored], metric_counts[is_scored])
     return sums
 
 
-def _f1(totals: FloatArray) -> FloatArray:
-    """F1 from totals in the last axis; NaN where nobody marks anything."""
-    shared, marked = totals[..., 0], totals[..., 1] + totals[..., 2]
+def _compute_f1(totals: FloatArray) -> FloatArray:
+    """Compute F1 from the counts in the last axis; NaN where nobody marks anything."""
+    shared = totals[..., 0]
+    marked = totals[..., 1] + totals[..., 2]
     return np.asarray(np.divide(2 * shared, marked, out=np.full(shared.shape, np.nan), where=marked > 0))

@@ -1,14 +1,14 @@
-"""Error spans of people and of a metric: how far they mark the same characters.
+"""How far a metric and people mark the same characters as errors.
 
-A span is [start, end) of an output. Spans of the two sides are matched one to one so that the characters they
-share are as many as possible in all; partial overlap counts by its share:
+A span is [start, end) of an output. Spans of the two sides are matched one to one so that they share as many
+characters as possible in total. Partial overlap counts by its share:
 
     precision = shared characters / characters that the metric marks
     recall    = shared characters / characters that people mark
     F1        = 2 · precision · recall / (precision + recall)
 
-Micro-averages are taken from the totals over all segments, macro-averages are means over segments, where one
-with no span on either side counts 1, and one with spans on one side only counts 0.
+Micro-averages use the totals over all outputs. Macro-averages are means over outputs, where an output without
+a span on either side counts 1, and one with spans on one side only counts 0.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ Spans = Sequence[tuple[int, int]]
 
 
 @dataclass(frozen=True)
-class SpanAgreement:
-    """Precision, recall and F1 of a metric's spans; NaN where nothing is marked to be a share of."""
+class SpanScores:
+    """Precision, recall and F1 of the spans of a metric; NaN where nothing is marked."""
 
     precision: float
     recall: float
@@ -35,70 +35,78 @@ class SpanAgreement:
 
 
 @dataclass(frozen=True)
-class SpanScores:
-    """Agreement from totals (`micro`), and as mean over segments (`macro`); `segments` is [n, 3].
+class SpanComparison:
+    """Scores of the spans of a metric against those of people."""
 
-    The columns of `segments` are shared characters, those that the metric marks, and those that people mark.
+    micro: SpanScores
+    macro: SpanScores
+    counts: FloatArray
+    """`[outputs, 3]`: characters shared, marked by the metric, and marked by people."""
+
+
+def compare_spans(human: Sequence[Spans], metric: Sequence[Spans]) -> SpanComparison:
+    """Compare the spans of people and of a metric, given per output in the same order."""
+    if len(human) != len(metric):
+        raise InputError(f"there are spans of {len(human)} segments from people and {len(metric)} others.")
+    counts = [count_characters(of_people, of_metric) for of_people, of_metric in zip(human, metric)]
+    array = np.array(counts, dtype=np.float64).reshape(len(human), 3)
+    return SpanComparison(score_totals(array.sum(axis=0)), average_over_outputs(array), array)
+
+
+def score_totals(totals: FloatArray) -> SpanScores:
+    """Compute scores from the characters shared, marked by the metric and marked by people.
+
+    All are NaN where neither side marks anything: there is no disagreement, but no evidence either.
     """
-
-    micro: SpanAgreement
-    macro: SpanAgreement
-    segments: FloatArray
-
-
-def span_agreement(people: Sequence[Spans], metric: Sequence[Spans]) -> SpanScores:
-    """Agreement of a metric's spans with people's, given per segment in the same order."""
-    if len(people) != len(metric):
-        raise InputError(f"there are spans of {len(people)} segments from people and {len(metric)} others.")
-    totals = np.array([segment_totals(own, said) for own, said in zip(people, metric)], dtype=np.float64)
-    totals = totals.reshape(len(people), 3)
-    return SpanScores(from_totals(totals.sum(axis=0)), mean_over_segments(totals), totals)
+    shared, marked_by_metric, marked_by_people = (float(total) for total in totals)
+    marked = marked_by_metric + marked_by_people
+    return SpanScores(
+        precision=shared / marked_by_metric if marked_by_metric else np.nan,
+        recall=shared / marked_by_people if marked_by_people else np.nan,
+        f1=2 * shared / marked if marked else np.nan,
+    )
 
 
-def from_totals(totals: FloatArray) -> SpanAgreement:
-    """Agreement from shared, metric's and people's characters, summed over any segments.
+def average_over_outputs(counts: FloatArray) -> SpanScores:
+    """Average the scores of outputs, from `[outputs, 3]` characters as in `SpanComparison`."""
+    if not len(counts):
+        return SpanScores(np.nan, np.nan, np.nan)
+    shared, marked_by_metric, marked_by_people = counts.T
+    has_no_span = (marked_by_metric == 0) & (marked_by_people == 0)
 
-    Where neither side marks anything there is nothing to disagree on, but nothing is shown either: NaN.
-    """
-    shared, said, true = (float(value) for value in totals)
-    precision = shared / said if said else np.nan
-    recall = shared / true if true else np.nan
-    return SpanAgreement(precision, recall, 2 * shared / (said + true) if said + true else np.nan)
+    def average_ratios(numerators: FloatArray, denominators: FloatArray) -> float:
+        ratios = np.divide(numerators, denominators, out=np.zeros(len(counts)), where=denominators > 0)
+        return float(np.where(has_no_span, 1.0, ratios).mean())
 
-
-def matched_characters(people: Spans, metric: Spans) -> float:
-    """Characters shared by spans matched one to one to the greatest total.
-
-    >>> matched_characters([(0, 4)], [(0, 2), (2, 4)])
-    2.0
-    """
-    if not people or not metric:
-        return 0.0
-    mine, theirs = np.array(people, dtype=np.float64), np.array(metric, dtype=np.float64)
-    starts = np.maximum(mine[:, None, 0], theirs[None, :, 0])
-    ends = np.minimum(mine[:, None, 1], theirs[None, :, 1])
-    overlap = np.maximum(ends - starts, 0)
-    rows, columns = linear_sum_assignment(overlap, maximize=True)
-    return float(overlap[rows, columns].sum())
+    return SpanScores(
+        precision=average_ratios(shared, marked_by_metric),
+        recall=average_ratios(shared, marked_by_people),
+        f1=average_ratios(2 * shared, marked_by_metric + marked_by_people),
+    )
 
 
-def segment_totals(people: Spans, metric: Spans) -> tuple[float, float, float]:
-    """Characters shared, marked by the metric, and marked by people in one output."""
-    for start, end in (*people, *metric):
+def count_characters(human: Spans, metric: Spans) -> tuple[float, float, float]:
+    """Count the characters of one output that both mark, that the metric marks and that people mark."""
+    for start, end in (*human, *metric):
         if not 0 <= start < end:
             raise InputError(f"a span from {start} to {end} marks nothing.")
-    lengths = [float(sum(end - start for start, end in spans)) for spans in (metric, people)]
-    return matched_characters(people, metric), lengths[0], lengths[1]
+    marked_by_metric = float(sum(end - start for start, end in metric))
+    marked_by_people = float(sum(end - start for start, end in human))
+    return count_shared_characters(human, metric), marked_by_metric, marked_by_people
 
 
-def mean_over_segments(totals: FloatArray) -> SpanAgreement:
-    """The macro average of segments' totals, `[n, 3]`."""
-    if not len(totals):
-        return SpanAgreement(np.nan, np.nan, np.nan)
-    shared, said, true = totals.T
-    empty = (said == 0) & (true == 0)
-    parts = [
-        np.where(empty, 1.0, np.divide(top, bottom, out=np.zeros(len(totals)), where=bottom > 0))
-        for top, bottom in ((shared, said), (shared, true), (2 * shared, said + true))
-    ]
-    return SpanAgreement(*(float(part.mean()) for part in parts))
+def count_shared_characters(human: Spans, metric: Spans) -> float:
+    """Count the characters shared by spans that are matched one to one to the largest total.
+
+    >>> count_shared_characters([(0, 4)], [(0, 2), (2, 4)])
+    2.0
+    """
+    if not human or not metric:
+        return 0.0
+    human_array = np.array(human, dtype=np.float64)
+    metric_array = np.array(metric, dtype=np.float64)
+    starts = np.maximum(human_array[:, None, 0], metric_array[None, :, 0])
+    ends = np.minimum(human_array[:, None, 1], metric_array[None, :, 1])
+    overlaps = np.maximum(ends - starts, 0)
+    rows, columns = linear_sum_assignment(overlaps, maximize=True)
+    return float(overlaps[rows, columns].sum())

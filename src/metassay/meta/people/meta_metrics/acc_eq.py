@@ -1,34 +1,34 @@
-"""Segment-level accuracy that takes ties seriously: acc_eq with tie calibration (Deutsch et al. 2023).
+"""`acc_eq`: pairwise accuracy within items that gives credit for ties (Deutsch et al., 2023).
 
-Within an item every two systems are a pair. People tie a pair when their scores are equal; a metric ties it
-when its scores differ by at most epsilon. A pair counts as right when metric and people agree on better,
-worse or tied; the accuracy of an item is its share of right pairs, acc_eq the mean over items. Epsilon is the
-smallest value that maximises acc_eq of that metric: no metric loses for giving finer or coarser numbers.
+Within an item every two systems are a pair. People tie a pair if their scores are equal; a metric ties it if
+its scores differ by at most epsilon. A pair counts as right if metric and people agree on better, worse or
+tied. The accuracy of an item is its share of right pairs, and acc_eq is the mean over items. Epsilon is the
+smallest value that maximises acc_eq of the metric, so that no metric gains from finer or coarser numbers.
 
-A metric that knows nothing still reaches max(t, (1 - t) / 2) with t the share of human ties: by tying
-everything, or nothing.
+A metric without information still reaches max(t, (1 - t) / 2), with t the share of pairs that people tie: by
+tying every pair, or none.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metassay.data.score_arrays import ScoreArrays
+from metassay.meta.people.meta_metrics.array_inputs import drop_incomplete_items
 from metassay.meta.people.meta_metrics.base import (
     ITEM,
-    Differences,
     MetaMetric,
-    Procedure,
-    Resampled,
-    mean_where_defined,
-    resampled_items,
+    TieCalibration,
+    WeightedValues,
+    average_defined,
+    resample_item_values,
 )
-from metassay.meta.people.meta_metrics.soft_pairwise_accuracy import complete_segments
+from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
+from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences
 from metassay.stats.arrays import FloatArray
 from metassay.stats.random import make_generator
 from metassay.stats.swapped_tie_calibration import (
@@ -39,136 +39,145 @@ from metassay.stats.swapped_tie_calibration import (
 from metassay.stats.swaps import draw_swapped_differences, standardize_metrics
 
 
-@dataclass(frozen=True)
-class CalibratedAccuracy(MetaMetric):
-    """`acc_eq`. In tests the threshold for ties is calibrated in each draw as in the data."""
+class AccuracyWithTies(MetaMetric):
+    """`acc_eq`. Tests calibrate the threshold for ties in every draw, as in the data."""
 
-    name: str = "acc_eq"
-    level: str = ITEM
-    levels: ClassVar[tuple[str, ...]] = (ITEM,)
+    name = "acc_eq"
+    label = "acc_eq"
+    summary = "share of output pairs of an item that the metric orders or ties as people do"
+    levels = (ITEM,)
 
-    def values(self, judged: ScoreArrays, procedure: Procedure | None = None) -> FloatArray:
-        """acc_eq of each metric."""
-        del procedure
-        return mean_where_defined(self.by_item(judged))
+    def compute(self, scores: ScoreArrays, settings: ComparisonSettings | None = None) -> FloatArray:
+        """Compute acc_eq of each metric."""
+        del settings
+        return average_defined(self.compute_by_item(scores))
 
-    def by_item(self, judged: ScoreArrays) -> FloatArray:
-        """The accuracy within each segment."""
-        return np.stack([tie_calibrated_accuracy(judged.human, metric).by_item for metric in judged.metrics])
+    def compute_by_item(self, scores: ScoreArrays) -> FloatArray:
+        """Compute the accuracy within each item."""
+        results = [tie_calibrated_accuracy(scores.human, metric) for metric in scores.metrics]
+        return np.stack([result.item_accuracies for result in results])
 
-    def resampled(self, judged: ScoreArrays) -> Resampled:
-        """Means over the items drawn; the threshold stays."""
-        return resampled_items(judged, self.by_item(judged))
+    def prepare_resampling(self, scores: ScoreArrays) -> WeightedValues:
+        """Return a function that averages the accuracies of resampled items; the threshold stays."""
+        return resample_item_values(scores, self.compute_by_item(scores))
 
-    def swapped(self, judged: ScoreArrays, procedure: Procedure) -> None:
-        """Only whole segments can be swapped: see `differences`."""
-
-    def differences(self, judged: ScoreArrays, procedure: Procedure) -> Differences:
-        """Whole segments swapped, whatever the kind of swap."""
-        systems, segments = judged.human.shape
-        counts = count_right_pairs(judged.human, standardize_metrics(judged.metrics))
-        if judged.clusters is not None:
-            by_step = counts.swapaxes(1, 2).astype(np.float64)
-            counts = judged.sum_over_clusters(by_step).swapaxes(1, 2).astype(np.float32)
-        pairs = segments * systems * (systems - 1) / 2
-        observed = compare_calibrated_accuracies(counts, pairs)
+    def compare_metrics(self, scores: ScoreArrays, settings: ComparisonSettings) -> MetricDifferences:
+        """Compare metrics after random swaps of whole items, whatever the test."""
+        systems, items = scores.human.shape
+        pair_count = items * systems * (systems - 1) / 2
+        counts = count_right_pairs(scores.human, standardize_metrics(scores.metrics))
+        if scores.clusters is not None:
+            item_counts = counts.swapaxes(1, 2).astype(np.float64)
+            counts = scores.sum_over_clusters(item_counts).swapaxes(1, 2).astype(np.float32)
+        observed = compare_calibrated_accuracies(counts, pair_count)
         drawn = draw_swapped_differences(
-            partial(swap_calibrated_accuracies, counts, pairs),
+            partial(swap_calibrated_accuracies, counts, pair_count),
             "perm-inputs",
-            draws=procedure.draws,
+            draws=settings.draws,
             systems=systems,
             segments=counts.shape[1],
             pairs=len(observed),
-            seed=procedure.seed,
-            stream=procedure.stream,
-            workers=procedure.workers,
+            seed=settings.seed,
+            stream=settings.stream,
+            workers=settings.workers,
         )
-        return Differences(observed, drawn)
+        return MetricDifferences(observed, drawn)
 
-    def details(self, human: FloatArray, metric: FloatArray) -> dict[str, Any]:
-        """The calibrated threshold, and what a metric that knows nothing reaches."""
-        found = tie_calibrated_accuracy(human, metric)
-        return {"epsilon": found.epsilon, "chance": found.chance}
+    def calibrate_ties(self, human: FloatArray, metric: FloatArray) -> TieCalibration:
+        """Return the calibrated threshold, and the accuracy of a metric without information."""
+        result = tie_calibrated_accuracy(human, metric)
+        return TieCalibration(result.epsilon, result.chance)
 
 
 @dataclass(frozen=True)
-class TieAccuracy:
-    """acc_eq of one metric: its value, the epsilon used, the accuracy of each item, and the chance level."""
+class TieCalibratedAccuracy:
+    """acc_eq of one metric."""
 
     accuracy: float
     epsilon: float
-    by_item: FloatArray
+    """The largest difference that counts as a tie."""
+    item_accuracies: FloatArray
     chance: float
+    """The accuracy of a metric without information."""
 
 
 def tie_calibrated_accuracy(
-    human: ArrayLike, metric: ArrayLike, *, epsilon: float | None = None, cross_fit: int | None = None
-) -> TieAccuracy:
-    """acc_eq of `[systems, segments]` scores; a segment with a gap in either is dropped.
+    human: ArrayLike, metric: ArrayLike, *, epsilon: float | None = None, cross_fit_seed: int | None = None
+) -> TieCalibratedAccuracy:
+    """Compute acc_eq of `[systems, items]` scores; an item with a gap in either is dropped.
 
-    `epsilon` fixes the threshold instead of calibrating it. `cross_fit=seed` calibrates on one random half of
-    the items and counts on the other, both ways: the accuracy to expect on new items.
+    Args:
+        human: Human scores, higher is better.
+        metric: Scores of one metric, higher is better.
+        epsilon: Use this threshold instead of calibrating one.
+        cross_fit_seed: Calibrate on one random half of the items and count on the other, both ways. This
+            gives the accuracy to expect on new items.
+
     """
-    pairs = _Pairs.of(*complete_segments(human, metric))
-    if epsilon is None and cross_fit is not None:
-        by_item, epsilon = _cross_fitted(pairs, make_generator(cross_fit))
+    pairs = _SystemPairs.from_scores(*drop_incomplete_items(human, metric))
+    if epsilon is None and cross_fit_seed is not None:
+        item_accuracies, epsilon = _cross_fit(pairs, make_generator(cross_fit_seed))
     else:
-        epsilon = calibrate(pairs) if epsilon is None else epsilon
-        by_item = pairs.accuracy_by_item(epsilon)
-    tied = float((pairs.human == 0).mean())
-    return TieAccuracy(float(by_item.mean()), epsilon, by_item, max(tied, (1 - tied) / 2))
-
-
-def calibrate(pairs: _Pairs) -> float:
-    """The smallest epsilon that maximises the number of right pairs.
-
-    Raising epsilon past a pair's difference ties that pair: right if people tie it, else wrong if it was
-    right before. One sort and one running sum try every epsilon there is.
-    """
-    distance = np.abs(pairs.metric).ravel()
-    right_before = (np.sign(pairs.metric) == pairs.human) & (pairs.human != 0)
-    gain = (pairs.human == 0).astype(np.int64).ravel() - right_before.ravel()
-    order = np.argsort(distance, kind="stable")
-    ascending = distance[order]
-    running = np.cumsum(gain[order])
-    last_of_value = np.append(ascending[1:] != ascending[:-1], True)
-    candidates = ascending[last_of_value]
-    gains = running[last_of_value]
-    best = int(np.argmax(gains))
-    return float(candidates[best]) if gains[best] > 0 else 0.0
+        epsilon = _calibrate_epsilon(pairs) if epsilon is None else epsilon
+        item_accuracies = pairs.compute_item_accuracies(epsilon)
+    tied_share = float((pairs.human_signs == 0).mean())
+    chance = max(tied_share, (1 - tied_share) / 2)
+    return TieCalibratedAccuracy(float(item_accuracies.mean()), epsilon, item_accuracies, chance)
 
 
 @dataclass(frozen=True)
-class _Pairs:
-    """All pairs of systems within each item, `[pairs, items]`: the human sign, the metric's difference."""
+class _SystemPairs:
+    """All pairs of systems within each item, `[pairs, items]`."""
 
-    human: NDArray[np.int8]
-    metric: FloatArray
+    human_signs: NDArray[np.int8]
+    metric_differences: FloatArray
 
     @classmethod
-    def of(cls, human: FloatArray, metric: FloatArray) -> _Pairs:
+    def from_scores(cls, human: FloatArray, metric: FloatArray) -> _SystemPairs:
         first, second = np.triu_indices(len(human), 1)
-        signs = np.sign(human[first] - human[second]).astype(np.int8)
-        return cls(signs, metric[first] - metric[second])
+        human_signs = np.sign(human[first] - human[second]).astype(np.int8)
+        return cls(human_signs, metric[first] - metric[second])
 
-    def accuracy_by_item(self, epsilon: float) -> FloatArray:
-        decided = np.where(np.abs(self.metric) <= epsilon, 0, np.sign(self.metric))
-        accuracy: FloatArray = (decided == self.human).mean(axis=0)
-        return accuracy
+    def compute_item_accuracies(self, epsilon: float) -> FloatArray:
+        is_tied = np.abs(self.metric_differences) <= epsilon
+        metric_signs = np.where(is_tied, 0, np.sign(self.metric_differences))
+        accuracies: FloatArray = (metric_signs == self.human_signs).mean(axis=0)
+        return accuracies
 
-    def items(self, chosen: NDArray[np.bool_]) -> _Pairs:
-        return _Pairs(self.human[:, chosen], self.metric[:, chosen])
+    def select_items(self, items: NDArray[np.bool_]) -> _SystemPairs:
+        return _SystemPairs(self.human_signs[:, items], self.metric_differences[:, items])
 
 
-def _cross_fitted(pairs: _Pairs, rng: np.random.Generator) -> tuple[FloatArray, float]:
-    """Accuracy of each item under the epsilon of the other half; the mean of the two epsilons."""
-    count = pairs.metric.shape[1]
-    half = np.zeros(count, dtype=np.bool_)
-    half[rng.permutation(count)[: count // 2]] = True
-    by_item = np.empty(count)
+def _calibrate_epsilon(pairs: _SystemPairs) -> float:
+    """Find the smallest epsilon that maximises the number of right pairs.
+
+    Raising epsilon past the difference of a pair ties that pair: it becomes right if people tie it, and wrong
+    if it was right before. One sort and one cumulative sum therefore try every possible epsilon.
+    """
+    distances = np.abs(pairs.metric_differences).ravel()
+    is_human_tie = pairs.human_signs == 0
+    is_right_untied = (np.sign(pairs.metric_differences) == pairs.human_signs) & ~is_human_tie
+    gains = is_human_tie.astype(np.int64).ravel() - is_right_untied.ravel()
+    order = np.argsort(distances, kind="stable")
+    sorted_distances = distances[order]
+    cumulative_gains = np.cumsum(gains[order])
+    is_last_of_value = np.append(sorted_distances[1:] != sorted_distances[:-1], True)
+    candidates = sorted_distances[is_last_of_value]
+    candidate_gains = cumulative_gains[is_last_of_value]
+    best = int(np.argmax(candidate_gains))
+    return float(candidates[best]) if candidate_gains[best] > 0 else 0.0
+
+
+def _cross_fit(pairs: _SystemPairs, rng: np.random.Generator) -> tuple[FloatArray, float]:
+    """Compute item accuracies with the epsilon of the other half; return them and the mean epsilon."""
+    items = pairs.metric_differences.shape[1]
+    is_first_half = np.zeros(items, dtype=np.bool_)
+    is_first_half[rng.permutation(items)[: items // 2]] = True
+    item_accuracies = np.empty(items)
     epsilons = []
-    for counted in (half, ~half):
-        learnt = pairs.items(~counted) if (~counted).any() else pairs
-        epsilons.append(calibrate(learnt))
-        by_item[counted] = pairs.items(counted).accuracy_by_item(epsilons[-1])
-    return by_item, float(np.mean(epsilons))
+    for is_tested in (is_first_half, ~is_first_half):
+        is_training = ~is_tested
+        training_pairs = pairs.select_items(is_training) if is_training.any() else pairs
+        epsilons.append(_calibrate_epsilon(training_pairs))
+        item_accuracies[is_tested] = pairs.select_items(is_tested).compute_item_accuracies(epsilons[-1])
+    return item_accuracies, float(np.mean(epsilons))

@@ -1,8 +1,9 @@
-"""What a meta-metric is: an object that measures how well metrics agree with people.
+"""`MetaMetric`: the base class of all measures of agreement with human scores.
 
-Each has four forms: its `values`, its values item by item (`by_item`), its values on resamples (`resampled`,
-for intervals) and the differences between metrics whose scores were swapped (`swapped`, for tests). Whoever
-ranks metrics asks the object; none asks for its name.
+A package adds a meta-metric with one class and an entry point:
+
+    [project.entry-points."metassay.meta_metrics"]
+    same_best = "my_package.same_best:SameBest"
 """
 
 from __future__ import annotations
@@ -10,201 +11,189 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metassay.data.score_arrays import ScoreArrays
 from metassay.errors import InputError, UnknownName
-from metassay.stats.arrays import FloatArray
-from metassay.stats.swaps import SWAP_KINDS, SwapStatistic, draw_swapped_differences
+from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
+from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, subtract_pairs
+from metassay.stats.arrays import FloatArray, LongArray
+from metassay.stats.swaps import SwapStatistic, draw_swapped_differences
 
 SYSTEM, SEGMENT, ITEM, PER_SYSTEM = "system", "segment", "item", "per_system"
-TESTS = (*SWAP_KINDS, "bootstrap", "williams", "none")
-TOLERANCE = 1e-6
-"""Draws are kept in float32: a draw this close to the observed difference is equal to it."""
 
-Resampled = Callable[[FloatArray], FloatArray]
-"""From weights `[draws, units]` to values `[metrics, draws]`."""
+WeightedValues = Callable[[FloatArray], FloatArray]
+"""Computes values `[metrics, draws]` from weights of the clusters `[draws, clusters]`."""
 
 
 @dataclass(frozen=True)
-class Procedure:
-    """How metrics are tested against each other: which draws, how many, and the p-values inside SPA."""
+class TieCalibration:
+    """What `acc_eq` reports with its value: the threshold for ties, and the accuracy without information."""
 
-    test: str = "perm-inputs"
-    method: str = "normal"
-    draws: int = 1000
-    permutations: int = 1000
-    seed: int = 0
-    workers: int | None = None
-    stream: int = 0
-    """Data sets that are averaged need draws of their own: each takes another stream."""
-
-    def __post_init__(self) -> None:
-        if self.test not in TESTS:
-            raise UnknownName("test", self.test, TESTS)
-        if self.draws < 1:
-            raise InputError(f"{self.draws} draws are too few.", remedy="Ask for at least 1; 1000 is usual.")
-
-
-@dataclass(frozen=True)
-class Differences:
-    """Observed and drawn differences of a meta-metric, value(A) - value(B), for metrics A < B.
-
-    `observed` is `[pairs]`, `drawn` `[pairs, draws]`. Draws are made under the null hypothesis, or, with
-    `resampled`, around the observed difference. Pairs are in the order of `numpy.triu_indices`.
-    """
-
-    observed: FloatArray
-    drawn: NDArray[np.float32]
-    resampled: bool = False
-
-    def p_values(self, first_is_better: NDArray[np.bool_] | None = None) -> tuple[FloatArray, FloatArray]:
-        """One- and two-sided p-values that the better metric of each pair is better by chance.
-
-        Better is the one with the higher value unless `first_is_better` says.
-        """
-        better = self.observed >= 0 if first_is_better is None else first_is_better
-        sign = np.where(better, 1.0, -1.0)
-        one = self._share_beyond(sign)
-        if self.resampled:
-            return one, np.minimum(1.0, 2.0 * np.minimum(one, self._share_beyond(-sign)))
-        size = np.abs(self.observed)[:, None] - TOLERANCE
-        extreme = (~(np.abs(self.drawn) < size)).sum(axis=1)
-        return one, (extreme + 1) / (self.drawn.shape[1] + 1)
-
-    def _share_beyond(self, sign: FloatArray) -> FloatArray:
-        draws = self.drawn * sign[:, None].astype(np.float32)
-        if self.resampled:
-            beyond = ~(draws > TOLERANCE)
-        else:
-            beyond = ~(draws < (self.observed * sign)[:, None] - TOLERANCE)  # an undefined draw counts
-        return np.asarray((beyond.sum(axis=1) + 1) / (draws.shape[1] + 1), dtype=np.float64)
+    epsilon: float
+    chance: float
 
 
 @dataclass(frozen=True)
 class MetaMetric(ABC):
-    """One way to measure agreement with people, at one level.
+    """A measure of how well metrics agree with human scores.
 
-    `levels` are those its family is defined at, the usual one first.
+    A subclass needs a `name`, a `summary` and `compute`. It then has intervals, by recomputing the value on
+    resampled items. For tests between metrics it overrides `prepare_swaps` or `compare_metrics`; faster
+    intervals come with `prepare_resampling`. All methods receive complete scores, higher is better.
+
+    >>> class SameBest(MetaMetric):
+    ...     name = "same_best"
+    ...     summary = "whether metric and people agree on the best system"
+    ...
+    ...     def compute(self, scores, settings=None):
+    ...         best_system = scores.human.mean(axis=-1).argmax()
+    ...         return (scores.metrics.mean(axis=-1).argmax(axis=-1) == best_system).astype(float)
+    >>> human = np.array([[1.0, 2.0], [3.0, 4.0]])
+    >>> SameBest().compute(ScoreArrays(human, np.stack([human, -human])))
+    array([1., 0.])
     """
 
-    name: str
-    level: str = SYSTEM
+    name: ClassVar[str]
+    """The name on the command line and in JSON."""
+    summary: ClassVar[str]
+    """One line that says what it measures."""
+    label: ClassVar[str] = ""
+    """The name in reports; `name` if empty."""
     levels: ClassVar[tuple[str, ...]] = (SYSTEM,)
+    """The levels at which it is defined, the default first: written `NAME:LEVEL`."""
     is_correlation: ClassVar[bool] = False
-    """Whether it runs from -1 to 1; averages over data sets map it to 0 to 1."""
+    """Whether it runs from -1 to 1; averages over data sets map it to the range from 0 to 1."""
+
+    level: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.level:
+            object.__setattr__(self, "level", self.levels[0])
+        if self.level not in self.levels:
+            if len(self.levels) > 1:
+                raise UnknownName(f"level of {self.name}", self.level, self.levels)
+            raise InputError(
+                f"{self.name} is defined at {self.levels[0]} level only.", remedy=f"Write it as {self.name}."
+            )
 
     def __str__(self) -> str:
         return self.name if self.level == self.levels[0] else f"{self.name}:{self.level}"
 
     @property
     def has_williams_test(self) -> bool:
-        """Whether Williams' test compares two metrics by it."""
+        """Whether Williams' test can compare two metrics by it."""
         return False
 
     @abstractmethod
-    def values(self, judged: ScoreArrays, procedure: Procedure | None = None) -> FloatArray:
-        """The value of each metric, `[metrics]`; NaN where it is undefined."""
+    def compute(self, scores: ScoreArrays, settings: ComparisonSettings | None = None) -> FloatArray:
+        """Compute the value of each metric, `[metrics]`; NaN where it is undefined."""
 
-    def closed_form_error(self, judged: ScoreArrays) -> float | None:  # noqa: ARG002
-        """How far its closed form is off per pair of systems at worst; None where it has none."""
+    def compute_by_item(self, scores: ScoreArrays) -> FloatArray | None:  # noqa: ARG002 (for subclasses)
+        """Compute the value of each metric on each item, `[metrics, items]`; None where items have none."""
         return None
 
-    def pair_preferences(self, judged: ScoreArrays, procedure: Procedure) -> FloatArray | None:
-        """What it compares pairs of systems by: `[1 + metrics, pairs]`, people first; None where it does not.
+    def prepare_resampling(self, scores: ScoreArrays) -> WeightedValues | None:
+        """Return a function that computes values under weights of the clusters; None where it is too slow.
 
-        p-values that the first system of a pair scores higher than the second by chance alone.
+        The default repeats every item as often as its cluster was drawn, and recomputes.
         """
-        del judged, procedure
+
+        def compute_weighted(weights: FloatArray) -> FloatArray:
+            item_weights = weights[:, scores.cluster_index].astype(np.int64)
+            resamples = [scores.repeat_items(counts) for counts in item_weights]
+            return np.stack([self.compute(resample) for resample in resamples], axis=1)
+
+        return compute_weighted
+
+    def prepare_swaps(self, scores: ScoreArrays, settings: ComparisonSettings) -> SwapStatistic | None:
+        """Return a function that computes differences between metrics whose scores were swapped.
+
+        None where there is no such test.
+        """
+        del scores, settings
         return None
 
-    def by_item(self, judged: ScoreArrays) -> FloatArray | None:
-        """The value of each metric on each segment, `[metrics, segments]`; None where items have no value."""
-        del judged
-        return None
-
-    @abstractmethod
-    def resampled(self, judged: ScoreArrays) -> Resampled | None:
-        """The values under weights of the units; None where that takes too long."""
-
-    @abstractmethod
-    def swapped(self, judged: ScoreArrays, procedure: Procedure) -> SwapStatistic | None:
-        """The differences between metrics after swaps; None where there is no such test."""
-
-    def differences(self, judged: ScoreArrays, procedure: Procedure) -> Differences | None:
-        """Observed differences of all pairs of metrics, and those after random swaps."""
-        observed = pair_differences(self.values(judged, procedure))
-        draw = self.swapped(judged, procedure)
-        if draw is None:
+    def compare_metrics(self, scores: ScoreArrays, settings: ComparisonSettings) -> MetricDifferences | None:
+        """Compute the differences between all pairs of metrics, observed and after random swaps."""
+        compute_swapped = self.prepare_swaps(scores, settings)
+        if compute_swapped is None:
             return None
+        observed = subtract_pairs(self.compute(scores, settings))
         drawn = draw_swapped_differences(
-            draw,
-            procedure.test,
-            draws=procedure.draws,
-            systems=len(judged.human),
-            segments=judged.cluster_count,
+            compute_swapped,
+            settings.test,
+            draws=settings.draws,
+            systems=len(scores.human),
+            segments=scores.cluster_count,
             pairs=len(observed),
-            seed=procedure.seed,
-            stream=procedure.stream,
-            workers=procedure.workers,
+            seed=settings.seed,
+            stream=settings.stream,
+            workers=settings.workers,
         )
-        return Differences(observed, drawn)
+        return MetricDifferences(observed, drawn)
 
-    def on_subsets(self, judged: ScoreArrays, chosen: NDArray[np.int64]) -> FloatArray | None:
-        """Values `[metrics, trials]` on subsets of the systems, given as `[trials, kept]` indices.
+    def compute_pair_p_values(self, scores: ScoreArrays, settings: ComparisonSettings) -> FloatArray | None:
+        """Compute the p-values of all pairs of systems, `[1 + metrics, pairs]`, those of people first.
 
-        None where the value does not rest on the order of systems.
+        Each is the p-value that the first system of a pair scores higher by chance. None for a meta-metric
+        that does not compare p-values.
         """
-        del judged, chosen
+        del scores, settings
         return None
 
-    def with_gaps(self, differences: FloatArray, weights: FloatArray) -> FloatArray:
-        """Values `[draws]` from differences of pairs of systems, `[2, pairs, segments]`, 0 in gaps.
+    def estimate_closed_form_error(self, scores: ScoreArrays) -> float | None:  # noqa: ARG002 (for subclasses)
+        """Estimate the largest error of the closed form per pair of systems; None where there is none."""
+        return None
 
-        The first are people's, the second the metric's; `weights` are `[draws, segments]`.
+    def compute_on_system_subsets(self, scores: ScoreArrays, subsets: LongArray) -> FloatArray | None:
+        """Compute values `[metrics, subsets]` on subsets of the systems, `[subsets, systems]` indices.
+
+        None where the value does not depend on the order of the systems.
+        """
+        del scores, subsets
+        return None
+
+    def compute_with_gaps(self, differences: FloatArray, weights: FloatArray) -> FloatArray:
+        """Compute values `[draws]` of one metric from score differences of system pairs, 0 in gaps.
+
+        `differences` is `[2, pairs, items]`, of people and of the metric; `weights` is `[draws, items]`.
         """
         del differences, weights
         raise InputError(f"{self} needs complete segments.", remedy="Pairwise deletion is for spa and pa.")
 
-    def pooled(self, values: FloatArray, pairs: FloatArray) -> FloatArray | None:
-        """The value over all pairs of systems of all data sets, from `[data sets, metrics]` and the pairs."""
-        del values, pairs
+    def pool_datasets(self, values: FloatArray, pair_counts: FloatArray) -> FloatArray | None:
+        """Compute the value over the system pairs of all data sets, from `[data sets, metrics]` values."""
+        del values, pair_counts
         return None
 
-    def details(self, human: FloatArray, metric: FloatArray) -> dict[str, Any]:
-        """What else belongs beside one metric's value."""
+    def calibrate_ties(self, human: FloatArray, metric: FloatArray) -> TieCalibration | None:
+        """Return how ties of one metric `[systems, items]` are calibrated; None where ties are not."""
         del human, metric
-        return {}
+        return None
 
 
-def pair_differences(values: FloatArray) -> FloatArray:
-    """`values[a] - values[b]` for all a < b, over the first axis."""
-    first, second = np.triu_indices(len(values), 1)
-    difference: FloatArray = values[first] - values[second]
-    return difference
-
-
-def mean_where_defined(values: FloatArray) -> FloatArray:
-    """Mean over the items, or systems, where the value is defined; NaN where it is nowhere."""
-    defined = ~np.isnan(values)
-    count = defined.sum(axis=-1)
-    total = np.where(defined, values, 0.0).sum(axis=-1)
+def average_defined(values: FloatArray) -> FloatArray:
+    """Average over the last axis (items or systems) where values are defined; NaN where none is."""
+    is_defined = ~np.isnan(values)
+    count = is_defined.sum(axis=-1)
+    total = np.where(is_defined, values, 0.0).sum(axis=-1)
     mean: FloatArray = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
     return mean
 
 
-def resampled_items(judged: ScoreArrays, by_item: FloatArray) -> Resampled:
-    """Means over the items of each resample, from the items' values."""
-    defined = ~np.isnan(by_item)
-    totals = judged.sum_over_clusters(np.where(defined, by_item, 0.0))
-    counts = judged.sum_over_clusters(defined.astype(np.float64))
+def resample_item_values(scores: ScoreArrays, item_values: FloatArray) -> WeightedValues:
+    """Return a function that averages values of items `[metrics, items]` under weights of the clusters."""
+    is_defined = ~np.isnan(item_values)
+    cluster_totals = scores.sum_over_clusters(np.where(is_defined, item_values, 0.0))
+    cluster_counts = scores.sum_over_clusters(is_defined.astype(np.float64))
 
-    def means(weights: FloatArray) -> FloatArray:
-        total, count = totals @ weights.T, counts @ weights.T
+    def compute_weighted(weights: FloatArray) -> FloatArray:
+        total = cluster_totals @ weights.T
+        count = cluster_counts @ weights.T
         mean: FloatArray = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
         return mean
 
-    return means
+    return compute_weighted

@@ -1,17 +1,17 @@
-"""Correlations with people: Pearson, Spearman, Kendall's tau b and c, each at four levels.
+"""How a correlation with human scores is computed at each of four levels.
 
-| level | correlated are |
-|---|---|
-| system | the mean scores of systems |
-| segment | all cells of systems x segments at once |
-| item | the systems' scores within one segment, averaged over segments |
-| per_system | the segments of one system, averaged over systems |
+| level        | what is correlated                                                    |
+|--------------|-----------------------------------------------------------------------|
+| `system`     | the mean scores of systems                                            |
+| `segment`    | the scores of all outputs at once                                     |
+| `item`       | the scores of all systems on one item, averaged over items            |
+| `per_system` | the scores of one system on all items, averaged over systems          |
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,173 +22,175 @@ from metassay.meta.people.meta_metrics.base import (
     PER_SYSTEM,
     SEGMENT,
     SYSTEM,
-    Differences,
-    MetaMetric,
-    Procedure,
-    Resampled,
-    mean_where_defined,
-    pair_differences,
-    resampled_items,
+    WeightedValues,
+    average_defined,
+    resample_item_values,
 )
-from metassay.stats.arrays import FloatArray
-from metassay.stats.correlation import correlate, correlate_systems, swap_system_correlations
+from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
+from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, subtract_pairs
+from metassay.meta.people.meta_metrics.system_means import resample_system_means, swap_system_means
+from metassay.stats.arrays import FloatArray, LongArray
+from metassay.stats.correlation import correlate, correlate_systems
 from metassay.stats.random import make_branch_generator
 from metassay.stats.sign_flip import draw_sign_flip_sums
 from metassay.stats.swapped_correlations import make_correlation_swapper
 from metassay.stats.swaps import SwapStatistic, standardize_metrics
 
-PEARSON, SPEARMAN = "pearson", "spearman"
-CORRELATIONS = (PEARSON, SPEARMAN, "kendall", "kendall_c")
-LEVELS = (SYSTEM, SEGMENT, ITEM, PER_SYSTEM)
+PEARSON = "pearson"
+SPEARMAN = "spearman"
 
 
 @dataclass(frozen=True)
-class OfSystemMeans(MetaMetric):
-    """A statistic of systems' mean scores, as resampled and swapped."""
+class CorrelationLevel(ABC):
+    """One level at which a correlation is computed. The methods are those of `MetaMetric`."""
 
-    def resampled(self, judged: ScoreArrays) -> Resampled:
-        """Weighted sums stand for the means."""
-        human, metrics = judged.sum_over_clusters(judged.human), judged.sum_over_clusters(judged.metrics)
-        return lambda weights: correlate_systems(
-            self.name, weights @ human.T, weights @ metrics.swapaxes(1, 2)
-        )
+    correlation: str
+    """`pearson`, `spearman`, `kendall` or `kendall_c`."""
 
-    def swapped(self, judged: ScoreArrays, procedure: Procedure) -> SwapStatistic:
-        """The statistic of means of swapped scores."""
-        del procedure
-        scores, human = (
-            judged.sum_over_clusters(standardize_metrics(judged.metrics)),
-            judged.human.mean(axis=-1),
-        )
-        return lambda swaps: swap_system_correlations(self.name, human, scores, swaps)
+    @abstractmethod
+    def compute(self, scores: ScoreArrays) -> FloatArray:
+        """Compute the correlation of each metric, `[metrics]`."""
 
+    @abstractmethod
+    def prepare_resampling(self, scores: ScoreArrays) -> WeightedValues | None:
+        """Return a function that computes correlations under weights of the clusters; None if too slow."""
 
-@dataclass(frozen=True)
-class SystemCorrelation(OfSystemMeans):
-    """Over systems."""
+    def compute_by_item(self, scores: ScoreArrays) -> FloatArray | None:  # noqa: ARG002 (for subclasses)
+        """Compute the correlation within each item, `[metrics, items]`; None at other levels."""
+        return None
 
-    levels: ClassVar[tuple[str, ...]] = LEVELS
-    is_correlation: ClassVar[bool] = True
+    def prepare_swaps(self, scores: ScoreArrays) -> SwapStatistic | None:  # noqa: ARG002 (for subclasses)
+        """Return a function that compares metrics by correlations of swapped scores; None if too slow."""
+        return None
 
-    @property
-    def has_williams_test(self) -> bool:
-        """Williams (1959) compares two of Pearson's r."""
-        return self.name == PEARSON
-
-    def values(self, judged: ScoreArrays, procedure: Procedure | None = None) -> FloatArray:
-        """The correlation of system means."""
-        del procedure
-        return correlate_systems(self.name, judged.human.mean(axis=-1), judged.metrics.mean(axis=-1))
-
-    def on_subsets(self, judged: ScoreArrays, chosen: NDArray[np.int64]) -> FloatArray:
-        """The correlation over fewer systems."""
-        human, metrics = judged.human.mean(axis=-1), judged.metrics.mean(axis=-1)
-        return correlate_systems(self.name, human[chosen], metrics[:, chosen])
+    def compute_on_system_subsets(self, scores: ScoreArrays, subsets: LongArray) -> FloatArray | None:
+        """Compute correlations `[metrics, subsets]` on subsets of systems; None except at system level."""
+        del scores, subsets
+        return None
 
 
-@dataclass(frozen=True)
-class SegmentCorrelation(MetaMetric):
-    """Over all cells.
+class SystemLevel(CorrelationLevel):
+    """Correlation of the mean scores of systems."""
 
-    Resampled is Pearson's alone: the others would sort many cells anew each time. Tau after swaps likewise.
+    def compute(self, scores: ScoreArrays) -> FloatArray:
+        """Compute the correlation of system means."""
+        return correlate_systems(self.correlation, scores.human.mean(axis=-1), scores.metrics.mean(axis=-1))
+
+    def prepare_resampling(self, scores: ScoreArrays) -> WeightedValues:
+        """Return a function that computes the correlation of weighted system means."""
+        return resample_system_means(self.correlation, scores)
+
+    def prepare_swaps(self, scores: ScoreArrays) -> SwapStatistic:
+        """Return a function that compares metrics by the correlation of means of swapped scores."""
+        return swap_system_means(self.correlation, scores)
+
+    def compute_on_system_subsets(self, scores: ScoreArrays, subsets: LongArray) -> FloatArray:
+        """Compute the correlation over the systems of each subset."""
+        human_means = scores.human.mean(axis=-1)
+        metric_means = scores.metrics.mean(axis=-1)
+        return correlate_systems(self.correlation, human_means[subsets], metric_means[:, subsets])
+
+
+class SegmentLevel(CorrelationLevel):
+    """Correlation of the scores of all outputs.
+
+    Only Pearson's can be resampled, and only Pearson's and Spearman's compared after swaps: the others would
+    have to sort all outputs for each draw.
     """
 
-    level: str = SEGMENT
-    levels: ClassVar[tuple[str, ...]] = LEVELS
-    is_correlation: ClassVar[bool] = True
+    is_per_system = False
 
-    def values(self, judged: ScoreArrays, procedure: Procedure | None = None) -> FloatArray:
-        """The correlation of all cells."""
-        del procedure
-        cells = judged.human.ravel()
-        return np.array([correlate(self.name, cells, metric.ravel()) for metric in judged.metrics])
+    def compute(self, scores: ScoreArrays) -> FloatArray:
+        """Compute the correlation over all outputs."""
+        human = scores.human.ravel()
+        return np.array([correlate(self.correlation, human, metric.ravel()) for metric in scores.metrics])
 
-    def resampled(self, judged: ScoreArrays) -> Resampled | None:
-        """Pearson's r from weighted sums."""
-        if self.name != PEARSON:
+    def prepare_resampling(self, scores: ScoreArrays) -> WeightedValues | None:
+        """Return a function that computes Pearson's r from weighted sums."""
+        if self.correlation != PEARSON:
             return None
-        per_system = self.level == PER_SYSTEM
-        standardised_metrics = standardize_metrics(judged.metrics)
-        return lambda weights: _cell_correlations(
-            judged, standardised_metrics, weights, per_system=per_system
-        )
+        centred_human = scores.human - scores.human.mean()
+        standardised_metrics = standardize_metrics(scores.metrics)
 
-    def swapped(self, judged: ScoreArrays, procedure: Procedure) -> SwapStatistic | None:
-        """Pearson's r and Spearman's rho of swapped cells."""
-        del procedure
-        if self.name not in {PEARSON, SPEARMAN}:
+        def sum_weighted(values: FloatArray, weights: FloatArray) -> FloatArray:
+            grouped = values if self.is_per_system else values.sum(axis=-2, keepdims=True)
+            return np.asarray(scores.sum_over_clusters(grouped) @ weights.T, dtype=np.float64)
+
+        def compute_weighted(weights: FloatArray) -> FloatArray:
+            count = sum_weighted(np.ones_like(centred_human), weights)
+            h = sum_weighted(centred_human, weights)
+            hh = sum_weighted(centred_human * centred_human, weights)
+            x = sum_weighted(standardised_metrics, weights)
+            xx = sum_weighted(standardised_metrics * standardised_metrics, weights)
+            xh = sum_weighted(standardised_metrics * centred_human, weights)
+            variances = (xx - x * x / count) * (hh - h * h / count)
+            is_defined = variances > 1e-12 * xx * hh
+            covariances = xh - x * h / count
+            r = np.where(is_defined, covariances / np.sqrt(np.where(is_defined, variances, 1.0)), np.nan)
+            return average_defined(r.swapaxes(-1, -2))
+
+        return compute_weighted
+
+    def prepare_swaps(self, scores: ScoreArrays) -> SwapStatistic | None:
+        """Return a function that compares metrics by Pearson's r or Spearman's rho of swapped scores."""
+        if self.correlation not in {PEARSON, SPEARMAN}:
             return None
         return make_correlation_swapper(
-            judged.human,
-            standardize_metrics(judged.metrics),
-            judged.sum_over_clusters,
-            by_rank=self.name == SPEARMAN,
-            per_system=self.level == PER_SYSTEM,
+            scores.human,
+            standardize_metrics(scores.metrics),
+            scores.sum_over_clusters,
+            by_rank=self.correlation == SPEARMAN,
+            per_system=self.is_per_system,
         )
 
 
-@dataclass(frozen=True)
-class PerSystemCorrelation(SegmentCorrelation):
-    """Over the segments of each system, averaged."""
+class PerSystemLevel(SegmentLevel):
+    """Correlation over the items of one system, averaged over systems."""
 
-    level: str = PER_SYSTEM
+    is_per_system = True
 
-    def values(self, judged: ScoreArrays, procedure: Procedure | None = None) -> FloatArray:
-        """The mean of the systems' own correlations."""
-        del procedure
-        return mean_where_defined(correlate_systems(self.name, judged.human, judged.metrics, exact=True))
-
-
-@dataclass(frozen=True)
-class ItemCorrelation(MetaMetric):
-    """Over the systems of each segment, averaged. To swap whole segments flips the items' differences."""
-
-    level: str = ITEM
-    levels: ClassVar[tuple[str, ...]] = LEVELS
-    is_correlation: ClassVar[bool] = True
-
-    def values(self, judged: ScoreArrays, procedure: Procedure | None = None) -> FloatArray:
-        """The mean of the items' correlations."""
-        del procedure
-        return mean_where_defined(self.by_item(judged))
-
-    def by_item(self, judged: ScoreArrays) -> FloatArray:
-        """The correlation within each segment."""
-        return correlate_systems(self.name, judged.human.T, judged.metrics.swapaxes(-1, -2), exact=True)
-
-    def resampled(self, judged: ScoreArrays) -> Resampled:
-        """Means over the items drawn."""
-        return resampled_items(judged, self.by_item(judged))
-
-    def swapped(self, judged: ScoreArrays, procedure: Procedure) -> None:
-        """No function of swaps is needed: see `differences`."""
-
-    def differences(self, judged: ScoreArrays, procedure: Procedure) -> Differences:
-        """Sign flips of the items' differences, whatever the kind of swap."""
-        by_item = self.by_item(judged)
-        between = pair_differences(by_item)
-        defined = ~np.isnan(between)
-        count = np.maximum(defined.sum(axis=1), 1)
-        per_unit = judged.sum_over_clusters(np.where(defined, between, 0.0))
-        rng = make_branch_generator(procedure.seed, procedure.stream)
-        null = draw_sign_flip_sums(per_unit, rng, procedure.draws)
-        drawn: NDArray[np.float32] = (null / count[:, None]).astype(np.float32)
-        return Differences(pair_differences(mean_where_defined(by_item)), drawn)
+    def compute(self, scores: ScoreArrays) -> FloatArray:
+        """Average the correlations of the systems."""
+        by_system = correlate_systems(self.correlation, scores.human, scores.metrics, exact=True)
+        return average_defined(by_system)
 
 
-def _cell_correlations(
-    judged: ScoreArrays, scores: FloatArray, weights: FloatArray, *, per_system: bool
-) -> FloatArray:
-    """Pearson's r over all cells, or the mean of the systems' own, of each resample, from weighted sums."""
-    human = judged.human - judged.human.mean()
+class ItemLevel(CorrelationLevel):
+    """Correlation over the systems on one item, averaged over items."""
 
-    def total(cells: FloatArray) -> FloatArray:
-        grouped = cells if per_system else cells.sum(axis=-2, keepdims=True)
-        return np.asarray(judged.sum_over_clusters(grouped) @ weights.T, dtype=np.float64)
+    def compute(self, scores: ScoreArrays) -> FloatArray:
+        """Average the correlations of the items."""
+        return average_defined(self.compute_by_item(scores))
 
-    count, h, hh = total(np.ones_like(human)), total(human), total(human * human)
-    x, xx, xh = total(scores), total(scores * scores), total(scores * human)
-    spread = (xx - x * x / count) * (hh - h * h / count)
-    defined = spread > 1e-12 * xx * hh
-    r = np.where(defined, (xh - x * h / count) / np.sqrt(np.where(defined, spread, 1.0)), np.nan)
-    return mean_where_defined(r.swapaxes(-1, -2))
+    def compute_by_item(self, scores: ScoreArrays) -> FloatArray:
+        """Compute the correlation within each item."""
+        metrics = scores.metrics.swapaxes(-1, -2)
+        return correlate_systems(self.correlation, scores.human.T, metrics, exact=True)
+
+    def prepare_resampling(self, scores: ScoreArrays) -> WeightedValues:
+        """Return a function that averages the correlations of resampled items."""
+        return resample_item_values(scores, self.compute_by_item(scores))
+
+    def compare_metrics(self, scores: ScoreArrays, settings: ComparisonSettings) -> MetricDifferences:
+        """Compare metrics by random sign flips of the differences on each item.
+
+        Swapping two metrics on an item reverses the sign of their difference there, so nothing has to be
+        recomputed. Whole items are swapped whatever the test.
+        """
+        by_item = self.compute_by_item(scores)
+        item_differences = subtract_pairs(by_item)
+        is_defined = ~np.isnan(item_differences)
+        defined_items = np.maximum(is_defined.sum(axis=1), 1)
+        cluster_sums = scores.sum_over_clusters(np.where(is_defined, item_differences, 0.0))
+        rng = make_branch_generator(settings.seed, settings.stream)
+        null_sums = draw_sign_flip_sums(cluster_sums, rng, settings.draws)
+        drawn: NDArray[np.float32] = (null_sums / defined_items[:, None]).astype(np.float32)
+        return MetricDifferences(subtract_pairs(average_defined(by_item)), drawn)
+
+
+LEVELS: dict[str, type[CorrelationLevel]] = {
+    SYSTEM: SystemLevel,
+    SEGMENT: SegmentLevel,
+    ITEM: ItemLevel,
+    PER_SYSTEM: PerSystemLevel,
+}

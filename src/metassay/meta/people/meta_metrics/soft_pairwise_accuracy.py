@@ -1,45 +1,35 @@
-"""Soft pairwise accuracy: whether a metric orders systems as people do, and is as sure of it as they are.
+"""Soft pairwise accuracy (SPA): whether a metric orders systems as people do, and is as certain about it.
 
 Thompson et al. (2024). Over all pairs of systems i < j, with p_ij the one-sided p-value that i scores higher
-than j (`metassay.stats.sign_flip`), h for people and m for the metric:
+than j by chance (`metassay.stats.sign_flip`), h for people and m for the metric:
 
     SPA = mean of 1 - |p^h_ij - p^m_ij|
 
-Scores are `[systems, segments]`, higher is better. A segment with NaN in either is dropped for both.
-
-A metric that never differs has p = .5 everywhere, and SPA = mean of 1 - |p^h - .5|: the fewer segments, the
-higher. So compare SPA at equal numbers of segments only, with that value in sight. With one segment every
-normal p-value is .16, .5 or .84.
-
-Pairwise accuracy: the share of pairs of systems that a metric orders as people do (Kocmi et al. 2021).
-
-    PA = mean over pairs i < j of [sign(mean h_i - mean h_j) = sign(mean m_i - mean m_j)]
-
-PA is Kendall's tau on another scale: tau = 2 PA - 1 where nothing ties. A metric that never differs has PA 0
-where people see differences.
+A metric that is constant has p = .5 for every pair, hence SPA = mean of 1 - |p^h - .5|: the fewer items, the
+higher. So compare values of SPA on equal numbers of items only, and with that of a constant metric in view.
+With one item every normal p-value is .16, .5 or .84.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from metassay.data.score_arrays import ScoreArrays
 from metassay.errors import InputError, UnknownName
-from metassay.meta.people.meta_metrics.base import MetaMetric, Procedure, Resampled
-from metassay.meta.people.meta_metrics.correlation_levels import OfSystemMeans
-from metassay.stats.arrays import FloatArray
+from metassay.meta.people.meta_metrics.array_inputs import drop_incomplete_items
+from metassay.meta.people.meta_metrics.base import MetaMetric, WeightedValues
+from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
+from metassay.meta.people.meta_metrics.pairwise_accuracy import average_over_subset_pairs
+from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.random import make_generator
 from metassay.stats.sign_flip import (
-    TIE_TOLERANCE,
     corpus_p_values,
     draw_flips,
     estimate_normal_error,
-    find_difference_signs,
     mtme_p_values,
     normal_p_values,
     normal_upper_tail,
@@ -50,171 +40,24 @@ from metassay.stats.soft_accuracy import soft_accuracy
 from metassay.stats.swapped_soft_accuracy import swap_cells, swap_permuted_segments, swap_segments
 from metassay.stats.swaps import SwapStatistic, standardize_metrics
 
-
-@dataclass(frozen=True)
-class PairwiseAccuracy(OfSystemMeans):
-    """`pa`."""
-
-    name: str = "pa"
-
-    def values(self, judged: ScoreArrays, procedure: Procedure | None = None) -> FloatArray:
-        """PA of each metric."""
-        del procedure
-        return np.asarray(_same_order(judged).mean(axis=-1), dtype=np.float64)
-
-    def on_subsets(self, judged: ScoreArrays, chosen: NDArray[np.int64]) -> FloatArray:
-        """Dropping systems changes no sign: means over fewer pairs."""
-        return mean_over_pairs(_same_order(judged).astype(np.float64), chosen, len(judged.human))
-
-    def with_gaps(self, differences: FloatArray, weights: FloatArray) -> FloatArray:
-        """Each pair of systems on the segments that both have."""
-        sums = [weights @ d.T for d in differences]
-        squares = [weights @ (d * d).T for d in differences]
-        size = [TIE_TOLERANCE * np.sqrt(weights.sum(axis=1)[:, None] * q) for q in squares]
-        signs = [np.where(np.abs(s) <= tolerance, 0.0, np.sign(s)) for s, tolerance in zip(sums, size)]
-        same: FloatArray = (signs[0] == signs[1]).mean(axis=1)
-        return same
-
-    def pooled(self, values: FloatArray, pairs: FloatArray) -> FloatArray:
-        """Over all system pairs of all data sets, as WMT21 to WMT23 did."""
-        return np.array([float(pairs @ values[:, m] / pairs.sum()) for m in range(values.shape[1])])
-
-
-def pairwise_accuracy(human: ArrayLike, metric: ArrayLike) -> float:
-    """PA of one metric: the share of system pairs that it orders as people do (Kocmi et al. 2021).
-
-    >>> pairwise_accuracy([[1, 2, 3, 4], [0, 1, 2, 2]], [[2, 3, 3, 5], [1, 1, 2, 3]])
-    1.0
-    """
-    both = np.stack(complete_segments(human, metric))
-    by_people, by_metric = find_difference_signs(both)
-    return float((by_people == by_metric).mean())
-
-
-def mean_over_pairs(agreed: FloatArray, chosen: NDArray[np.int64], systems: int) -> FloatArray:
-    """Means `[metrics, trials]` of what pairs contribute, `[metrics, pairs]`, over the pairs chosen."""
-    inside = np.zeros((len(chosen), systems), dtype=np.bool_)
-    np.put_along_axis(inside, chosen, values=True, axis=1)
-    first, second = np.triu_indices(systems, 1)
-    pairs = (inside[:, first] & inside[:, second]).astype(np.float64)
-    values: FloatArray = agreed @ pairs.T / pairs.sum(axis=1)
-    return values
-
-
-def complete_segments(human: ArrayLike, metric: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Both as float64 `[systems, segments]`, without the segments where either lacks a score."""
-    human = np.asarray(human, dtype=np.float64)
-    metric = np.asarray(metric, dtype=np.float64)
-    if human.shape != metric.shape:
-        raise InputError(
-            f"human scores have shape {human.shape}, metric scores {metric.shape}: they must agree."
-        )
-    if human.ndim != 2 or human.shape[0] < 2:
-        raise InputError(
-            f"scores of at least two systems are needed, [systems, segments]; got {human.shape}."
-        )
-    if np.isinf(human).any() or np.isinf(metric).any():
-        raise InputError("a score is infinite.", remedy="Leave a score that does not exist as NaN.")
-    complete = ~(np.isnan(human) | np.isnan(metric)).any(axis=0)
-    if not complete.any():
-        raise InputError("no segment has a human and a metric score of every system.")
-    return human[:, complete], metric[:, complete]
-
-
-def _same_order(judged: ScoreArrays) -> NDArray[np.bool_]:
-    """Whether each metric orders each pair of systems as people do, `[metrics, pairs]`."""
-    signs = find_difference_signs(np.concatenate([judged.human[None], judged.metrics]))
-    return np.asarray(signs[1:] == signs[0])
-
-
 METHODS = ("normal", "permutation", "mtme")
-
-
-@dataclass(frozen=True)
-class SoftPairwiseAccuracy(MetaMetric):
-    """`spa`. On resamples the normal p-values are used whatever the method: they differ from those of
-    permutations by less than Monte-Carlo error.
-
-    Swap segments (`perm-inputs`): other swaps compare system i under one metric with system j under the
-    other, and then the difficulty of segments no longer cancels.
-    """
-
-    name: str = "spa"
-
-    def values(self, judged: ScoreArrays, procedure: Procedure | None = None) -> FloatArray:
-        """SPA of each metric."""
-        p = self.pair_preferences(judged, procedure or Procedure())
-        return soft_accuracy(p[0], p[1:])
-
-    def pair_preferences(self, judged: ScoreArrays, procedure: Procedure) -> FloatArray:
-        """The p-values of which SPA is the agreement."""
-        both = judged.sum_over_clusters(np.concatenate([judged.human[None], judged.metrics]))
-        drawn = {"permutations": procedure.permutations, "seed": procedure.seed}
-        return preferences(both, method=procedure.method, **drawn)
-
-    def resampled(self, judged: ScoreArrays) -> Resampled:
-        """Weighted sums of the differences between systems and of their squares make the p-values."""
-        scores = np.concatenate(
-            [judged.sum_over_clusters(judged.human)[None], judged.sum_over_clusters(judged.metrics)]
-        )
-
-        def values(weights: FloatArray) -> FloatArray:
-            p = weighted_p_values(scores, weights)
-            return soft_accuracy(p[0], p[1:])
-
-        return values
-
-    def closed_form_error(self, judged: ScoreArrays) -> float:
-        """The Edgeworth correction of the normal p-values, averaged over pairs of systems."""
-        error = np.abs(
-            estimate_normal_error(
-                judged.sum_over_clusters(np.concatenate([judged.human[None], judged.metrics]))
-            )
-        )
-        return float(error.mean(axis=-1).max())
-
-    def swapped(self, judged: ScoreArrays, procedure: Procedure) -> SwapStatistic:
-        """p-values of the swapped scores; normal ones, or by one set of flips for all draws."""
-        scores, people = (
-            judged.sum_over_clusters(standardize_metrics(judged.metrics)),
-            judged.sum_over_clusters(judged.human),
-        )
-        if procedure.method == "normal":
-            p_human = preferences(people)
-            function = swap_segments if procedure.test == "perm-inputs" else swap_cells
-            return partial(function, p_human, scores)
-        p_human = preferences(
-            people, method="permutation", permutations=procedure.permutations, seed=procedure.seed
-        )
-        flips = draw_flips(make_generator(procedure.seed), procedure.permutations, people.shape[1])
-        as_numbers = np.ascontiguousarray(flips.T.astype(np.float32))
-        return partial(swap_permuted_segments, p_human, scores, flips=as_numbers)
-
-    def on_subsets(self, judged: ScoreArrays, chosen: NDArray[np.int64]) -> FloatArray:
-        """Dropping systems changes no p-value: means over fewer pairs."""
-        p = preferences(judged.sum_over_clusters(np.concatenate([judged.human[None], judged.metrics])))
-        return mean_over_pairs(1.0 - np.abs(p[1:] - p[0]), chosen, len(judged.human))
-
-    def with_gaps(self, differences: FloatArray, weights: FloatArray) -> FloatArray:
-        """Each pair of systems on the segments that both have."""
-        p_human, p_metric = (normal_upper_tail(weights @ d.T, weights @ (d * d).T) for d in differences)
-        return soft_accuracy(p_human, p_metric)
 
 
 def soft_pairwise_accuracy(
     human: ArrayLike, metric: ArrayLike, *, method: str = "normal", permutations: int = 1000, seed: int = 0
 ) -> float:
-    """SPA of one metric: agreement with people about which system is better and how surely.
+    """Compute SPA of one metric from `[systems, items]` scores, higher is better.
 
-    `method`: `normal` (the limit of many permutations, deterministic), `permutation` (seeded; people and
-    metric share the permutations) or `mtme` (what mt-metrics-eval computes for systems in this order).
+    Items with NaN in either are dropped for both. `method` is `normal` (the limit of many permutations,
+    deterministic), `permutation` (seeded; people and metric share the permutations) or `mtme` (what
+    mt-metrics-eval computes for systems in this order).
 
     >>> round(soft_pairwise_accuracy([[1, 2, 3, 4], [0, 1, 2, 2]], [[2, 3, 3, 5], [1, 1, 2, 3]]), 4)
     0.9995
     """
-    human, metric = complete_segments(human, metric)
+    human, metric = drop_incomplete_items(human, metric)
     both = np.stack([human, metric])
-    p_human, p_metric = preferences(both, method=method, permutations=permutations, seed=seed)
+    p_human, p_metric = compute_pair_p_values(both, method=method, permutations=permutations, seed=seed)
     return float(soft_accuracy(p_human, p_metric))
 
 
@@ -226,22 +69,22 @@ def corpus_soft_pairwise_accuracy(
     permutations: int = 1000,
     seed: int = 0,
 ) -> float:
-    """SPA of a corpus-level metric: sufficient statistics are permuted, not segment scores.
+    """Compute SPA of a corpus-level metric by permuting sufficient statistics instead of scores.
 
-    `human` is `[systems, segments]` without gaps, `statistics` `[systems, segments, s]`, higher `score` of
-    summed statistics is better. People and metric share the permutations.
+    `human` is `[systems, items]` without gaps, `statistics` `[systems, items, s]`. `score` computes corpus
+    scores, higher is better, from summed statistics. People and metric share the permutations.
     """
     if human.shape != statistics.shape[:2]:
         raise InputError(f"statistics {statistics.shape} do not fit human scores {human.shape}.")
-    p_human = preferences(human, method="permutation", permutations=permutations, seed=seed)
+    p_human = compute_pair_p_values(human, method="permutation", permutations=permutations, seed=seed)
     p_metric = corpus_p_values(statistics, score, make_generator(seed), permutations)
     return float(soft_accuracy(p_human, p_metric))
 
 
-def preferences(
+def compute_pair_p_values(
     scores: FloatArray, *, method: str = "normal", permutations: int = 1000, seed: int = 0
 ) -> FloatArray:
-    """p_ij of every pair of systems, `[..., pairs]`, for complete scores `[..., systems, segments]`."""
+    """Compute p_ij for every pair of systems, `[..., pairs]`, of complete scores `[..., systems, items]`."""
     if method == "normal":
         return normal_p_values(scores)
     if permutations < 1:
@@ -253,3 +96,83 @@ def preferences(
     if method == "mtme":
         return mtme_p_values(scores, permutations)
     raise UnknownName("method", method, METHODS)
+
+
+class SoftPairwiseAccuracy(MetaMetric):
+    """`spa`: agreement with people about which of two systems is better, and how certainly.
+
+    Resamples use normal p-values whatever the method, because they differ from those of permutations by less
+    than Monte Carlo error. Prefer swaps of whole items (`perm-inputs`) in tests: other swaps compare system i
+    under one metric with system j under the other, and the difficulty of items no longer cancels.
+    """
+
+    name = "spa"
+    label = "SPA"
+    summary = "agreement on which of two systems is better and how certainly (p-values)"
+
+    def compute(self, scores: ScoreArrays, settings: ComparisonSettings | None = None) -> FloatArray:
+        """Compute SPA of each metric."""
+        p = self.compute_pair_p_values(scores, settings or ComparisonSettings())
+        return soft_accuracy(p[0], p[1:])
+
+    def compute_pair_p_values(self, scores: ScoreArrays, settings: ComparisonSettings) -> FloatArray:
+        """Compute the p-values of all pairs of systems, `[1 + metrics, pairs]`, those of people first."""
+        return compute_pair_p_values(
+            _stack_human_and_metrics(scores),
+            method=settings.method,
+            permutations=settings.permutations,
+            seed=settings.seed,
+        )
+
+    def prepare_resampling(self, scores: ScoreArrays) -> WeightedValues:
+        """Return a function that computes SPA from weighted sums of differences and of their squares."""
+        human = scores.sum_over_clusters(scores.human)
+        metrics = scores.sum_over_clusters(scores.metrics)
+        human_and_metrics = np.concatenate([human[None], metrics])
+
+        def compute_weighted(weights: FloatArray) -> FloatArray:
+            p = weighted_p_values(human_and_metrics, weights)
+            return soft_accuracy(p[0], p[1:])
+
+        return compute_weighted
+
+    def prepare_swaps(self, scores: ScoreArrays, settings: ComparisonSettings) -> SwapStatistic:
+        """Return a function that compares metrics by SPA of swapped scores.
+
+        p-values are normal, or from one set of sign flips that all draws share.
+        """
+        metrics = scores.sum_over_clusters(standardize_metrics(scores.metrics))
+        human = scores.sum_over_clusters(scores.human)
+        if settings.method == "normal":
+            p_human = compute_pair_p_values(human)
+            swap_function = swap_segments if settings.test == "perm-inputs" else swap_cells
+            return partial(swap_function, p_human, metrics)
+        p_human = compute_pair_p_values(
+            human, method="permutation", permutations=settings.permutations, seed=settings.seed
+        )
+        flips = draw_flips(make_generator(settings.seed), settings.permutations, human.shape[1])
+        flip_numbers = np.ascontiguousarray(flips.T.astype(np.float32))
+        return partial(swap_permuted_segments, p_human, metrics, flips=flip_numbers)
+
+    def estimate_closed_form_error(self, scores: ScoreArrays) -> float:
+        """Estimate the error of normal p-values by their Edgeworth correction, averaged over system pairs."""
+        errors = np.abs(estimate_normal_error(_stack_human_and_metrics(scores)))
+        return float(errors.mean(axis=-1).max())
+
+    def compute_on_system_subsets(self, scores: ScoreArrays, subsets: LongArray) -> FloatArray:
+        """Average over the pairs within each subset; p-values of a pair do not depend on other systems."""
+        p = compute_pair_p_values(_stack_human_and_metrics(scores))
+        return average_over_subset_pairs(1.0 - np.abs(p[1:] - p[0]), subsets, len(scores.human))
+
+    def compute_with_gaps(self, differences: FloatArray, weights: FloatArray) -> FloatArray:
+        """Compute SPA with each pair of systems on the items that both have."""
+        p_human, p_metric = (
+            normal_upper_tail(weights @ pair_differences.T, weights @ (pair_differences * pair_differences).T)
+            for pair_differences in differences
+        )
+        return soft_accuracy(p_human, p_metric)
+
+
+def _stack_human_and_metrics(scores: ScoreArrays) -> FloatArray:
+    """Stack human scores and metrics, summed over clusters, to `[1 + metrics, systems, clusters]`."""
+    return scores.sum_over_clusters(np.concatenate([scores.human[None], scores.metrics]))

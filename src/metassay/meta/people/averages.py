@@ -1,0 +1,130 @@
+"""Average rankings of metrics over data sets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from metassay.meta.people.meta_metrics.base import MetaMetric
+from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences
+from metassay.meta.people.metric_comparison import PValueMatrices, find_pair_positions
+from metassay.meta.people.significance_clusters import (
+    cluster_by_significance,
+    list_comparisons,
+    sort_best_first,
+)
+from metassay.results.base import to_optional
+from metassay.results.rank import AveragedMetric, AverageRanking
+from metassay.stats.arrays import FloatArray, LongArray
+
+if TYPE_CHECKING:
+    from metassay.meta.people.ranking import MetricRanking
+
+
+def average_rankings(rankings: Sequence[MetricRanking]) -> list[AverageRanking]:
+    """Average the rankings over all items, for each meta-metric that was computed on several data sets."""
+    averages = []
+    for meta_metric in dict.fromkeys(ranking.meta_metric for ranking in rankings):
+        of_datasets = [
+            ranking
+            for ranking in rankings
+            if ranking.meta_metric == meta_metric and ranking.context_column is None
+        ]
+        if len(of_datasets) > 1:
+            averages.append(_average_over_datasets(meta_metric, of_datasets))
+    return averages
+
+
+def strip_reference(metric: str) -> str:
+    """Return the name of a metric without its reference, which may differ between data sets.
+
+    >>> strip_reference("COMET-refA"), strip_reference("CometKiwi-src")
+    ('COMET', 'CometKiwi-src')
+    """
+    return re.sub(r"-ref[A-Z]$", "", metric)
+
+
+def _average_over_datasets(meta_metric: MetaMetric, rankings: Sequence[MetricRanking]) -> AverageRanking:
+    """Average one meta-metric over data sets, of the metrics that all of them have."""
+    positions = [_find_metric_positions(ranking) for ranking in rankings]
+    names = sorted(set.intersection(*(set(of_dataset) for of_dataset in positions)))
+    common_positions = [
+        np.array([of_dataset[name] for name in names], dtype=np.int64) for of_dataset in positions
+    ]
+    values = np.stack([ranking.values[index] for ranking, index in zip(rankings, common_positions)])
+    scaled = values / 2 + 0.5 if meta_metric.is_correlation else values
+    mean = scaled.mean(axis=0)
+    p_values = _test_mean_differences(meta_metric, rankings, common_positions)
+    holm = rankings[0].holm
+    best_first = sort_best_first(mean, names)
+    clusters = cluster_by_significance(best_first, mean, p_values.one_sided, holm=holm)
+    system_counts = np.array([len(ranking.data.cube.systems) for ranking in rankings])
+    pooled = meta_metric.pool_datasets(values, system_counts * (system_counts - 1) / 2)
+    metrics = [
+        AveragedMetric(
+            metric=names[m],
+            value=to_optional(mean[m]),
+            rank=clusters.get(m),
+            pooled=None if pooled is None else to_optional(pooled[m]),
+        )
+        for m in best_first
+    ]
+    return AverageRanking(
+        meta_metric=str(meta_metric),
+        datasets=[ranking.data.cube.dataset for ranking in rankings],
+        metrics=metrics,
+        comparisons=list_comparisons(best_first, names, p_values, holm=holm),
+    )
+
+
+def _find_metric_positions(ranking: MetricRanking) -> dict[str, int]:
+    """Return the position of each metric by its name without reference.
+
+    The full name is kept where two metrics would share the short one.
+    """
+    names = ranking.data.metric_names[: ranking.data.metric_count]
+    short_names = [strip_reference(name) for name in names]
+    positions = {}
+    for position, (name, short_name) in enumerate(zip(names, short_names)):
+        is_unique = short_names.count(short_name) == 1
+        positions[short_name if is_unique else name] = position
+    return positions
+
+
+def _test_mean_differences(
+    meta_metric: MetaMetric, rankings: Sequence[MetricRanking], common_positions: Sequence[LongArray]
+) -> PValueMatrices:
+    """Test the mean differences between metrics; the draws of the data sets are averaged one by one."""
+    count = len(common_positions[0])
+    first, second = np.triu_indices(count, 1)
+    scale = 0.5 if meta_metric.is_correlation else 1.0  # correlations are mapped to the range from 0 to 1
+    observed = np.zeros(len(first))
+    drawn = np.zeros((len(first), 1), dtype=np.float32)
+    is_resampled = False
+    for ranking, index in zip(rankings, common_positions):
+        if ranking.differences is None or count < 2:
+            return PValueMatrices.untested(count)
+        differences = _select_pairs(
+            ranking.differences, index[first], index[second], ranking.data.metric_count
+        )
+        observed += scale * differences.observed / len(rankings)
+        drawn = drawn + np.float32(scale / len(rankings)) * differences.drawn
+        is_resampled = differences.is_resampled
+    mean = MetricDifferences(observed, drawn, is_resampled)
+    return PValueMatrices.from_differences(mean, count, ~np.isnan(observed))
+
+
+def _select_pairs(
+    differences: MetricDifferences, a: LongArray, b: LongArray, count: int
+) -> MetricDifferences:
+    """Select the differences of pairs (a, b), with the sign reversed where the data set has b first."""
+    positions = find_pair_positions(np.minimum(a, b), np.maximum(a, b), count)
+    sign: FloatArray = np.where(a < b, 1.0, -1.0)
+    return MetricDifferences(
+        differences.observed[positions] * sign,
+        differences.drawn[positions] * sign[:, None].astype(np.float32),
+        differences.is_resampled,
+    )

@@ -1,0 +1,72 @@
+"""How finely a meta-metric tells metrics apart (Thompson et al., 2024, sections 4.3 and 4.4, table 1).
+
+It counts the distinct values, the significant comparisons and the significance clusters. Metrics with exactly
+the same scores count as one; `significant_…_with_copies` counts each of them, as the table of the paper does.
+"""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from metassay.data.score_arrays import ScoreArrays
+from metassay.meta.people.meta_metrics.base import MetaMetric
+from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
+from metassay.meta.people.metric_comparison import compute_differences
+from metassay.meta.people.significance_clusters import SIGNIFICANCE_LEVEL, assign_clusters, sort_best_first
+from metassay.results.rank import DiscriminationRow
+
+
+def measure_discrimination(
+    dataset: str, meta_metric: MetaMetric, scores: ScoreArrays, settings: ComparisonSettings
+) -> DiscriminationRow:
+    """Count distinct values, significant comparisons and clusters, with one- and two-sided tests."""
+    copies = _count_copies(scores)
+    different_metrics = np.array(list(copies))
+    copy_counts = np.array(list(copies.values()))
+    different = scores.select_metrics(different_metrics)
+    values = meta_metric.compute(different, settings)
+    row = DiscriminationRow(
+        dataset=dataset,
+        meta_metric=str(meta_metric),
+        systems=len(scores.human),
+        metrics=len(scores.metrics),
+        different_metrics=len(values),
+        distinct_values=len(np.unique(np.round(values[~np.isnan(values)], 10))),
+        comparisons=len(values) * (len(values) - 1) // 2,
+    )
+    differences = compute_differences(meta_metric, different, settings)
+    if differences is None:
+        return row
+    best_first = sort_best_first(values, [str(position) for position in range(len(values))])
+    first, second = np.triu_indices(len(values), 1)
+    pair_copies = copy_counts[first] * copy_counts[second]
+    one_sided, two_sided = (p <= SIGNIFICANCE_LEVEL for p in differences.compute_p_values())
+    return msgspec.structs.replace(
+        row,
+        significant_one_sided=int(one_sided.sum()),
+        significant_one_sided_with_copies=int(pair_copies[one_sided].sum()),
+        clusters_one_sided=_count_clusters(best_first, one_sided),
+        significant_two_sided=int(two_sided.sum()),
+        significant_two_sided_with_copies=int(pair_copies[two_sided].sum()),
+        clusters_two_sided=_count_clusters(best_first, two_sided),
+    )
+
+
+def _count_clusters(best_first: list[int], is_significant: NDArray[np.bool_]) -> int:
+    """Count the significance clusters, from the significance of each pair of metrics."""
+    count = len(best_first)
+    matrix = np.zeros((count, count), dtype=np.bool_)
+    matrix[np.triu_indices(count, 1)] = is_significant
+    return max(assign_clusters(best_first, matrix | matrix.T).values(), default=0)
+
+
+def _count_copies(scores: ScoreArrays) -> dict[int, int]:
+    """Return the first metric with each set of scores, and how many metrics have these scores."""
+    first_with_scores: dict[bytes, int] = {}
+    counts: dict[int, int] = {}
+    for position, metric in enumerate(scores.metrics):
+        first = first_with_scores.setdefault(metric.tobytes(), position)
+        counts[first] = counts.get(first, 0) + 1
+    return counts

@@ -1,0 +1,67 @@
+"""How the values of metrics change with fewer items."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from metassay.meta.people.intervals import percentile_interval, subsample_values
+from metassay.meta.people.meta_metrics.base import MetaMetric
+from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
+from metassay.meta.people.ranking_data import RankingData
+from metassay.results.rank import DownsampledValue
+
+SHARES_OF_ITEMS = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
+SUBSETS_PER_SIZE = 100
+_FEWEST_ITEMS = 10
+"""Data sets with fewer items are not made smaller."""
+
+
+def list_subset_sizes(items: int) -> list[int]:
+    """List the numbers of items to which a data set is reduced, ascending; the last is all items."""
+    return sorted({max(2, round(share * items)) for share in SHARES_OF_ITEMS})
+
+
+def downsample_items(
+    data: RankingData, meta_metric: MetaMetric, settings: ComparisonSettings
+) -> list[DownsampledValue]:
+    """Compute the value of each metric on random subsets of the items that all metrics have.
+
+    The constant baseline is included, because its SPA falls as the number of items grows.
+    """
+    count = data.metric_count
+    items = int(data.items_of_all_metrics.sum())
+    if data.pairwise or items < _FEWEST_ITEMS or count < 2:
+        return []
+    with_constant = data.scores.select_metrics(np.arange(count + 1))
+    scores = with_constant.restrict_to(items=data.items_of_all_metrics)
+    rows = []
+    for size in list_subset_sizes(items):
+        if size < items:
+            values = subsample_values(
+                meta_metric,
+                scores,
+                items=size,
+                draws=SUBSETS_PER_SIZE,
+                seed=settings.seed,
+                stream=settings.stream,
+                workers=settings.workers,
+            )
+        else:
+            values = meta_metric.compute(scores, settings)[:, None]
+        if values is None:
+            return []
+        low, high = percentile_interval(values)
+        is_first = values[:count] >= np.fmax.reduce(values[:count], axis=0)
+        for metric in range(count + 1):
+            if np.isnan(values[metric]).any():
+                continue
+            row = DownsampledValue(
+                items=size,
+                metric=data.metric_names[metric],
+                median=float(np.median(values[metric])),
+                low=float(low[metric]),
+                high=float(high[metric]),
+                first=float(is_first[metric].mean()) if metric < count else None,
+            )
+            rows.append(row)
+    return rows

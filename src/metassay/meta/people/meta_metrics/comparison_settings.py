@@ -1,0 +1,36 @@
+"""`ComparisonSettings`: how metrics are tested against each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from metassay.errors import InputError, UnknownName
+from metassay.stats.swaps import SWAP_KINDS
+
+BOOTSTRAP = "bootstrap"
+WILLIAMS = "williams"
+NO_TEST = "none"
+TESTS = (*SWAP_KINDS, BOOTSTRAP, WILLIAMS, NO_TEST)
+
+
+@dataclass(frozen=True)
+class ComparisonSettings:
+    """Which test compares two metrics, and how many random draws it makes."""
+
+    test: str = "perm-inputs"
+    method: str = "normal"
+    """How the p-values inside SPA are computed: `normal`, `permutation` or `mtme`."""
+    draws: int = 1000
+    """Draws of the test and of bootstrap intervals."""
+    permutations: int = 1000
+    """Permutations for each p-value inside SPA, where `method` is not `normal`."""
+    seed: int = 0
+    workers: int | None = None
+    stream: int = 0
+    """Number of the random stream. Data sets that are averaged must differ in it, so that their draws do."""
+
+    def __post_init__(self) -> None:
+        if self.test not in TESTS:
+            raise UnknownName("test", self.test, TESTS)
+        if self.draws < 1:
+            raise InputError(f"{self.draws} draws are too few.", remedy="Ask for at least 1; 1000 is usual.")

@@ -1,0 +1,63 @@
+"""`MetricDifferences`: how much a meta-metric differs between metrics, and by how much it does by chance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metassay.stats.arrays import FloatArray
+
+_TOLERANCE = 1e-6
+"""Draws are stored as float32, so a draw this close to the observed difference counts as equal to it."""
+
+
+@dataclass(frozen=True)
+class MetricDifferences:
+    """Differences value(A) - value(B) of a meta-metric for all pairs of metrics A < B.
+
+    Pairs are in the order of `numpy.triu_indices`.
+    """
+
+    observed: FloatArray
+    """`[pairs]`"""
+    drawn: NDArray[np.float32]
+    """`[pairs, draws]`: under the null hypothesis, or of resampled items."""
+    is_resampled: bool = False
+    """Whether the draws are bootstrap resamples, which scatter around the observed difference, not 0."""
+
+    def compute_p_values(
+        self, first_is_better: NDArray[np.bool_] | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Compute one- and two-sided p-values that the better metric of each pair is better by chance.
+
+        The better metric is the one with the higher value, unless `first_is_better` says which.
+        """
+        if first_is_better is None:
+            first_is_better = self.observed >= 0
+        sign = np.where(first_is_better, 1.0, -1.0)
+        one_sided = self._compute_one_sided(sign)
+        if self.is_resampled:
+            opposite = self._compute_one_sided(-sign)
+            return one_sided, np.minimum(1.0, 2.0 * np.minimum(one_sided, opposite))
+        size = np.abs(self.observed)[:, None] - _TOLERANCE
+        extreme = (~(np.abs(self.drawn) < size)).sum(axis=1)
+        return one_sided, (extreme + 1) / (self.drawn.shape[1] + 1)
+
+    def _compute_one_sided(self, sign: FloatArray) -> FloatArray:
+        """Compute the share of draws at least as extreme as observed; the observed one counts as a draw."""
+        draws = self.drawn * sign[:, None].astype(np.float32)
+        # negated comparisons, so that an undefined draw counts as extreme
+        if self.is_resampled:
+            is_extreme = ~(draws > _TOLERANCE)
+        else:
+            is_extreme = ~(draws < (self.observed * sign)[:, None] - _TOLERANCE)
+        return np.asarray((is_extreme.sum(axis=1) + 1) / (draws.shape[1] + 1), dtype=np.float64)
+
+
+def subtract_pairs(values: FloatArray) -> FloatArray:
+    """Return `values[a] - values[b]` for all a < b, over the first axis."""
+    first, second = np.triu_indices(len(values), 1)
+    differences: FloatArray = values[first] - values[second]
+    return differences

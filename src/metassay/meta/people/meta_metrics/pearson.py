@@ -1,0 +1,19 @@
+"""Pearson's correlation with human scores."""
+
+from __future__ import annotations
+
+from metassay.meta.people.meta_metrics.base import SYSTEM
+from metassay.meta.people.meta_metrics.correlation import CorrelationMetaMetric
+
+
+class Pearson(CorrelationMetaMetric):
+    """`pearson`: Pearson's correlation coefficient r."""
+
+    name = "pearson"
+    label = "Pearson"
+    summary = "Pearson's r with human scores"
+
+    @property
+    def has_williams_test(self) -> bool:
+        """Whether Williams' test (1959) applies: it compares two r over the same systems."""
+        return self.level == SYSTEM

@@ -1,0 +1,13 @@
+"""Spearman's correlation with human scores."""
+
+from __future__ import annotations
+
+from metassay.meta.people.meta_metrics.correlation import CorrelationMetaMetric
+
+
+class Spearman(CorrelationMetaMetric):
+    """`spearman`: Spearman's rank correlation rho."""
+
+    name = "spearman"
+    label = "Spearman"
+    summary = "Spearman's rho with human scores"

@@ -1,0 +1,46 @@
+"""The p-values of system pairs that SPA compares, for the heatmaps of the report."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from metassay.meta.people.meta_metrics.base import MetaMetric
+from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
+from metassay.meta.people.ranking_data import RankingData
+from metassay.results.rank import MetricPairPValues, SystemPairPValues
+
+MOST_SYSTEMS = 20
+"""With more systems p-values are not listed: their heatmap could not be read."""
+
+
+def list_pair_p_values(
+    data: RankingData, meta_metric: MetaMetric, settings: ComparisonSettings
+) -> SystemPairPValues | None:
+    """List the p-values that each system is better than each other by chance, by people and each metric.
+
+    0 means that the first system of a pair is certainly better, 1 that the second is. None for meta-metrics
+    without p-values, for scores with gaps, and for fewer than three or more than `MOST_SYSTEMS` systems.
+    """
+    systems = len(data.cube.systems)
+    if data.pairwise or not 3 <= systems <= MOST_SYSTEMS:
+        return None
+    best_first = np.argsort(-data.scores.human.mean(axis=1), kind="stable")
+    first, second = np.triu_indices(systems, 1)
+    rows = []
+    for metrics, scores in data.scores.select_metrics(data.metric_positions).split_by_complete_items():
+        p_values = meta_metric.compute_pair_p_values(scores, settings)
+        if p_values is None:
+            return None
+        square = np.zeros((len(p_values), systems, systems))
+        square[:, first, second] = p_values
+        square[:, second, first] = 1.0 - p_values
+        human, *of_metrics = np.round(square[:, best_first[first], best_first[second]], 4).tolist()
+        for metric, metric_p_values in zip(metrics, of_metrics):
+            rows.append(
+                MetricPairPValues(
+                    metric=data.metric_names[metric], human=human, metric_p_values=metric_p_values
+                )
+            )
+    if not rows:
+        return None
+    return SystemPairPValues(systems=[data.cube.systems[system] for system in best_first], rows=rows)

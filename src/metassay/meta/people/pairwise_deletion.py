@@ -1,0 +1,55 @@
+"""PA and SPA of scores with gaps: each pair of systems is compared on the items that both have.
+
+Where raters saw different items of different systems, no item is complete. People and metric are compared on
+the same items; pairs of systems without a common item are left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from metassay.meta.people.meta_metrics.base import MetaMetric
+from metassay.stats.arrays import FloatArray
+from metassay.stats.random import PAIRWISE_DELETION, make_branch_generator
+
+
+@dataclass(frozen=True)
+class PairwiseDeletionEstimate:
+    """The value of one metric with its 95 % interval; NaN where no pair of systems has a common item."""
+
+    value: float
+    low: float
+    high: float
+    items: int
+    """Items that at least one pair of systems shares."""
+    pairs: int
+    """Pairs of systems that share at least one item."""
+
+
+def estimate_with_pairwise_deletion(
+    meta_metric: MetaMetric, human: FloatArray, metric: FloatArray, *, draws: int = 1000, seed: int = 0
+) -> PairwiseDeletionEstimate:
+    """Estimate PA or SPA from `[systems, items]` scores with NaN in gaps. p-values are the normal ones."""
+    first, second = np.triu_indices(len(human), 1)
+    human_differences = human[first] - human[second]
+    metric_differences = metric[first] - metric[second]
+    is_shared = ~(np.isnan(human_differences) | np.isnan(metric_differences))
+    has_items = is_shared.any(axis=1)
+    if not has_items.any():
+        return PairwiseDeletionEstimate(np.nan, np.nan, np.nan, 0, 0)
+    differences = np.stack(
+        [
+            np.where(is_shared, human_differences, 0.0)[has_items],
+            np.where(is_shared, metric_differences, 0.0)[has_items],
+        ]
+    )
+    items = human.shape[1]
+    rng = make_branch_generator(seed, PAIRWISE_DELETION)
+    weights = rng.multinomial(items, np.full(items, 1 / items), size=draws).astype(np.float64)
+    low, high = np.quantile(meta_metric.compute_with_gaps(differences, weights), [0.025, 0.975])
+    value = meta_metric.compute_with_gaps(differences, np.ones((1, items)))[0]
+    return PairwiseDeletionEstimate(
+        float(value), float(low), float(high), int(is_shared.any(axis=0).sum()), int(has_items.sum())
+    )

@@ -1,0 +1,57 @@
+"""How many items are needed to separate two systems, or two metrics.
+
+For a mean difference d with standard deviation s per item, a one-sided test at level alpha finds it with the
+given power on about ((z_alpha + z_power) s / d)^2 items. For two metrics, the deviation of the difference of
+their meta-metric comes from the bootstrap; it shrinks with the square root of the number of items.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import ndtri
+
+from metassay.data.score_arrays import ScoreArrays
+from metassay.meta.people.intervals import bootstrap_values
+from metassay.meta.people.meta_metrics.base import MetaMetric
+from metassay.meta.people.meta_metrics.metric_differences import subtract_pairs
+from metassay.stats.arrays import FloatArray
+from metassay.stats.sign_flip import sum_differences
+
+
+def items_to_separate_systems(scores: FloatArray, *, alpha: float = 0.05, power: float = 0.8) -> FloatArray:
+    """Compute the items needed for each pair of systems, `[..., pairs]`, from `[..., systems, items]` scores.
+
+    Infinite where the means are equal.
+    """
+    items = scores.shape[-1]
+    sums, squares = sum_differences(scores)
+    mean = sums / items
+    variance = np.maximum(squares / items - mean**2, 0.0)
+    return _required_items(variance, mean, alpha, power)
+
+
+def items_to_separate_metrics(
+    meta_metric: MetaMetric,
+    scores: ScoreArrays,
+    *,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    draws: int = 1000,
+    seed: int = 0,
+) -> FloatArray | None:
+    """Compute the items needed for each pair of metrics A < B; infinite where their values are equal.
+
+    None where resampling would be too slow.
+    """
+    resampled = bootstrap_values(meta_metric, scores, draws=draws, seed=seed)
+    if resampled is None:
+        return None
+    variance_per_item = subtract_pairs(resampled).var(axis=1) * scores.human.shape[1]
+    return _required_items(variance_per_item, subtract_pairs(meta_metric.compute(scores)), alpha, power)
+
+
+def _required_items(variance: FloatArray, mean: FloatArray, alpha: float, power: float) -> FloatArray:
+    factor = (ndtri(1 - alpha) + ndtri(power)) ** 2
+    exact = np.divide(factor * variance, mean**2, out=np.full(mean.shape, np.inf), where=mean != 0)
+    items: FloatArray = np.maximum(np.ceil(exact), 1.0)
+    return items

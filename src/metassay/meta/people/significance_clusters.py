@@ -1,0 +1,98 @@
+"""Order metrics by value, group them into significance clusters, and list their comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metassay.meta.people.metric_comparison import PValueMatrices
+from metassay.results.base import to_optional
+from metassay.results.rank import MetricComparison
+from metassay.stats.arrays import FloatArray
+from metassay.stats.multiplicity import adjust_holm
+
+SIGNIFICANCE_LEVEL = 0.05
+
+
+def sort_best_first(values: FloatArray, names: Sequence[str]) -> list[int]:
+    """Return the positions of metrics by descending value, equal ones by name, undefined ones last."""
+    is_undefined = np.isnan(values)
+    # rounded, so that values which differ by rounding errors only are ordered by name
+    descending = np.where(is_undefined, 0.0, -np.round(values, 12))
+    return sorted(range(len(values)), key=lambda m: (is_undefined[m], descending[m], names[m]))
+
+
+def assign_clusters(best_first: Sequence[int], is_different: NDArray[np.bool_]) -> dict[int, int]:
+    """Assign each metric to a significance cluster, numbered from 1.
+
+    A metric opens a new cluster if it differs from any metric of the current one. Greedy, as in WMT: two
+    metrics of different clusters need not differ from each other.
+    """
+    clusters: dict[int, int] = {}
+    cluster = 1
+    members: list[int] = []
+    for metric in best_first:
+        if any(is_different[member, metric] for member in members):
+            cluster += 1
+            members = []
+        members.append(metric)
+        clusters[metric] = cluster
+    return clusters
+
+
+def cluster_by_significance(
+    best_first: Sequence[int], values: FloatArray, one_sided: FloatArray, *, holm: bool = False
+) -> dict[int, int]:
+    """Return the significance cluster of each metric with a value; empty where nothing was tested."""
+    defined = [metric for metric in best_first if not np.isnan(values[metric])]
+    pairs = _list_pairs(defined)
+    p_values = np.array([one_sided[pair] for pair in pairs])
+    if pairs and np.isnan(p_values).all():
+        return {}
+    if holm:
+        p_values = adjust_holm(p_values)
+    symmetric = np.full(one_sided.shape, np.nan)
+    for (a, b), p in zip(pairs, p_values):
+        symmetric[a, b] = p
+        symmetric[b, a] = p
+    return assign_clusters(defined, np.nan_to_num(symmetric, nan=1.0) <= SIGNIFICANCE_LEVEL)
+
+
+def list_comparisons(
+    best_first: Sequence[int],
+    names: Sequence[str],
+    p_values: PValueMatrices,
+    *,
+    holm: bool = False,
+    one_sided_by_test: Mapping[str, FloatArray] | None = None,
+) -> list[MetricComparison]:
+    """List all tested pairs of metrics, the better one first.
+
+    `one_sided_by_test` has the one-sided p-values of `perm-inputs` and `perm-systems` where both were made.
+    """
+    one_sided_by_test = one_sided_by_test or {}
+    pairs = [pair for pair in _list_pairs(best_first) if not np.isnan(p_values.one_sided[pair])]
+    one_sided = [float(p_values.one_sided[pair]) for pair in pairs]
+    adjusted = adjust_holm(one_sided) if holm and pairs else None
+    comparisons = []
+    for position, pair in enumerate(pairs):
+        p_by_test = {test: to_optional(matrix[pair]) for test, matrix in one_sided_by_test.items()}
+        comparisons.append(
+            MetricComparison(
+                better=names[pair[0]],
+                worse=names[pair[1]],
+                p=one_sided[position],
+                p_two_sided=float(p_values.two_sided[pair]),
+                p_holm=None if adjusted is None else float(adjusted[position]),
+                p_inputs=p_by_test.get("perm-inputs"),
+                p_systems=p_by_test.get("perm-systems"),
+            )
+        )
+    return comparisons
+
+
+def _list_pairs(best_first: Sequence[int]) -> list[tuple[int, int]]:
+    """List all pairs, the better metric first."""
+    return [(a, b) for position, a in enumerate(best_first) for b in best_first[position + 1 :]]

@@ -1,0 +1,251 @@
+"""Result of `rank`: how well each metric agrees with human scores.
+
+JSON keys that differ from the names here (`segments`, `meta`, `a`, `b` …) are fixed by the interface.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from metassay.results.base import Count, ResultStruct, Share
+
+SpanShare = Share | None | UnsetType
+"""A share that only rankings by error spans have; None where it is undefined."""
+
+
+class RankedMetric(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One metric, or baseline, in a ranking: the value of the meta-metric with its 95 % interval."""
+
+    metric: str
+    value: float | None
+    low: float | None
+    high: float | None
+    rank: int | None
+    """Number of the significance cluster, from 1; None for baselines and where nothing was tested."""
+    items: Count = msgspec.field(name="segments")
+    """Items that the value is computed from."""
+    baseline: bool
+    epsilon: float | None = None
+    """acc_eq only: the largest difference that counts as a tie."""
+    chance: Share | None = None
+    """acc_eq only: the value of a metric without information."""
+    precision: SpanShare = UNSET
+    """Error spans only, as the following: from the characters of all ratings together."""
+    recall: SpanShare = UNSET
+    macro_precision: SpanShare = UNSET
+    """Averaged over ratings."""
+    macro_recall: SpanShare = UNSET
+    macro_f1: SpanShare = UNSET
+
+
+class MetricComparison(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A test between two metrics. `p` is one-sided: the better metric would be ahead by so much by chance."""
+
+    better: str = msgspec.field(name="a")
+    worse: str = msgspec.field(name="b")
+    p: Share
+    p_two_sided: Share
+    p_holm: Share | None = None
+    """`p` after Holm's correction over all comparisons of the ranking."""
+    p_inputs: Share | None = None
+    """With eight systems or more: p for these systems (items are exchanged)."""
+    p_systems: Share | None = None
+    """With eight systems or more: p for systems like these (systems are exchanged)."""
+
+
+class MetricPairPValues(msgspec.Struct, frozen=True, kw_only=True):
+    """p-values of all pairs of systems i < j that i is better by chance, by people and by one metric."""
+
+    metric: str
+    human: list[Share]
+    metric_p_values: list[Share] = msgspec.field(name="own")
+
+
+class SystemPairPValues(msgspec.Struct, frozen=True, kw_only=True):
+    """The p-values that SPA compares. Systems are in the order of their mean human score, best first."""
+
+    systems: list[str]
+    rows: list[MetricPairPValues]
+
+
+class DownsampledValue(msgspec.Struct, frozen=True, kw_only=True):
+    """The value of one metric on random subsets of the items: median and central 95 %."""
+
+    items: Count = msgspec.field(name="segments")
+    metric: str
+    median: float
+    low: float
+    high: float
+    first: Share | None
+    """Share of subsets on which no other metric has a higher value; None for the baseline."""
+
+
+class Ranking(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Metrics ranked by one meta-metric on one data set, or in one context of it; best first."""
+
+    dataset: str
+    meta_metric: str = msgspec.field(name="meta")
+    context: str
+    """A value of `context_column`, or `global`."""
+    context_column: str | None
+    systems: Count
+    items: Count = msgspec.field(name="segments")
+    dropped_items: Count = msgspec.field(name="dropped_segments")
+    """Items left out because they lack a human score."""
+    answers_for: str | None
+    """What the test generalises to: `these systems` or `systems like these`; None without a test."""
+    method: str | None
+    """How the p-values inside the meta-metric were computed; None where it has none."""
+    equal_items: Count | None = msgspec.field(name="equal_segments", default=None)
+    """In contexts: values are means over random subsets of this size, so that contexts can be compared."""
+    metrics: list[RankedMetric]
+    comparisons: list[MetricComparison]
+    pair_p_values: SystemPairPValues | None = msgspec.field(name="preferences", default=None)
+    downsampled: list[DownsampledValue] = []
+
+    @property
+    def is_global(self) -> bool:
+        """Whether the ranking is over all items, not within one context."""
+        return self.context_column is None
+
+    @property
+    def defined_metrics(self) -> list[RankedMetric]:
+        """The metrics that have a value, without baselines, best first."""
+        return [metric for metric in self.metrics if not metric.baseline and metric.value is not None]
+
+
+class AveragedMetric(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One metric, averaged over data sets. Correlations are mapped to the range from 0 to 1 before."""
+
+    metric: str
+    value: float | None
+    rank: int | None
+    pooled: float | None = None
+    """PA only: over the system pairs of all data sets together."""
+
+
+class AverageRanking(msgspec.Struct, frozen=True, kw_only=True):
+    """Metrics ranked by the average of one meta-metric over several data sets; best first."""
+
+    meta_metric: str = msgspec.field(name="meta")
+    datasets: list[str]
+    metrics: list[AveragedMetric]
+    comparisons: list[MetricComparison]
+
+
+class StabilityRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How a ranking of metrics changes with fewer systems, or with fewer items.
+
+    With fewer `systems`: mean Pearson `correlation` of the metrics' values with those on all systems, over
+    `trials` random subsets. With fewer `items`: the 95 % interval of one metric's value.
+    """
+
+    dataset: str
+    meta_metric: str = msgspec.field(name="meta")
+    ablated: str
+    """`systems` or `segments`: what was left out."""
+    systems: Count | None = None
+    correlation: float | None = None
+    trials: Count | None = None
+    items: Count | None = msgspec.field(name="segments", default=None)
+    metric: str | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+class DiscriminationRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How finely a meta-metric tells metrics apart (Thompson et al., 2024, table 1).
+
+    Metrics with exactly the same scores count once, except where the name says `with_copies`.
+    """
+
+    dataset: str
+    meta_metric: str = msgspec.field(name="meta")
+    systems: Count
+    metrics: Count
+    different_metrics: Count
+    distinct_values: Count
+    comparisons: Count
+    significant_one_sided: Count | None = None
+    significant_one_sided_with_copies: Count | None = None
+    clusters_one_sided: Count | None = None
+    significant_two_sided: Count | None = None
+    significant_two_sided_with_copies: Count | None = None
+    clusters_two_sided: Count | None = None
+
+
+class HumanCeiling(msgspec.Struct, frozen=True, kw_only=True):
+    """The value of a meta-metric if one rater is taken as a metric, and the mean of the others as human."""
+
+    dataset: str
+    meta_metric: str = msgspec.field(name="meta")
+    rater: str
+    items: Count = msgspec.field(name="segments")
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+class AgreementThreshold(msgspec.Struct, frozen=True, kw_only=True):
+    """The difference of system means from which on people agree with a metric in a share of system pairs.
+
+    `difference` is None if the share is never reached, `high` if the data cannot exclude that.
+    """
+
+    metric: str
+    agreement: Share
+    difference: float | None
+    low: float | None
+    high: float | None
+
+
+class RequiredItems(msgspec.Struct, frozen=True, kw_only=True):
+    """How many items are needed to separate two systems, or two metrics, with a power of 80 %."""
+
+    dataset: str
+    separates: str
+    """`systems` or `metrics`."""
+    by: str
+    """The human score, the metric or the meta-metric that separates them."""
+    median_items: float | None = msgspec.field(name="median_segments")
+    separable_now: Share | None
+    """Share of pairs for which the present items suffice."""
+
+
+class CorpusAgreement(msgspec.Struct, frozen=True, kw_only=True):
+    """SPA and PA of the corpus scores of a metric, next to those of its mean item scores."""
+
+    dataset: str
+    metric: str
+    items: Count = msgspec.field(name="segments")
+    spa_corpus: float
+    spa_item_means: float = msgspec.field(name="spa_segment")
+    pa_corpus: float
+    pa_item_means: float = msgspec.field(name="pa_segment")
+
+
+class RankAnalyses(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The further analyses that were requested; None for the others."""
+
+    stability: list[StabilityRow] | None = None
+    discrimination: list[DiscriminationRow] | None = None
+    ceiling: list[HumanCeiling] | None = None
+    thresholds: list[AgreementThreshold] | None = None
+    power: list[RequiredItems] | None = None
+    corpus: list[CorpusAgreement] | None = None
+
+
+class RankContent(ResultStruct, frozen=True, kw_only=True):
+    """Rankings of metrics, one per data set, meta-metric and context; their averages; further analyses."""
+
+    human: str
+    rankings: list[Ranking] = msgspec.field(name="results")
+    averages: list[AverageRanking] = msgspec.field(name="average")
+    analyses: RankAnalyses = msgspec.field(name="analysis", default=RankAnalyses())
+    notes: list[str]
+
+    @property
+    def global_rankings(self) -> list[Ranking]:
+        """The rankings over all items; where there are none, all rankings."""
+        return [ranking for ranking in self.rankings if ranking.is_global] or self.rankings

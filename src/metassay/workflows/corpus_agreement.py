@@ -1,0 +1,96 @@
+"""SPA and PA of corpus scores, next to those of mean item scores (`rank --analysis corpus`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from metassay.data.dataset import Dataset
+from metassay.data.score_grid import ScoreGrid
+from metassay.errors import InputError
+from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
+from metassay.meta.people.meta_metrics.pairwise_accuracy import pairwise_accuracy
+from metassay.meta.people.meta_metrics.soft_pairwise_accuracy import (
+    corpus_soft_pairwise_accuracy,
+    soft_pairwise_accuracy,
+)
+from metassay.meta.people.ranking_data import RankingData
+from metassay.metrics.base import StatisticsMetric
+from metassay.metrics.registry import parse_metrics
+from metassay.results.rank import CorpusAgreement
+from metassay.stats.arrays import FloatArray
+from metassay.stats.correlation import correlate_systems
+from metassay.workflows.read import Source, build_scoring_rows, read
+
+DEFAULT_METRICS = ("bleu", "chrf")
+
+
+def measure_corpus_agreement(
+    source: Source,
+    datasets: Sequence[RankingData],
+    settings: ComparisonSettings,
+    metrics: Sequence[str] = DEFAULT_METRICS,
+) -> list[CorpusAgreement]:
+    """Measure how well corpus scores, computed from the texts in `source`, agree with human scores."""
+    texts = read(source)
+    rows = []
+    for metric in parse_metrics(metrics):
+        if not isinstance(metric, StatisticsMetric):
+            raise InputError(f"{metric.spec} has no sufficient statistics, hence no corpus score of its own.")
+        bound_metric = metric.bind_to_data(texts.languages)
+        statistics = _compute_statistics(bound_metric, texts)
+        for data in datasets:
+            arranged = _arrange_statistics(texts, data, statistics)
+            rows.append(_compare_aggregations(data, bound_metric, arranged, settings))
+    return rows
+
+
+def _compute_statistics(metric: StatisticsMetric, texts: Dataset) -> FloatArray:
+    """Compute the sufficient statistics of every output, `[outputs, s]`."""
+    batches = build_scoring_rows(texts).split_into_batches()
+    return np.concatenate([metric.statistics(batch.to_batch(metric.needs)) for batch in batches])
+
+
+def _arrange_statistics(texts: Dataset, data: RankingData, statistics: FloatArray) -> FloatArray:
+    """Arrange statistics as `[systems, items, s]` like the human scores; NaN where there is no text."""
+    outputs = texts.outputs
+    grid = ScoreGrid.locate_rows(
+        outputs["system"], outputs["item"], data.cube.systems, data.cube.qualified_items
+    )
+    return grid.arrange(statistics)
+
+
+def _compare_aggregations(
+    data: RankingData, metric: StatisticsMetric, statistics: FloatArray, settings: ComparisonSettings
+) -> CorpusAgreement:
+    """Compute SPA and PA of corpus scores and of mean item scores, on the items that have all texts."""
+    sign = 1.0 if metric.higher_is_better else -1.0
+
+    def score(summed: FloatArray) -> FloatArray:
+        return sign * np.asarray(metric.from_statistics(summed), dtype=np.float64)
+
+    is_complete = ~np.isnan(statistics).any(axis=(0, 2))
+    if not is_complete.any():
+        raise InputError(f"{data.cube.dataset}: no rated segment has a text of every system.")
+    human = data.scores.human[:, is_complete]
+    complete_statistics = statistics[:, is_complete]
+    item_scores = score(complete_statistics)
+    corpus_scores = score(complete_statistics.sum(axis=1))
+    return CorpusAgreement(
+        dataset=data.cube.dataset,
+        metric=metric.spec,
+        items=int(is_complete.sum()),
+        spa_corpus=corpus_soft_pairwise_accuracy(
+            human, complete_statistics, score, permutations=settings.permutations, seed=settings.seed
+        ),
+        spa_item_means=soft_pairwise_accuracy(
+            human,
+            item_scores,
+            method="permutation",
+            permutations=settings.permutations,
+            seed=settings.seed,
+        ),
+        pa_corpus=float(correlate_systems("pa", human.mean(axis=1), corpus_scores)),
+        pa_item_means=pairwise_accuracy(human, item_scores),
+    )

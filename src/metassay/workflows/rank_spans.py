@@ -1,0 +1,93 @@
+"""Read the error spans of people and metrics for `rank --meta spans`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from metassay.data.columns import TEST_SET_COLUMNS, find_reference_columns
+from metassay.data.readers.error_spans import read_spans
+from metassay.data.readers.mt_metrics_eval import has_test_sets, read_marked_errors
+from metassay.data.readers.registry import fetch_paths
+from metassay.data.reference_systems import mark_reference_rows
+from metassay.data.score_cube import UNNAMED_DATASET
+from metassay.errors import InputError, UnknownName
+from metassay.meta.people.span_ranking import SpanRatings, match_span_ratings
+from metassay.options import split_names
+from metassay.specs import split_specs
+from metassay.workflows.options import RankOptions, ScoreReadOptions
+from metassay.workflows.read import Source
+
+HUMAN_SPANS = "human"
+"""The name under which the option `spans` gives the spans of people."""
+SpanTables = tuple[pl.DataFrame, Mapping[str, pl.DataFrame]]
+"""Spans of people, and of metrics by name."""
+
+
+def read_span_ratings(data: Source, options: RankOptions) -> list[SpanRatings]:
+    """Read what people and metrics marked, from files and mt-metrics-eval folders, by data set."""
+    files = dict(options.spans or {})
+    if HUMAN_SPANS in files:
+        sources: list[SpanTables] = [(read_spans(str(files.pop(HUMAN_SPANS))), {})]
+    else:
+        sources = _read_source(data, options)
+    metric_spans = {name: read_spans(str(file)) for name, file in files.items()}
+    ratings = []
+    for human_spans, spans_of_tree in sources:
+        selected = _select_metrics(spans_of_tree, options)
+        for dataset, rows in _split_datasets(_select_rows(human_spans, options)):
+            ordered = rows.sort("seg_id", "system")
+            ratings.append(match_span_ratings(ordered, {**selected, **metric_spans}, dataset=dataset))
+    if not ratings:
+        raise InputError("nobody marked errors here.", remedy="Name people's spans with --spans human=FILE.")
+    return ratings
+
+
+def _read_source(data: Source, options: RankOptions) -> list[SpanTables]:
+    """Read the spans of people from each path, and with a folder of mt-metrics-eval those of its metrics."""
+    human = next(iter(split_names(options.human)), None)
+    tables: list[SpanTables] = []
+    for path in fetch_paths(data):
+        if has_test_sets(path):
+            tables += read_marked_errors(path, human, reference=options.reference)
+        else:
+            tables.append((read_spans(path), {}))
+    return tables
+
+
+def _select_metrics(spans: Mapping[str, pl.DataFrame], options: RankOptions) -> dict[str, pl.DataFrame]:
+    """Keep the metrics that were asked for, or all."""
+    if not options.metrics:
+        return dict(spans)
+    requested = split_specs(options.metrics)
+    return {name: table for name, table in spans.items() if name in requested}
+
+
+def _split_datasets(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
+    """Split rows by year, language pair and test set, and name each data set after them."""
+    keys = [name for name in TEST_SET_COLUMNS if name in rows.columns]
+    if not keys:
+        return [(UNNAMED_DATASET, rows)]
+    groups = sorted(rows.group_by(keys, maintain_order=True), key=lambda group: str(group[0]))
+    return [("/".join(map(str, key)), group) for key, group in groups]
+
+
+def _select_rows(table: pl.DataFrame, options: ScoreReadOptions) -> pl.DataFrame:
+    """Keep the rows that were asked for, without systems that are the reference itself."""
+    allowed: dict[str, list[str]] = {}
+    for name, values in (options.where or {}).items():
+        allowed[name] = [values] if isinstance(values, str) else list(values)
+    if options.systems:
+        allowed["system"] = list(options.systems)
+    for name, values in allowed.items():
+        if name not in table.columns:
+            raise UnknownName("column", name, table.columns)
+        table = table.filter(pl.col(name).cast(pl.String).is_in(values))
+    table = table.filter(~pl.col("system").is_in(list(options.exclude_systems or ())))
+    references = find_reference_columns(table.columns)
+    if references and "hyp" in table.columns and not options.keep_references:
+        table = table.filter(~mark_reference_rows(table, "hyp", references, by=["system"]))
+    if table.is_empty():
+        raise InputError("no row is left after --where, --systems and --exclude-systems.")
+    return table
