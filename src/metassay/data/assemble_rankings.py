@@ -1,4 +1,7 @@
-"""From run files and long tables to a `Dataset` of ranked lists, with every check that names its place."""
+"""Assemble a `Dataset` of ranked lists from TREC runs or tables of retrieved documents.
+
+Errors name file and row.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,14 @@ from metassay.tasks import find_task
 from metassay.tasks.base import Task
 from metassay.tasks.ranking import TASK as RANKING
 
-FILE, ROW, LINE = "_file", "_row", "line"
-IGNORED = ("rank", "iteration", "q0", LINE)
-"""Columns of runs that say nothing: trec_eval ignores them too."""
-UNKNOWN_TOPIC = "topic without judgements"
-UNANSWERED = "judged topic without a list"
+UNJUDGED_TOPIC_REASON = "topic without judgements"
+MISSING_LIST_REASON = "judged topic without a list"
+_FILE = "_file"
+_ROW = "_row"
+_LINE = "line"
+"""Columns that hold the place of each retrieved document in the input, for errors."""
+_IGNORED_COLUMNS = ("rank", "iteration", "q0", _LINE)
+"""Columns of runs without meaning; trec_eval ignores them too."""
 
 
 def assemble_rankings(
@@ -32,130 +38,160 @@ def assemble_rankings(
     columns: Mapping[str, str] | None = None,
     complete: bool = True,
 ) -> Dataset:
-    """One data set of ranked lists from tables `run, topic, docid, score` and judgements.
+    """Assemble a data set from tables with a row per retrieved document, and judgements.
 
-    Lists for topics that nobody judged are left out and counted. Judged topics that a run does not answer get
-    an empty list, so that every measure is 0 there (`-c` of trec_eval); with `complete=False` they are left
-    out of that run's means instead. `qrels` has `item, document, grade`.
+    `qrels` has `item`, `document` and `grade`. Lists for topics without judgements are left out and counted.
+    A judged topic for which a system has no list gets an empty one, so that every metric is 0 there (`-c` of
+    trec_eval); with `complete=False` it is left out.
     """
-    kind = find_task(task)
-    frame = pl.concat([_canonical(table, kind, columns) for table in tables], how="diagonal_relaxed")
-    _refuse_repeated(frame)
-    frame, left_out, notes = _judged(frame, qrels)
-    index, lists = order_by_score(frame, qrels)
-    outputs = index.with_columns(lists.to_series().cast(pl.List(pl.String)))
-    missing = _unanswered(index, qrels)
+    task_definition = find_task(task)
+    parts = [_build_document_table(table, task_definition, columns) for table in tables]
+    documents = pl.concat(parts, how="diagonal_relaxed")
+    _refuse_repeated_documents(documents)
+    documents, left_out, notes = _drop_unjudged_topics(documents, qrels)
+    keys, lists = order_by_score(documents, qrels)
+    outputs = keys.with_columns(lists.to_series().cast(pl.List(pl.String)))
+    missing = _find_missing_lists(keys, qrels)
     if missing.height:
-        notes.append(_unanswered_note(missing, complete=complete))
+        notes.append(_describe_missing_lists(missing, complete=complete))
         if complete:
             outputs = pl.concat([outputs, missing])
         else:
-            left_out[UNANSWERED] = missing.height
-    outputs = _with_metadata(outputs, frame)
-    return Dataset(kind.name, outputs, custom_task=kind, qrels=qrels, left_out=left_out, notes=tuple(notes))
-
-
-def _canonical(table: RawTable, kind: Task, given: Mapping[str, str] | None) -> pl.DataFrame:
-    """The table with the columns `system, item, document, score`, its metadata, and where each row stands."""
-    frame, file = table.frame, table.file
-    given = dict(given or {})
-    check_column_choices(given, set(kind.column_names), frame.columns, file)
-    lower = {name.lower(): name for name in reversed(frame.columns)}
-    roles = {
-        role: given.get(role) or next((lower[name] for name in names if name in lower), None)
-        for role, names in kind.column_names.items()
-    }
-    for role, column in roles.items():
-        if column is None and role != "system":
-            raise missing_column_error(role, kind.column_names[role], frame.columns, file)
-    made = {
-        role: cells.ids(frame[column], file) for role, column in roles.items() if column and role != "score"
-    }
-    made.setdefault("system", pl.Series([file_stem(file)]).new_from_index(0, frame.height))
-    made["score"] = cells.scores(frame[str(roles["score"])], file)
-    metadata = [c for c in frame.columns if c not in roles.values() and c.lower() not in IGNORED]
-    made |= {name: frame[name] for name in metadata if not frame[name].dtype.is_nested() and name not in made}
-    made[FILE] = pl.Series([file]).new_from_index(0, frame.height)
-    made[LINE if LINE in frame.columns else ROW] = (
-        frame[LINE] if LINE in frame.columns else pl.int_range(1, frame.height + 1, eager=True)
+            left_out[MISSING_LIST_REASON] = missing.height
+    outputs = _add_metadata(outputs, documents)
+    return Dataset(
+        task_definition.name,
+        outputs,
+        custom_task=task_definition,
+        qrels=qrels,
+        left_out=left_out,
+        notes=tuple(notes),
     )
-    result = pl.DataFrame([series.alias(name) for name, series in made.items()])
-    if result["score"].has_nulls():
-        first = result.filter(pl.col("score").is_null()).row(0, named=True)
-        raise InputError("the retrieval score is missing.", place=_place(first, str(roles["score"])))
-    return result
 
 
-def _place(row: Mapping[str, object], column: str | None = None) -> Place:
-    line, number = row.get(LINE), row.get(ROW)
+def _build_document_table(table: RawTable, task: Task, columns: Mapping[str, str] | None) -> pl.DataFrame:
+    """Return `system, item, document, score`, metadata and the place of each retrieved document."""
+    frame = table.frame
+    file = table.file
+    roles = _assign_roles(frame, task, columns, file)
+    document_columns = {}
+    for role, name in roles.items():
+        if role != "score":
+            document_columns[role] = cells.ids(frame[name], file)
+    if "system" not in document_columns:
+        document_columns["system"] = pl.Series([file_stem(file)]).new_from_index(0, frame.height)
+    document_columns["score"] = cells.scores(frame[roles["score"]], file)
+    for name, dtype in frame.schema.items():
+        is_used = name in roles.values() or name.lower() in _IGNORED_COLUMNS or name in document_columns
+        if not is_used and not dtype.is_nested():
+            document_columns[name] = frame[name]
+    document_columns[_FILE] = pl.Series([file]).new_from_index(0, frame.height)
+    if _LINE in frame.columns:
+        document_columns[_LINE] = frame[_LINE]
+    else:
+        document_columns[_ROW] = pl.int_range(1, frame.height + 1, eager=True)
+    documents = pl.DataFrame([column.alias(name) for name, column in document_columns.items()])
+    if documents["score"].has_nulls():
+        first = documents.filter(pl.col("score").is_null()).row(0, named=True)
+        raise InputError("the retrieval score is missing.", place=_find_place(first, roles["score"]))
+    return documents
+
+
+def _assign_roles(
+    frame: pl.DataFrame, task: Task, columns: Mapping[str, str] | None, file: str
+) -> dict[str, str]:
+    """Find the column of each role; only the system may be missing."""
+    chosen = dict(columns or {})
+    check_column_choices(chosen, set(task.column_names), frame.columns, file)
+    by_lower_name = {name.lower(): name for name in reversed(frame.columns)}
+    roles = {}
+    for role, names in task.column_names.items():
+        present = [by_lower_name[name] for name in names if name in by_lower_name]
+        if role in chosen:
+            roles[role] = chosen[role]
+        elif present:
+            roles[role] = present[0]
+        elif role != "system":
+            raise missing_column_error(role, names, frame.columns, file)
+    return roles
+
+
+def _find_place(row: Mapping[str, object], column: str | None = None) -> Place:
+    """Return the place in the input of a row of the documents."""
+    line = row.get(_LINE)
+    number = row.get(_ROW)
     return Place(
-        file=str(row[FILE]),
+        file=str(row[_FILE]),
         row=number if isinstance(number, int) else None,
         line=line if isinstance(line, int) else None,
         column=column,
     )
 
 
-def _refuse_repeated(frame: pl.DataFrame) -> None:
+def _refuse_repeated_documents(documents: pl.DataFrame) -> None:
+    """Raise an error if a list has a document twice."""
     key = ("system", "item", "document")
-    first = frame.select(pl.struct(key).is_first_distinct())[key[0]]
-    if first.all():
+    is_first = documents.select(pl.struct(key).is_first_distinct())[key[0]]
+    if is_first.all():
         return
-    again = frame.filter(~first).row(0, named=True)
-    same = pl.all_horizontal(pl.col(name) == again[name] for name in key)
-    before = _place(frame.filter(same).row(0, named=True))
+    repeated = documents.filter(~is_first).row(0, named=True)
+    has_same_key = pl.all_horizontal(pl.col(name) == repeated[name] for name in key)
+    first_place = _find_place(documents.filter(has_same_key).row(0, named=True))
     raise InputError(
-        f"document {again['document']} was already retrieved for topic {again['item']} by {again['system']} "
-        f"({before}).",
-        place=_place(again),
+        f"document {repeated['document']} was already retrieved for topic {repeated['item']} by "
+        f"{repeated['system']} ({first_place}).",
+        place=_find_place(repeated),
         remedy="Remove one of the two, or give the runs different tags.",
     )
 
 
-def _judged(frame: pl.DataFrame, qrels: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int], list[str]]:
-    """The rows of judged topics; the others are counted, and named where they stand first."""
-    known = frame["item"].is_in(qrels["item"].unique().implode())
-    if known.all():
-        return frame, {}, []
-    unknown = frame.filter(~known)
-    first = unknown.row(0, named=True)
-    what = f"topic {first['item']} is not among the judged ones"
-    if not known.any():
+def _drop_unjudged_topics(
+    documents: pl.DataFrame, qrels: pl.DataFrame
+) -> tuple[pl.DataFrame, dict[str, int], list[str]]:
+    """Drop documents of topics without judgements. Also returns the number of lists by reason, and notes."""
+    is_judged = documents["item"].is_in(qrels["item"].unique().implode())
+    if is_judged.all():
+        return documents, {}, []
+    unjudged = documents.filter(~is_judged)
+    first = unjudged.row(0, named=True)
+    message = f"topic {first['item']} is not among the judged ones"
+    if not is_judged.any():
         raise InputError(
-            f"{what}, nor is any other of the {frame['item'].n_unique()} here.",
-            place=_place(first),
+            f"{message}, nor is any other of the {documents['item'].n_unique()} here.",
+            place=_find_place(first),
             remedy="Do the judgements belong to these runs?",
         )
-    lists = unknown.select(pl.struct("system", "item").n_unique())["system"][0]
-    topics = unknown["item"].n_unique()
-    note = f"{_place(first)}: {what}; {topics} such topics ({lists} lists) are left out."
-    return frame.filter(known), {UNKNOWN_TOPIC: lists}, [note]
+    lists = unjudged.select("system", "item").n_unique()
+    topics = unjudged["item"].n_unique()
+    note = f"{_find_place(first)}: {message}; {topics} such topics ({lists} lists) are left out."
+    return documents.filter(is_judged), {UNJUDGED_TOPIC_REASON: lists}, [note]
 
 
-def _unanswered(index: pl.DataFrame, qrels: pl.DataFrame) -> pl.DataFrame:
-    """Judged topics for which a system has no list, as `system, item, output` with an empty list."""
-    every = index.select(pl.col("system").unique().sort()).join(
-        qrels.select(pl.col("item").unique().sort()), how="cross"
-    )
-    missing = every.join(index, on=("system", "item"), how="anti")
+def _find_missing_lists(keys: pl.DataFrame, qrels: pl.DataFrame) -> pl.DataFrame:
+    """Return `system, item, output` with an empty list for every judged topic that a system lacks."""
+    systems = keys.select(pl.col("system").unique().sort())
+    topics = qrels.select(pl.col("item").unique().sort())
+    missing = systems.join(topics, how="cross").join(keys, on=("system", "item"), how="anti")
     return missing.with_columns(pl.lit([], dtype=pl.List(pl.String)).alias("output"))
 
 
-def _unanswered_note(missing: pl.DataFrame, *, complete: bool) -> str:
-    fate = "count as 0" if complete else "are left out of the means"
+def _describe_missing_lists(missing: pl.DataFrame, *, complete: bool) -> str:
+    consequence = "count as 0" if complete else "are left out of the means"
     systems = missing["system"].n_unique()
     return (
         f"Judged topics without a list: {missing.height}, in {systems} of the runs "
-        f"(such as topic {missing['item'][0]} of {missing['system'][0]}); they {fate}."
+        f"(such as topic {missing['item'][0]} of {missing['system'][0]}); they {consequence}."
     )
 
 
-def _with_metadata(outputs: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:
-    """Columns that belong to a topic or to a run, joined to the lists; others can be no context."""
-    fixed = {"system", "item", "document", "score", FILE, ROW, LINE}
-    for name in (column for column in frame.columns if column not in fixed):
+def _add_metadata(outputs: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
+    """Add columns with one value per topic or per system. Others belong to documents, not to lists."""
+    used = {"system", "item", "document", "score", _FILE, _ROW, _LINE}
+    for name in documents.columns:
+        if name in used:
+            continue
         for key in ("item", "system"):
-            values = frame.select(key, name).unique()
+            values = documents.select(key, name).unique()
             if values.height == values[key].n_unique():
                 outputs = outputs.join(values, on=key, how="left")
                 break

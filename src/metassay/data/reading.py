@@ -1,4 +1,4 @@
-"""`read`: from files, folders, frames or rows to a `Dataset`."""
+"""`read`: read files, folders, data frames or rows into a `Dataset`."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 Source = Any
 """A path or several, a Polars or pandas DataFrame, an Arrow table, a `datasets.Dataset`, a list of dicts."""
 Where = Mapping[str, str | Sequence[str]]
-SPOKEN = frozenset({"utt_id", "utterance", "speaker_id", "speaker"})
-"""Columns that data of speech often has, and other data may have too."""
+"""Accepted values by column."""
+_SPEECH_COLUMNS = frozenset({"utt_id", "utterance", "speaker_id", "speaker"})
+"""Columns that speech data often has, and other data may have too."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,151 +43,172 @@ class ReadOptions(OutputReadOptions):
 
 @accept_options(ReadOptions)
 def read(source: Source, options: ReadOptions) -> Dataset:
-    """Read outputs: CSV, TSV, JSON lines, Parquet, also compressed, or `-`; runs; a frame; a list of dicts.
+    """Read the outputs of systems.
 
-    `columns` maps a role to a column (`{"item": "seg_id"}`); `where` keeps rows with the given values;
-    `references="per-output"` lets each row keep its own; `join` adds columns of other files by shared keys;
-    `human` names columns of human scores beside those known by their names.
-    Rankings need `qrels`, a file of judgements or of ratings (relevant from `relevant_from` on); judged
-    topics that a run does not answer count as 0, or with `complete=False` are left out of its means.
-    With `pairs` each row is a pair that someone else made: `worse` stands beside `output`, and beside
-    `perturbation` and `severity`, where they are there, any column may serve as context.
+    `source` is a file in any format that `metassay list readers` shows, a folder, several of these, a data
+    frame or a list of dicts. `columns` maps a role to a column (`{"item": "seg_id"}`), `where` keeps rows
+    with the given values, `join` adds columns of other files by shared keys, and `human` names further
+    columns of human scores. With `references="per-output"`, references may differ between the rows of an
+    item.
+
+    Rankings need `qrels`, a file of judgements or of ratings (relevant from `relevant_from` on). Judged
+    topics for which a system has no list count as 0, or with `complete=False` are left out of its means.
+
+    With `pairs`, each row is a pair that someone else made, with the worse text in the column `worse`.
 
     >>> read([{"seg_id": 1, "system": "a", "hyp": "a red fox", "ref": "the red fox"}]).systems
     ('a',)
     """
     if isinstance(source, Dataset):
         return source
-    how = ReaderOptions(
-        quoting=options.quoting, task=None if options.task is None else find_task(options.task).name
+    task_name = None if options.task is None else find_task(options.task).name
+    reader_options = ReaderOptions(quoting=options.quoting, task=task_name)
+    tables = read_tables(source, reader_options)
+    tables, notes = _join_files(tables, options.join, reader_options)
+    task, task_guess = _choose_task(
+        tables[0], options.task, language=options.language, has_judgements=options.qrels is not None
     )
-    tables, notes = _joined(read_tables(source, how), options.join, how)
-    kind, guess = _task(tables, options.task, language=options.language, judged=options.qrels is not None)
-    declared = ",".join(split_names(options.human))
-    named = dict(options.columns or {}) | ({"human": declared} if declared else {})
-    if kind.is_ranking and options.pairs:
-        raise InputError("pairs of rankings are not read; pairs of texts are.", place=Place(tables[0].file))
-    if kind.is_ranking:
-        judged = _judgements(options.qrels, tables[0].file, options.relevant_from)
-        dataset = assemble_rankings(
-            tables, judged, task=kind, columns=options.columns, complete=options.complete
-        )
+    if task.is_ranking:
+        dataset = _assemble_rankings(tables, task, options)
     else:
-        dataset = assemble_texts(
-            tables,
-            task=kind,
-            columns=named,
-            references="per-output" if options.pairs else options.references,  # a pair is whole by itself
-            language=options.language,
-            rows_are_pairs=options.pairs,
-        )
-    files = _named_files(source, options.join, options.qrels)
-    dataset = replace(dataset, task_guess=guess, input_files=files).with_notes(*dict.fromkeys(notes))
-    dataset = _select(dataset, options.where, options.systems, options.exclude_systems)
-    if not is_large_table(len(dataset)):
-        return dataset
-    found = replace(dataset, outputs=spill_to_disk([dataset.outputs]))
-    release_memory()
-    return found
+        dataset = _assemble_texts(tables, task, options)
+    input_files = _list_input_files(source, options.join, options.qrels)
+    dataset = replace(dataset, task_guess=task_guess, input_files=input_files)
+    dataset = dataset.with_notes(*dict.fromkeys(notes))
+    dataset = _select_rows(dataset, options.where, options.systems, options.exclude_systems)
+    if is_large_table(len(dataset)):
+        dataset = replace(dataset, outputs=spill_to_disk([dataset.outputs]))
+        release_memory()
+    return dataset
 
 
 def read_parallel_files(
-    reference: Sequence[str],
-    hypothesis: Sequence[str],
+    references: Sequence[str],
+    outputs: Sequence[str],
     source: str | None = None,
     *,
     task: str | Task | None = None,
     language: str | None = None,
 ) -> Dataset:
-    """Read parallel text files: line n of each belongs to segment n; a file's name is its system.
+    """Read parallel text files: line n of each belongs to segment n, and the name of a file is its system.
 
     Transcripts of speech (trn, stm with ctm, Kaldi folders) are matched by utterance instead.
     """
-    reference, hypothesis = [
-        [download_if_remote(path) for path in paths] for paths in (reference, hypothesis)
-    ]
+    references = [download_if_remote(path) for path in references]
+    outputs = [download_if_remote(path) for path in outputs]
     source = None if source is None else download_if_remote(source)
-    spoken = read_transcripts(reference[0], hypothesis) if len(reference) == 1 and hypothesis else None
-    if spoken is not None:
-        frame, notes = spoken
-        table = RawTable(reference[0], frame, asr.TASK.name, tuple(notes))
+    transcripts = None
+    if len(references) == 1 and outputs:
+        transcripts = read_transcripts(references[0], outputs)
+    if transcripts is not None:
+        frame, notes = transcripts
+        table = RawTable(references[0], frame, asr.TASK.name, tuple(notes))
     else:
-        table = RawTable(hypothesis[0], read_parallel_lines(list(reference), list(hypothesis), source))
-    kind, guess = _task([table], task, language=language)
-    dataset = assemble_texts([table], task=kind, language=language)
-    files = _named_files([*reference, *hypothesis], source)
-    return replace(dataset, task_guess=guess, input_files=files).with_notes(*table.notes)
+        table = RawTable(outputs[0], read_parallel_lines(references, outputs, source))
+    chosen_task, task_guess = _choose_task(table, task, language=language)
+    dataset = assemble_texts([table], task=chosen_task, language=language)
+    input_files = _list_input_files([*references, *outputs], source)
+    return replace(dataset, task_guess=task_guess, input_files=input_files).with_notes(*table.notes)
 
 
-def _named_files(*sources: Source | Paths | None) -> tuple[str, ...]:
-    """The paths among what was named; frames and rows have none."""
-    repeatable_option = [source if isinstance(source, list | tuple) else [source] for source in sources]
-    paths = (part for source in repeatable_option for part in source if isinstance(part, str | os.PathLike))
-    return tuple(os.fspath(path) for path in paths)
-
-
-def _task(
-    tables: Sequence[RawTable], named: str | Task | None, *, language: str | None = None, judged: bool = False
-) -> tuple[Task, str | None]:
-    """The task as named, or as the first table shows it, with a sentence that says so."""
-    names = frozenset(name.lower() for name in tables[0].frame.columns)
-    evidence = TableEvidence(names, tables[0].task, language, judged)
-    found, why = guess_task(evidence) if named is None else (named, None)
-    task = find_task(found)
-    if why is None:
-        return task, None
-    hint = ""
-    if (spoken := sorted(SPOKEN & names)) and not task.ignores_case_and_punctuation and not task.is_ranking:
-        hint = f" If this is speech ({', '.join(spoken)}), say so: --task {asr.TASK.name}."
-    return task, f"Taken for {task.title} (--task {task.name}), since {why}.{hint}"
-
-
-def _judgements(qrels: str | os.PathLike[str] | None, file: str, relevant_from: float) -> pl.DataFrame:
-    if qrels is None:
+def _assemble_rankings(tables: Sequence[RawTable], task: Task, options: ReadOptions) -> Dataset:
+    first_file = Place(file=tables[0].file)
+    if options.pairs:
+        raise InputError("pairs of rankings are not read; pairs of texts are.", place=first_file)
+    if options.qrels is None:
         raise InputError(
             "rankings need relevance judgements.",
-            place=Place(file=file),
+            place=first_file,
             remedy="Name the file that holds them with --qrels FILE.",
         )
-    return read_judgements(download_if_remote(qrels), threshold=relevant_from)
+    qrels = read_judgements(download_if_remote(options.qrels), threshold=options.relevant_from)
+    return assemble_rankings(tables, qrels, task=task, columns=options.columns, complete=options.complete)
 
 
-def _joined(
-    tables: Sequence[RawTable], join: Paths | None, how: ReaderOptions
+def _assemble_texts(tables: Sequence[RawTable], task: Task, options: ReadOptions) -> Dataset:
+    columns = dict(options.columns or {})
+    human = split_names(options.human)
+    if human:
+        columns["human"] = ",".join(human)
+    return assemble_texts(
+        tables,
+        task=task,
+        columns=columns,
+        # Each pair has a reference of its own, so that an item may have several.
+        references="per-output" if options.pairs else options.references,
+        language=options.language,
+        rows_are_pairs=options.pairs,
+    )
+
+
+def _list_input_files(*sources: Source | Paths | None) -> tuple[str, ...]:
+    """Return the paths among sources, which may also be data frames and rows."""
+    paths = []
+    for source in sources:
+        parts = source if isinstance(source, list | tuple) else [source]
+        paths += [os.fspath(part) for part in parts if isinstance(part, str | os.PathLike)]
+    return tuple(paths)
+
+
+def _choose_task(
+    table: RawTable, named: str | Task | None, *, language: str | None = None, has_judgements: bool = False
+) -> tuple[Task, str | None]:
+    """Return the task that the user named, or else the one that a table speaks for.
+
+    Also returns a sentence that says how the task was guessed, or None.
+    """
+    if named is not None:
+        return find_task(named), None
+    columns = frozenset(name.lower() for name in table.frame.columns)
+    evidence = TableEvidence(
+        columns, format_task=table.task, language=language, has_judgements=has_judgements
+    )
+    task, reason = guess_task(evidence)
+    guess = f"Taken for {task.title} (--task {task.name}), since {reason}."
+    speech_columns = sorted(_SPEECH_COLUMNS & columns)
+    if speech_columns and not task.ignores_case_and_punctuation and not task.is_ranking:
+        guess += f" If this is speech ({', '.join(speech_columns)}), say so: --task {asr.TASK.name}."
+    return task, guess
+
+
+def _join_files(
+    tables: Sequence[RawTable], join: Paths | None, options: ReaderOptions
 ) -> tuple[list[RawTable], list[str]]:
-    """The tables with the columns of further files, and notes on what was read and how much matched."""
-    found, notes = list(tables), [note for table in tables for note in table.notes]
+    """Add the columns of further files to all tables. Also returns the notes of all tables and files."""
+    joined = list(tables)
+    notes = [note for table in tables for note in table.notes]
     for file in [] if join is None else fetch_paths(join):
-        other = read_join_table(file, how)
+        other = read_join_table(file, options)
         notes += other.notes
-        for index, table in enumerate(found):
+        for index, table in enumerate(joined):
             frame, note = join_columns(table.frame, other.frame, file=file)
-            found[index] = replace(table, frame=frame)
+            joined[index] = replace(table, frame=frame)
             notes.append(note)
-    return found, notes
+    return joined, notes
 
 
-def _select(
+def _select_rows(
     dataset: Dataset, where: Where | None, systems: Sequence[str] | None, excluded: Sequence[str] | None
 ) -> Dataset:
+    """Keep the rows that `--where`, `--systems` and `--exclude-systems` select."""
     for name in [*(systems or ()), *(excluded or ())]:
         if name not in dataset.systems:
             raise UnknownName("system", name, dataset.systems)
-    wanted: dict[str, list[str]] = {}
+    accepted: dict[str, list[str]] = {}
+    columns = ("item", "system", *dataset.metadata)
     for column, values in (where or {}).items():
-        known = ("item", "system", *dataset.metadata)
-        if column not in known:
-            raise UnknownName("column", column, known)
-        wanted[column] = [values] if isinstance(values, str) else list(values)
+        if column not in columns:
+            raise UnknownName("column", column, columns)
+        accepted[column] = [values] if isinstance(values, str) else list(values)
     if systems:
-        wanted["system"] = [*wanted.get("system", []), *systems]
-    if not wanted and not excluded:
+        accepted["system"] = [*accepted.get("system", []), *systems]
+    if not accepted and not excluded:
         return dataset
-    keep = pl.Series([True] * len(dataset))
-    for column, accepted in wanted.items():
-        keep &= dataset.outputs[column].cast(pl.String).is_in(accepted).fill_null(value=False)
+    is_selected = pl.Series([True] * len(dataset))
+    for column, values in accepted.items():
+        is_selected &= dataset.outputs[column].cast(pl.String).is_in(values).fill_null(value=False)
     if excluded:
-        keep &= ~dataset.outputs["system"].is_in(list(excluded))
-    if not keep.any():
+        is_selected &= ~dataset.outputs["system"].is_in(list(excluded))
+    if not is_selected.any():
         raise InputError("no row is left after --where, --systems and --exclude-systems.")
-    return replace(dataset, outputs=dataset.outputs.filter(keep))
+    return replace(dataset, outputs=dataset.outputs.filter(is_selected))

@@ -7,7 +7,7 @@ import gzip
 import polars as pl
 import pytest
 
-from metassay.data.assemble_rankings import UNANSWERED, UNKNOWN_TOPIC, assemble_rankings
+from metassay.data.assemble_rankings import MISSING_LIST_REASON, UNJUDGED_TOPIC_REASON, assemble_rankings
 from metassay.data.readers.base import RawTable
 from metassay.data.readers.judgements import read_judgements, read_qrels
 from metassay.data.readers.rating_logs import is_rating_log, read_ratings
@@ -111,7 +111,7 @@ def test_judgements_without_relevant_documents_are_refused(write):
 def test_topics_missing_on_either_side_are_reported(write):
     run = read_run(write(RUN + "q7 Q0 d1 1 3 my run\n"))
     data = assemble_rankings([RawTable("run.txt", run)], read_judgements(write(QRELS, "qrels")))
-    assert data.left_out == {UNKNOWN_TOPIC: 1}
+    assert data.left_out == {UNJUDGED_TOPIC_REASON: 1}
     assert any(note.startswith("run.txt, line 6: topic q7 is not among the judged") for note in data.notes)
     assert any(
         "without a list: 1, in 1 of the runs (such as topic q3 of my run); they count as 0" in note
@@ -125,7 +125,7 @@ def test_unanswered_topics_can_be_left_out(write):
     judged = read_judgements(write(QRELS, "qrels"))
     data = assemble_rankings([RawTable("r", read_run(write(RUN)))], judged, complete=False)
     assert data.items == ("q1", "q2")
-    assert data.left_out == {UNANSWERED: 1}
+    assert data.left_out == {MISSING_LIST_REASON: 1}
 
 
 def test_a_run_of_which_no_topic_is_judged_is_an_error_with_its_line(write):

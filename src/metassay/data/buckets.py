@@ -1,0 +1,82 @@
+"""Divide numbers into buckets of equal frequency or into ranges, and name them by their bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metassay.errors import InputError
+
+_MINIMUM_DIGITS = 6
+_MAXIMUM_DIGITS = 17
+"""So many significant digits distinguish any two float64 numbers."""
+
+
+def assign_to_buckets(
+    numbers: NDArray[np.float64], count: int, groups: Sequence[str], column: str
+) -> tuple[list[str | None], list[str]]:
+    """Divide numbers into `count` buckets of equal frequency within each group.
+
+    Equal numbers are never in different buckets. Returns the label of each number (None for NaN) and notes on
+    groups with fewer buckets; `column` is named in them.
+    """
+    labels: list[str | None] = [None] * len(numbers)
+    notes = []
+    group_names = sorted(set(groups))
+    groups_of_rows = np.array(groups)
+    for group in group_names:
+        rows = np.flatnonzero((groups_of_rows == group) & ~np.isnan(numbers))
+        values = numbers[rows]
+        smaller_values = np.searchsorted(np.sort(values), values)
+        buckets = smaller_values * count // max(len(values), 1)
+        distinct_buckets = np.unique(buckets)
+        bounds = []
+        for bucket in distinct_buckets:
+            members = values[buckets == bucket]
+            bounds.append((members.min(), members.max()))
+        prefix = f"{group}+" if len(group_names) > 1 else ""
+        for bucket, name in zip(distinct_buckets, name_intervals(bounds)):
+            for row in rows[buckets == bucket]:
+                labels[row] = prefix + name
+        if len(distinct_buckets) < count:
+            of_group = f" of {group}" if len(group_names) > 1 else ""
+            notes.append(
+                f"{column}{of_group}: {len(distinct_buckets)} buckets instead of {count}, since scores tie."
+            )
+    return labels, notes
+
+
+def assign_to_ranges(numbers: NDArray[np.float64], bounds_text: str, request: str) -> list[str | None]:
+    """Assign each number to the range between two bounds, as in `-25..-5..0`. None for numbers outside.
+
+    A range includes its lower bound, the last one also its upper bound. `request` is named in errors.
+    """
+    try:
+        bounds = np.array([float(bound) for bound in bounds_text.split("..")])
+    except ValueError:
+        raise InputError(f"{request!r} has bounds that are not numbers.") from None
+    if len(bounds) < 2 or not (np.diff(bounds) > 0).all():
+        raise InputError(f"{request!r} needs two or more bounds that increase.")
+    codes = np.searchsorted(bounds, numbers, side="right") - 1
+    codes[numbers == bounds[-1]] = len(bounds) - 2
+    is_inside = (codes >= 0) & (codes < len(bounds) - 1) & ~np.isnan(numbers)
+    names = name_intervals(list(pairwise(bounds.tolist())))
+    return [names[code] if inside else None for code, inside in zip(codes, is_inside)]
+
+
+def name_intervals(bounds: Sequence[tuple[float, float]]) -> list[str]:
+    """Write intervals as `[0.1,0.25]`, with at least six digits and as many as distinguish all bounds.
+
+    >>> name_intervals([(0.0, 0.1234561), (0.1234562, 1e9)])
+    ['[0,0.1234561]', '[0.1234562,1e09]']
+    """
+    numbers = sorted({float(bound) for interval in bounds for bound in interval})
+    for digits in range(_MINIMUM_DIGITS, _MAXIMUM_DIGITS + 1):
+        texts = [f"{number:.{digits}g}".replace("e+", "e") for number in numbers]
+        if len(set(texts)) == len(texts):
+            break
+    text_of = dict(zip(numbers, texts))
+    return [f"[{text_of[float(low)]},{text_of[float(high)]}]" for low, high in bounds]
