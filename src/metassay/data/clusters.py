@@ -56,7 +56,7 @@ def find_clusters(dataset: Dataset, column: str | None) -> Clusters:
     notes: tuple[str, ...] = ()
     missing = outputs[column].null_count()
     if missing:
-        notes = (f"{missing} outputs have no {column}: for them the item is the independent unit.",)
+        notes = (f"{missing} outputs have no {column}: each of them belongs to the cluster of its item.",)
     return Clusters(codes, items, column, "asked for" if requested else why, notes)
 
 
