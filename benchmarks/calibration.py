@@ -29,7 +29,7 @@ from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, glo
 from metassay.meta.contexts.run_comparison import compare_runs
 from metassay.meta.contexts.trend import trend_p_values
 from metassay.meta.dependence.deviations import expected_deviations, range_over_groups, system_dependence
-from metassay.meta.dependence.null_hypotheses import p_equal, p_fair
+from metassay.meta.dependence.null_hypotheses import equal_mapping_p_value, fair_metric_p_value
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.registry import parse_meta_metric
@@ -447,7 +447,7 @@ def _scored(rng, bias, sizes, segments):
 
 
 def dependence_sizes(systems, replicates, kind="even", segments=80, draws=99, seed=0):
-    """Rejection rates of p_equal and p_fair where their hypothesis holds, and under what breaks a condition.
+    """Rejection rates of both p-values where their hypothesis holds, and under what breaks a condition.
 
     `even`: E[h | m] the same for all (for p_equal), the human score plus noise (for p_fair). `noisy`:
     residuals of one system three times as large. `counts`: human scores are counts of errors. `large`: the
@@ -461,11 +461,13 @@ def dependence_sizes(systems, replicates, kind="even", segments=80, draws=99, se
         human = metric + rng.normal(0, 1, metric.shape) * sizes
         if kind == "counts":
             human = -rng.poisson(np.exp(-metric)).astype(float)
-        equal.append(p_equal(build_scored_outputs(human, metric), rng, draws) <= LEVEL)
+        equal.append(equal_mapping_p_value(build_scored_outputs(human, metric), rng, draws) <= LEVEL)
         better = np.linspace(0, 1, systems)[:, None]
         people = better + rng.normal(0, 1, segments) + rng.normal(0, 1, (systems, segments))
         seen, noise = (np.minimum(people, -1), 0.2) if kind == "large" else (people, 0.7)
-        p = p_fair(build_scored_outputs(people, seen + rng.normal(0, noise, people.shape)), rng, draws)
+        p = fair_metric_p_value(
+            build_scored_outputs(people, seen + rng.normal(0, noise, people.shape)), rng, draws
+        )
         fair.append(p is not None and p <= LEVEL)
     return np.mean(equal), np.mean(fair)
 

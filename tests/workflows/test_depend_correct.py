@@ -80,7 +80,7 @@ def test_the_terminal_and_the_page_say_what_it_gains_and_costs(
     assert "A constant metric has SPA" in shown
     assert "The cost of f_G" in shown
     page = (tmp_path / "run" / "report.html").read_text()
-    assert "Metric scores mapped to the human scale" in page
+    assert "Metric scores converted to predicted human scores" in page
     assert "f_k mostly repeats the human scores of the same system on other segments" in page
     lines = (tmp_path / "c.jsonl").read_text().splitlines()
     assert json.loads(lines[0]).keys() == {"item", "system", "metric", "score"}

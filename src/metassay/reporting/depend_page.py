@@ -29,7 +29,7 @@ def build_depend_page(
     return Page(
         kicker="System dependence",
         title=TITLE,
-        lead=describe_result(view),
+        lead=describe_all_datasets(view),
         sections=build_sections("depend", view),
         notes=result.notes,
     )
@@ -43,12 +43,12 @@ def _build_view(
     return DependView(result, labels, curves or {})
 
 
-def describe_result(view: DependView) -> list[str]:
+def describe_all_datasets(view: DependView) -> list[str]:
     """Return the main statements about each data set, as sentences."""
     sentences: list[str] = []
     for dataset in view.datasets:
         statements = describe_dataset(view, view.get_entries(dataset))
-        sentences += [view.prefix_dataset(dataset) + statement for statement in statements]
+        sentences += [view.get_sentence_prefix(dataset) + statement for statement in statements]
     return sentences
 
 

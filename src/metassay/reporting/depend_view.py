@@ -35,11 +35,11 @@ class DependView(ResultView[DependContent]):
         """Return the fitted functions of a metric, if the run has them."""
         return self.curves.get(entry.dataset, {}).get(entry.metric)
 
-    def prefix_dataset(self, dataset: str) -> str:
+    def get_sentence_prefix(self, dataset: str) -> str:
         """Return the start of a sentence about a data set; empty if the result has only one."""
         return f"{dataset}: " if len(self.datasets) > 1 else ""
 
-    def suffix_dataset(self, dataset: str) -> str:
+    def get_caption_suffix(self, dataset: str) -> str:
         """Return the end of a caption about a data set; empty if the result has only one."""
         return f", {dataset}" if len(self.datasets) > 1 else ""
 

@@ -18,7 +18,7 @@ from metassay.reporting.aggregate_page import (
 from metassay.reporting.answer import answer
 from metassay.reporting.charts.accuracy import accuracy_chart
 from metassay.reporting.charts.against_people import both_chart
-from metassay.reporting.depend_page import build_depend_page, describe_result
+from metassay.reporting.depend_page import build_depend_page, describe_all_datasets
 from metassay.reporting.depend_view import CurvesByDataset, DependView, find_unfair_metrics
 from metassay.reporting.findings import Estimate, Findings, brief, find
 from metassay.reporting.html import caveats, thinned
@@ -163,7 +163,7 @@ def _lead(known: _Joined) -> list[str]:
         said.append(str(answer(known.findings)[0]))
     said += [best_sentence(one, known.ranking["human"]) for one in known.rankings() if known.ranking]
     if known.dependence:
-        said += describe_result(known.dependence)
+        said += describe_all_datasets(known.dependence)
     return said + (describe_aggregation(known.aggregation) if known.aggregation else [])
 
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import msgspec
 
-from metassay.results.base import ResultStruct
+from metassay.results.base import Count, ResultStruct
 
 ByGroup = dict[str, float | None]
 """A number for each group (system, or value of another column)."""
 
 
 class Rankings(msgspec.Struct, frozen=True):
-    """Names of the groups, best first, by mean human score, mean metric score and mean f_G(m)."""
+    """Names of the groups, best first, by three scores."""
 
     human: list[str]
+    """By mean human score."""
     metric: list[str]
+    """By mean metric score."""
     remapped: list[str]
+    """By mean human score as predicted from the metric."""
 
 
 class Inversion(msgspec.Struct, frozen=True):
@@ -39,7 +42,7 @@ class LocalDependence(msgspec.Struct, frozen=True):
 
     column: str
     context: str
-    outputs: int
+    outputs: Count
     sysdep: float
     low: float | None
     high: float | None
@@ -62,37 +65,48 @@ class Sensitivity(msgspec.Struct, frozen=True):
 
 
 class MetricDependence(msgspec.Struct, frozen=True):
-    """System dependence of one metric on one data set; see `docs/system-dependence.md` for the terms.
+    """System dependence of one metric on one data set.
 
-    `constant` is the SysDep of a metric without information and `ratio` the share of it that this metric has.
-    `deviations` (ED) are the sum of `shrinkage` and `residual`. `p_fair` is None for two groups.
+    The expected deviation of a group (a system, or a value of another column) is how much too high its mean
+    human score is when it is predicted from the metric.
     """
 
     metric: str
     dataset: str
     sysdep: float
+    """The range of the expected deviations, with its 95 % interval."""
     low: float | None
     high: float | None
     constant: float
+    """SysDep of a metric that gives every output the same score."""
     ratio: float | None
+    """`sysdep` divided by `constant`."""
     slope: float
+    """Expected deviation per point of human mean: −1 for a constant metric, 0 without shrinkage."""
     residual_range: float
     p_equal: float
+    """Tests whether the expected human score given the metric is the same for every group."""
     p_fair: float | None
+    """Tests whether the metric is the human score plus noise that favours no group; None for two groups."""
     pearson: float
-    outputs: int
+    """Correlation of metric and human scores over all outputs."""
+    outputs: Count
     deviations: dict[str, float]
+    """Expected deviation of each group: the sum of `shrinkage` and `residual`."""
     shrinkage: dict[str, float]
     residual: dict[str, float]
     inversions: list[Inversion]
     deviations_low: ByGroup
     deviations_high: ByGroup
     leave_one_out: ByGroup
+    """SysDep without each group."""
     human_means: dict[str, float]
     metric_means: dict[str, float]
     remapped_means: dict[str, float]
+    """Mean human score of each group as predicted from the metric."""
     rankings: Rankings
     estimators: dict[str, float]
+    """SysDep with other ways to predict human scores than isotonic regression."""
     local: list[LocalDependence]
     sensitivity: list[Sensitivity]
 
@@ -120,7 +134,7 @@ class DependenceComparison(msgspec.Struct, frozen=True):
 
 
 class Correction(msgspec.Struct, frozen=True):
-    """Agreement with human scores after a metric's scores were mapped to the human scale.
+    """Agreement with human scores after metric scores were converted to predicted human scores.
 
     `mapping` is `raw`, `f_G`, `f_G unseen` or `f_k`. Gains, with their 95 % intervals, are relative to `raw`.
     `tied` is the share of pairs of outputs that only the mapping makes equal.
@@ -167,8 +181,11 @@ class Curve(msgspec.Struct, frozen=True):
 
 
 class MetricCurves(msgspec.Struct, frozen=True):
-    """The function f_G (`pooled`) and the function f_k of each group, on one grid of metric scores."""
+    """The human score as a function of the metric score, for all outputs and for each group."""
 
     grid: list[float]
+    """Metric scores at which the functions are evaluated."""
     pooled: Curve = msgspec.field(name="global")
+    """f_G: all outputs."""
     groups: dict[str, Curve]
+    """f_k: the outputs of each group."""

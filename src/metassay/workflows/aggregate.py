@@ -33,14 +33,14 @@ class AggregateResult(ResultDisplay, AggregateContent, frozen=True, kw_only=True
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table with one row per test set, system and metric."""
-        return pl.DataFrame([_table_row(system) for system in self.systems], infer_schema_length=None)
+        return pl.DataFrame([_build_table_row(system) for system in self.systems], infer_schema_length=None)
 
     def page(self) -> Page:
         """Build the page of the result."""
         return build_aggregate_page(self)
 
 
-def _table_row(system: AggregatedSystem) -> dict[str, Any]:
+def _build_table_row(system: AggregatedSystem) -> dict[str, Any]:
     row = msgspec.structs.asdict(system)
     standard_errors = msgspec.structs.asdict(row.pop("standard_errors"))
     return row | {f"{name}_error": error for name, error in standard_errors.items()}

@@ -82,7 +82,7 @@ class DependResult(ResultDisplay, DependContent, frozen=True, kw_only=True):
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table with one row per data set and metric."""
-        rows = [_table_row(entry) for entry in self.metrics]
+        rows = [_build_table_row(entry) for entry in self.metrics]
         return pl.DataFrame(rows, schema=TABLE_COLUMNS, orient="row")
 
     def page(self) -> Page:
@@ -90,7 +90,7 @@ class DependResult(ResultDisplay, DependContent, frozen=True, kw_only=True):
         return build_depend_page(self, self.curves)
 
 
-def _table_row(entry: MetricDependence) -> list[Any]:
+def _build_table_row(entry: MetricDependence) -> list[Any]:
     explained = sum(pair.explained for pair in entry.inversions)
     counts = {"inversions": len(entry.inversions), "explained": explained}
     return [counts[name] if name in counts else getattr(entry, name) for name in TABLE_COLUMNS]
@@ -108,7 +108,7 @@ def depend(data: Source, options: DependOptions) -> DependResult:
     is measured as well (by default the domain). `cluster` names the column whose values (documents) are
     resampled, `weight` a column of weights. `analysis` adds how SysDep depends on resamples, sample size and
     the choice of systems. `panel` measures each metric against the mean of all others, without human scores.
-    `correct` names a file for metric scores mapped to the human scale; the mappings are tested on segments
+    `correct` names a file for metric scores converted to predicted human scores; these are tested on segments
     that they were not fitted to. `out` is a folder for a page, JSON, CSV and charts.
 
     >>> rows = [
@@ -226,7 +226,7 @@ def _collect_notes(scores: Scores, analyses: Mapping[str, DependenceAnalysis]) -
 
 
 def _correct_scores(scores: Scores, options: DependOptions) -> list[Correction]:
-    """Write metric scores mapped to the human scale to the requested file, and test the mappings."""
+    """Write metric scores converted to predicted human scores to a file, and test the conversions."""
     if options.correct is None:
         return []
     tables: list[pl.DataFrame] = []

@@ -35,7 +35,7 @@ class JudgeResult(ResultDisplay, JudgeContent, frozen=True, kw_only=True):
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table with one row per judge."""
-        return pl.DataFrame([_table_row(entry) for entry in self.judges], infer_schema_length=None)
+        return pl.DataFrame([_build_table_row(entry) for entry in self.judges], infer_schema_length=None)
 
     def sentences(self) -> list[str]:
         """Return the main statements about the judges.
@@ -51,7 +51,7 @@ class JudgeResult(ResultDisplay, JudgeContent, frozen=True, kw_only=True):
         return build_judge_page(self)
 
 
-def _table_row(entry: JudgeEntry) -> dict[str, Any]:
+def _build_table_row(entry: JudgeEntry) -> dict[str, Any]:
     row = {name: value for name, value in msgspec.structs.asdict(entry).items() if name not in NESTED_FIELDS}
     return row | {"corrected": None if entry.corrected is None else entry.corrected.value}
 

@@ -60,7 +60,7 @@ class ScoreResult(ResultDisplay, ScoreContent, frozen=True, kw_only=True):
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table with one row per system and metric."""
-        rows = [_table_row(row) for row in self.systems]
+        rows = [_build_table_row(row) for row in self.systems]
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def to_text(self, table_format: str) -> str:
@@ -70,8 +70,8 @@ class ScoreResult(ResultDisplay, ScoreContent, frozen=True, kw_only=True):
         >>> score(rows, metrics="wer").to_text("csv").splitlines()[0]
         'system,metric,signature,corpus,segment,bootstrap,low,high'
         """
-        systems = [_table_row(row) for row in self.systems]
-        comparisons = [_table_row(row) for row in self.comparisons]
+        systems = [_build_table_row(row) for row in self.systems]
+        comparisons = [_build_table_row(row) for row in self.comparisons]
         if table_format != "csv":
             labels = MetricLabels(row.metric for row in self.systems)
             for row in (*systems, *comparisons):
@@ -85,7 +85,7 @@ class ScoreResult(ResultDisplay, ScoreContent, frozen=True, kw_only=True):
         return build_score_page(self)
 
 
-def _table_row(entry: ScoredSystem | SystemComparison) -> dict[str, Any]:
+def _build_table_row(entry: ScoredSystem | SystemComparison) -> dict[str, Any]:
     """Return an entry as a row of a table, without nested fields and without an unused group."""
     row = msgspec.structs.asdict(entry)
     row.pop("official", None)

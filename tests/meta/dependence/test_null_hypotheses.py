@@ -10,9 +10,9 @@ import pytest
 from metassay.meta.dependence.deviations import expected_deviations, range_over_groups
 from metassay.meta.dependence.null_hypotheses import (
     _permute_residuals_within_items,
+    equal_mapping_p_value,
+    fair_metric_p_value,
     noise_sd_for_correlation,
-    p_equal,
-    p_fair,
     pooled_pearson,
     simulate_equal_mappings,
     simulate_fair_metrics,
@@ -47,7 +47,8 @@ def rejection_rate(test, simulate, simulations, **options):
 
 
 @pytest.mark.parametrize(
-    ("test", "simulate"), [(p_equal, simulate_equal_mapping), (p_fair, simulate_noisy_metric)]
+    ("test", "simulate"),
+    [(equal_mapping_p_value, simulate_equal_mapping), (fair_metric_p_value, simulate_noisy_metric)],
 )
 def test_both_tests_rarely_reject_a_true_hypothesis(test, simulate):
     assert rejection_rate(test, simulate, 150) <= 0.11
@@ -55,7 +56,8 @@ def test_both_tests_rarely_reject_a_true_hypothesis(test, simulate):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("test", "simulate"), [(p_equal, simulate_equal_mapping), (p_fair, simulate_noisy_metric)]
+    ("test", "simulate"),
+    [(equal_mapping_p_value, simulate_equal_mapping), (fair_metric_p_value, simulate_noisy_metric)],
 )
 @pytest.mark.parametrize("size", [(5, 60), (3, 100)])
 def test_both_tests_reject_a_true_hypothesis_in_five_percent(test, simulate, size):
@@ -64,7 +66,7 @@ def test_both_tests_reject_a_true_hypothesis_in_five_percent(test, simulate, siz
     assert 0.035 <= share <= 0.065
 
 
-@pytest.mark.parametrize("test", [p_equal, p_fair])
+@pytest.mark.parametrize("test", [equal_mapping_p_value, fair_metric_p_value])
 @pytest.mark.parametrize("simulate", [simulate_equal_mapping, simulate_noisy_metric])
 def test_both_tests_detect_a_constant_added_to_one_system(test, simulate):
     power = rejection_rate(test, simulate, 40, segments=150, shift=0.8)
@@ -74,8 +76,8 @@ def test_both_tests_detect_a_constant_added_to_one_system(test, simulate):
 
 def test_the_equal_test_rejects_a_noisy_but_fair_metric_and_the_fair_test_does_not():
     outputs = simulate_noisy_metric(np.random.default_rng(3), systems=6, segments=800)
-    assert p_equal(outputs, np.random.default_rng(0), 199) <= 0.01
-    assert p_fair(outputs, np.random.default_rng(0), 199) > 0.05
+    assert equal_mapping_p_value(outputs, np.random.default_rng(0), 199) <= 0.01
+    assert fair_metric_p_value(outputs, np.random.default_rng(0), 199) > 0.05
 
 
 def test_residuals_take_all_permutations_within_items():
@@ -134,18 +136,18 @@ def test_matched_noise_reproduces_the_correlation_of_the_metric():
 def test_metric_equal_to_the_human_score_passes_both_tests():
     human = np.random.default_rng(6).normal(size=(4, 30))
     outputs = build_scored_outputs(human, human)
-    assert p_equal(outputs, np.random.default_rng(0), 99) == 1
-    assert p_fair(outputs, np.random.default_rng(0), 99) == 1
+    assert equal_mapping_p_value(outputs, np.random.default_rng(0), 99) == 1
+    assert fair_metric_p_value(outputs, np.random.default_rng(0), 99) == 1
 
 
 def test_metric_with_negative_correlation_is_compared_with_noise():
     human = np.random.default_rng(7).normal(size=(5, 80)) + np.arange(5)[:, None]
     backwards = build_scored_outputs(human, -human)
     assert pooled_pearson(backwards) == pytest.approx(-1)
-    assert p_fair(backwards, np.random.default_rng(0), 99) == 1
+    assert fair_metric_p_value(backwards, np.random.default_rng(0), 99) == 1
     simulated = simulate_fair_metrics(backwards, np.random.default_rng(0), 20)
     assert simulated.max() < range_over_groups(expected_deviations(backwards))
 
 
 def test_fairness_of_two_systems_cannot_be_tested():
-    assert p_fair(build_scored_outputs(np.eye(2), np.eye(2)), np.random.default_rng(0)) is None
+    assert fair_metric_p_value(build_scored_outputs(np.eye(2), np.eye(2)), np.random.default_rng(0)) is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metassay.meta.dependence.deviations import expected_deviations, remapped_means
+from metassay.meta.dependence.deviations import expected_deviations, predicted_human_means
 from metassay.meta.dependence.rankings import find_inversions, rank_groups, sort_by_mean
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
 
@@ -29,8 +29,8 @@ def test_deviations_explain_an_inversion_of_a_biased_metric():
     (pair,) = find_inversions(outputs, deviations)
     assert (pair.better, pair.worse, pair.human_gap, pair.metric_gap) == ("A", "B", 1, -1)
     assert pair.explained
-    remapped = remapped_means(outputs)
-    assert pair.deviation_gap - pair.human_gap == pytest.approx(remapped[1] - remapped[0])
+    predicted = predicted_human_means(outputs)
+    assert pair.deviation_gap - pair.human_gap == pytest.approx(predicted[1] - predicted[0])
 
 
 def test_deviations_do_not_explain_an_inversion_from_averaging_on_a_stretched_scale():

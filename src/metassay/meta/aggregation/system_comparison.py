@@ -72,10 +72,10 @@ def compare_systems(
 def get_score_statistics(
     cube: ScoreCube, metric: Metric, *, use_segment_means: bool = False
 ) -> tuple[FloatArray, FromStatistics]:
-    """Return statistics `[systems, segments, s]`, NaN where missing, and the function from sums to scores.
+    """Return the statistics of all outputs, and the function that turns their sums into scores.
 
-    The score is the corpus score. With `use_segment_means`, and for metrics without statistics, it is the
-    mean of the segment scores.
+    The statistics are `[systems, segments, s]`, NaN where an output is missing. The score is the corpus
+    score. With `use_segment_means`, and for metrics without statistics, it is the mean of the segment scores.
     """
     if isinstance(metric, StatisticsMetric) and not use_segment_means:
         return cube.statistics[metric.spec], metric.from_statistics

@@ -32,7 +32,7 @@ BoolArray = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Resampling:
-    """How much is drawn: resamples of the bootstrap with their size, and repeated draws of few segments."""
+    """Numbers of resamples, their size, numbers of repeated draws, and the seed."""
 
     resamples: int = 1000
     size: int = 1000
@@ -42,24 +42,24 @@ class Resampling:
     sample_sizes: tuple[int, ...] = (1, 10, 100)
     seed: int = 0
 
-    def create_generator(self, group: str, purpose: str, segment_count: int) -> np.random.Generator:
+    def create_generator(self, test_set: str, purpose: str, segment_count: int) -> np.random.Generator:
         """Create a generator that depends on seed, test set, purpose and number of segments only.
 
         Systems and metrics with the same segments therefore get the same resamples.
         """
-        return make_text_generator(self.seed, f"{group}\0{purpose}\0{segment_count}")
+        return make_text_generator(self.seed, f"{test_set}\0{purpose}\0{segment_count}")
 
 
 @dataclass(frozen=True)
 class SystemsWithSameSegments:
-    """Systems (row numbers of a cube) that have outputs for exactly the same segments (column numbers)."""
+    """Systems of a cube that have outputs for exactly the same segments, as row and column numbers."""
 
-    systems: NDArray[np.int64]
-    segments: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
 
     def select(self, array: Scores) -> Scores:
         """Return the part of an array `[systems, segments, ...]` that belongs to these systems."""
-        return array[np.ix_(self.systems, self.segments)]
+        return array[np.ix_(self.rows, self.columns)]
 
 
 def group_systems_by_segments(is_present: BoolArray) -> list[SystemsWithSameSegments]:
@@ -94,18 +94,18 @@ def aggregate_systems(
     if is_included is not None:
         is_present &= is_included
     aggregated: dict[int, AggregatedSystem] = {}
-    for group in group_systems_by_segments(is_present):
-        rows = _aggregate_segments(cube, metric, group, resampling)
-        aggregated.update(zip(group.systems.tolist(), rows))
+    for systems in group_systems_by_segments(is_present):
+        rows = _aggregate_segments(cube, metric, systems, resampling)
+        aggregated.update(zip(systems.rows.tolist(), rows))
     return [aggregated[system] for system in sorted(aggregated)]
 
 
 def _aggregate_segments(
-    cube: ScoreCube, metric: StatisticsMetric, group: SystemsWithSameSegments, resampling: Resampling
+    cube: ScoreCube, metric: StatisticsMetric, systems: SystemsWithSameSegments, resampling: Resampling
 ) -> list[AggregatedSystem]:
     """Compute scores and standard errors of systems that have the same segments."""
-    statistics = group.select(cube.statistics[metric.spec])
-    segment_scores = group.select(cube.metric_scores[metric.spec])
+    statistics = systems.select(cube.statistics[metric.spec])
+    segment_scores = systems.select(cube.metric_scores[metric.spec])
     segment_count = segment_scores.shape[1]
     corpus = metric.from_statistics(statistics.sum(axis=1))
     segment = mean_from_statistics(make_mean_statistics(segment_scores).sum(axis=1))
@@ -121,8 +121,8 @@ def _aggregate_segments(
     resampled_corpus, resampled_segment = draw_bootstrap_scores(
         both_statistics, score_both, rng, draws=resampling.resamples
     )
-    rows = []
-    for position, system in enumerate(group.systems):
+    entries = []
+    for position, system in enumerate(systems.rows):
         if segment_count > 1:
             standard_errors = StandardErrors(
                 corpus=_standard_error(resampled_corpus[position]),
@@ -131,7 +131,7 @@ def _aggregate_segments(
             )
         else:
             standard_errors = StandardErrors(None, None, None)  # resamples of one segment do not vary
-        row = AggregatedSystem(
+        entry = AggregatedSystem(
             group=cube.dataset,
             system=cube.systems[system],
             metric=metric.spec,
@@ -140,8 +140,8 @@ def _aggregate_segments(
             bootstrap=to_optional(bootstrap[position]),
             standard_errors=standard_errors,
         )
-        rows.append(row)
-    return rows
+        entries.append(entry)
+    return entries
 
 
 def _standard_error(resampled_scores: Scores) -> float | None:
@@ -149,10 +149,10 @@ def _standard_error(resampled_scores: Scores) -> float | None:
 
 
 def _resample_corpus_scores(
-    group: str, metric: StatisticsMetric, statistics: Scores, resampling: Resampling
+    test_set: str, metric: StatisticsMetric, statistics: Scores, resampling: Resampling
 ) -> Scores:
     """Compute corpus scores on resamples of fixed size, `[systems, resamples]`."""
-    rng = resampling.create_generator(group, "bootstrap", statistics.shape[1])
+    rng = resampling.create_generator(test_set, "bootstrap", statistics.shape[1])
     return draw_bootstrap_scores(
         statistics, metric.from_statistics, rng, draws=resampling.resamples, size=resampling.size
     )
@@ -170,14 +170,14 @@ def compute_bootstrap_scores(cube: ScoreCube, metric: StatisticsMetric, resampli
     """Compute the bootstrap score of each system on the segments that it has; NaN if it has none."""
     statistics = cube.statistics[metric.spec]
     scores = np.full(len(cube.systems), np.nan)
-    for group in group_systems_by_segments(find_present_outputs(statistics)):
-        resampled = _resample_corpus_scores(cube.dataset, metric, group.select(statistics), resampling)
-        scores[group.systems] = resampled.mean(axis=1)
+    for systems in group_systems_by_segments(find_present_outputs(statistics)):
+        resampled = _resample_corpus_scores(cube.dataset, metric, systems.select(statistics), resampling)
+        scores[systems.rows] = resampled.mean(axis=1)
     return scores
 
 
 def estimate_score_intervals(
-    statistics: Scores, from_statistics: FromStatistics, group: str, resampling: Resampling
+    statistics: Scores, from_statistics: FromStatistics, test_set: str, resampling: Resampling
 ) -> tuple[Scores, Scores]:
     """Estimate 95 % intervals of the score of each system from percentiles over resampled segments.
 
@@ -187,17 +187,17 @@ def estimate_score_intervals(
     low = np.full(len(statistics), np.nan)
     high = np.full(len(statistics), np.nan)
     for systems in group_systems_by_segments(find_present_outputs(statistics)):
-        segment_count = len(systems.segments)
+        segment_count = len(systems.columns)
         if segment_count == 1:
             continue
         present_statistics = systems.select(statistics)
-        rng = resampling.create_generator(group, "interval", segment_count)
+        rng = resampling.create_generator(test_set, "interval", segment_count)
         resampled = draw_bootstrap_scores(
             present_statistics, from_statistics, rng, draws=resampling.resamples
         )
         scores = from_statistics(present_statistics.sum(axis=1))
         widening = small_sample_factor(np.array(segment_count)) * np.sqrt(segment_count / (segment_count - 1))
         lower, upper = np.quantile(resampled, [0.025, 0.975], axis=1)
-        low[systems.systems] = scores + (lower - scores) * widening
-        high[systems.systems] = scores + (upper - scores) * widening
+        low[systems.rows] = scores + (lower - scores) * widening
+        high[systems.rows] = scores + (upper - scores) * widening
     return low, high

@@ -16,9 +16,14 @@ from metassay.errors import InputError
 from metassay.meta.dependence.comparison import SysDepDifference, compare_dependence, compare_metrics
 from metassay.meta.dependence.curves import fit_curves
 from metassay.meta.dependence.deviations import SystemDependence, measure_dependence, range_over_groups
-from metassay.meta.dependence.estimators import deviations_by_estimator
+from metassay.meta.dependence.estimators import compute_deviations_by_estimator
 from metassay.meta.dependence.grouped_outputs import GroupedOutputs, Grouping, choose_metrics, group_outputs
-from metassay.meta.dependence.null_hypotheses import DRAWS, p_equal, p_fair, pooled_pearson
+from metassay.meta.dependence.null_hypotheses import (
+    DRAWS,
+    equal_mapping_p_value,
+    fair_metric_p_value,
+    pooled_pearson,
+)
 from metassay.meta.dependence.panel import average_other_metrics, standardize_scores
 from metassay.meta.dependence.rankings import find_inversions, rank_groups
 from metassay.meta.dependence.scored_outputs import ScoredOutputs
@@ -43,7 +48,7 @@ PANEL = "the mean of the other metrics"
 
 @dataclass(frozen=True)
 class Sampling:
-    """How much is drawn at random: bootstrap resamples, and draws of each test.
+    """Numbers of bootstrap resamples and of draws per test, and the seed.
 
     With `sensitivity`, SysDep is also measured with other resamples, sample sizes and choices of systems.
     """
@@ -77,7 +82,7 @@ class DependenceAnalysis:
 
     @cached_property
     def curves(self) -> dict[str, MetricCurves]:
-        """The functions f_G and f_k of each metric, for charts."""
+        """Fitted functions that predict human scores from each metric, for charts."""
         curves: dict[str, MetricCurves] = {}
         for entry in self.metrics:
             measurement = self.measurements[entry.metric]
@@ -110,7 +115,7 @@ def analyze_dependence(
 
     def measure(metric: str) -> tuple[MetricMeasurement, MetricDependence]:
         measurement = _measure_metric(outputs, metric, resample_counts)
-        return measurement, _describe_metric(outputs, metric, measurement, resample_counts, sampling)
+        return measurement, _build_entry(outputs, metric, measurement, resample_counts, sampling)
 
     measurements: dict[str, MetricMeasurement] = {}
     entries: list[MetricDependence] = []
@@ -130,7 +135,7 @@ def analyze_dependence(
 def analyze_panel_dependence(
     cube: ScoreCube, grouping: Grouping, sampling: Sampling, *, progress: Progress | None = None
 ) -> DependenceAnalysis:
-    """Measure the system dependence of each metric with the mean of all other metrics as the human score.
+    """Measure the system dependence of each metric with the mean of all others in place of human scores.
 
     Scores are standardised first. No two metrics are compared, because each is measured against another
     panel.
@@ -166,7 +171,7 @@ def sort_by_sysdep(entries: Sequence[MetricDependence]) -> list[MetricDependence
 
 def _reason_not_measurable(outputs: GroupedOutputs, *metrics: str) -> str | None:
     """Return why the metrics cannot be measured on the outputs that all of them scored; None if they can."""
-    group_count = len(outputs.group.find_codes(outputs.find_scored(*metrics)))
+    group_count = len(outputs.group.find_present_codes(outputs.find_scored_outputs(*metrics)))
     if group_count == 0:
         return "no output has both scores"
     if group_count == 1:
@@ -175,28 +180,28 @@ def _reason_not_measurable(outputs: GroupedOutputs, *metrics: str) -> str | None
 
 
 def _measure_metric(outputs: GroupedOutputs, metric: str, resample_counts: Counts) -> MetricMeasurement:
-    is_scored = outputs.find_scored(metric)
+    is_scored = outputs.find_scored_outputs(metric)
     scored_outputs = outputs.select(metric, is_scored)
     scored_resamples = outputs.select_resamples(resample_counts, is_scored)
     dependence = measure_dependence(scored_outputs, scored_resamples)
     return MetricMeasurement(scored_outputs, scored_resamples, dependence)
 
 
-def _describe_metric(
+def _build_entry(
     grouped_outputs: GroupedOutputs,
     metric: str,
     measurement: MetricMeasurement,
     resample_counts: Counts,
     sampling: Sampling,
 ) -> MetricDependence:
-    """Test and explain the measured dependence of one metric."""
+    """Build the entry of one metric in the result: measurement, tests, rankings and contexts."""
     outputs = measurement.outputs
     dependence = measurement.dependence
     parts = split_deviations(dependence.deviations, outputs.human_means)
     constant = constant_metric_sysdep(outputs)
     estimators = {
         name: float(range_over_groups(deviations))
-        for name, deviations in deviations_by_estimator(outputs).items()
+        for name, deviations in compute_deviations_by_estimator(outputs).items()
     }
     return MetricDependence(
         metric=metric,
@@ -209,8 +214,12 @@ def _describe_metric(
         slope=parts.slope,
         residual_range=parts.residual_range,
         # every metric gets the same random numbers, so that no metric depends on which others there are
-        p_equal=p_equal(outputs, make_keyed_generator(sampling.seed, EQUAL_DEPENDENCE), sampling.draws),
-        p_fair=p_fair(outputs, make_keyed_generator(sampling.seed, FAIR_DEPENDENCE), sampling.draws),
+        p_equal=equal_mapping_p_value(
+            outputs, make_keyed_generator(sampling.seed, EQUAL_DEPENDENCE), sampling.draws
+        ),
+        p_fair=fair_metric_p_value(
+            outputs, make_keyed_generator(sampling.seed, FAIR_DEPENDENCE), sampling.draws
+        ),
         pearson=pooled_pearson(outputs),
         outputs=len(outputs.human_scores),
         deviations=_by_group(outputs, dependence.deviations),
@@ -231,6 +240,7 @@ def _describe_metric(
 
 
 def _by_group(outputs: ScoredOutputs, values: FloatArray) -> dict[str, float]:
+    """Return values by name of group."""
     return dict(zip(outputs.group_names, values.tolist()))
 
 
@@ -245,15 +255,15 @@ def _measure_in_contexts(
     outputs: GroupedOutputs, metric: str, resample_counts: Counts
 ) -> list[LocalDependence]:
     """Measure SysDep in every context that has at least two groups; columns with one value are skipped."""
-    is_scored = outputs.find_scored(metric)
+    is_scored = outputs.find_scored_outputs(metric)
     entries = []
     for column_name, column in outputs.contexts.items():
-        codes = column.find_codes(is_scored).tolist()
+        codes = column.find_present_codes(is_scored).tolist()
         if len(codes) < 2:
             continue
         for code in codes:
             in_context = is_scored & (column.codes == code)
-            if len(outputs.group.find_codes(in_context)) < 2:
+            if len(outputs.group.find_present_codes(in_context)) < 2:
                 continue
             entry = _measure_in_context(
                 outputs, metric, resample_counts, in_context, column_name, column.names[code]
@@ -331,7 +341,7 @@ def _compare_pair(
 ) -> SysDepDifference:
     first = measurements[a]
     second = measurements[b]
-    is_scored_by_both = outputs.find_scored(a, b)
+    is_scored_by_both = outputs.find_scored_outputs(a, b)
     if is_scored_by_both.sum() == len(first.outputs.human_scores) == len(second.outputs.human_scores):
         return compare_dependence(first.dependence, second.dependence)
     # the metrics were measured on different outputs: measure both again on those that they share

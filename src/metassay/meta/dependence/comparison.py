@@ -34,7 +34,7 @@ class SysDepDifference:
 def compare_metrics(
     outputs: ScoredOutputs, other_metric_scores: FloatArray, resample_counts: Counts
 ) -> SysDepDifference:
-    """Compare the metric of `outputs` with another metric on the same outputs and resamples."""
+    """Compare the SysDep of the metric of `outputs` with that of another metric on the same outputs."""
     other_outputs = outputs.with_metric_scores(other_metric_scores)
     return compare_dependence(
         measure_dependence(outputs, resample_counts), measure_dependence(other_outputs, resample_counts)
@@ -42,7 +42,7 @@ def compare_metrics(
 
 
 def compare_dependence(a: SystemDependence, b: SystemDependence) -> SysDepDifference:
-    """Compare two metrics that were measured on the same resamples.
+    """Compare the SysDep of two metrics that were measured on the same resamples.
 
     p is the share of resamples whose difference is at least as far from the difference of the single fits as
     that difference is from 0.

@@ -60,7 +60,7 @@ def assign_folds(cluster_count: int, seed: int, folds: int = FOLDS) -> LongArray
 def correct_metric_scores(
     human: FloatArray, metric: FloatArray, clusters: LongArray, *, bootstraps: int = 200, seed: int = 0
 ) -> CorrectedScores:
-    """Map `[systems, segments]` metric scores to the human scale; higher is better, NaN is missing.
+    """Convert metric scores `[systems, segments]` to predicted human scores, with cross-validation.
 
     `clusters` is the cluster of each segment, counted from 0. Each function is the mean over `bootstraps`
     fits to resampled clusters, or a single fit if that is 0.
@@ -109,7 +109,7 @@ class TrainingScores:
     def map_scores(
         self, metric_scores: FloatArray, is_training: NDArray[np.bool_], resample_counts: Counts
     ) -> FloatArray:
-        """Map scores by the mean of the fits to resamples of the training outputs; NaN if there are none."""
+        """Predict human scores from metric scores by the mean of fits to resampled training outputs."""
         undefined = np.full(metric_scores.shape, np.nan)
         if not is_training.any():
             return undefined

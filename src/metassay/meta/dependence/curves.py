@@ -18,9 +18,9 @@ POINTS = 60
 
 
 def fit_curves(outputs: ScoredOutputs, resample_counts: Counts, *, points: int = POINTS) -> MetricCurves:
-    """Fit f_G and every f_k and evaluate them at quantiles of the metric scores.
+    """Fit the human score as a function of the metric score, for all outputs (f_G) and for each group (f_k).
 
-    Without resamples there is one fit and no band.
+    The functions are evaluated at quantiles of the metric scores. Without resamples there is no band.
     """
     grid = np.unique(np.quantile(outputs.metric_scores, np.linspace(0, 1, points)))
     if not len(resample_counts):
@@ -40,7 +40,7 @@ def fit_curves(outputs: ScoredOutputs, resample_counts: Counts, *, points: int =
 def _fit_curve(
     outputs: ScoredOutputs, chosen: NDArray[np.bool_], resample_counts: Counts, grid: FloatArray
 ) -> Curve:
-    """Fit the human scores of the chosen outputs on each resample: mean and pointwise 95 % band."""
+    """Fit the chosen outputs on each resample; return the mean curve and its pointwise 95 % band."""
     scores = sort_scores(outputs.metric_scores[chosen])
     human_scores = outputs.human_scores[chosen]
     weights = outputs.weights[chosen]

@@ -124,7 +124,7 @@ def _check_every_group_was_drawn(outputs: ScoredOutputs, resampled_human_means: 
 
 
 def error_inflation(fit: FloatArray, output_count: int) -> float:
-    """Factor by which errors exceed residuals: √(n / (n − 1.5 D)) with D the number of steps of the fit.
+    """Factor that converts residuals of an isotonic fit to errors: √(n / (n − 1.5 D)), D steps of the fit.
 
     D estimates the degrees of freedom of an isotonic fit. An error variance from its residuals divides by
     n − cD with c between 1 (the true function is flat) and 2 (it is steep) (Meyer and Woodroofe, 2000).
@@ -136,16 +136,16 @@ def error_inflation(fit: FloatArray, output_count: int) -> float:
 
 
 def expected_deviations(outputs: ScoredOutputs) -> FloatArray:
-    """Expected deviation of each group from one fit: mean of f_G(m) minus the mean human score.
+    """Expected deviation of each group: mean human score predicted from the metric, minus the actual one.
 
-    f_k is not needed: pool-adjacent-violators keeps the mean, so that the mean of f_k(m) over the outputs of
-    k is their mean human score.
+    This is ED(k) from one fit to all data. f_k is not needed: pool-adjacent-violators keeps the mean, so that
+    the mean of f_k(m) over the outputs of k is their mean human score.
     """
-    return remapped_means(outputs) - outputs.human_means
+    return predicted_human_means(outputs) - outputs.human_means
 
 
-def remapped_means(outputs: ScoredOutputs) -> FloatArray:
-    """Mean of f_G(m) in each group: its mean human score as predicted from the metric."""
+def predicted_human_means(outputs: ScoredOutputs) -> FloatArray:
+    """Mean human score of each group as predicted from the metric: the mean of f_G(m)."""
     means: FloatArray = fit_values_by_group(
         outputs.sorted_metric_scores,
         outputs.human_scores[np.newaxis],

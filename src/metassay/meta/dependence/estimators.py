@@ -21,15 +21,15 @@ SPLINE_KNOTS = 8
 SPLINE_DEGREE = 2
 
 
-def fit_isotonic_regression(outputs: ScoredOutputs) -> FloatArray:
-    """Evaluate f_G at every output, fitted by isotonic regression: the published estimator."""
+def predict_by_isotonic_regression(outputs: ScoredOutputs) -> FloatArray:
+    """Predict the human score of every output by isotonic regression, the published estimator."""
     scores = outputs.sorted_metric_scores
     fit = fit_isotonic(scores, outputs.human_scores, outputs.weights)
     return predict_isotonic(scores, fit, outputs.metric_scores)
 
 
-def fit_binned_means(outputs: ScoredOutputs, bins: int = BINS) -> FloatArray:
-    """Evaluate f_G at every output as the mean human score in its bin of metric scores.
+def predict_by_binned_means(outputs: ScoredOutputs, bins: int = BINS) -> FloatArray:
+    """Predict the human score of every output as the mean human score in its bin of metric scores.
 
     The bins have nearly equal numbers of outputs; equal metric scores are in the same bin.
     """
@@ -43,8 +43,8 @@ def fit_binned_means(outputs: ScoredOutputs, bins: int = BINS) -> FloatArray:
     return means
 
 
-def fit_monotone_spline(outputs: ScoredOutputs, knots: int = SPLINE_KNOTS) -> FloatArray:
-    """Evaluate f_G at every output, fitted as a non-decreasing quadratic spline.
+def predict_by_monotone_spline(outputs: ScoredOutputs, knots: int = SPLINE_KNOTS) -> FloatArray:
+    """Predict the human score of every output by a non-decreasing quadratic spline of the metric score.
 
     The knots are quantiles of the metric scores. A spline whose B-spline coefficients never decrease is
     non-decreasing; it is a constant plus a non-negative combination of I-splines (Ramsay, 1988), which
@@ -70,14 +70,14 @@ def fit_monotone_spline(outputs: ScoredOutputs, knots: int = SPLINE_KNOTS) -> Fl
 
 
 ESTIMATORS: Mapping[str, Callable[[ScoredOutputs], FloatArray]] = {
-    "isotonic": fit_isotonic_regression,
-    "binned": fit_binned_means,
-    "spline": fit_monotone_spline,
+    "isotonic": predict_by_isotonic_regression,
+    "binned": predict_by_binned_means,
+    "spline": predict_by_monotone_spline,
 }
 
 
-def deviations_by_estimator(outputs: ScoredOutputs) -> dict[str, FloatArray]:
-    """Expected deviation of each group with each estimator of f_G."""
+def compute_deviations_by_estimator(outputs: ScoredOutputs) -> dict[str, FloatArray]:
+    """Compute the expected deviation of each group with each way to predict human scores."""
     deviations: dict[str, FloatArray] = {}
     for name, fit in ESTIMATORS.items():
         deviations[name] = outputs.average_by_group(fit(outputs)) - outputs.human_means

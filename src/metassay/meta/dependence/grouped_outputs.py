@@ -51,14 +51,14 @@ class LabelColumn:
         names, codes = np.unique(labels, return_inverse=True)
         return cls(tuple(names.tolist()), codes.astype(np.int64))
 
-    def find_codes(self, keep: BoolArray) -> LongArray:
+    def find_present_codes(self, keep: BoolArray) -> LongArray:
         """Return the sorted codes that occur among the outputs where `keep` is true."""
         return np.flatnonzero(np.bincount(self.codes[keep], minlength=len(self.names)))
 
     def renumber_codes(self, keep: BoolArray) -> LongArray:
         """Return the codes of the outputs where `keep` is true, renumbered from 0 without gaps."""
         new_codes = np.zeros(len(self.names), dtype=np.int64)
-        remaining = self.find_codes(keep)
+        remaining = self.find_present_codes(keep)
         new_codes[remaining] = np.arange(len(remaining))
         return new_codes[self.codes[keep]]
 
@@ -88,8 +88,8 @@ class GroupedOutputs:
         """Return a human score or a metric of every output; higher is better, NaN where it is missing."""
         return self.cube.orient_scores(name).T.ravel()[self.positions] + 0.0
 
-    def find_scored(self, *metrics: str) -> BoolArray:
-        """Return which outputs have a positive weight, a human score and a score of all these metrics."""
+    def find_scored_outputs(self, *metrics: str) -> BoolArray:
+        """Return a mask of the outputs that have a weight, a human score and scores of all these metrics."""
         is_scored = self.weights > 0
         for name in (self.human, *metrics):
             is_scored &= ~np.isnan(self.get_scores(name))
@@ -105,12 +105,12 @@ class GroupedOutputs:
             systems=self.system.renumber_codes(keep),
             items=self.item.renumber_codes(keep),
             clusters=self.cluster.renumber_codes(keep),
-            group_names=tuple(self.group.names[code] for code in self.group.find_codes(keep)),
+            group_names=tuple(self.group.names[code] for code in self.group.find_present_codes(keep)),
         )
 
     def select_resamples(self, resample_counts: Counts, keep: BoolArray) -> Counts:
         """Restrict resamples of all clusters to the clusters of the outputs where `keep` is true."""
-        return np.ascontiguousarray(resample_counts[:, self.cluster.find_codes(keep)])
+        return np.ascontiguousarray(resample_counts[:, self.cluster.find_present_codes(keep)])
 
 
 def group_outputs(cube: ScoreCube, human: str, grouping: Grouping | None = None) -> GroupedOutputs:

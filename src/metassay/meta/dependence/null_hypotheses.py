@@ -30,14 +30,14 @@ BATCH_SIZE = 16
 """Draws that are held in memory at the same time."""
 
 
-def p_equal(outputs: ScoredOutputs, rng: np.random.Generator, draws: int = DRAWS) -> float:
-    """P-value of SysDep under the hypothesis that E[h | m] is the same for every group."""
+def equal_mapping_p_value(outputs: ScoredOutputs, rng: np.random.Generator, draws: int = DRAWS) -> float:
+    """P-value of SysDep if the expected human score given the metric is the same for every group."""
     observed = float(range_over_groups(expected_deviations(outputs)))
     return _p_value(observed, simulate_equal_mappings(outputs, rng, draws), outputs)
 
 
-def p_fair(outputs: ScoredOutputs, rng: np.random.Generator, draws: int = DRAWS) -> float | None:
-    """P-value of the residual range under the hypothesis that the metric is noisy but fair.
+def fair_metric_p_value(outputs: ScoredOutputs, rng: np.random.Generator, draws: int = DRAWS) -> float | None:
+    """P-value of the residual range if the metric is the human score plus noise that favours no group.
 
     None for two groups, because a line through two points leaves no residual.
     """
@@ -48,7 +48,7 @@ def p_fair(outputs: ScoredOutputs, rng: np.random.Generator, draws: int = DRAWS)
 
 
 def _p_value(observed: float, simulated: FloatArray, outputs: ScoredOutputs) -> float:
-    """Share of values, the observed one included, that are at least as large as the observed one."""
+    """Share of simulated values that are at least as large as the observed one, which is counted too."""
     # values that differ only by rounding are equal
     tolerance = 1e-9 * float(np.ptp(outputs.human_scores))
     return float((1 + np.count_nonzero(simulated >= observed - tolerance)) / (1 + len(simulated)))
@@ -57,7 +57,7 @@ def _p_value(observed: float, simulated: FloatArray, outputs: ScoredOutputs) -> 
 def simulate_equal_mappings(
     outputs: ScoredOutputs, rng: np.random.Generator, draws: int = DRAWS
 ) -> FloatArray:
-    """Draw SysDep `draws` times with residuals that are exchanged at random between groups.
+    """Simulate SysDep for a metric that treats all groups alike: residuals are exchanged between groups.
 
     Systems exchange residuals within an item, in the same way for all items of a cluster, and f_G is fitted
     again. Where every item belongs to one group (domains, speakers), whole clusters exchange groups instead.
@@ -72,9 +72,10 @@ def simulate_equal_mappings(
 
 
 def simulate_fair_metrics(outputs: ScoredOutputs, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:
-    """Draw the residual range of `draws` metrics h + N(0, σ²), σ matched to the metric's pooled correlation.
+    """Simulate the residual range of metrics that are the human score plus noise: h + N(0, σ²).
 
-    If that correlation is not positive, the metrics are pure noise.
+    σ gives the simulated metrics the correlation that the metric has with human scores. If that correlation
+    is not positive, the metrics are pure noise.
     """
     correlation = pooled_pearson(outputs)
     if correlation > 0:
@@ -108,7 +109,7 @@ def pooled_pearson(outputs: ScoredOutputs) -> float:
 
 
 def noise_sd_for_correlation(outputs: ScoredOutputs, correlation: float) -> float:
-    """Standard deviation of noise with which human score plus noise has this correlation with human score."""
+    """Standard deviation of noise that, added to the human score, gives this correlation with it."""
     mean = np.average(outputs.human_scores, weights=outputs.weights)
     variance = np.average((outputs.human_scores - mean) ** 2, weights=outputs.weights)
     return float(np.sqrt(variance * (1 / correlation**2 - 1)))

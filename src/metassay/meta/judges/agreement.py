@@ -27,7 +27,7 @@ TIES = ("half", "strict")
 
 
 def compute_credits(verdicts: FloatArray, gold: FloatArray, *, ties: str = "half") -> FloatArray:
-    """Compute the credit of each verdict, between 0 and 1; NaN where verdict or gold label is missing."""
+    """Compute how right each verdict is, from 0 to 1; NaN where the verdict or its gold label is missing."""
     if ties not in TIES:
         raise InputError(f"unknown treatment of ties {ties!r}.", remedy="Known: half, strict.")
     distances = np.abs(verdicts - gold)
@@ -37,7 +37,7 @@ def compute_credits(verdicts: FloatArray, gold: FloatArray, *, ties: str = "half
 
 
 def base_rate(verdicts: FloatArray, gold: FloatArray, *, ties: str = "half") -> float:
-    """Mean credit of the same verdicts if they were assigned to items at random.
+    """Accuracy of the same verdicts if they were assigned to items at random.
 
     This is the expected agreement of Cohen's kappa: the mean credit over all pairs of a verdict and a gold
     label, each from any item.
@@ -89,7 +89,7 @@ def _arrange_by_question(verdicts: FloatArray, questions: IntArray, question_cou
 
 
 def position_preferences(verdicts: FloatArray, swapped: BoolArray, questions: IntArray) -> FloatArray:
-    """Whether each verdict prefers the output shown first: 1, 0, or ½ for a tie.
+    """1 where a verdict prefers the output shown first, 0 where it prefers the second, ½ for a tie.
 
     The mean is P(first preferred), and the outputs do not influence it, because each is shown first once. NaN
     for questions with one order only, where position and quality cannot be separated.
@@ -120,10 +120,11 @@ def repeat_agreement(values: FloatArray, questions: IntArray) -> FloatArray:
 
 
 def score_pair_credits(scores: FloatArray, human: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Compute credits of scores `[systems, items]` over all pairs of outputs with different human scores.
+    """Compute how right a judge's scores are on every pair of outputs with different human scores.
 
-    The credit of a pair is 1 if the judge orders it as humans do, ½ if it gives both the same score, else 0.
-    Also returns the item of each pair. Pairs with a missing score are left out.
+    Scores are `[systems, items]`. The credit of a pair is 1 if the judge orders it as humans do, ½ if it
+    gives both the same score, else 0. Also returns the item of each pair. Pairs with a missing score are left
+    out.
     """
     pair_credits = [np.empty(0)]
     pair_items = [np.empty(0, dtype=np.int32)]

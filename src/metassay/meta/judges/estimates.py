@@ -35,7 +35,7 @@ class ItemEstimate:
     pairs: int
 
     def shift(self, amount: float) -> ItemEstimate:
-        """Return the estimate with a constant added."""
+        """Return the estimate with `amount` added to value and interval."""
         return ItemEstimate(self.value + amount, self.low + amount, self.high + amount, self.pairs)
 
 

@@ -62,7 +62,7 @@ class JudgeVerdicts:
 
 @dataclass(frozen=True)
 class JudgeCredits:
-    """The credits that the accuracy of a judge is the mean of, with their items.
+    """How right each verdict of a judge is, from 0 to 1, with its item; the mean is the accuracy.
 
     `label_positions` says where the context label of each credit is: the position of a verdict, or of an
     item.
@@ -174,7 +174,7 @@ def measure_scores(
 
 
 def estimate_change(before: JudgeCredits, after: JudgeCredits, bootstrap: ClusterBootstrap) -> ItemEstimate:
-    """Estimate the accuracy after minus the accuracy before; items are resampled together."""
+    """Estimate how much the accuracy of a judge changed, after minus before."""
     undefined_before = np.full(len(before.values), np.nan)
     undefined_after = np.full(len(after.values), np.nan)
     return estimate_difference(

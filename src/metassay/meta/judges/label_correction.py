@@ -43,7 +43,7 @@ class ShareCorrection:
 
 
 def rogan_gladen(share: FloatArray, sensitivity: FloatArray, specificity: FloatArray) -> FloatArray:
-    """The corrected share; NaN where the judge carries no information, or does the opposite of humans."""
+    """Share of good outputs, corrected for the errors of a judge; NaN if the judge has no information."""
     information = sensitivity + specificity - 1
     undefined = np.full(np.shape(information), np.nan)
     corrected = np.divide(share + specificity - 1, information, out=undefined, where=information > 1e-9)

@@ -53,9 +53,9 @@ class FamilyPreference:
 def deviations_from_humans(
     scores: FloatArray, human: FloatArray, resample_counts: Counts
 ) -> SystemDeviations:
-    """Expected deviations of systems from scores of a judge and of humans, both `[systems, items]`.
+    """Human score of each system as predicted from a judge, minus its actual human score.
 
-    `resample_counts` is `[resamples, items]`.
+    Both scores are `[systems, items]`; `resample_counts` is `[resamples, items]`.
     """
     system_count, item_count = scores.shape
     is_scored = ~(np.isnan(scores) | np.isnan(human))
@@ -82,9 +82,10 @@ def deviations_from_humans(
 
 
 def deviations_from_panel(scores: FloatArray, judge: int, resample_counts: Counts) -> SystemDeviations:
-    """Expected deviations of systems under one of several judges `[judges, systems, items]` from the others.
+    """Standardised mean score of each system by one judge, minus the mean over the other judges.
 
-    A judge that gives all systems the same mean has no z and is not part of the panel.
+    `scores` are `[judges, systems, items]`. A judge that gives all systems the same mean has no z and is not
+    part of the panel.
     """
     every_item = np.ones((1, scores.shape[2]), dtype=np.uint32)
     return SystemDeviations(

@@ -137,12 +137,13 @@ class VerdictArrays:
 
 
 def _score_first_system(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Turn preferences into scores of the system of the first output."""
     table = pairs.with_columns(system=pl.col("system_1"))
     return table.with_columns(family=pl.col("family_1")) if "family_1" in pairs.columns else table
 
 
 def _score_second_system(pairs: pl.DataFrame) -> pl.DataFrame:
-    """A preference for the first output counts against the system of the second."""
+    """Turn preferences into scores of the system of the second output."""
     table = pairs.with_columns(system=pl.col("system_2"), value=1 - pl.col("value"), gold=1 - pl.col("gold"))
     return table.with_columns(family=pl.col("family_2")) if "family_2" in pairs.columns else table
 

@@ -34,7 +34,10 @@ COLOUR: Spec = {
 
 
 def build_curves_chart(entry: MetricDependence, label: str, curves: MetricCurves) -> Spec:
-    """Draw f_G and every f_k with bands; the systems with the highest and lowest deviation are coloured."""
+    """Draw the human score as a function of the metric score, for all systems together and for each.
+
+    The systems with the highest and the lowest expected deviation are coloured.
+    """
     slots = _choose_slots(entry)
     rows: list[Spec] = []
     for group, curve in curves.groups.items():
@@ -93,9 +96,10 @@ def build_deviations_chart(entry: MetricDependence, label: str) -> Spec:
 
 
 def build_rankings_chart(entry: MetricDependence, label: str) -> Spec:
-    """Draw how systems change places from the human ranking over the remapped one to that of the metric.
+    """Draw how the rank of each system changes from the human ranking to that of the metric.
 
-    Systems in an inverted pair are coloured.
+    In between is the ranking by human scores predicted from the metric. Systems in an inverted pair are
+    coloured.
     """
     rankings = entry.rankings
     rows_meta = rows_of(rankings.human, ROW_HEIGHT)

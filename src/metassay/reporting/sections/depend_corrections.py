@@ -1,4 +1,4 @@
-"""Section of the `depend` page: what is gained by mapping metric scores to the human scale."""
+"""Section of the `depend` page: what is gained by converting metric scores to predicted human scores."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ class DependCorrectionsSection(ReportSection[DependView]):
             if not corrections:
                 continue
             statements = describe_corrections(corrections, view.result.human, view.labels)
-            sentences += [view.prefix_dataset(dataset) + statement for statement in statements]
+            sentences += [view.get_sentence_prefix(dataset) + statement for statement in statements]
             tables.append(_build_table(view, dataset, corrections))
         if not sentences:
             return None
-        return Section("Metric scores mapped to the human scale", sentences, folded=tables)
+        return Section("Metric scores converted to predicted human scores", sentences, folded=tables)
 
 
 def describe_corrections(corrections: Sequence[Correction], human: str, labels: MetricLabels) -> list[str]:
-    """Say what mapping metric scores to the human scale gains on one data set, and what it costs."""
+    """Say what is gained and lost by converting metric scores to predicted human scores."""
     by_mapping: dict[str, list[Correction]] = {}
     for mapping in MAPPINGS:
         rows = [row for row in corrections if row.mapping == mapping and not row.baseline]
@@ -85,7 +85,7 @@ def _describe_mapping(phrase: str, rows: Sequence[Correction], human: str, label
 
 
 def _compare_with_constant(corrections: Sequence[Correction], f_k_rows: Sequence[Correction]) -> list[str]:
-    """Say that the f_k of a constant metric does about as well as that of any metric."""
+    """Compare with a constant metric, for which f_k alone does almost as well."""
     (constant,) = [row for row in corrections if row.baseline and row.mapping == "f_k"]
     spa = sorted(row.spa for row in f_k_rows if row.spa is not None)
     if not spa:
@@ -116,7 +116,8 @@ def _build_table(view: DependView, dataset: str, corrections: Sequence[Correctio
         {**msgspec.structs.asdict(correction), "metric": view.labels[correction.metric]}
         for correction in corrections
     ]
-    caption = "Agreement with human scores on segments that were not used for fitting" + view.suffix_dataset(
-        dataset
+    caption = (
+        "Agreement with human scores on segments that were not used for fitting"
+        + view.get_caption_suffix(dataset)
     )
     return rows_grid(f"corrections {dataset}", caption, rows, COLUMNS)

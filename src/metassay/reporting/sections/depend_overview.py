@@ -77,7 +77,7 @@ def _build_residuals_chart(
     )
     caption = (
         f"How much each metric favours (blue) or disadvantages (red) each {by} beyond shrinkage, in points of"
-        f" {view.result.human}; metrics with the lowest SysDep first{view.suffix_dataset(dataset)}."
+        f" {view.result.human}; metrics with the lowest SysDep first{view.get_caption_suffix(dataset)}."
     )
     return [Chart(f"residuals {dataset}", spec, caption)]
 
@@ -118,7 +118,7 @@ def _build_detail_tables(view: DependView, dataset: str, entries: Sequence[Metri
         label = view.labels[entry.metric]
         local_rows += [{"metric": label, **msgspec.structs.asdict(row)} for row in entry.local]
         sensitivity_rows += [{"metric": label, **msgspec.structs.asdict(row)} for row in entry.sensitivity]
-    suffix = view.suffix_dataset(dataset)
+    suffix = view.get_caption_suffix(dataset)
     tables = []
     if local_rows:
         caption = f"Within contexts{suffix}"

@@ -54,7 +54,7 @@ def build_metric_charts(view: DependView, entry: MetricDependence) -> dict[str, 
 
 
 def _build_choice(view: DependView, entry: MetricDependence) -> Section:
-    title = f"{view.labels[entry.metric]}{view.suffix_dataset(entry.dataset)}"
+    title = f"{view.labels[entry.metric]}{view.get_caption_suffix(entry.dataset)}"
     charts = [
         Chart(f"{title} {kind}", spec, CAPTIONS[kind])
         for kind, spec in build_metric_charts(view, entry).items()
