@@ -11,8 +11,8 @@ import sys
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
-from metassay.llm.answers import Request
-from metassay.llm.asking import LocalModel
+from metassay.llm.local_model import LocalModel
+from metassay.llm.requests import Request
 
 
 def weights() -> str:

@@ -12,8 +12,8 @@ import pytest
 
 from fake_llm_server import Handler, Reply, answer
 from metassay.errors import InputError
-from metassay.llm.answers import Answer, Request
-from metassay.llm.client import LARGEST_BODY, Endpoint, key_for, parse_reply
+from metassay.llm.client import MAX_BODY_BYTES, Endpoint, choose_key, parse_reply
+from metassay.llm.requests import Answer, Request
 
 REQUEST = Request("m", "prompt", 0.3, 200, 1.0, 7)
 FINE = Answer("fine", complete=True, prompt_tokens=10, completion_tokens=4)
@@ -135,7 +135,7 @@ def test_a_flood_is_not_read_to_its_end(server: Callable[[Reply], Any]) -> None:
     assert client.ask(REQUEST) is None
     assert client.usage.failed == 1
     assert len(running.asked) == 1
-    assert sum(sent) < 10 * LARGEST_BODY
+    assert sum(sent) < 10 * MAX_BODY_BYTES
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
@@ -220,9 +220,9 @@ def test_a_key_goes_only_where_it_belongs(
 ) -> None:
     for name, key in KEYS.items():
         monkeypatch.setenv(name, key)
-    assert key_for(url) == both
+    assert choose_key(url) == both
     monkeypatch.delenv("METASSAY_LLM_KEY")
-    assert key_for(url) == openai_alone
+    assert choose_key(url) == openai_alone
 
 
 def test_openais_key_is_not_sent_to_another_server_and_ours_is_sent_to_this_machine(

@@ -14,8 +14,10 @@ import metassay
 from fake_llm_server import answer
 from metassay.cli import run
 from metassay.errors import InputError
-from metassay.llm.answers import fill_known, read_errors, read_preference, read_rubric, read_score
-from metassay.llm.asking import Asker, LlmSettings
+from metassay.llm.answer_parsing import parse_error_list, parse_preference, parse_rubric, parse_score
+from metassay.llm.asker import Asker
+from metassay.llm.prompts import fill_known_fields
+from metassay.llm.settings import LlmSettings
 from metassay.metrics.base import Batch
 from metassay.metrics.judge import MODES, Judge
 from metassay.metrics.registry import parse_metric
@@ -31,7 +33,7 @@ def shown(body):
 
 
 def connected(url, tmp_path, **parameters):
-    asker = Asker.of(LlmSettings(url, "tiny", cache=tmp_path / "answers.jsonl"))
+    asker = Asker.from_settings(LlmSettings(url, "tiny", cache=tmp_path / "answers.jsonl"))
     asker.backend.sleep = lambda _: None
     return Judge(**parameters).connect(asker)
 
@@ -66,7 +68,7 @@ def test_what_is_not_known_is_not_mentioned(server, tmp_path):
     running = server(lambda h, _: h.reply(answer("50")))
     connected(running.url, tmp_path).score(Batch.of(["abc"]))
     assert "Reference" not in asked_text(running.asked[0][0])
-    assert fill_known("a {x}\nb {y}", {"x": "{y}", "y": None}) == "a {y}"
+    assert fill_known_fields("a {x}\nb {y}", {"x": "{y}", "y": None}) == "a {y}"
 
 
 def test_an_unreadable_answer_is_asked_for_again_and_is_then_missing(server, tmp_path):
@@ -128,7 +130,7 @@ def test_rubric_and_spans(server, tmp_path):
      ("Score: 101", None), ("Score: -5", None), ("Score: 1e2", None), ("between 10 and 20", None), ("", None), ("Score:", None)],
 )  # fmt: skip
 def test_scores_are_read_or_are_not(text, value):
-    assert read_score(text) == value
+    assert parse_score(text) == value
 
 
 @pytest.mark.parametrize(
@@ -137,17 +139,17 @@ def test_scores_are_read_or_are_not(text, value):
      ("Better: C", None), ("A is better than B", None), ("A\n\nA is better.", 1), ("A\n\nB", None), ("Better: A or B", None)],
 )  # fmt: skip
 def test_preferences_are_read_or_are_not(text, value):
-    assert read_preference(text) == value
+    assert parse_preference(text) == value
 
 
 def test_errors_must_quote_the_output_and_criteria_must_all_be_there():
-    assert read_errors("NO ERRORS", "x") == 0
-    assert read_errors('CRITICAL: "x y"\nMINOR: "z"', "X  y z") == -11
-    assert read_errors('MAJOR: "not there"', "x") is None
-    assert read_errors("It is fine.", "x") is None
-    assert read_rubric("accuracy: 4", ["accuracy", "fluency"]) is None
-    assert read_rubric("accuracy: 4\nfluency: 9", ["accuracy", "fluency"]) is None
-    assert read_rubric("- Accuracy: 4/5\n- Fluency: 3", ["accuracy", "fluency"]) == 3.5
+    assert parse_error_list("NO ERRORS", "x") == 0
+    assert parse_error_list('CRITICAL: "x y"\nMINOR: "z"', "X  y z") == -11
+    assert parse_error_list('MAJOR: "not there"', "x") is None
+    assert parse_error_list("It is fine.", "x") is None
+    assert parse_rubric("accuracy: 4", ["accuracy", "fluency"]) is None
+    assert parse_rubric("accuracy: 4\nfluency: 9", ["accuracy", "fluency"]) is None
+    assert parse_rubric("- Accuracy: 4/5\n- Fluency: 3", ["accuracy", "fluency"]) == 3.5
 
 
 @pytest.mark.parametrize("mode", MODES)

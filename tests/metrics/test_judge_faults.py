@@ -15,7 +15,7 @@ import metassay
 from fake_llm_server import Handler, Reply, answer
 from metassay.errors import InputError
 from metassay.llm import client
-from metassay.llm.asking import LlmSettings
+from metassay.llm.settings import LlmSettings
 
 JUDGES = ("judge(model=m)", "judge(mode=pairwise,model=m)")
 ITEMS = 40
@@ -102,7 +102,7 @@ def test_whatever_the_server_does_every_pair_is_scored_or_missing_and_a_rerun_as
     server: Callable[[Reply], Any], pairs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("METASSAY_LLM_KEY", KEY)
-    monkeypatch.setattr(client, "PATIENCE", 0.0)
+    monkeypatch.setattr(client, "FIRST_WAIT", 0.0)
     seen: Counter[str] = Counter()
     ill = [True]
 

@@ -99,12 +99,17 @@ def test_the_word_list_of_the_data_set_is_that_of_the_method() -> None:
 
 
 REAL = """
-import json, sys import torch from metassay.llm.asking import LocalModel own = LocalModel(sys.argv[1]) texts =
-["The cat sat on the mat.", "The cat sat on on mat.", "Mat the on sat cat the."] found =
-own.likelihoods(texts) ids = own._tokenizer(own._tokenizer.bos_token + texts[0], return_tensors="pt",
-add_special_tokens=False)["input_ids"] with torch.inference_mode():
-    loss = own._model(input_ids=ids, labels=ids).loss
-print(json.dumps([found, -float(loss) * (ids.shape[1] - 1)]))
+import json, sys
+import torch
+from metassay.llm.local_model import LocalModel
+model = LocalModel(sys.argv[1])
+texts = ["The cat sat on the mat.", "The cat sat on on mat.", "Mat the on sat cat the."]
+log_likelihoods = model.compute_log_likelihoods(texts)
+tokenizer = model._tokenizer
+ids = tokenizer(tokenizer.bos_token + texts[0], return_tensors="pt", add_special_tokens=False)["input_ids"]
+with torch.inference_mode():
+    loss = model._model(input_ids=ids, labels=ids).loss
+print(json.dumps([log_likelihoods, -float(loss) * (ids.shape[1] - 1)]))
 """
 
 

@@ -14,8 +14,11 @@ import pytest
 from fake_llm_server import Handler, Reply, answer
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError
-from metassay.llm.answers import AnswerCache, LlmFailure, fill, read_prompt
-from metassay.llm.asking import HOPELESS, LlmSettings
+from metassay.llm.answer_cache import AnswerCache
+from metassay.llm.asker import MAX_FAILURES_WITHOUT_ANSWER
+from metassay.llm.prompts import fill_prompt, read_prompt
+from metassay.llm.requests import LlmFailure
+from metassay.llm.settings import LlmSettings
 from metassay.perturbations.base import View
 from metassay.perturbations.llm import LlmRewriting, fields, usable
 from metassay.perturbations.pairs import make_pairs
@@ -95,7 +98,7 @@ def test_a_dead_server_stops_the_run(server: Callable[[Reply], Any], monkeypatch
     method = LlmRewriting.configured(LlmSettings(running.url, concurrency=1), mt.TASK)
     monkeypatch.setattr(method.asker.backend, "sleep", lambda _: None)
     with pytest.raises(LlmFailure, match="does not answer"):
-        make_pairs(dataset(HOPELESS + 2), perturbations=[method])
+        make_pairs(dataset(MAX_FAILURES_WITHOUT_ANSWER + 2), perturbations=[method])
 
 
 @pytest.mark.parametrize(
@@ -132,13 +135,13 @@ def test_echoes_refusals_and_cut_answers_are_no_pairs(server: Callable[[Reply], 
 
 def test_prompts_hold_the_texts_and_no_examples_of_errors(tmp_path: Path) -> None:
     view = View("out {source} {0}", language="de", source="src", references=("ref",))
-    filled = fill(mt.PERTURBATION_PROMPT, fields(view))
+    filled = fill_prompt(mt.PERTURBATION_PROMPT, fields(view))
     assert all(text in filled for text in ("src", "ref", "out {source} {0}", "German"))
     assert (
         "for example" not in "".join(task.perturbation_prompt or "" for task in load_tasks().values()).lower()
     )
     (tmp_path / "own.txt").write_text("Make this worse: {output}")
-    assert fill(read_prompt(tmp_path / "own.txt"), fields(view)) == "Make this worse: out {source} {0}"
+    assert fill_prompt(read_prompt(tmp_path / "own.txt"), fields(view)) == "Make this worse: out {source} {0}"
     (tmp_path / "bad.txt").write_text("Make this worse.")
     with pytest.raises(InputError, match="does not mention"):
         read_prompt(tmp_path / "bad.txt")
@@ -189,7 +192,7 @@ def test_failures_are_said_and_above_a_share_are_an_error(server, tmp_path, monk
     from metassay.cli import run
     from metassay.llm import client
 
-    monkeypatch.setattr(client, "PATIENCE", 0.0)
+    monkeypatch.setattr(client, "FIRST_WAIT", 0.0)
     table = tmp_path / "t.csv"
     words = [f"word{i:02d}" for i in range(30)]
     table.write_text(

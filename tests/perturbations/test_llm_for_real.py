@@ -20,7 +20,7 @@ import sys
 from pathlib import Path
 import polars as pl
 from metassay.data.dataset import Dataset
-from metassay.llm.asking import LlmSettings
+from metassay.llm.settings import LlmSettings
 from metassay.perturbations.pairs import make_pairs
 
 texts = [f"The {animal} sat on the mat." for animal in
@@ -71,7 +71,7 @@ import torch
 from tokenizers import Tokenizer, models
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 from metassay.errors import InputError
-from metassay.llm.asking import LocalModel
+from metassay.llm.local_model import LocalModel
 
 folder = Path(sys.argv[1])
 model = GPT2LMHeadModel(GPT2Config(vocab_size=8, n_positions=8, n_embd=8, n_layer=1, n_head=1))

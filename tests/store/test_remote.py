@@ -19,7 +19,7 @@ from fake_llm_server import answer
 from metassay.cli import run
 from metassay.engine import batches
 from metassay.errors import InputError
-from metassay.llm.asking import LlmSettings
+from metassay.llm.settings import LlmSettings
 from metassay.metrics.registry import parse_metric
 from metassay.store import remote
 from metassay.store.cached_scores import CachedScores, open_cached_scores

@@ -23,7 +23,7 @@ from metassay.options import (
 
 if TYPE_CHECKING:
     from metassay.data.dataset import Dataset
-    from metassay.llm.asking import LlmSettings
+    from metassay.llm.settings import LlmSettings
 
 OUTPUT_PANEL = "Output"
 LLM_PANEL = "Language model"

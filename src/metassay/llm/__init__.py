@@ -1,1 +1,1 @@
-"""Asking language models: prompts, answers kept on disk, servers and models on this machine."""
+"""Ask language models: prompts, stored answers, servers, and models on this machine."""

@@ -1,46 +1,49 @@
-"""Asking a model behind an OpenAI-compatible address: patiently, and with nothing taken on trust.
+"""A client for OpenAI-compatible servers that does not trust the server.
 
-The server may hang, drip, answer with garbage or with gigabytes, or point elsewhere. Every request therefore
-has one deadline for all of its reads and writes, a largest body, and goes to the host that was named and to
-no other; the key goes only where it belongs.
+The server may hang, send one byte at a time, answer with garbage or gigabytes, or redirect. Therefore every
+request has one deadline for everything, a largest body, and goes only to the host that the user named; the
+key is sent only where it belongs.
 """
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import json
 import os
-import threading
 import time
 import urllib.request
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
-import httpcore
 import httpx
 
 from metassay.errors import InputError
-from metassay.llm.answers import Answer, Request, Usage
+from metassay.llm.requests import Answer, Request, Usage
 
-OWN_KEY, OPENAI_KEY, OPENAI_HOST = "METASSAY_LLM_KEY", "OPENAI_API_KEY", "api.openai.com"
-"""Where keys are looked for; they are never stored. OpenAI's key goes to OpenAI's host alone."""
-WORTH_ANOTHER_TRY = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
-HOPELESS_FOR_ALL = frozenset({401, 403, 404, 405, 407})
-"""What the server says of the address or the key, not of one request: no other request will fare better."""
-LARGEST_BODY = 4 << 20
-"""Bytes: an answer of a few hundred tokens needs thousands of them."""
-PATIENCE, LONGEST_WAIT = 1.0, 60.0
-"""Seconds: before the second attempt, and before any."""
+METASSAY_KEY = "METASSAY_LLM_KEY"
+OPENAI_KEY = "OPENAI_API_KEY"
+OPENAI_HOST = "api.openai.com"
+"""Environment variables with keys, which are never stored. OpenAI's key is sent to OpenAI's host only."""
+RETRY_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+FATAL_STATUSES = frozenset({401, 403, 404, 405, 407})
+"""Statuses about the address or the key, not about one request: every other request would fail too."""
+MAX_BODY_BYTES = 4 << 20
+"""An answer of a few hundred tokens has thousands of bytes."""
+FIRST_WAIT = 1.0
+"""Seconds before the second attempt; doubled for each further one."""
+LONGEST_WAIT = 60.0
+"""Seconds before any attempt at most."""
 
 
-class _Refused(Exception):
-    """A request that the server refuses, or an answer of a kind that asking again does not mend."""
+class _RequestRefused(Exception):
+    """The server refuses the request, or its answer will not improve if it is asked again."""
 
 
-class _Again(Exception):
-    """No answer this time; `wait` is how long the server asks us to wait, in seconds."""
+class _TryAgain(Exception):
+    """The server has no answer now; `wait` is how many seconds it asks us to wait."""
 
     def __init__(self, wait: float = 0.0) -> None:
         super().__init__()
@@ -53,34 +56,37 @@ class Endpoint:
 
     url: str
     timeout: float = 60.0
-    """Seconds until a request, however far it has come, is given up and tried again."""
+    """Seconds after which a request is given up and tried again, however far it has come."""
     attempts: int = 5
-    patience: float = field(default_factory=lambda: PATIENCE)
-    """Seconds before the second attempt; doubled each time, at most a minute."""
+    first_wait: float = field(default_factory=lambda: FIRST_WAIT)
     usage: Usage = field(default_factory=Usage)
     sleep: Callable[[float], None] = time.sleep
 
     def __post_init__(self) -> None:
-        parts = _address(self.url)
-        self.shown = f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}"
-        self._address = f"{self.url.rstrip('/')}/chat/completions"
-        self._key = key_for(self.url)
-        self._client = _client(self.url, self.timeout)
+        parts = _check_url(self.url)
+        port = f":{parts.port}" if parts.port else ""
+        self._shown_address = f"{parts.scheme}://{parts.hostname}{port}"
+        self._completions_url = f"{self.url.rstrip('/')}/chat/completions"
+        self._key = choose_key(self.url)
+        self._proxy = _find_proxy(parts)
+        self._ssl_context = httpx.create_ssl_context()
 
     def ask(self, request: Request) -> Answer | None:
-        """The model's answer; None where it could not be had after all attempts."""
+        """Return the model's answer, or None if there is none after all attempts."""
         for attempt in range(self.attempts):
-            wait = min(self.patience * 2**attempt, LONGEST_WAIT)
+            wait = min(self.first_wait * 2**attempt, LONGEST_WAIT)
             try:
-                answer = parse_reply(self._post(request))
+                answer = parse_reply(asyncio.run(self._post(request)))
             except InputError:
                 raise
-            except _Refused:
+            except _RequestRefused:
                 break
-            except _Again as again:
-                wait = max(wait, again.wait)
-            except (httpx.HTTPError, httpx.StreamError, ValueError, KeyError, IndexError, TypeError):
-                pass  # no connection, a time-out, half an answer or something else than an answer
+            except _TryAgain as error:
+                wait = max(wait, error.wait)
+            except (TimeoutError, httpx.HTTPError, httpx.StreamError):
+                pass  # no connection, or not in time
+            except (ValueError, KeyError, IndexError, TypeError):
+                pass  # half an answer, or something that is no answer
             else:
                 self.usage.add(
                     asked=1, prompt_tokens=answer.prompt_tokens, completion_tokens=answer.completion_tokens
@@ -92,8 +98,13 @@ class Endpoint:
         self.usage.add(failed=1)
         return None
 
-    def _post(self, request: Request) -> bytes:
-        body = {
+    async def _post(self, request: Request) -> bytes:
+        """Send a request and return the body of the reply, all within the timeout.
+
+        httpx has timeouts for single reads and writes only, which a server that sends one byte at a time
+        never exceeds. asyncio has one for the whole request.
+        """
+        content = {
             "model": request.model,
             "messages": [{"role": "user", "content": request.prompt}],
             "temperature": request.temperature,
@@ -104,74 +115,88 @@ class Endpoint:
         headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
-        _deadline.until = time.monotonic() + self.timeout
-        with self._client.stream(
-            "POST", self._address, content=json.dumps(body).encode(), headers=headers
-        ) as response:
-            self._check(response)
-            return _body(response)
+        async with (
+            asyncio.timeout(self.timeout),
+            httpx.AsyncClient(
+                verify=self._ssl_context,
+                proxy=self._proxy,
+                timeout=self.timeout,
+                follow_redirects=False,
+                trust_env=False,
+            ) as client,
+            client.stream(
+                "POST", self._completions_url, content=json.dumps(content).encode(), headers=headers
+            ) as response,
+        ):
+            self._check_status(response)
+            return await _read_body(response)
 
-    def _check(self, response: httpx.Response) -> None:
+    def _check_status(self, response: httpx.Response) -> None:
         status = response.status_code
         if 300 <= status < 400:
             raise InputError(
-                f"{self.shown} answered {status}: it points to another address, which is not followed.",
+                f"{self._shown_address} answered {status}: it points to another address,"
+                " which is not followed.",
                 remedy="Name the address that answers itself with --llm-url.",
             )
-        if status in HOPELESS_FOR_ALL:
+        if status in FATAL_STATUSES:
             remedy = "Check the address, the model's name and the key in METASSAY_LLM_KEY."
-            if self._key is None and (os.environ.get(OWN_KEY) or os.environ.get(OPENAI_KEY)):
+            if self._key is None and (os.environ.get(METASSAY_KEY) or os.environ.get(OPENAI_KEY)):
                 remedy = (
-                    f"No key was sent: {OWN_KEY} goes to https or to this machine, {OPENAI_KEY} to OpenAI."
+                    f"No key was sent: {METASSAY_KEY} goes to https or to this machine,"
+                    f" {OPENAI_KEY} to OpenAI."
                 )
-            raise InputError(f"{self.shown} answered {status}.", remedy=remedy)
-        if status in WORTH_ANOTHER_TRY:
-            raise _Again(_retry_after(response.headers.get("Retry-After", "")))
+            raise InputError(f"{self._shown_address} answered {status}.", remedy=remedy)
+        if status in RETRY_STATUSES:
+            raise _TryAgain(_parse_retry_after(response.headers.get("Retry-After", "")))
         if status != 200:
-            raise _Refused
+            raise _RequestRefused
 
 
-def key_for(url: str) -> str | None:
-    """The key that may be sent to an address: our own over https or to this machine, OpenAI's to OpenAI."""
-    parts = _address(url)
-    safe = parts.scheme == "https" or _is_this_machine(parts.hostname or "")
-    if safe and (key := os.environ.get(OWN_KEY, "").strip()):
-        return _checked_key(key, OWN_KEY)
+def choose_key(url: str) -> str | None:
+    """Return the key for an address: ours over https or to this machine, OpenAI's only to OpenAI."""
+    parts = _check_url(url)
+    is_private = parts.scheme == "https" or _is_this_machine(parts.hostname or "")
+    metassay_key = os.environ.get(METASSAY_KEY, "").strip()
+    if is_private and metassay_key:
+        return _check_key(metassay_key, METASSAY_KEY)
     if parts.scheme == "https" and parts.hostname == OPENAI_HOST and parts.port in {None, 443}:
-        return _checked_key(os.environ.get(OPENAI_KEY, "").strip(), OPENAI_KEY) or None
+        return _check_key(os.environ.get(OPENAI_KEY, "").strip(), OPENAI_KEY) or None
     return None
 
 
 def parse_reply(body: bytes) -> Answer:
-    """The first choice of a reply; anything else than the expected shape raises."""
+    """Parse the first choice of a reply; raise an error for anything else."""
     try:
         reply = json.loads(body)
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    choice, usage = reply["choices"][0], reply.get("usage")
-    usage = usage if isinstance(usage, dict) else {}
+    choice = reply["choices"][0]
+    usage = reply.get("usage")
+    if not isinstance(usage, dict):
+        usage = {}
     return Answer(
         choice["message"]["content"],
         complete=choice.get("finish_reason") != "length",
-        prompt_tokens=_count(usage.get("prompt_tokens")),
-        completion_tokens=_count(usage.get("completion_tokens")),
+        prompt_tokens=_parse_token_count(usage.get("prompt_tokens")),
+        completion_tokens=_parse_token_count(usage.get("completion_tokens")),
     )
 
 
-def _address(url: str) -> Any:
-    """The parts of an address; one that is none, or that holds a password, is refused without showing it."""
+def _check_url(url: str) -> SplitResult:
+    """Split an address; refuse what is none, or contains a password, without showing it."""
     try:
         parts = urlsplit(url)
-        valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-        valid = valid and url.isascii() and url.isprintable() and " " not in url
+        is_valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        is_valid = is_valid and url.isascii() and url.isprintable() and " " not in url
     except ValueError:
-        valid = False
-    if not valid:
+        is_valid = False
+    if not is_valid:
         raise InputError(f"{url!r} is not an address.", remedy="Such as http://localhost:8000/v1")
     if parts.username is not None or parts.query or parts.fragment:
         raise InputError(
             "the address of the model holds a name, a password or a query.",
-            remedy=f"Put the key into {OWN_KEY}, and write the address like http://localhost:8000/v1",
+            remedy=f"Put the key into {METASSAY_KEY}, and write the address like http://localhost:8000/v1",
         )
     return parts
 
@@ -183,18 +208,25 @@ def _is_this_machine(host: str) -> bool:
         return False
 
 
-def _checked_key(key: str, name: str) -> str:
+def _check_key(key: str, variable: str) -> str:
     if not (key.isascii() and key.isprintable()):
-        raise InputError(f"the key in {name} holds characters that no key has.")
+        raise InputError(f"the key in {variable} holds characters that no key has.")
     return key
 
 
-def _count(value: Any) -> int:
-    """A number of tokens, or 0 for whatever else a server may write there."""
+def _find_proxy(parts: SplitResult) -> str | None:
+    """Return the proxy for https that the environment names; plain http would be readable for a proxy."""
+    if parts.scheme != "https" or urllib.request.proxy_bypass(parts.hostname or ""):
+        return None
+    return urllib.request.getproxies().get("https")
+
+
+def _parse_token_count(value: Any) -> int:
+    """Return a number of tokens, or 0 for anything else that a server may send."""
     return value if type(value) is int and 0 <= value < 1 << 40 else 0
 
 
-def _retry_after(text: str) -> float:
+def _parse_retry_after(text: str) -> float:
     try:
         seconds = float(text)
     except ValueError:
@@ -202,101 +234,15 @@ def _retry_after(text: str) -> float:
     return min(seconds, LONGEST_WAIT) if seconds > 0 else 0.0
 
 
-def _body(response: httpx.Response) -> bytes:
-    """The body as sent, up to the largest we accept; compressed ones, which we did not ask for, are none."""
+async def _read_body(response: httpx.Response) -> bytes:
+    """Read a body up to the largest size; refuse a compressed one, which was not requested."""
     if response.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise ValueError("compressed")
-    parts: list[bytes] = []
+    chunks: list[bytes] = []
     size = 0
-    for part in response.iter_raw():
-        parts.append(part)
-        size += len(part)
-        if size > LARGEST_BODY:
-            raise _Refused
-    return b"".join(parts)
-
-
-def _client(url: str, timeout: float) -> httpx.Client:
-    """A client without memory: no redirects, no cookies kept in use, a connection per request."""
-    return httpx.Client(transport=_Transport(url), timeout=timeout, follow_redirects=False, trust_env=False)
-
-
-class _Transport(httpx.HTTPTransport):
-    """Connections whose every read and write ends by the deadline of the request in this thread."""
-
-    def __init__(self, url: str) -> None:
-        super().__init__()
-        options: dict[str, Any] = {
-            "ssl_context": httpx.create_ssl_context(),
-            "max_connections": None,
-            "max_keepalive_connections": 0,
-            "network_backend": _Network(),
-        }
-        proxy = _proxy(url)
-        self._pool = (
-            httpcore.ConnectionPool(**options) if proxy is None else httpcore.HTTPProxy(proxy, **options)
-        )
-
-
-def _proxy(url: str) -> str | None:
-    """The proxy that the environment names for https; plain http never leaves by one, since it would read."""
-    parts = _address(url)
-    if parts.scheme != "https" or urllib.request.proxy_bypass(parts.hostname):
-        return None
-    return urllib.request.getproxies().get("https")
-
-
-_deadline = threading.local()
-
-
-def _left(timeout: float | None) -> float | None:
-    """Seconds that a read or write may take: as asked for, but not beyond the deadline."""
-    until = getattr(_deadline, "until", None)
-    if until is None:
-        return timeout
-    left = until - time.monotonic()
-    if left <= 0:
-        raise httpcore.ReadTimeout("the deadline has passed")
-    return float(left if timeout is None else min(left, timeout))
-
-
-class _Network(httpcore.NetworkBackend):
-    """The usual network, with the deadline kept."""
-
-    def __init__(self) -> None:
-        self._inner = httpcore.SyncBackend()
-
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore.NetworkStream:
-        """A connection whose reads and writes keep the deadline."""
-        return _Stream(self._inner.connect_tcp(host, port, _left(timeout), local_address, socket_options))
-
-
-class _Stream(httpcore.NetworkStream):
-    """A connection that keeps the deadline, however slowly the other side drips."""
-
-    def __init__(self, inner: httpcore.NetworkStream) -> None:
-        self._inner = inner
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._inner.read(max_bytes, _left(timeout))
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._inner.write(buffer, _left(timeout))
-
-    def close(self) -> None:
-        self._inner.close()
-
-    def start_tls(
-        self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
-    ) -> httpcore.NetworkStream:
-        return _Stream(self._inner.start_tls(ssl_context, server_hostname, _left(timeout)))
-
-    def get_extra_info(self, info: str) -> Any:
-        return self._inner.get_extra_info(info)
+    async for chunk in response.aiter_raw():
+        chunks.append(chunk)
+        size += len(chunk)
+        if size > MAX_BODY_BYTES:
+            raise _RequestRefused
+    return b"".join(chunks)

@@ -24,19 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError, UnknownName
-from metassay.llm.answers import (
-    Answer,
-    Request,
-    fill_known,
-    language_name,
-    read_errors,
-    read_preference,
-    read_prompt,
-    read_rubric,
-    read_score,
-    shipped_prompt,
-)
-from metassay.llm.asking import HOW_TO_NAME_ONE, Asker, LlmSettings
+from metassay.llm.answer_parsing import parse_error_list, parse_preference, parse_rubric, parse_score
+from metassay.llm.asker import Asker
+from metassay.llm.prompts import fill_known_fields, load_shipped_prompt, name_language, read_prompt
+from metassay.llm.requests import Answer, Request
+from metassay.llm.settings import HOW_TO_CHOOSE_MODEL, LlmSettings
 from metassay.metrics.base import Batch, Metric, Scores
 
 DIRECT, RUBRIC, SPANS, PAIRWISE = MODES = ("direct", "rubric", "spans", "pairwise")
@@ -149,7 +141,7 @@ class Judge(Metric):
     def prompt_text(self) -> str:
         """The complete prompt, which is part of the signature and shown in reports."""
         if not self.prompt:
-            return shipped_prompt(f"judge-{self.mode}-1")
+            return load_shipped_prompt(f"judge-{self.mode}-1")
         required_fields = ("output_a", "output_b") if self.pairwise else ("output",)
         return read_prompt(self.prompt, required_fields)
 
@@ -182,7 +174,7 @@ class Judge(Metric):
         """The connection to a model; an error where there is none."""
         if self.connection is None:
             raise InputError(
-                "judge needs a model to ask, and runs in assay and judge.", remedy=HOW_TO_NAME_ONE
+                "judge needs a model to ask, and runs in assay and judge.", remedy=HOW_TO_CHOOSE_MODEL
             )
         return self.connection
 
@@ -199,9 +191,9 @@ class Judge(Metric):
             for row, output in enumerate(batch.output)
         ]
         parsers: dict[str, AnswerParser] = {
-            DIRECT: lambda _, answer: read_score(answer),
-            RUBRIC: lambda _, answer: read_rubric(answer, criteria),
-            SPANS: lambda row, answer: read_errors(answer, batch.output[row]),
+            DIRECT: lambda _, answer: parse_score(answer),
+            RUBRIC: lambda _, answer: parse_rubric(answer, criteria),
+            SPANS: lambda row, answer: parse_error_list(answer, batch.output[row]),
         }
         return self._ask_questions(questions, parsers[self.mode])
 
@@ -214,7 +206,7 @@ class Judge(Metric):
                 | {"output_a": shown_first.output[row], "output_b": shown_second.output[row]}
                 for row in range(len(first))
             ]
-            preferences.append(self._ask_questions(questions, lambda _, answer: read_preference(answer)))
+            preferences.append(self._ask_questions(questions, lambda _, answer: parse_preference(answer)))
         in_given_order, swapped = preferences
         result = Preferences(np.stack([in_given_order, 1 - swapped]))
         self.session.add_pairs(pairs=len(first), flipped_pairs=result.flip_count)
@@ -225,7 +217,7 @@ class Judge(Metric):
         session = self.connection
         if session is None:
             return ()
-        notes = [session.asker.note()]
+        notes = [session.asker.describe_failures()]
         if session.unreadable:
             notes.append(
                 f"{session.unreadable} of {session.questions} answers could not be had or read, asked up to"
@@ -242,14 +234,14 @@ class Judge(Metric):
         return {
             "source": batch.fields["source"][row] if "source" in batch.fields else None,
             "reference": references[0] if references else None,
-            "language": language_name(batch.language),
+            "language": name_language(batch.language),
             "criteria": self.criteria.replace(";", ", "),
         }
 
     def _ask_questions(self, questions: Sequence[PromptValues], parse_answer: AnswerParser) -> Scores:
         """Ask all questions, and those without a readable answer again, up to `again` times."""
         prompt_text = self.prompt_text
-        prompts = [fill_known(prompt_text, values) for values in questions]
+        prompts = [fill_known_fields(prompt_text, values) for values in questions]
         scores = np.full(len(prompts), np.nan)
         open_questions = list(range(len(prompts)))
         for attempt in range(self.again + 1):
@@ -287,5 +279,5 @@ def connect_judges(metrics: Sequence[Metric], settings: LlmSettings | None) -> t
     """Return the metrics with all judges among them connected to the model that the settings name."""
     if not any(isinstance(metric, Judge) for metric in metrics):
         return tuple(metrics)
-    asker = Asker.of(settings or LlmSettings())
+    asker = Asker.from_settings(settings or LlmSettings())
     return tuple(metric.connect(asker) if isinstance(metric, Judge) else metric for metric in metrics)

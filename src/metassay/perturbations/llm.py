@@ -11,8 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from metassay.errors import InputError
-from metassay.llm.answers import NOT_KNOWN, Answer, Request, fill, language_name, read_prompt
-from metassay.llm.asking import HOW_TO_NAME_ONE, Asker, LlmSettings, LocalModel
+from metassay.llm.asker import Asker
+from metassay.llm.local_model import LocalModel
+from metassay.llm.prompts import UNKNOWN_FIELD, fill_prompt, name_language, read_prompt
+from metassay.llm.requests import Answer, Request
+from metassay.llm.settings import HOW_TO_CHOOSE_MODEL, LlmSettings
 from metassay.perturbations.base import Perturbation, View
 from metassay.perturbations.registry import parse_perturbation, parse_perturbations
 from metassay.stats.streams import Keys, Stream
@@ -54,7 +57,7 @@ class LlmRewriting(Perturbation[str]):
     @classmethod
     def configured(cls, settings: LlmSettings, task: Task, **parameters: Any) -> LlmRewriting:
         """Ready to ask."""
-        return cls(settings=settings, task=task, asker=Asker.of(settings), **parameters)
+        return cls(settings=settings, task=task, asker=Asker.from_settings(settings), **parameters)
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
         """The model's version of one output."""
@@ -72,12 +75,12 @@ class LlmRewriting(Perturbation[str]):
     @property
     def usage(self) -> dict[str, Any] | None:
         """Requests, tokens and, where a price is known, the cost."""
-        return None if self.asker is None else self.asker.usage()
+        return None if self.asker is None else self.asker.count_usage()
 
     @property
     def notes(self) -> tuple[str, ...]:
         """How many requests got no answer."""
-        note = None if self.asker is None else self.asker.note()
+        note = None if self.asker is None else self.asker.describe_failures()
         return () if note is None else (f"{self.spec}: {note}",)
 
     def _prompt(self) -> str:
@@ -90,22 +93,22 @@ class LlmRewriting(Perturbation[str]):
     def _request(self, view: View[str], prompt: str, seed: int) -> Request | None:
         if not view.output.strip():
             return None
-        text = fill(prompt, fields(view))
+        text = fill_prompt(prompt, fields(view))
         return Request(self.settings.model, text, self.temperature, self.tokens, self.top_p, seed)
 
     def _ready(self) -> Asker:
         if self.asker is None:
-            raise InputError("llm needs a model to ask.", remedy=HOW_TO_NAME_ONE)
+            raise InputError("llm needs a model to ask.", remedy=HOW_TO_CHOOSE_MODEL)
         return self.asker
 
 
 def fields(view: View[str]) -> Mapping[str, str]:
     """What a prompt may mention of one output."""
     return {
-        "source": view.source or NOT_KNOWN,
-        "reference": view.references[0] if view.references else NOT_KNOWN,
+        "source": view.source or UNKNOWN_FIELD,
+        "reference": view.references[0] if view.references else UNKNOWN_FIELD,
         "output": view.output,
-        "language": language_name(view.language),
+        "language": name_language(view.language),
     }
 
 
@@ -221,7 +224,7 @@ def connect(method: Perturbation[Any], llm: LlmSettings | None, task: Task) -> P
         parse_perturbations(method.method, task=task)  # refuses what is made for another task
         if llm is None or llm.local is None:
             raise InputError(f"{method.spec} needs a model to ask.", remedy=_LOCAL)
-        return replace(method, likelihoods=LocalModel(llm.local).likelihoods)
+        return replace(method, likelihoods=LocalModel(llm.local).compute_log_likelihoods)
     return method
 
 

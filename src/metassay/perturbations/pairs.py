@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError
-from metassay.llm.asking import LlmSettings
+from metassay.llm.settings import LlmSettings
 from metassay.perturbations.base import AnyPerturbation
 from metassay.perturbations.collection import CollectedData, collect_from_dataset
 from metassay.perturbations.distinct_outputs import DistinctOutputs, find_distinct_outputs

@@ -13,7 +13,8 @@ from metassay.data import cells
 from metassay.data.columns import missing_column_error
 from metassay.data.verdicts import VERDICT_COLUMNS
 from metassay.errors import InputError
-from metassay.llm.asking import Asker, cost
+from metassay.llm.asker import Asker
+from metassay.llm.budget import compute_token_cost
 from metassay.metrics.base import Batch
 from metassay.metrics.judge import PAIRWISE, Judge, JudgeSession
 from metassay.metrics.registry import parse_metric
@@ -65,7 +66,7 @@ def ask_judge(
 
 def compute_cost(asker: Asker) -> float | None:
     """Return the price of all answers that were used, also of cached ones, so that repeated runs agree."""
-    return cost(asker.prompt_tokens, asker.completion_tokens, asker.settings.price)
+    return compute_token_cost(asker.prompt_tokens, asker.completion_tokens, asker.settings.price)
 
 
 def _ask_once(frame: pl.DataFrame, judge: Judge, language: str | None) -> list[pl.DataFrame]:

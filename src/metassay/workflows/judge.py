@@ -11,7 +11,8 @@ import polars as pl
 from metassay.data.reading import Source
 from metassay.data.verdicts import parse_verdicts
 from metassay.errors import InputError
-from metassay.llm.asking import Asker, LlmSettings
+from metassay.llm.asker import Asker
+from metassay.llm.settings import LlmSettings
 from metassay.meta.judges.agreement import TIES
 from metassay.meta.judges.analysis import analyze_judges
 from metassay.metrics.judge import Judge
@@ -154,7 +155,7 @@ def _ask_model(
     options: JudgeOptions,
 ) -> tuple[pl.DataFrame, AskedModel, list[str]]:
     """Ask the model about every row; return the rows with verdicts, what was asked, and notes."""
-    asker = Asker.of(with_cache(llm, run) or llm)
+    asker = Asker.from_settings(with_cache(llm, run) or llm)
     frame, connected_judge = ask_judge(
         frame, model_judge, asker, repeats=options.repeats, language=options.language
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from metassay.llm.asking import LlmSettings
+from metassay.llm.settings import LlmSettings
 from metassay.options import (
     DATA_PANEL,
     PERTURBED_PAIRS,

@@ -17,8 +17,9 @@ from metassay.data.normalisation import choose_normalisation
 from metassay.data.preparation import prepare_dataset
 from metassay.data.reference_systems import has_only_references
 from metassay.engine.workers import count_workers
-from metassay.llm.answers import read_prompt
-from metassay.llm.asking import LlmSettings, read_prices
+from metassay.llm.budget import read_prices
+from metassay.llm.prompts import read_prompt
+from metassay.llm.settings import LlmSettings
 from metassay.metrics.judge import Judge
 from metassay.metrics.precomputed_scores import PrecomputedScores, list_distinct_texts
 from metassay.options import HUMAN_PAIRS, PERTURBED_PAIRS, accept_options

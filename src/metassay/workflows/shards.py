@@ -25,7 +25,7 @@ from metassay.engine.ray_cluster import RayCluster
 from metassay.engine.score_store import ScoreStore
 from metassay.engine.workers import Progress
 from metassay.errors import PartsDone
-from metassay.llm.asking import LlmSettings
+from metassay.llm.settings import LlmSettings
 from metassay.meta.contexts.pair_outcomes import PairOutcomes
 from metassay.meta.contexts.perturbation_validity import compare_human_scores, measure_edits
 from metassay.metrics.base import Metric

@@ -10,9 +10,12 @@ import pytest
 
 from fake_llm_server import answer
 from metassay.errors import InputError
-from metassay.llm.answers import Answer, AnswerCache, LlmFailure, Request, Usage
-from metassay.llm.asking import Asker, LlmSettings, read_prices
+from metassay.llm.answer_cache import AnswerCache
+from metassay.llm.asker import Asker
+from metassay.llm.budget import read_prices
 from metassay.llm.client import Endpoint
+from metassay.llm.requests import Answer, LlmFailure, Request, Usage
+from metassay.llm.settings import LlmSettings
 
 PRICE = (1.0, 2.0)
 
@@ -22,7 +25,7 @@ def request(number: int) -> Request:
 
 
 def asker(url, tmp_path, **settings) -> Asker:
-    made = Asker.of(LlmSettings(url, cache=tmp_path / "answers.jsonl", **settings))
+    made = Asker.from_settings(LlmSettings(url, cache=tmp_path / "answers.jsonl", **settings))
     assert isinstance(made.backend, Endpoint)
     made.backend.sleep, made.backend.attempts = lambda _: None, 2
     return made
@@ -69,12 +72,12 @@ def test_a_rerun_asks_only_for_what_is_missing(server, tmp_path):
     first = asker(running.url, tmp_path)
     answers = first.ask_all([request(i) for i in range(20)])
     assert [i for i, found in enumerate(answers) if found is None] == [3]
-    assert "1 of 20 requests" in first.note()
+    assert "1 of 20 requests" in first.describe_failures()
     broken.clear()
     before = len(running.asked)
     second = asker(running.url, tmp_path)
     assert None not in second.ask_all([request(i) for i in range(20)])
-    assert second.note() is None
+    assert second.describe_failures() is None
     assert [body["messages"][0]["content"] for body, _ in running.asked[before:]] == ["question 3"]
 
 
@@ -102,14 +105,14 @@ def test_the_budget_is_never_exceeded_and_the_next_run_goes_on(server, tmp_path)
     poor = asker(running.url, tmp_path, price=PRICE, budget=100e-6)
     with pytest.raises(LlmFailure, match=r"budget of 0\.0001 is spent"):
         poor.ask_all([request(i) for i in range(20)])
-    spent = poor.usage()["cost"]
+    spent = poor.count_usage()["cost"]
     assert spent == pytest.approx(18e-6 * len(running.asked))
     assert 0 < spent <= 100e-6
     kept = len(running.asked)
     rich = asker(running.url, tmp_path, price=PRICE, budget=1.0)
     rich.ask_all([request(i) for i in range(20)])
     assert len(running.asked) == 20
-    assert rich.usage()["cached"] == kept
+    assert rich.count_usage()["cached"] == kept
 
 
 def test_a_budget_without_a_price_is_refused(tmp_path):

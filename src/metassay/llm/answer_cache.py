@@ -1,0 +1,62 @@
+"""Answers of a language model, stored so that no request is sent twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from dataclasses import asdict
+from pathlib import Path
+
+from metassay.errors import InputError, Place
+from metassay.llm.requests import Answer
+
+
+class AnswerCache:
+    """Answers by request key, in a file with one JSON object per line, written as soon as they arrive."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._answers: dict[str, Answer] = {}
+        self._ends_in_partial_line = False
+        if path is not None and path.exists():
+            lines = _read_lines(path)
+            self._ends_in_partial_line = bool(lines[-1])
+            for line in lines:
+                self._add_line(line)
+
+    def get(self, key: str) -> Answer | None:
+        """Return the answer to a request, or None if it is not stored."""
+        return self._answers.get(key)
+
+    def put(self, key: str, answer: Answer) -> None:
+        """Store an answer."""
+        with self._lock:
+            self._answers[key] = answer
+            if self._path is None:
+                return
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with self._path.open("a", encoding="utf-8") as file:
+                if self._ends_in_partial_line:
+                    file.write("\n")
+                file.write(json.dumps({"key": key, **asdict(answer)}) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+            self._ends_in_partial_line = False
+
+    def _add_line(self, line: str) -> None:
+        try:
+            entry = json.loads(line)
+            key = entry.pop("key")
+            self._answers[key] = Answer(**entry)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            return  # the last line of an interrupted run may be cut short
+
+
+def _read_lines(path: Path) -> list[str]:
+    try:
+        return path.read_bytes().decode("utf-8", "replace").split("\n")
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise InputError(f"the answers cannot be read ({reason}).", place=Place(file=str(path))) from None

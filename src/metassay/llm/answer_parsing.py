@@ -1,0 +1,98 @@
+"""Parse the answers of a judge that keep to the requested form; None for those that do not.
+
+>>> parse_score("Score: 85"), parse_score("85/100"), parse_score("It is good."), parse_score("Score: 300")
+(85.0, 85.0, None, None)
+>>> parse_preference("Better: B"), parse_preference("**Better: tie**"), parse_preference("A or B")
+(0.0, 0.5, None)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+SEVERITY_WEIGHTS = {"minor": 1.0, "major": 5.0, "critical": 10.0}
+"""The penalty of an error of each severity, as in MQM."""
+
+_NUMBER = r"(\d{1,3}(?:[.,]\d{1,3})?)"
+_GAP = r"[\s:=*_`\"]*"  # without a minus sign: -5 is not 5
+_SCORE_LINE = re.compile(
+    rf"\W*(?:the\s+)?score(?:\s+of\s+the\s+\w+)?(?:\s+is)?{_GAP}{_NUMBER}\s*(?:/\s*100|out of 100)?\W*",
+    re.IGNORECASE,
+)
+_BARE_NUMBER = re.compile(rf"{_GAP}{_NUMBER}\s*(?:/\s*100)?\W*")
+_PREFERENCE_LINE = re.compile(r"[^\w\n]*better[^\w\n]*(?:is\s+)?(?:output\s+)?(a|b|tie)\W*", re.IGNORECASE)
+_BARE_PREFERENCE = re.compile(r"\W*(?:output\s+)?(a|b|tie)\W*", re.IGNORECASE)
+_PREFERENCES = {"a": 1.0, "b": 0.0, "tie": 0.5}
+_ERROR_LINE = re.compile(r"[^\w\n]*(minor|major|critical)\W*?:\s*(.+)", re.IGNORECASE)
+_NO_ERRORS = re.compile(r"\W*no errors?\W*", re.IGNORECASE)
+_QUOTATION_MARKS = "\"'“”„«»‘’` "
+
+
+def parse_score(text: str) -> float | None:
+    """Parse a number from 0 to 100: the last line `Score: NUMBER`, or an answer that is only a number."""
+    match = _find_last_line(_SCORE_LINE, text) or _BARE_NUMBER.fullmatch(text.strip())
+    return None if match is None else _parse_number(match[1], 0, 100)
+
+
+def parse_rubric(text: str, criteria: Sequence[str]) -> float | None:
+    """Parse one number from 1 to 5 for every criterion and return their mean; None if one is missing."""
+    scores = []
+    for criterion in criteria:
+        pattern = re.compile(
+            rf"\W*{re.escape(criterion)}[\s*_]*:{_GAP}{_NUMBER}\s*(?:/\s*5)?\W*", re.IGNORECASE
+        )
+        match = _find_last_line(pattern, text)
+        score = None if match is None else _parse_number(match[1], 1, 5)
+        if score is None:
+            return None
+        scores.append(score)
+    return sum(scores) / len(scores) if scores else None
+
+
+def parse_error_list(text: str, output: str) -> float | None:
+    """Parse a list of errors with severities and return minus the sum of their weights.
+
+    Each error must quote the output, or be marked as an omission.
+    """
+    lines = [line.strip() for line in text.strip().split("\n") if line.strip()]
+    if len(lines) == 1 and _NO_ERRORS.fullmatch(lines[0]):
+        return 0.0
+    errors = [match for match in map(_ERROR_LINE.fullmatch, lines) if match]
+    if not errors:
+        return None
+    folded_output = _fold(output)
+    for error in errors:
+        quote = _fold(error[2].strip(_QUOTATION_MARKS))
+        if not quote or ("(omission)" not in quote and quote not in folded_output):
+            return None
+    return -sum(SEVERITY_WEIGHTS[error[1].lower()] for error in errors)
+
+
+def parse_preference(text: str) -> float | None:
+    """Parse 1 for A, 0 for B, ½ for a tie: the last line `Better: A`, or lines of one letter that agree."""
+    match = _find_last_line(_PREFERENCE_LINE, text)
+    if match is not None:
+        return _PREFERENCES[match[1].lower()]
+    matches = [_BARE_PREFERENCE.fullmatch(line.strip()) for line in text.split("\n")]
+    letters = {match[1].lower() for match in matches if match}
+    return _PREFERENCES[letters.pop()] if len(letters) == 1 else None
+
+
+def _find_last_line(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    """Return the match of the last line that has the form of the pattern."""
+    for line in reversed(text.split("\n")):
+        match = pattern.fullmatch(line.strip())
+        if match:
+            return match
+    return None
+
+
+def _parse_number(text: str, low: float, high: float) -> float | None:
+    number = float(text.replace(",", "."))
+    return number if low <= number <= high else None
+
+
+def _fold(text: str) -> str:
+    """Ignore case and white space."""
+    return " ".join(text.split()).casefold()

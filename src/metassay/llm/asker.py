@@ -1,0 +1,133 @@
+"""Send many requests to a language model: each once, several at a time, within a budget."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from typing import Any
+
+from metassay.llm.answer_cache import AnswerCache
+from metassay.llm.budget import Budget, compute_token_cost
+from metassay.llm.requests import Answer, Backend, LlmFailure, Request
+from metassay.llm.settings import LlmSettings
+
+MAX_FAILURES_WITHOUT_ANSWER = 8
+"""If this many requests fail and none was answered, the run stops."""
+MAX_FAILED_SHARE = 0.1
+"""If a larger share of requests has no answer, the run is an error, not a result."""
+
+AnswerProgress = Callable[[int, int], None]
+"""Function that is called with the number of answered requests and their total."""
+
+
+@dataclass
+class Asker:
+    """Asks a model: answers come from the cache, or from the model and are then added to the cache."""
+
+    settings: LlmSettings
+    backend: Backend
+    cache: AnswerCache
+    budget: Budget = field(init=False)
+    prompt_tokens: int = field(init=False, default=0)
+    """Tokens of the prompts of all answers used, including those from the cache."""
+    completion_tokens: int = field(init=False, default=0)
+    """Tokens of all answers used, including those from the cache."""
+
+    def __post_init__(self) -> None:
+        self.budget = Budget(self.settings.price, self.settings.budget)
+        self._lock = threading.Lock()
+        # Several threads may call `ask_all`: together they send no more requests at a time than allowed.
+        self._slots = threading.Semaphore(self.settings.concurrency)
+
+    @classmethod
+    def from_settings(cls, settings: LlmSettings) -> Asker:
+        """Make an asker for the model and cache of the settings."""
+        return cls(settings, settings.make_backend(), AnswerCache(settings.cache))
+
+    def ask(self, request: Request) -> Answer | None:
+        """Return the answer to one request, or None if there is none."""
+        usage = self.backend.usage
+        cached_answer = self.cache.get(request.key)
+        if cached_answer is not None:
+            usage.add(cached=1)
+            return cached_answer
+        if usage.failed >= MAX_FAILURES_WITHOUT_ANSWER and usage.asked == 0:
+            raise LlmFailure("the model does not answer; run the same command again when it does.")
+        if not self.budget.reserve(request):
+            raise LlmFailure(
+                f"the budget of {self.settings.budget:g} is spent ({self.budget.spent:.4g}); answers so far"
+                " are kept.\nRun the same command again with a larger --budget: it asks only for the rest."
+            )
+        answer = None
+        try:
+            with self._slots:
+                answer = self.backend.ask(request)
+        finally:
+            self.budget.pay(request, answer)
+        if answer is not None:
+            self.cache.put(request.key, answer)
+        return answer
+
+    def ask_all(
+        self, requests: Sequence[Request | None], progress: AnswerProgress | None = None
+    ) -> list[Answer | None]:
+        """Return the answers to many requests; None for None, and where there is no answer.
+
+        Equal requests are sent once.
+        """
+        distinct = {request.key: request for request in requests if request is not None}
+        answers: dict[str, Answer | None] = {}
+        pool = ThreadPoolExecutor(self.settings.concurrency)
+        try:
+            futures = {pool.submit(self.ask, request): key for key, request in distinct.items()}
+            for count, future in enumerate(as_completed(futures), start=1):
+                answers[futures[future]] = future.result()
+                if progress is not None:
+                    progress(count, len(futures))
+        except LlmFailure:
+            # Requests that are running have been paid for: wait for them, so that the next run finds them.
+            pool.shutdown(cancel_futures=True)
+            raise
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+        pool.shutdown()
+        self._check_failures()
+        self._count_tokens([answer for answer in answers.values() if answer is not None])
+        return [None if request is None else answers[request.key] for request in requests]
+
+    def count_usage(self) -> dict[str, Any]:
+        """Return the counts of requests and tokens, and the cost if a price is known."""
+        counts: dict[str, Any] = self.backend.usage.to_dict()
+        cost = compute_token_cost(counts["prompt_tokens"], counts["completion_tokens"], self.settings.price)
+        return counts if cost is None else counts | {"cost": cost}
+
+    def describe_failures(self) -> str | None:
+        """Return a note about requests without answer; None if all were answered."""
+        failed, total = self._count_failures()
+        if not failed:
+            return None
+        return (
+            f"{failed} of {total} requests to the language model got no answer; they are missing. The same"
+            " command with the same --out asks for these alone."
+        )
+
+    def _count_tokens(self, answers: Sequence[Answer]) -> None:
+        with self._lock:
+            self.prompt_tokens += sum(answer.prompt_tokens for answer in answers)
+            self.completion_tokens += sum(answer.completion_tokens for answer in answers)
+
+    def _count_failures(self) -> tuple[int, int]:
+        usage = self.backend.usage
+        return usage.failed, usage.asked + usage.cached + usage.failed
+
+    def _check_failures(self) -> None:
+        failed, total = self._count_failures()
+        if failed > MAX_FAILED_SHARE * total:
+            raise LlmFailure(
+                f"{failed} of {total} requests to the language model got no answer, more than"
+                f" {MAX_FAILED_SHARE:.0%}: that is no result.\nAnswers so far are kept: run the same command"
+                " again, and it asks only for the rest."
+            )

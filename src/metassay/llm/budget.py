@@ -1,0 +1,85 @@
+"""Prices of tokens, and a budget that a run does not exceed."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from metassay.errors import InputError, Place
+from metassay.llm.requests import Answer, Request
+
+
+class TokenPrice(NamedTuple):
+    """Money for a million tokens of prompts and of answers."""
+
+    prompt: float
+    completion: float
+
+
+def compute_token_cost(
+    prompt_tokens: int, completion_tokens: int, price: tuple[float, float] | None
+) -> float | None:
+    """Compute what tokens cost; None if no price is known."""
+    if price is None:
+        return None
+    prompt_price, completion_price = price
+    return (prompt_tokens * prompt_price + completion_tokens * completion_price) / 1e6
+
+
+def read_prices(path: str | Path, model: str) -> TokenPrice:
+    """Read the price of a model from a JSON file {"MODEL": [prompt, completion]}, per million tokens."""
+    place = Place(file=str(path))
+    try:
+        table = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        raise InputError("this table of prices cannot be read as JSON.", place=place) from None
+    prices = table.get(model) if isinstance(table, Mapping) else None
+    if not (isinstance(prices, list) and len(prices) == 2 and all(map(_is_price, prices))):
+        raise InputError(
+            f"there is no price of {model!r}.",
+            place=place,
+            remedy='Such as {"MODEL": [0.5, 1.5]}: money for a million tokens asked and answered.',
+        )
+    return TokenPrice(float(prices[0]), float(prices[1]))
+
+
+def _is_price(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e9
+
+
+class Budget:
+    """Money for one run. A request reserves the most that it can cost, and pays what it did cost."""
+
+    def __init__(self, price: tuple[float, float] | None, limit: float | None) -> None:
+        self._price = price
+        self._limit = limit
+        self._changed = threading.Condition()
+        self._reserved: dict[str, float] = {}
+        self.spent = 0.0
+
+    def reserve(self, request: Request) -> bool:
+        """Return whether the request can be afforded; wait for running requests if they may decide it."""
+        if self._limit is None or self._price is None:
+            return True
+        # A token has at least one byte, so this is an upper bound.
+        prompt_bytes = len(request.prompt.encode("utf-8", "replace"))
+        highest_cost = compute_token_cost(prompt_bytes, request.max_tokens, self._price) or 0.0
+        with self._changed:
+            while self.spent + sum(self._reserved.values()) + highest_cost > self._limit:
+                if not self._reserved:
+                    return False
+                self._changed.wait()
+            self._reserved[request.key] = highest_cost
+        return True
+
+    def pay(self, request: Request, answer: Answer | None) -> None:
+        """Release what a request reserved, and add what its answer cost."""
+        with self._changed:
+            self._reserved.pop(request.key, None)
+            if answer is not None:
+                cost = compute_token_cost(answer.prompt_tokens, answer.completion_tokens, self._price)
+                self.spent += cost or 0.0
+            self._changed.notify_all()

@@ -1,0 +1,83 @@
+"""Requests to a language model, its answers, and what they cost."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from typing import Protocol
+
+from metassay.errors import MetassayError
+
+
+class LlmFailure(MetassayError):
+    """The model does not answer. The run stops and can be resumed."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request with everything that decides its answer; equal requests are sent once."""
+
+    model: str
+    prompt: str
+    temperature: float
+    max_tokens: int
+    top_p: float
+    seed: int
+
+    @property
+    def key(self) -> str:
+        """A hash of all fields."""
+        return blake2b(json.dumps(asdict(self), sort_keys=True).encode(), digest_size=16).hexdigest()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The text of an answer, and whether the model finished it within the token limit."""
+
+    text: str
+    complete: bool
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def __post_init__(self) -> None:
+        values = (self.text, self.complete, self.prompt_tokens, self.completion_tokens)
+        # A server, or an edited file of answers, may contain anything.
+        if [type(value) for value in values] != [str, bool, int, int]:
+            raise TypeError("an answer is a text, complete or not, and two counts.")
+        self.text.encode()  # raises for a lone surrogate, which could not be stored
+
+
+class Usage:
+    """Counts of requests and tokens in this run; answers from the cache cost no tokens."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.cached = 0
+        self.retries = 0
+        self.failed = 0
+        self.prompt_tokens = 0
+        self.completion_tokens = 0
+        self._lock = threading.Lock()
+
+    def add(self, **counts: int) -> None:
+        """Add to some of the counts; safe in several threads."""
+        with self._lock:
+            for name, count in counts.items():
+                setattr(self, name, getattr(self, name) + count)
+
+    def to_dict(self) -> dict[str, int]:
+        """Return the counts by name."""
+        return {name: count for name, count in vars(self).items() if isinstance(count, int)}
+
+
+class Backend(Protocol):
+    """Something that answers requests: a server, or a model in this process."""
+
+    usage: Usage
+
+    def ask(self, request: Request) -> Answer | None:
+        """Return the answer, or None if there is none after all attempts."""

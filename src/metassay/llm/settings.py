@@ -1,0 +1,53 @@
+"""Which language model to ask, and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from metassay.errors import InputError
+from metassay.llm.requests import Backend
+
+HOW_TO_CHOOSE_MODEL = "Pass --llm-url, or --llm-local for a model on this machine."
+
+
+@dataclass(frozen=True)
+class LlmSettings:
+    """Which model to ask: `url` of an OpenAI-compatible server, or `local` name or path of a model."""
+
+    url: str | None = None
+    model: str = ""
+    local: str | None = None
+    prompt: str | Path | None = None
+    """File with a prompt that the user wrote."""
+    cache: Path | None = None
+    """File with answers, so that no request is sent twice."""
+    concurrency: int = 8
+    timeout: float = 60.0
+    price: tuple[float, float] | None = None
+    """Money for a million tokens of prompts and of answers."""
+    budget: float | None = None
+    """Money that this run may spend; needs a price."""
+
+    def __post_init__(self) -> None:
+        if self.budget is not None and self.price is None:
+            raise InputError("a budget needs to know what tokens cost.", remedy="Pass --prices FILE.")
+        if self.concurrency < 1:
+            raise InputError(f"{self.concurrency} requests at a time ask nothing.")
+
+    @property
+    def name(self) -> str:
+        """The name of the model in results: `model`, or the path of a local model without one."""
+        return self.model or self.local or ""
+
+    def make_backend(self) -> Backend:
+        """Connect to the server, or load the local model."""
+        if self.local is not None:
+            from metassay.llm.local_model import LocalModel
+
+            return LocalModel(self.local)
+        if self.url is None:
+            raise InputError("llm needs a model to ask.", remedy=HOW_TO_CHOOSE_MODEL)
+        from metassay.llm.client import Endpoint
+
+        return Endpoint(self.url, timeout=self.timeout)
