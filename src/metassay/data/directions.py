@@ -7,16 +7,17 @@ the metric that it is known to come from, unless the user says otherwise (`--low
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
+
+if TYPE_CHECKING:
+    from metassay.data.dataset import Dataset
 
 ScoresT = TypeVar("ScoresT", float, NDArray[np.float64])
 
@@ -43,24 +44,14 @@ class RequestedDirections:
             names = ", ".join(sorted(contradictory))
             raise InputError(f"{names} cannot be both lower and higher is better.")
 
+    def apply_to(self, lower_is_better: Collection[str]) -> frozenset[str]:
+        """Return the names for which lower is better, after the request has changed some of them."""
+        return frozenset(({*lower_is_better} | {*self.lower_is_better}) - {*self.higher_is_better})
+
     def without(self, names: Collection[str]) -> RequestedDirections:
         """Return the request without `--lower-is-better` for these names, which are dealt with."""
         remaining = tuple(name for name in self.lower_is_better if name not in names)
         return replace(self, lower_is_better=remaining)
-
-
-def find_reversed_scores(
-    names: Iterable[str], metric_directions: Mapping[str, bool], requested: RequestedDirections
-) -> frozenset[str]:
-    """Find the scores for which lower is better.
-
-    `metric_directions` says for names of known metrics whether higher is better. All other scores are taken
-    as higher is better. What the user requested wins.
-    """
-    lower = {name for name, higher_is_better in metric_directions.items() if not higher_is_better}
-    lower |= {*requested.lower_is_better}
-    lower -= {*requested.higher_is_better}
-    return frozenset(lower & {*names})
 
 
 def orient_scores(scores: ScoresT, *, higher_is_better: bool) -> ScoresT:
@@ -85,7 +76,8 @@ def orient_human_scores(
     if not columns:
         return dataset, requested
     notes = [f"Of {name} lower is better: it is turned around." for name in columns]
-    oriented = replace(dataset, outputs=dataset.outputs.with_columns(-pl.col(columns)))
+    reversed_columns = [-dataset.outputs[name] for name in columns]
+    oriented = replace(dataset, outputs=dataset.outputs.with_columns(reversed_columns))
     return oriented.with_notes(*notes), requested.without(columns)
 
 

@@ -10,6 +10,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from metassay.data.directions import orient_scores
 from metassay.data.score_arrays import ScoreArrays
 from metassay.errors import InputError, UnknownName
 from metassay.stats.arrays import FloatArray, LongArray
@@ -78,7 +79,7 @@ class ScoreCube:
         scores = {**self.metric_scores, **self.human_scores}
         if name not in scores:
             raise UnknownName("score", name, scores)
-        return -scores[name] if name in self.lower_is_better else scores[name]
+        return orient_scores(scores[name], higher_is_better=name not in self.lower_is_better)
 
     def to_arrays(self, human: str, metrics: Sequence[str], cluster: str | None = None) -> ScoreArrays:
         """Return one human score and these metrics as arrays, higher is better.

@@ -13,11 +13,12 @@ import polars as pl
 
 from metassay.data.columns import TEST_SET_COLUMNS, find_score_columns, list_column_names
 from metassay.data.dataset import Dataset
+from metassay.data.directions import RequestedDirections, note_reversed_scores
 from metassay.data.fingerprint import DataFingerprint, fingerprint_data
 from metassay.data.joins import drop_repeated_rows, join_columns
-from metassay.data.preparation import doubts
 from metassay.data.readers.base import RawTable, ReaderOptions
 from metassay.data.readers.registry import fetch_paths, read_join_table, read_tables
+from metassay.data.score_cautions import note_score_cautions
 from metassay.data.score_cube import ScoreCube
 from metassay.data.score_tables import build_score_cubes, pivot_long_scores
 from metassay.errors import InputError, Place, UnknownName
@@ -62,18 +63,19 @@ class Scores:
 
 
 @dataclass(frozen=True)
-class Directions:
-    """What the user said of the scores: whose they are, of which lower or higher is better, their unit."""
+class ScoreRequest:
+    """What the user said about the scores to compare."""
 
     human: tuple[str, ...] = ()
-    lower: tuple[str, ...] = ()
-    higher: tuple[str, ...] = ()
-    clustered: bool = False
+    """Names of human scores."""
+    directions: RequestedDirections = field(default_factory=RequestedDirections)
+    has_clusters: bool = False
+    """Whether the user named a column of clusters."""
 
 
 def read_cubes(
     source: Any,
-    asked: Directions,
+    request: ScoreRequest,
     metrics: Sequence[Any],
     *,
     also: Sequence[str],
@@ -91,7 +93,7 @@ def read_cubes(
     `read_score_frame`.
     """
     texts = [part for part in metrics if isinstance(part, str)]
-    read_in = read_score_frame(source, human=asked.human, metrics=texts, **reading)
+    read_in = read_score_frame(source, human=request.human, metrics=texts, **reading)
     frame, notes = read_in.frame, list(read_in.notes)
     missing = [part for part in metrics if not (isinstance(part, str) and part in frame.columns)]
     names = [str(part) for part in metrics]
@@ -103,18 +105,23 @@ def read_cubes(
     known = ours(frame.columns)
     found = build_score_cubes(
         frame,
-        human=[*dict.fromkeys([*asked.human, *read_in.human])],
+        human=[*dict.fromkeys([*request.human, *read_in.human])],
         metrics=[*known, *names, *also],
         metadata=read_in.described,
         lower_is_better=frozenset(name for name, higher in known.items() if not higher),
         file=read_in.file,
         keep_references=keep_references,
     )
-    return chosen_cubes(found, asked, names, notes, rated=rated)
+    return chosen_cubes(found, request, names, notes, rated=rated)
 
 
 def chosen_cubes(
-    found: Sequence[ScoreCube], asked: Directions, metrics: Sequence[str], notes: list[str], *, rated: bool
+    found: Sequence[ScoreCube],
+    request: ScoreRequest,
+    metrics: Sequence[str],
+    notes: list[str],
+    *,
+    rated: bool,
 ) -> Scores:
     """The cubes with something to compare, in the directions that the user gave."""
     useful = [cube for cube in found if cube.metric_scores and (cube.human_scores or not rated)]
@@ -127,32 +134,26 @@ def chosen_cubes(
             remedy="Add a column with --join FILE, name one with --human, or compute metrics with --metrics.",
         )
     notes += [f"{c.dataset}: passed over, without metric or human scores." for c in found if c not in useful]
-    turned = sorted(
-        {name for cube in useful for name in cube.lower_is_better} - {*asked.lower, *asked.higher}
-    )
-    if turned:
-        notes.append(
-            f"Lower is better, so these scores are turned around: {', '.join(turned)}. "
-            "Where that was done before, keep them with --higher-is-better."
-        )
-    human = choose_human_score(useful, asked.human) if rated else ""
-    directed = tuple(_directed(useful, asked.lower, asked.higher))
-    for cube in directed:
+    reversed_scores = {name for cube in useful for name in cube.lower_is_better}
+    notes += note_reversed_scores(reversed_scores, request.directions)
+    human = choose_human_score(useful, request.human) if rated else ""
+    cubes = tuple(_apply_directions(useful, request.directions))
+    for cube in cubes:
         cube.resolve_metrics(metrics or None)  # a metric that is none here is refused before anything is done
-    notes += doubts(directed, human, clustered=asked.clustered)
-    hashes = {cube.dataset: cube.content_hash for cube in directed}
-    return Scores(directed, human, tuple(metrics), tuple(notes), hashes, fingerprint_cubes(directed))
+    notes += note_score_cautions(cubes, human, has_clusters=request.has_clusters)
+    hashes = {cube.dataset: cube.content_hash for cube in cubes}
+    return Scores(cubes, human, tuple(metrics), tuple(notes), hashes, fingerprint_cubes(cubes))
 
 
-def _directed(found: Sequence[ScoreCube], lower: Sequence[str], higher: Sequence[str]) -> list[ScoreCube]:
-    """The cubes with the directions that the user gave; a name that no cube has is refused."""
-    known = dict.fromkeys(name for cube in found for name in (*cube.metric_scores, *cube.human_scores))
-    for name in (*lower, *higher):
-        if name not in known:
-            raise UnknownName("score", name, known)
-    if both := {*lower} & {*higher}:
-        raise InputError(f"{', '.join(sorted(both))} cannot be both lower and higher is better.")
-    return [replace(cube, lower_is_better=(cube.lower_is_better | {*lower}) - {*higher}) for cube in found]
+def _apply_directions(cubes: Sequence[ScoreCube], requested: RequestedDirections) -> list[ScoreCube]:
+    """Set the directions that the user requested. Raises an error for a name that no cube has."""
+    names = dict.fromkeys(name for cube in cubes for name in (*cube.metric_scores, *cube.human_scores))
+    requested.check(names)
+    oriented = []
+    for cube in cubes:
+        lower = requested.apply_to(cube.lower_is_better)
+        oriented.append(replace(cube, lower_is_better=lower))
+    return oriented
 
 
 def choose_human_score(cubes: Sequence[ScoreCube], requested: Sequence[str]) -> str:

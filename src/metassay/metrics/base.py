@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay import plugins
+from metassay.data.directions import orient_scores
 from metassay.errors import InputError
 from metassay.metrics.shared_work import SharedWork
 from metassay.specs import format_by_language, format_label, format_spec
@@ -273,7 +274,7 @@ class Metric(ABC):
 
     def orient_scores(self, scores: Scores) -> Scores:
         """Return the scores with the sign changed where lower is better, so that higher is better."""
-        return scores if self.higher_is_better else -scores
+        return orient_scores(scores, higher_is_better=self.higher_is_better)
 
     def __str__(self) -> str:
         return self.spec

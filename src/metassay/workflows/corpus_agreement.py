@@ -65,10 +65,10 @@ def _compare_aggregations(
     data: RankingData, metric: StatisticsMetric, statistics: FloatArray, settings: ComparisonSettings
 ) -> CorpusAgreement:
     """Compute SPA and PA of corpus scores and of mean item scores, on the items that have all texts."""
-    sign = 1.0 if metric.higher_is_better else -1.0
 
     def score(summed: FloatArray) -> FloatArray:
-        return sign * np.asarray(metric.from_statistics(summed), dtype=np.float64)
+        scores = np.asarray(metric.from_statistics(summed), dtype=np.float64)
+        return metric.orient_scores(scores)
 
     is_complete = ~np.isnan(statistics).any(axis=(0, 2))
     if not is_complete.any():

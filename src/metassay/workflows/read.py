@@ -17,6 +17,7 @@ import polars as pl
 
 from metassay.data.columns import TEST_SET_COLUMNS, list_column_names
 from metassay.data.dataset import Dataset
+from metassay.data.directions import RequestedDirections
 from metassay.data.memory import set_memory_target
 from metassay.data.normalisation import choose_normalisation
 from metassay.data.preparation import prepare_dataset
@@ -24,7 +25,7 @@ from metassay.data.readers.base import ReaderOptions
 from metassay.data.readers.remote_files import download_if_remote
 from metassay.data.reading import Paths, Source, Where, read, read_parallel_files
 from metassay.data.score_cube import ScoreCube
-from metassay.data.score_files import Directions, Scores, chosen_cubes, read_cubes
+from metassay.data.score_files import ScoreRequest, Scores, chosen_cubes, read_cubes
 from metassay.engine.batches import FIELDS, OutputRows
 from metassay.engine.scoring import score_rows
 from metassay.errors import MetassayError, UnknownName
@@ -112,20 +113,18 @@ def read_scores(
     better (`ter`, `wer`) are turned around, and a note says so; `lower_is_better` names others,
     `higher_is_better` those to leave as they are.
     """
-    said = Directions(
-        split_names(options.human),
-        split_names(options.lower_is_better),
-        split_names(options.higher_is_better),
-        clustered=options.cluster is not None,
+    directions = RequestedDirections(
+        split_names(options.lower_is_better), split_names(options.higher_is_better)
     )
+    request = ScoreRequest(split_names(options.human), directions, has_clusters=options.cluster is not None)
     parts = [source] if isinstance(source, ScoreCube) else source
     if isinstance(parts, Sequence) and parts and all(isinstance(part, ScoreCube) for part in parts):
         given = [part for part in parts if isinstance(part, ScoreCube)]
         names = [str(metric) for metric in split_specs(options.metrics or [])]
-        return chosen_cubes(given, said, names, [], rated=rated)
+        return chosen_cubes(given, request, names, [], rated=rated)
     return read_cubes(
         source,
-        said,
+        request,
         split_specs(options.metrics or []),
         also=also,
         ours=find_metric_directions,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from metassay.data.directions import orient_scores
 from metassay.data.score_cube import ScoreCube
 from metassay.errors import InputError
 from metassay.meta.aggregation.system_scores import Resampling, aggregate_systems, find_present_outputs
@@ -73,7 +74,7 @@ def _orient_score(metric: StatisticsMetric, score: float | None) -> float:
     """Return the score so that higher is better; NaN where it is undefined."""
     if score is None:
         return math.nan
-    return score if metric.higher_is_better else -score
+    return orient_scores(score, higher_is_better=metric.higher_is_better)
 
 
 def _correlate_aggregations(
