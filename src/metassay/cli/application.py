@@ -87,7 +87,7 @@ def _accept_version(
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Take the options of `metassay` itself, before any command."""
+    """Accept `--version`, which comes before any command."""
 
 
 @functools.cache

@@ -19,7 +19,7 @@ SECONDS_BETWEEN_LINES = 60
 
 @contextmanager
 def show_progress(output: OutputOptions, *, quiet: bool = False) -> Iterator[Progress | None]:
-    """Give a function (stage, done, total) that shows progress; None with `--quiet`."""
+    """Yield a function (stage, done, total) that shows progress; None with `--quiet`."""
     if output.quiet or quiet:
         yield None
     elif not sys.stderr.isatty() or os.environ.get("NO_COLOR"):
@@ -31,7 +31,7 @@ def show_progress(output: OutputOptions, *, quiet: bool = False) -> Iterator[Pro
 
 @contextmanager
 def _show_bars() -> Iterator[Progress]:
-    """Give a progress function that draws one bar per stage on the terminal."""
+    """Yield a progress function that draws one bar per stage on the terminal."""
     from rich import progress
     from rich.console import Console
 
@@ -61,7 +61,7 @@ class PlainProgress:
         self._last_line_at = time.monotonic()
 
     def __call__(self, stage: str, done: int, total: int) -> None:
-        """Take note of the state of a stage, and print a line where one is due."""
+        """Record how far a stage is, and print a line when one is due."""
         now = time.monotonic()
         started_at, done_at_start = self._stage_starts.setdefault(stage, (now, done))
         if done == total:

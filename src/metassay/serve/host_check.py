@@ -38,7 +38,10 @@ class HostCheck:
         self.host = host.lower()
 
     def accepts(self, name: str) -> bool:
-        """Return whether this server has a name: its own, and on all interfaces any address or host name."""
+        """Return whether a request for this host is meant for this server.
+
+        A server on all interfaces has the addresses and the host name of its machine.
+        """
         if name in LOCAL_HOSTS or name == self.host:
             return True
         if self.host not in ALL_INTERFACES:
