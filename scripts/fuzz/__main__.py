@@ -1,9 +1,9 @@
-"""Break files and see what happens: `python -m scripts.fuzz --cases 20000`.
+"""Read broken files and check that only our own errors are raised: `python -m scripts.fuzz --cases 20000`.
 
-A case is the seed, a target and a number, so that each can be had again: `--target csv --first 17 --cases 1`.
-It fails where anything but metassay's own errors comes out, where a message is longer than 500 characters or
-two lines, or where it takes more than two seconds of processor time. Targets that may end the process run in
-a child, which is started again after the case that killed it.
+A case is determined by the seed, the target and a number, so that each can be repeated:
+`--target csv --first 17 --cases 1`. A case fails if it raises anything but a `MetassayError`, if a message
+has more than 500 characters or two lines, or if it takes more than two seconds of CPU time. Targets that may
+crash the process run in a child process, which is started again after the case that crashed it.
 """
 
 from __future__ import annotations
@@ -32,176 +32,187 @@ from metassay import plugins
 from metassay.errors import MetassayError
 
 ROOT = Path(__file__).parents[2]
-SLOW = 2.0
-HANGS = 60
-LONG = 500
-CHILD_CASES = 2000
+SLOW_SECONDS = 2.0
+HANG_SECONDS = 60
+LONGEST_MESSAGE = 500
+CASES_PER_CHILD = 2000
 
 
 @dataclass
 class Tally:
-    """What came of the cases: refused, read, and each kind of failure with the first case of it."""
+    """Counts over the cases, and for each kind of failure how to repeat its first case."""
 
-    refused: Counter[str] = field(default_factory=Counter)
     cases: Counter[str] = field(default_factory=Counter)
-    failures: dict[str, str] = field(default_factory=dict)
-    counts: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    failures: Counter[str] = field(default_factory=Counter)
+    first_cases: dict[str, str] = field(default_factory=dict)
 
-    def fail(self, what: str, target: str, number: int) -> None:
-        """Note a failure."""
-        key = f"{target}: {what}"
-        self.counts[key] += 1
-        self.failures.setdefault(key, f"--target '{target}' --first {number} --cases 1")
+    def add_failure(self, reason: str, target: str, number: int) -> None:
+        """Count a failure."""
+        key = f"{target}: {reason}"
+        self.failures[key] += 1
+        self.first_cases.setdefault(key, f"--target '{target}' --first {number} --cases 1")
 
 
-class Hanging(BaseException):
-    """A case that does not end."""
+class CaseHangs(BaseException):
+    """A case that does not end. Not an `Exception`, so that no reader can catch it."""
 
 
 def run_case(target: Target, seed: int, number: int, tally: Tally, root: Path) -> None:
-    """One case in this process."""
+    """Run one case in this process."""
     random = Random(f"{seed}/{target.name}/{number}")
     folder = root / "case"
-    started = time.process_time()
+    started_at = time.process_time()
     tally.cases[target.name] += 1
     try:
-        with _alarm(), patch.object(plugins, "entry_points", _no_plug_ins):
-            target.case(folder, random)
+        with _limit_time(), patch.object(plugins, "entry_points", _list_no_entry_points):
+            target.run_case(folder, random)
     except MetassayError as error:
         tally.refused[target.name] += 1
-        said = str(error)
-        if len(said) > LONG or said.count("\n") > 1:
-            tally.fail(f"a message of {len(said)} characters at {_place(error)}", target.name, number)
+        message = str(error)
+        if len(message) > LONGEST_MESSAGE or message.count("\n") > 1:
+            reason = f"a message of {len(message)} characters at {_find_place(error)}"
+            tally.add_failure(reason, target.name, number)
     except (KeyboardInterrupt, SystemExit):
         raise
-    except BaseException as error:  # noqa: BLE001 - that is what we look for
-        tally.fail(f"{type(error).__name__} at {_place(error)}", target.name, number)
+    except BaseException as error:  # noqa: BLE001 - any other error is what the fuzzer looks for
+        tally.add_failure(f"{type(error).__name__} at {_find_place(error)}", target.name, number)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    if time.process_time() - started > SLOW:
-        tally.fail(f"more than {SLOW:g} s", target.name, number)
+    if time.process_time() - started_at > SLOW_SECONDS:
+        tally.add_failure(f"more than {SLOW_SECONDS:g} s", target.name, number)
 
 
-def _no_plug_ins(group: str) -> tuple[()]:
-    """What happens to be installed on this machine is no part of a case; looking costs half the time."""
+def _list_no_entry_points(group: str) -> tuple[()]:
+    """Stand in for `entry_points`: installed plug-ins must not change a case, and the search is slow."""
     del group
     return ()
 
 
 @contextmanager
-def _alarm() -> Iterator[None]:
-    def stop(*_: object) -> None:
-        raise Hanging
+def _limit_time() -> Iterator[None]:
+    def raise_error(*_: object) -> None:
+        raise CaseHangs
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(HANGS)
+    previous_handler = signal.signal(signal.SIGALRM, raise_error)
+    signal.alarm(HANG_SECONDS)
     try:
         yield
     finally:
         signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGALRM, previous_handler)
 
 
-def _place(error: BaseException) -> str:
-    """The last of our own lines that an error came through."""
+def _find_place(error: BaseException) -> str:
+    """Return the last line of our own code that an error passed through."""
     calls = traceback.extract_tb(error.__traceback__)
-    ours = [call for call in calls if "metassay" in call.filename and "site-packages" not in call.filename]
-    return f"{Path(ours[-1].filename).name}:{ours[-1].lineno}" if ours else "?"
+    our_calls = [
+        call for call in calls if "metassay" in call.filename and "site-packages" not in call.filename
+    ]
+    return f"{Path(our_calls[-1].filename).name}:{our_calls[-1].lineno}" if our_calls else "?"
 
 
-def run_child(target: Target, seed: int, first: int, cases: int, tally: Tally) -> None:
-    """Cases in children, one after the other; a child that dies is a failure of its last case."""
+def run_in_children(target: Target, seed: int, first: int, cases: int, tally: Tally) -> None:
+    """Run cases in child processes; a child that crashes is a failure of its last case."""
     with tempfile.TemporaryDirectory() as folder:
-        at, found = Path(folder) / "at", Path(folder) / "found"
+        progress_file = Path(folder) / "progress"
+        result_file = Path(folder) / "results"
         while cases > 0:
-            size = min(cases, CHILD_CASES)
-            options = [f"--seed={seed}", f"--target={target.name}", f"--first={first}", f"--cases={size}"]
-            command = [sys.executable, "-m", "scripts.fuzz", *options, f"--at={at}", f"--found={found}"]
-            found.write_text("")
-            done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT)
-            last = int(at.read_text()) if at.exists() else first
-            _collect(found, target.name, tally)
-            if done.returncode not in (0, 1):
-                tally.fail(f"ends the process ({done.returncode}: {done.stderr[-80:]!r})", target.name, last)
-            after = first + size if done.returncode in (0, 1) else last + 1
-            tally.cases[target.name] += after - first
-            cases, first = cases - (after - first), after
+            count = min(cases, CASES_PER_CHILD)
+            options = [f"--seed={seed}", f"--target={target.name}", f"--first={first}", f"--cases={count}"]
+            options += [f"--progress-file={progress_file}", f"--result-file={result_file}"]
+            result_file.write_text("")
+            command = [sys.executable, "-m", "scripts.fuzz", *options]
+            process = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT)
+            _add_results_of_child(result_file, target.name, tally)
+            next_case = first + count
+            if process.returncode not in (0, 1):
+                last_case = int(progress_file.read_text()) if progress_file.exists() else first
+                reason = f"crashes the process ({process.returncode}: {process.stderr[-80:]!r})"
+                tally.add_failure(reason, target.name, last_case)
+                next_case = last_case + 1
+            tally.cases[target.name] += next_case - first
+            cases -= next_case - first
+            first = next_case
 
 
-def _collect(found: Path, target: str, tally: Tally) -> None:
-    for line in found.read_text().splitlines():
-        number, _, what = line.partition("\t")
-        if what == "refused":
+def _add_results_of_child(result_file: Path, target: str, tally: Tally) -> None:
+    for line in result_file.read_text().splitlines():
+        number, _, reason = line.partition("\t")
+        if reason == "refused":
             tally.refused[target] += int(number)
         else:
-            tally.fail(what, target, int(number))
+            tally.add_failure(reason, target, int(number))
 
 
-def shares(cases: int, targets: tuple[Target, ...]) -> dict[str, int]:
-    """How many cases each target gets; what is left over by rounding goes to the first."""
-    whole = sum(target.weight for target in targets)
-    found = {target.name: max(1, cases * target.weight // whole) for target in targets}
-    found[targets[0].name] += max(0, cases - sum(found.values()))
-    return found
+def share_cases(cases: int, targets: tuple[Target, ...]) -> dict[str, int]:
+    """Return the number of cases of each target, by weight; the rest from rounding goes to the first."""
+    total_weight = sum(target.weight for target in targets)
+    counts = {target.name: max(1, cases * target.weight // total_weight) for target in targets}
+    counts[targets[0].name] += max(0, cases - sum(counts.values()))
+    return counts
 
 
 def fuzz(cases: int, seed: int, targets: tuple[Target, ...] = TARGETS, *, first: int = 0) -> Tally:
-    """All cases of all targets, in a folder in memory where there is one."""
+    """Run the cases of all targets, on a memory disk where there is one."""
     tally = Tally()
-    memory = Path("/dev/shm")
+    counts = share_cases(cases, targets)
+    memory_disk = Path("/dev/shm")
     with (
-        tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as root,
+        tempfile.TemporaryDirectory(dir=memory_disk if memory_disk.is_dir() else None) as root,
         warnings.catch_warnings(),
     ):
         warnings.simplefilter("ignore")
         for target in targets:
-            wanted = shares(cases, targets)[target.name]
-            target.files()  # made once, which takes longer than a case may
-            if target.in_child:
-                run_child(target, seed, first, wanted, tally)
+            target.files()  # cached afterwards; making them may take longer than a case is allowed to
+            if target.may_crash:
+                run_in_children(target, seed, first, counts[target.name], tally)
             else:
-                for number in range(first, first + wanted):
+                for number in range(first, first + counts[target.name]):
                     run_case(target, seed, number, tally, Path(root))
-            failed = sum(count for key, count in tally.counts.items() if key.startswith(f"{target.name}: "))
+            failed = sum(n for key, n in tally.failures.items() if key.startswith(f"{target.name}: "))
             print(f"{target.name}: {tally.cases[target.name]:,} cases, {failed:,} failures", file=sys.stderr)
     return tally
 
 
-def as_child(target: Target, seed: int, numbers: range, at: Path, found: Path) -> None:
-    """The same for one target, leaving on disk where it stands and what it found."""
+def run_as_child(target: Target, seed: int, numbers: range, progress_file: Path, result_file: Path) -> None:
+    """Run cases of one target, and write to files how far they are and what failed."""
     tally = Tally()
-    with tempfile.TemporaryDirectory() as root, found.open("a") as log:
+    with tempfile.TemporaryDirectory() as root, result_file.open("a") as results:
         for number in numbers:
-            at.write_text(str(number))
-            before = tally.counts.copy()
+            progress_file.write_text(str(number))
+            failures_before = tally.failures.copy()
             run_case(target, seed, number, tally, Path(root))
-            for key in tally.counts - before:
-                print(number, key.partition(": ")[2], sep="\t", file=log, flush=True)
-        print(tally.refused[target.name], "refused", sep="\t", file=log)
+            for key in tally.failures - failures_before:
+                print(number, key.partition(": ")[2], sep="\t", file=results, flush=True)
+        print(tally.refused[target.name], "refused", sep="\t", file=results)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--cases", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0, help="number of the first case")
     parser.add_argument("--target", choices=[target.name for target in TARGETS])
-    parser.add_argument("--at", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--found", type=Path, help=argparse.SUPPRESS)
-    asked = parser.parse_args()
+    parser.add_argument("--progress-file", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--result-file", type=Path, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
     os.environ.setdefault("METASSAY_UNPACK_LIMIT", "200")
-    chosen = tuple(target for target in TARGETS if asked.target in (None, target.name))
-    if asked.at is not None:
-        as_child(chosen[0], asked.seed, range(asked.first, asked.first + asked.cases), asked.at, asked.found)
+    targets = tuple(target for target in TARGETS if arguments.target in (None, target.name))
+    if arguments.progress_file is not None:
+        numbers = range(arguments.first, arguments.first + arguments.cases)
+        run_as_child(targets[0], arguments.seed, numbers, arguments.progress_file, arguments.result_file)
         return
-    tally = fuzz(asked.cases, asked.seed, chosen, first=asked.first)
+    tally = fuzz(arguments.cases, arguments.seed, targets, first=arguments.first)
     print(f"{'target':<16}{'cases':>10}{'refused':>10}")
     for name, count in tally.cases.items():
         print(f"{name:<16}{count:>10,}{tally.refused[name]:>10,}")
     print(f"{'all':<16}{tally.cases.total():>10,}{tally.refused.total():>10,}")
-    for key, again in tally.failures.items():
-        print(f"FAILED {tally.counts[key]:,} times: {key}")
-        print(f"       python -m scripts.fuzz --seed {asked.seed} {again}")
+    for key, count in tally.failures.items():
+        print(f"FAILED {count:,} times: {key}")
+        print(f"       python -m scripts.fuzz --seed {arguments.seed} {tally.first_cases[key]}")
     sys.exit(1 if tally.failures else 0)
 
 

@@ -1,4 +1,4 @@
-"""What is fuzzed: each target is a folder of valid files (or a text), and what reads it."""
+"""What is fuzzed: each target has valid files, and a function that reads them after one was damaged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 import pyarrow as pa
-from scripts.fuzz.mutations import SPECIAL, VALUES, mutated
+from scripts.fuzz.mutations import SPECIAL_BYTES, SPECIAL_VALUES, damage_content
 
 from metassay.data.context import build_context
 from metassay.data.readers.base import ReaderOptions
@@ -42,21 +42,22 @@ Files = dict[str, bytes]
 
 @dataclass(frozen=True)
 class Target:
-    """Something that reads: its valid files, and the call; `weight` is its share of the cases."""
+    """A reader and valid files for it."""
 
     name: str
     files: Callable[[], Files]
     read: Callable[[Path, Random], Any]
     weight: int = 10
-    in_child: bool = False
-    """Whether it may take the process down with it."""
+    """Its share of the cases."""
+    may_crash: bool = False
+    """Whether it may crash the process, and must run in a child process."""
 
-    def case(self, folder: Path, random: Random) -> None:
-        """Write the files, one of them broken, and read them."""
+    def run_case(self, folder: Path, random: Random) -> None:
+        """Write the files, one of them damaged, and read them."""
         files = self.files()
         if files:
-            broken = random.choice(sorted(files))
-            files = files | {broken: mutated(files[broken], list(files.values()), random)}
+            damaged = random.choice(sorted(files))
+            files = files | {damaged: damage_content(files[damaged], list(files.values()), random)}
         for name, content in files.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -65,22 +66,22 @@ class Target:
 
 
 @functools.cache
-def _stored(name: str) -> Files:
+def _load_seed_files(name: str) -> Files:
     root = SEEDS / name
     return {
         str(path.relative_to(root)): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()
     }
 
 
-def _seeds(name: str) -> Callable[[], Files]:
-    return lambda: dict(_stored(name))
+def _seed_files(name: str) -> Callable[[], Files]:
+    return lambda: dict(_load_seed_files(name))
 
 
-def _packed(pack: Callable[[bytes], bytes], ending: str) -> Callable[[], Files]:
-    return lambda: {f"data.csv{ending}": pack(_stored("table")["data.csv"])}
+def _compressed_files(pack: Callable[[bytes], bytes], ending: str) -> Callable[[], Files]:
+    return lambda: {f"data.csv{ending}": pack(_load_seed_files("table")["data.csv"])}
 
 
-def _zstd(content: bytes) -> bytes:
+def _compress_zstd(content: bytes) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.CompressedOutputStream(sink, "zstd") as stream:
         stream.write(content)
@@ -88,28 +89,28 @@ def _zstd(content: bytes) -> bytes:
 
 
 @functools.cache
-def _as_parquet(compression: Any) -> bytes:
+def _write_parquet(compression: Any) -> bytes:
     content = io.BytesIO()
-    table = pl.read_csv(_stored("table")["data.csv"]).with_columns(
+    table = pl.read_csv(_load_seed_files("table")["data.csv"]).with_columns(
         references=pl.concat_list("ref", "hyp"), kind=pl.col("domain").cast(pl.Categorical)
     )
     table.write_parquet(content, compression=compression)
     return content.getvalue()
 
 
-def _parquet() -> Files:
-    return {"plain.parquet": _as_parquet("uncompressed"), "zstd.parquet": _as_parquet("zstd")}
+def _parquet_files() -> Files:
+    return {"plain.parquet": _write_parquet("uncompressed"), "zstd.parquet": _write_parquet("zstd")}
 
 
 def _read_parquet(folder: Path, random: Random) -> Any:
-    """Each file of its own: the broken one is one of the two."""
+    """Read each file by itself; one of them is damaged."""
     del random
-    for name in _parquet():
+    for name in _parquet_files():
         read(folder / name, language="en", references="per-output")
 
 
 def _read_excel(folder: Path, random: Random) -> Any:
-    """The parts of a workbook, one of them broken, packed as Excel packs them."""
+    """Pack the parts of a workbook, one of them damaged, and read it."""
     del random
     book = folder / "data.xlsx"
     parts = sorted(path for path in folder.rglob("*") if path.is_file())
@@ -119,26 +120,26 @@ def _read_excel(folder: Path, random: Random) -> Any:
     return read(book, language="en")
 
 
-def _separated() -> Files:
-    """As spreadsheets of some countries write tables: semicolons, and tabs in a file that is called CSV."""
-    text = _stored("table")["data.csv"]
+def _separated_files() -> Files:
+    """Return tables with semicolons, and with tabs in a file called CSV, as some spreadsheets write them."""
+    text = _load_seed_files("table")["data.csv"]
     return {"semicolons.csv": text.replace(b",", b";"), "tabs.csv": text.replace(b",", b"\t")}
 
 
-def _json_array() -> Files:
-    lines = _stored("jsonl")["data.jsonl"].strip().splitlines()
+def _json_array_files() -> Files:
+    lines = _load_seed_files("jsonl")["data.jsonl"].strip().splitlines()
     return {"data.json": b"[" + b",\n".join(lines) + b"]"}
 
 
-def _scores(source: Path, human: str | None = None) -> Any:
+def _read_scores(source: Path, human: str | None = None) -> Any:
     return read_scores(str(source), options.RankOptions(human=human))
 
 
 def _read_wmt25(folder: Path, random: Random) -> Any:
-    """As scores, as outputs, or as marked errors."""
+    """Read scores, outputs, or marked errors."""
     tree = folder / "wmt99"
     verbs: list[Callable[[], Any]] = [
-        lambda: _scores(tree, "esa-human1"),
+        lambda: _read_scores(tree, "esa-human1"),
         lambda: read(tree),
         lambda: rank(tree, meta="spans", draws=5),
     ]
@@ -146,9 +147,9 @@ def _read_wmt25(folder: Path, random: Random) -> Any:
 
 
 def _read_each(*names: str, marked: bool = False) -> Callable[[Path, Random], Any]:
-    """Each file of its own: the broken one is one of them; as tables, or the errors marked in them."""
+    """Return a function that reads each file by itself, as a table or, with `marked`, its error spans."""
 
-    def each(folder: Path, random: Random) -> None:
+    def read_files(folder: Path, random: Random) -> None:
         spans = marked and random.random() < 0.5
         for name in names:
             if spans:
@@ -156,7 +157,7 @@ def _read_each(*names: str, marked: bool = False) -> Callable[[Path, Random], An
             else:
                 read_tables(folder / name, ReaderOptions())
 
-    return each
+    return read_files
 
 
 def _read_spans(folder: Path, random: Random) -> Any:
@@ -165,7 +166,9 @@ def _read_spans(folder: Path, random: Random) -> Any:
     rank(folder / people, meta="spans", spans=spans, draws=5)
 
 
-def _plain(reference: str, *outputs: str, source: str | None = None) -> Callable[[Path, Random], Any]:
+def _read_plain_text(
+    reference: str, *outputs: str, source: str | None = None
+) -> Callable[[Path, Random], Any]:
     return lambda folder, _: read_parallel_files(
         [str(folder / reference)],
         [str(folder / output) for output in outputs],
@@ -174,8 +177,8 @@ def _plain(reference: str, *outputs: str, source: str | None = None) -> Callable
 
 
 @functools.cache
-def _run_files() -> Files:
-    """A finished assay of few items, as files."""
+def _make_run_files() -> Files:
+    """Run an assay of few items and return its files, twice."""
     with tempfile.TemporaryDirectory() as folder:
         data = read(SEEDS / "table" / "data.csv", task="mt", language="en")
         run = Path(folder) / "run"
@@ -186,8 +189,8 @@ def _run_files() -> Files:
         return {f"{part}/{name}": (run / name).read_bytes() for name in names for part in ("one", "two")}
 
 
-def _read_run(folder: Path, random: Random) -> Any:
-    """Most readers are quick; a page takes its time."""
+def _read_run_folder(folder: Path, random: Random) -> Any:
+    """Read two run folders with every verb that reads runs; rendering a page is slow, so it is rare."""
     one, two = folder / "one", folder / "two"
     verbs: list[Callable[[], Any]] = [
         lambda: recommend(one).to_dict(),
@@ -209,42 +212,42 @@ _SPECS = (
 
 def _read_specs(folder: Path, random: Random) -> Any:
     del folder
-    text = mutated(random.choice(_SPECS).encode(), [s.encode() for s in _SPECS], random).decode(
+    text = damage_content(random.choice(_SPECS).encode(), [s.encode() for s in _SPECS], random).decode(
         "utf-8", "replace"
     )
     readers: list[Callable[[str], Any]] = [
         parse_spec,
         parse_metrics,
         lambda text: parse_perturbations(text, task=find_task("mt")),
-        lambda text: build_context(_dataset(), text),
+        lambda text: build_context(_load_dataset(), text),
     ]
     random.choice(readers)(text)
 
 
 @functools.cache
-def _dataset() -> Any:
+def _load_dataset() -> Any:
     return read(SEEDS / "table" / "data.csv", task="mt", language="en")
 
 
-_VERBS = (options.AssaySettings, options.ScoreSettings, options.PerturbSettings, options.RankSettings)
-_VERBS_MORE = (options.AggregateSettings, options.DependSettings, options.CheckSettings)
+_SETTINGS = (options.AssaySettings, options.ScoreSettings, options.PerturbSettings, options.RankSettings)
+_OTHER_SETTINGS = (options.AggregateSettings, options.DependSettings, options.CheckSettings)
 
 
 def _read_settings(folder: Path, random: Random) -> Any:
-    """Hostile values where numbers are bounded, and hostile names of columns, roles, systems and files."""
+    """Create settings with bad numbers, or read data with bad names of columns, systems and files."""
     del folder
     if random.random() < 0.5:
-        kind: Any = random.choice((*_VERBS, *_VERBS_MORE))
+        kind: Any = random.choice((*_SETTINGS, *_OTHER_SETTINGS))
         bounded = [name for name, option in get_options(kind).items() if option.minimum is not None]
         kind(
             **{
-                name: random.choice((*VALUES, float("nan"), 2**40))
+                name: random.choice((*SPECIAL_VALUES, float("nan"), 2**40))
                 for name in bounded
                 if random.random() < 0.5
             }
         )
         return
-    value = random.choice(SPECIAL).decode("utf-8", "replace")
+    value = random.choice(SPECIAL_BYTES).decode("utf-8", "replace")
     keywords: Mapping[str, Any] = random.choice(
         (
             *(
@@ -261,59 +264,84 @@ def _read_settings(folder: Path, random: Random) -> Any:
     read(SEEDS / "table" / "data.csv", **keywords)
 
 
-def _nothing() -> Files:
+def _no_files() -> Files:
     return {}
 
 
 TARGETS: tuple[Target, ...] = (
-    Target("csv", _seeds("table"), lambda folder, _: read(folder / "data.csv", language="en"), 14),
-    Target("tsv", _seeds("table_none"), lambda folder, _: read(folder / "data.tsv", quoting="none")),
+    Target("csv", _seed_files("table"), lambda folder, _: read(folder / "data.csv", language="en"), 14),
+    Target("tsv", _seed_files("table_none"), lambda folder, _: read(folder / "data.tsv", quoting="none")),
     Target(
         "json lines",
-        _seeds("jsonl"),
+        _seed_files("jsonl"),
         lambda folder, _: read(folder / "data.jsonl", references="per-output"),
         14,
     ),
-    Target("separated", _separated, _read_each("semicolons.csv", "tabs.csv"), 6),
+    Target("separated", _separated_files, _read_each("semicolons.csv", "tabs.csv"), 6),
     Target(
-        "json array", _json_array, lambda folder, _: read(folder / "data.json", references="per-output"), 8
+        "json array",
+        _json_array_files,
+        lambda folder, _: read(folder / "data.json", references="per-output"),
+        8,
     ),
-    Target("folder", _seeds("table"), lambda folder, _: read(folder, language="en"), 2),
-    Target("gzip", _packed(gzip.compress, ".gz"), lambda folder, _: read(folder / "data.csv.gz"), 3),
-    Target("zstd", _packed(_zstd, ".zst"), lambda folder, _: read(folder / "data.csv.zst"), 3),
-    Target("join", _seeds("join"), lambda folder, _: read(folder / "data.csv", join=folder / "more.csv"), 6),
-    Target("manifest", _seeds("manifest"), lambda folder, _: read(folder / "data.json"), 8),
+    Target("folder", _seed_files("table"), lambda folder, _: read(folder, language="en"), 2),
     Target(
-        "runs", _seeds("run"), lambda f, _: read([f / "bm25.run", f / "other.run"], qrels=f / "qrels.txt"), 14
+        "gzip", _compressed_files(gzip.compress, ".gz"), lambda folder, _: read(folder / "data.csv.gz"), 3
     ),
-    Target("ratings", _seeds("ratings"), lambda f, _: read(f / "run.txt", qrels=f / "ratings.dat"), 5),
     Target(
-        "ratings.csv", _seeds("ratings_csv"), lambda f, _: read(f / "run.txt", qrels=f / "ratings.csv"), 5
+        "zstd", _compressed_files(_compress_zstd, ".zst"), lambda folder, _: read(folder / "data.csv.zst"), 3
     ),
-    Target("trn", _seeds("trn"), _plain("ref.trn", "hyp.trn")),
-    Target("stm, ctm", _seeds("stm"), _plain("ref.stm", "hyp.ctm")),
-    Target("kaldi", _seeds("kaldi"), _plain("data", "hyp"), 8),
-    Target("espnet", _seeds("espnet"), lambda folder, _: read(folder), 5),
-    Target("plain text", _seeds("plain"), _plain("ref.txt", "one.txt", "two.txt", source="src.txt"), 8),
     Target(
-        "mqm table", _seeds("mqm"), lambda folder, _: read_tables(folder / "ratings.tsv", ReaderOptions()), 6
+        "join", _seed_files("join"), lambda folder, _: read(folder / "data.csv", join=folder / "more.csv"), 6
     ),
-    Target("scores", _seeds("scores"), lambda folder, _: _scores(folder / "scores.csv"), 12),
-    Target("mt-metrics-eval", _seeds("tree"), lambda folder, _: _scores(folder / "wmt99", "mqm"), 6),
-    Target("wmt25 tree", _seeds("tree25"), _read_wmt25, 8),
-    Target("pearmut", _seeds("pearmut"), _read_each("annotations.json", "demo.jsonl", marked=True), 6),
+    Target("manifest", _seed_files("manifest"), lambda folder, _: read(folder / "data.json"), 8),
+    Target(
+        "runs",
+        _seed_files("run"),
+        lambda f, _: read([f / "bm25.run", f / "other.run"], qrels=f / "qrels.txt"),
+        14,
+    ),
+    Target("ratings", _seed_files("ratings"), lambda f, _: read(f / "run.txt", qrels=f / "ratings.dat"), 5),
+    Target(
+        "ratings.csv",
+        _seed_files("ratings_csv"),
+        lambda f, _: read(f / "run.txt", qrels=f / "ratings.csv"),
+        5,
+    ),
+    Target("trn", _seed_files("trn"), _read_plain_text("ref.trn", "hyp.trn")),
+    Target("stm, ctm", _seed_files("stm"), _read_plain_text("ref.stm", "hyp.ctm")),
+    Target("kaldi", _seed_files("kaldi"), _read_plain_text("data", "hyp"), 8),
+    Target("espnet", _seed_files("espnet"), lambda folder, _: read(folder), 5),
+    Target(
+        "plain text",
+        _seed_files("plain"),
+        _read_plain_text("ref.txt", "one.txt", "two.txt", source="src.txt"),
+        8,
+    ),
+    Target(
+        "mqm table",
+        _seed_files("mqm"),
+        lambda folder, _: read_tables(folder / "ratings.tsv", ReaderOptions()),
+        6,
+    ),
+    Target("scores", _seed_files("scores"), lambda folder, _: _read_scores(folder / "scores.csv"), 12),
+    Target(
+        "mt-metrics-eval", _seed_files("tree"), lambda folder, _: _read_scores(folder / "wmt99", "mqm"), 6
+    ),
+    Target("wmt25 tree", _seed_files("tree25"), _read_wmt25, 8),
+    Target("pearmut", _seed_files("pearmut"), _read_each("annotations.json", "demo.jsonl", marked=True), 6),
     Target(
         "appraise",
-        _seeds("appraise"),
+        _seed_files("appraise"),
         lambda folder, _: read_tables(folder / "scores.csv", ReaderOptions()),
         4,
     ),
-    Target("inspect", _seeds("inspect"), _read_each("log.json", "samples.csv"), 6),
-    Target("lm-eval", _seeds("lm_eval"), lambda folder, _: read(folder / "model"), 4),
-    Target("spans", _seeds("spans"), _read_spans, 6),
-    Target("specs", _nothing, _read_specs, 40),
-    Target("settings", _nothing, _read_settings, 20),
-    Target("run folder", _run_files, _read_run, 3),
-    Target("parquet", _parquet, _read_parquet, 8, in_child=True),
-    Target("excel", _seeds("excel"), _read_excel, 4, in_child=True),
+    Target("inspect", _seed_files("inspect"), _read_each("log.json", "samples.csv"), 6),
+    Target("lm-eval", _seed_files("lm_eval"), lambda folder, _: read(folder / "model"), 4),
+    Target("spans", _seed_files("spans"), _read_spans, 6),
+    Target("specs", _no_files, _read_specs, 40),
+    Target("settings", _no_files, _read_settings, 20),
+    Target("run folder", _make_run_files, _read_run_folder, 3),
+    Target("parquet", _parquet_files, _read_parquet, 8, may_crash=True),
+    Target("excel", _seed_files("excel"), _read_excel, 4, may_crash=True),
 )
