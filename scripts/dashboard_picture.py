@@ -1,4 +1,4 @@
-"""The picture in docs/dashboard.md, made again: `python -m scripts.dashboard_picture` (needs Chromium)."""
+"""Make the picture in docs/dashboard.md: `python -m scripts.dashboard_picture` (needs Chromium)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from metassay.workflows.assay import assay
 from metassay.workflows.read import read
 
 PICTURE = Path(__file__).parents[1] / "docs" / "images" / "dashboard.png"
-ASKED = "runs/october/?metric=bleu&outcome=wrong&column=domain&order=worst"
+PAGE = "runs/october/?metric=bleu&outcome=wrong&column=domain&order=worst"
 
 
 def main() -> None:
@@ -31,7 +31,7 @@ def main() -> None:
             thread.start()
             browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
             page = browser.new_page(viewport={"width": 1280, "height": 860}, color_scheme="light")
-            page.goto(server.url + ASKED)
+            page.goto(server.url + PAGE)
             page.screenshot(path=PICTURE)
             browser.close()
             server.shutdown()

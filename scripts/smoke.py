@@ -1,7 +1,7 @@
-"""Does a wheel work where nothing but it is installed? `python scripts/smoke.py DIST`, with that
-environment's Python.
+"""Check that a wheel works where nothing else is installed: `python scripts/smoke.py DIST`.
 
-Runs the demo and one command of each kind in an empty folder, and looks at the size and content of the wheel.
+Run it with the Python of an environment that has only the wheel. It runs the demo and a command of each kind
+in an empty folder, and checks the size and the content of the wheel.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-MOST = 5_000_000
+LARGEST_WHEEL = 5_000_000
 COMMANDS = (
     "--version",
     "demo --out demo --quiet",
@@ -33,33 +33,33 @@ COMMANDS = (
 def main() -> None:
     wheel = next(Path(sys.argv[1]).glob("*.whl"))
     size = wheel.stat().st_size
-    if size > MOST:
-        sys.exit(f"{wheel.name} has {size:,} bytes, more than {MOST:,}")
+    if size > LARGEST_WHEEL:
+        sys.exit(f"{wheel.name} has {size:,} bytes, more than {LARGEST_WHEEL:,}")
     names = zipfile.ZipFile(wheel).namelist()
     for needed in ("LICENSE", "NOTICE"):
         if not any(name.endswith(f"licenses/{needed}") for name in names):
             sys.exit(f"{wheel.name} holds no {needed}")
     with tempfile.TemporaryDirectory() as folder:
         for command in COMMANDS:
-            run(command, Path(folder))
+            run_command(command, Path(folder))
     print(f"{wheel.name}: {size:,} bytes, {len(names)} files, {len(COMMANDS)} commands")
 
 
-def run(command: str, folder: Path) -> None:
-    """One command; where it fails, what it said."""
+def run_command(command: str, folder: Path) -> None:
+    """Run a command and exit with its output if it fails."""
     from metassay.sample import sample_path
 
     scores = folder / "scores.csv"
     if "{scores}" in command:
         _write_scores(scores)
     words = [word.format(sample=sample_path("mt"), scores=scores) for word in command.split()]
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "metassay", *words], cwd=folder, capture_output=True, text=True, check=False
     )
-    if done.returncode:
-        sys.exit(f"metassay {command}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
+    if process.returncode:
+        sys.exit(f"metassay {command}: exit status {process.returncode}\n{process.stdout}{process.stderr}")
     if "--json" in words:
-        json.loads(done.stdout)
+        json.loads(process.stdout)
 
 
 def _write_scores(path: Path) -> None:

@@ -11,12 +11,12 @@ _TRANSLATED_UNIT = re.compile(r"\^[^/$]*/([^/$]*)(?:/[^$]*)?\$")  # ^source/firs
 
 
 def translate(sources: list[str]) -> list[str]:
-    """The full rule-based engine, `apertium spa-eng`; words it does not know keep their `*`."""
+    """Translate with the full rule-based engine, `apertium spa-eng`; unknown words keep their `*`."""
     return _lines(_run("apertium spa-eng", "\n".join(sources) + "\n"), len(sources))
 
 
 def gloss(sources: list[str]) -> list[str]:
-    """Word for word: Apertium's analyser, tagger and dictionary without its transfer rules.
+    """Translate word for word: Apertium's analyser, tagger and dictionary without its transfer rules.
 
     Words stand in Spanish order and have no agreement; a form that the English generator does not know
     stays a bare lemma.
@@ -34,7 +34,7 @@ def gloss(sources: list[str]) -> list[str]:
 
 
 def plain(translation: str) -> str:
-    """A translation as a user sees it (`apertium -u`): without the engine's `*` and `#`, single-spaced."""
+    """Return a translation without the engine's marks and with single spaces, as `apertium -u` prints it."""
     return " ".join(re.sub(r"[*#@]", "", translation).split())
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 RATE = 16_000  # what the acoustic model expects
 ESPEAK_RATE = 22_050
 WAV_HEADER = 44
-ROOM_NOISE_DB = 32.0  # formant synthesis has digital silence, which no recogniser was trained on
+BACKGROUND_NOISE_DB = 32.0  # formant synthesis has digital silence, which no recogniser was trained on
 
 Sound: TypeAlias = npt.NDArray[np.float64]
 
@@ -42,8 +42,8 @@ SPEAKERS = (
 )
 
 
-def say(text: str, speaker: Speaker) -> Sound:
-    """The text read aloud, at 16 kHz, a little brighter than espeak-ng makes it, in a quiet room."""
+def speak(text: str, speaker: Speaker) -> Sound:
+    """Read a text aloud, at 16 kHz, a little brighter than espeak-ng does and with faint noise."""
     command = [
         "espeak-ng",
         "-v",
@@ -60,17 +60,17 @@ def say(text: str, speaker: Speaker) -> Sound:
     sound = np.interp(np.arange(length) * ESPEAK_RATE / RATE, np.arange(len(samples)), samples)
     brighter = np.append(sound[:1], sound[1:] - 0.7 * sound[:-1])
     silence = np.zeros(RATE * 3 // 10)
-    return add_noise(np.concatenate([silence, brighter, silence]), ROOM_NOISE_DB, seed=len(text))
+    return add_noise(np.concatenate([silence, brighter, silence]), BACKGROUND_NOISE_DB, seed=len(text))
 
 
 def add_noise(sound: Sound, decibels: float, seed: int) -> Sound:
-    """White noise so many decibels below the speech."""
+    """Add white noise, this many decibels below the speech."""
     noise = np.random.default_rng(seed).normal(size=len(sound))
     loudness = float(np.sqrt(np.mean(sound**2)))
     return sound + noise * loudness * 10 ** (-decibels / 20)
 
 
-def pcm(sound: Sound) -> bytes:
-    """The sound as 16-bit samples, as loud as fits with some room."""
+def to_pcm(sound: Sound) -> bytes:
+    """Convert a sound to 16-bit samples, scaled so that none is clipped."""
     loudest = float(np.abs(sound).max())
     return (sound / loudest * 20_000).astype("<i2").tobytes()

@@ -35,23 +35,23 @@ class Query:
     segments: frozenset[int]
 
     def grade(self, passage: Passage) -> int:
-        """2: holds a sentence that answers; 1: another passage of the same document; 0: anything else."""
+        """Return the relevance: 2 with a sentence that answers, 1 from the same document, else 0."""
         if passage.doc_id != self.doc_id:
             return 0
         return ANSWERS if passage.segments & self.segments else SAME_DOCUMENT
 
 
 def read_passages() -> list[Passage]:
-    """All passages, three of each document in each translation, named like `news-01-a1`."""
+    """Read all passages: three of each document in each translation, named like `news-01-a1`."""
     passages: list[Passage] = []
     for doc_id, group in groupby(read_corpus(), key=lambda segment: segment.doc_id):
         sentences = list(group)
         for start in range(0, len(sentences), PER_PASSAGE):
-            passages += _both_translations(doc_id, start, sentences[start : start + PER_PASSAGE])
+            passages += _build_passages(doc_id, start, sentences[start : start + PER_PASSAGE])
     return passages
 
 
-def _both_translations(doc_id: str, start: int, sentences: list[Segment]) -> list[Passage]:
+def _build_passages(doc_id: str, start: int, sentences: list[Segment]) -> list[Passage]:
     name = f"{doc_id}-{'abc'[start // PER_PASSAGE]}"
     numbers = frozenset(range(start + 1, start + 1 + len(sentences)))
     texts = [sentence.reference for sentence in sentences], [sentence.second for sentence in sentences]
@@ -59,7 +59,7 @@ def _both_translations(doc_id: str, start: int, sentences: list[Segment]) -> lis
 
 
 def read_queries() -> list[Query]:
-    """The queries, numbered from 1 in the order of the file."""
+    """Read the queries, numbered from 1 in the order of the file."""
     domains = {segment.doc_id: segment.domain for segment in read_corpus()}
     lines = [line for line in QUERIES.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     queries: list[Query] = []

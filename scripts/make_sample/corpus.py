@@ -25,7 +25,7 @@ class Segment:
 
 
 def read_corpus() -> list[Segment]:
-    """All segments, numbered from 1 over the domains in alphabetical order.
+    """Read all segments, numbered from 1 over the domains in alphabetical order.
 
     A corpus file is a list of documents, each a line `# doc_id` and then blocks of three lines:
     source, reference, second translation.
@@ -40,7 +40,7 @@ def read_corpus() -> list[Segment]:
     return segments
 
 
-def stream(*key: object) -> random.Random:
-    """A random stream of its own for every key, so that no system's noise depends on another's."""
+def create_random(*key: object) -> random.Random:
+    """Create a random generator for a key, so that the noise of one system does not depend on another's."""
     digest = hashlib.sha256("/".join([SEED, *map(str, key)]).encode()).digest()
     return random.Random(int.from_bytes(digest[:8], "big"))

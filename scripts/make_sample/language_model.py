@@ -10,8 +10,8 @@ from itertools import pairwise
 DISCOUNT = 0.7
 
 
-def arpa(sentences: Iterable[list[str]], vocabulary: Iterable[str]) -> str:
-    """Bigrams with interpolated absolute discounting over add-one unigrams (Ney, Essen and Kneser, 1994).
+def build_arpa(sentences: Iterable[list[str]], vocabulary: Iterable[str]) -> str:
+    """Build bigrams with interpolated absolute discounting (Ney, Essen and Kneser, 1994).
 
     P(w | h) = max(c(h w) - D, 0) / c(h) + D n(h) / c(h) P(w), with n(h) how many different words follow h.
     """
@@ -19,8 +19,8 @@ def arpa(sentences: Iterable[list[str]], vocabulary: Iterable[str]) -> str:
     for sentence in sentences:
         padded = ["<s>", *sentence, "</s>"]
         bigrams.update(pairwise(padded))
-    unigram = _unigrams(bigrams, [*sorted(vocabulary), "</s>"])
-    history, backoff = _histories(bigrams)
+    unigram = _estimate_unigrams(bigrams, [*sorted(vocabulary), "</s>"])
+    history, backoff = _estimate_backoffs(bigrams)
     singles = [
         f"{math.log10(p):.4f}\t{word}\t{math.log10(backoff.get(word, 1.0)):.4f}"
         for word, p in {"<s>": 1e-99, **unigram}.items()
@@ -33,7 +33,7 @@ def arpa(sentences: Iterable[list[str]], vocabulary: Iterable[str]) -> str:
     return "\n".join([*head, "\\1-grams:", *singles, "", "\\2-grams:", *pairs, "", "\\end\\", ""])
 
 
-def _unigrams(bigrams: Counter[tuple[str, str]], vocabulary: list[str]) -> dict[str, float]:
+def _estimate_unigrams(bigrams: Counter[tuple[str, str]], vocabulary: list[str]) -> dict[str, float]:
     counts: Counter[str] = Counter()
     for (_, word), count in bigrams.items():
         counts[word] += count
@@ -41,8 +41,8 @@ def _unigrams(bigrams: Counter[tuple[str, str]], vocabulary: list[str]) -> dict[
     return {word: (counts[word] + 1) / total for word in vocabulary}
 
 
-def _histories(bigrams: Counter[tuple[str, str]]) -> tuple[Counter[str], dict[str, float]]:
-    """How often each word is followed by any, and the mass that it leaves to the unigrams."""
+def _estimate_backoffs(bigrams: Counter[tuple[str, str]]) -> tuple[Counter[str], dict[str, float]]:
+    """Count how often each word has a follower, and estimate the probability left to the unigrams."""
     history: Counter[str] = Counter()
     followers: Counter[str] = Counter()
     for (h, _), count in bigrams.items():

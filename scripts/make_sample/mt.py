@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from . import apertium
-from .channels import Noised, confuse, jumble, omit, post_edit, remaining_errors, slip
-from .corpus import Segment, read_corpus, stream
+from .channels import NoisyText, confuse, find_errors, jumble, omit, post_edit, slip
+from .corpus import Segment, create_random, read_corpus
 from .raters import RATERS, rate
 
 # How hard each channel hits each domain: the profiles differ on purpose, so that contexts matter.
@@ -22,25 +22,27 @@ SLIPS = {"news": 0.25, "howto": 0.15, "conversation": 0.10}
 
 
 def build(out: Path) -> None:
-    """Writes `mt.parquet`."""
+    """Write `mt.parquet`."""
     segments = read_corpus()
     sources = [segment.source for segment in segments]
     engine, glossed = apertium.translate(sources), apertium.gloss(sources)
     rows = [
-        row for segment, full, words in zip(segments, engine, glossed) for row in _rows(segment, full, words)
+        row
+        for segment, full, words in zip(segments, engine, glossed)
+        for row in _build_rows(segment, full, words)
     ]
     table = pa.Table.from_pylist(rows)
     pq.write_table(table, out / "mt.parquet", compression="zstd", compression_level=19)
 
 
-def _rows(segment: Segment, engine: str, glossed: str) -> list[dict[str, object]]:
-    rater = stream("rater", segment.doc_id).choice(RATERS)  # one rater per document, as WMT does
-    outputs = sorted(_outputs(segment, engine, glossed).items())
+def _build_rows(segment: Segment, engine: str, glossed: str) -> list[dict[str, object]]:
+    rater = create_random("rater", segment.doc_id).choice(RATERS)  # one rater per document, as WMT does
+    outputs = sorted(_build_outputs(segment, engine, glossed).items())
     rows: list[dict[str, object]] = []
     for system, output in outputs:
         # Two channels may end in the same words by different ways: the shortest way counts for both.
         errors = min((other.errors for _, other in outputs if other.text == output.text), key=sum)
-        mqm = rate(errors, rater, stream("mqm", segment.seg_id, output.text))
+        mqm = rate(errors, rater, create_random("mqm", segment.seg_id, output.text))
         rows.append(
             {
                 "lp": "es-en",
@@ -59,23 +61,23 @@ def _rows(segment: Segment, engine: str, glossed: str) -> list[dict[str, object]
     return rows
 
 
-def _outputs(segment: Segment, engine: str, glossed: str) -> dict[str, Noised]:
-    """The output of every system for this segment; `src/metassay/sample/README.md` describes each."""
+def _build_outputs(segment: Segment, engine: str, glossed: str) -> dict[str, NoisyText]:
+    """Build the output of every system for a segment; `src/metassay/sample/README.md` describes each."""
     domain, accepted = segment.domain, (segment.reference, segment.second)
 
     def rng(system: str) -> random.Random:
-        return stream("mt", system, segment.seg_id)
+        return create_random("mt", system, segment.seg_id)
 
-    def either(system: str) -> str:
-        """One of the two translations, so that no channel's output is the reference throughout."""
-        return stream("base", system, segment.seg_id).choice(accepted)
+    def choose_translation(system: str) -> str:
+        """Choose one of the two translations, so that no system always starts from the reference."""
+        return create_random("base", system, segment.seg_id).choice(accepted)
 
     return {
-        "apertium": Noised(apertium.plain(engine), remaining_errors(engine, accepted)),
-        "gloss": Noised(apertium.plain(glossed), remaining_errors(glossed, accepted)),
+        "apertium": NoisyText(apertium.plain(engine), find_errors(engine, accepted)),
+        "gloss": NoisyText(apertium.plain(glossed), find_errors(glossed, accepted)),
         "postedit": post_edit(apertium.plain(engine), segment.reference, CORRECTED[domain], rng("postedit")),
         "second": slip(segment.second, SLIPS[domain], rng("second")),
-        "brief": omit(either("brief"), OMITTED_SPANS_PER_WORD[domain], rng("brief")),
-        "mixup": confuse(either("mixup"), CONFUSED[domain], rng("mixup")),
-        "jumble": jumble(either("jumble"), MOVES_PER_WORD[domain], rng("jumble")),
+        "brief": omit(choose_translation("brief"), OMITTED_SPANS_PER_WORD[domain], rng("brief")),
+        "mixup": confuse(choose_translation("mixup"), CONFUSED[domain], rng("mixup")),
+        "jumble": jumble(choose_translation("jumble"), MOVES_PER_WORD[domain], rng("jumble")),
     }

@@ -9,19 +9,19 @@ from collections.abc import Callable, Sequence
 
 from .collection import Passage
 from .confusions import FUNCTION_WORDS
-from .corpus import stream
+from .corpus import create_random
 
 Ranker = Callable[[str], list[float]]
 Analyser = Callable[[str], list[str]]
 
 
 def words(text: str) -> list[str]:
-    """Lower-case words."""
+    """Split a text into lower-case words."""
     return re.findall(r"\w+", text.lower())
 
 
-def stems(text: str) -> list[str]:
-    """Content words without common English endings."""
+def stem_words(text: str) -> list[str]:
+    """Split a text into content words without common English endings."""
     return [
         re.sub(r"(?:ing|ies|ed|es|s|y|e)$", "", word) or word
         for word in words(text)
@@ -41,7 +41,7 @@ class Index:
         self.collection = sum(self.counts, Counter[str]())
 
     def idf(self, term: str) -> float:
-        """Never negative, as in Lucene's BM25."""
+        """Return the inverse document frequency, never negative, as in Lucene's BM25."""
         having = self.documents_with[term]
         return math.log(1 + (len(self.counts) - having + 0.5) / (having + 0.5))
 
@@ -72,7 +72,7 @@ class Index:
         ]
 
     def overlap(self, query: str) -> list[float]:
-        """How many different query terms the passage has: many ties."""
+        """Count the different query terms of each passage; there are many ties."""
         return [float(len(set(self.analyse(query)) & set(counts))) for counts in self.counts]
 
     def _vector(self, counts: Counter[str]) -> dict[str, float]:
@@ -85,25 +85,25 @@ def _cosine(a: dict[str, float], b: dict[str, float]) -> float:
     return dot / lengths if lengths else 0.0
 
 
-def rankers(passages: Sequence[Passage]) -> dict[str, Ranker]:
-    """All rankers by name; `src/metassay/sample/README.md` describes each."""
-    plain, stemmed = Index(passages, words), Index(passages, stems)
+def build_rankers(passages: Sequence[Passage]) -> dict[str, Ranker]:
+    """Build all rankers by name; `src/metassay/sample/README.md` describes each."""
+    plain, stemmed = Index(passages, words), Index(passages, stem_words)
 
-    def shaken(query: str) -> list[float]:
-        rng = stream("shaken", query)
+    def score_with_noise(query: str) -> list[float]:
+        rng = create_random("shaken", query)
         return [score + rng.gauss(0, 1.5) for score in plain.bm25(query)]
 
-    def shuffled(query: str) -> list[float]:
-        rng = stream("random", query)
+    def score_at_random(query: str) -> list[float]:
+        rng = create_random("random", query)
         return [rng.random() for _ in passages]
 
     return {
         "bm25": plain.bm25,
         "bm25-stemmed": stemmed.bm25,
-        "bm25-shaken": shaken,
+        "bm25-shaken": score_with_noise,
         "tfidf": plain.tfidf,
         "likelihood": plain.likelihood,
         "overlap": plain.overlap,
         "longest": lambda _: [float(length) for length in plain.lengths],
-        "random": shuffled,
+        "random": score_at_random,
     }

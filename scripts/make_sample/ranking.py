@@ -8,46 +8,46 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from .collection import Passage, Query, read_passages, read_queries
-from .rankers import rankers
+from .rankers import build_rankers
 
 DEPTH = 30  # documents kept of each ranking
 POOL = 10  # a document among the first so many of any ranker is judged
 
 
 def build(out: Path) -> None:
-    """Writes `ranking/`: `runs/*.run.gz`, `qrels.txt`, `topics.tsv`, `documents.tsv`."""
+    """Write `ranking/`: `runs/*.run.gz`, `qrels.txt`, `topics.tsv`, `documents.tsv`."""
     folder = out / "ranking"
     (folder / "runs").mkdir(parents=True, exist_ok=True)
     passages, queries = read_passages(), read_queries()
     pooled: dict[str, set[str]] = {query.topic: set() for query in queries}
-    for name, ranker in rankers(passages).items():
+    for name, ranker in build_rankers(passages).items():
         lines: list[str] = []
         for query in queries:
-            best = _best(passages, ranker(query.text))
+            best = _rank_best(passages, ranker(query.text))
             pooled[query.topic] |= {document for document, _ in best[:POOL]}
-            lines += _run_lines(query, best, name)
+            lines += _format_run(query, best, name)
         (folder / "runs" / f"{name}.run.gz").write_bytes(gzip.compress("".join(lines).encode(), mtime=0))
-    (folder / "qrels.txt").write_text("".join(_qrels_lines(queries, passages, pooled)), encoding="utf-8")
+    (folder / "qrels.txt").write_text("".join(_format_qrels(queries, passages, pooled)), encoding="utf-8")
     topics = [(query.topic, query.domain, query.kind, query.text) for query in queries]
     _write_tsv(folder / "topics.tsv", ("topic", "domain", "kind", "text"), topics)
     _write_tsv(folder / "documents.tsv", ("docid", "text"), [(p.name, p.text) for p in passages])
 
 
-def _best(passages: Sequence[Passage], scores: Sequence[float]) -> list[tuple[str, float]]:
-    """The first documents as trec_eval orders them: by score, then by name, both descending."""
+def _rank_best(passages: Sequence[Passage], scores: Sequence[float]) -> list[tuple[str, float]]:
+    """Return the first documents as trec_eval orders them: by score, then by name, both descending."""
     scored = [(passage.name, round(score, 4)) for passage, score in zip(passages, scores)]
     return sorted(scored, key=lambda pair: (pair[1], pair[0]), reverse=True)[:DEPTH]
 
 
-def _run_lines(query: Query, best: Sequence[tuple[str, float]], tag: str) -> list[str]:
+def _format_run(query: Query, best: Sequence[tuple[str, float]], tag: str) -> list[str]:
     ranked = enumerate(best, start=1)
     return [f"{query.topic} Q0 {document} {rank} {score:.4f} {tag}\n" for rank, (document, score) in ranked]
 
 
-def _qrels_lines(
+def _format_qrels(
     queries: Sequence[Query], passages: Sequence[Passage], pooled: dict[str, set[str]]
 ) -> Iterable[str]:
-    """Every relevant passage, and every pooled one that is not."""
+    """Format the grades of all relevant passages, and of pooled ones that are not relevant."""
     for query in queries:
         for passage in passages:
             grade = query.grade(passage)

@@ -1,4 +1,4 @@
-"""Simulated raters: what people might have said of an output whose errors are known."""
+"""Simulated raters, who score outputs whose errors are known."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RATERS = (
 
 
 def rate(errors: Sequence[float], rater: Rater, rng: random.Random) -> float:
-    """Minus the weights of the errors that the rater reports, at worst `WORST`; 0 is a perfect output."""
+    """Return minus the weights of the errors that the rater reports, at least `WORST`."""
     score = -MINOR if rng.random() < rater.imagines else 0.0
     for weight in errors:
         if rng.random() < rater.notices:

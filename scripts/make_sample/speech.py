@@ -12,9 +12,9 @@ import pocketsphinx
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from .audio import SPEAKERS, Sound, Speaker, add_noise, pcm, say
+from .audio import SPEAKERS, Sound, Speaker, add_noise, speak, to_pcm
 from .corpus import DOMAINS, Segment, read_corpus
-from .language_model import arpa
+from .language_model import build_arpa
 from .spoken import spell_out, words
 
 
@@ -38,29 +38,31 @@ RECOGNISERS = {
 
 
 def build(out: Path) -> None:
-    """Writes `asr.parquet`."""
+    """Write `asr.parquet`."""
     segments = read_corpus()
-    cast = _cast(segments)
-    readings = [(segment, speaker, say(spell_out(segment.reference), speaker)) for segment, speaker in cast]
+    cast = _assign_speakers(segments)
+    readings = [(segment, speaker, speak(spell_out(segment.reference), speaker)) for segment, speaker in cast]
     rows: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory() as folder:
-        models = _language_models(segments, Path(folder))
+        models = _train_language_models(segments, Path(folder))
         for name, recogniser in RECOGNISERS.items():
-            listen = _listener(recogniser, models)
-            rows += [_row(name, segment, speaker, listen(sound)) for segment, speaker, sound in readings]
+            listen = _build_listener(recogniser, models)
+            rows += [
+                _build_row(name, segment, speaker, listen(sound)) for segment, speaker, sound in readings
+            ]
     rows.sort(key=lambda row: (row["utt_id"], row["system"]))
     pq.write_table(pa.Table.from_pylist(rows), out / "asr.parquet", compression="zstd", compression_level=19)
 
 
-def _cast(segments: list[Segment]) -> list[tuple[Segment, Speaker]]:
-    """Every speaker reads three documents, one of each domain."""
+def _assign_speakers(segments: list[Segment]) -> list[tuple[Segment, Speaker]]:
+    """Assign three documents, one of each domain, to every speaker."""
     documents = list(dict.fromkeys(segment.doc_id for segment in segments))
     per_domain = len(documents) // len(DOMAINS)
     reader = {doc: SPEAKERS[position % per_domain % len(SPEAKERS)] for position, doc in enumerate(documents)}
     return [(segment, reader[segment.doc_id]) for segment in segments]
 
 
-def _row(system: str, segment: Segment, speaker: Speaker, heard: str) -> dict[str, object]:
+def _build_row(system: str, segment: Segment, speaker: Speaker, heard: str) -> dict[str, object]:
     return {
         "utt_id": f"{speaker.name}-{segment.seg_id:03d}",
         "speaker_id": speaker.name,
@@ -73,9 +75,9 @@ def _row(system: str, segment: Segment, speaker: Speaker, heard: str) -> dict[st
     }
 
 
-def _language_models(segments: list[Segment], folder: Path) -> dict[str, str]:
+def _train_language_models(segments: list[Segment], folder: Path) -> dict[str, str]:
     """`domain` has read the second translations only; `rehearsed` has also read what is going to be said."""
-    pronounced = _pronounced()
+    pronounced = _list_dictionary_words()
     second = [words(segment.second) for segment in segments]
     spoken = [words(segment.reference) for segment in segments]
     vocabulary = {word for sentence in second + spoken for word in sentence} & pronounced
@@ -83,18 +85,18 @@ def _language_models(segments: list[Segment], folder: Path) -> dict[str, str]:
     for name, sentences in {"domain": second, "rehearsed": second + spoken}.items():
         known = [[word for word in sentence if word in vocabulary] for sentence in sentences]
         path = folder / f"{name}.arpa"
-        path.write_text(arpa(known, vocabulary), encoding="utf-8")
+        path.write_text(build_arpa(known, vocabulary), encoding="utf-8")
         paths[name] = str(path)
     return paths
 
 
-def _pronounced() -> set[str]:
-    """The words of the recogniser's pronouncing dictionary; it cannot hear others."""
+def _list_dictionary_words() -> set[str]:
+    """List the words in the recogniser's pronouncing dictionary; it cannot recognise others."""
     dictionary = Path(pocketsphinx.get_model_path("en-us/cmudict-en-us.dict"))
     return {line.split(" ", 1)[0] for line in dictionary.read_text(encoding="utf-8").splitlines()}
 
 
-def _listener(recogniser: Recogniser, models: dict[str, str]) -> Callable[[Sound], str]:
+def _build_listener(recogniser: Recogniser, models: dict[str, str]) -> Callable[[Sound], str]:
     settings = dict(recogniser.settings)
     if recogniser.language_model is not None:
         settings["lm"] = models[recogniser.language_model]
@@ -102,7 +104,7 @@ def _listener(recogniser: Recogniser, models: dict[str, str]) -> Callable[[Sound
 
     def listen(sound: Sound) -> str:
         decoder.start_utt()
-        decoder.process_raw(pcm(recogniser.channel(sound)), full_utt=True)
+        decoder.process_raw(to_pcm(recogniser.channel(sound)), full_utt=True)
         decoder.end_utt()
         hypothesis = decoder.hyp()
         return hypothesis.hypstr if hypothesis is not None else ""

@@ -26,7 +26,7 @@ _NUMBER = re.compile("|".join(map(re.escape, _IN_WORDS)))
 
 
 def spell_out(text: str) -> str:
-    """The sentence with its numbers in words, as the reader says them."""
+    """Write the numbers of a sentence in words, as they are spoken."""
     spelled = _NUMBER.sub(lambda match: _IN_WORDS[match.group()], text)
     if re.search(r"[0-9%]", spelled):
         raise ValueError(f"No words known for a number in: {text}")
@@ -34,5 +34,5 @@ def spell_out(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Lower-case words without punctuation; hyphenated ones are two."""
+    """Split a text into lower-case words without punctuation; hyphenated words are two."""
     return re.findall(r"\w+(?:'\w+)?", spell_out(text).lower())

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from .channels import MAJOR
-from .corpus import CORPUS, read_corpus, stream
+from .corpus import CORPUS, create_random, read_corpus
 from .raters import RATERS, Rater, rate
-from .summarisers import Document, Summary, summarisers
+from .summarisers import Document, Summary, build_summarisers
 
 CRITERIA = ("coherence", "consistency", "fluency", "relevance")
 WORST, BEST = 1, 5
@@ -20,16 +20,18 @@ MOOD = 0.4  # standard deviation of what a rater gives beside the errors, in poi
 
 
 def build(out: Path) -> None:
-    """Writes `text.parquet`."""
+    """Write `text.parquet`."""
     documents = read_documents()
-    systems = sorted(summarisers(documents).items())
-    rows = [_row(document, name, system(document)) for document in documents for name, system in systems]
+    systems = sorted(build_summarisers(documents).items())
+    rows = [
+        _build_row(document, name, system(document)) for document in documents for name, system in systems
+    ]
     table = pa.Table.from_pylist(rows)
     pq.write_table(table, out / "text.parquet", compression="zstd", compression_level=19)
 
 
 def read_documents() -> list[Document]:
-    """The documents of the corpus in its order, with what `corpus/summaries.txt` says of each.
+    """Read the documents of the corpus, with their summaries in `corpus/summaries.txt`.
 
     That file is a list of documents, each a line `# doc_id`, the numbers (from 1) of the two sentences that
     carry most, the abstract that is the reference, and the one that systems start from.
@@ -56,8 +58,8 @@ def read_documents() -> list[Document]:
     return documents
 
 
-def _row(document: Document, system: str, summary: Summary) -> dict[str, object]:
-    scores = {name: _score(document, summary, name) for name in CRITERIA}
+def _build_row(document: Document, system: str, summary: Summary) -> dict[str, object]:
+    scores = {name: _average_ratings(document, summary, name) for name in CRITERIA}
     return {
         "id": document.doc_id,
         "domain": document.domain,
@@ -71,16 +73,16 @@ def _row(document: Document, system: str, summary: Summary) -> dict[str, object]
     }
 
 
-def _score(document: Document, summary: Summary, criterion: str) -> float:
-    """The mean of the raters. Equal summaries of a document get equal scores."""
+def _average_ratings(document: Document, summary: Summary, criterion: str) -> float:
+    """Return the mean rating of a summary. Equal summaries of a document get equal scores."""
     errors = summary.errors.get(criterion, ())
-    return round(fmean(_points(errors, rater, document, summary, criterion) for rater in RATERS), 2)
+    return round(fmean(_rate_summary(errors, rater, document, summary, criterion) for rater in RATERS), 2)
 
 
-def _points(
+def _rate_summary(
     errors: tuple[float, ...], rater: Rater, document: Document, summary: Summary, criterion: str
 ) -> int:
-    """From 5, a point less for every major error that the rater reports and a fifth for every minor one."""
-    rng = stream("text", criterion, rater.name, document.doc_id, summary.text)
+    """Rate a summary: 5, less a point for every reported major error and a fifth for every minor one."""
+    rng = create_random("text", criterion, rater.name, document.doc_id, summary.text)
     points = BEST + rate(errors, rater, rng) / MAJOR + rng.gauss(0, MOOD)
     return max(WORST, min(BEST, round(points)))

@@ -1,4 +1,4 @@
-"""Eight summarisers of the corpus: each gives a summary and the errors that are known to be in it."""
+"""Eight summarisers of the corpus: each returns a summary and the errors that are known to be in it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from .channels import MAJOR, MINOR, Noised, confuse, jumble, omit
+from .channels import MAJOR, MINOR, NoisyText, confuse, jumble, omit
 from .collection import Passage
-from .corpus import stream
-from .rankers import Index, stems
+from .corpus import create_random
+from .rankers import Index, stem_words
 
 LENGTH = 2  # sentences of an extract
 DAMPING = 0.85
@@ -51,11 +51,11 @@ class Summary:
 
 
 Summariser = Callable[[Document], Summary]
-Channel = Callable[[str, float, random.Random], Noised]
+Channel = Callable[[str, float, random.Random], NoisyText]
 
 
 def extract(document: Document, chosen: Sequence[int], foreign: str = "") -> Summary:
-    """Sentences of the document in this order, and perhaps one that is not from it.
+    """Build a summary of sentences of the document in this order, and perhaps one that is not from it.
 
     Coherence: a minor error for each sentence left out in between, a major one for stepping back, two for
     saying a sentence again and for a foreign one. Relevance: two major errors for each key sentence that is
@@ -80,7 +80,7 @@ def extract(document: Document, chosen: Sequence[int], foreign: str = "") -> Sum
 
 
 class Extractor:
-    """Two ways to say which sentences stand for their document, by tf-idf over all sentences."""
+    """Selects sentences of a document by their tf-idf vectors, in two ways."""
 
     def __init__(self, documents: Sequence[Document]) -> None:
         passages = [
@@ -88,25 +88,25 @@ class Extractor:
             for document in documents
             for sentence in document.sentences
         ]
-        self.index = Index(passages, stems)
+        self.index = Index(passages, stem_words)
         self.doc_ids = [passage.doc_id for passage in passages]
 
-    def likeness(self, document: Document, text: str) -> list[float]:
-        """Cosine of a text with each sentence of the document."""
+    def cosines(self, document: Document, text: str) -> list[float]:
+        """Return the cosine of a text with each sentence of the document."""
         cosines = zip(self.doc_ids, self.index.tfidf(text))
         return [cosine for doc_id, cosine in cosines if doc_id == document.doc_id]
 
-    def centroid(self, document: Document) -> Summary:
-        """The sentences most like the document as a whole (Radev et al., 2004)."""
-        return self.best(document, self.likeness(document, document.text))
+    def select_by_centroid(self, document: Document) -> Summary:
+        """Select the sentences that are most similar to the whole document (Radev et al., 2004)."""
+        return self.select_best(document, self.cosines(document, document.text))
 
-    def graph(self, document: Document) -> Summary:
-        """The sentences that are like others which are like others: PageRank over their cosines.
+    def select_by_graph(self, document: Document) -> Summary:
+        """Select the most central sentences: PageRank over their cosines.
 
         This is LexRank (Erkan and Radev, 2004) with continuous weights.
         """
         size = len(document.sentences)
-        links = [self.likeness(document, sentence) for sentence in document.sentences]
+        links = [self.cosines(document, sentence) for sentence in document.sentences]
         for place, row in enumerate(links):
             row[place] = 0.0
             total = math.fsum(row)
@@ -115,68 +115,68 @@ class Extractor:
         for _ in range(STEPS):
             arriving = [math.fsum(rank * row[i] for rank, row in zip(ranks, links)) for i in range(size)]
             ranks = [(1 - DAMPING) / size + DAMPING * weight for weight in arriving]
-        return self.best(document, ranks)
+        return self.select_best(document, ranks)
 
     @staticmethod
-    def best(document: Document, scores: Sequence[float]) -> Summary:
-        """The sentences of the highest scores, in the order of the document; of equal ones the first."""
+    def select_best(document: Document, scores: Sequence[float]) -> Summary:
+        """Select the sentences with the highest scores, in the order of the document."""
         order = sorted(range(len(scores)), key=lambda place: (-round(scores[place], 9), place))
         return extract(document, sorted(order[:LENGTH]))
 
 
-def summarisers(documents: Sequence[Document]) -> dict[str, Summariser]:
-    """All summarisers by name; `src/metassay/sample/README.md` describes each."""
+def build_summarisers(documents: Sequence[Document]) -> dict[str, Summariser]:
+    """Build all summarisers by name; `src/metassay/sample/README.md` describes each."""
     extractor = Extractor(documents)
 
-    def echo(document: Document) -> Summary:
-        first, second = _rng("echo", document).sample(range(len(document.sentences)), LENGTH)
+    def repeat_sentence(document: Document) -> Summary:
+        first, second = _create_random("echo", document).sample(range(len(document.sentences)), LENGTH)
         return extract(document, [first, second, first])
 
-    def stray(document: Document) -> Summary:
-        rng = _rng("stray", document)
+    def add_foreign_sentence(document: Document) -> Summary:
+        rng = _create_random("stray", document)
         other = rng.choice([one for one in documents if one.doc_id != document.doc_id])
         return extract(document, [0], foreign=rng.choice(other.sentences))
 
     return {
         "lead": lambda document: extract(document, range(LENGTH)),
-        "centroid": extractor.centroid,
-        "graph": extractor.graph,
-        "echo": echo,
-        "stray": stray,
-        "brief": brief,
-        "mixup": mixup,
-        "jumble": jumbled,
+        "centroid": extractor.select_by_centroid,
+        "graph": extractor.select_by_graph,
+        "echo": repeat_sentence,
+        "stray": add_foreign_sentence,
+        "brief": write_brief,
+        "mixup": write_mixup,
+        "jumble": write_jumbled,
     }
 
 
-def brief(document: Document) -> Summary:
-    """The abstract with words left out: what is lost is not relevant any more, and every gap reads badly."""
-    text, errors = _noised(document, "brief", omit, OMITTED_SPANS_PER_WORD)
+def write_brief(document: Document) -> Summary:
+    """Leave words out of the abstract: content is lost, and every gap reads badly."""
+    text, errors = _apply_channel(document, "brief", omit, OMITTED_SPANS_PER_WORD)
     gaps = len(errors)
     return Summary(text, {"relevance": errors, "fluency": (MAJOR,) * gaps, "coherence": (MINOR,) * gaps})
 
 
-def mixup(document: Document) -> Summary:
-    """The abstract with wrong numbers, names and words: fluent, and not what the document says."""
-    text, errors = _noised(document, "mixup", confuse, CONFUSED)
+def write_mixup(document: Document) -> Summary:
+    """Put wrong numbers, names and words into the abstract: fluent, but not what the document says."""
+    text, errors = _apply_channel(document, "mixup", confuse, CONFUSED)
     return Summary(text, {"consistency": errors})
 
 
-def jumbled(document: Document) -> Summary:
-    """The abstract in bad word order, which also makes it harder to follow."""
-    text, errors = _noised(document, "jumble", jumble, MOVES_PER_WORD)
+def write_jumbled(document: Document) -> Summary:
+    """Change the word order of the abstract, which also makes it harder to follow."""
+    text, errors = _apply_channel(document, "jumble", jumble, MOVES_PER_WORD)
     return Summary(text, {"fluency": errors, "coherence": (MINOR,) * len(errors)})
 
 
-def _noised(
+def _apply_channel(
     document: Document, system: str, channel: Channel, rates: Mapping[str, float]
 ) -> tuple[str, tuple[float, ...]]:
-    """The abstract, each of its sentences through the channel, and the errors made."""
-    rng = _rng(system, document)
+    """Pass each sentence of the abstract through a noise channel; returns the text and its errors."""
+    rng = _create_random(system, document)
     sentences = re.split(r"(?<=[.!?]) ", document.abstract)
     noised = [channel(sentence, rates[document.domain], rng) for sentence in sentences]
     return " ".join(one.text for one in noised), tuple(error for one in noised for error in one.errors)
 
 
-def _rng(system: str, document: Document) -> random.Random:
-    return stream("text", system, document.doc_id)
+def _create_random(system: str, document: Document) -> random.Random:
+    return create_random("text", system, document.doc_id)

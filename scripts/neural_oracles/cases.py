@@ -1,4 +1,4 @@
-"""500 cases for the originals: real translations, and texts that break tokenizers."""
+"""500 cases for the original libraries: real translations, and texts that break tokenizers."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ ODD = (
 )
 
 
-def cases(
+def draw_cases(
     data: Path, count: int = 500, *, files: tuple[str, ...] = FILES, seed: int = 0
 ) -> list[dict[str, str]]:
-    """`src`, `mt` and `ref` of so many cases; a tenth of them with odd texts, some longer than 512 tokens."""
+    """Draw cases (`src`, `mt`, `ref`); a tenth have odd texts, some are longer than 512 tokens."""
     rng = random.Random(seed)
-    found: list[dict[str, str]] = []
+    cases: list[dict[str, str]] = []
     for name in files:
         rows = pq.read_table(data / f"{name}.parquet", columns=["src", "hyp", "ref"]).to_pylist()
         rows = [{"src": row["src"], "mt": row["hyp"] or "", "ref": row["ref"]} for row in rows if row["ref"]]
-        found += rng.sample(rows, count // len(files))
+        cases += rng.sample(rows, count // len(files))
     for number, odd in enumerate(ODD):
         for part in ("src", "mt", "ref"):
-            found[number * 7 + len(part)] = {**found[number], part: odd}
-    for part, place in (("src", 151), ("mt", 152), ("ref", 153)):
-        found[place] = {**found[place], part: " ".join([found[place][part]] * 30)}
-    found[154] = {key: " ".join([text] * 40) for key, text in found[154].items()}
-    found[155] = {key: (text + " ") * 5 for key, text in found[155].items()}
-    return found
+            cases[number * 7 + len(part)] = {**cases[number], part: odd}
+    for part, position in (("src", 151), ("mt", 152), ("ref", 153)):
+        cases[position] = {**cases[position], part: " ".join([cases[position][part]] * 30)}
+    cases[154] = {key: " ".join([text] * 40) for key, text in cases[154].items()}
+    cases[155] = {key: (text + " ") * 5 for key, text in cases[155].items()}
+    return cases

