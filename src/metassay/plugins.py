@@ -1,4 +1,4 @@
-"""Finding what other packages and files add: metrics, perturbations and readers; and whose code it was."""
+"""Load what other packages and files of the user add, and tell their code from ours."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import inspect
 import os
 import sys
 import traceback
+from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import CodeType
@@ -16,15 +17,20 @@ from typing import Any
 
 from metassay.errors import InputError, Place
 
-_OWN_FILES: dict[str, tuple[str, str]] = {}
-"""Files of the user that were executed, by full path: as the user named them, and the hash of the content."""
-_PLUGGED_IN: dict[str, str] = {}
-"""Folders and files of installed packages that announce something: the entry point."""
+
+@dataclass(frozen=True)
+class _UserFile:
+    """A file of the user that was executed."""
+
+    named_path: str
+    """The path as the user wrote it."""
+    content_hash: str
 
 
-def load_entry_points(group: str) -> dict[str, Any]:
-    """Everything that installed packages announce under the entry point group `metassay.<group>`."""
-    return {point.name: _loaded(point, group) for point in entry_points(group=f"metassay.{group}")}
+_user_files: dict[str, _UserFile] = {}
+"""Files of the user that were executed, by full path."""
+_plugin_locations: dict[str, str] = {}
+"""Folders and files of packages with entry points of ours, with a description of the entry point."""
 
 
 def list_entry_points(group: str) -> list[str]:
@@ -32,47 +38,61 @@ def list_entry_points(group: str) -> list[str]:
     return [point.name for point in entry_points(group=f"metassay.{group}")]
 
 
+def load_entry_points(group: str) -> dict[str, Any]:
+    """Load everything that installed packages announce under `metassay.<group>`, by name."""
+    return {point.name: _load(point, group) for point in entry_points(group=f"metassay.{group}")}
+
+
 def load_entry_point(group: str, name: str) -> Any:
     """Load what installed packages announce under `metassay.<group>` by this name."""
     points = [point for point in entry_points(group=f"metassay.{group}") if point.name == name]
-    return _loaded(points[0], group)
+    return _load(points[0], group)
 
 
-def _loaded(point: Any, group: str) -> Any:
-    """What an entry point names; what its package raises is said to be the package's."""
-    name = f"{point.name} (metassay.{group}: {getattr(point, 'value', '')})"
+def _load(point: Any, group: str) -> Any:
+    """Load an entry point; report an error in its package as the package's."""
+    description = f"{point.name} (metassay.{group}: {getattr(point, 'value', '')})"
     package = getattr(point, "module", "").partition(".")[0]
     try:
-        spec = importlib.util.find_spec(package) if package and not _is_ours(package) else None
-        for place in [] if spec is None else (spec.submodule_search_locations or [str(spec.origin)]):
-            _PLUGGED_IN[str(place)] = name
+        if package and not _is_ours(package):
+            _remember_location(package, description)
         return point.load()
     except Exception as error:
-        said = " ".join(str(error).split())
-        raise describe_user_error(error) or InputError(
-            f"the plug-in {name} cannot be loaded ({type(error).__name__}: {said}).",
+        user_error = describe_user_error(error)
+        if user_error is not None:
+            raise user_error from error
+        reason = " ".join(str(error).split())
+        raise InputError(
+            f"the plug-in {description} cannot be loaded ({type(error).__name__}: {reason}).",
             remedy="Repair or uninstall the package that brings it.",
         ) from error
 
 
+def _remember_location(package: str, description: str) -> None:
+    spec = importlib.util.find_spec(package)
+    if spec is not None:
+        for location in spec.submodule_search_locations or [str(spec.origin)]:
+            _plugin_locations[str(location)] = description
+
+
 def load_from_file(location: str) -> Any:
-    """The object that `my_metric.py:MyMetric` names. The file is the user's own code and is executed."""
+    """Load the object that `my_metric.py:MyMetric` names, by executing the file."""
     path, _, name = location.rpartition(":")
     if not path:
         raise InputError(f"{location!r} does not say which object.", remedy="Write it as FILE.py:NAME.")
     file = Path(path)
     try:
-        there = file.is_file()
+        exists = file.is_file()
     except (OSError, ValueError):
-        there = False
-    if not there:
+        exists = False
+    if not exists:
         raise InputError("there is no such file.", place=Place(file=path))
     spec = importlib.util.spec_from_file_location(f"metassay_plugin_{file.stem}", file)
     if spec is None or spec.loader is None:
         raise InputError("this is not a Python file.", place=Place(file=path))
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
-    _OWN_FILES[str(spec.origin)] = path, _digest(file.read_bytes())
+    _user_files[str(spec.origin)] = _UserFile(path, _hash(file.read_bytes()))
     try:
         spec.loader.exec_module(module)
     except Exception as error:
@@ -83,104 +103,124 @@ def load_from_file(location: str) -> Any:
 
 
 def describe_user_error(error: BaseException) -> InputError | None:
-    """An error in the words of the user whose file raised it, with the line; None where it was not theirs."""
+    """Describe an error raised by code of the user or of a plug-in, with its line; None if it is ours."""
     calls = [(call.filename, call.lineno) for call in traceback.extract_tb(error.__traceback__)]
+    message = " ".join(str(error).split())
     if isinstance(error, SyntaxError):
         calls.append((str(error.filename), error.lineno))
-        said = error.msg
-    else:
-        said = " ".join(str(error).split())
-    own = [(*owner, line) for file, line in calls if (owner := _owner(file)) is not None]
-    if not own:
-        return None
-    file, plugin, line = own[-1]
-    remedy = None if plugin is None else f"This is a failure of the plug-in {plugin}, not of metassay."
-    return InputError(f"{type(error).__name__}: {said}", place=Place(file=file, line=line), remedy=remedy)
+        message = error.msg
+    for file, line in reversed(calls):
+        description = f"{type(error).__name__}: {message}"
+        if file in _user_files:
+            return InputError(description, place=Place(file=_user_files[file].named_path, line=line))
+        plugin = _find_plugin(file)
+        if plugin is not None:
+            return InputError(
+                description,
+                place=Place(file=file, line=line),
+                remedy=f"This is a failure of the plug-in {plugin}, not of metassay.",
+            )
+    return None
 
 
-def _owner(file: str) -> tuple[str, str | None] | None:
-    """A file as its owner calls it, and the plug-in it belongs to; None for ours and everybody else's."""
-    if file in _OWN_FILES:
-        return _OWN_FILES[file][0], None
-    plugin = next((name for place, name in _PLUGGED_IN.items() if _inside(file, place)), None)
-    return None if plugin is None else (file, plugin)
+def _find_plugin(file: str) -> str | None:
+    """Return the plug-in that a file belongs to."""
+    for location, plugin in _plugin_locations.items():
+        if file == location or file.startswith(location.rstrip(os.sep) + os.sep):
+            return plugin
+    return None
 
 
-def _inside(file: str, place: str) -> bool:
-    return file == place or file.startswith(place.rstrip(os.sep) + os.sep)
-
-
-def find_definition(thing: Any) -> Place:
-    """The file and line where a function or class is defined, as far as that is known."""
+def find_definition(definition: Any) -> Place:
+    """Return the file and line where a function or class is defined, as far as they are known."""
     try:
-        file, (_, line) = str(inspect.getsourcefile(thing)), inspect.getsourcelines(thing)
+        file = str(inspect.getsourcefile(definition))
+        _, line = inspect.getsourcelines(definition)
     except (OSError, TypeError):
         return Place()
-    return Place(file=_OWN_FILES.get(file, (file,))[0], line=line)
+    if file in _user_files:
+        file = _user_files[file].named_path
+    return Place(file=file, line=line)
 
 
-def hash_user_source(thing: Any) -> str:
-    """A hash of the code behind an object that is not ours; empty for our own.
+def hash_user_source(value: Any) -> str:
+    """Hash the code behind an object that is not ours; the empty text for our own.
 
-    It is that of the whole file, since functions beside it may be called, and of the files of its base
-    classes; without a file, of the code itself.
+    The whole file is hashed, since other functions in it may be called, and the files of base classes. An
+    object without a file, such as one from a notebook, is hashed by its compiled code.
     """
-    return _owner_hash(thing if inspect.isroutine(thing) or isinstance(thing, type) else type(thing))
+    definition: Any = value
+    if not inspect.isroutine(value) and not isinstance(value, type):
+        definition = type(value)
+    return _hash_definition(definition)
 
 
-@functools.cache
-def _owner_hash(owner: Any) -> str:
-    kinds = owner.__mro__ if isinstance(owner, type) else [owner]
-    foreign = [kind for kind in kinds if not _is_ours(getattr(kind, "__module__", None) or "")]
-    content = [part for kind in foreign for part in _content(kind)]
-    return _digest(b"\0".join(dict.fromkeys(content))) if foreign else ""
+@functools.lru_cache(maxsize=1024)
+def _hash_definition(definition: Any) -> str:
+    definitions = definition.__mro__ if isinstance(definition, type) else [definition]
+    content: list[bytes] = []
+    is_user_code = False
+    for part in definitions:
+        if not _is_ours(getattr(part, "__module__", None) or ""):
+            is_user_code = True
+            content += _collect_source(part)
+    return _hash(b"\0".join(dict.fromkeys(content))) if is_user_code else ""
 
 
 @functools.cache
 def hash_metassay_code() -> str:
-    """A hash of every file of metassay itself, code and tables alike: a version says too little meanwhile."""
+    """Hash all files of metassay, code and data: between two releases the version number says too little."""
     root = Path(__file__).parent
     digest = hashlib.blake2b(digest_size=16)
-    for file in sorted(
-        path for path in root.rglob("*") if path.is_file() and "__pycache__" not in path.parts
-    ):
-        digest.update(f"{file.relative_to(root)}\0{_digest(file.read_bytes())}\0".encode())
+    files = [path for path in root.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    for file in sorted(files):
+        digest.update(f"{file.relative_to(root)}\0{_hash(file.read_bytes())}\0".encode())
     return digest.hexdigest()
 
 
 def _is_ours(module: str) -> bool:
-    """Whether a module belongs to metassay or to Python itself, whose versions are recorded elsewhere."""
+    """Whether a module belongs to metassay, or to Python, whose version is recorded elsewhere."""
     package = module.partition(".")[0]
     return package == "metassay" or (package in sys.stdlib_module_names and package != "__main__")
 
 
-def _content(kind: Any) -> list[bytes]:
-    """The hash of the file that a class or function comes from, or all that is known of its code."""
-    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
-    if file in _OWN_FILES:
-        return [_OWN_FILES[file][1].encode()]
+def _collect_source(definition: Any) -> list[bytes]:
+    """Return the hash of the file that defines a class or function, or else its compiled code."""
+    file = getattr(sys.modules.get(definition.__module__), "__file__", None)
+    if file in _user_files:
+        return [_user_files[file].content_hash.encode()]
     if file is not None:
-        return [_digest(Path(file).read_bytes()).encode()]
-    members = vars(kind).values() if isinstance(kind, type) else [kind]
-    return [part for member in members for part in _of_member(member)]
+        return [_hash(Path(file).read_bytes()).encode()]
+    members = vars(definition).values() if isinstance(definition, type) else [definition]
+    content: list[bytes] = []
+    for member in members:
+        content += _collect_member(member)
+    return content
 
 
-def _of_member(member: Any) -> list[bytes]:
-    """What a function, method or property does; of a plain value, what it is."""
+def _collect_member(member: Any) -> list[bytes]:
+    """Return the compiled code of a function, method or property, or the value of a plain attribute."""
     if isinstance(member, str | int | float | bytes | None):
         return [repr(member).encode()]
+    content: list[bytes] = []
     wrapped = (getattr(member, name, None) for name in ("__func__", "fget", "func"))
-    codes = (getattr(function, "__code__", None) for function in (member, *wrapped))
-    return [part for code in codes if code is not None for part in _code(code)]
+    for function in (member, *wrapped):
+        code = getattr(function, "__code__", None)
+        if code is not None:
+            content += _collect_code(code)
+    return content
 
 
-def _code(code: CodeType) -> list[bytes]:
-    """What a compiled function does: its instructions, names and constants, also those of functions in it."""
-    found = [code.co_code, repr(code.co_names).encode()]
+def _collect_code(code: CodeType) -> list[bytes]:
+    """Return the instructions, names and constants of compiled code, including functions inside it."""
+    content = [code.co_code, repr(code.co_names).encode()]
     for constant in code.co_consts:
-        found += _code(constant) if isinstance(constant, CodeType) else [repr(constant).encode()]
-    return found
+        if isinstance(constant, CodeType):
+            content += _collect_code(constant)
+        else:
+            content.append(repr(constant).encode())
+    return content
 
 
-def _digest(content: bytes) -> str:
+def _hash(content: bytes) -> str:
     return hashlib.blake2b(content, digest_size=8).hexdigest()
