@@ -32,7 +32,7 @@ from metassay.sample import sample_path
 from metassay.text.tokens import porter_stem
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "metrics"))
-from oracles import SACREBLEU, nltk_wordnet, official
+from oracles import SACREBLEU, get_oracle, open_nltk_wordnet
 
 ROOT = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
 FAMILIES = {
@@ -82,8 +82,8 @@ def official_runner(family: str, texts: Texts) -> Callable[[], object]:
             for output, reference in pairs
         ]
     if family == "meteor":
-        score = official("meteor")
-        nltk_wordnet().synsets("dog")
+        score = get_oracle("meteor")
+        open_nltk_wordnet().synsets("dog")
         return lambda: [score(output, [reference]) for output, reference in pairs]
     scorer = SACREBLEU[FAMILIES[family][0]]
     return lambda: [scorer.sentence_score(output, [reference]) for output, reference in pairs]

@@ -1,4 +1,4 @@
-"""Real outputs, worse versions of them, and official scores that are computed once."""
+"""Real outputs, perturbed versions of them, and official scores that are computed once."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ class Texts:
         chosen = random.Random(seed).sample(range(len(self.outputs)), min(size, len(self.outputs)))
         return Texts([self.outputs[i] for i in chosen], [self.references[i] for i in chosen])
 
-    def every(self, chosen: slice) -> Texts:
+    def select(self, chosen: slice) -> Texts:
         return Texts(self.outputs[chosen], self.references[chosen])
 
-    def parts(self, size: int) -> list[Texts]:
+    def split(self, size: int) -> list[Texts]:
         starts = range(0, len(self.outputs), size)
         return [Texts(self.outputs[s : s + size], self.references[s : s + size]) for s in starts]
 
@@ -53,12 +53,14 @@ class Texts:
         pairs = [p for p in zip(self.outputs, self.references) if max(map(len, p)) < characters]
         return Texts([output for output, _ in pairs], [reference for _, reference in pairs])
 
-    def worse(self, seed: int = 0) -> Texts:
-        """The same with a word dropped, repeated elsewhere, or two words exchanged."""
-        return Texts([worsened(text, f"{seed}{i}") for i, text in enumerate(self.outputs)], self.references)
+    def perturb(self, seed: int = 0) -> Texts:
+        """Return the texts with a word dropped or repeated elsewhere, or two words exchanged, in each output."""
+        return Texts(
+            [perturb_text(text, f"{seed}{i}") for i, text in enumerate(self.outputs)], self.references
+        )
 
 
-def worsened(text: str, seed: str) -> str:
+def perturb_text(text: str, seed: str) -> str:
     rng = random.Random(seed)
     words = text.split()
     if not words:
@@ -74,7 +76,7 @@ def worsened(text: str, seed: str) -> str:
     return " ".join(words)
 
 
-def _load(find: Callable[[str], Path], names: Sequence[str]) -> Texts:
+def load_texts(find: Callable[[str], Path], names: Sequence[str]) -> Texts:
     frames = [pl.read_parquet(find(f"{name}.parquet"), columns=["hyp", "ref"]) for name in names]
     frame = pl.concat(frames).with_columns(pl.col("hyp").fill_null(""))
     frame = frame.filter(pl.col("ref").str.strip_chars() != "")
@@ -82,51 +84,56 @@ def _load(find: Callable[[str], Path], names: Sequence[str]) -> Texts:
 
 
 @pytest.fixture(autouse=True)
-def wordnet_for_meteor(request):
-    """Skips what needs METEOR where WordNet is not installed."""
+def skip_meteor_without_wordnet(request):
+    """Skip tests of METEOR where WordNet is not installed."""
     parameters = getattr(request.node, "callspec", None)
-    asked = parameters is not None and "meteor" in map(str, parameters.params.values())
-    if asked and wordnet_folder() is None:
+    uses_meteor = parameters is not None and "meteor" in map(str, parameters.params.values())
+    if uses_meteor and wordnet_folder() is None:
         pytest.skip("no WordNet here: `make system-packages` installs it on Debian")
 
 
 @pytest.fixture(scope="session")
 def translations(real_data):
     """Every output of WMT21 to 23."""
-    return _load(real_data, TRANSLATIONS)
+    return load_texts(real_data, TRANSLATIONS)
 
 
 @pytest.fixture(scope="session")
 def latin_translations(real_data):
-    """Those in Latin script."""
-    return _load(real_data, [name for name in TRANSLATIONS if not name.endswith("ru")])
+    """Every output of WMT21 to 23 in Latin script."""
+    return load_texts(real_data, [name for name in TRANSLATIONS if not name.endswith("ru")])
 
 
 @pytest.fixture(scope="session")
 def russian_translations(real_data):
-    return _load(real_data, ["wmt22/wmt22_en-ru"])
+    return load_texts(real_data, ["wmt22/wmt22_en-ru"])
 
 
 @pytest.fixture(scope="session")
 def speech(real_data):
     """Every output of both speech sets, in lower case on both sides, since references are in upper case."""
-    texts = _load(real_data, SPEECH)
+    texts = load_texts(real_data, SPEECH)
     return Texts([text.lower() for text in texts.outputs], [text.lower() for text in texts.references])
 
 
 @pytest.fixture(scope="session")
 def official_scores():
-    """Official scores of texts, kept part by part under `.oracles`, for they take minutes (TER: an hour)."""
-    return lambda spec, texts: np.concatenate([_kept(spec, part) for part in texts.parts(2000)])
+    """Official scores of texts, stored under `.oracles`, because they take minutes (TER: an hour)."""
+
+    def compute(spec: str, texts: Texts) -> np.ndarray:
+        parts = texts.split(2000)
+        return np.concatenate([load_or_compute_official_scores(spec, part) for part in parts])
+
+    return compute
 
 
-def _kept(spec: str, texts: Texts) -> np.ndarray:
-    from oracles import official
+def load_or_compute_official_scores(spec: str, texts: Texts) -> np.ndarray:
+    from oracles import get_oracle
 
     digest = hashlib.blake2b(repr((spec, texts)).encode("utf-8", "surrogatepass"), digest_size=12)
     file = ORACLES / f"{digest.hexdigest()}.npy"
     if not file.exists():
-        oracle = official(spec)
+        oracle = get_oracle(spec)
         ORACLES.mkdir(exist_ok=True)
         np.save(file, [oracle(o, [r]) for o, r in zip(texts.outputs, texts.references)])
     return np.load(file)

@@ -59,8 +59,8 @@ MAIN = ("bleu", "chrf", "chrf(word_order=2)", "ter", *ROUGE, "meteor", "nltk_ble
 
 
 @functools.cache
-def official(spec: str) -> Oracle:
-    """The official score of one output, for the metric that a spec of ours names."""
+def get_oracle(spec: str) -> Oracle:
+    """Return the function that computes the official score of one output, for a spec of ours."""
     if spec in SACREBLEU:
         return lambda output, references: float(SACREBLEU[spec].sentence_score(output, references).score)
     if spec in ROUGE:
@@ -73,8 +73,8 @@ def official(spec: str) -> Oracle:
     return _nltk_bleu(str.split if "whitespace" in spec else NLTKWordTokenizer().tokenize)
 
 
-def official_corpus(spec: str, outputs: Sequence[str], references: Sequence[str]) -> float:
-    """The official score of a corpus with one reference per output."""
+def compute_official_corpus_score(spec: str, outputs: Sequence[str], references: Sequence[str]) -> float:
+    """Compute the official score of a corpus with one reference per output."""
     if spec in SACREBLEU:
         scorer = SACREBLEU[spec]
         if isinstance(scorer, BLEU):
@@ -120,11 +120,11 @@ def _nltk_bleu(tokenize: Callable[[str], list[str]]) -> Oracle:
 
 def _meteor(output: str, references: Sequence[str]) -> float:
     tokens = [reference.split() for reference in references]
-    return float(meteor_score(tokens, output.split(), wordnet=nltk_wordnet()))
+    return float(meteor_score(tokens, output.split(), wordnet=open_nltk_wordnet()))
 
 
 @functools.cache
-def nltk_wordnet() -> WordNetCorpusReader:
+def open_nltk_wordnet() -> WordNetCorpusReader:
     """NLTK's own reader on the system's WordNet, in a folder of the shape that NLTK accepts."""
     folder = Path(tempfile.mkdtemp()) / "corpora" / "wordnet"
     shutil.copytree("/usr/share/wordnet", folder)

@@ -26,24 +26,24 @@ WORDS = st.lists(st.sampled_from("abc"), max_size=6)
 
 @settings(deadline=None)
 @given(WORDS, WORDS)
-def test_the_alignment_is_complete_and_none_is_cheaper(reference, output):
+def test_alignments_are_complete_and_the_cheapest(reference, output):
     alignment = align_tokens(reference, output)
     assert [step.reference for step in alignment.steps if step.reference is not None] == reference
     assert [step.output for step in alignment.steps if step.output is not None] == output
     assert all((step.kind == "hit") == (step.reference == step.output) for step in alignment.steps)
 
     @functools.cache
-    def cheapest(i: int, j: int) -> int:
+    def lowest_cost(i: int, j: int) -> int:
         if i == 0 or j == 0:
             return 3 * (i + j)
-        diagonal = cheapest(i - 1, j - 1) + 4 * (reference[i - 1] != output[j - 1])
-        return min(diagonal, cheapest(i - 1, j) + 3, cheapest(i, j - 1) + 3)
+        diagonal = lowest_cost(i - 1, j - 1) + 4 * (reference[i - 1] != output[j - 1])
+        return min(diagonal, lowest_cost(i - 1, j) + 3, lowest_cost(i, j - 1) + 3)
 
-    spent = sum(COSTS[kind] * count for kind, count in alignment.counts.items())
-    assert spent == cheapest(len(reference), len(output))
+    alignment_cost = sum(COSTS[kind] * count for kind, count in alignment.counts.items())
+    assert alignment_cost == lowest_cost(len(reference), len(output))
 
 
-def test_a_worked_example():
+def test_an_utterance_is_aligned_as_sclite_prints_it():
     """The first utterance of LibriSpeech test-clean as sclite prints it."""
     alignment = align_words("peppered flour fattened sauce", "peppered flower fat and sauce")
     kinds = [(step.kind[0], step.reference, step.output) for step in alignment.steps]
@@ -58,23 +58,23 @@ def test_a_worked_example():
     assert align_words("", "a").error_rate is None
 
 
-def sclite() -> str:
-    """The path of sclite; skips the test where it is not installed."""
-    found = shutil.which("sclite") or shutil.which("sclite", path="/usr/lib/sctk/bin")
-    if found is None:
+def find_sclite() -> str:
+    """Return the path of sclite; skip the test where it is not installed."""
+    path = shutil.which("sclite") or shutil.which("sclite", path="/usr/lib/sctk/bin")
+    if path is None:
         pytest.skip("no sclite here: `make system-packages` installs it on Debian")
-    return found
+    return path
 
 
-def official_counts(
+def count_with_sclite(
     references: dict[str, str], outputs: dict[str, str], folder: Path
 ) -> dict[str, list[int]]:
-    """Hits, substitutions, deletions and insertions of each utterance as sclite counts them."""
+    """Count hits, substitutions, deletions and insertions of each utterance with sclite."""
     for name, texts in (("ref.trn", references), ("hyp.trn", outputs)):
         (folder / name).write_text("".join(f"{text} ({utterance})\n" for utterance, text in texts.items()))
     report = subprocess.run(
         [
-            sclite(),
+            find_sclite(),
             "-r",
             "ref.trn",
             "trn",
@@ -94,44 +94,44 @@ def official_counts(
         check=True,
     ).stdout
     pattern = r"id: \((.*?)\)\nScores: \(#C #S #D #I\) (\d+) (\d+) (\d+) (\d+)"
-    return {found[0]: [int(number) for number in found[1:]] for found in re.findall(pattern, report)}
+    return {name: [int(count) for count in counts] for name, *counts in re.findall(pattern, report)}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("system", ["azure", "deepspeech", "google", "watson"])
 @pytest.mark.parametrize("unit", ["words", "characters"])
 def test_counts_and_rates_equal_sclite(real_data, tmp_path, system, unit):
-    """Every utterance: same counts and rates; jiwer's CER is lower where sclite does not find the fewest edits."""
+    """Every utterance: same counts and rates; jiwer's CER is lower where sclite does not find the jiwer_rates edits."""
     table = pl.read_parquet(real_data("asr/asr_librispeech_test_clean.parquet")).filter(system=system)
-    plain = [
+    texts = [
         {
             utterance: normalize(text, "english")
             for utterance, text in table.select("utt_id", side).iter_rows()
         }
         for side in ("ref", "hyp")
     ]
-    spelled = [
+    spaced_characters = [
         {utterance: " ".join("<space>" if c == " " else c for c in text) for utterance, text in side.items()}
-        for side in plain
+        for side in texts
     ]
-    official = official_counts(*(plain if unit == "words" else spelled), tmp_path)
+    official = count_with_sclite(*(texts if unit == "words" else spaced_characters), tmp_path)
     align = align_words if unit == "words" else align_characters
-    ours = {key: list(align(plain[0][key], plain[1][key]).counts.values()) for key in plain[0]}
+    ours = {key: list(align(texts[0][key], texts[1][key]).counts.values()) for key in texts[0]}
     assert len(official) == len(ours) == 2620
     assert ours == official
     if unit == "words":
         kinds = ("same", "replaced", "gone", "new")
-        shown = {key: edit_counts(word_edits(plain[0][key], plain[1][key])) for key in official}
+        shown = {key: edit_counts(word_edits(texts[0][key], texts[1][key])) for key in official}
         assert {key: [own.get(kind, 0) for kind in kinds] for key, own in shown.items()} == official
     keys = list(official)
-    batch = Batch.of([plain[1][key] for key in keys], [[plain[0][key]] for key in keys])
-    theirs = np.array([sum(official[key][1:]) / sum(official[key][:3]) for key in keys])
+    batch = Batch.of([texts[1][key] for key in keys], [[texts[0][key]] for key in keys])
+    sclite_rates = np.array([sum(official[key][1:]) / sum(official[key][:3]) for key in keys])
     rates = parse_metric("wer" if unit == "words" else "sclite_cer").score(batch)
-    np.testing.assert_allclose(rates, theirs, rtol=1e-12)
+    np.testing.assert_allclose(rates, sclite_rates, rtol=1e-12)
     if unit == "characters":
-        fewest = parse_metric("cer").score(batch)
+        jiwer_rates = parse_metric("cer").score(batch)
         print(
-            f"{system}: cer is below sclite's on {(fewest < theirs - 1e-12).sum()} of {len(keys)} utterances"
+            f"{system}: cer is below sclite's on {(jiwer_rates < sclite_rates - 1e-12).sum()} of {len(keys)} utterances"
         )
-        assert (fewest <= theirs + 1e-12).all()
-        assert (fewest < theirs - 1e-12).sum() <= 6
+        assert (jiwer_rates <= sclite_rates + 1e-12).all()
+        assert (jiwer_rates < sclite_rates - 1e-12).sum() <= 6

@@ -23,80 +23,82 @@ from metassay.metrics.judge import MODES, Judge
 from metassay.metrics.registry import parse_metric
 
 
-def asked_text(body):
+def get_prompt(body):
     return body["messages"][0]["content"]
 
 
-def shown(body):
-    """The outputs in a prompt, in the order shown."""
-    return re.findall(r"^Output(?: [AB])? \([^)]*\): (.*)$", asked_text(body), re.MULTILINE)
+def get_shown_outputs(body):
+    """Return the outputs in a prompt, in the order in which they are shown."""
+    return re.findall(r"^Output(?: [AB])? \([^)]*\): (.*)$", get_prompt(body), re.MULTILINE)
 
 
-def connected(url, tmp_path, **parameters):
+def connect_judge(url, tmp_path, **parameters):
     asker = Asker.from_settings(LlmSettings(url, "tiny", cache=tmp_path / "answers.jsonl"))
     asker.backend.sleep = lambda _: None
     return Judge(**parameters).connect(asker)
 
 
-def longer_is_better(handler, body):
-    a, b = shown(body)
+def prefer_longer_outputs(handler, body):
+    a, b = get_shown_outputs(body)
     better = "tie" if len(a) == len(b) else "A" if len(a) > len(b) else "B"
     handler.reply(answer(f"I thought about it.\nBetter: {better}"))
 
 
-def scores_and_preferences(handler, body):
+def answer_scores_and_preferences(handler, body):
     """The longer text is the better one, asked either way."""
-    if "Output A" in asked_text(body):
-        longer_is_better(handler, body)
+    if "Output A" in get_prompt(body):
+        prefer_longer_outputs(handler, body)
     else:
-        handler.reply(answer(f"Score: {len(shown(body)[0])}"))
+        handler.reply(answer(f"Score: {len(get_shown_outputs(body)[0])}"))
 
 
 def test_a_direct_judge_scores_each_distinct_output_once(server, tmp_path):
-    running = server(lambda h, body: h.reply(answer(f"Score: {len(shown(body)[0])}")))
-    judge = connected(running.url, tmp_path)
+    running = server(lambda h, body: h.reply(answer(f"Score: {len(get_shown_outputs(body)[0])}")))
+    judge = connect_judge(running.url, tmp_path)
     batch = Batch.of(["abc", "a", "abc"], [["r"]] * 3, source=["s"] * 3, language="de")
     assert judge.score(batch).tolist() == [3, 1, 3]
     assert len(running.asked) == 2
-    text = asked_text(running.asked[0][0])
+    text = get_prompt(running.asked[0][0])
     assert "Task or source: s" in text
     assert "Reference: r" in text
     assert "German" in text
 
 
-def test_what_is_not_known_is_not_mentioned(server, tmp_path):
+def test_prompts_do_not_mention_missing_fields(server, tmp_path):
     running = server(lambda h, _: h.reply(answer("50")))
-    connected(running.url, tmp_path).score(Batch.of(["abc"]))
-    assert "Reference" not in asked_text(running.asked[0][0])
+    connect_judge(running.url, tmp_path).score(Batch.of(["abc"]))
+    assert "Reference" not in get_prompt(running.asked[0][0])
     assert fill_known_fields("a {x}\nb {y}", {"x": "{y}", "y": None}) == "a {y}"
 
 
-def test_an_unreadable_answer_is_asked_for_again_and_is_then_missing(server, tmp_path):
+def test_an_unreadable_answer_is_requested_again_and_then_missing(server, tmp_path):
     def behave(handler, body):
-        output = shown(body)[0]
+        output = get_shown_outputs(body)[0]
         readable = output == "good" or (output == "late" and body["seed"] == 1)
         handler.reply(answer("Score: 70" if readable else "What a fine text!"))
 
     running = server(behave)
-    judge = connected(running.url, tmp_path)
+    judge = connect_judge(running.url, tmp_path)
     scores = judge.score(Batch.of(["good", "late", "never"]))
     np.testing.assert_array_equal(scores, [70, 70, np.nan])
-    seeds = sorted((shown(body)[0], body["seed"], body["temperature"]) for body, _ in running.asked)
+    seeds = sorted(
+        (get_shown_outputs(body)[0], body["seed"], body["temperature"]) for body, _ in running.asked
+    )
     assert seeds == [("good", 0, 0.0), ("late", 0, 0.0), ("late", 1, 0.5), ("never", 0, 0.0), ("never", 1, 0.5), ("never", 2, 0.5)]  # fmt: skip
     assert "1 of 3 answers could not be had or read, asked up to 3 times" in " ".join(judge.notes())
-    connected(running.url, tmp_path).score(Batch.of(["good", "late", "never"]))
+    connect_judge(running.url, tmp_path).score(Batch.of(["good", "late", "never"]))
     assert len(running.asked) == 6  # replayed, unreadable ones too
 
 
-def test_pairs_are_asked_in_both_orders_and_a_flip_is_a_tie(server, tmp_path):
+def test_pairs_are_shown_in_both_orders_and_a_flip_is_a_tie(server, tmp_path):
     def behave(handler, body):
-        if "fickle" in asked_text(body):
+        if "fickle" in get_prompt(body):
             handler.reply(answer("Better: A"))
         else:
-            longer_is_better(handler, body)
+            prefer_longer_outputs(handler, body)
 
     running = server(behave)
-    judge = connected(running.url, tmp_path, mode="pairwise")
+    judge = connect_judge(running.url, tmp_path, mode="pairwise")
     first, second = (
         Batch.of(["longer one", "x", "fickle1", "same"]),
         Batch.of(["short", "yyy", "fickle2", "some"]),
@@ -105,22 +107,24 @@ def test_pairs_are_asked_in_both_orders_and_a_flip_is_a_tie(server, tmp_path):
     assert found.verdict.tolist() == [1, 0, 0.5, 0.5]
     assert found.by_order[:, 2].tolist() == [1, 0]
     assert found.flip_count == 1
-    orders = {tuple(shown(body)) for body, _ in running.asked}
+    orders = {tuple(get_shown_outputs(body)) for body, _ in running.asked}
     assert orders >= {("longer one", "short"), ("short", "longer one")}
     assert "1 of 4 verdicts flip" in " ".join(judge.notes())
     with pytest.raises(InputError, match="compares two outputs"):
         judge.score(first)
 
 
-def test_rubric_and_spans(server, tmp_path):
+def test_rubric_scores_are_means_and_span_scores_are_penalties(server, tmp_path):
     def behave(handler, body):
-        rubric = "criterion by criterion" in asked_text(body)
+        rubric = "criterion by criterion" in get_prompt(body)
         handler.reply(answer("accuracy: 5\nstyle: 2" if rubric else 'MAJOR: "bad word"\nMINOR: (omission)'))
 
     url = server(behave).url
     batch = Batch.of(["a Bad  word here"])
-    assert connected(url, tmp_path, mode="rubric", criteria="accuracy;style").score(batch).tolist() == [3.5]
-    assert connected(url, tmp_path, mode="spans").score(batch).tolist() == [-6]
+    assert connect_judge(url, tmp_path, mode="rubric", criteria="accuracy;style").score(batch).tolist() == [
+        3.5
+    ]
+    assert connect_judge(url, tmp_path, mode="spans").score(batch).tolist() == [-6]
 
 
 @pytest.mark.parametrize(
@@ -129,7 +133,7 @@ def test_rubric_and_spans(server, tmp_path):
      ("The score of the output is 100.", 100), ("The score is: 7", 7), ("My score of the day is high: 7", None),
      ("Score: 101", None), ("Score: -5", None), ("Score: 1e2", None), ("between 10 and 20", None), ("", None), ("Score:", None)],
 )  # fmt: skip
-def test_scores_are_read_or_are_not(text, value):
+def test_scores_are_parsed_from_answers(text, value):
     assert parse_score(text) == value
 
 
@@ -138,11 +142,11 @@ def test_scores_are_read_or_are_not(text, value):
     [("Better: A", 1), ("better: output b.", 0), ("Better: tie", 0.5), ("A", 1), ("Better: A\nBetter: B", 0),
      ("Better: C", None), ("A is better than B", None), ("A\n\nA is better.", 1), ("A\n\nB", None), ("Better: A or B", None)],
 )  # fmt: skip
-def test_preferences_are_read_or_are_not(text, value):
+def test_preferences_are_parsed_from_answers(text, value):
     assert parse_preference(text) == value
 
 
-def test_errors_must_quote_the_output_and_criteria_must_all_be_there():
+def test_errors_must_quote_the_output_and_all_criteria_must_be_rated():
     assert parse_error_list("NO ERRORS", "x") == 0
     assert parse_error_list('CRITICAL: "x y"\nMINOR: "z"', "X  y z") == -11
     assert parse_error_list('MAJOR: "not there"', "x") is None
@@ -153,7 +157,7 @@ def test_errors_must_quote_the_output_and_criteria_must_all_be_there():
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_specs_round_trip_and_the_prompts_text_is_in_the_signature(mode, tmp_path):
+def test_specs_parse_back_and_signatures_contain_a_hash_of_the_prompt(mode, tmp_path):
     judge = parse_metric(f"judge(mode={mode},model=org/some-model)")
     assert parse_metric(judge.spec) == judge
     own = tmp_path / "own.txt"
@@ -169,7 +173,7 @@ def test_specs_round_trip_and_the_prompts_text_is_in_the_signature(mode, tmp_pat
     assert "org/some-model" in judge.signature
 
 
-def test_wrong_judges_say_what_is_wrong(tmp_path):
+def test_errors_say_what_is_wrong_with_a_judge(tmp_path):
     with pytest.raises(InputError, match="Did you mean direct"):
         parse_metric("judge(mode=dirct)")
     with pytest.raises(InputError, match="--llm-url"):
@@ -189,13 +193,13 @@ def outputs(tmp_path):
     return table
 
 
-def test_judges_are_assayed_like_any_metric_and_replayed_without_a_request(
+def test_judges_are_assayed_like_other_metrics_and_repeated_without_requests(
     server, outputs, tmp_path, capfd, monkeypatch
 ):
     """Removal and insertion change the length: a judge that loves length sees every removal, no insertion."""
     monkeypatch.setenv("METASSAY_LLM_KEY", "very-secret")
 
-    running = server(scores_and_preferences)
+    running = server(answer_scores_and_preferences)
     command = ["assay", str(outputs), "--metrics", "chrf,judge,judge(mode=pairwise)", "--context", "system",
                "--language", "en", "--resamples", "20", "--permutations", "19", "--perturbations", "removal,insertion",
                "--llm-url", running.url, "--llm-model", "m", "--out", str(tmp_path / "run"), "-q"]  # fmt: skip
@@ -231,7 +235,7 @@ def test_judges_are_assayed_like_any_metric_and_replayed_without_a_request(
 @pytest.mark.parametrize("per_output", [1, 2])
 def test_a_model_is_asked_only_about_the_pairs_that_are_judged(server, outputs, tmp_path, per_output):
     """Other metrics score all copies, to tell how methods differ; questions cost, and stay with the sample."""
-    running = server(scores_and_preferences)
+    running = server(answer_scores_and_preferences)
     llm = LlmSettings(running.url, "m")
     out = tmp_path / "run"
     metassay.assay(str(outputs), metrics="chrf,judge,judge(mode=pairwise)", contexts=["system"], resamples=20, permutations=19,
@@ -240,7 +244,7 @@ def test_a_model_is_asked_only_about_the_pairs_that_are_judged(server, outputs, 
     assert sampled.height == 12 * per_output
     texts = {*sampled["output"], *sampled["worse"]}
     pairs = {*sampled.select("output", "worse").rows(), *sampled.select("worse", "output").rows()}
-    asked = [tuple(shown(body)) for body, _ in running.asked]
+    asked = [tuple(get_shown_outputs(body)) for body, _ in running.asked]
     assert {one[0] for one in asked if len(one) == 1} == texts
     assert {two for two in asked if len(two) == 2} == pairs
     items = 6  # both systems say the same of an item: equal questions are asked once
@@ -259,9 +263,9 @@ def test_a_model_is_asked_only_about_the_pairs_that_are_judged(server, outputs, 
     }
 
 
-def test_several_pairs_of_one_output_are_told_apart_and_items_stay_together(server, tmp_path, capfd):
+def test_several_pairs_of_one_output_are_judged_separately(server, tmp_path, capfd):
     """Three pairs of each item, all made in one way: verdicts on each, and items are what is resampled."""
-    running = server(scores_and_preferences)
+    running = server(answer_scores_and_preferences)
     rows = [
         {"item": f"i{i}", "domain": "ab"[i % 2], "output": f"quite a long answer {i}", "worse": worse}
         for i in range(12)
@@ -296,7 +300,7 @@ def test_several_pairs_of_one_output_are_told_apart_and_items_stay_together(serv
     assert row["high"] >= of_items.high
 
 
-def pairs_table(tmp_path, size=30):
+def write_pairs(tmp_path, size=30):
     rng = np.random.default_rng(0)
     better = rng.integers(1, 3, size)
     long, short = [f"a long and good answer {i}" for i in range(size)], [f"short {i}" for i in range(size)]
@@ -313,10 +317,10 @@ def pairs_table(tmp_path, size=30):
     return str(tmp_path / "pairs.parquet")
 
 
-def test_a_model_is_asked_about_a_table_of_pairs_within_a_budget_and_goes_on(server, tmp_path, capfd):
-    running = server(longer_is_better)
+def test_a_table_of_pairs_is_judged_within_a_budget_and_continued(server, tmp_path, capfd):
+    running = server(prefer_longer_outputs)
     (tmp_path / "prices.json").write_text('{"m": [1.0, 2.0]}')
-    command = ["judge", pairs_table(tmp_path), "--llm-url", running.url, "--llm-model", "m", "--out", str(tmp_path / "run"),
+    command = ["judge", write_pairs(tmp_path), "--llm-url", running.url, "--llm-model", "m", "--out", str(tmp_path / "run"),
                "--prices", str(tmp_path / "prices.json"), "--json"]  # fmt: skip
     assert run([*command, "--budget", "0.002"]) == 2
     assert "budget of 0.002 is spent" in capfd.readouterr().err
@@ -339,10 +343,10 @@ def test_a_model_is_asked_about_a_table_of_pairs_within_a_budget_and_goes_on(ser
     capfd.readouterr()
 
 
-def test_direct_judges_compare_by_their_scores_and_repeats_are_counted(server, tmp_path):
-    running = server(lambda h, body: h.reply(answer(f"Score: {len(shown(body)[0])}")))
+def test_direct_judges_compare_outputs_by_their_scores(server, tmp_path):
+    running = server(lambda h, body: h.reply(answer(f"Score: {len(get_shown_outputs(body)[0])}")))
     llm = LlmSettings(running.url, "m")
-    found = metassay.judge(pairs_table(tmp_path), llm=llm, judge="judge", repeats=2).to_dict()
+    found = metassay.judge(write_pairs(tmp_path), llm=llm, judge="judge", repeats=2).to_dict()
     (row,) = found["judges"]
     assert (row["accuracy"], row["repeats_same"], row["both_orders_same"]) == (1, 1, None)
     single = pl.DataFrame(

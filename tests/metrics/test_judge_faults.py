@@ -22,14 +22,14 @@ ITEMS = 40
 KEY = "very-secret"
 
 
-def drip(handler: Handler) -> None:
+def send_slowly(handler: Handler) -> None:
     handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
     for _ in range(30):
         handler.wfile.write(b" ")
         time.sleep(0.1)
 
 
-def flood(handler: Handler) -> None:
+def send_without_end(handler: Handler) -> None:
     handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1500000000\r\n\r\n")
     for _ in range(1500):
         handler.wfile.write(b" " * 1_000_000)
@@ -37,7 +37,7 @@ def flood(handler: Handler) -> None:
 
 PASSING: dict[str, Callable[[Handler], None]] = {
     "item01": lambda _: time.sleep(3),
-    "item02": drip,
+    "item02": send_slowly,
     "item03": lambda h: h.reply({"error": "slow down"}, 429, {"Retry-After": "0"}),
     "item04": lambda h: h.reply(b"oops", 500),
     "item05": lambda h: h.reply(b'{"choices": [{"mess'),
@@ -47,12 +47,12 @@ PASSING: dict[str, Callable[[Handler], None]] = {
 }
 """Once for each question on these, then an answer."""
 LASTING: dict[str, Callable[[Handler], None]] = {
-    "item11": flood,
+    "item11": send_without_end,
     "item12": lambda h: h.reply(b"oops", 500),
 }
 
 
-def opinion(body: dict[str, Any]) -> dict[str, Any]:
+def build_answer(body: dict[str, Any]) -> dict[str, Any]:
     """The text without an error is better; asked for a score, 80 or 20."""
     text = body["messages"][0]["content"]
     if "Output A" in text:
@@ -80,7 +80,7 @@ def pairs(tmp_path: Path) -> str:
     return str(tmp_path / "pairs.csv")
 
 
-def assayed(pairs: str, url: str, out: Path) -> Any:
+def run_assay(pairs: str, url: str, out: Path) -> Any:
     llm = LlmSettings(url, "m", timeout=2.0)
     return metassay.assay(
         metassay.read(pairs, pairs=True, task="text"),
@@ -93,7 +93,7 @@ def assayed(pairs: str, url: str, out: Path) -> Any:
     )
 
 
-def contents(run: Path) -> dict[str, bytes]:
+def read_files(run: Path) -> dict[str, bytes]:
     kept = [path for path in sorted(run.rglob("*")) if path.is_file()]
     return {str(path.relative_to(run)): path.read_bytes() for path in kept}
 
@@ -114,10 +114,10 @@ def test_whatever_the_server_does_every_pair_is_scored_or_missing_and_a_rerun_as
         elif ill[0] and seen[text] == 1 and (item := named(body, PASSING)):
             PASSING[item](handler)
         else:
-            handler.reply(opinion(body))
+            handler.reply(build_answer(body))
 
     running = server(behave)
-    found = assayed(pairs, running.url, tmp_path / "run").to_dict()
+    found = run_assay(pairs, running.url, tmp_path / "run").to_dict()
     judgements = pl.read_parquet(tmp_path / "run" / "results" / "judgements.parquet")
     for judge in JUDGES:
         missing = judgements.filter(pl.col(judge).is_null())["item"].to_list()
@@ -129,12 +129,12 @@ def test_whatever_the_server_does_every_pair_is_scored_or_missing_and_a_rerun_as
         assert f"{judge}: 4 of 80 answers could not be had or read" in notes
     ill[0] = False
     before = len(running.asked)
-    assayed(pairs, running.url, tmp_path / "run")
+    run_assay(pairs, running.url, tmp_path / "run")
     later = {body["messages"][0]["content"]: named(body, LASTING) for body, _ in running.asked[before:]}
     assert Counter(later.values()) == {"item11": 4, "item12": 4}
-    healthy = server(lambda handler, body: handler.reply(opinion(body)))
-    assayed(pairs, healthy.url, tmp_path / "healthy")
-    ours, theirs = contents(tmp_path / "run"), contents(tmp_path / "healthy")
+    healthy = server(lambda handler, body: handler.reply(build_answer(body)))
+    run_assay(pairs, healthy.url, tmp_path / "healthy")
+    ours, theirs = read_files(tmp_path / "run"), read_files(tmp_path / "healthy")
     assert ours.keys() == theirs.keys()
     assert not any(KEY.encode() in content for content in ours.values())
     for name in ours.keys() - {"timings.json", "call.json", "llm-answers.jsonl"}:
@@ -153,7 +153,7 @@ def test_a_judge_that_points_elsewhere_is_an_error_and_nobody_else_hears_the_key
     where: str,
 ) -> None:
     monkeypatch.setenv("METASSAY_LLM_KEY", KEY)
-    thief = server(lambda handler, body: handler.reply(opinion(body)))
+    thief = server(lambda handler, body: handler.reply(build_answer(body)))
     other = thief.url.replace("127.0.0.1", "localhost")
     target = other if where == "another host" else thief.url.replace("http:", "https:")
     honest = server(lambda h, _: h.reply(b"", 302, {"Location": f"{target}/chat/completions"}))
@@ -167,4 +167,4 @@ def test_a_judge_that_points_elsewhere_is_an_error_and_nobody_else_hears_the_key
         )
     assert thief.asked == []
     assert KEY not in str(caught.value)
-    assert not any(KEY.encode() in content for content in contents(tmp_path / "run").values())
+    assert not any(KEY.encode() in content for content in read_files(tmp_path / "run").values())

@@ -1,4 +1,4 @@
-"""How people read a metric's name."""
+"""Labels of metrics."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LABELS = {
 
 
 @pytest.mark.parametrize(("spec", "label"), LABELS.items())
-def test_the_field_s_spelling(spec, label):
+def test_labels_follow_the_spelling_of_the_field(spec, label):
     assert parse_metric(spec).label == label
     assert label_metric(parse_metric(spec).spec) == label
 
@@ -44,12 +44,12 @@ def test_the_field_s_spelling(spec, label):
 @pytest.mark.parametrize(
     "name", ["COMET", "BLEU", "chrF", "bleu-refA", "p_5:mean", "x(", "", "chrf(beta=nan)", "P_5"]
 )
-def test_names_of_scores_made_elsewhere_stay_exactly_what_they_are(name):
+def test_names_of_precomputed_scores_are_their_own_labels(name):
     assert label_metric(name) == name
 
 
 def test_no_two_metrics_share_a_label():
-    metrics = [*(family() for family in load_metric_classes().values()), *PAPER_MEASURES]
+    metrics = [*(metric_class() for metric_class in load_metric_classes().values()), *PAPER_MEASURES]
     specs = {metric.spec for metric in metrics}
     assert len({label_metric(spec) for spec in specs}) == len(specs)
 

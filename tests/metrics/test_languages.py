@@ -1,4 +1,4 @@
-"""Languages written without spaces: the official numbers of the tokeniser that the signature names."""
+"""Metrics of languages written without spaces equal the official ones with the tokeniser in the signature."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from oracles import official
+from oracles import get_oracle
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.ter import TER
 
@@ -33,51 +33,51 @@ JAPANESE = (
 DATA = {"zh": CHINESE, "ja": JAPANESE}
 
 
-def _batch(language: str) -> Batch:
+def build_batch(language: str) -> Batch:
     outputs, references = zip(*DATA[language])
     return Batch.of(list(outputs), [[reference] for reference in references], language=language)
 
 
-def _scores(spec: str, language: str) -> tuple[np.ndarray, str]:
+def score_language(spec: str, language: str) -> tuple[np.ndarray, str]:
     metric = parse_metric(spec).bind_to_data([language])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return metric.score(_batch(language)), metric.signature
+        return metric.score(build_batch(language)), metric.signature
 
 
 @pytest.mark.parametrize("language", ["zh", "ja"])
-def test_bleu_is_what_sacrebleu_s_command_line_gives_for_the_language(language):
-    wanted = {"zh": "zh", "ja": "ja-mecab" if tokenizer_is_installed("ja-mecab") else "char"}[language]
-    scores, signature = _scores("bleu", language)
-    scorer = BLEU(tokenize=wanted, effective_order=True)
+def test_bleu_equals_sacrebleu_with_the_tokeniser_of_the_language(language):
+    tokenizer = {"zh": "zh", "ja": "ja-mecab" if tokenizer_is_installed("ja-mecab") else "char"}[language]
+    scores, signature = score_language("bleu", language)
+    scorer = BLEU(tokenize=tokenizer, effective_order=True)
     expected = [scorer.sentence_score(output, [reference]).score for output, reference in DATA[language]]
     assert scores.tolist() == pytest.approx(expected, abs=1e-12)
-    assert f"|tokenizer:{wanted}|" in signature
+    assert f"|tokenizer:{tokenizer}|" in signature
     metric = parse_metric("bleu").bind_to_data([language])
     outputs, references = map(list, zip(*DATA[language]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        corpus = metric.corpus_score(_batch(language))
-    assert corpus == pytest.approx(BLEU(tokenize=wanted).corpus_score(outputs, [references]).score)
+        corpus = metric.corpus_score(build_batch(language))
+    assert corpus == pytest.approx(BLEU(tokenize=tokenizer).corpus_score(outputs, [references]).score)
 
 
-def test_a_tokeniser_that_was_named_stays():
+def test_a_named_tokeniser_is_used_for_any_language():
     metric = parse_metric("bleu(tokenizer=13a)").bind_to_data(["zh"])
     assert metric.spec == "bleu(tokenizer=13a)"
     assert "tokenizer:13a" in metric.signature
     with pytest.warns(UserWarning, match="says little about zh"):
-        scores = metric.score(_batch("zh"))
+        scores = metric.score(build_batch("zh"))
     scorer = BLEU(tokenize="13a", effective_order=True)
     assert scores[0] == pytest.approx(scorer.sentence_score(CHINESE[0][0], [CHINESE[0][1]]).score)
 
 
 @pytest.mark.skipif(tokenizer_is_installed("ja-mecab"), reason="MeCab is installed")
-def test_without_mecab_a_note_says_that_characters_stand_in():
+def test_without_mecab_a_warning_says_that_characters_are_used():
     with pytest.warns(UserWarning, match="ja-mecab, which sacrebleu would use, is not installed"):
-        parse_metric("bleu").bind_to_data(["ja"]).score(_batch("ja"))
+        parse_metric("bleu").bind_to_data(["ja"]).score(build_batch("ja"))
 
 
-def test_the_spec_stays_what_was_asked_for_and_other_languages_what_they_were():
+def test_specs_do_not_depend_on_the_language_and_signatures_only_where_settings_do():
     bleu = parse_metric("bleu")
     assert bleu.bind_to_data(["zh"]).spec == "bleu"
     assert bleu.bind_to_data(["de"]).signature == bleu.bind_to_data([None]).signature == bleu.signature
@@ -91,19 +91,19 @@ def test_the_spec_stays_what_was_asked_for_and_other_languages_what_they_were():
     )
 
 
-def test_the_signature_over_several_languages_gives_each_its_own():
+def test_the_signature_of_several_languages_names_the_setting_of_each():
     signature = parse_metric("bleu").bind_to_data(["zh", "de", None, "zh"]).signature
     assert "|tokenizer:by-language(unknown=13a,de=13a,zh=zh)|" in signature
 
 
 @pytest.mark.parametrize("tag", ["zh", "zh-Hant", "ZH_TW"])
-def test_tags_of_a_language(tag):
+def test_language_tags_with_script_or_region_are_understood(tag):
     assert "tokenizer:zh" in parse_metric("bleu").bind_to_data([tag]).signature
 
 
 @pytest.mark.parametrize("language", ["zh", "ja"])
-def test_ter_is_sacrebleu_s_with_its_support_for_asian_text(language):
-    scores, signature = _scores("ter", language)
+def test_ter_equals_sacrebleu_with_asian_support(language):
+    scores, signature = score_language("ter", language)
     scorer = TER(normalized=True, asian_support=True)
     expected = [scorer.sentence_score(output, [reference]).score for output, reference in DATA[language]]
     assert scores.tolist() == pytest.approx(expected, abs=1e-12)
@@ -112,36 +112,39 @@ def test_ter_is_sacrebleu_s_with_its_support_for_asian_text(language):
     assert "normalized:False" in parse_metric("ter(normalized=false)").bind_to_data([language]).signature
 
 
-class _Characters:
-    """A tokeniser for rouge-score, by hand: letters of Chinese and Japanese alone, other words whole."""
+class CharacterTokenizer:
+    """A tokeniser for rouge-score: each Chinese or Japanese letter is a token, and so is each ASCII word."""
 
     def tokenize(self, text: str) -> list[str]:
-        found, word = [], ""
+        tokens: list[str] = []
+        word = ""
         for character in f"{text.lower()} ":
             if character.isascii() and character.isalnum():
                 word += character
                 continue
-            found += [word] if word else []
-            word = ""
-            found += [character] if character.isalpha() else []
-        return found
+            if word:
+                tokens.append(word)
+                word = ""
+            if character.isalpha():
+                tokens.append(character)
+        return tokens
 
 
 @pytest.mark.parametrize(("spec", "kind"), [("rouge1", "rouge1"), ("rouge2", "rouge2"), ("rougel", "rougeL")])
 @pytest.mark.parametrize("language", ["zh", "ja"])
-def test_rouge_is_rouge_score_s_on_characters(spec, kind, language):
+def test_rouge_equals_rouge_score_on_characters(spec, kind, language):
     from rouge_score.rouge_scorer import RougeScorer
 
-    scorer = RougeScorer([kind], tokenizer=_Characters())
+    scorer = RougeScorer([kind], tokenizer=CharacterTokenizer())
     expected = [scorer.score(reference, output)[kind].fmeasure for output, reference in DATA[language]]
-    scores, signature = _scores(spec, language)
+    scores, signature = score_language(spec, language)
     assert scores.tolist() == pytest.approx(expected)
     assert "tokenizer:characters" in signature
     assert len(set(scores.tolist())) > 1
 
 
 @pytest.mark.parametrize("spec", ["meteor", "nltk_bleu"])
-def test_nltk_s_metrics_read_characters(spec):
+def test_meteor_and_nltk_bleu_equal_nltk_on_characters(spec):
     from nltk.translate.bleu_score import sentence_bleu
     from sacrebleu.tokenizers.tokenizer_zh import TokenizerZh
 
@@ -149,23 +152,23 @@ def test_nltk_s_metrics_read_characters(spec):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = [
-            official("meteor")(output, [reference])
+            get_oracle("meteor")(output, [reference])
             if spec == "meteor"
             else sentence_bleu([reference.split()], output.split())
             for output, reference in pairs
         ]
-    scores, signature = _scores(spec, "zh")
+    scores, signature = score_language(spec, "zh")
     assert scores.tolist() == pytest.approx(expected)
     assert "tokenizer:zh" in signature
 
 
 @pytest.mark.parametrize("spec", ["wer", "mer", "meteor(tokenizer=whitespace)", "rouge1(tokenizer=unicode)"])
-def test_words_split_at_spaces_are_warned_of_where_there_are_none(spec):
+def test_word_metrics_warn_for_languages_without_spaces(spec):
     with pytest.warns(UserWarning, match="written without them"):
-        parse_metric(spec).bind_to_data(["zh"]).score(_batch("zh"))
+        parse_metric(spec).bind_to_data(["zh"]).score(build_batch("zh"))
 
 
-def test_words_of_languages_with_spaces_are_not_warned_of():
+def test_word_metrics_do_not_warn_for_languages_with_spaces():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         parse_metric("wer").bind_to_data(["de"]).score(Batch.of(["ein Haus"], [["das Haus"]], language="de"))

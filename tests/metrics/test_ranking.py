@@ -26,7 +26,7 @@ from metassay.metrics.ranking_metric import score_rankings
 from metassay.metrics.registry import load_metric_classes, parse_metric, parse_metrics
 
 RANKING_METRICS = [metric() for metric in load_metric_classes().values() if metric.task == "ranking"]
-SUITE = {
+TREC_EVAL_SUITE = {
     "out.comment.test": ("results.comment.test", "qrels.comment.test", {}),
     "out.test": ("results.test", "qrels.test", {}),
     "out.test.a": ("results.test", "qrels.test", {}),
@@ -37,24 +37,24 @@ SUITE = {
     "out.test.meas_params": ("results.test", "qrels.test", {}),
 }
 """Expected output, run, judgements, and our parameters for `-M` and `-l`."""
-NOT_OURS = re.compile(
+UNSUPPORTED_MEASURES = re.compile(
     r"runid|num_.*|gm_.*|infAP|11pt_avg.*|(bin)?G|ndcg_rel|Rndcg|rbp_resid|unj_.*|utility.*|relstring.*|Rprec_mult.*"
     r"|ndcg_1=3.*"
 )
 
 
-def ours(name: str, options: dict[str, int]):
-    """The measure with those options that it has, or None for one that is not among ours."""
-    if NOT_OURS.fullmatch(name):
+def find_measure(name: str, options: dict[str, int]):
+    """Return the measure with the options that it has, or None where we do not have it."""
+    if UNSUPPORTED_MEASURES.fullmatch(name):
         return None
     metric = parse_metric(name)
     fields = {field.name for field in dataclasses.fields(metric)}
     return dataclasses.replace(metric, **{key: value for key, value in options.items() if key in fields})
 
 
-def compared_values(folder, expected: str) -> int:
-    """Compare each value of an expected output with ours as printed; the number compared."""
-    run, qrels, options = SUITE[expected]
+def compare_with_expected_file(folder, expected: str) -> int:
+    """Compare each value in an expected output of trec_eval with ours; return how many were compared."""
+    run, qrels, options = TREC_EVAL_SUITE[expected]
     judged = read_judgements(str(folder / qrels))
     complete = expected in {"out.test.aqc", "out.test.aqcM"}
     data = assemble_rankings([RawTable(run, read_run(str(folder / run)))], judged, complete=complete)
@@ -63,7 +63,7 @@ def compared_values(folder, expected: str) -> int:
     count = 0
     for line in (folder / expected).read_text().splitlines():
         name, topic, value = (part.strip() for part in line.split("\t"))
-        metric = ours(name, options)
+        metric = find_measure(name, options)
         if metric is None or (name == "rbp" and "rel" in options):  # where trec_eval takes shares of the gain
             continue
         scores = score_rankings([metric], lists)[:, 0]
@@ -73,15 +73,15 @@ def compared_values(folder, expected: str) -> int:
     return count
 
 
-def test_trec_eval_own_test_suite(real_data):
+def test_values_equal_the_test_suite_of_trec_eval(real_data):
     folder = real_data("trec_eval/out.test").parent
-    counts = {expected: compared_values(folder, expected) for expected in SUITE}
+    counts = {expected: compare_with_expected_file(folder, expected) for expected in TREC_EVAL_SUITE}
     print("values compared with trec_eval 10:", counts, "in all", sum(counts.values()))
     assert sum(counts.values()) >= 1000
     assert min(counts.values()) >= 24
 
 
-def test_trec_covid_leaderboard(real_data):
+def test_values_equal_the_trec_covid_leaderboard(real_data):
     runs = pl.read_parquet(real_data("trec_covid/runs_top100.parquet"))
     judged = read_judgements(str(real_data("trec_covid/qrels-round1.txt")))
     data = assemble_rankings([RawTable("runs_top100.parquet", runs)], judged)
@@ -90,16 +90,16 @@ def test_trec_covid_leaderboard(real_data):
     frame = pl.DataFrame(score_rankings(metrics, lists), schema=[str(m) for m in metrics])
     means = data.outputs.select("system").hstack(frame).group_by("system").mean()
     with real_data("trec_covid/leaderboard-round1.csv").open() as file:
-        board = {row["run"]: row for row in csv.DictReader(file)}
-    assert len(board) == means.height == 143
+        leaderboard = {row["run"]: row for row in csv.DictReader(file)}
+    assert len(leaderboard) == means.height == 143
     for row in means.iter_rows(named=True):
-        official = board[row["system"]]
+        official = leaderboard[row["system"]]
         assert f"{row['ndcg_cut_10']:.4f}" == official["ndcg@10"], row["system"]
         assert f"{row['p_5']:.4f}" == official["p@5"], row["system"]
 
 
-def runs_and_judgements(seed: int, topics: int = 60, depth: int = 40):
-    """A run and judgements with ties in scores, unjudged documents and topics without relevant ones."""
+def draw_run_and_judgements(seed: int, topics: int = 60, depth: int = 40):
+    """Draw a run and judgements with equal scores, unjudged documents and topics without relevant ones."""
     rng = np.random.default_rng(seed)
     run, qrels = {}, {}
     for topic in range(topics):
@@ -111,7 +111,7 @@ def runs_and_judgements(seed: int, topics: int = 60, depth: int = 40):
     return run, qrels
 
 
-def arrays(run, qrels):
+def build_lists(run, qrels):
     rows = [("x", topic, doc, score) for topic, own in run.items() for doc, score in own.items()]
     judged = [(topic, doc, grade) for topic, own in qrels.items() for doc, grade in own.items()]
     return order_by_score(
@@ -122,9 +122,9 @@ def arrays(run, qrels):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_every_measure_equals_pytrec_eval_on_random_runs(seed):
-    """But for interpolated precision, which trec_eval 10 rounds otherwise (see the test below)."""
-    run, qrels = runs_and_judgements(seed)
-    index, lists = arrays(run, qrels)
+    """Interpolated precision has its own test below: trec_eval 10 rounds it in another way."""
+    run, qrels = draw_run_and_judgements(seed)
+    index, lists = build_lists(run, qrels)
     cuts = "5,10,15,20,30"
     official = pytrec_eval.RelevanceEvaluator(
         qrels,
@@ -145,13 +145,13 @@ def test_interpolated_precision_rounds_half_up():
 
 
 @pytest.mark.parametrize("metric", [*RANKING_METRICS, *PAPER_MEASURES], ids=str)
-def test_specs_round_trip_and_are_lower_case(metric):
+def test_specs_parse_back_and_are_lower_case(metric):
     assert parse_metric(str(metric)) == metric
     assert parse_metric(str(metric).upper()) == metric
     assert str(metric) == str(metric).lower()
 
 
-def test_the_paper_has_23_measures():
+def test_the_default_set_has_the_23_measures_of_the_paper():
     assert len({str(metric) for metric in PAPER_MEASURES}) == 23
 
 
@@ -176,7 +176,7 @@ def test_the_paper_has_23_measures():
         ("Rprec", "rprec"),
     ],
 )
-def test_other_spellings(spelling, spec):
+def test_spellings_of_trec_eval_and_ir_measures_are_understood(spelling, spec):
     assert str(parse_metric(spelling)) == spec
 
 
@@ -186,16 +186,16 @@ def test_parameters_out_of_range_are_refused(text):
         parse_metric(text)
 
 
-def test_an_unknown_measure_offers_the_nearest():
+def test_an_unknown_measure_names_the_nearest():
     with pytest.raises(UnknownName, match="ndcg_cut_k"):
         parse_metric("ndgc_cut_10")
     with pytest.raises(UnknownName):
         parse_metric("map_7@3")
 
 
-def test_a_batch_of_document_ids_scores_as_the_arrays_do():
-    run, qrels = runs_and_judgements(7)
-    index, lists = arrays(run, qrels)
+def test_document_ids_with_mappings_score_like_arrays():
+    run, qrels = draw_run_and_judgements(7)
+    index, lists = build_lists(run, qrels)
     batch = Batch({"output": list(lists), "qrels": [qrels[item] for item in index["item"]]})
     for metric in PAPER_MEASURES:
         np.testing.assert_array_equal(metric.score(batch), score_rankings([metric], lists)[:, 0])
@@ -208,7 +208,7 @@ def test_an_empty_list_and_a_topic_without_relevant_documents_score_zero():
     assert not score_rankings(measures, lists).any()
 
 
-def test_slices_and_reordering_keep_documents_and_grades_together():
+def test_slicing_and_reordering_keep_documents_and_grades_together():
     lists = build_ranked_lists_from_mappings([["a", "b", "c"], ["c", "x"]], [{"a": 2, "c": 1}] * 2)
     assert list(lists) == [("a", "b", "c"), ("c", "x")]
     assert lists.grades.tolist() == [2, -1, 1, 1, -1]
@@ -221,7 +221,7 @@ def test_slices_and_reordering_keep_documents_and_grades_together():
 
 @settings(deadline=None)  # the first call compiles
 @given(st.lists(st.sampled_from([-1.5, -0.0, 0.0, 1e-46, 0.1, 0.1 + 1e-12, 2.0]), min_size=1, max_size=12))
-def test_order_is_float32_score_then_document_both_descending(scores):
+def test_documents_are_ordered_by_float32_score_then_by_id_descending(scores):
     rows = [("x", "t", f"d{i:02}", score) for i, score in enumerate(scores)]
     table = pl.DataFrame(rows, schema=["system", "item", "document", "score"], orient="row")
     _, lists = order_by_score(table, pl.DataFrame({"item": ["t"], "document": ["d00"], "grade": [1]}))
@@ -229,15 +229,15 @@ def test_order_is_float32_score_then_document_both_descending(scores):
     assert list(lists[0]) == [row[2] for row in expected]
 
 
-def test_sentinels_see_arrays_as_they_see_document_ids():
-    run, qrels = runs_and_judgements(3)
-    _, lists = arrays(run, qrels)
+def test_sentinels_score_arrays_like_document_ids():
+    run, qrels = draw_run_and_judgements(3)
+    _, lists = build_lists(run, qrels)
     for metric in parse_metrics("length,random,constant"):
         expected = metric.score(Batch({"output": [lists[row] for row in range(len(lists))]}))
         np.testing.assert_array_equal(metric.score(Batch({"output": lists})), expected)
 
 
-def test_weights_depths_and_half_recalls_by_hand() -> None:
+def test_weights_depths_and_recall_levels_equal_hand_computed_values() -> None:
     """Relevant are a, b and c; the list has a first and b fourth of six."""
     lists = build_ranked_lists_from_mappings(
         [["a", "x", "y", "b", "z", "w"]], [{"a": 1, "b": 1, "c": 1, "x": 0}]
@@ -256,7 +256,7 @@ def test_weights_depths_and_half_recalls_by_hand() -> None:
     assert found.tolist() == pytest.approx(list(specs.values()))
 
 
-def test_rbp_err_and_judged_by_going_through_a_list():
+def test_rbp_err_and_judged_equal_a_walk_through_the_list():
     """Grades 2, unjudged, 0, 1, 4: every term written out."""
     lists = build_ranked_lists_from_mappings(
         [["a", "x", "b", "c", "d"]], [{"a": 2, "b": 0, "c": 1, "d": 4, "e": 3}]
@@ -316,7 +316,9 @@ def test_err_and_judged_equal_gdeval_and_ir_measures_on_trec_covid(real_data):
     data = assemble_rankings([RawTable("runs", few)], judged)
     lists = build_ranked_lists(data.outputs["item"], data.outputs["output"], judged)
     scores = score_rankings(parse_metrics("ERR@20,Judged@10"), lists)
-    ours = {(row["system"], row["item"]): own for row, own in zip(data.outputs.iter_rows(named=True), scores)}
+    find_measure = {
+        (row["system"], row["item"]): own for row, own in zip(data.outputs.iter_rows(named=True), scores)
+    }
     asked = [ir_measures.ERR @ 20, ir_measures.Judged @ 10]
     judgements = list(ir_measures.read_trec_qrels(str(qrels)))
     count = 0
@@ -328,7 +330,7 @@ def test_err_and_judged_equal_gdeval_and_ir_measures_on_trec_covid(real_data):
         ]
         official = ir_measures.iter_calc(asked, judgements, ranked)
         for value in official:
-            mine = ours[name[0], value.query_id][asked.index(value.measure)]
+            mine = find_measure[name[0], value.query_id][asked.index(value.measure)]
             assert mine == pytest.approx(value.value, abs=6e-6), (name, value)
             count += 1
     assert count >= 300

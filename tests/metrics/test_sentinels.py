@@ -1,4 +1,4 @@
-"""Sentinels: fixed values, and independence of everything they must not know."""
+"""Sentinels depend only on what they are defined by."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def test_length_counts_words_and_documents():
     assert parse_metric("length").score(Batch({"output": [["d1", "d2", "d3"], []]})).tolist() == [3, 0]
 
 
-def test_random_depends_on_the_text_alone():
+def test_random_depends_only_on_text_and_seed():
     batch = Batch.of(["a", "b", "a", "\ud800"])
     scores = parse_metric("random").score(batch)
     assert scores[0] == scores[2] != scores[1]
@@ -28,11 +28,11 @@ def test_random_is_uniform():
     assert kstest(scores, "uniform").pvalue > 0.01
 
 
-def test_constant_ties_everything():
+def test_constant_scores_everything_alike():
     assert set(parse_metric("constant").score(Batch.of(["a", "b c", ""]))) == {0.0}
 
 
-def test_random_per_system_tells_systems_apart_and_nothing_else():
+def test_random_per_system_depends_only_on_the_system():
     batch = Batch({"output": ["x", "y", "x"], "system": ["A", "A", "B"]})
     scores = parse_metric("random_per_system").score(batch)
     assert scores[0] == scores[1] != scores[2]

@@ -15,8 +15,10 @@ from metassay.metrics.neural.base import NeuralMetric
 from metassay.metrics.neural.checkpoints import check_not_lfs_pointer, find_model, read_pickle, read_weights
 from metassay.metrics.registry import load_metric_classes, parse_metric
 
-NEURAL = sorted(name for name, metric in load_metric_classes().items() if issubclass(metric, NeuralMetric))
-NO_TORCH = """
+NEURAL_METRICS = sorted(
+    name for name, metric in load_metric_classes().items() if issubclass(metric, NeuralMetric)
+)
+SCORE_WITHOUT_TORCH = """
 import sys
 sys.modules["torch"] = None
 from metassay.errors import InputError
@@ -29,23 +31,23 @@ except InputError as error:
 """
 
 
-class Evil:
+class MaliciousObject:
     def __reduce__(self):
         return Path("touched").write_text, ("code ran",)
 
 
 def test_a_malicious_pickle_is_refused_and_does_not_run(torch, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    torch.save({"state_dict": {"weight": torch.ones(2)}, "extra": Evil()}, "model.ckpt")
+    torch.save({"state_dict": {"weight": torch.ones(2)}, "extra": MaliciousObject()}, "model.ckpt")
     with pytest.raises(InputError, match=r"refused: this pickle asks for .*could run code"):
         read_pickle(Path("model.ckpt"))
-    Path("old.bin").write_bytes(pickle.dumps({"weight": Evil()}, protocol=2))
+    Path("old.bin").write_bytes(pickle.dumps({"weight": MaliciousObject()}, protocol=2))
     with pytest.raises(InputError):
         read_weights([Path("old.bin")])
     assert not Path("touched").exists()
 
 
-def test_the_same_tensors_from_safetensors_and_pickle(torch, tmp_path) -> None:
+def test_safetensors_and_pickles_give_the_same_tensors(torch, tmp_path) -> None:
     safetensors = pytest.importorskip("safetensors.torch")
     tensors = {"a": torch.arange(6.0).reshape(2, 3), "b": torch.ones(1)}
     torch.save(tensors, tmp_path / "x.bin")
@@ -54,14 +56,14 @@ def test_the_same_tensors_from_safetensors_and_pickle(torch, tmp_path) -> None:
     assert all(torch.equal(one[name], two[name]) for name in tensors)
 
 
-def test_an_lfs_pointer_is_named(tmp_path) -> None:
+def test_an_lfs_pointer_is_refused(tmp_path) -> None:
     file = tmp_path / "model.ckpt"
     file.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 2260739\n")
     with pytest.raises(InputError, match="git-lfs pointer"):
         check_not_lfs_pointer(file)
 
 
-def test_a_missing_model_says_which_two_downloads(monkeypatch, tmp_path) -> None:
+def test_a_missing_model_names_both_downloads(monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     with pytest.raises(InputError) as caught:
         find_model("Unbabel/wmt22-comet-da")
@@ -69,7 +71,7 @@ def test_a_missing_model_says_which_two_downloads(monkeypatch, tmp_path) -> None
     assert "hf download FacebookAI/xlm-roberta-large config.json tokenizer.json" in str(caught.value)
 
 
-def test_a_missing_encoder_says_which_download(comet_folder, tmp_path, monkeypatch) -> None:
+def test_a_missing_encoder_names_its_download(comet_folder, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     folder, _ = comet_folder("regression_metric")
     hparams = json.loads((folder / "hparams.yaml").read_text())
@@ -78,7 +80,7 @@ def test_a_missing_encoder_says_which_download(comet_folder, tmp_path, monkeypat
         _ = parse_metric(f"comet(model={folder})").signature
 
 
-def test_the_hub_cache_is_read_by_name(monkeypatch, tmp_path) -> None:
+def test_models_are_found_in_the_hub_cache_by_old_and_new_names(monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     folder = tmp_path / "models--FacebookAI--xlm-roberta-large"
     for revision in ("abc", "def"):
@@ -91,7 +93,7 @@ def test_the_hub_cache_is_read_by_name(monkeypatch, tmp_path) -> None:
     assert find_model("xlm-roberta-large").name == "def"  # the name before the hub moved it
 
 
-def test_signatures_hold_the_hashes_of_weights_and_tokenizer(comet_folder, encoder, tmp_path) -> None:
+def test_signatures_contain_hashes_of_weights_and_tokenizer(comet_folder, encoder, tmp_path) -> None:
     folder, _ = comet_folder("regression_metric")
     metric = parse_metric(f"comet(model={folder})")
     before = metric.signature
@@ -108,24 +110,28 @@ def test_signatures_hold_the_hashes_of_weights_and_tokenizer(comet_folder, encod
     assert [p for p in parts if p.startswith("tokenizer")] != [p for p in others if p.startswith("tokenizer")]
 
 
-@pytest.mark.parametrize("name", NEURAL)
-def test_specs_round_trip(name) -> None:
+@pytest.mark.parametrize("name", NEURAL_METRICS)
+def test_specs_parse_back_to_the_same_metric(name) -> None:
     metric = parse_metric(name)
     assert parse_metric(str(metric)) == metric
     other = parse_metric(f"{name}(model=a/b,dtype=bfloat16)")
     assert parse_metric(str(other)) == other != metric
 
 
-@pytest.mark.parametrize("name", [n for n in NEURAL if not n.startswith("embedding")])
-def test_without_torch_the_extra_is_named(name) -> None:
+@pytest.mark.parametrize("name", [n for n in NEURAL_METRICS if not n.startswith("embedding")])
+def test_without_torch_the_error_names_the_extra(name) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", NO_TORCH, name], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-c", SCORE_WITHOUT_TORCH, name],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
     )
     assert done.stdout.startswith("MissingBackend")
     assert "metassay[neural]" in done.stdout
 
 
-def test_a_language_that_the_model_never_saw_warns() -> None:
+def test_a_language_that_the_model_was_not_trained_on_warns() -> None:
     metric = parse_metric("bertscore(model=FacebookAI/roberta-large)")
     with pytest.warns(UserWarning, match="was not trained on texts in the language 'de'"):
         metric._warn_of_language("de")

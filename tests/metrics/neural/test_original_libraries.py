@@ -38,41 +38,46 @@ def originals(torch):
     assert torch is not None
     if not (FOLDER / "scores.json").exists():
         pytest.skip("no scores of the originals here: make neural-oracles")
-    found = json.loads((FOLDER / "scores.json").read_text(encoding="utf-8"))
-    return lambda name: found[name] if name in found else pytest.skip(f"no {name}: make neural-oracles")
+    scores_by_name = json.loads((FOLDER / "scores.json").read_text(encoding="utf-8"))
+    return lambda name: (
+        scores_by_name[name] if name in scores_by_name else pytest.skip(f"no {name}: make neural-oracles")
+    )
 
 
 @pytest.fixture(scope="module")
 def cases() -> Batch:
-    return _batch("cases.json")
+    return read_batch("cases.json")
 
 
-def _batch(name: str) -> Batch:
-    found = json.loads((FOLDER / name).read_text(encoding="utf-8"))
-    columns = {part: [case[part] for case in found] for part in ("src", "mt", "ref")}
+def read_batch(name: str) -> Batch:
+    cases = json.loads((FOLDER / name).read_text(encoding="utf-8"))
+    columns = {part: [case[part] for case in cases] for part in ("src", "mt", "ref")}
     return Batch.of(columns["mt"], [[text] for text in columns["ref"]], source=columns["src"])
 
 
-def scored(spec: str, batch: Batch) -> np.ndarray:
+def score_quietly(spec: str, batch: Batch) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CountedWarning)
         return parse_metric(spec).score(batch)
 
 
 @pytest.mark.parametrize("name", COMET)
-def test_comet(originals, cases, name, monkeypatch) -> None:
+def test_comet_equals_unbabel_comet(originals, cases, name, monkeypatch) -> None:
     monkeypatch.chdir(FOLDER.parents[1])  # the checkpoints name their encoder from there
     expected = originals(name)
     spec = f"{COMET[name]}(model={FOLDER / name})"
-    assert scored(spec, cases) == pytest.approx(expected["scores"], abs=1e-5)
+    assert score_quietly(spec, cases) == pytest.approx(expected["scores"], abs=1e-5)
     if "spans" in expected:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CountedWarning)
-            found = parse_metric(spec).find_error_spans(cases)
-        assert [[[s.start, s.end, s.severity] for s in own] for own in found] == expected["spans"]
+            spans = parse_metric(spec).find_error_spans(cases)
+        marked = [
+            [[span.start, span.end, span.severity] for span in spans_of_output] for spans_of_output in spans
+        ]
+        assert marked == expected["spans"]
     if name == "comet-unite":
         for part in ("src", "ref"):
-            other = scored(f"unite_{part}(model={FOLDER / name})", cases)
+            other = score_quietly(f"unite_{part}(model={FOLDER / name})", cases)
             assert other == pytest.approx(expected[f"{part}_scores"], abs=1e-5)
 
 
@@ -87,28 +92,28 @@ def _mini_lm() -> str:
 @pytest.mark.parametrize("kind", ["plain", "idf", "two_references", "many"])
 def test_bertscore_on_real_weights(originals, cases, kind) -> None:
     expected = originals("bertscore-minilm")[kind]
-    batch = _batch("many.json") if kind == "many" else cases
+    batch = read_batch("many.json") if kind == "many" else cases
     if kind == "two_references":
         references = [own[0] for own in batch.references]
         both = [[a, b] for a, b in zip(references, references[1:] + references[:1])]
         batch = Batch.of(batch.output, both)
     idf = f",idf={FOLDER / 'idf.txt'}" if kind == "idf" else ""
     for part, values in zip(("precision", "recall", "f1"), expected):
-        found = scored(f"bertscore(model={_mini_lm()},layer=5,part_of={part}{idf})", batch)
-        assert found == pytest.approx(values, abs=1e-5)
+        scores = score_quietly(f"bertscore(model={_mini_lm()},layer=5,part_of={part}{idf})", batch)
+        assert scores == pytest.approx(values, abs=1e-5)
 
 
 def test_bertscore_on_roberta(originals, cases) -> None:
     expected = originals("bertscore-roberta")["plain"]
     for part, values in zip(("precision", "recall", "f1"), expected):
         spec = f"bertscore(model={FOLDER / 'bertscore-roberta'},layer=2,part_of={part})"
-        assert scored(spec, cases) == pytest.approx(values, abs=1e-5)
+        assert score_quietly(spec, cases) == pytest.approx(values, abs=1e-5)
 
 
 @pytest.mark.parametrize("name", ["bleurt-bert", "bleurt-rembert"])
 def test_bleurt(originals, cases, name) -> None:
-    found = scored(f"bleurt(model={FOLDER / name})", cases)
-    assert found == pytest.approx(originals(name)["scores"], abs=1e-5)
+    scores = score_quietly(f"bleurt(model={FOLDER / name})", cases)
+    assert scores == pytest.approx(originals(name)["scores"], abs=1e-5)
 
 
 @pytest.mark.parametrize("version", ["23", "24"])
@@ -116,16 +121,16 @@ def test_metricx_as_transcribed(originals, cases, version) -> None:
     expected = originals(f"metricx-{version}")
     model = FOLDER / f"metricx-{version}"
     for name, part in (("metricx", "scores"), ("metricx_qe", "qe")):
-        found = scored(f"{name}(model={model},tokenizer={model})", cases)
-        assert found == pytest.approx(expected[part], abs=1e-5)
+        scores = score_quietly(f"{name}(model={model},tokenizer={model})", cases)
+        assert scores == pytest.approx(expected[part], abs=1e-5)
 
 
 def test_bartscore_as_transcribed(originals, cases) -> None:
     expected = originals("bartscore")
     model = FOLDER / "bartscore"
     for direction in ("precision", "recall"):
-        found = scored(f"bartscore(model={model},direction={direction})", cases)
-        assert found == pytest.approx(expected[direction], abs=1e-5)
+        scores = score_quietly(f"bartscore(model={model},direction={direction})", cases)
+        assert scores == pytest.approx(expected[direction], abs=1e-5)
     both = np.mean([expected["precision"], expected["recall"]], axis=0)
-    assert scored(f"bartscore(model={model})", cases) == pytest.approx(both, abs=1e-5)
-    assert scored(f"bartscore_src(model={model})", cases) == pytest.approx(expected["src"], abs=1e-5)
+    assert score_quietly(f"bartscore(model={model})", cases) == pytest.approx(both, abs=1e-5)
+    assert score_quietly(f"bartscore_src(model={model})", cases) == pytest.approx(expected["src"], abs=1e-5)

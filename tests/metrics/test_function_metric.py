@@ -1,4 +1,4 @@
-"""Metrics of the user: functions and classes, from Python and from files."""
+"""Functions and classes of users as metrics, from Python and from files."""
 
 from __future__ import annotations
 
@@ -17,39 +17,42 @@ from metassay.metrics.registry import parse_metric, parse_metrics
 BATCH = Batch.of(["a b c", "d"], [["a b"], ["d e", "d"]], source=["x", "y"])
 
 
-def shared(outputs, references):
+def count_shared_words(outputs, references):
     return [len(set(o.split()) & set(r[0].split())) for o, r in zip(outputs, references)]
 
 
-def shared_of_one(output, references):
+def count_shared_words_of_one_output(output, references):
     return float(len(set(output.split()) & set(references[0].split())))
 
 
-def words(output):
+def count_words(output):
     return len(output.split())
 
 
-def with_source(output, src):
+def add_source_length(output, src):
     return len(output) + len(src)
 
 
-def no_numbers(_outputs):
+def return_no_numbers(_outputs):
     return "nothing"
 
 
-@pytest.mark.parametrize("function", [shared, shared_of_one, lambda o: np.float64(len(o.split()) - 1) or 1.0])
-def test_a_function_of_all_outputs_or_of_one(function):
+@pytest.mark.parametrize(
+    "function",
+    [count_shared_words, count_shared_words_of_one_output, lambda o: np.float64(len(o.split()) - 1) or 1.0],
+)
+def test_a_function_takes_all_outputs_or_one(function):
     assert parse_metric(function).score(BATCH).tolist() == [2.0, 1.0]
 
 
-def test_what_a_function_reads_follows_from_its_parameters():
-    assert convert_to_metric(words).needs == {"output"}
-    assert convert_to_metric(words).score(BATCH).tolist() == [3.0, 1.0]
-    assert convert_to_metric(with_source).needs == {"output", "source"}
-    assert convert_to_metric(with_source).score(BATCH).tolist() == [6.0, 2.0]
+def test_the_fields_a_function_reads_follow_from_its_parameters():
+    assert convert_to_metric(count_words).needs == {"output"}
+    assert convert_to_metric(count_words).score(BATCH).tolist() == [3.0, 1.0]
+    assert convert_to_metric(add_source_length).needs == {"output", "source"}
+    assert convert_to_metric(add_source_length).score(BATCH).tolist() == [6.0, 2.0]
 
 
-def test_one_reference_as_a_text():
+def test_a_parameter_reference_gets_the_only_reference_as_a_text():
     def common(output, reference):
         return len({*output} & {*reference})
 
@@ -70,43 +73,50 @@ def test_direction_and_name_come_from_the_function():
 
 def test_a_function_that_returns_no_numbers_is_an_error_at_its_line():
     with pytest.raises(
-        InputError, match=r"test_own.py, line \d+: no_numbers did not return a number for each of 2"
+        InputError,
+        match=r"test_function_metric.py, line \d+: return_no_numbers did not return a number for each of 2",
     ):
-        convert_to_metric(no_numbers).score(BATCH)
+        convert_to_metric(return_no_numbers).score(BATCH)
 
 
-class Nameless(Metric):
+class MetricWithoutName(Metric):
     def score(self, batch):
         return np.zeros(len(batch))
 
 
-class NoMetric:
+class ClassThatIsNoMetric:
     pass
 
 
-class Unfinished(Metric):
+class MetricWithoutScore(Metric):
     name = "unfinished"
 
 
 @pytest.mark.parametrize(
-    ("thing", "message"),
+    ("candidate", "message"),
     [
-        (Nameless, r"test_own.py, line \d+: the metric Nameless has no name."),
-        (NoMetric, r"test_own.py, line \d+: the class NoMetric is no metric."),
-        (Unfinished, r"test_own.py, line \d+: the metric Unfinished cannot be made"),
+        (MetricWithoutName, r"test_function_metric.py, line \d+: the metric MetricWithoutName has no name."),
+        (
+            ClassThatIsNoMetric,
+            r"test_function_metric.py, line \d+: the class ClassThatIsNoMetric is no metric.",
+        ),
+        (
+            MetricWithoutScore,
+            r"test_function_metric.py, line \d+: the metric MetricWithoutScore cannot be made",
+        ),
         (3, "3 is no metric"),
     ],
 )
-def test_what_is_no_metric_is_refused_with_its_place(thing, message):
+def test_candidates_that_are_no_metric_are_refused_with_their_place(candidate, message):
     with pytest.raises(InputError, match=message):
-        convert_to_metric(thing)
+        convert_to_metric(candidate)
 
 
-def test_our_metrics_have_no_source_in_their_signature_and_others_do():
+def test_only_signatures_of_user_metrics_have_a_source_hash():
     assert plugins.hash_user_source(parse_metric("bleu")) == ""
     assert "source:" not in parse_metric("bleu").signature
-    assert "|source:" in convert_to_metric(shared).signature
-    Named = type("Named", (Nameless,), {"name": "named", "__module__": __name__})
+    assert "|source:" in convert_to_metric(count_shared_words).signature
+    Named = type("Named", (MetricWithoutName,), {"name": "named", "__module__": __name__})
     assert "|source:" in Named().signature
 
 
@@ -125,7 +135,7 @@ def test_editing_the_file_changes_the_signature(tmp_path, kind):
     assert signatures[0] == signatures[2] != signatures[1]
 
 
-def test_a_metric_of_an_installed_package_is_known_by_its_source(tmp_path, monkeypatch):
+def test_the_signature_of_a_packaged_metric_changes_with_its_source(tmp_path, monkeypatch):
     (tmp_path / "other_package.py").write_text("def mine(output, references):\n    return 1.0\n")
     monkeypatch.syspath_prepend(tmp_path)
     first = convert_to_metric(importlib.import_module("other_package").mine).signature
@@ -135,9 +145,9 @@ def test_a_metric_of_an_installed_package_is_known_by_its_source(tmp_path, monke
     assert convert_to_metric(importlib.import_module("other_package").mine).signature != first
 
 
-def test_what_a_closure_holds_is_never_kept():
+def test_scores_of_closures_are_not_cached():
     def scaled(by):
         return lambda output: by * len(output)
 
     assert not convert_to_metric(scaled(2)).is_cacheable
-    assert convert_to_metric(shared).is_cacheable
+    assert convert_to_metric(count_shared_words).is_cacheable

@@ -1,4 +1,4 @@
-"""Metrics of one family share a batch but not each other's settings; every setting is in the signature."""
+"""Metrics of first family share a batch but not each second's settings; every setting is in the signature."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from metassay.metrics.registry import parse_metric
 
 OUTPUTS = ["the cats were running home", "a running cat was there", "it was as good as its word"]
 REFERENCES = [["the cat runs home now"], ["running cats were here", "a cat ran"], ["its words were good"]]
-KINDS = {"rouge1": "rouge1", "rouge2": "rouge2", "rougel": "rougeL"}
+ROUGE_TYPES = {"rouge1": "rouge1", "rouge2": "rouge2", "rougel": "rougeL"}
 
 
 @pytest.mark.parametrize("measure", ["precision", "recall", "fmeasure"])
-@pytest.mark.parametrize("name", KINDS)
-def test_precision_and_recall_are_rouge_score_s(name, measure):
+@pytest.mark.parametrize("name", ROUGE_TYPES)
+def test_precision_and_recall_equal_rouge_score(name, measure):
     """Of several references the one with the highest F counts, as in `score_multi`."""
     for stemming in (False, True):
-        scorer = RougeScorer([KINDS[name]], use_stemmer=stemming)
+        scorer = RougeScorer([ROUGE_TYPES[name]], use_stemmer=stemming)
         expected = [
-            getattr(scorer.score_multi(own, text)[KINDS[name]], measure)
-            for text, own in zip(OUTPUTS, REFERENCES)
+            getattr(scorer.score_multi(references, text)[ROUGE_TYPES[name]], measure)
+            for text, references in zip(OUTPUTS, REFERENCES)
         ]
         metric = parse_metric(f"{name}(stemming={str(stemming).lower()},measure={measure})")
         assert metric.score(Batch.of(OUTPUTS, REFERENCES)).tolist() == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [
         ("rouge1", "rouge1(stemming=true)"),
         ("rouge1(tokenizer=unicode)", "rouge1(tokenizer=characters)"),
@@ -41,12 +41,14 @@ def test_precision_and_recall_are_rouge_score_s(name, measure):
         ("ter", "ter(normalized=true)"),
     ],
 )
-def test_sharing_a_batch_changes_no_score(one, other):
+def test_metrics_that_share_a_batch_keep_their_own_settings(first, second):
     texts = ["Die Katzen, 走った über naïve wörter", "The running cats"]
     references = [["die Katze 走る uber naive Wörter"], ["the Running cat"]]
-    shared = Batch.of(texts, references)
-    together = [parse_metric(spec).score(shared).tolist() for spec in (one, other, one)]
-    alone = [parse_metric(spec).score(Batch.of(texts, references)).tolist() for spec in (one, other, one)]
+    shared_batch = Batch.of(texts, references)
+    together = [parse_metric(spec).score(shared_batch).tolist() for spec in (first, second, first)]
+    alone = [
+        parse_metric(spec).score(Batch.of(texts, references)).tolist() for spec in (first, second, first)
+    ]
     assert together == alone
     assert alone[0] != alone[1]
 

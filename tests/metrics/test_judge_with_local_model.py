@@ -24,7 +24,7 @@ Which answer is better? Reply with one letter, A or B, and nothing else."""
 
 @pytest.mark.posix
 @pytest.mark.slow
-def test_a_killed_judge_is_taken_up_again_and_asks_nothing_twice(
+def test_a_killed_judge_continues_without_repeating_requests(
     smollm: tuple[str, Path], tmp_path: Path
 ) -> None:
     url, log = smollm
@@ -71,7 +71,7 @@ def assay_command(python: str, pairs: Path, out: Path) -> list[str]:
 
 @pytest.mark.posix
 @pytest.mark.slow
-def test_an_assay_that_was_killed_ends_in_the_bytes_of_one_that_was_not(tmp_path: Path) -> None:
+def test_a_killed_assay_ends_with_the_same_bytes(tmp_path: Path) -> None:
     """Twenty pairs, scored and compared by a model in the process that is killed."""
     animals = ("cat", "dog", "cow", "hen", "fox", "owl", "pig", "rat", "ant", "bee")
     rows = [
