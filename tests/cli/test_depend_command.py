@@ -34,15 +34,19 @@ def file(tmp_path):
     return str(path)
 
 
-def test_json_is_one_object_and_nothing_else(file, capsys):
+def test_json_is_one_object(file, capsys):
     assert run(["depend", file, "--json", "--quiet", *FAST]) == 0
     shown = capsys.readouterr()
-    found = json.loads(shown.out)
-    assert (found["schema_version"], found["by"], found["metrics"][0]["metric"]) == (1, "system", "good")
+    content = json.loads(shown.out)
+    assert (content["schema_version"], content["by"], content["metrics"][0]["metric"]) == (
+        1,
+        "system",
+        "good",
+    )
     assert shown.err == ""
 
 
-def test_the_table_explains_itself(file, capsys):
+def test_terminal_output_explains_the_table(file, capsys):
     assert run(["depend", file, "--where", "domain=news", *FAST]) == 0
     shown = capsys.readouterr()
     assert "Dependence on system" in shown.out
@@ -51,15 +55,15 @@ def test_the_table_explains_itself(file, capsys):
 
 
 @pytest.mark.parametrize("bootstraps", ["10", "0"])
-def test_the_command_line_prints_what_the_schema_promises(file, capsys, bootstraps):
+def test_json_follows_its_schema(file, capsys, bootstraps):
     status = run(
         ["depend", file, "--json", "--quiet", "--bootstraps", bootstraps, "--draws", "19", "--analysis"]
     )
-    found = json.loads(capsys.readouterr().out)
-    jsonschema.validate(found, json_schema(DependContent))
+    content = json.loads(capsys.readouterr().out)
+    jsonschema.validate(content, json_schema(DependContent))
     assert status == 0
 
 
-def test_bad_input_exits_with_2_and_a_remedy(file, capsys):
+def test_invalid_input_exits_with_status_2_and_a_remedy(file, capsys):
     assert run(["depend", file, "--by", "domian", "--quiet"]) == 2
     assert "Did you mean domain?" in capsys.readouterr().err

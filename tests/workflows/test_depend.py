@@ -44,37 +44,37 @@ def sysdep_entry(result, metric):
     return next(entry for entry in result.metrics if entry.metric == metric)
 
 
-def test_the_json_object_follows_from_the_array_function(table):
+def test_json_equals_the_array_function(table):
     result = depend(table.sample(fraction=1, shuffle=True, seed=1), lower_is_better="errors", **QUICK)
-    found = json.loads(result.to_json())
-    assert (found["schema_version"], found["human"], found["by"]) == (1, "mqm", "system")
+    content = json.loads(result.to_json())
+    assert (content["schema_version"], content["human"], content["by"]) == (1, "mqm", "system")
     human, good, errors = arrays(table, "mqm", "good", "errors")
-    for entry in found["metrics"]:
+    for entry in content["metrics"]:
         metric = good if entry["metric"] == "good" else -errors
         alone = system_dependence(human, metric, bootstraps=20)
         assert entry["sysdep"] == pytest.approx(alone.sysdep, abs=1e-12)
         assert (entry["low"], entry["high"]) == pytest.approx((alone.low, alone.high), abs=1e-12)
         assert entry["dataset"] == "en-de"
-    assert [entry["metric"] for entry in found["metrics"]] == ["good", "errors"]
-    assert {row["context"] for row in found["metrics"][0]["local"]} == {"news", "chat"}
+    assert [entry["metric"] for entry in content["metrics"]] == ["good", "errors"]
+    assert {row["context"] for row in content["metrics"][0]["local"]} == {"news", "chat"}
 
 
-def test_order_of_rows_and_workers_change_no_byte(table):
+def test_order_of_rows_and_workers_do_not_change_the_json(table):
     first = depend(table, workers=1, **QUICK).to_json()
     assert depend(table.reverse(), workers=2, **QUICK).to_json() == first
 
 
-def test_any_column_of_segments_can_group(table):
-    found = depend(table, by="domain", metrics="good", cluster="doc_id", **QUICK).to_dict()
-    (entry,) = found["metrics"]
+def test_outputs_can_be_grouped_by_a_column_of_segments(table):
+    content = depend(table, by="domain", metrics="good", cluster="doc_id", **QUICK).to_dict()
+    (entry,) = content["metrics"]
     assert list(entry["deviations"]) == ["chat", "news"]
     means = dict(table.group_by("domain").agg(pl.col("mqm").mean()).rows())
     assert entry["human_means"] == pytest.approx(means)
-    assert found["by"] == "domain"
+    assert content["by"] == "domain"
     assert entry["local"] == []
 
 
-def test_any_column_of_systems_can_group(table):
+def test_outputs_can_be_grouped_by_a_column_of_systems(table):
     families = {"s0": "small", "s1": "small", "s2": "large", "s3": "large"}
     table = table.with_columns(family=pl.col("system").replace_strict(families))
     (entry,) = depend(table, by="family", metrics="good", **QUICK).to_dict()["metrics"]
@@ -89,13 +89,13 @@ def test_outputs_without_a_group_are_left_out(table):
     assert entry["outputs"] == 4 * 29
 
 
-def test_clusters_and_weights_are_columns(table):
+def test_clusters_and_weights_are_read_from_columns(table):
     human, good = arrays(table, "mqm", "good")
     weighted = table.with_columns(importance=pl.col("seg_id") % 3)
-    found = depend(weighted, weight="importance", metrics="good", **QUICK).to_dict()["metrics"][0]
+    content = depend(weighted, weight="importance", metrics="good", **QUICK).to_dict()["metrics"][0]
     expected = system_dependence(human, good, bootstraps=20, weights=np.arange(1, 31) % 3)
     # a segment without weight is no cluster to draw, so only the fit to all data is the same
-    assert found["constant"] == pytest.approx(
+    assert content["constant"] == pytest.approx(
         np.ptp(np.average(human, axis=1, weights=np.arange(1, 31) % 3)), abs=1e-12
     )
     single = depend(weighted, weight="importance", metrics="good", bootstraps=0, draws=19).to_dict()
@@ -109,22 +109,22 @@ def test_clusters_and_weights_are_columns(table):
     assert clustered["sysdep"] == pytest.approx(alone.sysdep, abs=0.05)
 
 
-def test_data_sets_are_never_pooled(table):
+def test_data_sets_are_measured_separately(table):
     both = pl.concat([table, table.with_columns(lp=pl.lit("zh-en"), mqm=pl.col("mqm") * 10)])
-    found = depend(both, metrics=["good"], **QUICK)
-    small, large = (entry["sysdep"] for entry in found.to_dict()["metrics"])
+    result = depend(both, metrics=["good"], **QUICK)
+    small, large = (entry["sysdep"] for entry in result.to_dict()["metrics"])
     assert large == pytest.approx(10 * small)
-    assert found.to_frame()["dataset"].to_list() == ["en-de", "zh-en"]
+    assert result.to_frame()["dataset"].to_list() == ["en-de", "zh-en"]
 
 
-def test_who_a_metric_has_no_score_for_is_said(table):
+def test_notes_name_systems_without_scores_of_a_metric(table):
     gaps = table.with_columns(good=pl.when(pl.col("system") != "s3").then("good"))
     result = depend(gaps, **QUICK)
     assert "en-de: good has no score for s3." in result.notes
     assert list(sysdep_entry(result, "good").deviations) == ["s0", "s1", "s2"]
 
 
-def test_a_notebook_shows_the_table(table):
+def test_notebook_view_contains_the_table(table):
     shown = depend(table, metrics="good", **QUICK)._repr_html_()
     assert "SysDep" in shown
     assert "{" not in shown
@@ -143,7 +143,7 @@ def test_results_and_charts_are_written(table, tmp_path):
     assert list(curves["en-de"]) == ["good"]
 
 
-def test_a_run_is_repeated_in_its_own_folder_and_refused_in_others(table, tmp_path):
+def test_run_is_repeated_in_its_folder_and_refused_in_other_folders(table, tmp_path):
     for _ in range(2):
         depend(table, metrics="good", out=tmp_path / "run", **QUICK)
     with pytest.raises(InputError):
@@ -163,18 +163,18 @@ def test_a_run_is_repeated_in_its_own_folder_and_refused_in_others(table, tmp_pa
         ({"context": "lpp"}, "unknown column"),
     ],
 )
-def test_unknown_names_are_answered_with_known_ones(table, options, message):
+def test_error_for_an_unknown_name_suggests_a_known_one(table, options, message):
     with pytest.raises(UnknownName, match=message):
         depend(table, **options, **QUICK)
 
 
-def test_several_human_scores_ask_for_a_choice(table):
+def test_several_human_scores_without_a_choice_are_an_error(table):
     with pytest.raises(InputError, match="several human scores: mqm, da"):
         depend(table.with_columns(da=pl.col("good")), **QUICK)
 
 
-def test_known_figures_of_wmt23_from_files(real_data):
-    found = depend(
+def test_sysdep_of_wmt23_files_equals_known_values(real_data):
+    content = depend(
         real_data("wmt23/wmt23_zh-en_metrics.parquet"),
         join=real_data("wmt23/wmt23_zh-en.parquet"),
         human="mqm",
@@ -182,13 +182,13 @@ def test_known_figures_of_wmt23_from_files(real_data):
         bootstraps=0,
         draws=9,
     ).to_dict()
-    sysdep = {entry["metric"]: round(entry["sysdep"], 3) for entry in found["metrics"]}
+    sysdep = {entry["metric"]: round(entry["sysdep"], 3) for entry in content["metrics"]}
     assert sysdep == {"MetricX-23-QE-c-src": 0.959, "GEMBA-MQM-src": 1.446}
-    assert round(found["metrics"][0]["constant"], 2) == 4.47
-    assert len(found["metrics"][0]["local"]) > 1
+    assert round(content["metrics"][0]["constant"], 2) == 4.47
+    assert len(content["metrics"][0]["local"]) > 1
 
 
-def test_our_metrics_are_turned_by_their_names(table):
+def test_known_metrics_are_oriented_by_their_names(table):
     named = table.rename({"errors": "wer"})
     turned, explicit = depend(named, **QUICK), depend(table, lower_is_better="errors", **QUICK)
     assert sysdep_entry(turned, "wer").sysdep == sysdep_entry(explicit, "errors").sysdep
@@ -197,19 +197,19 @@ def test_our_metrics_are_turned_by_their_names(table):
     assert sysdep_entry(kept, "wer").sysdep == sysdep_entry(plain, "errors").sysdep
 
 
-def test_further_human_scores_are_no_metrics(table):
+def test_further_human_scores_are_not_metrics(table):
     both = table.with_columns(relevance=pl.col("mqm") + 1, taste=pl.col("mqm") - 1)
-    found = depend(both, human="mqm,taste", **QUICK)
-    assert found.human == "mqm"
-    assert sorted(entry.metric for entry in found.metrics) == ["errors", "good"]
+    result = depend(both, human="mqm,taste", **QUICK)
+    assert result.human == "mqm"
+    assert sorted(entry.metric for entry in result.metrics) == ["errors", "good"]
 
 
-def test_a_name_with_a_comma_is_one_name_and_the_page_has_labels(table, tmp_path):
+def test_spec_with_a_comma_is_one_metric_and_the_page_shows_labels(table, tmp_path):
     odd = "chrf(word_order=2,beta=3)"
     renamed = table.rename({"good": odd, "errors": "ter"})
     out = tmp_path / "run"
-    found = depend(renamed, metrics=f"{odd},ter", lower_is_better="ter", out=out, **QUICK).to_dict()
-    assert [entry["metric"] for entry in found["metrics"]] == [odd, "ter"]
+    content = depend(renamed, metrics=f"{odd},ter", lower_is_better="ter", out=out, **QUICK).to_dict()
+    assert [entry["metric"] for entry in content["metrics"]] == [odd, "ter"]
     assert json.loads((out / "results" / "depend.json").read_text())["metrics"][0]["metric"] == odd
     page = (out / "report.html").read_text()
     assert "<h3>chrF++ (beta=3)</h3>" in page

@@ -40,21 +40,21 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "scores.csv"
 
 
-def test_the_file_is_read_by_rank_and_the_json_is_as_promised(file: Path, tmp_path: Path) -> None:
+def test_corrected_scores_can_be_ranked_and_the_json_follows_its_schema(file: Path, tmp_path: Path) -> None:
     target = tmp_path / "corrected.parquet"
-    found = metassay.depend(file, correct=target, **FAST).to_dict()
-    jsonschema.validate(found, json_schema(DependContent))
+    content = metassay.depend(file, correct=target, **FAST).to_dict()
+    jsonschema.validate(content, json_schema(DependContent))
     table = pl.read_parquet(target)
     assert table.columns == ["item", "system", "metric", "score"]
     assert {*table["metric"]} == {f"{how}{name}{end}" for name in ("good", "ter") for how, end in (("", ""), ("f_G(", ")"), ("f_k(", ")"))}  # fmt: skip
     assert table["item"][0] == "en-de/0"
-    rows = [row for row in found["corrections"] if row["metric"] == "good"]
+    rows = [row for row in content["corrections"] if row["metric"] == "good"]
     assert [row["mapping"] for row in rows] == ["raw", "f_G", "f_G unseen", "f_k"]
     ranked = metassay.rank(target, join=[file], metrics=["f_G(good)", "f_k(good)"], draws=20).to_dict()
     assert {row["metric"] for row in ranked["results"][0]["metrics"]} >= {"f_G(good)", "f_k(good)"}
 
 
-def test_lower_is_better_is_turned_before_it_is_read_as_human_scores(file: Path, tmp_path: Path) -> None:
+def test_scores_are_oriented_before_they_are_converted(file: Path, tmp_path: Path) -> None:
     metassay.depend(file, correct=tmp_path / "c.csv", **FAST)
     wide = pl.read_csv(tmp_path / "c.csv").pivot(on="metric", index=["item", "system"], values="score")
     people = pl.read_csv(file).with_columns(item=pl.concat_str("lp", "seg_id", separator="/"))
@@ -62,16 +62,16 @@ def test_lower_is_better_is_turned_before_it_is_read_as_human_scores(file: Path,
     assert both.select(pl.corr("f_G(ter)", "mqm")).item() > 0.3
 
 
-def test_the_same_seed_gives_the_same_bytes_on_any_number_of_workers(file: Path, tmp_path: Path) -> None:
-    found = [
+def test_number_of_workers_does_not_change_the_file(file: Path, tmp_path: Path) -> None:
+    content = [
         metassay.depend(file, correct=tmp_path / f"{n}.csv", workers=n, **FAST).to_dict()["corrections"]
         for n in (1, 3)
     ]
-    assert found[0] == found[1]
+    assert content[0] == content[1]
     assert (tmp_path / "1.csv").read_bytes() == (tmp_path / "3.csv").read_bytes()
 
 
-def test_the_terminal_and_the_page_say_what_it_gains_and_costs(
+def test_terminal_and_page_describe_gains_and_costs(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked = ["--correct", str(tmp_path / "c.jsonl"), "--out", str(tmp_path / "run"), "--bootstraps", "5"]
@@ -86,7 +86,7 @@ def test_the_terminal_and_the_page_say_what_it_gains_and_costs(
     assert json.loads(lines[0]).keys() == {"item", "system", "metric", "score"}
 
 
-def test_what_cannot_be_corrected_or_written_is_refused_before_any_work(file: Path, tmp_path: Path) -> None:
+def test_invalid_requests_are_errors_before_anything_is_computed(file: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="needs human scores of systems"):
         metassay.depend(file, correct=tmp_path / "c.csv", panel=True)
     with pytest.raises(InputError, match="cannot tell the format"):
@@ -95,14 +95,14 @@ def test_what_cannot_be_corrected_or_written_is_refused_before_any_work(file: Pa
         metassay.depend(file, correct=file)
 
 
-def test_on_real_data_a_constant_gains_through_f_k_what_metrics_gain(
+def test_constant_metric_gains_as_much_from_f_k_as_real_metrics_on_wmt23(
     real_data: Callable[[str], Path], tmp_path: Path
 ) -> None:
     """WMT23 en-de: f_k of any metric is about as good as f_k of none; the figures are those of the docs."""
     table = real_data("wmt23/wmt23_en-de_metrics.parquet")
     names = ["BLEU-refA", "COMET-refA"]
-    found = metassay.depend(table, metrics=names, correct=tmp_path / "c.parquet", draws=19).to_dict()
-    spa = {(row["metric"], row["mapping"]): row["spa"] for row in found["corrections"]}
+    content = metassay.depend(table, metrics=names, correct=tmp_path / "c.parquet", draws=19).to_dict()
+    spa = {(row["metric"], row["mapping"]): row["spa"] for row in content["corrections"]}
     kept = json.loads((ROOT / "reproduce/system_dependence/corrections.json").read_text())
     stored = {(row["metric"], row["mapping"]): row["spa"] for row in kept}
     assert spa == pytest.approx({key: stored[key] for key in spa}, abs=2e-6)

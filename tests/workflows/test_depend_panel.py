@@ -25,9 +25,9 @@ def table():
     return pl.DataFrame({"system": [f"s{k}" for k in system], "seg_id": segment, **scores})
 
 
-def test_each_metric_is_measured_against_the_z_scores_of_the_others(table):
-    found = metassay.depend(table, panel=True, lower_is_better=["ter"], bootstraps=0, draws=19)
-    by_metric = {entry["metric"]: entry for entry in found.to_dict()["metrics"]}
+def test_each_metric_is_compared_with_the_mean_z_score_of_the_others(table):
+    content = metassay.depend(table, panel=True, lower_is_better=["ter"], bootstraps=0, draws=19)
+    by_metric = {entry["metric"]: entry for entry in content.to_dict()["metrics"]}
     arrays = {
         name: table.sort("system", "seg_id")[name].to_numpy().reshape(4, 60) * (-1 if name == "ter" else 1)
         for name in ("a", "b", "ter", "fan")
@@ -41,13 +41,13 @@ def test_each_metric_is_measured_against_the_z_scores_of_the_others(table):
         assert [*by_metric[name]["deviations"].values()] == pytest.approx(expected.deviations.tolist())
     residual = by_metric["fan"]["residual"]
     assert max(residual, key=residual.get) == "s0"
-    assert found.to_dict()["comparisons"] == []
+    assert content.to_dict()["comparisons"] == []
 
 
-def test_a_panel_with_gaps_is_the_mean_of_the_z_scores_that_are_there(table):
+def test_panel_with_missing_scores_is_the_mean_of_the_defined_z_scores(table):
     """`a` lies ten points above the others and lacks a third of its scores: only z-scores can be averaged so."""
     gaps = table.with_columns(a=pl.when(pl.col("seg_id") % 3 > 0).then(pl.col("a") + 10))
-    found = metassay.depend(gaps, panel=True, lower_is_better=["ter"], bootstraps=0, draws=19).to_dict()
+    content = metassay.depend(gaps, panel=True, lower_is_better=["ter"], bootstraps=0, draws=19).to_dict()
     ordered = gaps.sort("system", "seg_id")
     arrays = [
         ordered[name].cast(float).fill_null(np.nan).to_numpy() * (-1 if name == "ter" else 1)
@@ -55,11 +55,11 @@ def test_a_panel_with_gaps_is_the_mean_of_the_z_scores_that_are_there(table):
     ]
     panel = np.nanmean([stats.zscore(own, nan_policy="omit") for own in arrays], axis=0).reshape(4, 60)
     expected = system_dependence(panel, ordered["fan"].to_numpy().reshape(4, 60), bootstraps=0)
-    entry = next(entry for entry in found["metrics"] if entry["metric"] == "fan")
+    entry = next(entry for entry in content["metrics"] if entry["metric"] == "fan")
     assert entry["sysdep"] == pytest.approx(expected.sysdep)
 
 
-def test_the_page_and_the_command_never_speak_of_people(table, tmp_path, capsys):
+def test_page_and_terminal_do_not_mention_human_scores(table, tmp_path, capsys):
     table.write_csv(tmp_path / "t.csv")
     command = ["depend", str(tmp_path / "t.csv"), "--panel", "--bootstraps", "10", "--draws", "19", "-q"]
     assert run([*command, "--out", str(tmp_path / "run")]) == 0
@@ -70,7 +70,7 @@ def test_the_page_and_the_command_never_speak_of_people(table, tmp_path, capsys)
         assert "human score" not in text
 
 
-def test_a_panel_needs_others_and_no_people(table):
+def test_panel_needs_several_metrics_and_excludes_human_scores(table):
     with pytest.raises(InputError, match="only one metric"):
         metassay.depend(table.select("system", "seg_id", "a"), panel=True)
     with pytest.raises(InputError, match="takes the place of a human score"):

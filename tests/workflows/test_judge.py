@@ -28,11 +28,11 @@ def llmbar(real_data):
     return metassay.judge(files).to_dict()
 
 
-def by_judge(found, key):
-    return {row["judge"]: row[key] for row in found["judges"]}
+def by_judge(content, key):
+    return {row["judge"]: row[key] for row in content["judges"]}
 
 
-def test_llmbar_gives_the_published_figures(llmbar):
+def test_llmbar_gives_the_published_numbers(llmbar):
     accuracy, same = by_judge(llmbar, "accuracy"), by_judge(llmbar, "both_orders_same")
     assert {name: round(accuracy[name], 3) for name in RIGHT} == RIGHT
     assert {name: round(same[name], 3) for name in SAME} == SAME
@@ -42,7 +42,7 @@ def test_llmbar_gives_the_published_figures(llmbar):
     jsonschema.validate(llmbar, json_schema(JudgeContent))
 
 
-def test_llmbar_by_subset_has_intervals_that_hold_the_estimate(llmbar):
+def test_intervals_of_llmbar_subsets_contain_the_estimate(llmbar):
     rows = llmbar["contexts"]["subset"]
     assert len(rows) == 6 * 5
     assert all(row["low"] <= row["accuracy"] <= row["high"] for row in rows)
@@ -51,7 +51,7 @@ def test_llmbar_by_subset_has_intervals_that_hold_the_estimate(llmbar):
     assert natural["low"] < 0.95 < natural["high"]
 
 
-def test_position_and_length_bias_equal_counts_by_hand(real_data, llmbar):
+def test_position_and_length_bias_equal_manual_counts(real_data, llmbar):
     verdicts = pl.read_parquet(real_data("judges/llmbar_verdicts.parquet"))
     pairs = pl.read_parquet(real_data("judges/llmbar_pairs.parquet"))
     falcon = verdicts.filter(judge="Falcon").join(pairs, on="item")
@@ -90,7 +90,7 @@ def preferences(items=60, seed=0, judges=("a", "b")):
     return pl.DataFrame(rows)
 
 
-def test_the_order_of_rows_changes_nothing_and_neither_does_the_naming_of_outputs():
+def test_order_of_rows_and_numbering_of_outputs_do_not_matter():
     frame = preferences()
     first = metassay.judge(frame).to_dict()
     assert metassay.judge(frame.sample(fraction=1.0, shuffle=True, seed=3)).to_dict() == first
@@ -102,16 +102,16 @@ def test_the_order_of_rows_changes_nothing_and_neither_does_the_naming_of_output
         assert by_judge(turned, key) == pytest.approx(by_judge(first, key))
 
 
-def test_a_judge_that_names_places_knows_nothing():
-    found = metassay.judge(preferences(), ties="strict").to_dict()
-    b = next(row for row in found["judges"] if row["judge"] == "b")
+def test_judge_that_prefers_a_position_has_accuracy_zero_with_strict_ties():
+    content = metassay.judge(preferences(), ties="strict").to_dict()
+    b = next(row for row in content["judges"] if row["judge"] == "b")
     assert (b["accuracy"], b["both_orders_same"], b["position_bias"], b["repeats_same"]) == (0, 0, 0.5, 1)
     assert b["cost"] == 60
     assert b["corrected"] is None
-    assert set(found["contexts"]) == {"domain"}
+    assert set(content["contexts"]) == {"domain"}
 
 
-def test_winners_by_place_by_letter_and_by_system_are_the_same_verdicts():
+def test_winners_can_be_positions_letters_or_systems():
     frame = preferences(judges=("a",)).with_columns(system_1=pl.lit("X"), system_2=pl.lit("Y"))
     first = metassay.judge(frame).to_dict()["judges"]
     number = pl.col("winner").cast(int)
@@ -147,10 +147,10 @@ def scores(seed=0, bias=1.0, people=True):
 
 
 @pytest.mark.parametrize(("people", "yardstick"), [(True, "people"), (False, "panel")])
-def test_self_preference_is_found_and_says_by_which_yardstick(people, yardstick):
+def test_self_preference_is_detected_with_either_yardstick(people, yardstick):
     result = metassay.judge(scores(people=people))
-    found = result.to_dict()
-    rows = {(row["judge"], row["family"]): row for row in found["self_preference"]}
+    content = result.to_dict()
+    rows = {(row["judge"], row["family"]): row for row in content["self_preference"]}
     own = rows["j0", "F"]
     assert own["yardstick"] == yardstick
     assert own["low"] > 0
@@ -159,11 +159,11 @@ def test_self_preference_is_found_and_says_by_which_yardstick(people, yardstick)
     said = " ".join(result.sentences())
     assert ("than humans do" in said) == people
     assert ("panel of the other judges" in said) == (not people)
-    assert (found["judges"][0]["accuracy"] is None) == (not people)
+    assert (content["judges"][0]["accuracy"] is None) == (not people)
     jsonschema.validate(json.loads(result.to_json()), json_schema(JudgeContent))
 
 
-def test_labels_are_corrected_and_compared_with_cohens_expectation():
+def test_labels_have_a_corrected_share_and_cohens_base_rate():
     rng = np.random.default_rng(0)
     truth = rng.random(400) < 0.3
     said = np.where(truth, rng.random(400) < 0.9, rng.random(400) < 0.2)
@@ -182,7 +182,7 @@ def test_labels_are_corrected_and_compared_with_cohens_expectation():
     assert row["corrected"]["value"] == pytest.approx(truth.mean())  # all labelled: people's own share
 
 
-def test_people_as_columns_and_people_as_judges_take_the_same_test():
+def test_raters_can_be_columns_or_judges():
     rng = np.random.default_rng(1)
     truth = rng.integers(1, 3, 60)
     said = {
@@ -202,14 +202,14 @@ def test_people_as_columns_and_people_as_judges_take_the_same_test():
     assert [*one["p_fdr"].values()] == [*two["p_fdr"].values()]
 
 
-def test_a_context_that_splits_an_item_is_refused_when_named_and_passed_over_when_not():
+def test_context_that_differs_within_an_item_is_an_error_only_if_named():
     frame = scores().with_columns(domain=pl.col("system"))
     assert metassay.judge(frame).to_dict()["contexts"] == {}
     with pytest.raises(InputError, match="differ in domain"):
         metassay.judge(frame, context=["domain"])
 
 
-def test_drift_between_two_dates():
+def test_drift_between_two_dates_is_estimated():
     frame = pl.concat(
         preferences(judges=("a",)).with_columns(
             date=pl.lit(date), winner=pl.col("better").cast(str) if date == "2026-02-01" else pl.col("winner")
@@ -221,7 +221,7 @@ def test_drift_between_two_dates():
     assert row["low"] > 0
 
 
-def test_the_run_folder_holds_one_page_and_one_json_and_runs_again_to_the_same_bytes(tmp_path, capsys):
+def test_repeated_run_writes_the_same_bytes_and_escapes_names(tmp_path, capsys):
     table = tmp_path / "verdicts.csv"
     hostile = "<script>alert(1)</script>"
     preferences().with_columns(judge=pl.col("judge").replace("b", hostile)).write_csv(table)
@@ -250,12 +250,12 @@ def test_the_run_folder_holds_one_page_and_one_json_and_runs_again_to_the_same_b
         (pl.Series("better", [1, 2] * 240), "differ between rows"),
     ],
 )
-def test_tables_that_cannot_be_right_are_refused(change, message):
+def test_invalid_tables_are_errors(change, message):
     with pytest.raises(InputError, match=message):
         metassay.judge(preferences().with_columns(change))
 
 
-def test_missing_columns_and_unknown_names_say_what_to_do():
+def test_errors_for_missing_columns_and_unknown_names_suggest_a_remedy():
     with pytest.raises(InputError, match="no column holds the judge"):
         metassay.judge(preferences().drop("judge"))
     with pytest.raises(InputError, match="no column holds the winner"):
@@ -269,7 +269,7 @@ def test_missing_columns_and_unknown_names_say_what_to_do():
     assert run(["judge"]) == 2
 
 
-def test_where_people_say_nothing_accuracy_is_null_and_the_sentence_says_so():
+def test_accuracy_is_null_without_human_labels():
     result = metassay.judge(preferences().drop("better"))
     row = result.to_dict()["judges"][0]
     assert (row["accuracy"], row["low"], row["base_rate"], row["length_bias"]) == (None, None, None, None)
@@ -277,7 +277,7 @@ def test_where_people_say_nothing_accuracy_is_null_and_the_sentence_says_so():
     assert "no human labels" in result.sentences()[0]
 
 
-def test_a_verdict_counts_for_one_system_and_against_the_other():
+def test_preference_is_a_score_of_both_systems():
     """Judge j calls a better than b on item 1, and cannot decide on item 2."""
     frame = pl.DataFrame(
         {
@@ -299,12 +299,12 @@ def test_a_verdict_counts_for_one_system_and_against_the_other():
 @pytest.mark.parametrize(
     ("said", "settled"), [([1, 1], 1), ([0, 0, 0], 0), ([1, 0], 0.5), ([1, 1, 0], 0.5), ([1, 0.5], 0.5)]
 )
-def test_verdicts_that_differ_are_a_tie(said, settled):
+def test_repeated_verdicts_that_differ_are_a_tie(said, settled):
     frame = pl.DataFrame({"value": pl.Series(said, dtype=pl.Float64)})
     assert frame.select(combine_repeats(pl.col("value"))).item() == settled
 
 
-def test_the_page_shows_what_the_table_can_say_and_no_more():
+def test_page_shows_only_measures_that_the_table_allows():
     """Judges best first; columns that nobody measured, and what they would mean, are absent."""
     page = metassay.judge(scores()).page()
     order = [sentence.split()[0] for sentence in page.lead[:3]]

@@ -17,7 +17,7 @@ def cached(folder, name: str, files: dict[str, str]):
     return snapshot
 
 
-def test_the_hub_cache_is_listed_with_hash_and_licence(monkeypatch, tmp_path) -> None:
+def test_models_in_the_hub_cache_have_hash_and_licence(monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     hparams = json.dumps({"class_identifier": "unified_metric"})
     kiwi = cached(
@@ -39,7 +39,7 @@ def test_the_hub_cache_is_listed_with_hash_and_licence(monkeypatch, tmp_path) ->
     assert installed["me/own"].note == "me/own has no model.safetensors or pytorch_model.bin or model.ckpt."
 
 
-def test_an_lfs_pointer_is_noted_and_not_counted(monkeypatch, tmp_path) -> None:
+def test_lfs_pointer_is_noted_and_has_no_size(monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     pointer = "version https://git-lfs.github.com/spec/v1\nsize 9\n"
     cached(tmp_path, "me/own", {"config.json": '{"model_type": "bert"}', "model.safetensors": pointer})
@@ -48,7 +48,7 @@ def test_an_lfs_pointer_is_noted_and_not_counted(monkeypatch, tmp_path) -> None:
     assert "git-lfs pointer" in model.note
 
 
-def test_the_command_prints_json(monkeypatch, tmp_path, capfd) -> None:
+def test_command_prints_json(monkeypatch, tmp_path, capfd) -> None:
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "none"))
     assert run(["models", "--json"]) == 0
     assert json.loads(capfd.readouterr().out)["schema_version"]

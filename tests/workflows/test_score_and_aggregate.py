@@ -88,7 +88,7 @@ def test_all_pairs_of_systems_are_compared(texts, test):
             assert row.p == pytest.approx(1 / 301)
 
 
-def test_results_depend_on_the_seed_alone(texts, tmp_path):
+def test_results_depend_only_on_the_seed(texts, tmp_path):
     path, frame = texts
     shuffled = tmp_path / "shuffled.parquet"
     frame.sample(fraction=1, shuffle=True, seed=3).write_parquet(shuffled)
@@ -101,7 +101,7 @@ def test_results_depend_on_the_seed_alone(texts, tmp_path):
     assert metassay.aggregate(shuffled, workers=3, **few).to_dict() == first
 
 
-def test_per_segment_table(texts, tmp_path):
+def test_segment_scores_are_written_in_every_format(texts, tmp_path):
     path, frame = texts
     for ending, read in (("parquet", pl.read_parquet), ("csv", pl.read_csv), ("jsonl", pl.read_ndjson)):
         file = tmp_path / f"segments.{ending}"
@@ -114,31 +114,31 @@ def test_per_segment_table(texts, tmp_path):
     assert one == pytest.approx(sentence_chrf(row["hyp"].item(), [row["ref"].item()]).score, rel=1e-12)
 
 
-def test_aggregate_has_its_tables(texts):
+def test_aggregate_compares_all_aggregations(texts):
     path, _ = texts
     result = metassay.aggregate(path, metrics="bleu,chrf,ter", resamples=30, repeats=10)
-    found = result.to_dict()
-    jsonschema.validate(found, json_schema(AggregateContent))
-    assert {row["group"] for row in found["systems"]} == {"2024/xx-en", "2024/yy-en"}
+    content = result.to_dict()
+    jsonschema.validate(content, json_schema(AggregateContent))
+    assert {row["group"] for row in content["systems"]} == {"2024/xx-en", "2024/yy-en"}
     names = [prefix + metric for metric in ("bleu", "chrf", "ter") for prefix in ("", "m-", "x-")]
-    assert {(row["x"], row["y"]) for row in found["between"]} == set(itertools.combinations(names, 2))
-    assert all(row["groups"] == 6 for row in found["between"])
-    assert all(row["pearson"] > 0.8 for row in found["human"])
-    assert {row["group"] for row in found["human"]} == {"2024/xx-en", "2024/yy-en", "mean"}
+    assert {(row["x"], row["y"]) for row in content["between"]} == set(itertools.combinations(names, 2))
+    assert all(row["groups"] == 6 for row in content["between"])
+    assert all(row["pearson"] > 0.8 for row in content["human"])
+    assert {row["group"] for row in content["human"]} == {"2024/xx-en", "2024/yy-en", "mean"}
     assert result.to_frame().height == 18
 
 
-def test_the_cores_of_a_machine_change_nothing(real_data):
+def test_number_of_blas_threads_does_not_change_results(real_data):
     """Products of matrices differ in the last digits with the number of threads."""
     data = metassay.read(real_data("wmt23/wmt23_en-de.parquet"))
-    found = []
+    content = []
     for threads in (1, 2):
         with threadpool_limits(threads):
-            found.append(metassay.aggregate(data, metrics="chrf", resamples=200, repeats=50).to_dict())
-    assert found[0] == found[1]
+            content.append(metassay.aggregate(data, metrics="chrf", resamples=200, repeats=50).to_dict())
+    assert content[0] == content[1]
 
 
-def test_aggregate_leaves_out_the_reference_itself(texts, tmp_path):
+def test_aggregate_leaves_out_systems_that_are_the_reference(texts, tmp_path):
     _, frame = texts
     human = frame.filter(system="good").with_columns(system=pl.lit("refA"), hyp=pl.col("ref"))
     path = tmp_path / "with_reference.parquet"
@@ -162,12 +162,12 @@ def test_aggregate_leaves_out_the_reference_itself(texts, tmp_path):
         (lambda path: metassay.aggregate(path, resamples=1), "at least 2"),
     ],
 )
-def test_what_cannot_be_done_is_refused(texts, call, message):
+def test_invalid_requests_are_errors(texts, call, message):
     with pytest.raises(InputError, match=message):
         call(texts[0])
 
 
-def test_command_lines(texts, capfd):
+def test_commands_print_tables_and_json(texts, capfd):
     path = str(texts[0])
     assert (
         run(["score", path, "--metrics", "bleu", "--test", "bootstrap", "--draws", "50", "--quiet", "-v"])
@@ -196,12 +196,12 @@ def test_warnings_of_metrics_become_notes(tmp_path):
     rows = [("en-ru", "s", item, "Кошка сидит на окне.", "Кошка спит на окне.") for item in range(3)]
     frame = pl.DataFrame(rows, schema=["lp", "system", "seg_id", "hyp", "ref"], orient="row")
     frame.write_parquet(tmp_path / "russian.parquet")
-    found = metassay.score(tmp_path / "russian.parquet", metrics="rouge1,rougel")
-    assert sum("uses Unicode letters" in note for note in found.notes) == 2
-    assert all(0 < row.segment < 1 for row in found.systems)
+    content = metassay.score(tmp_path / "russian.parquet", metrics="rouge1,rougel")
+    assert sum("uses Unicode letters" in note for note in content.notes) == 2
+    assert all(0 < row.segment < 1 for row in content.systems)
 
 
-def test_plain_text_files_as_sacrebleu_takes_them(tmp_path, capfd):
+def test_text_files_are_scored_as_by_sacrebleu(tmp_path, capfd):
     (tmp_path / "ref.txt").write_text("the cat sat on the mat\na dog ran over the hill\n")
     (tmp_path / "a.txt").write_text("the cat sat on a mat\na dog ran over a hill\n")
     options = ["--reference", str(tmp_path / "ref.txt"), "--hypothesis", str(tmp_path / "a.txt")]

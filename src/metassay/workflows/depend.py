@@ -269,8 +269,8 @@ def _correct_cube(
             if not is_baseline:
                 tables += [
                     _build_long_table(cube, name, metrics[name]),
-                    _build_long_table(cube, f"f_G({name})", corrected.pooled),
-                    _build_long_table(cube, f"f_k({name})", corrected.own),
+                    _build_long_table(cube, f"f_G({name})", corrected.pooled_scores),
+                    _build_long_table(cube, f"f_k({name})", corrected.system_scores),
                 ]
             _report_progress(options.progress, done, len(metrics))
     return tables, corrections

@@ -31,17 +31,22 @@ UNSEEN_FITS = 20
 
 @dataclass(frozen=True)
 class CorrectedScores:
-    """Scores of one metric mapped by f_G (`pooled`) and by the f_k of each system (`own`).
+    """Scores of one metric, converted to predicted human scores in two ways.
 
-    Both are `[systems, segments]`, NaN where the metric score is missing or there was nothing to fit.
-    `unseen` is `[pairs, segments]`: the difference of two systems, in the order of `numpy.triu_indices`,
-    under an f_G that was fitted without both. `fold` has the fold of each segment.
+    All arrays of scores are NaN where the metric score is missing or there was nothing to fit.
     """
 
-    pooled: FloatArray
-    own: FloatArray
-    unseen: FloatArray
-    fold: LongArray
+    pooled_scores: FloatArray
+    """Predicted by f_G, fitted to all systems, `[systems, segments]`."""
+    system_scores: FloatArray
+    """Predicted by f_k, fitted to the same system only, `[systems, segments]`."""
+    unseen_differences: FloatArray
+    """Differences between two systems, predicted by an f_G that was fitted without both, `[pairs, segments]`.
+
+    Pairs are in the order of `numpy.triu_indices`.
+    """
+    folds: LongArray
+    """The fold of each segment."""
 
 
 def assign_folds(cluster_count: int, seed: int, folds: int = FOLDS) -> LongArray:
@@ -75,22 +80,26 @@ def correct_metric_scores(
     system_count = len(human)
     system_rows = np.arange(system_count)[:, None]
     pairs = list(combinations(range(system_count), 2))
-    pooled = np.full(metric.shape, np.nan)
-    own = np.full(metric.shape, np.nan)
-    unseen = np.full((len(pairs), metric.shape[1]), np.nan)
+    pooled_scores = np.full(metric.shape, np.nan)
+    system_scores = np.full(metric.shape, np.nan)
+    unseen_differences = np.full((len(pairs), metric.shape[1]), np.nan)
     for fold in range(FOLDS):
         in_fold = fold_of_segment == fold
         is_training = training.is_scored & ~in_fold
-        pooled[:, in_fold] = training.map_scores(metric[:, in_fold], is_training, resample_counts)
+        pooled_scores[:, in_fold] = training.predict_human_scores(
+            metric[:, in_fold], is_training, resample_counts
+        )
         for system in range(system_count):
             of_system = is_training & (system_rows == system)
-            own[system, in_fold] = training.map_scores(metric[system, in_fold], of_system, resample_counts)
+            system_scores[system, in_fold] = training.predict_human_scores(
+                metric[system, in_fold], of_system, resample_counts
+            )
         for pair, (first, second) in enumerate(pairs):
             of_others = is_training & (system_rows != first) & (system_rows != second)
             pair_scores = metric[[first, second]][:, in_fold]
-            mapped = training.map_scores(pair_scores, of_others, resample_counts[:UNSEEN_FITS])
-            unseen[pair, in_fold] = mapped[0] - mapped[1]
-    return CorrectedScores(pooled, own, unseen, fold_of_segment)
+            predicted = training.predict_human_scores(pair_scores, of_others, resample_counts[:UNSEEN_FITS])
+            unseen_differences[pair, in_fold] = predicted[0] - predicted[1]
+    return CorrectedScores(pooled_scores, system_scores, unseen_differences, fold_of_segment)
 
 
 @dataclass(frozen=True)
@@ -106,7 +115,7 @@ class TrainingScores:
         """Which outputs have both scores, `[systems, segments]`."""
         return ~(np.isnan(self.human) | np.isnan(self.metric))
 
-    def map_scores(
+    def predict_human_scores(
         self, metric_scores: FloatArray, is_training: NDArray[np.bool_], resample_counts: Counts
     ) -> FloatArray:
         """Predict human scores from metric scores by the mean of fits to resampled training outputs."""

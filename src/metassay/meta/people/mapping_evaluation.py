@@ -29,22 +29,22 @@ class MappedScores(Protocol):
     """Scores of one metric, mapped to the human scale."""
 
     @property
-    def pooled(self) -> FloatArray:
+    def pooled_scores(self) -> FloatArray:
         """Scores mapped by f_G, `[systems, items]`."""
         ...
 
     @property
-    def own(self) -> FloatArray:
+    def system_scores(self) -> FloatArray:
         """Scores mapped by the f_k of each system, `[systems, items]`."""
         ...
 
     @property
-    def unseen(self) -> FloatArray:
+    def unseen_differences(self) -> FloatArray:
         """Differences of two systems under an f_G fitted without both, `[pairs, items]`."""
         ...
 
     @property
-    def fold(self) -> LongArray:
+    def folds(self) -> LongArray:
         """The fold of each item."""
         ...
 
@@ -97,21 +97,25 @@ class MappingEvaluator:
         Empty if fewer than two systems are rated, or no item is complete.
         """
         rated = np.flatnonzero(~(np.isnan(self._human) | np.isnan(metric)).all(axis=1))
-        all_scores = self._human[rated] + metric[rated] + mapped.pooled[rated] + mapped.own[rated]
+        all_scores = (
+            self._human[rated] + metric[rated] + mapped.pooled_scores[rated] + mapped.system_scores[rated]
+        )
         is_complete = ~np.isnan(all_scores).any(axis=0)
         if len(rated) < 2 or not is_complete.any():
             return []
         items = np.flatnonzero(is_complete)
         cells = np.ix_(rated, items)
         human = self._human[cells]
-        scores = {RAW: metric[cells], POOLED: mapped.pooled[cells], OWN: mapped.own[cells]}
-        folds = mapped.fold[items]
+        scores = {RAW: metric[cells], POOLED: mapped.pooled_scores[cells], OWN: mapped.system_scores[cells]}
+        folds = mapped.folds[items]
         weights = self._weights[:, items]
 
         first, second = np.triu_indices(len(rated), 1)
         human_differences = human[first] - human[second]
         differences = {name: array[first] - array[second] for name, array in scores.items()}
-        differences[UNSEEN] = mapped.unseen[np.ix_(_find_pair_positions(len(self._human), rated), items)]
+        differences[UNSEEN] = mapped.unseen_differences[
+            np.ix_(_find_pair_positions(len(self._human), rated), items)
+        ]
         stacked = {}
         for name in (RAW, POOLED, UNSEEN, OWN):
             is_tie = np.abs(differences[name]) < _TIE_TOLERANCE
