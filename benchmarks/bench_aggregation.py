@@ -1,4 +1,4 @@
-"""Bootstrap scores from statistics against calling the official corpus function on every resample.
+"""Compare bootstrap scores from statistics with calling the official corpus function on every resample.
 
     python benchmarks/bench_aggregation.py [--quick]
 
@@ -29,7 +29,7 @@ OFFICIAL = {"bleu": corpus_bleu, "chrf": corpus_chrf}
 RESAMPLES = SIZE = 1000
 
 
-def load() -> tuple[list[str], list[str]]:
+def load_outputs() -> tuple[list[str], list[str]]:
     path = ROOT / "wmt23" / "wmt23_zh-en.parquet"
     frame = pl.read_parquet(path if path.exists() else sample_path("mt"))
     system = min(frame["system"].unique())
@@ -37,8 +37,8 @@ def load() -> tuple[list[str], list[str]]:
     return frame["hyp"].to_list(), frame["ref"].to_list()
 
 
-def ours(metric: StatisticsMetric, outputs: list[str], references: list[str]) -> np.ndarray:
-    """Statistics once, then one matrix product for all resamples."""
+def aggregate_ours(metric: StatisticsMetric, outputs: list[str], references: list[str]) -> np.ndarray:
+    """Compute the statistics once, then all resamples with one matrix product."""
     statistics = metric.statistics(Batch.of(outputs, [[reference] for reference in references]))
     counts = draw_bootstrap_counts(len(outputs), SIZE, RESAMPLES, np.random.default_rng(0))
     return score_resamples(statistics[None], counts, metric.from_statistics)[0]
@@ -48,16 +48,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="one resample of the official")
     few = 1 if parser.parse_args().quick else 5
-    outputs, references = load()
+    outputs, references = load_outputs()
     drawn = np.random.default_rng(0).integers(0, len(outputs), size=(RESAMPLES, SIZE))
     print(f"{RESAMPLES} resamples of {SIZE} segments, one system, from {len(outputs)} segments")
     for spec, official in OFFICIAL.items():
         metric = parse_metric(spec)
-        scores = ours(metric, outputs, references)
+        scores = aggregate_ours(metric, outputs, references)
         best = np.inf
         for _ in range(5):
             start = time.perf_counter()
-            ours(metric, outputs, references)
+            aggregate_ours(metric, outputs, references)
             best = min(best, time.perf_counter() - start)
         start = time.perf_counter()
         expected = [

@@ -1,4 +1,4 @@
-"""A challenge set through `assay --pairs`: DEMETR's 31,320 pairs with eight lexical metrics, page and all.
+"""Assay a challenge set: DEMETR's 31,320 pairs with eight lexical metrics, including the report.
 
     python benchmarks/bench_demetr.py
 

@@ -1,4 +1,4 @@
-"""System dependence of the 43 metrics of WMT23 zh-en, 200 bootstrap fits each, against scikit-learn.
+"""Compare the system dependence of the 43 metrics of WMT23 zh-en, 200 bootstrap fits each, with scikit-learn.
 
 python benchmarks/bench_dependence.py [--bootstraps 200] [--peer-bootstraps 4]
 
@@ -26,8 +26,8 @@ from metassay.stats.resampling import draw_cluster_counts
 SYSTEMS, SEGMENTS, METRICS = 15, 1177, 43
 
 
-def scores() -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Human scores and metric scores, `[systems, segments]`."""
+def load_scores() -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Load human scores and metric scores, each `[systems, segments]`."""
     folder = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
     path = folder / "wmt23" / "wmt23_zh-en_metrics.parquet"
     if not path.exists():
@@ -40,24 +40,24 @@ def scores() -> tuple[np.ndarray, dict[str, np.ndarray]]:
     return arrays.pop("mqm"), arrays
 
 
-def peer(human: np.ndarray, metric: np.ndarray, bootstraps: int) -> np.ndarray:
-    """The paper's procedure, written with scikit-learn."""
+def compute_with_sklearn(human: np.ndarray, metric: np.ndarray, bootstraps: int) -> np.ndarray:
+    """Compute system dependence as in the paper, with scikit-learn."""
     total = np.zeros(len(human))
     for count in draw_cluster_counts(human.shape[1], bootstraps, seed=0):
         drawn = np.repeat(np.arange(human.shape[1]), count)
-        pooled = _fit(metric[:, drawn], human[:, drawn])
+        pooled = _fit_isotonic(metric[:, drawn], human[:, drawn])
         for k in range(len(human)):
-            own = _fit(metric[k, drawn], human[k, drawn])
+            own = _fit_isotonic(metric[k, drawn], human[k, drawn])
             total[k] += (pooled.predict(metric[k]) - own.predict(metric[k])).mean()
     return total / bootstraps
 
 
-def _fit(metric: np.ndarray, human: np.ndarray) -> IsotonicRegression:
+def _fit_isotonic(metric: np.ndarray, human: np.ndarray) -> IsotonicRegression:
     return IsotonicRegression(out_of_bounds="clip").fit(metric.ravel(), human.ravel())
 
 
-def ours(human: np.ndarray, metrics: dict[str, np.ndarray], bootstraps: int) -> dict[str, np.ndarray]:
-    """All metrics, over the cores that this process may use."""
+def compute_ours(human: np.ndarray, metrics: dict[str, np.ndarray], bootstraps: int) -> dict[str, np.ndarray]:
+    """Compute system dependence of all metrics on all cores of this process."""
     workers = len(os.sched_getaffinity(0))
     with ThreadPoolExecutor(workers) as pool:
         found = pool.map(
@@ -67,8 +67,8 @@ def ours(human: np.ndarray, metrics: dict[str, np.ndarray], bootstraps: int) -> 
         return dict(zip(metrics, found))
 
 
-def best(run: Callable[[], dict[str, np.ndarray]]) -> tuple[float, dict[str, np.ndarray]]:
-    """Seconds of the fastest of three runs, and what they found."""
+def time_best(run: Callable[[], dict[str, np.ndarray]]) -> tuple[float, dict[str, np.ndarray]]:
+    """Return the seconds of the fastest of three runs, and its result."""
     times = []
     for _ in range(3):
         start = time.perf_counter()
@@ -82,16 +82,19 @@ def main() -> None:
     parser.add_argument("--bootstraps", type=int, default=200)
     parser.add_argument("--peer-bootstraps", type=int, default=4)
     options = parser.parse_args()
-    human, metrics = scores()
+    human, metrics = load_scores()
     system_dependence(human, next(iter(metrics.values())), bootstraps=1)  # compile
 
-    seconds, _ = best(lambda: ours(human, metrics, options.bootstraps))
-    measured, theirs = best(
-        lambda: {name: peer(human, metric, options.peer_bootstraps) for name, metric in metrics.items()}
+    seconds, _ = time_best(lambda: compute_ours(human, metrics, options.bootstraps))
+    measured, theirs = time_best(
+        lambda: {
+            name: compute_with_sklearn(human, metric, options.peer_bootstraps)
+            for name, metric in metrics.items()
+        }
     )
     scaled = measured * options.bootstraps / options.peer_bootstraps
 
-    same = ours(human, metrics, options.peer_bootstraps)
+    same = compute_ours(human, metrics, options.peer_bootstraps)
     difference = max(np.abs(same[name] - theirs[name]).max() for name in metrics)
     systems, segments = human.shape
     print(f"{len(metrics)} metrics x {systems} systems x {segments} segments, B = {options.bootstraps}")

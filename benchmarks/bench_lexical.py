@@ -1,4 +1,4 @@
-"""Lexical metrics: ours against the official implementations, on the same outputs and one thread, in one run.
+"""Compare lexical metrics with the official implementations, on the same outputs and one thread.
 
     python benchmarks/bench_lexical.py [--outputs 6000] [--quick]
 
@@ -48,8 +48,8 @@ TARGETS = {"bleu": 20, "chrf": 50, "chrf++": 40, "ter": 60, "rouge 1/2/L": 50, "
 Texts = tuple[list[str], list[str]]
 
 
-def load(name: str, outputs: int) -> Texts:
-    """Whole items, all systems of each, as an assay scores them; the sample where the data is absent."""
+def load_texts(name: str, outputs: int) -> Texts:
+    """Load whole items with all their systems; the sample where the data is absent."""
     path = ROOT / f"{name}.parquet"
     frame = pl.read_parquet(path if path.exists() else sample_path("mt"))
     item = next(column for column in ("seg_id", "utt_id", "item") if column in frame.columns)
@@ -60,8 +60,8 @@ def load(name: str, outputs: int) -> Texts:
     return frame["hyp"].to_list(), frame["ref"].to_list()
 
 
-def timed(function: Callable[[], object], repeats: int, clock: Callable[[], float]) -> float:
-    """The best of some runs, in seconds."""
+def time_best(function: Callable[[], object], repeats: int, clock: Callable[[], float]) -> float:
+    """Return the seconds of the fastest of several runs."""
     best = np.inf
     for _ in range(repeats):
         start = clock()
@@ -70,8 +70,8 @@ def timed(function: Callable[[], object], repeats: int, clock: Callable[[], floa
     return best
 
 
-def official_runner(family: str, texts: Texts) -> Callable[[], object]:
-    """One pass of the official implementation, as its users call it."""
+def build_official_runner(family: str, texts: Texts) -> Callable[[], object]:
+    """Return a function that scores all texts with the official implementation, as its users call it."""
     pairs = list(zip(*texts))
     if family == "rouge 1/2/L":
         scorer = RougeScorer(["rouge1", "rouge2", "rougeL"])
@@ -89,8 +89,8 @@ def official_runner(family: str, texts: Texts) -> Callable[[], object]:
     return lambda: [scorer.sentence_score(output, [reference]) for output, reference in pairs]
 
 
-def ours_runner(specs: Sequence[str], texts: Texts, *, cold: bool = False) -> Callable[[], object]:
-    """One pass of ours; `cold` forgets stems and synonyms first."""
+def build_our_runner(specs: Sequence[str], texts: Texts, *, cold: bool = False) -> Callable[[], object]:
+    """Return a function that scores all texts with our metrics; `cold` first clears stems and synonyms."""
     metrics = [parse_metric(spec) for spec in specs]
     references = [[reference] for reference in texts[1]]
 
@@ -105,24 +105,28 @@ def ours_runner(specs: Sequence[str], texts: Texts, *, cold: bool = False) -> Ca
     return run
 
 
-def halves(specs: Sequence[str], texts: Texts) -> Callable[[], object]:
-    """The same on two threads, half of the outputs each."""
+def time_two_threads(specs: Sequence[str], texts: Texts) -> Callable[[], object]:
+    """Return a function that scores half of the outputs on each of two threads."""
     middle = len(texts[0]) // 2
-    parts = [ours_runner(specs, (texts[0][s], texts[1][s])) for s in (slice(middle), slice(middle, None))]
+    parts = [
+        build_our_runner(specs, (texts[0][s], texts[1][s])) for s in (slice(middle), slice(middle, None))
+    ]
     pool = ThreadPoolExecutor(2)
     return lambda: list(pool.map(lambda part: part(), parts))
 
 
-def row(family: str, specs: Sequence[str], data: str, texts: Texts) -> str:
-    """One line of the table."""
+def measure_family(family: str, specs: Sequence[str], data: str, texts: Texts) -> str:
+    """Measure one family of metrics and return its line of the table."""
     size = len(texts[0])
-    ours_runner(specs, texts)()  # compiles
-    theirs = timed(official_runner(family, texts), 1, time.process_time) / size
-    ours = timed(ours_runner(specs, texts, cold=family == "meteor"), 5, time.process_time) / size
-    one, two = (timed(f(specs, texts), 5, time.perf_counter) for f in (ours_runner, halves))
+    build_our_runner(specs, texts)()  # compiles
+    theirs = time_best(build_official_runner(family, texts), 1, time.process_time) / size
+    ours = time_best(build_our_runner(specs, texts, cold=family == "meteor"), 5, time.process_time) / size
+    one, two = (
+        time_best(f(specs, texts), 5, time.perf_counter) for f in (build_our_runner, time_two_threads)
+    )
     more = ""
     if family == "meteor":
-        warm = timed(ours_runner(specs, texts), 5, time.process_time) / size
+        warm = time_best(build_our_runner(specs, texts), 5, time.process_time) / size
         more = f"  (caches full: {theirs / warm:.0f}×)"
     target = TARGETS[family]
     verdict = "reached" if theirs / ours >= target else "MISSED"
@@ -144,8 +148,8 @@ print(loaded - start, time.perf_counter() - loaded)
 """
 
 
-def start_up(spec: str, cache: str | None = None) -> tuple[float, float]:
-    """Seconds that imports and the first score take in a new process."""
+def measure_start_up(spec: str, cache: str | None = None) -> tuple[float, float]:
+    """Measure the seconds that imports and the first score take in a new process."""
     environment = os.environ | ({"NUMBA_CACHE_DIR": cache} if cache else {})
     code = START.format(spec=spec)
     done = subprocess.run(
@@ -163,21 +167,21 @@ def main() -> None:
     size = 600 if options.quick else options.outputs
     print(f"{'metric':12} {'data':11} {'n':>6}  {'official':>12} {'ours':>11} {'ratio':>7}   per output")
     for data in ("wmt22_zh-en", "wmt22_en-de"):
-        texts = load(f"wmt22/{data}", size)
-        few = load(f"wmt22/{data}", max(size // 10, 100))
+        texts = load_texts(f"wmt22/{data}", size)
+        few = load_texts(f"wmt22/{data}", max(size // 10, 100))
         for family, specs in FAMILIES.items():
-            print(row(family, specs, data, few if family == "ter" else texts), flush=True)
-    speech = load("asr/asr_librispeech_test_clean", size)
+            print(measure_family(family, specs, data, few if family == "ter" else texts), flush=True)
+    speech = load_texts("asr/asr_librispeech_test_clean", size)
     speech = ([text.lower() for text in speech[0]], [text.lower() for text in speech[1]])
-    print(row("wer family", SPEECH, "librispeech", speech), flush=True)
+    print(measure_family("wer family", SPEECH, "librispeech", speech), flush=True)
     if options.quick:
         return
     print("\nfirst score in a new process: imports + first call (compiled code in the cache), compiling anew")
     for spec in ("bleu", "chrf", "ter", "rougel", "meteor", "wil"):
-        start_up(spec)
-        loading, first = min(start_up(spec) for _ in range(3))
+        measure_start_up(spec)
+        loading, first = min(measure_start_up(spec) for _ in range(3))
         with tempfile.TemporaryDirectory() as cache:
-            _, compiling = start_up(spec, cache)
+            _, compiling = measure_start_up(spec, cache)
         print(f"{spec:12} {loading:5.2f} s + {first:5.2f} s   {compiling:5.1f} s", flush=True)
 
 

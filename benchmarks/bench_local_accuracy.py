@@ -1,4 +1,4 @@
-"""Local accuracy with cluster-bootstrap intervals, and the whole contextual assay, on many pairs.
+"""Time local accuracy with cluster-bootstrap intervals, and the whole contextual analysis, on many pairs.
 
     python benchmarks/bench_local_accuracy.py [largest number of pairs]
 
@@ -27,8 +27,8 @@ METRICS, CONTEXTS, RESAMPLES, METHODS, SYSTEMS = 20, 1000, 1000, 4, 10
 WORKERS = min(2, os.cpu_count() or 1)
 
 
-def random_outcomes(pairs, contexts=CONTEXTS, seed=0):
-    """Four pairs per output, ten outputs per item, every output in a random context."""
+def draw_outcomes(pairs, contexts=CONTEXTS, seed=0):
+    """Draw outcomes: four pairs per output, ten outputs per item, every output in a random context."""
     rng = np.random.default_rng(seed)
     output = np.repeat(np.arange(pairs // METHODS, dtype=np.int32), METHODS)
     outcome = np.empty((METRICS, len(output)), dtype=np.int8)
@@ -48,15 +48,15 @@ def random_outcomes(pairs, contexts=CONTEXTS, seed=0):
     return outcomes, PairContexts("context", tuple(map(str, range(contexts))), codes)
 
 
-def ours(outcomes, contexts):
+def compute_ours(outcomes, contexts):
     bootstrap_draws = ClusterBootstrap(np.random.default_rng(0), RESAMPLES)
     pairs, (sorted_contexts,) = sort_pairs(outcomes, [contexts])
     with threadpool_limits(1):
         return estimate_intervals(pairs, sorted_contexts, "strict", bootstrap_draws)
 
 
-def peer(outcomes, contexts, few):
-    """Percentile intervals of the first contexts."""
+def compute_percentile_intervals(outcomes, contexts, few):
+    """Compute percentile intervals of the first few contexts with scipy."""
     right = outcomes.outcomes == 1
     for context in range(few):
         inside = np.flatnonzero(contexts.codes == context)
@@ -67,30 +67,30 @@ def peer(outcomes, contexts, few):
         bootstrap((means,), np.mean, n_resamples=RESAMPLES, batch=100, axis=-1, method="percentile", rng=0)
 
 
-def timed(function, *arguments):
+def measure_seconds(function, *arguments):
     start = time.perf_counter()
     function(*arguments)
     return time.perf_counter() - start
 
 
 def main(largest=10_000_000):
-    ours(*random_outcomes(4000, 5))  # compiles
+    compute_ours(*draw_outcomes(4000, 5))  # compiles
     sizes = [size for size in (100_000, 1_000_000, 10_000_000) if size <= largest]
     seconds = {}
     for size in sizes:
-        data = random_outcomes(size)
-        seconds[size] = timed(ours, *data)
+        data = draw_outcomes(size)
+        seconds[size] = measure_seconds(compute_ours, *data)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
         per_pair = 1e6 * seconds[size] / size
         print(
             f"{size:>10,} pairs: {seconds[size]:6.2f} s, {per_pair:.2f} µs a pair, peak so far {peak:.2f} GB"
         )
     few = 20
-    slow = timed(peer, *random_outcomes(1_000_000), few) * CONTEXTS / few
+    slow = measure_seconds(compute_percentile_intervals, *draw_outcomes(1_000_000), few) * CONTEXTS / few
     ratio = slow / seconds[1_000_000]
     print(f"scipy.stats.bootstrap, 1,000,000 pairs: {slow:.0f} s, from {few} contexts: {ratio:.0f} × ours")
-    outcomes, contexts = random_outcomes(1_000_000)
-    took = timed(lambda: build_statistics(analyze_pairs(outcomes, [contexts], workers=WORKERS)))
+    outcomes, contexts = draw_outcomes(1_000_000)
+    took = measure_seconds(lambda: build_statistics(analyze_pairs(outcomes, [contexts], workers=WORKERS)))
     print(f"the whole assay, 1,000,000 pairs × {METRICS} metrics × {CONTEXTS} contexts: {took:.1f} s")
 
 

@@ -1,4 +1,4 @@
-"""Neural metrics on one device: ours beside the straightforward loop, random weights at real size, one run.
+"""Compare neural metrics with a straightforward loop on one device, with random weights of real size.
 
     PYTHONPATH=src python benchmarks/bench_neural.py --device cuda [--only comet,unite] [--small]
     PYTHONPATH=src python benchmarks/bench_neural.py --only comet --quick   (ours in bfloat16 alone)
@@ -67,16 +67,16 @@ MT5 = {
 TARGETS = {"comet float32": 7, "comet bfloat16": 40, "bertscore float32": 1.7}
 
 
-def shrunk(config: dict) -> dict:
-    """The same architecture, small enough for a CPU."""
+def shrink_config(config: dict) -> dict:
+    """Return the same architecture, small enough for a CPU."""
     small = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128}
     small |= {"embedding_size": 32, "d_model": 64, "d_ff": 128, "num_layers": 2, "num_decoder_layers": 2}
     small |= {"num_heads": 4, "d_kv": 16}
     return {**config, **{name: value for name, value in small.items() if name in config}}
 
 
-def pieces(count: int, rng: random.Random) -> list[str]:
-    """Distinct random strings of letters, as a vocabulary has them."""
+def draw_word_pieces(count: int, rng: random.Random) -> list[str]:
+    """Draw distinct random strings of letters, as in a vocabulary."""
     found: dict[str, None] = {}
     while len(found) < count:
         found["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randint(2, 6)))] = None
@@ -84,13 +84,13 @@ def pieces(count: int, rng: random.Random) -> list[str]:
 
 
 def write_tokenizer(folder: Path, special: Sequence[str], size: int) -> list[str]:
-    """A Unigram tokenizer over a random vocabulary, in the form of the real ones; returns its words."""
+    """Write a Unigram tokenizer with a random vocabulary, in the format of real ones; returns its words."""
     import tokenizers
     from tokenizers import decoders, models, pre_tokenizers, processors
 
-    words = pieces(size - len(special) - 30_000, random.Random(0))
+    words = draw_word_pieces(size - len(special) - 30_000, random.Random(0))
     known = set(words)
-    inner = [piece for piece in pieces(40_000, random.Random(1)) if piece not in known][:20_000]
+    inner = [piece for piece in draw_word_pieces(40_000, random.Random(1)) if piece not in known][:20_000]
     letters = list("▁abcdefghijklmnopqrstuvwxyz.,:")
     vocabulary = [(token, 0.0) for token in special]
     vocabulary += [(f"▁{word}", -10.0) for word in words] + [(piece, -11.0) for piece in inner]
@@ -110,8 +110,8 @@ def write_tokenizer(folder: Path, special: Sequence[str], size: int) -> list[str
     return words
 
 
-def made_up_cases(words: Sequence[str], items: int, systems: int, copies: int) -> list[ScoringInput]:
-    """Outputs differ from their reference in a third of the words; a worse copy from its output in one."""
+def make_cases(words: Sequence[str], items: int, systems: int, copies: int) -> list[ScoringInput]:
+    """Make outputs that differ from the reference in a third of the words, and perturbed outputs."""
     rng = random.Random(0)
     found: list[ScoringInput] = []
     for _ in range(items):
@@ -128,7 +128,7 @@ def made_up_cases(words: Sequence[str], items: int, systems: int, copies: int) -
 
 
 class Clock:
-    """Seconds of work on the device."""
+    """Measures the seconds of work on the device."""
 
     def __init__(self, device: str) -> None:
         self.device = device
@@ -147,8 +147,8 @@ class Clock:
             torch.cuda.synchronize()
 
 
-def peak(device: str, dtype: object, size: int, *, lasting: bool = False) -> float:
-    """Floating-point operations a second of one large matrix product: the device's practical peak.
+def measure_peak(device: str, dtype: object, size: int, *, lasting: bool = False) -> float:
+    """Measure the floating-point operations per second of one large matrix product.
 
     `lasting`: for seconds on end, as a device runs that grows warm.
     """
@@ -164,15 +164,15 @@ def peak(device: str, dtype: object, size: int, *, lasting: bool = False) -> flo
     return 2 * size**3 * times / seconds
 
 
-def operations(config: dict, lengths: np.ndarray, layers: int | None = None) -> float:
-    """Floating-point operations of an encoder's matrix products over texts, padding not counted."""
+def count_operations(config: dict, lengths: np.ndarray, layers: int | None = None) -> float:
+    """Count the floating-point operations of an encoder's matrix products over texts, without padding."""
     hidden, inner = config["hidden_size"], config["intermediate_size"]
     per_token = 8 * hidden**2 + 4 * hidden * inner + 4 * lengths * hidden
     return float((layers or config["num_hidden_layers"]) * (lengths * per_token).sum())
 
 
-def tell(what: str, rows: int, seconds: float, loop: float | None, note: str = "") -> None:
-    """One line: rows a second, and how many times the loop's."""
+def print_rate(what: str, rows: int, seconds: float, loop: float | None, note: str = "") -> None:
+    """Print rows per second, and the ratio to the loop."""
     rate = rows / seconds
     ratio = "" if loop is None else f"{rate / loop:7.1f}×"
     target = TARGETS.get(what)
@@ -183,8 +183,8 @@ def tell(what: str, rows: int, seconds: float, loop: float | None, note: str = "
 # COMET and UniTE: the straightforward loop
 
 
-def comet_checkpoint(folder: Path, config: dict, kind: str) -> dict:
-    """A checkpoint as COMET writes it, with random weights; returns its tensors."""
+def write_comet_checkpoint(folder: Path, config: dict, kind: str) -> dict:
+    """Write a checkpoint in the format of COMET with random weights; returns its tensors."""
     import torch
     from transformers import AutoConfig, AutoModel
 
@@ -215,7 +215,7 @@ def comet_checkpoint(folder: Path, config: dict, kind: str) -> dict:
 
 
 class Loop:
-    """What a program does that takes rows 16 at a time: pad, encode, keep all layers, mix, pool, estimate."""
+    """A program that takes 16 rows at a time: pad, encode, keep all layers, mix, pool, estimate."""
 
     def __init__(self, network: object) -> None:
         self.network = network
@@ -251,7 +251,7 @@ class Loop:
             return made[:, 0].tolist()
 
         with torch.inference_mode():
-            return in_order(cases, score, 16)
+            return score_in_order(cases, score, 16)
 
     def unite(self, cases: Sequence[ScoringInput]) -> np.ndarray:
         import torch
@@ -272,13 +272,13 @@ class Loop:
             return (total / 3).tolist()
 
         with torch.inference_mode():
-            return in_order(cases, score, 16)
+            return score_in_order(cases, score, 16)
 
 
-def in_order(
+def score_in_order(
     cases: Sequence[ScoringInput], score: Callable[[Sequence[ScoringInput]], list[float]], size: int
 ) -> np.ndarray:
-    """Rows by source length, some at a time, as COMET takes them."""
+    """Score rows in the order of source length, some at a time, as COMET does."""
     order = sorted(range(len(cases)), key=lambda row: len(cases[row][1]))
     found = np.empty(len(cases))
     for start in range(0, len(order), size):
@@ -294,7 +294,7 @@ def bench_comet(run: Run) -> None:
 
     config = run.config(XLM_R)
     run.encoder(config)
-    comet_checkpoint(run.folder / "comet", config, "regression_metric")
+    write_comet_checkpoint(run.folder / "comet", config, "regression_metric")
     files = find_comet_files(str(run.folder / "comet"))
     sample = run.sample(run.loop_rows)
     loop_rate, reference = None, None
@@ -302,7 +302,7 @@ def bench_comet(run: Run) -> None:
         network = SeparateNetwork(files, dtype)
         run.clock(lambda network=network: Loop(network).comet(sample[:64]))
         seconds, slow = run.clock(lambda network=network: Loop(network).comet(sample))
-        tell(f"loop of 16, {dtype}", len(sample), seconds, None, f"{len(sample)} rows")
+        print_rate(f"loop of 16, {dtype}", len(sample), seconds, None, f"{len(sample)} rows")
         loop_rate = loop_rate or len(sample) / seconds
         again = network.score(sample, SharedWork()).scores
         difference = np.abs(again - slow).max()
@@ -310,7 +310,8 @@ def bench_comet(run: Run) -> None:
         if reference is None:
             reference = again
         else:
-            print(f"    loop: {agreement(slow, reference)}\n    ours: {agreement(again, reference)}")
+            print(f"    loop: {compare_precision(slow, reference)}")
+            print(f"    ours: {compare_precision(again, reference)}")
         if not (run.quick and dtype == "float32"):
             time_comet(run, network, config, dtype, loop_rate)
         del network
@@ -321,7 +322,7 @@ def bench_comet(run: Run) -> None:
 
 
 def time_comet(run: Run, network: object, config: dict, dtype: str, loop_rate: float) -> None:
-    """All cases from end to end; then each part alone: finding distinct texts, tokenising, encoding."""
+    """Time all cases from end to end, then each step: finding distinct texts, tokenising, encoding."""
     from metassay.metrics.shared_work import SharedWork
 
     cases = run.cases
@@ -333,10 +334,10 @@ def time_comet(run: Run, network: object, config: dict, dtype: str, loop_rate: f
     encoding, _ = run.clock(
         lambda: network.runner.compute_rows(tokens, network.encode_batch, pad_id=network.pad_id)
     )
-    work = operations(config, tokens.lengths) / run.peaks[dtype]
-    lasting = operations(config, tokens.lengths) / run.lasting[dtype]
+    work = count_operations(config, tokens.lengths) / run.peaks[dtype]
+    lasting = count_operations(config, tokens.lengths) / run.lasting[dtype]
     compiled = ", compiled" if os.environ.get("METASSAY_COMPILE") == "1" else ""
-    tell(
+    print_rate(
         f"comet {dtype}",
         len(cases),
         seconds,
@@ -363,8 +364,8 @@ def time_comet(run: Run, network: object, config: dict, dtype: str, loop_rate: f
         print(f"    encoding alone in other batches: {shown}", flush=True)
 
 
-def agreement(scores: np.ndarray, reference: np.ndarray) -> str:
-    """How far scores in half precision are from those in float32."""
+def compare_precision(scores: np.ndarray, reference: np.ndarray) -> str:
+    """Describe how far scores in half precision are from those in float32."""
     pearson = np.corrcoef(scores, reference)[0, 1]
     apart = np.abs(scores - reference)
     return (
@@ -380,7 +381,7 @@ def bench_unite(run: Run) -> None:
 
     config = run.config(XLM_R)
     run.encoder(config)
-    comet_checkpoint(run.folder / "unite", config, "unified_metric")
+    write_comet_checkpoint(run.folder / "unite", config, "unified_metric")
     files = find_comet_files(str(run.folder / "unite"))
     cases, sample = run.sample(run.joint_rows), run.sample(run.loop_rows // 2)
     loop_rate = None
@@ -388,7 +389,7 @@ def bench_unite(run: Run) -> None:
         network = UnifiedNetwork(files, dtype)
         run.clock(lambda network=network: Loop(network).unite(sample[:64]))
         seconds, slow = run.clock(lambda network=network: Loop(network).unite(sample))
-        tell(f"loop of 16, {dtype}", len(sample), seconds, None)
+        print_rate(f"loop of 16, {dtype}", len(sample), seconds, None)
         loop_rate = loop_rate or len(sample) / seconds
 
         def ours(chosen: Sequence[ScoringInput], network: object = network) -> np.ndarray:
@@ -397,7 +398,7 @@ def bench_unite(run: Run) -> None:
         run.clock(lambda ours=ours: ours(sample[: run.warm]))
         seconds, _ = run.clock(lambda ours=ours: ours(cases))
         difference = np.abs(ours(sample) - slow).max()
-        tell(f"unite {dtype}", len(cases), seconds, loop_rate, f"differs by at most {difference:.1e}")
+        print_rate(f"unite {dtype}", len(cases), seconds, loop_rate, f"differs by at most {difference:.1e}")
 
 
 def bench_bertscore(run: Run) -> None:
@@ -417,7 +418,7 @@ def bench_bertscore(run: Run) -> None:
     model = AutoModel.from_config(AutoConfig.for_model(config["model_type"], **settings))
     save_file({k: v.contiguous() for k, v in model.state_dict().items()}, folder / "model.safetensors")
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    every = made_up_cases(words, run.items, run.systems, 0)
+    every = make_cases(words, run.items, run.systems, 0)
     pairs = [(output, reference) for output, _, reference in every]
     sample = random.Random(1).sample(pairs, min(len(pairs), run.loop_rows * 2))
     loop_rate = None
@@ -445,14 +446,14 @@ def bench_bertscore(run: Run) -> None:
         with torch.inference_mode():
             run.clock(lambda network=network: loop(network, sample[:128]))
             seconds, slow = run.clock(lambda network=network: loop(network, sample))
-        tell(f"loop of 64, {dtype}", len(sample), seconds, None)
+        print_rate(f"loop of 64, {dtype}", len(sample), seconds, None)
         own_rate = len(sample) / seconds
         loop_rate = loop_rate or own_rate
         run.clock(lambda network=network: match_pairs(network, sample[:1000], None, SharedWork()))
         seconds, _ = run.clock(lambda network=network: match_pairs(network, pairs, None, SharedWork()))
         difference = np.abs(match_pairs(network, sample, None, SharedWork()).scores[:, 2] - slow).max()
         note = f"differs by at most {difference:.1e}; {len(pairs) / seconds / own_rate:.1f}× the {dtype} loop"
-        tell(f"bertscore {dtype}", len(pairs), seconds, loop_rate, note)
+        print_rate(f"bertscore {dtype}", len(pairs), seconds, loop_rate, note)
 
 
 def bench_bleurt(run: Run) -> None:
@@ -477,9 +478,9 @@ def bench_bleurt(run: Run) -> None:
     )
     save_file(state, folder / "model.safetensors")
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    cases = made_up_cases(words, run.items, 1 + run.joint_rows // run.items, 0)[: run.joint_rows]
+    cases = make_cases(words, run.items, 1 + run.joint_rows // run.items, 0)[: run.joint_rows]
     pairs = [(reference, output) for output, _, reference in cases]
-    joint_loop(run, "bleurt", pairs, lambda dtype: BleurtNetwork(folder, "bleurt", dtype, None))
+    time_joint_inputs(run, "bleurt", pairs, lambda dtype: BleurtNetwork(folder, "bleurt", dtype, None))
 
 
 def bench_metricx(run: Run) -> None:
@@ -496,13 +497,15 @@ def bench_metricx(run: Run) -> None:
     state = {k: v.clone().contiguous() for k, v in model.state_dict().items()}
     save_file(state, folder / "model.safetensors")
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    cases = made_up_cases(words, run.items, 1 + run.joint_rows // run.items, 0)[: run.joint_rows]
+    cases = make_cases(words, run.items, 1 + run.joint_rows // run.items, 0)[: run.joint_rows]
     texts = [format_metricx_input("24", case) for case in cases]
-    joint_loop(run, "metricx", texts, lambda dtype: MetricXNetwork(str(folder), str(folder), "24", dtype))
+    time_joint_inputs(
+        run, "metricx", texts, lambda dtype: MetricXNetwork(str(folder), str(folder), "24", dtype)
+    )
 
 
-def joint_loop(run: Run, name: str, inputs: Sequence, load: Callable[[str], object]) -> None:
-    """Inputs read jointly: nothing is shared, so what is gained is gained by batching."""
+def time_joint_inputs(run: Run, name: str, inputs: Sequence, load: Callable[[str], object]) -> None:
+    """Time a metric that reads its inputs jointly, so that nothing is shared and only batching helps."""
     sample = list(inputs[: run.loop_rows // 2])
     loop_rate, reference = None, None
     for dtype in ("float32", "bfloat16"):
@@ -520,22 +523,23 @@ def joint_loop(run: Run, name: str, inputs: Sequence, load: Callable[[str], obje
 
         run.clock(lambda loop=loop: loop(sample[:64]))
         seconds, slow = run.clock(lambda loop=loop: loop(sample))
-        tell(f"loop of 16, {dtype}", len(sample), seconds, None)
+        print_rate(f"loop of 16, {dtype}", len(sample), seconds, None)
         loop_rate = loop_rate or len(sample) / seconds
         run.clock(lambda network=network: network.score(sample[: run.warm]))
         seconds, _ = run.clock(lambda network=network: network.score(inputs))
         again = network.score(sample).scores
         difference = np.abs(again - slow).max()
-        tell(f"{name} {dtype}", len(inputs), seconds, loop_rate, f"differs by at most {difference:.1e}")
+        print_rate(f"{name} {dtype}", len(inputs), seconds, loop_rate, f"differs by at most {difference:.1e}")
         if reference is None:
             reference = again
         else:
-            print(f"    loop: {agreement(slow, reference)}\n    ours: {agreement(again, reference)}")
+            print(f"    loop: {compare_precision(slow, reference)}")
+            print(f"    ours: {compare_precision(again, reference)}")
         del network
 
 
 class Run:
-    """What all parts of the benchmark share."""
+    """Options and data that all parts of the benchmark share."""
 
     def __init__(self, options: argparse.Namespace, folder: Path) -> None:
         import torch
@@ -549,9 +553,11 @@ class Run:
         self.joint_rows = 128 if self.small else 8192
         self.warm = 100 if self.small else 4000
         size = 512 if self.small else 8192
-        self.peaks = {name: peak(self.device, getattr(torch, name), size) for name in ("float32", "bfloat16")}
+        self.peaks = {
+            name: measure_peak(self.device, getattr(torch, name), size) for name in ("float32", "bfloat16")
+        }
         self.lasting = {
-            name: peak(self.device, getattr(torch, name), size, lasting=True) for name in self.peaks
+            name: measure_peak(self.device, getattr(torch, name), size, lasting=True) for name in self.peaks
         }
         shown = ", ".join(
             f"{name} {value / 1e12:.1f} (for seconds on end {self.lasting[name] / 1e12:.1f})"
@@ -561,17 +567,17 @@ class Run:
         self.cases: list[ScoringInput] = []
 
     def config(self, config: dict) -> dict:
-        return shrunk(config) if self.small else config
+        return shrink_config(config) if self.small else config
 
     def encoder(self, config: dict) -> None:
-        """The encoder's folder, and the cases in its vocabulary, once."""
+        """Return the folder of an encoder and cases in its vocabulary, made once."""
         folder = self.folder / "encoder"
         if not folder.exists():
             folder.mkdir()
             (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
             special = ("<s>", "<pad>", "</s>", "<unk>")
             words = write_tokenizer(folder, special, config["vocab_size"])
-            self.cases = made_up_cases(words, self.items, self.systems, self.copies)
+            self.cases = make_cases(words, self.items, self.systems, self.copies)
 
     def sample(self, rows: int) -> list[ScoringInput]:
         return random.Random(1).sample(self.cases, min(rows, len(self.cases)))

@@ -1,4 +1,4 @@
-"""Soft pairwise accuracy and tests between metrics: ours against plain recomputation and scipy, in one run.
+"""Compare soft pairwise accuracy and tests between metrics with plain recomputation and scipy.
 
     python benchmarks/bench_pairwise.py [--quick]
 
@@ -29,8 +29,8 @@ TABLE = "wmt23/wmt23_zh-en_metrics.parquet"
 SOFT = parse_meta_metric("spa")
 
 
-def load() -> tuple[ScoreArrays, str]:
-    """The real scores, or made-up ones of the same shape."""
+def load_scores() -> tuple[ScoreArrays, str]:
+    """Load the real scores, or draw scores of the same shape."""
     root = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
     if (root / TABLE).exists():
         table = pl.read_parquet(root / TABLE).sort("system", "seg_id")
@@ -43,8 +43,8 @@ def load() -> tuple[ScoreArrays, str]:
     return ScoreArrays(human, human + rng.normal(size=(43, 15, 1177)) * 2), "made-up scores"
 
 
-def timed(function: Callable[[], object], repeats: int = 1) -> float:
-    """The best of some runs, in seconds."""
+def time_best(function: Callable[[], object], repeats: int = 1) -> float:
+    """Return the seconds of the fastest of several runs."""
     best = np.inf
     for _ in range(repeats):
         start = time.perf_counter()
@@ -53,43 +53,43 @@ def timed(function: Callable[[], object], repeats: int = 1) -> float:
     return best
 
 
-def plain_permutations(x: np.ndarray, signs: np.ndarray) -> np.ndarray:
-    """p-values of all system pairs as one would write them: flip, average, compare."""
+def compute_permutation_p_values(x: np.ndarray, signs: np.ndarray) -> np.ndarray:
+    """Compute p-values of all pairs of systems in the plain way: flip, average, compare."""
     null = signs @ x.T
     first, second = np.triu_indices(len(x), 1)
     observed = x.sum(axis=1)
     return (null[:, first] - null[:, second] >= observed[first] - observed[second]).mean(axis=0)
 
 
-def plain_draw(
+def compute_draw(
     human: np.ndarray, x: np.ndarray, y: np.ndarray, signs: np.ndarray, rng: np.random.Generator
 ) -> float:
     """Compute one draw for two standardised metrics from their swapped scores."""
     swap = rng.random(human.shape[1]) < 0.5
-    p_human = plain_permutations(human, signs)
+    p_human = compute_permutation_p_values(human, signs)
     values = [
-        1 - np.abs(plain_permutations(np.where(swap, one, other), signs) - p_human).mean()
+        1 - np.abs(compute_permutation_p_values(np.where(swap, one, other), signs) - p_human).mean()
         for one, other in ((y, x), (x, y))
     ]
     return float(values[0] - values[1])
 
 
-def row(what: str, ours: float, peer: float | None = None, note: str = "") -> None:
+def print_row(what: str, ours: float, peer: float | None = None, note: str = "") -> None:
     ratio = "" if peer is None else f"{peer:12.3f} s {peer / ours:10.0f} x"
     print(f"{what:<58} {ours:9.3f} s {ratio}  {note}", flush=True)
 
 
-def peers(scores: ScoreArrays, draws: int) -> tuple[float, float]:
-    """Seconds that plain recomputation and scipy would take for everything, from a part of it."""
+def time_peers(scores: ScoreArrays, draws: int) -> tuple[float, float]:
+    """Estimate the seconds that plain recomputation and scipy would take for everything, from a part."""
     metrics, systems, segments = scores.metrics.shape
     rng = np.random.default_rng(0)
     signs = np.where(rng.random((1000, segments)) < 0.5, -1.0, 1.0)
     some = 5
     x, y = standardize_metrics(scores.metrics[:2])
-    one = timed(lambda: [plain_draw(scores.human, x, y, signs, rng) for _ in range(some)]) / some
+    one = time_best(lambda: [compute_draw(scores.human, x, y, signs, rng) for _ in range(some)]) / some
     pairs = systems * (systems - 1) // 2
     difference = scores.human[0] - scores.human[1]
-    test = timed(
+    test = time_best(
         lambda: stats.permutation_test(
             (difference,), np.mean, permutation_type="samples", n_resamples=1000, vectorized=True, axis=0
         )
@@ -101,7 +101,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="100 draws instead of 1000")
     draws = 100 if parser.parse_args().quick else 1000
-    scores, source = load()
+    scores, source = load_scores()
     metrics, systems, segments = scores.metrics.shape
     print(f"{source}: {metrics} metrics, {systems} systems, {segments} segments")
     print(f"{draws} draws, {os.cpu_count()} cores")
@@ -110,38 +110,42 @@ def main() -> None:
     for test in ("perm-inputs", "perm-both", "perm-systems", "cells"):  # compile first
         for method in ("normal", "permutation"):
             compute_differences(SOFT, tiny, ComparisonSettings(test, method, draws=2, permutations=10))
-    by_hand, by_scipy = peers(scores, draws)
-    soft = timed(lambda: SOFT.compute(scores), 5)
-    row("SPA of all metrics, normal", soft, by_scipy, "peer: scipy.stats.permutation_test, extrapolated")
-    flips = timed(lambda: SOFT.compute(scores, ComparisonSettings(method="permutation")), 2)
-    row("SPA of all metrics, 1000 permutations", flips, by_scipy, "the same peer")
+    by_hand, by_scipy = time_peers(scores, draws)
+    soft = time_best(lambda: SOFT.compute(scores), 5)
+    print_row(
+        "SPA of all metrics, normal", soft, by_scipy, "peer: scipy.stats.permutation_test, extrapolated"
+    )
+    flips = time_best(lambda: SOFT.compute(scores, ComparisonSettings(method="permutation")), 2)
+    print_row("SPA of all metrics, 1000 permutations", flips, by_scipy, "the same peer")
     for test in ("perm-inputs", "perm-both", "perm-systems", "cells"):
         for method in ("normal", "permutation"):
             if test == "cells" and method == "permutation":
                 continue
             procedure = ComparisonSettings(test, method, draws=draws)
-            seconds = timed(lambda p=procedure: compute_differences(SOFT, scores, p))
+            seconds = time_best(lambda p=procedure: compute_differences(SOFT, scores, p))
             note = "peer: every draw recomputed, extrapolated" if test == "perm-inputs" else ""
-            row(f"all pairs, {test}, {method}", seconds, by_hand if test == "perm-inputs" else None, note)
-    row("acc_eq with calibration", timed(lambda: parse_meta_metric("acc_eq").compute(scores)))
+            print_row(
+                f"all pairs, {test}, {method}", seconds, by_hand if test == "perm-inputs" else None, note
+            )
+    print_row("acc_eq with calibration", time_best(lambda: parse_meta_metric("acc_eq").compute(scores)))
     print("scaling of perm-inputs, normal:")
     for count in (10, 20, 40):
         part = ScoreArrays(scores.human, scores.metrics[:count])
-        row(
+        print_row(
             f"  {count} metrics",
-            timed(lambda p=part: compute_differences(SOFT, p, ComparisonSettings(draws=draws))),
+            time_best(lambda p=part: compute_differences(SOFT, p, ComparisonSettings(draws=draws))),
         )
     for count in (segments // 4, segments // 2, segments):
         part = ScoreArrays(scores.human[:, :count], scores.metrics[:, :, :count])
-        row(
+        print_row(
             f"  {count} segments",
-            timed(lambda p=part: compute_differences(SOFT, p, ComparisonSettings(draws=draws))),
+            time_best(lambda p=part: compute_differences(SOFT, p, ComparisonSettings(draws=draws))),
         )
     for count in (5, 10, systems):
         part = ScoreArrays(scores.human[:count], scores.metrics[:, :count])
-        row(
+        print_row(
             f"  {count} systems",
-            timed(lambda p=part: compute_differences(SOFT, p, ComparisonSettings(draws=draws))),
+            time_best(lambda p=part: compute_differences(SOFT, p, ComparisonSettings(draws=draws))),
         )
 
 

@@ -1,4 +1,4 @@
-"""Outputs per second of each perturbation on one core: on first sight, collecting included, and warm.
+"""Measure the outputs per second of each perturbation on one core, the first time and warm.
 
 Keys of outputs, which a run makes once for all methods (900,000 a second), are made before.
 Uses the WMT22 and LibriSpeech outputs where they are (METASSAY_DATA or ../shared/data), else made-up text.
@@ -51,7 +51,7 @@ LOADS = (
 """Plain sentences that make a method load its dictionaries and taggers."""
 
 
-def texts(kind: str, size: int) -> list[str]:
+def load_texts(kind: str, size: int) -> list[str]:
     path = DATA / FILES[kind]
     if path.exists():
         found = pl.read_parquet(path)["hyp"].unique(maintain_order=True).head(size).to_list()
@@ -59,11 +59,11 @@ def texts(kind: str, size: int) -> list[str]:
     words = np.random.default_rng(0).choice(
         ["the", "he", "said", "not", "cake", "Paris", "was", "large"], (size, 20)
     )
-    return [" ".join(row) + "." for row in words]
+    return [" ".join(sentence) + "." for sentence in words]
 
 
-def views(method: Perturbation[str], kind: str, size: int) -> tuple[list[View[str]], float]:
-    own = texts(kind, size)
+def build_views(method: Perturbation[str], kind: str, size: int) -> tuple[list[View[str]], float]:
+    own = load_texts(kind, size)
     language = "en" if kind == "speech" else kind
     method.collect(LOADS, language, method.analyse_texts(LOADS, language) or ())
     start = time.process_time()
@@ -74,8 +74,8 @@ def views(method: Perturbation[str], kind: str, size: int) -> tuple[list[View[st
     return [View(text, str(i), language, collected=collected) for i, text in enumerate(own)], seconds
 
 
-def cpu_seconds(function: Callable[..., object], *arguments: object) -> float:
-    """Processor time, so that what else the machine does is not measured."""
+def measure_cpu_seconds(function: Callable[..., object], *arguments: object) -> float:
+    """Return the CPU seconds of a call, which do not depend on what else the machine does."""
     start = time.process_time()
     function(*arguments)
     return time.process_time() - start
@@ -85,13 +85,13 @@ def perturb(method: Perturbation[str], outputs: list[View[str]], keys: Keys) -> 
     method.apply_all(outputs, derive_keys(keys, method.name))
 
 
-def keyed(outputs: list[View[str]]) -> Keys:
-    """The keys of outputs, which a run makes once for all methods."""
+def build_keys(outputs: list[View[str]]) -> Keys:
+    """Build the keys of outputs, which a run builds once for all perturbations."""
     return hash_outputs(0, (v.item for v in outputs), (v.output for v in outputs))
 
 
-def numpy_peer(name: str, outputs: list[View[str]]) -> None:
-    """The edit as one would write it first: a generator per output, split and join."""
+def perturb_with_numpy(name: str, outputs: list[View[str]]) -> None:
+    """Perturb in the plain way: a random generator per output, split and join."""
     for number, view in enumerate(outputs):
         generator = np.random.default_rng([0, number])
         words = view.output.split()
@@ -112,19 +112,19 @@ def numpy_peer(name: str, outputs: list[View[str]]) -> None:
 HEADER = ("perturbation", "text", "outputs", "collect s", "first/s", "warm/s", "ratio")
 
 
-def row(name: str, kind: str, size: int) -> str:
+def measure_perturbation(name: str, kind: str, size: int) -> str:
     method = parse_perturbation(name)
     missing = method.describe_missing_resource("en" if kind == "speech" else kind)
     if missing:
         return f"{name:18}{kind:8}{missing}"
-    outputs, collecting = views(method, kind, size)
+    outputs, collecting = build_views(method, kind, size)
     loads = [replace(outputs[0], output=text) for text in LOADS]
-    perturb(method, loads, keyed(loads))  # compiles, loads dictionaries
-    keys = keyed(outputs)
-    first = collecting + cpu_seconds(perturb, method, outputs, keys)
-    warm = min(cpu_seconds(perturb, method, outputs, keys) for _ in range(3))
+    perturb(method, loads, build_keys(loads))  # compiles, loads dictionaries
+    keys = build_keys(outputs)
+    first = collecting + measure_cpu_seconds(perturb, method, outputs, keys)
+    warm = min(measure_cpu_seconds(perturb, method, outputs, keys) for _ in range(3))
     compiled = name in {"removal", "insertion", "swapping"}
-    ratio = f"{cpu_seconds(numpy_peer, name, outputs) / warm:.1f}x" if compiled else ""
+    ratio = f"{measure_cpu_seconds(perturb_with_numpy, name, outputs) / warm:.1f}x" if compiled else ""
     rates = f"{len(outputs) / first:11,.0f}{len(outputs) / warm:11,.0f}"
     return f"{name:18}{kind:8}{len(outputs):8,}{collecting:11.2f}{rates}{ratio:>8}"
 
@@ -134,7 +134,7 @@ def main() -> None:
     print("{:18}{:8}{:>8}{:>11}{:>11}{:>11}{:>8}".format(*HEADER))
     for name, kinds in METHODS.items():
         for kind in kinds:
-            print(row(name, kind, size), flush=True)
+            print(measure_perturbation(name, kind, size), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Ranking: all measures against pytrec_eval, and 21 recommenders × 6,040 users × 4 worse copies end to end.
+"""Compare ranking measures with pytrec_eval, and time 21 recommenders × 6,040 users × 4 perturbed rankings.
 
 python benchmarks/bench_ranking.py [--users 6040]
 """
@@ -15,7 +15,7 @@ import pytrec_eval
 
 from metassay.data.dataset import Dataset
 from metassay.data.ranked_lists import order_by_score
-from metassay.meta.contexts.pair_outcomes import judge
+from metassay.meta.contexts.pair_outcomes import compare_scores
 from metassay.metrics.ranking import PAPER_CUTOFFS, PAPER_MEASURES, InterpolatedPrecision
 from metassay.metrics.ranking_metric import score_rankings
 from metassay.perturbations.pairs import make_pairs
@@ -27,8 +27,8 @@ OFFICIAL = {"map", "Rprec", "recip_rank", "iprec_at_recall.0.00,0.10,0.20,0.30,0
 }
 
 
-def synthetic(users: int, systems: int, rng: np.random.Generator) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Runs and judgements of the size of MovieLens 1M: what a user rated is likelier to be recommended."""
+def make_runs(users: int, systems: int, rng: np.random.Generator) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Make runs and judgements of the size of MovieLens 1M; rated items are recommended more often."""
     names = np.array([f"i{item}" for item in range(1, ITEMS + 1)])
     people = np.array([f"u{user}" for user in range(1, users + 1)])
     popularity = rng.pareto(1.1, ITEMS)
@@ -58,8 +58,8 @@ def synthetic(users: int, systems: int, rng: np.random.Generator) -> tuple[pl.Da
     return pl.concat(rows), qrels
 
 
-def official(runs: pl.DataFrame, qrels: pl.DataFrame) -> dict[str, dict[str, float]]:
-    """Pytrec_eval, including the dictionaries that it takes."""
+def score_with_pytrec_eval(runs: pl.DataFrame, qrels: pl.DataFrame) -> dict[str, dict[str, float]]:
+    """Score with pytrec_eval, including the dictionaries that it needs."""
     run: dict[str, dict[str, float]] = {}
     for user, document, score in zip(
         runs["item"].to_list(), runs["document"].to_list(), runs["score"].to_list()
@@ -73,8 +73,8 @@ def official(runs: pl.DataFrame, qrels: pl.DataFrame) -> dict[str, dict[str, flo
     return pytrec_eval.RelevanceEvaluator(judged, OFFICIAL).evaluate(run)
 
 
-def best(function, repeats: int):
-    """The shortest of several times, and the last result."""
+def time_best(function, repeats: int):
+    """Return the seconds of the fastest of several runs, and the last result."""
     times = []
     for _ in range(repeats):
         started = time.perf_counter()
@@ -83,16 +83,16 @@ def best(function, repeats: int):
     return min(times), result
 
 
-def against_pytrec_eval(users: int, rng: np.random.Generator) -> None:
-    runs, qrels = synthetic(users, 1, rng)
+def compare_with_pytrec_eval(users: int, rng: np.random.Generator) -> None:
+    runs, qrels = make_runs(users, 1, rng)
 
     def ours():
         index, lists = order_by_score(runs, qrels)
         return index, score_rankings(PAPER_MEASURES, lists)
 
     ours()
-    own_time, (index, scores) = best(ours, 5)
-    their_time, expected = best(lambda: official(runs, qrels), 3)
+    own_time, (index, scores) = time_best(ours, 5)
+    their_time, expected = time_best(lambda: score_with_pytrec_eval(runs, qrels), 3)
     worst = 0.0
     for place, metric in enumerate(PAPER_MEASURES):
         if isinstance(metric, InterpolatedPrecision):
@@ -107,8 +107,8 @@ def against_pytrec_eval(users: int, rng: np.random.Generator) -> None:
     )
 
 
-def end_to_end(users: int, rng: np.random.Generator) -> Dataset:
-    runs, qrels = synthetic(users, SYSTEMS, rng)
+def time_score(users: int, rng: np.random.Generator) -> Dataset:
+    runs, qrels = make_runs(users, SYSTEMS, rng)
     started = time.perf_counter()
     index, lists = order_by_score(runs, qrels)
     dataset = Dataset("ranking", index.with_columns(lists.to_series().cast(pl.List(pl.String))), qrels=qrels)
@@ -118,7 +118,7 @@ def end_to_end(users: int, rng: np.random.Generator) -> Dataset:
     before = score_rankings(PAPER_MEASURES, pairs.lists)[pairs.rows]
     after = score_rankings(PAPER_MEASURES, pairs.copies)
     scored = time.perf_counter()
-    outcome = judge(before.T.copy(), after.T.copy(), np.zeros(len(PAPER_MEASURES)))
+    outcome = compare_scores(before.T.copy(), after.T.copy(), np.zeros(len(PAPER_MEASURES)))
     table = pairs.frame.select("system", "item").with_columns(right=pl.Series(outcome[0] > 0))
     by_item = table.group_by("system", "item").agg(pl.col("right").mean())
     accuracy = by_item.group_by("system").agg(pl.col("right").mean())["right"]
@@ -126,13 +126,13 @@ def end_to_end(users: int, rng: np.random.Generator) -> Dataset:
     print(
         f"{SYSTEMS} systems × {users} users × 4 copies × {len(PAPER_MEASURES)} measures, {len(pairs)} pairs: "
         f"{done - started:.1f} s (order {read - started:.1f}, worsen {made - read:.1f}, "
-        f"score {scored - made:.1f}, judge {done - scored:.1f}); "
+        f"score {scored - made:.1f}, compare {done - scored:.1f}); "
         f"accuracy of map by system {accuracy.min():.2f} to {accuracy.max():.2f}"
     )
     return dataset
 
 
-def whole_assay(dataset: Dataset) -> None:
+def time_assay(dataset: Dataset) -> None:
     started = time.perf_counter()
     result = assay(dataset, contexts=["system"])
     seconds = time.perf_counter() - started
@@ -147,8 +147,8 @@ def main() -> None:
     parser.add_argument("--users", type=int, default=6_040)
     users = parser.parse_args().users
     rng = np.random.default_rng(0)
-    against_pytrec_eval(users, rng)
-    whole_assay(end_to_end(users, rng))
+    compare_with_pytrec_eval(users, rng)
+    time_assay(time_score(users, rng))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Time and memory of an assay as its table grows: `bench_scale.py 1e5 1e6 1e7`, two threads.
+"""Measure time and memory of an assay as its table grows: `bench_scale.py 1e5 1e6 1e7`, two threads.
 
 The texts of the bundled sample are repeated, in each copy with another word in another place, so that no two
 outputs of the table are alike. Four perturbations; BLEU, chrF and WER. Each size runs in a process of its
@@ -32,8 +32,8 @@ WITHIN = 0.15
 """So far a doubling of the table may be from a doubling of the time."""
 
 
-def copies(outputs: int) -> Iterator[pl.DataFrame]:
-    """The sample over and over, cut off at this many outputs."""
+def generate_copies(outputs: int) -> Iterator[pl.DataFrame]:
+    """Generate changed copies of the sample until there are this many outputs."""
     sample = pl.read_parquet(sample_path("mt")).select(
         pl.concat_str("lp", "seg_id", separator="-").alias("seg_id"), *COLUMNS[1:]
     )
@@ -42,7 +42,9 @@ def copies(outputs: int) -> Iterator[pl.DataFrame]:
     places = [items[item] for item in sample["seg_id"]]
     for copy in range(math.ceil(outputs / sample.height)):
         changed = {
-            name: [_changed(text, copy, place, words) for text, place in zip(sample[name].to_list(), places)]
+            name: [
+                _change_text(text, copy, place, words) for text, place in zip(sample[name].to_list(), places)
+            ]
             for name in ("hyp", "ref")
         }
         ids = [f"{copy:05d}-{item}" for item in sample["seg_id"]]
@@ -50,17 +52,17 @@ def copies(outputs: int) -> Iterator[pl.DataFrame]:
         yield frame.head(outputs - copy * sample.height)
 
 
-def _changed(text: str, copy: int, place: int, words: list[str]) -> str:
-    """The text with a number and a word of the copy in it; outputs and reference of an item get the same."""
+def _change_text(text: str, copy: int, place: int, words: list[str]) -> str:
+    """Put a number and a word into a text; output and reference of an item get the same."""
     own = text.split(" ")
     own.insert((copy + place) % (len(own) + 1), f"{words[(31 * copy + place) % len(words)]} {copy}")
     return " ".join(own)
 
 
 def write_table(path: Path, outputs: int) -> None:
-    """The table, in row groups of 2^16 rows or so."""
+    """Write the table in row groups of about 2^16 rows."""
     frames, writer = [], None
-    for frame in copies(outputs):
+    for frame in generate_copies(outputs):
         frames.append(frame)
         if sum(each.height for each in frames) >= 2**16 or frame.height < frames[0].height:
             table = pl.concat(frames).to_arrow(compat_level=pl.CompatLevel.oldest())
@@ -75,8 +77,8 @@ def write_table(path: Path, outputs: int) -> None:
         writer.close()
 
 
-def run(table: Path, folder: Path) -> tuple[float, float, float]:
-    """Seconds of the processor, seconds, and bytes of memory at most, of one assay."""
+def measure_assay(table: Path, folder: Path) -> tuple[float, float, float]:
+    """Return CPU seconds, elapsed seconds and peak memory of one assay."""
     start = time.perf_counter()
     command = [sys.executable, "-m", "metassay", "assay", str(table), "--out", str(folder), *OPTIONS]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
@@ -94,7 +96,7 @@ def main() -> None:
         for outputs in sizes:
             table, made = folder / f"{outputs}.parquet", folder / f"run-{outputs}"
             write_table(table, outputs)
-            cpu, wall, memory = run(table, made)
+            cpu, wall, memory = measure_assay(table, made)
             spent.append(cpu)
             print(f"{outputs:>12,} outputs: {cpu:,.0f} s of the processor, {wall:,.0f} s in all", end=", ")
             print(f"{1e6 * cpu / outputs:,.0f} µs an output, {memory / 1e9:.2f} GB at most", flush=True)

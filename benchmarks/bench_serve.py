@@ -1,4 +1,4 @@
-"""The dashboard on a run of ten million pairs, on 200 runs, and with more clients than it likes.
+"""Measure the dashboard on a run of ten million pairs, on 200 runs, and under many requests at once.
 
 python benchmarks/bench_serve.py [--pairs 10000000] [--runs 200] [--folder FOLDER]
 
@@ -42,33 +42,35 @@ METRICS = ("bleu", "chrf", "ter", "rouge1", "rougel")
 WORDS = tuple("the a cat dog sat ran on over mat hill we saw two red birds house river late".split())  # noqa: SIM905
 
 
-def small_run(folder: Path) -> Path:
-    """An assay of the bundled sample, for its form."""
+def make_small_run(folder: Path) -> Path:
+    """Assay the bundled sample, as a template for large runs."""
     data = read(sample_path("mt"))
     assay(data, metrics=",".join(METRICS), resamples=50, permutations=49, out=folder)
     return folder
 
 
-def multiplied(run: Path, folder: Path, pairs: int) -> Path:
-    """The same run with so many pairs, every part of them with other scores and texts."""
+def multiply_run(run: Path, folder: Path, pairs: int) -> Path:
+    """Write a run with this many pairs; each part has other scores and texts."""
     shutil.copytree(run, folder)
     form = pl.read_parquet(run / EXPLORER_FILE)
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory(dir=folder) as parts:
         for number, first in enumerate(range(0, pairs, PART)):
             height = min(PART, pairs - first)
-            _explorer_part(form, first, height, rng).write_parquet(f"{parts}/e{number:04d}.parquet")
-            _text_part(form, first, height, rng).write_parquet(f"{parts}/p{number:04d}.parquet")
+            _build_explorer_part(form, first, height, rng).write_parquet(f"{parts}/e{number:04d}.parquet")
+            _build_text_part(form, first, height, rng).write_parquet(f"{parts}/p{number:04d}.parquet")
         for letter, name in (("e", EXPLORER_FILE), ("p", PAIRS_FILE)):
             found = sorted(Path(parts).glob(f"{letter}*.parquet"))
             pl.scan_parquet(found).sink_parquet(
                 folder / name, row_group_size=ROWS_PER_GROUP, compression="zstd", statistics=False
             )
-    _outputs(folder, -(-pairs // 4))
+    _write_outputs(folder, -(-pairs // 4))
     return folder
 
 
-def _explorer_part(form: pl.DataFrame, first: int, height: int, rng: np.random.Generator) -> pl.DataFrame:
+def _build_explorer_part(
+    form: pl.DataFrame, first: int, height: int, rng: np.random.Generator
+) -> pl.DataFrame:
     rows = pl.Series(rng.integers(0, form.height, height))
     place = np.arange(first, first + height)
     own = {
@@ -77,10 +79,10 @@ def _explorer_part(form: pl.DataFrame, first: int, height: int, rng: np.random.G
     }
     for metric in METRICS:
         better, worse = rng.normal(50, 20, height), rng.normal(48, 20, height)
-        said = np.sign(better - worse).astype(np.int8)
-        said[rng.random(height) < 0.1] = 0
+        outcomes = np.sign(better - worse).astype(np.int8)
+        outcomes[rng.random(height) < 0.1] = 0
         own |= {
-            f"outcome/{metric}": pl.Series(said),
+            f"outcome/{metric}": pl.Series(outcomes),
             f"score/{metric}": pl.Series(better.astype(np.float32)),
             f"worse_score/{metric}": pl.Series(worse.astype(np.float32)),
             f"margin/{metric}": pl.Series((better - worse).astype(np.float32)),
@@ -88,7 +90,7 @@ def _explorer_part(form: pl.DataFrame, first: int, height: int, rng: np.random.G
     return form[rows].with_columns(**own)
 
 
-def _text_part(form: pl.DataFrame, first: int, height: int, rng: np.random.Generator) -> pl.DataFrame:
+def _build_text_part(form: pl.DataFrame, first: int, height: int, rng: np.random.Generator) -> pl.DataFrame:
     words = pl.Series(WORDS)
     place = pl.Series("n", np.arange(first, first + height))
     drawn = [words.gather(rng.integers(0, len(WORDS), height)).alias(f"w{n}") for n in range(16)]
@@ -101,7 +103,7 @@ def _text_part(form: pl.DataFrame, first: int, height: int, rng: np.random.Gener
                         keys["perturbation"].cast(pl.String), "output", "worse")  # fmt: skip
 
 
-def _outputs(folder: Path, outputs: int) -> None:
+def _write_outputs(folder: Path, outputs: int) -> None:
     number = pl.int_range(outputs, eager=True).alias("n")
     frame = pl.DataFrame({"item": (number // 7).cast(pl.String), "system": (number % 7).cast(pl.String)})
     source = pl.concat_str(pl.lit("source of output"), pl.col("item"), separator=" ").alias("source")
@@ -112,8 +114,8 @@ def _outputs(folder: Path, outputs: int) -> None:
 
 
 @contextmanager
-def served(*runs: Path) -> Iterator[tuple[str, psutil.Process, float]]:
-    """The address of a server of these runs, its process, and the seconds until it was ready."""
+def serve_in_process(*runs: Path) -> Iterator[tuple[str, psutil.Process, float]]:
+    """Serve runs in a new process and yield its address, the process, and the seconds until it was ready."""
     started = time.perf_counter()
     command = [sys.executable, "-m", "metassay", "serve", *map(str, runs), "--port", "0", "--json"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -126,14 +128,14 @@ def served(*runs: Path) -> Iterator[tuple[str, psutil.Process, float]]:
         process.wait()
 
 
-def peak(process: psutil.Process) -> float:
-    """The most memory that a process ever had, in MB."""
+def read_peak_memory(process: psutil.Process) -> float:
+    """Return the peak memory of a process in MB."""
     status = Path(f"/proc/{process.pid}/status").read_text()
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) / 1024
 
 
-def asked(client: httpx.Client, path: str, queries: Sequence[dict[str, object]]) -> list[float]:
-    """Milliseconds of each question."""
+def time_queries(client: httpx.Client, path: str, queries: Sequence[dict[str, object]]) -> list[float]:
+    """Return the milliseconds of each query."""
     times = []
     for query in queries:
         started = time.perf_counter()
@@ -144,19 +146,22 @@ def asked(client: httpx.Client, path: str, queries: Sequence[dict[str, object]])
     return times
 
 
-def said(name: str, times: Sequence[float], note: str = "") -> None:
+def print_times(name: str, times: Sequence[float], note: str = "") -> None:
     print(f"{name:<58} {statistics.median(times):8.0f} ms   worst {max(times):6.0f} ms{note}", flush=True)
 
 
-def one_large_run(folder: Path, pairs: int) -> None:
-    """Opening, paging, filtering, ordering and searching a run of many pairs."""
+def measure_large_run(folder: Path, pairs: int) -> None:
+    """Time opening, paging, filtering, ordering and searching a run of many pairs."""
     rng = np.random.default_rng(1)
     path = f"/runs/{folder.name}/"
-    with served(folder) as (url, process, seconds), httpx.Client(base_url=url, timeout=120) as client:
+    with (
+        serve_in_process(folder) as (url, process, seconds),
+        httpx.Client(base_url=url, timeout=120) as client,
+    ):
         print(f"{'ready to serve (Python, imports, overview)':<58} {1000 * seconds:8.0f} ms")
-        said("first page of the run, first visit", asked(client, path, [{}]))
+        print_times("first page of the run, first visit", time_queries(client, path, [{}]))
         pages = [{"page": int(n)} for n in rng.integers(1, pairs // 20, 30)]
-        said("any page of all pairs", asked(client, path, pages))
+        print_times("any page of all pairs", time_queries(client, path, pages))
         filters: list[dict[str, object]] = [
             {"metric": "bleu", "outcome": "wrong"},
             {"metric": "chrf", "outcome": "tie", "system": "apertium"},
@@ -165,70 +170,77 @@ def one_large_run(folder: Path, pairs: int) -> None:
             {"method": "removal", "system": "jumble"},
             {"item": "17"},
         ]
-        said("a filter, the first time", asked(client, path, filters))
+        print_times("a filter, the first time", time_queries(client, path, filters))
         deep = [{**f, "page": int(n)} for f in filters[:3] for n in rng.integers(1, pairs // 2000, 10)]
-        said("any page of what it found", asked(client, path, deep))
+        print_times("any page of what it found", time_queries(client, path, deep))
         order = {"metric": "bleu", "outcome": "wrong", "order": "worst"}
-        said("most wrong first, the first time", asked(client, path, [order]))
-        said("its other pages", asked(client, path, [{**order, "page": n} for n in range(2, 12)]))
+        print_times("most wrong first, the first time", time_queries(client, path, [order]))
+        print_times(
+            "its other pages", time_queries(client, path, [{**order, "page": n} for n in range(2, 12)])
+        )
         search = [{"text": text} for text in ("red birds house", "late late late")]
-        said("search of one part of 524,288 pairs, the first time", asked(client, path, search))
+        print_times("search of one part of 524,288 pairs, the first time", time_queries(client, path, search))
         last = -(-pairs // 2**19)
-        said("search of the last part", asked(client, path, [{"text": "cat dog", "part": last}]))
+        print_times(
+            "search of the last part", time_queries(client, path, [{"text": "cat dog", "part": last}])
+        )
         both = {"text": "two red", "metric": "bleu", "outcome": "wrong"}
-        said("search with a filter", asked(client, path, [both]))
-        print(f"{'memory of the server, at most':<58} {peak(process):8.0f} MB")
+        print_times("search with a filter", time_queries(client, path, [both]))
+        print(f"{'memory of the server, at most':<58} {read_peak_memory(process):8.0f} MB")
 
 
-def many_runs(run: Path, folder: Path, count: int) -> None:
-    """The overview of many runs: when it is read first, again, and after one of them changed."""
+def measure_many_runs(run: Path, folder: Path, count: int) -> None:
+    """Time the overview of many runs: the first time, again, and after one of them changed."""
     folder.mkdir()
     for number in range(count):
         (folder / f"run-{number:03d}" / "results").mkdir(parents=True)
         for name in ("manifest.json", "report.html", "results/assay.json"):
             shutil.copy(run / name, folder / f"run-{number:03d}" / name)
-    with served(folder) as (url, process, seconds), httpx.Client(base_url=url, timeout=120) as client:
+    with (
+        serve_in_process(folder) as (url, process, seconds),
+        httpx.Client(base_url=url, timeout=120) as client,
+    ):
         print(f"{f'ready to serve {count} runs':<58} {1000 * seconds:8.0f} ms")
         started = time.perf_counter()
         assert client.get("/").status_code == 200
-        said("overview, first visit: all of them are read", [1000 * (time.perf_counter() - started)])
+        print_times("overview, first visit: all of them are read", [1000 * (time.perf_counter() - started)])
         times = []
         for _ in range(10):
             started = time.perf_counter()
             assert client.get("/").text.count('<th scope="row"') == count
             times.append(1000 * (time.perf_counter() - started))
-        said("overview of unchanged runs", times)
+        print_times("overview of unchanged runs", times)
         os.utime(folder / "run-007" / "results" / "assay.json")
         started = time.perf_counter()
         assert client.get("/").status_code == 200
-        said("overview after one of them changed", [1000 * (time.perf_counter() - started)])
-        print(f"{'memory of the server, at most':<58} {peak(process):8.0f} MB")
+        print_times("overview after one of them changed", [1000 * (time.perf_counter() - started)])
+        print(f"{'memory of the server, at most':<58} {read_peak_memory(process):8.0f} MB")
 
 
-def crowd(run: Path, slow: int = 50, requests: int = 1000) -> None:
-    """Slow clients that never finish asking, and many requests at the same moment."""
-    with served(run) as (url, process, _):
+def measure_crowd(run: Path, slow: int = 50, requests: int = 1000) -> None:
+    """Time many requests at once beside slow clients that never finish their request."""
+    with serve_in_process(run) as (url, process, _):
         host, port = url.removeprefix("http://").rstrip("/").split(":")
         waiting = [socket.create_connection((host, int(port))) for _ in range(slow)]
         for client in waiting:
             client.sendall(b"GET / HTTP/1.1\r\nHost: local")
         started = time.perf_counter()
-        found = asyncio.run(_at_once(url, run.name, requests))
+        found = asyncio.run(_request_at_once(url, run.name, requests))
         seconds = time.perf_counter() - started
         answered = sum(status == 200 for status, _ in found)
         times = [1000 * took for _, took in found]
         print(f"{requests} at once beside {slow} slow clients: {answered} answered in {seconds:.1f} s")
-        said("each of them", times)
+        print_times("each of them", times)
         with httpx.Client(base_url=url) as client:
             started = time.perf_counter()
             assert client.get("/").status_code == 200
-            said("one more afterwards", [1000 * (time.perf_counter() - started)])
-        print(f"{'memory of the server, at most':<58} {peak(process):8.0f} MB")
+            print_times("one more afterwards", [1000 * (time.perf_counter() - started)])
+        print(f"{'memory of the server, at most':<58} {read_peak_memory(process):8.0f} MB")
         for client in waiting:
             client.close()
 
 
-async def _at_once(url: str, name: str, requests: int) -> list[tuple[int, float]]:
+async def _request_at_once(url: str, name: str, requests: int) -> list[tuple[int, float]]:
     limits = httpx.Limits(max_connections=requests, max_keepalive_connections=0)
     async with httpx.AsyncClient(base_url=url, timeout=120, limits=limits) as client:
 
@@ -260,18 +272,18 @@ def main() -> None:
         folder.mkdir(exist_ok=True)
         small, large = folder / "small", folder / f"pairs-{asked_for.pairs}"
         if not small.exists():
-            small_run(small)
+            make_small_run(small)
         if not large.exists():
             started = time.perf_counter()
-            multiplied(small, large, asked_for.pairs)
+            multiply_run(small, large, asked_for.pairs)
             print(f"made {asked_for.pairs:,} pairs in {time.perf_counter() - started:.0f} s")
         size = sum(file.stat().st_size for file in large.rglob("*.parquet"))
         print(f"\na run of {asked_for.pairs:,} pairs, {size / 1e9:.1f} GB")
-        one_large_run(large, asked_for.pairs)
+        measure_large_run(large, asked_for.pairs)
         print(f"\n{asked_for.runs} runs")
-        many_runs(small, Path(scratch) / "many", asked_for.runs)
+        measure_many_runs(small, Path(scratch) / "many", asked_for.runs)
         print("\na crowd")
-        crowd(small)
+        measure_crowd(small)
 
 
 if __name__ == "__main__":

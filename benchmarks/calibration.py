@@ -1,4 +1,4 @@
-"""Are the error rates what they are said to be? Simulations with a known truth, fixed seeds.
+"""Check error rates in simulations with a known truth: coverage of intervals, size and power of tests.
 
     python benchmarks/calibration.py [replicates]
 
@@ -46,7 +46,7 @@ KINDS = ("lead", "vary", "trend", "predict", "method", "people")
 
 @dataclass(frozen=True)
 class Rate:
-    """A share of `of` trials, and the range that it must lie in (None: shown, not bounded)."""
+    """A share of `of` trials, and the range in which it must lie (None: shown, not bounded)."""
 
     name: str
     share: float
@@ -54,13 +54,13 @@ class Rate:
     bounds: tuple[float, float] | None
 
     def interval(self):
-        """95 % interval of the rate, from the number of trials alone."""
+        """Return the 95 % interval of the rate, from the number of trials."""
         found = binomtest(round(self.share * self.of), self.of).proportion_ci(method="wilson")
         return found.low, found.high
 
     @property
     def holds(self):
-        """Whether the rate's interval reaches into its bounds."""
+        """Return whether the interval of the rate reaches its bounds."""
         low, high = self.interval()
         return self.bounds is None or (low <= self.bounds[1] and high >= self.bounds[0])
 
@@ -78,8 +78,8 @@ def expit(x):
     return 1 / (1 + np.exp(-x))
 
 
-def judgements(right, item, output, cluster, method=None):
-    """Pairs whose outcomes are right or wrong, `right` being [metrics, pairs]."""
+def build_outcomes(right, item, output, cluster, method=None):
+    """Build outcomes from `right`, [metrics, pairs]."""
     method = np.zeros(len(item), dtype=np.int32) if method is None else method
     return PairOutcomes(
         metrics=tuple(f"m{m}" for m in range(len(right))),
@@ -92,33 +92,33 @@ def judgements(right, item, output, cluster, method=None):
     )
 
 
-def contexts_of(name, codes):
+def build_contexts(name, codes):
     return PairContexts(name, tuple(map(str, range(int(codes.max()) + 1))), codes)
 
 
-def crossed_null(rng, items=60, systems=8, pairs=4):
-    """Items differ in difficulty, outputs too; systems do not."""
+def draw_crossed_null(rng, items=60, systems=8, pairs=4):
+    """Draw items and outputs of different difficulty; systems do not differ."""
     output = np.repeat(np.arange(items * systems), pairs)
     item = output // systems
     difficulty = rng.normal(0.8, 1.5, (METRICS, items))[:, item]
     noise = rng.normal(0, 1.5, (METRICS, items * systems))[:, output]  # the pairs of an output go together
     right = rng.random((METRICS, len(output))) < expit(difficulty + noise)
-    return judgements(right, item, output, item), contexts_of("system", output % systems)
+    return build_outcomes(right, item, output, item), build_contexts("system", output % systems)
 
 
-def overdispersed_null(rng, items=60, systems=8, pairs=4):
-    """As many right in every system; in the first the pairs of an output are right or wrong at once."""
+def draw_overdispersed_null(rng, items=60, systems=8, pairs=4):
+    """Draw systems with equal accuracy; in the first, all pairs of an output have the same outcome."""
     output = np.repeat(np.arange(items * systems), pairs)
     item = output // systems
     chance = expit(rng.normal(0.8, 1, (METRICS, items)))[:, item]
     alone = rng.random((METRICS, len(output))) < chance
     together = rng.random((METRICS, items * systems))[:, output] < chance
     right = np.where(output % systems == 0, together, alone)
-    return judgements(right, item, output, item), contexts_of("system", output % systems)
+    return build_outcomes(right, item, output, item), build_contexts("system", output % systems)
 
 
-def nested_null(rng, documents=48, domains=4, systems=5, pairs=4):
-    """Documents differ in difficulty and in length; domains, which hold whole documents, do not."""
+def draw_nested_null(rng, documents=48, domains=4, systems=5, pairs=4):
+    """Draw documents of different difficulty and length in domains that do not differ."""
     lengths = rng.integers(2, 9, documents)
     document_of_item = np.repeat(np.arange(documents), lengths)
     output = np.repeat(np.arange(len(document_of_item) * systems), pairs)
@@ -128,39 +128,39 @@ def nested_null(rng, documents=48, domains=4, systems=5, pairs=4):
     difficulty += rng.normal(0, 0.7, (METRICS, len(document_of_item)))[:, item]
     right = rng.random((METRICS, len(output))) < expit(difficulty)
     domain_of = rng.permutation(np.arange(documents) % domains)
-    return judgements(right, item, output, document), contexts_of("domain", domain_of[document])
+    return build_outcomes(right, item, output, document), build_contexts("domain", domain_of[document])
 
 
-def heteroscedastic_null(rng, sizes=(200, 150, 25, 20), pairs=4, noisy=1.0):
-    """Domains with equal means, the small ones far more uneven from item to item."""
+def draw_heteroscedastic_null(rng, sizes=(200, 150, 25, 20), pairs=4, noisy=1.0):
+    """Draw domains with equal means; small ones vary far more from item to item."""
     domain = np.repeat(np.arange(len(sizes)), sizes)
     item = np.repeat(np.arange(len(domain)), pairs)
     precision = np.where(np.array(sizes) > 30, 30.0, noisy)[domain]
     chance = rng.beta(0.7 * precision, 0.3 * precision, (METRICS, len(domain)))[:, item]
     right = rng.random((METRICS, len(item))) < chance
-    return judgements(right, item, item, item), contexts_of("domain", domain[item])
+    return build_outcomes(right, item, item, item), build_contexts("domain", domain[item])
 
 
-def many_null(rng, contexts=250, items=20):
-    """250 contexts of twenty items, one pair each: counts, not measurements."""
+def draw_many_contexts_null(rng, contexts=250, items=20):
+    """Draw 250 contexts of twenty items with one pair each."""
     item = np.arange(contexts * items)
     right = rng.random((METRICS, len(item))) < 0.8
-    return judgements(right, item, item, item), contexts_of("speaker", item % contexts)
+    return build_outcomes(right, item, item, item), build_contexts("speaker", item % contexts)
 
 
 H1_DESIGNS = {
-    "crossed, 8 systems": crossed_null,
-    "nested, unequal documents": nested_null,
-    "one overdispersed of 3 systems": lambda rng: overdispersed_null(rng, systems=3),
-    "one overdispersed of 8 systems": overdispersed_null,
-    "one overdispersed of 20 systems": lambda rng: overdispersed_null(rng, items=40, systems=20),
-    "small heterogeneous domains": heteroscedastic_null,
-    "250 contexts, one pair per item": many_null,
+    "crossed, 8 systems": draw_crossed_null,
+    "nested, unequal documents": draw_nested_null,
+    "one overdispersed of 3 systems": lambda rng: draw_overdispersed_null(rng, systems=3),
+    "one overdispersed of 8 systems": draw_overdispersed_null,
+    "one overdispersed of 20 systems": lambda rng: draw_overdispersed_null(rng, items=40, systems=20),
+    "small heterogeneous domains": draw_heteroscedastic_null,
+    "250 contexts, one pair per item": draw_many_contexts_null,
 }
 
 
-def rejection_rates(make, replicates, permutations=999, seed=0):
-    """Share of true null hypotheses rejected by the permutation test and by the plain chi-square."""
+def measure_rejection_rates(make, replicates, permutations=999, seed=0):
+    """Measure how often the permutation test and the plain chi-square test reject a true null hypothesis."""
     rng = np.random.default_rng(seed)
     permuted, plain = [], []
     while len(permuted) < replicates:
@@ -173,33 +173,33 @@ def rejection_rates(make, replicates, permutations=999, seed=0):
     return np.mean(np.array(permuted) <= LEVEL), np.mean(np.array(plain) <= LEVEL)
 
 
-def coverage(truth, items, replicates, correlation=0.1, pairs=4, resamples=1000, seed=0):
-    """Share of 95 % intervals that hold the true accuracy, with items that differ in difficulty."""
+def measure_coverage(truth, items, replicates, correlation=0.1, pairs=4, resamples=1000, seed=0):
+    """Measure how often 95 % intervals contain the true accuracy, with items of different difficulty."""
     rng = np.random.default_rng(seed)
     item = np.repeat(np.arange(items), pairs)
     held = []
     while len(held) < replicates:
         scale = 1 / correlation - 1
         share = rng.beta(truth * scale, (1 - truth) * scale, (METRICS * 10, items))
-        made = judgements(rng.random((METRICS * 10, len(item))) < share[:, item], item, item, item)
-        held += _held(made, truth, rng, resamples)
+        made = build_outcomes(rng.random((METRICS * 10, len(item))) < share[:, item], item, item, item)
+        held += _interval_contains(made, truth, rng, resamples)
     return np.mean(held)
 
 
-def document_coverage(replicates, documents=40, length=10, by_document=True, resamples=1000, seed=0):
-    """The same with documents of ten items: the document, or the item, as the independent unit."""
+def measure_document_coverage(replicates, documents=40, length=10, by_document=True, resamples=1000, seed=0):
+    """Measure coverage with documents of ten items, resampling documents or items."""
     rng = np.random.default_rng(seed)
     item = np.arange(documents * length)
     held = []
     while len(held) < replicates:
         share = rng.beta(0.75 * 2, 0.25 * 2, (METRICS * 10, documents))[:, item // length]
         right = rng.random((METRICS * 10, len(item))) < share
-        made = judgements(right, item, item, item // length if by_document else item)
-        held += _held(made, 0.75, rng, resamples)
+        made = build_outcomes(right, item, item, item // length if by_document else item)
+        held += _interval_contains(made, 0.75, rng, resamples)
     return np.mean(held)
 
 
-def _held(made, truth, rng, resamples):
+def _interval_contains(made, truth, rng, resamples):
     found = AccuracyEstimates.from_tally(tally_pairs(made, global_context(made)))
     sums = found.tally
     drawn = ClusterBootstrap(rng, resamples).resample_ratios(sums.credit, sums.weight, sums.clusters)
@@ -207,8 +207,8 @@ def _held(made, truth, rng, resamples):
     return ((low <= truth) & (truth <= high)).tolist()
 
 
-def best_kept(items, replicates, best=0.82, others=0.80, metrics=8, pairs=4, resamples=1000, seed=0):
-    """How often the top group holds the truly best metric, and how many metrics it holds on average."""
+def measure_top_group(items, replicates, best=0.82, others=0.80, metrics=8, pairs=4, resamples=1000, seed=0):
+    """Measure how often the top group contains the truly best metric, and its mean size."""
     rng = np.random.default_rng(seed)
     truth = np.full(metrics, others)
     truth[0] = best
@@ -227,28 +227,28 @@ def best_kept(items, replicates, best=0.82, others=0.80, metrics=8, pairs=4, res
     return np.mean(kept), np.mean(sizes)
 
 
-def flag_rates(replicates, items=100, systems=4, seed=0):
-    """How often `length` and noisy but fair metrics are found to depend on the method (p ≤ .05, one test)."""
+def measure_confounding_flags(replicates, items=100, systems=4, seed=0):
+    """Measure how often `length` and noisy but fair metrics are flagged as depending on the perturbation."""
     rng = np.random.default_rng(seed)
     methods, fair = 5, METRICS - 1
     output = np.repeat(np.arange(items * systems), methods)
     method = np.tile(np.arange(methods), items * systems)
     item = output // systems
-    contexts = contexts_of("system", output % systems)
+    contexts = build_contexts("system", output % systems)
     length = np.isin(method, [0, 3])[None]  # the methods that remove words
     flags = []
     for _ in range(replicates):
         hard = rng.normal(0, 1, (fair, items))[:, item]
         right = np.concatenate([length, rng.normal(1.2, 1, (fair, len(output))) + hard > 0])
-        made = judgements(right, item, output, item, method)
+        made = build_outcomes(right, item, output, item, method)
         bootstrap = ClusterBootstrap(rng, 400)
         p = measure_confounding(made, contexts, ties="strict", bootstrap=bootstrap, rng=rng).p
         flags.append([p[0] <= LEVEL, (p[1:] <= LEVEL).mean()])
     return np.mean(flags, axis=0)
 
 
-def report(rng, contexts, items, gain=0.0, metrics=4, pairs=2, resamples=400, people=False):
-    """A whole assay of equally good metrics; with `gain` the last is ahead on the first context alone.
+def run_simulated_assay(rng, contexts, items, gain=0.0, metrics=4, pairs=2, resamples=400, people=False):
+    """Run an assay of equally good metrics; with `gain` the last is ahead in the first context only.
 
     Two columns: `contexts` buckets and two halves that cross them; two methods. With `people` their side
     too: as many pairs of each item, told right in six of ten by every metric, and a test set of 8 systems.
@@ -261,14 +261,16 @@ def report(rng, contexts, items, gain=0.0, metrics=4, pairs=2, resamples=400, pe
         truth[-1, 0] = truth[0, 0] + gain
     shared = rng.normal(0, 1, len(item))
     right = rng.normal(0, 1, (metrics, len(item))) + shared < np.sqrt(2) * ndtri(truth)[:, bucket]
-    made = judgements(right, item, item, item, np.tile([0, 1], len(item) // 2))
+    made = build_outcomes(right, item, item, item, np.tile([0, 1], len(item) // 2))
     names = tuple(f"[{n},{n}]" for n in range(contexts))
-    columns = [PairContexts("length:9", names, bucket), contexts_of("half", (item // contexts) % 2)]
+    columns = [PairContexts("length:9", names, bucket), build_contexts("half", (item // contexts) % 2)]
     side = None
     if people:
         told = rng.normal(0, 1, (metrics, len(item))) + shared < np.sqrt(2) * ndtri(0.6)
-        rated = ScoreArrays(*rated_systems(rng, metrics, contexts * items, gain), np.arange(contexts * items))
-        side = HumanPairs("mqm", judgements(told, item, np.arange(len(item)), item), columns, [rated])
+        rated = ScoreArrays(
+            *draw_human_scores(rng, metrics, contexts * items, gain), np.arange(contexts * items)
+        )
+        side = HumanPairs("mqm", build_outcomes(told, item, np.arange(len(item)), item), columns, [rated])
     seed = int(rng.integers(2**31))
     analysis = analyze_pairs(
         made, columns, human_pairs=side, resamples=resamples, permutations=199, seed=seed
@@ -276,22 +278,22 @@ def report(rng, contexts, items, gain=0.0, metrics=4, pairs=2, resamples=400, pe
     return build_statistics(analysis).to_dict()
 
 
-def rated_systems(rng, metrics, segments, gain, systems=8):
-    """Human scores of systems, and metrics that see them through noise; with `gain` the last through less."""
+def draw_human_scores(rng, metrics, segments, gain, systems=8):
+    """Draw human scores and noisy metrics; with `gain` the last metric is less noisy."""
     human = np.linspace(0, 0.5, systems)[:, None] + rng.normal(0, 1, (systems, segments))
     noise = np.r_[np.ones(metrics - 1), 0.3 if gain else 1.0][:, None, None]
     return human, human + noise * rng.normal(0, 1, (metrics, systems, segments))
 
 
-def false_claims(contexts, items, replicates, seed=0, people=False):
-    """Share of reports with a claim where nothing differs; and, before, of reports that say on X trust Y.
+def measure_false_claims(contexts, items, replicates, seed=0, people=False):
+    """Measure how many reports make a claim although nothing differs, now and with the former rule.
 
     Before: where the metric that is best over all is not in the top group of some context.
     """
     rng = np.random.default_rng(seed)
     any_claim, uncorrected = [], []
     for _ in range(replicates):
-        found = report(rng, contexts, items, people=people)
+        found = run_simulated_assay(rng, contexts, items, people=people)
         any_claim.append(any(found["claims"].get(kind) for kind in KINDS))
         best = max(found["global"], key=lambda row: row["accuracy"])["metric"]
         groups = [entry["top_group"] for part in found["recommendation"].values() for entry in part.values()]
@@ -299,8 +301,8 @@ def false_claims(contexts, items, replicates, seed=0, people=False):
     return np.mean(any_claim), np.mean(uncorrected)
 
 
-def beside_people(rng, rule, people, items=150, per_item=8, resamples=400):
-    """A whole assay with people's side: metrics of these accuracies by rule and on people's pairs.
+def run_simulated_assay_with_people(rng, rule, people, items=150, per_item=8, resamples=400):
+    """Run an assay of metrics with these accuracies on perturbed pairs and on human pairs.
 
     Pairs of an item go together on both sides: half of what decides them is the item's.
     """
@@ -309,7 +311,7 @@ def beside_people(rng, rule, people, items=150, per_item=8, resamples=400):
         item = np.repeat(np.arange(items), pairs)
         shared = rng.normal(0, 1, items)[item]
         bound = np.sqrt(2) * ndtri(np.array(truth))[:, None]
-        return judgements(
+        return build_outcomes(
             rng.normal(0, 1, (len(truth), len(item))) + shared < bound, item, np.arange(len(item)), item
         )
 
@@ -319,21 +321,21 @@ def beside_people(rng, rule, people, items=150, per_item=8, resamples=400):
     return build_statistics(analysis).to_dict()
 
 
-def followed(rule, people, replicates, seed=0, items=150):
-    """How often people are followed, and how often the interval of tau holds the tau of the true orders."""
+def measure_followed_people(rule, people, replicates, seed=0, items=150):
+    """Measure how often human pairs decide, and how often the interval of tau contains the true tau."""
     rng = np.random.default_rng(seed)
     truth = correlate_rows(np.array(rule), np.array(people), "kendall")[0]
     follows, held = [], []
     for _ in range(replicates):
-        found = beside_people(rng, rule, people, items)["people"]
+        found = run_simulated_assay_with_people(rng, rule, people, items)["people"]
         tau = found["agreement"]["rule_pairs"]
         follows.append(found["followed"])
         held.append(np.isnan(truth) or tau["low"] - 1e-9 <= truth <= tau["high"] + 1e-9)
     return np.mean(follows), np.mean(held)
 
 
-def corrected_coverage(error, replicates, read=100, items=200, pairs=4, truth=0.8, seed=0):
-    """How often the interval of the corrected accuracy holds the truth, and how often that of the raw one."""
+def measure_corrected_coverage(error, replicates, read=100, items=200, pairs=4, truth=0.8, seed=0):
+    """Measure how often the intervals of the corrected and of the raw accuracy contain the truth."""
     rng = np.random.default_rng(seed)
     held = []
     for _ in range(replicates):
@@ -342,7 +344,7 @@ def corrected_coverage(error, replicates, read=100, items=200, pairs=4, truth=0.
             truth
         )
         wrong = rng.random(len(item)) < error
-        made = judgements(right ^ wrong, item, np.arange(len(item)), item)
+        made = build_outcomes(right ^ wrong, item, np.arange(len(item)), item)
         counts = [LabelReading(read, int(rng.binomial(read, error)))]
         rows = correct_for_label_errors(
             made,
@@ -368,44 +370,44 @@ def _sorted(made):
     return pairs, global_context(pairs)
 
 
-def trend_size(contexts, items, replicates, seed=0):
-    """Share of metrics for which a trend is found along buckets that do not differ (p ≤ .05, one test)."""
+def measure_trend_size(contexts, items, replicates, seed=0):
+    """Measure how often a trend is found along buckets that do not differ (p ≤ .05, one test)."""
     rng = np.random.default_rng(seed)
     item = np.arange(contexts * items)
     names = tuple(f"[{n},{n}]" for n in range(contexts))
     found = []
     while len(found) < replicates:
-        made = judgements(rng.random((METRICS, len(item))) < 0.75, item, item, item)
+        made = build_outcomes(rng.random((METRICS, len(item))) < 0.75, item, item, item)
         sums = tally_pairs(made, PairContexts("length:9", names, item % contexts))
         found += (trend_p_values("length:9", sums, np.ones(contexts, dtype=bool)) <= LEVEL).tolist()
     return np.mean(found)
 
 
-def power(contexts, items, gain, replicates, seed=0):
-    """How often the one context in which another metric is ahead by `gain` is named, that metric with it."""
+def measure_power(contexts, items, gain, replicates, seed=0):
+    """Measure how often the one context in which another metric is ahead by `gain` is found."""
     rng = np.random.default_rng(seed)
     found = []
     for _ in range(replicates):
-        claims = report(rng, contexts, items, gain)["claims"]
+        claims = run_simulated_assay(rng, contexts, items, gain)["claims"]
         found.append(any(row["context"] == "[0,0]" and row["better"] == "m3" for row in claims["lead"]))
     return np.mean(found)
 
 
-def false_alarms(columns, replicates, items=300, seed=0):
-    """Share of comparisons of two runs of the same truth that say something changed."""
+def measure_false_alarms(columns, replicates, items=300, seed=0):
+    """Measure how often two runs with the same truth are reported as changed."""
     rng = np.random.default_rng(seed)
     item = np.arange(items)
 
     def run():
-        made = judgements(rng.random((4, items)) < 0.7, item, item, item)
-        labels = [contexts_of(f"c{n}", rng.integers(0, 3, items)) for n in range(columns)]
+        made = build_outcomes(rng.random((4, items)) < 0.7, item, item, item)
+        labels = [build_contexts(f"c{n}", rng.integers(0, 3, items)) for n in range(columns)]
         return build_statistics(analyze_pairs(made, labels, resamples=200, permutations=9))
 
     return np.mean([compare_runs(run(), run()).changed for _ in range(replicates)])
 
 
-def ceiling_error(metrics, items, replicates, seed=0):
-    """Agreement of two samples minus its estimate from halves of one, as it is and extrapolated."""
+def measure_ceiling_error(metrics, items, replicates, seed=0):
+    """Measure the error of the noise ceiling from half samples, as it is and extrapolated."""
     rng = np.random.default_rng(seed)
     true, halves, full = [], [], []
     for _ in range(replicates):
@@ -424,21 +426,21 @@ def _tau(first, second):
     return correlate_rows(np.round(first, 12)[None], np.round(second, 12)[None], "tau_ap_b")[0]
 
 
-def sysdep_coverage(systems, segments, replicates, noisy=1.0, seed=0):
-    """Share of 95 % intervals of SysDep that hold its value on unlimited segments of the same systems."""
+def measure_sysdep_coverage(systems, segments, replicates, noisy=1.0, seed=0):
+    """Measure how often 95 % intervals of SysDep contain its value on unlimited segments."""
     rng = np.random.default_rng(seed)
     held = []
     while len(held) < replicates:
         bias, sizes = rng.normal(0, 0.8, systems), np.r_[noisy, np.ones(systems - 1)]
-        outputs = build_scored_outputs(*_scored(rng, bias, sizes, 30_000))
+        outputs = build_scored_outputs(*_draw_metric_scores(rng, bias, sizes, 30_000))
         truth = float(range_over_groups(expected_deviations(outputs)))
         for _ in range(20):
-            found = system_dependence(*_scored(rng, bias, sizes, segments), seed=len(held))
+            found = system_dependence(*_draw_metric_scores(rng, bias, sizes, segments), seed=len(held))
             held.append(found.low <= truth <= found.high)
     return np.mean(held)
 
 
-def _scored(rng, bias, sizes, segments):
+def _draw_metric_scores(rng, bias, sizes, segments):
     systems = len(bias)
     quality = np.linspace(0, 1.6, systems)[:, None]
     human = quality + rng.normal(0, 1, segments) + rng.normal(0, 1, (systems, segments))
@@ -446,8 +448,8 @@ def _scored(rng, bias, sizes, segments):
     return human, human + bias[:, None] + noise
 
 
-def dependence_sizes(systems, replicates, kind="even", segments=80, draws=99, seed=0):
-    """Rejection rates of both p-values where their hypothesis holds, and under what breaks a condition.
+def measure_dependence_sizes(systems, replicates, kind="even", segments=80, draws=99, seed=0):
+    """Measure rejection rates of both p-values where their hypothesis or a condition holds or not.
 
     `even`: E[h | m] the same for all (for p_equal), the human score plus noise (for p_fair). `noisy`:
     residuals of one system three times as large. `counts`: human scores are counts of errors. `large`: the
@@ -472,8 +474,8 @@ def dependence_sizes(systems, replicates, kind="even", segments=80, draws=99, se
     return np.mean(equal), np.mean(fair)
 
 
-def significance_sizes(replicates, bias=0.3, systems=12, segments=100, draws=199, seed=0):
-    """Rejection rates (two-sided) of two metrics with biases of equal size towards systems, by test."""
+def measure_significance_sizes(replicates, bias=0.3, systems=12, segments=100, draws=199, seed=0):
+    """Measure rejection rates (two-sided) of two metrics with equal biases towards systems, by test."""
     rng = np.random.default_rng(seed)
     tests = ("perm-inputs", "perm-systems", "perm-both", "bootstrap")
     rejected = {test: [] for test in tests}
@@ -509,97 +511,99 @@ PEOPLE_DESIGNS = (
 )
 
 
-def h1_rates(replicates):
+def list_h1_rates(replicates):
     for name, make in H1_DESIGNS.items():
-        permuted, plain = rejection_rates(make, replicates)
+        permuted, plain = measure_rejection_rates(make, replicates)
         yield Rate(f"H1 rejects, {name}", permuted, replicates, SIZE)
         yield Rate(f"    chi-square, {name}", plain, replicates, None)
     for clusters in (8, 12):
         sizes = (60, 40, clusters, clusters)
-        found = rejection_rates(lambda rng, sizes=sizes: heteroscedastic_null(rng, sizes, 20), replicates)[0]
+        found = measure_rejection_rates(
+            lambda rng, sizes=sizes: draw_heteroscedastic_null(rng, sizes, 20), replicates
+        )[0]
         yield Rate(f"H1 rejects, heterogeneous domains of {clusters} clusters", found, replicates, SIZE)
 
 
-def interval_rates(replicates):
+def list_interval_rates(replicates):
     for truth in (0.02, 0.3, 0.7, 0.98):
         for items in (50, 500):
             bounds = COVERS if 0.1 < truth < 0.9 else (0.92, 1)
-            held = coverage(truth, items, replicates)
+            held = measure_coverage(truth, items, replicates)
             yield Rate(f"accuracy {truth:.2f}, {items} items: interval covers", held, replicates, bounds)
-    held = document_coverage(replicates)
+    held = measure_document_coverage(replicates)
     yield Rate("documents of ten items, unit document: covers", held, replicates, COVERS)
-    held = document_coverage(replicates, by_document=False)
+    held = measure_document_coverage(replicates, by_document=False)
     yield Rate("documents of ten items, unit item: covers", held, replicates, None)
     trials = max(replicates // 4, 50)
     for items in (30, 300, 1000):
-        kept, size = best_kept(items, trials)
+        kept, size = measure_top_group(items, trials)
         yield Rate(f"top group ({size:.1f} of 8), {items} items: holds the best", kept, trials, (0.95, 1))
 
 
-def claim_rates(replicates):
+def list_claim_rates(replicates):
     few = max(replicates // 10, 20)
     trials = max(replicates // 40, 5)
-    length, fair = flag_rates(trials)
+    length, fair = measure_confounding_flags(trials)
     yield Rate("depends on the method: length", length, trials, (1, 1))
     yield Rate("depends on the method: noisy but fair", fair, 19 * trials, SIZE)
     for contexts, items in ((5, 40), (250, 20)):
-        found = trend_size(contexts, items, replicates)
+        found = measure_trend_size(contexts, items, replicates)
         yield Rate(f"a trend along {contexts} equal contexts", found, replicates, SIZE)
     for contexts, items, share in ((2, 60, 1), (20, 30, 2), (250, 20, 4)):
         trials = max(2 * few // share, 5)
-        made, before = false_claims(contexts, items, trials)
+        made, before = measure_false_claims(contexts, items, trials)
         yield Rate(f"{contexts} contexts: a report with any false claim", made, trials, FAMILY)
         yield Rate("    with each context tested alone: on X trust Y", before, trials, None)
     for contexts, items, share in ((2, 60, 1), (20, 30, 2)):
         trials = max(2 * few // share, 5)
-        made, _ = false_claims(contexts, items, trials, people=True)
+        made, _ = measure_false_claims(contexts, items, trials, people=True)
         yield Rate(f"{contexts} contexts and people: a report with any false claim", made, trials, FAMILY)
     for contexts, items in ((2, 60), (20, 30), (20, 100), (250, 40)):
         trials = max(few // (1 + contexts // 50), 5)
-        found = power(contexts, items, 0.2, trials)
+        found = measure_power(contexts, items, 0.2, trials)
         yield Rate(f"    power: ahead by .20 in one of {contexts}, {items} items", found, trials, None)
     for name, rule, people, bounds in PEOPLE_DESIGNS:
         trials = 3 * few
-        follows, held = followed(rule, people, trials)
+        follows, held = measure_followed_people(rule, people, trials)
         yield Rate(f"people followed: {name}", follows, trials, bounds)
         if len(set(people)) > 1:
             yield Rate("    tau by pairs judged by people: covers", held, trials, (0.92, 1))
     for error in (0.02, 0.15):
         trials = 3 * few
-        found, raw = corrected_coverage(error, trials)
+        found, raw = measure_corrected_coverage(error, trials)
         yield Rate(f"corrected, {error:.0%} of labels wrong, 100 read: covers", found, trials, COVERS)
         yield Rate("    the raw accuracy: covers", raw, trials, None)
     for columns in (1, 2, 6):
-        found = false_alarms(columns, 2 * few)
+        found = measure_false_alarms(columns, 2 * few)
         yield Rate(f"compare, {columns} columns: false alarm", found, 2 * few, FAMILY)
 
 
-def dependence_rates(replicates):
+def list_dependence_rates(replicates):
     trials = max(replicates // 5, 20)
     for systems in (3, 4, 6, 12):
         for segments in (40, 100):
-            held = sysdep_coverage(systems, segments, trials)
+            held = measure_sysdep_coverage(systems, segments, trials)
             yield Rate(f"SysDep, {systems} systems, {segments} segments: covers", held, trials, (0.93, 0.99))
-    held = sysdep_coverage(6, 40, trials, noisy=4.0)
+    held = measure_sysdep_coverage(6, 40, trials, noisy=4.0)
     yield Rate("SysDep, one of 6 systems four times as noisy: covers", held, trials, None)
     for systems in (3, 6, 12, 20):
-        equal, fair = dependence_sizes(systems, trials)
+        equal, fair = measure_dependence_sizes(systems, trials)
         yield Rate(f"p equal rejects, {systems} systems", equal, trials, SIZE)
         yield Rate(f"p fair rejects, {systems} systems", fair, trials, SIZE)
     for kind, which in (("noisy", 0), ("counts", 0), ("large", 1)):
-        found = dependence_sizes(6, trials, kind)[which]
+        found = measure_dependence_sizes(6, trials, kind)[which]
         yield Rate(f"p {('equal', 'fair')[which]} rejects, condition broken: {kind}", found, trials, None)
 
 
-def people_rates(replicates):
+def list_people_rates(replicates):
     trials = max(replicates // 5, 20)
     for bias, what in ((0.3, "biases of equal size towards systems"), (0.0, "equally good, no bias")):
-        for test, found in significance_sizes(trials, bias).items():
+        for test, found in measure_significance_sizes(trials, bias).items():
             bounds = SIZE if test == "perm-systems" or not bias else None
             yield Rate(f"{test} rejects, {what}", found, trials, bounds)
 
 
-PARTS = (h1_rates, interval_rates, claim_rates, dependence_rates, people_rates)
+PARTS = (list_h1_rates, list_interval_rates, list_claim_rates, list_dependence_rates, list_people_rates)
 
 
 def main(replicates=2000):
@@ -610,7 +614,7 @@ def main(replicates=2000):
             out += not rate.holds
             print(rate, flush=True)
     for metrics in (6, 12, 25):
-        half, full = ceiling_error(metrics, 100, max(replicates // 10, 40))
+        half, full = measure_ceiling_error(metrics, 100, max(replicates // 10, 40))
         print(
             f"noise ceiling, {metrics} metrics: true minus halves {half:+.3f}, minus extrapolated {full:+.3f}"
         )

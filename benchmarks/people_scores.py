@@ -1,4 +1,4 @@
-"""Scores for `people_study.py`: every text of the study by lexical metrics, a sample of them by neural ones.
+"""Compute the scores for `people_study.py`: all texts with lexical metrics, a sample with neural ones.
 
     python benchmarks/people_scores.py lexical FOLDER    # a file per data set
     python benchmarks/people_scores.py neural FOLDER     # slow without a GPU: a sample of the same texts
@@ -61,8 +61,8 @@ FEWER = {"wmt23 he-en": 100, "wmt23 zh-en": 100, "realsumm": 50}
 """Items of a data set; of some fewer, since scoring them takes longest."""
 
 
-def drawn_items(data, human, most):
-    """At most so many items, drawn by a hash of their names, that have a human score for every system."""
+def draw_items(data, human, most):
+    """Draw items that have a human score for every system, by a hash of their names."""
     rated = data.outputs.drop_nulls(human)
     systems = rated["system"].n_unique()
     full = rated.group_by("item").agg(pl.len().alias("n")).filter(pl.col("n") == systems)["item"]
@@ -71,8 +71,8 @@ def drawn_items(data, human, most):
     )
 
 
-def drawn_data(name):
-    """The outputs of a data set that the study looks at, and the name of their human score."""
+def draw_data(name):
+    """Draw the outputs of a data set for the study; returns them and the name of the human score."""
     path, human = SETS[name]
     data = read(
         DATA / path,
@@ -80,20 +80,20 @@ def drawn_data(name):
         language="en" if name == "realsumm" else None,
     )
     data = prepare_dataset(data.with_human_column(human), normalize=None, keep_references=False)
-    items = drawn_items(data, human, FEWER.get(name, ITEMS))
+    items = draw_items(data, human, FEWER.get(name, ITEMS))
     data = data.filter_rows(data.outputs["item"].is_in(items.implode()), reason="not drawn")
     rated = data.outputs.filter(pl.col(human).is_not_null())["system"].unique()
     return data.filter_rows(data.outputs["system"].is_in(rated.implode()), reason="not rated"), human
 
 
-def edit_share(one, other):
-    """Characters edited over the length of the longer text."""
+def compute_edited_share(one, other):
+    """Compute the edited characters relative to the length of the longer text."""
     return process.cpdist(one, other, scorer=Levenshtein.normalized_distance, dtype=np.float64)
 
 
-def score(name, folder):
-    """Make every output worse in every way, score all with every metric, keep what the study needs."""
-    data, human = drawn_data(name)
+def score_dataset(name, folder):
+    """Perturb every output in every way, score everything, and store what the study needs."""
+    data, human = draw_data(name)
     pairs = make_pairs(
         data, perturbations=FOR_TEXT if name == "realsumm" else METHODS, per_output=None, workers=1
     )
@@ -103,14 +103,14 @@ def score(name, folder):
     )
     better, worse = human_rows(data, human)
     texts = data.outputs["output"].to_list()
-    distance = edit_share([texts[n] for n in better], [texts[n] for n in worse])
+    distance = compute_edited_share([texts[n] for n in better], [texts[n] for n in worse])
     shape = data.outputs["system"].n_unique(), data.outputs["item"].n_unique()
     outputs = data.outputs.with_row_index("row").sort("system", "item")["row"].to_numpy().reshape(shape)
     found = judged.outcomes
     pairs.frame.write_parquet(folder / f"{name}.pairs.parquet")
     np.savez_compressed(
         folder / f"{name}.npz",
-        share=edit_share(pairs.frame["output"].to_list(), pairs.frame["worse"].to_list()),
+        share=compute_edited_share(pairs.frame["output"].to_list(), pairs.frame["worse"].to_list()),
         methods=np.array(found.methods),
         metrics=np.array(found.metrics),
         outcome=found.outcome,
@@ -131,7 +131,7 @@ def score(name, folder):
 
 
 def score_demetr(folder):
-    """The pairs of DEMETR, that people checked, and ours made of the same outputs."""
+    """Score the pairs of DEMETR, and pairs that we make from the same outputs."""
     every = told_apart(read(DATA / DEMETR, pairs=True))
     theirs = every.filter_rows(every.outputs["perturbation"] != "reference", reason="a control")
     chosen = theirs.outputs["item"].unique().sort().to_frame().with_columns(pl.col("item").hash(7).alias("h"))
@@ -154,10 +154,10 @@ def score_demetr(folder):
 
 def score_matched(name, folder):
     """Score perturbed outputs that are as far from the originals as pairs from human scores, for `GRADED`."""
-    data, human = drawn_data(name)
+    data, human = draw_data(name)
     texts = data.outputs["output"]
     better, worse = (texts[rows].to_list() for rows in human_rows(data, human))
-    target_share = float(np.median(edit_share(better, worse)))
+    target_share = float(np.median(compute_edited_share(better, worse)))
     strengths = choose_strengths(data, target_share)
     specs = [f"{method}(strength={strength})" for method, strength in strengths.items()]
     pairs = make_pairs(data, perturbations=specs, per_output=None)
@@ -165,7 +165,7 @@ def score_matched(name, folder):
     found = judge_pairs(data, pairs, metrics, unit=find_clusters(data, None), workers=1).outcomes
     np.savez_compressed(
         folder / f"{name}.matched.npz",
-        share=edit_share(pairs.frame["output"].to_list(), pairs.frame["worse"].to_list()),
+        share=compute_edited_share(pairs.frame["output"].to_list(), pairs.frame["worse"].to_list()),
         **{key: np.array(getattr(found, key)) for key in ("metrics", "methods")},
         **{key: getattr(found, key) for key in ("outcome", "item", "output", "cluster", "method")},
     )
@@ -189,7 +189,7 @@ def choose_strengths(data, target_share):
             pairs_at_first = pairs_at_first or len(pairs)
             if not len(pairs) or 2 * len(pairs) < pairs_at_first:
                 continue
-            shares = edit_share(pairs.frame["output"].to_list(), pairs.frame["worse"].to_list())
+            shares = compute_edited_share(pairs.frame["output"].to_list(), pairs.frame["worse"].to_list())
             distance = abs(float(np.median(shares)) - target_share)
             if best is None or distance < best[0]:
                 best = (distance, strength)
@@ -198,8 +198,8 @@ def choose_strengths(data, target_share):
 
 
 def score_neural(name, family, folder):
-    """The same outputs of fewer items, and some of the same copies, by neural metrics."""
-    data, _ = drawn_data(name)
+    """Score the same outputs of fewer items, and some of their perturbed outputs, with neural metrics."""
+    data, _ = draw_data(name)
     frame = pl.read_parquet(folder / f"{name}.pairs.parquet")
     order = pl.col("item").hash(7)
     items = data.outputs.select("item").unique().sort(order, "item").head(NEURAL_ITEMS)["item"]
@@ -243,7 +243,7 @@ def main(command, folder):
         elif kind:
             score_matched(name, folder)
         else:
-            score_demetr(folder) if name == "demetr" else score(name, folder)
+            score_demetr(folder) if name == "demetr" else score_dataset(name, folder)
         print(f"{file.stem}: {time.perf_counter() - start:.0f} s", flush=True)
 
 

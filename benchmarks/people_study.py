@@ -1,4 +1,4 @@
-"""Do pairs made worse by rule predict people? Orders of metrics by rule, method by method, against people's.
+"""Compare rankings of metrics by perturbed pairs with rankings by human scores, for each perturbation.
 
     python benchmarks/people_scores.py lexical FOLDER    # scores every text once, a file per data set
     python benchmarks/people_scores.py neural FOLDER     # a sample of the same texts
@@ -38,8 +38,8 @@ PICTURE = Path(__file__).parents[1] / "docs" / "images" / "rules-and-people.svg"
 DRAWS = 4000
 
 
-def by_method(found, ties="strict", fewest=FEWEST):
-    """Accuracy of each metric on each method with pairs enough, {method: [metrics]}, and on all pairs."""
+def compute_accuracy_by_perturbation(found, ties="strict", fewest=FEWEST):
+    """Compute the accuracy of each metric for each perturbation with enough pairs, and for all pairs."""
     pairs, (one,) = sort_pairs(found, [global_context(found)])
     sums = tally_pairs(pairs, cross_with_perturbations(pairs, one), ties=ties)
     counts = np.bincount(found.perturbations, minlength=len(found.perturbation_names))
@@ -53,16 +53,16 @@ def by_method(found, ties="strict", fewest=FEWEST):
     )
 
 
-def judgements(data):
-    """The outcomes on pairs made by rule."""
+def build_outcomes(data):
+    """Build the outcomes on perturbed pairs."""
     fields = ("outcome", "item", "output", "cluster", "method")
     names = (tuple(map(str, data[name])) for name in ("metrics", "methods"))
     return PairOutcomes(*names, *(data[field] for field in fields))
 
 
-def by_difficulty(data):
-    """Accuracy on the close, middle and far third of each method's pairs, {method: [parts, metrics]}."""
-    found, share = judgements(data), data["share"]
+def compute_accuracy_by_difficulty(data):
+    """Compute the accuracy on the closest, middle and farthest third of each perturbation's pairs."""
+    found, share = build_outcomes(data), data["share"]
     part = np.full(found.pair_count, -1)
     for method in range(len(found.perturbation_names)):
         own = np.flatnonzero(found.perturbations == method)
@@ -75,23 +75,23 @@ def by_difficulty(data):
     return {name: table[m] for m, name in enumerate(found.perturbation_names) if not np.isnan(table[m]).any()}
 
 
-def difficulty(loaded, people):
-    """Kendall's tau with people by method and third of its pairs; methods alike last."""
-    found = {name: by_difficulty(data) for name, data in loaded.items()}
+def study_difficulty(loaded, people):
+    """Compute Kendall's tau with the human ranking by perturbation and third of its pairs."""
+    found = {name: compute_accuracy_by_difficulty(data) for name, data in loaded.items()}
     for own in found.values():
         own["methods alike"] = np.mean(list(own.values()), axis=0)
     methods = sorted({method for own in found.values() for method in own}, key=lambda m: (" " in m, m))
     return {
         target: {
-            method: _thirds(found, method, {n: own[target] for n, own in people.items()})
+            method: _compute_tau_of_thirds(found, method, {n: own[target] for n, own in people.items()})
             for method in methods
         }
         for target in TARGETS
     }
 
 
-def _thirds(found, method, people):
-    """Mean tau in each third of a method's pairs, and of the far one less the close one."""
+def _compute_tau_of_thirds(found, method, people):
+    """Compute the mean tau in each third of the pairs, and the farthest minus the closest."""
     taus = np.array(
         [[tau(part, people[name]) for part in own[method]] for name, own in found.items() if method in own]
     )
@@ -99,16 +99,16 @@ def _thirds(found, method, people):
     return parts | {"far - close": interval(taus[:, -1] - taus[:, 0])}
 
 
-def matched(loaded, people, folder):
-    """Copies as far apart as people's pairs, and single edits by the same methods: shares, and tau."""
+def study_matched_pairs(loaded, people, folder):
+    """Compare perturbed outputs as far from the originals as human pairs with single edits."""
     result = {}
     for name, data in loaded.items():
         file = folder / f"{name}.matched.npz"
         if not file.is_file():
             continue
         far = dict(np.load(file))
-        stronger, _, _ = by_method(judgements(far))
-        single, _, _ = by_method(judgements(data))
+        stronger, _, _ = compute_accuracy_by_perturbation(build_outcomes(far))
+        single, _, _ = compute_accuracy_by_perturbation(build_outcomes(data))
         graded = [method.partition("(")[0] for method in stronger]
         orders = {
             "single": np.mean([single[method] for method in graded], axis=0),
@@ -143,8 +143,8 @@ def matched(loaded, people, folder):
     }
 
 
-def beside_neural(name, data, folder):
-    """The same data with neural metrics, cut to the outputs and pairs that they scored; None without them."""
+def load_with_neural(name, data, folder):
+    """Load the same data with neural metrics, cut to what they scored; None without them."""
     files = [folder / f"{name}.{family}.npz" for family in ("use", "minilm")]
     extra = [dict(np.load(file)) for file in files if file.is_file()]
     if not extra:
@@ -166,16 +166,20 @@ def beside_neural(name, data, folder):
     }
 
 
-def neural(loaded, folder):
-    """Where rules and people put neural metrics among the lexical ones, and tau with and without them."""
+def study_neural_metrics(loaded, folder):
+    """Compare the ranks of neural metrics among lexical ones, and tau with and without them."""
     result = {}
     for name, full in loaded.items():
-        data = beside_neural(name, full, folder)
+        data = load_with_neural(name, full, folder)
         if data is None:
             continue
-        own, _, counts = by_method(judgements(data), fewest=FEWEST_NEURAL)
-        rule, (said, ceilings), first = np.mean(list(own.values()), axis=0), targets(data), data["lexical"]
-        said[HALF], _ = people_pairs(data, np.ones(len(data["better"]), dtype=bool), "half")
+        own, _, counts = compute_accuracy_by_perturbation(build_outcomes(data), fewest=FEWEST_NEURAL)
+        rule, (said, ceilings), first = (
+            np.mean(list(own.values()), axis=0),
+            compute_human_targets(data),
+            data["lexical"],
+        )
+        said[HALF], _ = compute_human_accuracy(data, np.ones(len(data["better"]), dtype=bool), "half")
         orders = {"rule": rule, **said}
         places = {key: rankdata(-np.round(values, 12), "min").astype(int) for key, values in orders.items()}
         result[name] = {
@@ -194,19 +198,19 @@ def neural(loaded, folder):
             },
             "accuracy": {
                 str(data["metrics"][m]): {key: round(float(values[m]), 3) for key, values in orders.items()}
-                for m in [*range(first, len(rule)), *_best(orders, first)]
+                for m in [*range(first, len(rule)), *_describe_best(orders, first)]
             },
         }
     return result
 
 
-def _best(orders, first):
-    """The best lexical metrics by rule, and by people's pairs."""
+def _describe_best(orders, first):
+    """Describe the best lexical metrics by perturbed pairs and by human pairs."""
     return sorted({int(np.argmax(orders[key][:first])) for key in ("rule", "pairs")})
 
 
-def people_pairs(data, kept, ties="strict"):
-    """Accuracy on the pairs of people that are kept, and how well people's order would agree with itself."""
+def compute_human_accuracy(data, kept, ties="strict"):
+    """Compute the accuracy on some human pairs, and how well the human ranking would agree with itself."""
     better, worse = data["better"][kept], data["worse"][kept]
     outcome = compare_scores(data["scores"][:, better], data["scores"][:, worse], data["tolerance"])
     found = PairOutcomes(
@@ -226,12 +230,12 @@ def people_pairs(data, kept, ties="strict"):
     return sums.accuracy()[:, 0], half_sample_ceiling(here, there, "kendall")
 
 
-def targets(data):
-    """What people say of the metrics, in four ways, and the ceiling of each where halves can be taken."""
+def compute_human_targets(data):
+    """Compute four human rankings of the metrics, and their noise ceilings where there are half samples."""
     close = data["distance"] <= np.quantile(data["distance"], 1 / 3)
     values, ceilings = {}, {}
-    values["pairs"], ceilings["pairs"] = people_pairs(data, np.ones(len(close), dtype=bool))
-    values["close pairs"], ceilings["close pairs"] = people_pairs(data, close)
+    values["pairs"], ceilings["pairs"] = compute_human_accuracy(data, np.ones(len(close), dtype=bool))
+    values["close pairs"], ceilings["close pairs"] = compute_human_accuracy(data, close)
     human, scores = data["human"][data["grid"]], data["scores"][:, data["grid"]]
     values["acc_eq"] = parse_meta_metric("acc_eq").compute(ScoreArrays(human, scores))
     values["spa"] = estimate_soft_accuracies(human, scores)
@@ -243,12 +247,12 @@ def targets(data):
 
 
 def tau(one, other):
-    """Kendall's tau-b."""
+    """Return Kendall's tau-b."""
     return float(correlate_rows(np.round(one, 12), np.round(other, 12), "kendall")[0])
 
 
 def interval(values):
-    """Mean over data sets and its 95 % interval by Student's t."""
+    """Return the mean over data sets and its 95 % interval by Student's t."""
     values = np.array([value for value in values if not np.isnan(value)])
     if len(values) < 2:
         return None
@@ -261,8 +265,8 @@ def interval(values):
     }
 
 
-def leave_one_out(accuracies, people):
-    """For each data set the tau of weights learnt on the others, and of equal weights, on methods all have.
+def study_transferred_weights(accuracies, people):
+    """Compute for each data set the tau of weights learnt on the others, and of equal weights.
 
     Of `DRAWS` weightings from the simplex, and each method alone, the one with the highest mean tau on the
     other data sets is taken.
@@ -297,18 +301,18 @@ def leave_one_out(accuracies, people):
     }
 
 
-def study(folder):
-    """Every table of the page."""
+def run_study(folder):
+    """Compute every table of the page."""
     loaded = {
         name: dict(np.load(folder / f"{name}.npz")) for name in SETS if (folder / f"{name}.npz").is_file()
     }
     accuracies, pooled, counts, people, ceilings, halved, alike = {}, {}, {}, {}, {}, {}, {}
     for name, data in loaded.items():
-        found = judgements(data)
-        accuracies[name], pooled[name], counts[name] = by_method(found)
-        people[name], ceilings[name] = targets(data)
-        own, _, _ = by_method(found, "half")
-        theirs, _ = people_pairs(data, np.ones(len(data["better"]), dtype=bool), "half")
+        found = build_outcomes(data)
+        accuracies[name], pooled[name], counts[name] = compute_accuracy_by_perturbation(found)
+        people[name], ceilings[name] = compute_human_targets(data)
+        own, _, _ = compute_accuracy_by_perturbation(found, "half")
+        theirs, _ = compute_human_accuracy(data, np.ones(len(data["better"]), dtype=bool), "half")
         mean = np.mean(list(own.values()), axis=0)
         alike[name] = own, theirs
         halved[name] = {"by methods alike": round(tau(mean, theirs), 3)} | {
@@ -358,17 +362,17 @@ def study(folder):
             for b in TARGETS[k + 1 :]
         },
         "weights": {
-            target: leave_one_out(accuracies, {n: own[target] for n, own in people.items()})
+            target: study_transferred_weights(accuracies, {n: own[target] for n, own in people.items()})
             for target in TARGETS
         }
-        | {HALF: leave_one_out(*({n: side[k] for n, side in alike.items()} for k in range(2)))},
+        | {HALF: study_transferred_weights(*({n: side[k] for n, side in alike.items()} for k in range(2)))},
     }
-    result["difficulty"] = difficulty(loaded, people)
-    result["matched"] = matched(loaded, people, folder)
-    result["neural"] = neural(loaded, folder)
-    draw(accuracies, people)
+    result["difficulty"] = study_difficulty(loaded, people)
+    result["matched"] = study_matched_pairs(loaded, people, folder)
+    result["neural"] = study_neural_metrics(loaded, folder)
+    draw_figure(accuracies, people)
     if (folder / "demetr.npz").is_file():
-        result["demetr"] = demetr(dict(np.load(folder / "demetr.npz")), people)
+        result["demetr"] = study_demetr(dict(np.load(folder / "demetr.npz")), people)
     Path(__file__).with_name("people_study.json").write_text(
         json.dumps(result, indent=1, ensure_ascii=False) + "\n"
     )
@@ -380,8 +384,8 @@ def study(folder):
     )
 
 
-def draw(accuracies, people):
-    """Places of the metrics by rule, all methods alike, against their places by people, by data set."""
+def draw_figure(accuracies, people):
+    """Draw the ranks of the metrics by perturbed pairs against their ranks by human scores."""
     import vl_convert
 
     points = [
@@ -411,15 +415,15 @@ def draw(accuracies, people):
     PICTURE.write_text(vl_convert.vegalite_to_svg(json.dumps(spec)), encoding="utf-8")
 
 
-def demetr(data, people):
-    """DEMETR's order of the metrics against ours on the same outputs, and against people's in English."""
+def study_demetr(data, people):
+    """Compare DEMETR's ranking of the metrics with ours, and with human scores in English."""
     sides = {}
     for side in ("theirs", "ours"):
         arrays = [data[f"{side}_{field}"] for field in ("outcome", "item", "output", "cluster", "method")]
         found = PairOutcomes(
             tuple(map(str, data["metrics"])), tuple(map(str, data[f"{side}_methods"])), *arrays
         )
-        sides[side] = by_method(found)
+        sides[side] = compute_accuracy_by_perturbation(found)
     english = [name for name in people if name.endswith("-en")]
     return {
         "theirs and ours": round(tau(sides["theirs"][1], sides["ours"][1]), 3),
@@ -436,4 +440,4 @@ def demetr(data, people):
 
 
 if __name__ == "__main__":
-    study(Path(sys.argv[1]))
+    run_study(Path(sys.argv[1]))

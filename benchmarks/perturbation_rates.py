@@ -1,4 +1,4 @@
-"""How often each perturbation applies on all of WMT22, by language and domain, and examples to read.
+"""Print how often each perturbation applies on all of WMT22, by language and domain, with examples.
 
 python benchmarks/perturbation_rates.py                             prints the table
 python benchmarks/perturbation_rates.py --examples 25 synonym       prints random examples of one method
@@ -21,7 +21,7 @@ DATA = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared"
 PAIRS = ("zh-en", "en-de", "en-ru")
 
 
-def dataset(pair: str, year: int = 22) -> Dataset:
+def load_dataset(pair: str, year: int = 22) -> Dataset:
     frame = pl.read_parquet(DATA / f"wmt{year}" / f"wmt{year}_{pair}.parquet")
     columns = frame.select(
         "system",
@@ -70,7 +70,7 @@ def main() -> None:
     parser.add_argument("--year", type=int, default=22, help="21, 22 or 23")
     options = parser.parse_args()
     for pair in options.pairs:
-        data = dataset(pair, options.year)
+        data = load_dataset(pair, options.year)
         pairs = make_pairs(
             data, perturbations=options.methods or None, per_output=None, workers=options.workers
         )

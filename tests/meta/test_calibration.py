@@ -17,41 +17,41 @@ def calibration():
 
 
 def test_permutation_test_keeps_its_level_with_crossed_contexts(calibration):
-    permuted, _ = calibration.rejection_rates(calibration.crossed_null, 400, permutations=199)
+    permuted, _ = calibration.measure_rejection_rates(calibration.draw_crossed_null, 400, permutations=199)
     assert 0.025 <= permuted <= 0.08
 
 
 def test_permutation_test_keeps_its_level_with_nested_contexts_where_chi_square_does_not(calibration):
-    permuted, plain = calibration.rejection_rates(calibration.nested_null, 400, permutations=199)
+    permuted, plain = calibration.measure_rejection_rates(calibration.draw_nested_null, 400, permutations=199)
     assert 0.025 <= permuted <= 0.08
     assert plain > 0.5
 
 
 @pytest.mark.parametrize("truth", [0.3, 0.7])
 def test_intervals_cover(calibration, truth):
-    assert 0.92 <= calibration.coverage(truth, 50, 400, resamples=400) <= 0.98
+    assert 0.92 <= calibration.measure_coverage(truth, 50, 400, resamples=400) <= 0.98
 
 
 @pytest.mark.parametrize("truth", [0.02, 0.98])
 def test_intervals_stay_honest_near_the_ends(calibration, truth):
-    assert calibration.coverage(truth, 50, 400, resamples=400) >= 0.92
+    assert calibration.measure_coverage(truth, 50, 400, resamples=400) >= 0.92
 
 
 def test_top_group_holds_the_best(calibration):
-    kept, size = calibration.best_kept(600, 60, resamples=300)
+    kept, size = calibration.measure_top_group(600, 60, resamples=300)
     assert kept >= 0.95
     assert size < 8
 
 
 def test_length_is_flagged_and_noisy_but_fair_metrics_are_as_often_as_said(calibration):
-    length, fair = calibration.flag_rates(10)
+    length, fair = calibration.measure_confounding_flags(10)
     assert length == 1
     assert fair <= 0.09  # of 190 tests at .05
 
 
 def test_documents_are_the_unit_of_intervals_where_items_of_one_go_together(calibration):
-    assert 0.92 <= calibration.document_coverage(400, resamples=400) <= 0.98
-    assert calibration.document_coverage(400, by_document=False, resamples=400) < 0.8
+    assert 0.92 <= calibration.measure_document_coverage(400, resamples=400) <= 0.98
+    assert calibration.measure_document_coverage(400, by_document=False, resamples=400) < 0.8
 
 
 @pytest.mark.parametrize(
@@ -59,43 +59,43 @@ def test_documents_are_the_unit_of_intervals_where_items_of_one_go_together(cali
     ["one overdispersed of 8 systems", "small heterogeneous domains", "250 contexts, one pair per item"],
 )
 def test_permutation_test_keeps_its_level_where_spreads_differ(calibration, design):
-    permuted, _ = calibration.rejection_rates(calibration.H1_DESIGNS[design], 400, permutations=199)
+    permuted, _ = calibration.measure_rejection_rates(calibration.H1_DESIGNS[design], 400, permutations=199)
     assert permuted <= 0.08
 
 
 def test_a_report_about_nothing_claims_nothing(calibration):
     """Twenty contexts, equally good metrics: tested one by one, something would be said in 40 %."""
-    claimed, one_by_one = calibration.false_claims(20, 30, 20)
+    claimed, one_by_one = calibration.measure_false_claims(20, 30, 20)
     assert claimed <= 0.15
     assert one_by_one >= 0.2
 
 
 def test_human_pairs_do_not_raise_the_rate_of_false_claims(calibration):
-    claimed, _ = calibration.false_claims(2, 60, 100, people=True)
+    claimed, _ = calibration.measure_false_claims(2, 60, 100, people=True)
     assert claimed <= 0.1
 
 
 def test_a_clear_difference_in_one_of_twenty_contexts_is_found(calibration):
-    assert calibration.power(20, 100, 0.2, 5) == 1
+    assert calibration.measure_power(20, 100, 0.2, 5) == 1
 
 
 def test_the_noise_ceiling_is_that_of_full_size(calibration):
     """Two samples agree better than two halves of one; extrapolated, halves say how well."""
-    halves, extrapolated = calibration.ceiling_error(12, 100, 400)
+    halves, extrapolated = calibration.measure_ceiling_error(12, 100, 400)
     assert halves > 0.04
     assert abs(extrapolated) < halves / 2
 
 
 def test_people_are_followed_where_they_differ_and_not_where_they_do_not(calibration):
-    equal, _ = calibration.followed((0.9, 0.8, 0.75), (0.6, 0.6, 0.6), 60)
-    clear, held = calibration.followed((0.9, 0.8, 0.7), (0.6, 0.72, 0.55), 20)
+    equal, _ = calibration.measure_followed_people((0.9, 0.8, 0.75), (0.6, 0.6, 0.6), 60)
+    clear, held = calibration.measure_followed_people((0.9, 0.8, 0.7), (0.6, 0.72, 0.55), 20)
     assert equal <= 0.1
     assert clear >= 0.9
     assert held >= 0.8
 
 
 def test_corrected_accuracy_covers_what_wrong_labels_hide(calibration):
-    corrected, raw = calibration.corrected_coverage(0.15, 100)
+    corrected, raw = calibration.measure_corrected_coverage(0.15, 100)
     assert corrected >= 0.9
     assert raw <= 0.2
 
@@ -109,7 +109,14 @@ def test_a_rate_is_out_when_its_whole_interval_is(calibration):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "part", ["h1_rates", "interval_rates", "claim_rates", "dependence_rates", "people_rates"]
+    "part",
+    [
+        "list_h1_rates",
+        "list_interval_rates",
+        "list_claim_rates",
+        "list_dependence_rates",
+        "list_people_rates",
+    ],
 )
 def test_every_rate_keeps_its_bounds(calibration, part):
     out = [str(rate) for rate in getattr(calibration, part)(400) if not rate.holds]
