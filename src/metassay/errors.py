@@ -183,19 +183,3 @@ class MissingBackend(InputError):
 
 class MetricFailure(MetassayError):
     """A metric returned something its definition forbids: an infinity, or the wrong number of scores."""
-
-
-class PartsDone(MetassayError):
-    """Not an error where there are such parts: those asked for are kept, and the rest is for others.
-
-    `numbers` are those kept, `count` is how many parts the run has.
-    """
-
-    def __init__(self, numbers: Sequence[int], count: int) -> None:
-        self.numbers, self.count = numbers, count
-        self.exit_code = 0 if numbers else InputError.exit_code
-        super().__init__(
-            f"Scored and kept: {len(numbers)} of {count} parts, from {numbers[0]} to {numbers[-1]}."
-            if numbers
-            else f"this run has no such part: its {count} are numbered from 0 to {count - 1}."
-        )

@@ -196,7 +196,7 @@ def test_parts_that_several_processes_score_make_one_run(folder, monkeypatch, ca
     (folder / "config.toml").write_text(CONFIG.replace("from-file", "shared"))
     capsys.readouterr()
     assert run(["work", "config.toml", "--part", "1"]) == 0
-    assert f"Scored and kept: 1 of {parts} parts, from 1 to 1." in capsys.readouterr().err
+    assert f"Scored 1 of {parts} parts, from 1 to 1." in capsys.readouterr().out
     assert len(list((folder / "shared" / "scores").glob("part-bleu-*-00001-*"))) == 1
     assert run(["work", "shared", "--parts", "0-1"]) == 0
     assert run(["work", "shared", "--parts", "2-99", "--workers", "2"]) == 0

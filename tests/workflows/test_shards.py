@@ -9,10 +9,11 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from metassay.errors import PartsDone
+from metassay.errors import InputError
+from metassay.results.partial_run import PartialRun
 from metassay.sample import sample_path
 from metassay.workflows import shards
-from metassay.workflows.assay import assay
+from metassay.workflows.assay import assay, score_assay_parts
 from metassay.workflows.read import read
 
 FEW: dict[str, Any] = {"resamples": 50, "permutations": 49, "workers": 2}
@@ -55,14 +56,11 @@ def test_parts_are_numbered_over_all_shards(tmp_path: Path, monkeypatch: pytest.
         "perturbations": "removal,swapping",
         "out": tmp_path / "run",
     }
-    with pytest.raises(PartsDone, match=r"1 of 4 parts, from 2 to 2") as done:
-        assay(data, only=[2], **settings)
-    assert done.value.exit_code == 0
+    assert score_assay_parts(data, parts=[2], **settings) == PartialRun(part_numbers=(2,), part_count=4)
     kept = {path.name.split("-")[-2] for path in (tmp_path / "run/scores").glob("*.parquet")}
     assert kept == {"00002"}
-    with pytest.raises(PartsDone, match="numbered from 0 to 3") as none:
-        assay(data, only=[4], **settings)
-    assert none.value.exit_code == 2
+    with pytest.raises(InputError, match="numbered from 0 to 3"):
+        score_assay_parts(data, parts=[4], **settings)
     before = sorted((tmp_path / "run/scores").iterdir())
     assay(data, **settings)
     assert set(before) < set((tmp_path / "run/scores").iterdir())

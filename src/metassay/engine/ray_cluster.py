@@ -14,8 +14,9 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from metassay.engine.workers import Progress, count_workers
+from metassay.engine.workers import count_workers
 from metassay.errors import InputError, MetricFailure, MissingBackend
+from metassay.options import Progress
 from metassay.recorded_warnings import WarningRecorder
 
 if TYPE_CHECKING:

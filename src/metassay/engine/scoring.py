@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -15,9 +15,9 @@ from metassay.engine.ranking_scores import score_ranked_rows
 from metassay.engine.ray_cluster import RayCluster, score_on_cluster
 from metassay.engine.row_scores import RowScores, check_scores
 from metassay.engine.score_store import ScoreStore
-from metassay.engine.workers import Progress, count_workers
-from metassay.errors import PartsDone
+from metassay.engine.workers import count_workers
 from metassay.metrics.base import Batch, Metric, Scores
+from metassay.options import Progress
 from metassay.recorded_warnings import RecordedWarnings, WarningRecorder, reissue_warnings
 from metassay.stats.arrays import LongArray
 from metassay.stats.digests import find_distinct_digests
@@ -38,13 +38,19 @@ BatchScores = dict[str, MetricScores]
 """The scores of one batch by metric."""
 
 
+class SelectedBatches(NamedTuple):
+    """The numbers of the batches that were scored, and how many batches there are."""
+
+    numbers: tuple[int, ...]
+    batch_count: int
+
+
 def score_rows(
     metrics: Sequence[Metric],
     rows: OutputRows,
     *,
     workers: int | None = None,
     store: ScoreStore | None = None,
-    only: Collection[int] | None = None,
     first_batch: int = 0,
     cluster: RayCluster | None = None,
     progress: Progress | None = None,
@@ -52,8 +58,7 @@ def score_rows(
     """Score every row with every metric.
 
     All metrics score a batch together, so that related metrics share tokenisation and alignment. Batches are
-    numbered from `first_batch`. With `only`, just the batches with these numbers are scored and stored, and
-    `PartsDone` is raised. A `cluster` scores first; what is then missing in the store is scored here.
+    numbered from `first_batch`. A `cluster` scores first; what is then missing in the store is scored here.
     Rankings are scored in one pass over their grades and not stored.
     """
     for metric in metrics:
@@ -64,20 +69,48 @@ def score_rows(
     if cluster is not None and store is not None:
         storable = [metric for metric in metrics if metric.is_cacheable]
         score_on_cluster(cluster, storable, batches, store, workers, progress)
-    wanted = [number for number in batches if only is None or number in only]
+    batch_scores = _score_batches(metrics, batches, store, workers, progress)
+    return _join_batches(metrics, [batch_scores[number] for number in batches])
+
+
+def store_selected_batches(
+    metrics: Sequence[Metric],
+    rows: OutputRows,
+    selected: Collection[int],
+    *,
+    store: ScoreStore,
+    workers: int | None = None,
+    first_batch: int = 0,
+    progress: Progress | None = None,
+) -> SelectedBatches:
+    """Score and store only the batches with the selected numbers, for a run that several processes share."""
+    for metric in metrics:
+        rows.check_fields(metric)
+    batches = dict(enumerate(rows.split_into_batches(), start=first_batch))
+    wanted = {number: batch for number, batch in batches.items() if number in selected}
+    _score_batches(metrics, wanted, store, workers, progress)
+    return SelectedBatches(tuple(wanted), len(batches))
+
+
+def _score_batches(
+    metrics: Sequence[Metric],
+    batches: Mapping[int, OutputRows],
+    store: ScoreStore | None,
+    workers: int | None,
+    progress: Progress | None,
+) -> dict[int, BatchScores]:
+    """Score batches in threads; return the scores of each by number."""
     finished: dict[int, BatchScores] = {}
     with WarningRecorder() as recorder, _open_thread_pool(count_workers(workers)) as pool:
         futures = {
-            pool.submit(score_batch, metrics, number, batches[number], store, recorder): number
-            for number in wanted
+            pool.submit(score_batch, metrics, number, batch, store, recorder): number
+            for number, batch in batches.items()
         }
         for future in _wait_for_each(futures):
             finished[futures[future]] = future.result()
             if progress is not None:
-                progress("scoring", len(finished), len(wanted))
-    if only is not None:
-        raise PartsDone(sorted(finished), first_batch + len(batches))
-    return _join_batches(metrics, [finished[number] for number in batches])
+                progress("scoring", len(finished), len(batches))
+    return finished
 
 
 def measure_costs(metrics: Sequence[Metric], rows: OutputRows) -> dict[str, float]:

@@ -1,14 +1,10 @@
-"""How many workers to use, and how to report their progress."""
+"""How many workers to use."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 
 from metassay.errors import InputError
-
-Progress = Callable[[str, int, int], None]
-"""Function that is called with the name of a stage, the number of finished steps, and the total."""
 
 
 def count_workers(requested: int | None) -> int:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from metassay.data.clusters import Clusters, find_clusters
 from metassay.data.context import RowLabel, build_contexts
@@ -16,7 +17,7 @@ from metassay.data.memory import release_memory
 from metassay.data.normalisation import choose_normalisation
 from metassay.data.preparation import prepare_dataset
 from metassay.engine.ray_cluster import parse_engine
-from metassay.engine.workers import Progress, count_workers
+from metassay.engine.workers import count_workers
 from metassay.errors import InputError
 from metassay.meta.contexts.pair_analysis import analyze_pairs
 from metassay.metrics.base import Metric
@@ -34,14 +35,17 @@ from metassay.options import (
     GIVEN_PAIRS,
     HUMAN_PAIRS,
     PERTURBED_PAIRS,
+    Progress,
     accept_options,
     is_pair_source,
     split_names,
 )
 from metassay.perturbations.label_errors import find_label_errors
 from metassay.perturbations.pairs import Pairs
+from metassay.results.partial_run import PartialRun
 from metassay.sample import DEFAULT, sample_source
 from metassay.specs import split_specs
+from metassay.stats.arrays import LongArray
 from metassay.store.cache_folder import find_cache_folder
 from metassay.store.cached_scores import CachedScores
 from metassay.store.cached_texts import CachedTexts
@@ -51,8 +55,8 @@ from metassay.store.scratch import ScratchTables
 from metassay.store.versions import collect_environment
 from metassay.workflows.assay_plan import Plan
 from metassay.workflows.assay_result import AssayResult
-from metassay.workflows.options import AssayOptions, AssaySettings
-from metassay.workflows.pair_scoring import judge_pairs, scored_texts
+from metassay.workflows.options import AssayOptions, AssayPartsOptions, AssaySettings
+from metassay.workflows.pair_scoring import judge_pairs, score_selected_parts, scored_texts
 from metassay.workflows.pairs import (
     context_metadata,
     human_column,
@@ -64,9 +68,11 @@ from metassay.workflows.pairs import (
 from metassay.workflows.perturb import described, every_pair, in_shards, shard_pairs, with_cache
 from metassay.workflows.read import Source, ensure_dataset, read
 from metassay.workflows.run_files import AUTOMATIC, Found, is_done, run_name, warnings_as_notes, write_run
-from metassay.workflows.shards import How, Shards
+from metassay.workflows.shards import Execution, Shards
 
 ContextRequest = str | RowLabel
+
+__all__ = ["PartialRun", "assay", "demo", "read_sample", "score_assay_parts"]
 
 
 @accept_options(AssayOptions)
@@ -82,7 +88,6 @@ def assay(dataset: Dataset | Source | None, options: AssayOptions) -> AssayResul
     With a path or a table as `pairs`, with `item, output, worse`, those are the pairs, and `dataset` is None.
     With `out`, a run folder with report is left there, or resumed where it belongs to the same run.
     `cache` is a folder of scores that runs share, or `off`; default what METASSAY_CACHE names, else none.
-    `only` are numbers of batches to score and keep, here, before `PartsDone` is raised.
     `engine`: `ray` or `ray,ADDRESS` has a cluster score the parts, into `out`, which all its machines see.
 
     >>> few = {"resamples": 20, "permutations": 19, "perturbations": "removal,insertion"}
@@ -90,9 +95,80 @@ def assay(dataset: Dataset | Source | None, options: AssayOptions) -> AssayResul
     >>> [row["metric"] for row in found["global"]]
     ['rouge1', 'rougel']
     """
-    data, options = _source(dataset, options)
-    if options.only is not None and (options.out is None or data.task_definition.is_ranking):
+    prepared = prepare_assay(dataset, options)
+    run = prepared.run
+    folder = None if run is None else run.path
+    workers = prepared.execution.workers
+    if run is not None and run.is_resumed and options.llm is None and prepared.is_finished():
+        return AssayResult(prepared.data, prepared.plan, partial(_carry_out, prepared), folder, run, workers)
+    found = _carry_out(prepared)
+    result = AssayResult(prepared.data, prepared.plan, lambda: found, folder, workers=workers)
+    if run is not None:
+        write_run(run, result, prepared.environment)
+        prepared.execution.scratch.delete()
+    return result
+
+
+@accept_options(AssayPartsOptions)
+def score_assay_parts(dataset: Dataset | Source | None, options: AssayPartsOptions) -> PartialRun:
+    """Score and store only the parts of an assay with these numbers, as one of many processes.
+
+    All processes use the same options and run folder. When all parts are scored, `assay` finishes the run.
+    """
+    prepared = prepare_assay(dataset, options)
+    data = prepared.data
+    plan = prepared.plan
+    execution = prepared.execution
+    if prepared.run is None or data.task_definition.is_ranking:
         raise InputError("parts are of a run with a folder, and of texts.", remedy="Pass --out.")
+    also = _find_human_scored_rows(data, plan)
+    if in_shards(data, plan, execution):
+        metrics = (*plan.metrics, *prepared.sentinels)
+        shards = Shards(
+            data, metrics, len(plan.metrics), plan.contexts, prepared.clusters, None, execution, also
+        )
+        result = shards.score_parts(shard_pairs(data, plan, execution, prepared.clusters), options.parts)
+    else:
+        pairs = every_pair(data, plan, execution)
+        selected = score_selected_parts(
+            data,
+            pairs,
+            (*_with_scores(data, pairs, plan.metrics), *prepared.sentinels),
+            options.parts,
+            store=execution.score_store,
+            workers=execution.workers,
+            also=also,
+            progress=execution.progress,
+        )
+        result = PartialRun(part_numbers=selected.numbers, part_count=selected.batch_count)
+    if not result.part_numbers:
+        last = result.part_count - 1
+        raise InputError(f"this run has no such part: its {last + 1} are numbered from 0 to {last}.")
+    return result
+
+
+@dataclass(frozen=True)
+class PreparedAssay:
+    """Everything that is decided before the first pair is made."""
+
+    data: Dataset
+    plan: Plan
+    clusters: Clusters
+    sentinels: Sequence[Metric]
+    costs: MetricCosts
+    execution: Execution
+    run: RunFolder | None
+    environment: Mapping[str, Any]
+    """Versions of code, libraries and dictionaries."""
+
+    def is_finished(self) -> bool:
+        """Whether the run folder has complete results of the same assay."""
+        return self.run is not None and is_done(self.run, self.data, self.plan, self.environment)
+
+
+def prepare_assay(dataset: Dataset | Source | None, options: AssayOptions) -> PreparedAssay:
+    """Read and orient the data, make the plan, and open the run folder and caches."""
+    data, options = _source(dataset, options)
     declared = split_names(options.human)
     for name in declared:
         data = data.with_human_column(name)
@@ -145,23 +221,23 @@ def assay(dataset: Dataset | Source | None, options: AssayOptions) -> AssayResul
     made = texts if shared is None else CachedTexts(texts, shared, known)
     if cluster is not None and scores is None:
         raise InputError("a cluster leaves its parts in a run folder.", remedy="Pass --out.")
-    how = How(threads, scores, made, options.only, cluster, options.progress, kept, scratch)
-    sentinels, costs = choose_missing_sentinels(plan.metrics), collect_costs(plan.metrics)
-    find = partial(_carry_out, data, plan, unit, sentinels, costs, how)
-    if (
-        run is not None
-        and run.is_resumed
-        and options.only is None
-        and options.llm is None
-        and is_done(run, data, plan, known)
-    ):
-        return AssayResult(data, plan, find, run.path, run, threads)
-    found = find()
-    result = AssayResult(data, plan, lambda: found, None if run is None else run.path, workers=threads)
-    if run is not None:
-        write_run(run, result, known)
-        scratch.delete()
-    return result
+    return PreparedAssay(
+        data=data,
+        plan=plan,
+        clusters=unit,
+        sentinels=choose_missing_sentinels(plan.metrics),
+        costs=collect_costs(plan.metrics),
+        execution=Execution(threads, scores, made, cluster, options.progress, kept, scratch),
+        run=run,
+        environment=known,
+    )
+
+
+def _find_human_scored_rows(data: Dataset, plan: Plan) -> LongArray | None:
+    """Return the rows that have the human score which the assay compares with, if it does."""
+    if plan.heard is None:
+        return None
+    return data.outputs[plan.heard].is_not_null().arg_true().to_numpy()
 
 
 def _source(dataset: Dataset | Source | None, asked: AssayOptions) -> tuple[Dataset, AssayOptions]:
@@ -183,21 +259,25 @@ def _source(dataset: Dataset | Source | None, asked: AssayOptions) -> tuple[Data
     return data, replace(asked, pairs=GIVEN_PAIRS)
 
 
-def _carry_out(
-    data: Dataset, plan: Plan, unit: Clusters, sentinels: Sequence[Metric], costs: MetricCosts, how: How
-) -> Found:
+def _carry_out(prepared: PreparedAssay) -> Found:
     """Make worse, score, judge."""
+    data = prepared.data
+    plan = prepared.plan
+    unit = prepared.clusters
+    sentinels = prepared.sentinels
+    costs = prepared.costs
+    execution = prepared.execution
     settings, heard = plan.asked, plan.heard
-    also = None if heard is None else data.outputs[heard].is_not_null().arg_true().to_numpy()
+    also = _find_human_scored_rows(data, plan)
     weights = output_weights(data, settings.weights, plan.contexts)
-    if in_shards(data, plan, how):
+    if in_shards(data, plan, execution):
         metrics = (*plan.metrics, *sentinels)
-        work = Shards(data, metrics, len(plan.metrics), plan.contexts, unit, weights, how, also)
+        work = Shards(data, metrics, len(plan.metrics), plan.contexts, unit, weights, execution, also)
         with warnings_as_notes() as notes:
-            sample, judged = work.judge(shard_pairs(data, plan, how, unit), settings.per_output)
+            sample, judged = work.judge(shard_pairs(data, plan, execution, unit), settings.per_output)
         labels = find_label_errors(judged.pairs.counts, data.languages)
     else:
-        every = every_pair(data, plan, how)
+        every = every_pair(data, plan, execution)
         told = settings.pairs == PERTURBED_PAIRS and not data.task_definition.is_ranking
         labels = find_label_errors(every.counts if told else (), data.languages)
         sample = every.sample(settings.per_output) if settings.pairs == PERTURBED_PAIRS else every
@@ -211,14 +291,13 @@ def _carry_out(
                 unit=unit,
                 weights=weights,
                 also=also,
-                workers=how.workers,
-                parts=how.parts,
-                only=how.only,
-                cluster=how.cluster,
-                progress=how.progress,
+                workers=execution.workers,
+                parts=execution.score_store,
+                cluster=execution.cluster,
+                progress=execution.progress,
             )
     judged = replace(judged, notes=(*judged.notes, *notes, *judged.of_metrics))
-    how.tell("judging", 0, 1)
+    execution.report_progress("judging", 0, 1)
     contexts = [judged.in_context(context) for context in plan.contexts]
     people = None if heard is None else people_side(data, heard, judged, metrics, plan.contexts, weights)
     if heard is not None and people is None:
@@ -237,11 +316,11 @@ def _carry_out(
         uninformed=[metric.spec for metric in plan.metrics if isinstance(metric, tuple(SENTINELS))],
         facts=context_metadata(data, plan.contexts),
         minimum_items=settings.minimum_items,
-        workers=how.workers,
+        workers=execution.workers,
         pairs_from=_made_by(settings, sample),
         human_pairs=people,
     )
-    how.tell("judging", 1, 1)
+    execution.report_progress("judging", 1, 1)
     release_memory()
     return Found(sample, judged, analysis, costs.prices, labels)
 

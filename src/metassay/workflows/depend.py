@@ -14,7 +14,7 @@ import polars as pl
 
 from metassay.data.score_cube import ScoreCube
 from metassay.data.score_files import Scores
-from metassay.engine.workers import Progress, count_workers
+from metassay.engine.workers import count_workers
 from metassay.errors import InputError
 from metassay.meta.dependence.analysis import (
     PANEL,
@@ -27,7 +27,7 @@ from metassay.meta.dependence.correction import CorrectedScores, correct_metric_
 from metassay.meta.dependence.grouped_outputs import SYSTEM, Grouping, group_outputs
 from metassay.meta.people.mapping_evaluation import MappingEvaluation, MappingEvaluator
 from metassay.meta.people.ranking_data import CONSTANT
-from metassay.options import accept_options, split_names
+from metassay.options import Progress, accept_options, split_names
 from metassay.reporting.depend_page import build_depend_page, render_depend_files
 from metassay.reporting.pages import Page
 from metassay.reporting.result_display import ResultDisplay

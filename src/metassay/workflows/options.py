@@ -393,8 +393,14 @@ class AssayOptions(ExecutionOptions, AssaySettings):
 
     llm: LlmSettings | None = None
     cache: str | Path | None = None
-    only: Collection[int] | None = None
     engine: str = "local"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssayPartsOptions(AssayOptions):
+    """All keywords of `score_assay_parts`."""
+
+    parts: Collection[int] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

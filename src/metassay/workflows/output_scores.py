@@ -15,8 +15,9 @@ from metassay.data.score_grid import ScoreGrid
 from metassay.engine.batches import OutputRows
 from metassay.engine.row_scores import check_scores
 from metassay.engine.scoring import score_rows
-from metassay.engine.workers import Progress, count_workers
+from metassay.engine.workers import count_workers
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
+from metassay.options import Progress
 from metassay.stats.parallel import map_blocks
 from metassay.workflows.read import build_scoring_rows, name_test_sets
 

@@ -18,12 +18,12 @@ from metassay.engine.batches import OutputRows
 from metassay.engine.ranking_scores import score_lists
 from metassay.engine.ray_cluster import RayCluster
 from metassay.engine.score_store import ScoreStore
-from metassay.engine.scoring import score_rows
-from metassay.engine.workers import Progress
+from metassay.engine.scoring import SelectedBatches, score_rows, store_selected_batches
 from metassay.errors import InputError
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, compare_scores
 from metassay.metrics.base import Metric
 from metassay.metrics.judge import Judge
+from metassay.options import Progress
 from metassay.perturbations.pairs import Pairs
 from metassay.perturbations.ranking_pairs import RankedPairs
 from metassay.workflows.pair_files import Aside
@@ -76,7 +76,6 @@ def judge_pairs(
     weights: NDArray[np.float64] | None = None,
     workers: int | None = None,
     parts: ScoreStore | None = None,
-    only: Collection[int] | None = None,
     first: int = 0,
     cluster: RayCluster | None = None,
     progress: Progress | None = None,
@@ -96,7 +95,7 @@ def judge_pairs(
     if isinstance(pairs, RankedPairs):
         seconds, better, worse = _score_ranked(dataset, pairs, metrics, workers)
     else:
-        how = _How(workers, parts, only, first, cluster, progress, _NONE if also is None else also, counted)
+        how = _How(workers, parts, first, cluster, progress, _NONE if also is None else also, counted)
         seconds, better, worse = _score_texts(dataset, pairs, sampled, metrics, how, verdicts, outputs)
     of_metrics = tuple(note for metric in metrics for note in metric.notes())
     tolerance = np.array([metric.tie_tolerance for metric in metrics])
@@ -136,7 +135,6 @@ def _in_sample(pairs: Pairs, sample: Pairs | None) -> NDArray[np.bool_]:
 class _How:
     workers: int | None
     parts: ScoreStore | None
-    only: Collection[int] | None
     first: int
     cluster: RayCluster | None
     progress: Progress | None
@@ -208,7 +206,6 @@ def _score_single(
         both,
         workers=how.workers,
         store=how.parts,
-        only=how.only,
         first_batch=how.first,
         cluster=how.cluster,
         progress=how.progress,
@@ -218,6 +215,33 @@ def _score_single(
     own = scores[:, : len(outputs)]
     found = scored.seconds, outputs, own
     return found, own[:, np.searchsorted(outputs, rows)], scores[:, len(outputs) :]
+
+
+def score_selected_parts(
+    dataset: Dataset,
+    pairs: Pairs,
+    metrics: Sequence[Metric],
+    selected: Collection[int],
+    *,
+    store: ScoreStore | None,
+    workers: int | None = None,
+    first_part: int = 0,
+    also: NDArray[np.int64] | None = None,
+    progress: Progress | None = None,
+) -> SelectedBatches:
+    """Score and store the selected parts of what `judge_pairs` scores, except for language models."""
+    if store is None:
+        raise InputError("parts are stored in a run folder.", remedy="Pass --out.")
+    rows = _both_sides(dataset, pairs, _rows(dataset, pairs), _NONE if also is None else also)
+    return store_selected_batches(
+        [metric for metric in metrics if not isinstance(metric, Judge)],
+        rows,
+        selected,
+        store=store,
+        workers=workers,
+        first_batch=first_part,
+        progress=progress,
+    )
 
 
 def scored_texts(dataset: Dataset, pairs: Pairs) -> pl.DataFrame:

@@ -39,7 +39,7 @@ from metassay.workflows.run_files import SCHEMA_VERSION, Result
 
 if TYPE_CHECKING:
     from metassay.workflows.assay_plan import Plan
-    from metassay.workflows.shards import How
+    from metassay.workflows.shards import Execution
 
 ANSWERS = "llm-answers.jsonl"
 TEXTS = "texts.jsonl"
@@ -79,7 +79,7 @@ def with_cache(llm: LlmSettings | None, run: RunFolder | None) -> LlmSettings | 
     return replace(llm, cache=run.path / ANSWERS)
 
 
-def every_pair(data: Dataset, plan: Plan, how: How) -> Pairs:
+def every_pair(data: Dataset, plan: Plan, execution: Execution) -> Pairs:
     """All pairs: brought along, chosen by people, or every applicable perturbation of every output."""
     settings = plan.asked
     if data.rows_are_pairs:
@@ -93,18 +93,18 @@ def every_pair(data: Dataset, plan: Plan, how: How) -> Pairs:
         per_output=None,
         seed=plan.seed,
         preprocess=settings.preprocess,
-        workers=how.workers,
+        workers=execution.workers,
         strict_resources=settings.strict_resources,
-        llm=None if judged_by_model and plan.perturbations is None else how.llm,
-        store=how.texts,
-        progress=None if how.progress is None else functools.partial(how.progress, "perturbing"),
+        llm=None if judged_by_model and plan.perturbations is None else execution.llm,
+        store=execution.text_store,
+        progress=None if execution.progress is None else functools.partial(execution.progress, "perturbing"),
     )
     if not plan.valid_pairs and not data.task_definition.is_ranking:
         return pairs
     return checked(pairs, valid_only=plan.valid_pairs)
 
 
-def in_shards(data: Dataset, plan: Plan, how: How) -> bool:
+def in_shards(data: Dataset, plan: Plan, execution: Execution) -> bool:
     """Whether pairs are made and judged shard by shard: those that rules make of more outputs than one has.
 
     Not where something must see all pairs at once: models that are asked, scores from files, and methods that
@@ -114,7 +114,7 @@ def in_shards(data: Dataset, plan: Plan, how: How) -> bool:
         len(data) <= shards.SHARD
         or plan.asked.pairs != PERTURBED_PAIRS
         or data.task_definition.is_ranking
-        or how.llm is not None
+        or execution.llm is not None
     ):
         return False
     named = plan.perturbations
@@ -125,16 +125,18 @@ def in_shards(data: Dataset, plan: Plan, how: How) -> bool:
     return not whole and not any(isinstance(metric, Judge | PrecomputedScores) for metric in plan.metrics)
 
 
-def shard_pairs(data: Dataset, plan: Plan, how: How, unit: Clusters) -> Iterator[tuple[slice, Pairs]]:
+def shard_pairs(
+    data: Dataset, plan: Plan, execution: Execution, unit: Clusters
+) -> Iterator[tuple[slice, Pairs]]:
     """Every applicable perturbation of every output, shard by shard."""
     settings, cuts = plan.asked, shards.cuts(unit.items)
     pair_settings = PairSettings(
         requested=plan.perturbations is not None,
         seed=plan.seed,
         preprocess=settings.preprocess,
-        workers=how.workers,
+        workers=execution.workers,
         strict_resources=settings.strict_resources,
-        store=how.texts,
+        store=execution.text_store,
     )
     parts = (data.slice_rows(cut) for cut in cuts)
     yield from zip(cuts, make_pairs_by_shard(data, parts, pair_settings, plan.perturbations))

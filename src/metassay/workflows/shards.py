@@ -23,18 +23,19 @@ from metassay.data.dataset import Dataset
 from metassay.data.memory import map_table, release_memory
 from metassay.engine.ray_cluster import RayCluster
 from metassay.engine.score_store import ScoreStore
-from metassay.engine.workers import Progress
-from metassay.errors import PartsDone
+from metassay.errors import InputError
 from metassay.llm.settings import LlmSettings
 from metassay.meta.contexts.pair_outcomes import PairOutcomes
 from metassay.meta.contexts.perturbation_validity import compare_human_scores, measure_edits
 from metassay.metrics.base import Metric
+from metassay.options import Progress
 from metassay.perturbations.pairs import Pairs, PerturbationCount
 from metassay.perturbations.text_store import TextStore
+from metassay.results.partial_run import PartialRun
 from metassay.stats.arrays import FloatArray, IntArray, LongArray
 from metassay.store.scratch import ScratchTables
 from metassay.workflows.pair_files import Aside, Widest, explorer_frame, judgements_frame
-from metassay.workflows.pair_scoring import JudgedPairs, judge_pairs
+from metassay.workflows.pair_scoring import JudgedPairs, judge_pairs, score_selected_parts
 from metassay.workflows.pair_table import EXPLORER_FILE, OUTCOMES_FILE, PAIRS_FILE
 
 SHARD = 2**17
@@ -43,20 +44,19 @@ _EVERY, _EDITS = "every", "edits"
 
 
 @dataclass(frozen=True)
-class How:
-    """What may differ between two runs of the same assay."""
+class Execution:
+    """How an assay is executed: what may differ between two runs with the same result."""
 
     workers: int
-    parts: ScoreStore | None
-    texts: TextStore | None
-    only: Collection[int] | None
+    score_store: ScoreStore | None
+    text_store: TextStore | None
     cluster: RayCluster | None
     progress: Progress | None
     llm: LlmSettings | None
     scratch: ScratchTables
 
-    def tell(self, stage: str, done: int, total: int) -> None:
-        """Say how far a stage is."""
+    def report_progress(self, stage: str, done: int, total: int) -> None:
+        """Report that `done` of `total` steps of a stage are finished."""
         if self.progress is not None:
             self.progress(stage, done, total)
 
@@ -81,11 +81,11 @@ class Shards:
         contexts: Sequence[Context],
         unit: Clusters,
         weights: FloatArray | None,
-        how: How,
+        execution: Execution,
         also: LongArray | None,
     ) -> None:
         self.data, self.metrics, self.assayed, self.contexts = data, metrics, assayed, contexts
-        self.unit, self.weights, self.how, self.also = unit, weights, how, also
+        self.unit, self.weights, self.execution, self.also = unit, weights, execution, also
         self.files: dict[str, list[Path]] = {
             name: [] for name in (PAIRS_FILE, _EVERY, EXPLORER_FILE, OUTCOMES_FILE, _EDITS)
         }
@@ -99,17 +99,13 @@ class Shards:
         """The sampled pairs, and all of them judged."""
         outputs = np.full((len(self.metrics), len(self.data) if self.also is not None else 0), np.nan)
         seconds = dict.fromkeys((metric.spec for metric in self.metrics), 0.0)
-        parts, numbers = 0, list[int]()
+        parts = 0
         known: Pairs | None = None
         for cut, pairs in made:
-            self.how.tell("scoring", cut.start, len(self.data))
+            self.execution.report_progress("scoring", cut.start, len(self.data))
             sample = pairs.sample(per_output)
             known = replace(pairs, frame=pairs.frame.clear(), priorities=np.empty(0, np.uint64), rows=None)
-            try:
-                own = self._judged(cut, pairs, sample, parts)
-            except PartsDone as done:
-                parts, numbers = done.count, [*numbers, *done.numbers]
-                continue
+            own = self._judged(cut, pairs, sample, parts)
             parts += own.parts
             seconds = {name: spent + own.seconds[name] for name, spent in seconds.items()}
             outputs[:, cut if outputs.size else slice(0)] = own.outputs[:, : None if outputs.size else 0]
@@ -117,25 +113,50 @@ class Shards:
             del pairs, sample, own  # before the next are made
             release_memory()
         if known is None or self.widest is None:
-            raise PartsDone(numbers, parts)
-        self.how.tell("scoring", len(self.data), len(self.data))
+            raise InputError("there are no outputs to judge.")
+        self.execution.report_progress("scoring", len(self.data), len(self.data))
         sampled, judged = self._found(known, self.widest)
         return sampled, replace(judged, seconds=seconds, outputs=outputs, parts=parts)
 
+    def score_parts(self, made: Iterable[tuple[slice, Pairs]], selected: Collection[int]) -> PartialRun:
+        """Score and store only the selected parts, which are numbered over all shards."""
+        numbers: list[int] = []
+        part_count = 0
+        for cut, pairs in made:
+            self.execution.report_progress("scoring", cut.start, len(self.data))
+            part = score_selected_parts(
+                self.data.slice_rows(cut),
+                pairs,
+                self.metrics,
+                selected,
+                store=self.execution.score_store,
+                workers=self.execution.workers,
+                first_part=part_count,
+                also=self._select_also(cut),
+            )
+            numbers += part.numbers
+            part_count += part.batch_count
+        return PartialRun(part_numbers=tuple(numbers), part_count=part_count)
+
+    def _select_also(self, cut: slice) -> LongArray | None:
+        """Return the rows in `also` that lie in a shard, numbered from its start."""
+        if self.also is None:
+            return None
+        rows: LongArray = self.also[(self.also >= cut.start) & (self.also < cut.stop)] - cut.start
+        return rows
+
     def _judged(self, cut: slice, pairs: Pairs, sample: Pairs, first: int) -> JudgedPairs:
-        also = self.also
         return judge_pairs(
             self.data.slice_rows(cut),
             pairs,
             self.metrics,
             sample=sample,
             unit=replace(self.unit, codes=self.unit.codes[cut], items=self.unit.items[cut]),
-            workers=self.how.workers,
-            parts=self.how.parts,
-            only=self.how.only,
+            workers=self.execution.workers,
+            parts=self.execution.score_store,
             first=first,
-            cluster=self.how.cluster,
-            also=None if also is None else also[(also >= cut.start) & (also < cut.stop)] - cut.start,
+            cluster=self.execution.cluster,
+            also=self._select_also(cut),
         )
 
     def _put_away(self, cut: slice, sample: Pairs, judged: JudgedPairs) -> None:
@@ -151,7 +172,7 @@ class Shards:
             self._write(PAIRS_FILE, sample.frame)
         self._write(EXPLORER_FILE, explorer_frame(part, *about, names, cut.start))
         self._write(OUTCOMES_FILE, judgements_frame(judged))
-        edits = measure_edits(sample.frame["output"], sample.frame["worse"], self.how.workers)
+        edits = measure_edits(sample.frame["output"], sample.frame["worse"], self.execution.workers)
         characters = edits.characters.astype(np.int32)
         self._write(_EDITS, pl.DataFrame({"characters": characters, "share": edits.shares}))
         for spec, own in compare_human_scores(sample.frame, part).items():
@@ -173,7 +194,7 @@ class Shards:
         self.widest = wide if self.widest is None else self.widest.beside(wide).kept(self.assayed)
 
     def _write(self, name: str, frame: pl.DataFrame) -> None:
-        file = self.how.scratch.write(f"{Path(name).stem}-{len(self.files[name]):05d}", frame)
+        file = self.execution.scratch.write(f"{Path(name).stem}-{len(self.files[name]):05d}", frame)
         self.files[name].append(file)
 
     def _found(self, known: Pairs, widest: Widest) -> tuple[Pairs, JudgedPairs]:

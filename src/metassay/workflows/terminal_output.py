@@ -9,6 +9,7 @@ from metassay.reporting.terminal.blocks import Block, Line, Note, Table
 if TYPE_CHECKING:
     from metassay.workflows.aggregate import AggregateResult
     from metassay.workflows.align import AlignResult
+    from metassay.workflows.assay import PartialRun
     from metassay.workflows.assay_result import AssayResult
     from metassay.workflows.cache import CacheResult
     from metassay.workflows.check import CheckResult
@@ -38,6 +39,13 @@ def describe_assay(result: AssayResult) -> list[Block]:
     from metassay.reporting.terminal import assay
 
     return assay.describe_assay(result.to_dict())
+
+
+def describe_partial_run(result: PartialRun) -> list[Block]:
+    """Describe which parts of an assay one process scored."""
+    from metassay.reporting.terminal import assay
+
+    return assay.describe_partial_run(result)
 
 
 def describe_recommendation(result: RecommendResult) -> list[Block]:

@@ -14,6 +14,7 @@ from metassay.options import PERTURBED_PAIRS, is_pair_source
 from metassay.workflows.options import AssaySettings
 
 if TYPE_CHECKING:
+    from metassay.workflows.assay import PartialRun
     from metassay.workflows.assay_result import AssayResult
 
 EXAMPLE = "metassay assay outputs.csv --context domain --metrics bleu,chrf++ --out run"
@@ -48,7 +49,7 @@ def run_assay(
     ] = None,
 ) -> None:
     """Perturb, score and compare: accuracy per context, tests, a recommendation and a report."""
-    from metassay.workflows.assay import assay
+    from metassay.workflows.assay import assay, score_assay_parts
     from metassay.workflows.read import collect_metrics
     from metassay.workflows.run_files import AUTOMATIC
 
@@ -62,19 +63,33 @@ def run_assay(
     with show_progress(output) as progress:
         llm = model.build_settings()
         options["metrics"] = collect_metrics(settings.metrics, metric_file)
-        result = assay(
-            dataset,
-            **options,
-            seed=output.seed,
-            workers=output.workers,
-            out=output.out or (None if output.json else AUTOMATIC),
-            llm=llm,
-            cache=cache,
-            only=part_numbers,
-            engine=engine,
-            progress=progress,
-        )
-    print_assay(result, json=output.json)
+        options |= {
+            "seed": output.seed,
+            "workers": output.workers,
+            "out": output.out or (None if output.json else AUTOMATIC),
+            "llm": llm,
+            "cache": cache,
+            "engine": engine,
+            "progress": progress,
+        }
+        if part_numbers is None:
+            result = assay(dataset, **options)
+        else:
+            partial_run = score_assay_parts(dataset, **options, parts=part_numbers)
+    if part_numbers is None:
+        print_assay(result, json=output.json)
+    else:
+        print_partial_run(partial_run, json=output.json)
+
+
+def print_partial_run(result: PartialRun, *, json: bool) -> None:
+    """Print which parts of an assay were scored."""
+    from metassay.workflows.terminal_output import describe_partial_run
+
+    if json:
+        print(result.to_json())
+    else:
+        print_blocks(describe_partial_run(result))
 
 
 def parse_part_numbers(text: str | None) -> range | None:

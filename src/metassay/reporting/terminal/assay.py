@@ -9,6 +9,7 @@ from metassay.reporting.answer import answer
 from metassay.reporting.findings import find
 from metassay.reporting.html import caveats, remarks
 from metassay.reporting.terminal.blocks import Block, Line, Table, lines, notes, select_columns
+from metassay.results.partial_run import PartialRun
 
 ACCURACY_COLUMNS = ("metric", "accuracy", "low", "high", "ties", "pairs")
 SPA_COLUMNS = ("spa", "spa_low", "spa_high")
@@ -41,6 +42,14 @@ def describe_assay(result: Mapping[str, Any]) -> list[Block]:
         if context["h1"]:
             blocks.append(_build_h1_table(column, context["h1"]))
     return [*blocks, *notes(remarks(findings))]
+
+
+def describe_partial_run(result: PartialRun) -> list[Block]:
+    """Describe which parts of an assay one process scored."""
+    first = result.part_numbers[0]
+    last = result.part_numbers[-1]
+    scored = len(result.part_numbers)
+    return [Line(f"Scored {scored} of {result.part_count} parts, from {first} to {last}.")]
 
 
 def _build_h1_table(column: str, tests: list[dict[str, Any]]) -> Table:
