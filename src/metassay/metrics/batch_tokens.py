@@ -139,5 +139,6 @@ def _tokenize_packed(
 
 
 def _use_code_points_as_tokens(code_points: CodePoints, offsets: Offsets) -> TokenSequences:
-    ids = code_points.view(np.int32)
+    # A copy, because kernels would be compiled again for arrays that are read-only.
+    ids = code_points.astype(np.int32)
     return TokenSequences(ids, offsets, int(ids.max(initial=0)) + 1)

@@ -1,4 +1,7 @@
-"""Lengths of longest common subsequences, 64 positions at a time on bit vectors (Hyyrö, 2004)."""
+"""Lengths of longest common subsequences, 64 positions at a time on bit vectors (Hyyrö, 2004).
+
+A loop over rapidfuzz instead makes ROUGE-L a third slower.
+"""
 
 from __future__ import annotations
 

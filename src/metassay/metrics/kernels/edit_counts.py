@@ -3,7 +3,8 @@
 The edit distance matrix is computed 64 rows at a time on bit vectors (Myers, 1999; Hyyrö, 2003). Several
 alignments can have the fewest edits, and differ in how many of these are substitutions. The one counted here
 is the one that rapidfuzz, and so jiwer, finds: common beginnings and ends first, then from the end a deletion
-where the matrix allows one, else an insertion, else a hit or substitution.
+where the matrix allows one, else an insertion, else a hit or substitution. (Calling rapidfuzz for each input
+instead doubles the time of WER.)
 """
 
 from __future__ import annotations

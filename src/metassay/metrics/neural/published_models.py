@@ -43,11 +43,6 @@ class PublishedModel:
     encoder: str | None = None
     """The model whose configuration and tokenizer it needs; None where it has its own."""
 
-    @property
-    def non_commercial(self) -> bool:
-        """Whether the licence forbids commercial use."""
-        return "-NC" in self.licence
-
 
 _XLM_R_LARGE = "FacebookAI/xlm-roberta-large"
 _INFO_XLM = "microsoft/infoxlm-large"
