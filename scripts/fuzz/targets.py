@@ -31,7 +31,8 @@ from metassay.workflows import options
 from metassay.workflows.assay import assay
 from metassay.workflows.compare import compare
 from metassay.workflows.rank import rank
-from metassay.workflows.read import read, read_parallel_files, read_scores
+from metassay.workflows.read import read, read_parallel_files
+from metassay.workflows.read_scores import read_scores
 from metassay.workflows.recommend import recommend
 from metassay.workflows.report import report
 from metassay.workflows.run_collection import summarize_runs

@@ -12,7 +12,7 @@ from metassay.cli import run
 from metassay.errors import InputError
 from metassay.metrics.base import Batch
 from metassay.metrics.program_metric import ProgramMetric
-from metassay.workflows.read import collect_metrics
+from metassay.workflows.metric_files import collect_metrics
 
 OUTPUTS = ["the cat sat on the mat", "", "we ran home – quickly"]
 REFERENCES = [["the cat sat on a mat"], ["so it was"], ["we ran home quickly"]]

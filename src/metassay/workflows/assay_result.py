@@ -24,8 +24,8 @@ from metassay.workflows.assay_content import build_content
 from metassay.workflows.assay_plan import Plan
 from metassay.workflows.pair_files import wrong_pairs
 from metassay.workflows.pair_scoring import JudgedPairs
-from metassay.workflows.read import build_scoring_rows
 from metassay.workflows.run_files import EXAMPLES, RESULT, Found, Result, warnings_as_notes
+from metassay.workflows.scoring_rows import build_scoring_rows
 
 
 @dataclass(frozen=True, repr=False)

@@ -25,8 +25,9 @@ from metassay.results.check import CheckContent, CheckedMetric, CheckedPerturbat
 from metassay.store.layout import TIMINGS
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.options import CheckOptions
-from metassay.workflows.read import build_scoring_rows, ensure_dataset
+from metassay.workflows.read import ensure_dataset
 from metassay.workflows.run_files import warnings_as_notes
+from metassay.workflows.scoring_rows import build_scoring_rows
 
 
 class CheckResult(ResultDisplay, CheckContent, frozen=True, kw_only=True):

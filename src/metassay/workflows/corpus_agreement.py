@@ -21,7 +21,8 @@ from metassay.metrics.registry import parse_metrics
 from metassay.results.rank import CorpusAgreement
 from metassay.stats.arrays import FloatArray
 from metassay.stats.correlation import correlate_systems
-from metassay.workflows.read import Source, build_scoring_rows, read
+from metassay.workflows.read import Source, read
+from metassay.workflows.scoring_rows import build_scoring_rows
 
 DEFAULT_METRICS = ("bleu", "chrf")
 

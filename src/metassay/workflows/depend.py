@@ -36,7 +36,8 @@ from metassay.results.depend import Correction, DependContent, MetricCurves, Met
 from metassay.stats.arrays import FloatArray
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.options import DependOptions
-from metassay.workflows.read import Source, read_scores
+from metassay.workflows.read import Source
+from metassay.workflows.read_scores import read_scores
 from metassay.workflows.run_files import check_target, write_table
 
 TABLE_COLUMNS: dict[str, type[pl.DataType]] = {
@@ -161,7 +162,7 @@ def _check_options(data: Source, options: DependOptions) -> None:
 
 def _read_scores(data: Source, options: DependOptions) -> Scores:
     weight_columns = () if options.weight is None else (options.weight,)
-    scores = read_scores(data, options, also=weight_columns, rated=not options.panel)
+    scores = read_scores(data, options, further_columns=weight_columns, needs_human_scores=not options.panel)
     return scores if options.panel else scores.with_human(scores.human)
 
 

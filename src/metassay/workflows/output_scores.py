@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from metassay.data.dataset import Dataset
 from metassay.data.score_cube import ScoreCube
 from metassay.data.score_grid import ScoreGrid
+from metassay.data.test_sets import name_test_sets
 from metassay.engine.batches import OutputRows
 from metassay.engine.row_scores import check_scores
 from metassay.engine.scoring import score_rows
@@ -19,7 +20,7 @@ from metassay.engine.workers import count_workers
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
 from metassay.options import Progress
 from metassay.stats.parallel import map_blocks
-from metassay.workflows.read import build_scoring_rows, name_test_sets
+from metassay.workflows.scoring_rows import build_scoring_rows
 
 BatchStatistics = list[tuple[Scores, Scores]]
 """Statistics and segment scores of one batch, for each metric."""

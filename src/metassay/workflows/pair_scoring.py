@@ -28,7 +28,7 @@ from metassay.perturbations.pairs import Pairs
 from metassay.perturbations.ranking_pairs import RankedPairs
 from metassay.workflows.pair_files import Aside
 from metassay.workflows.pair_verdicts import build_verdict_table, compare_pairs
-from metassay.workflows.read import build_scoring_rows
+from metassay.workflows.scoring_rows import build_scoring_rows
 
 KEY = ["item", "system"]
 _NONE: NDArray[np.int64] = np.empty(0, dtype=np.int64)

@@ -15,6 +15,7 @@ from metassay.data.clusters import Clusters
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
 from metassay.data.score_arrays import ScoreArrays
+from metassay.data.test_sets import name_test_sets
 from metassay.errors import InputError, Place, UnknownName
 from metassay.meta.contexts.agreement_prediction import ContextFacts
 from metassay.meta.contexts.density_weights import estimate_density_weights
@@ -26,7 +27,6 @@ from metassay.perturbations.pairs import Pairs, PerturbationCount
 from metassay.perturbations.ranking_pairs import GainChange, RankedPairs, gain_change
 from metassay.workflows.options import AssaySettings
 from metassay.workflows.pair_scoring import JudgedPairs
-from metassay.workflows.read import name_test_sets
 
 METHOD = "human"
 """Stands where the perturbation stands in pairs that were made worse."""

@@ -27,7 +27,8 @@ from metassay.store.run_folder import RunFolder
 from metassay.workflows.options import RankOptions
 from metassay.workflows.rank_analyses import ANALYSES, AnalysisInput, run_analyses
 from metassay.workflows.rank_spans import read_span_ratings
-from metassay.workflows.read import Source, read_scores
+from metassay.workflows.read import Source
+from metassay.workflows.read_scores import read_scores
 
 COMPLETE, PAIRWISE = "complete", "pairwise"
 MISSING_SCORE_RULES = (COMPLETE, PAIRWISE)

@@ -50,7 +50,7 @@ def run_assay(
 ) -> None:
     """Perturb, score and compare: accuracy per context, tests, a recommendation and a report."""
     from metassay.workflows.assay import assay, score_assay_parts
-    from metassay.workflows.read import collect_metrics
+    from metassay.workflows.metric_files import collect_metrics
     from metassay.workflows.run_files import AUTOMATIC
 
     part_numbers = parse_part_numbers(parts)

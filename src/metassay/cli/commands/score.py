@@ -38,7 +38,7 @@ def run_score(
     ] = False,
 ) -> None:
     """Compute metrics per segment and per system, and test differences between systems."""
-    from metassay.workflows.read import collect_metrics
+    from metassay.workflows.metric_files import collect_metrics
     from metassay.workflows.score import score
     from metassay.workflows.terminal_output import describe_scores
 

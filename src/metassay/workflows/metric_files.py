@@ -1,0 +1,41 @@
+"""Load metrics from the user's own files: `FILE.py:NAME`, or a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from metassay.errors import MetassayError
+from metassay.metrics.base import Metric
+from metassay.metrics.conversion import convert_to_metric
+from metassay.metrics.program_metric import ProgramMetric, is_executable_file
+from metassay.metrics.registry import MetricChoice
+from metassay.plugins import describe_user_error, load_from_file
+from metassay.specs import split_specs
+
+
+def collect_metrics(
+    metrics: MetricChoice, files: Sequence[str]
+) -> list[str | Metric | Callable[..., Any]] | None:
+    """Return the chosen metrics and those in the user's files. None if there is none."""
+    chosen: list[str | Metric | Callable[..., Any]] = []
+    if metrics is not None:
+        chosen += split_specs(metrics)
+    chosen += [load_metric_file(location) for location in files]
+    return chosen or None
+
+
+def load_metric_file(location: str) -> Metric:
+    """Load the metric that `FILE.py:NAME` names, or run a program as a metric.
+
+    Errors in the user's code are described with the line of that code.
+    """
+    if is_executable_file(location) or not (":" in location or location.endswith(".py")):
+        return ProgramMetric(location)
+    user_object = load_from_file(location)
+    try:
+        return convert_to_metric(user_object)
+    except MetassayError:
+        raise
+    except Exception as error:
+        raise describe_user_error(error) or error from error

@@ -1,0 +1,15 @@
+"""Select the part of a data set that metrics may see."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from metassay.data.dataset import Dataset
+from metassay.engine.batches import FIELDS, OutputRows
+
+
+def build_scoring_rows(dataset: Dataset) -> OutputRows:
+    """Return the columns that metrics may read of each output, and its language."""
+    names = [name for name in FIELDS if name in dataset.outputs.columns]
+    languages = pl.Series("language", dataset.languages, dtype=pl.String)
+    return OutputRows(dataset.outputs.select(names).with_columns(languages), dataset.qrels)
