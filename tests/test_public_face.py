@@ -16,7 +16,7 @@ from metassay.errors import InputError, UnknownName
 
 EXPORTED = """
 AggregateResult AlignResult AssayResult Batch CheckResult CompareResult Context Dataset DependResult InputError JudgeResult
-MetassayError Metric MetricFailure MissingBackend OutputKind PerturbResult Perturbation RankResult RecommendResult ScoreResult
+MetaMetric MetassayError Metric MetricFailure MissingBackend OutputKind PerturbResult Perturbation RankResult RecommendResult ScoreArrays ScoreResult
 StatisticsMetric Stream TableEvidence Task TiedScores UnknownName View
 aggregate align assay check compare demo depend judge perturb rank read recommend report score
 """

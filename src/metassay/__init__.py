@@ -42,6 +42,7 @@ TYPES = {
     "DependResult": "metassay.workflows.depend",
     "InputError": "metassay.errors",
     "JudgeResult": "metassay.workflows.judge",
+    "MetaMetric": "metassay.meta.people.meta_metrics.base",
     "MetassayError": "metassay.errors",
     "Metric": "metassay.metrics.base",
     "MetricFailure": "metassay.errors",
@@ -51,6 +52,7 @@ TYPES = {
     "Perturbation": "metassay.perturbations.base",
     "RankResult": "metassay.workflows.rank",
     "RecommendResult": "metassay.workflows.recommend",
+    "ScoreArrays": "metassay.data.score_arrays",
     "ScoreResult": "metassay.workflows.score",
     "StatisticsMetric": "metassay.metrics.base",
     "Stream": "metassay.stats.streams",
@@ -74,6 +76,7 @@ __all__ = [  # a literal, because type checkers cannot read it from the tables a
     "DependResult",
     "InputError",
     "JudgeResult",
+    "MetaMetric",
     "MetassayError",
     "Metric",
     "MetricFailure",
@@ -83,6 +86,7 @@ __all__ = [  # a literal, because type checkers cannot read it from the tables a
     "Perturbation",
     "RankResult",
     "RecommendResult",
+    "ScoreArrays",
     "ScoreResult",
     "StatisticsMetric",
     "Stream",
@@ -110,6 +114,7 @@ __all__ = [  # a literal, because type checkers cannot read it from the tables a
 if TYPE_CHECKING:
     from metassay.data.context import Context
     from metassay.data.dataset import Dataset
+    from metassay.data.score_arrays import ScoreArrays
     from metassay.errors import (
         InputError,
         MetassayError,
@@ -118,6 +123,7 @@ if TYPE_CHECKING:
         TiedScores,
         UnknownName,
     )
+    from metassay.meta.people.meta_metrics.base import MetaMetric
     from metassay.metrics.base import Batch, Metric, StatisticsMetric
     from metassay.perturbations.base import Perturbation, View
     from metassay.stats.streams import Stream

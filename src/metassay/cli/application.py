@@ -15,6 +15,7 @@ import typer
 import typer.core
 
 from metassay.cli.parameters import TYPED_ARGUMENTS, flatten_option_groups
+from metassay.workflows.options import META_METRIC_NAMES, list_meta_metric_names
 
 COMMAND_GROUPS = {
     "Start here": ("check", "demo"),
@@ -43,9 +44,10 @@ class _Command(typer.core.TyperCommand):
             help_record = parameter.get_help_record(ctx)
             if help_record is None:
                 continue
+            flags, help_text = help_record
             section = "Arguments" if parameter.param_type_name == "argument" else "Options"
             section = getattr(parameter, "rich_help_panel", None) or section
-            sections.setdefault(section, []).append(help_record)
+            sections.setdefault(section, []).append((flags, _insert_names(help_text)))
         for title, records in sections.items():
             if records:
                 with formatter.section(title):
@@ -55,6 +57,13 @@ class _Command(typer.core.TyperCommand):
         """Write the example."""
         with formatter.section("Example"):
             formatter.write(f"  {self.example}\n")
+
+
+def _insert_names(help_text: str) -> str:
+    """Insert the names of all meta-metrics, also of plug-ins, into a help text that lists them."""
+    if META_METRIC_NAMES not in help_text:
+        return help_text
+    return help_text.replace(META_METRIC_NAMES, ", ".join(list_meta_metric_names()))
 
 
 class _Application(typer.core.TyperGroup):

@@ -1,4 +1,4 @@
-"""Shell completion of metrics, perturbations, tasks, and columns of the data on the command line."""
+"""Shell completion of metrics, meta-metrics, perturbations, tasks, and columns of the typed data."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-COMPLETED_OPTIONS = ("metrics", "perturbations", "contexts", "context", "task", "human", "systems")
+COMPLETED_OPTIONS = ("metrics", "meta", "perturbations", "contexts", "context", "task", "human", "systems")
 
 
 def build_completer(option: str) -> Callable[[str], list[str]] | None:
@@ -34,9 +34,12 @@ def list_completions(option: str, incomplete: str) -> list[str]:
 
 def _list_values(option: str) -> list[str]:
     from metassay.workflows.list import list_metrics, list_perturbations, list_task_names
+    from metassay.workflows.options import list_meta_metric_names
 
     if option == "task":
         return list_task_names()
+    if option == "meta":
+        return list_meta_metric_names()
     if option == "perturbations":
         return [entry.perturbation for entry in list_perturbations().perturbations]
     if option == "metrics":

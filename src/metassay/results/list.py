@@ -1,4 +1,4 @@
-"""Results of `list`: metrics, perturbations, readers and resources that are installed."""
+"""Results of `list`: metrics, meta-metrics, perturbations, readers and resources that are installed."""
 
 from __future__ import annotations
 
@@ -20,6 +20,15 @@ class ListedMetric(msgspec.Struct, frozen=True):
     needs: str
     equals: str
     """The reference implementation whose scores it equals."""
+    what: str
+
+
+class ListedMetaMetric(msgspec.Struct, frozen=True):
+    """A measure of agreement with human scores that `rank` can use."""
+
+    meta_metric: str
+    levels: str
+    """Levels at which it is defined, the default first."""
     what: str
 
 
@@ -59,7 +68,7 @@ class ListContent(ResultStruct, frozen=True, kw_only=True):
 
     @property
     def entries(self) -> Sequence[msgspec.Struct]:
-        """The listed metrics, perturbations, readers or resources."""
+        """The listed metrics, meta-metrics, perturbations, readers or resources."""
         raise NotImplementedError
 
 
@@ -72,6 +81,17 @@ class MetricList(ListContent, frozen=True, kw_only=True):
     def entries(self) -> Sequence[ListedMetric]:
         """The listed metrics."""
         return self.metrics
+
+
+class MetaMetricList(ListContent, frozen=True, kw_only=True):
+    """All meta-metrics."""
+
+    meta_metrics: list[ListedMetaMetric]
+
+    @property
+    def entries(self) -> Sequence[ListedMetaMetric]:
+        """The listed meta-metrics."""
+        return self.meta_metrics
 
 
 class PerturbationList(ListContent, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""`list`: metrics, perturbations, readers and resources that are installed."""
+"""`list`: metrics, meta-metrics, perturbations, readers and resources that are installed."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from metassay.errors import UnknownName
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.list import (
     ListContent,
+    ListedMetaMetric,
     ListedMetric,
     ListedPerturbation,
     ListedReader,
     ListedResource,
+    MetaMetricList,
     MetricList,
     PerturbationList,
     ReaderList,
@@ -34,6 +36,10 @@ class MetricListResult(MetricList, ListResult, frozen=True, kw_only=True):
     """All metrics that can be computed."""
 
 
+class MetaMetricListResult(MetaMetricList, ListResult, frozen=True, kw_only=True):
+    """All meta-metrics that `rank` can use."""
+
+
 class PerturbationListResult(PerturbationList, ListResult, frozen=True, kw_only=True):
     """All perturbations that can be applied."""
 
@@ -47,7 +53,7 @@ class ResourceListResult(ResourceList, ListResult, frozen=True, kw_only=True):
 
 
 def list_installed(kind: str) -> ListResult:
-    """List all `metrics`, `perturbations`, `readers` or `resources`."""
+    """List all `metrics`, `meta_metrics`, `perturbations`, `readers` or `resources`."""
     if kind not in LISTS:
         raise UnknownName("list", kind, LISTS)
     return LISTS[kind]()
@@ -77,6 +83,18 @@ def list_metrics() -> MetricListResult:
         for metric in load_metric_classes().values()
     ]
     return MetricListResult(metrics=sorted(metrics, key=lambda metric: (metric.task, metric.metric)))
+
+
+def list_meta_metrics() -> MetaMetricListResult:
+    """List all meta-metrics: those of metassay, those of other packages, and `spans`."""
+    from metassay.meta.people.meta_metrics.registry import SPANS, SPANS_SUMMARY, load_meta_metric_classes
+
+    entries = [
+        ListedMetaMetric(name, ", ".join(meta_metric.levels), meta_metric.summary)
+        for name, meta_metric in load_meta_metric_classes().items()
+    ]
+    entries.append(ListedMetaMetric(SPANS, "item", SPANS_SUMMARY))
+    return MetaMetricListResult(meta_metrics=entries)
 
 
 def list_perturbations() -> PerturbationListResult:
@@ -132,6 +150,7 @@ def list_resources() -> ResourceListResult:
 
 LISTS: Mapping[str, Callable[[], ListResult]] = {
     "metrics": list_metrics,
+    "meta_metrics": list_meta_metrics,
     "perturbations": list_perturbations,
     "readers": list_readers,
     "resources": list_resources,

@@ -42,6 +42,8 @@ else:
     # The command line evaluates these types before it parses, and must not import NumPy and Polars for that.
     ContextChoice = MetricChoice = PairSource = PerturbationChoice = Any
 
+META_METRIC_NAMES = "{meta_metrics}"
+"""Stands in a help text for the names of all meta-metrics, which are looked up when help is printed."""
 TESTS_PANEL = "Tests"
 SCORES_PANEL = "Scores"
 
@@ -259,8 +261,8 @@ class RankSettings(Compared):
     meta: Annotated[
         Names,
         option(
-            "Any of spa, pa, acc_eq, pearson, spearman, kendall, kendall_c; the last four also with"
-            " :segment, :item or :per_system; or spans, where errors are marked.",
+            f"Meta-metrics, comma-separated: {META_METRIC_NAMES}. Correlations also with :segment, :item or"
+            " :per_system. See: metassay list meta_metrics",
             command_line_type=str,
         ),
     ] = "spa"
@@ -428,3 +430,10 @@ class RankOptions(ExecutionOptions, ScoreReadOptions, RankSettings):
 @dataclass(frozen=True, kw_only=True)
 class DependOptions(ExecutionOptions, ScoreReadOptions, DependSettings):
     """All keywords of `depend`."""
+
+
+def list_meta_metric_names() -> list[str]:
+    """List the names of all meta-metrics, also of plug-ins, without importing them."""
+    from metassay.meta.people.meta_metrics import registry
+
+    return registry.list_meta_metric_names()

@@ -14,12 +14,13 @@ EXAMPLE = "metassay list metrics"
 
 def run_list(
     kind: Annotated[
-        str, typer.Argument(help="metrics, perturbations, readers or resources.", metavar="KIND")
+        str,
+        typer.Argument(help="metrics, meta_metrics, perturbations, readers or resources.", metavar="KIND"),
     ],
     *,
     json: JsonOption = False,
 ) -> None:
-    """List all metrics, perturbations, readers or resources."""
+    """List all metrics, meta-metrics, perturbations, readers or resources."""
     from metassay.workflows.list import list_installed
     from metassay.workflows.terminal_output import describe_list
 

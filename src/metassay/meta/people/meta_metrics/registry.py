@@ -28,6 +28,8 @@ BUILT_IN = {
 """Meta-metrics of metassay, as `module:class` in this package."""
 SPANS = "spans"
 """Named among meta-metrics although it compares marked errors, not scores (`meta.people.span_ranking`)."""
+SPANS_LABEL = "span F1"
+SPANS_SUMMARY = "F1 of the characters that metric and people mark as errors"
 
 
 def list_meta_metric_names() -> list[str]:
@@ -67,6 +69,21 @@ def parse_meta_metric(text: str) -> MetaMetric:
     else:
         raise UnknownName("meta-metric", text.strip(), list_meta_metric_names())
     return meta_metric_class(level)
+
+
+def label_meta_metric(text: str) -> str:
+    """Return the name of a meta-metric as reports write it: `Pearson (item level)` for `pearson:item`.
+
+    A meta-metric that is not installed here keeps its name.
+    """
+    if text == SPANS:
+        return SPANS_LABEL
+    try:
+        meta_metric = parse_meta_metric(text)
+    except InputError:
+        return text
+    label = meta_metric.label or meta_metric.name
+    return label if meta_metric.level == meta_metric.levels[0] else f"{label} ({meta_metric.level} level)"
 
 
 def _load_built_in(name: str) -> type[MetaMetric]:
