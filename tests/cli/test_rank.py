@@ -46,7 +46,7 @@ def test_json_is_one_object_with_exact_metric_names(table: Path) -> None:
 def test_the_table_names_baselines_and_says_what_is_significant(table: Path) -> None:
     result = rank(table, "--draws", "50", "--analysis", "power", "--where", "domain=news")
     assert result.exit_code == 0
-    assert "4 systems, 10 segments" in result.stdout
+    assert "4 systems, 10 items" in result.stdout
     assert "constant (baseline)" in result.stdout
     assert "of 1 comparison " in result.stdout
     assert "power" in result.stdout

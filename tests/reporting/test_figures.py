@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from metassay.errors import UnknownName
-from metassay.reporting.charts.against_people import ranking_chart
+from metassay.reporting.charts.ranking import build_ranking_chart
 from metassay.reporting.charts.theme import PRINTED, for_paper
 from metassay.reporting.html import rendered_assay
+from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import paper_files
 from metassay.reporting.tables import Field, grid, grid_text
+from metassay.results.rank import RankedMetric, Ranking
 
 LONG = "an-exceedingly-long-metric-name-without-any-space-of-any-kind-refA"
 SEEN = {
@@ -49,11 +51,24 @@ def test_colours_stay_apart_for_people_who_see_fewer(sight):
 
 @pytest.fixture
 def spec():
-    rows = [
-        {"metric": name, "value": 0.5, "low": 0.4, "high": 0.6, "rank": n, "baseline": False}
-        for n, name in enumerate(("BLEU", LONG))
+    metrics = [
+        RankedMetric(metric=name, value=0.5, low=0.4, high=0.6, rank=rank, items=9, baseline=False)
+        for rank, name in enumerate(("BLEU", LONG))
     ]
-    return ranking_chart({"metrics": rows, "meta": "spa", "dataset": "en-de"})
+    ranking = Ranking(
+        dataset="en-de",
+        meta_metric="spa",
+        context="global",
+        context_column=None,
+        systems=3,
+        items=9,
+        dropped_items=0,
+        answers_for=None,
+        method=None,
+        metrics=metrics,
+        comparisons=[],
+    )
+    return build_ranking_chart(ranking, MetricLabels(["BLEU", LONG]))
 
 
 @pytest.mark.parametrize(("columns", "inches"), [("one", 7.7 / 2.54), ("two", 16 / 2.54)])

@@ -17,6 +17,7 @@ from metassay.errors import InputError
 from metassay.reporting.joined_page import joined_page
 from metassay.results.aggregate import AggregateContent
 from metassay.results.depend import DependContent
+from metassay.results.rank import RankContent
 from metassay.sample import sample_path
 from metassay.workflows.report import report
 
@@ -50,10 +51,10 @@ def results(runs: Path) -> dict[str, dict]:
 
 
 def build_page(found):
-    untyped = {verb: result for verb, result in found.items() if verb in {"assay", "rank"}}
+    ranking = msgspec.convert(found["rank"], RankContent) if "rank" in found else None
     dependence = msgspec.convert(found["depend"], DependContent) if "depend" in found else None
     aggregation = msgspec.convert(found["aggregate"], AggregateContent) if "aggregate" in found else None
-    return joined_page(untyped, dependence, aggregation)
+    return joined_page(found.get("assay"), ranking, dependence, aggregation)
 
 
 def test_every_metric_has_one_row_with_what_each_run_found(runs):
@@ -67,7 +68,7 @@ def test_every_metric_has_one_row_with_what_each_run_found(runs):
         assert row["accuracy"].startswith(f"{100 * overall['accuracy']:.0f}")
         (spa,) = [each for each in found["rank"]["results"] if each["meta"] == "spa"]
         agreed = next(each for each in spa["metrics"] if each["metric"] == name)
-        assert (row["spa"], row["cluster"]) == (agreed["value"], agreed["rank"])
+        assert (row["meta-metric spa"], row["cluster"]) == (agreed["value"], agreed["rank"])
         (entry,) = [each for each in found["depend"]["metrics"] if each["metric"] == name]
         assert row["sysdep"] == entry["sysdep"]
         corpus = [
@@ -77,7 +78,7 @@ def test_every_metric_has_one_row_with_what_each_run_found(runs):
         ]
         assert [row["corpus"]] == corpus
         assert row["said"].startswith(f"{row['metric']} is right in ")
-        assert f"spa {agreed['value']:.3f}" in row["said"]
+        assert f"SPA {agreed['value']:.3f}" in row["said"]
         assert not re.search(r"—|None|nan|,\.|  ", row["said"])
 
 
@@ -88,8 +89,8 @@ def test_the_first_sentence_is_the_choice_of_the_assay_as_people_see_it(runs):
     rank = next(each["rank"] for each in spa["metrics"] if each["metric"] == choice)
     lead = build_page(found).lead
     label = {"bleu": "BLEU", "chrf": "chrF"}[choice]
-    assert lead[0].startswith(f"{label} is the choice of the assay; people (spa) put it into ")
-    assert ("the first cluster too" in lead[0]) == (rank == 1)
+    assert lead[0].startswith(f"{label} is the choice of the assay; it is in ")
+    assert ("in the first cluster by agreement with people (SPA), too" in lead[0]) == (rank == 1)
     assert lead[1].startswith(f"{label} tells a better translation from a worse one")
 
 
@@ -97,7 +98,14 @@ def test_fewer_runs_make_a_page_with_fewer_columns(runs):
     found = results(runs)
     page = build_page({verb: found[verb] for verb in ("rank", "aggregate")})
     (table,) = page.sections[0].grids
-    assert [field.key for field in table.fields] == ["metric", "said", "spa", "cluster", "corpus", "segment"]
+    assert [field.key for field in table.fields] == [
+        "metric",
+        "said",
+        "meta-metric spa",
+        "cluster",
+        "corpus",
+        "segment",
+    ]
 
 
 def test_a_metric_that_one_run_does_not_have_is_a_doubt(runs):
@@ -115,7 +123,11 @@ def test_the_command_writes_page_figures_and_tables(runs, tmp_path, capsys):
     assert f"Report: {page}" in capsys.readouterr().out
     assert page.read_text("utf-8").startswith("<!doctype html>")
     drawn = sorted(each.name for each in (tmp_path / "figures").iterdir())
-    assert {"both-one.svg", "both-two.svg", "residuals-es-en-one.svg"} <= set(drawn)
+    assert {
+        "accuracy-and-agreement-one.svg",
+        "accuracy-and-agreement-two.svg",
+        "residuals-es-en-one.svg",
+    } <= set(drawn)
     assert (tmp_path / "tables" / "every-metric.tex").read_text("utf-8").count(r"\\") == 3
 
 

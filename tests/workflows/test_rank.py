@@ -12,7 +12,8 @@ import polars as pl
 import pytest
 
 from metassay.errors import InputError, UnknownName
-from metassay.schemas import schema
+from metassay.results.base import json_schema
+from metassay.results.rank import RankContent
 from metassay.workflows.depend import DependResult, depend
 from metassay.workflows.rank import RankResult, rank
 from metassay.workflows.read import read
@@ -33,7 +34,7 @@ def frame() -> pl.DataFrame:
 
 def test_the_json_has_the_promised_keys(frame: pl.DataFrame) -> None:
     found = json.loads(rank(frame, draws=50, meta="spa,acc_eq").to_json())
-    jsonschema.validate(found, schema("rank"))
+    jsonschema.validate(found, json_schema(RankContent))
     assert list(found)[:4] == ["schema_version", "human", "results", "average"]
     assert found["human"] == "mqm"
     for result in found["results"]:

@@ -19,7 +19,8 @@ from metassay.data.readers.error_spans import read_spans
 from metassay.errors import InputError
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.span_ranking import match_span_ratings, rank_spans
-from metassay.schemas import schema
+from metassay.results.base import json_schema
+from metassay.results.rank import RankContent
 
 
 def write(path: Path, spans: dict[tuple[str, int], list[tuple[int, int]]], extra: str = "") -> Path:
@@ -51,7 +52,7 @@ def test_precision_recall_and_f1_by_hand(files: dict[str, Path]) -> None:
         files["people"], meta="spans", spans={"good": files["good"], "poor": files["poor"]}
     )
     found = result.to_dict()
-    jsonschema.validate(found, schema("rank"))
+    jsonschema.validate(found, json_schema(RankContent))
     (one,) = found["results"]
     assert (one["meta"], one["systems"], one["segments"], found["human"]) == ("spans", 2, 2, "marked errors")
     rows = {row["metric"]: row for row in one["metrics"]}

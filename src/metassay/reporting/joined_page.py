@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from metassay.meta.people.meta_metrics.registry import label_meta_metric
 from metassay.metrics.labels import find_metric_labels
 from metassay.reporting.aggregate_page import (
     build_aggregate_page,
@@ -17,21 +18,24 @@ from metassay.reporting.aggregate_page import (
 )
 from metassay.reporting.answer import answer
 from metassay.reporting.charts.accuracy import accuracy_chart
-from metassay.reporting.charts.against_people import both_chart
+from metassay.reporting.charts.ranking import MetricPoint, build_accuracy_agreement_chart
 from metassay.reporting.depend_page import build_depend_page, describe_all_datasets
 from metassay.reporting.depend_view import CurvesByDataset, DependView, find_unfair_metrics
 from metassay.reporting.findings import Estimate, Findings, brief, find
 from metassay.reporting.html import caveats, thinned
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Chart, Page, Section
-from metassay.reporting.ranking_page import META_NAMES, best_sentence, ranking_doubts, ranking_page
+from metassay.reporting.rank_page import build_rank_page
+from metassay.reporting.rank_sentences import describe_best_metric, list_doubts
+from metassay.reporting.rank_view import RankView, list_metrics
 from metassay.reporting.report_sections import ResultView
 from metassay.reporting.sections.accuracy import overall_grid, thrifty_chart
 from metassay.reporting.sections.methods import methods
 from metassay.reporting.tables import Field, Grid, grid
-from metassay.reporting.wording import in_labels, listing, named, number, plural
+from metassay.reporting.wording import listing, named, number, plural
 from metassay.results.aggregate import CORPUS, SEGMENT, AggregateContent, HumanAgreement
 from metassay.results.depend import DependContent, MetricDependence
+from metassay.results.rank import AveragedMetric, AverageRanking, RankContent, RankedMetric, Ranking
 
 Row = Mapping[str, Any]
 QUESTIONS = {
@@ -41,14 +45,14 @@ QUESTIONS = {
     "aggregate": "Does aggregation matter?",
 }
 TITLE = "Which metric can you trust, here?"
-FIELDS = (
+SPA = "spa"
+ASSAY_FIELDS = (
     Field("metric", "metric", "name"),
     Field("said", "in a sentence", "prose"),
-    Field("accuracy", "pairs told right", "text", "with the 95 % interval"),
+    Field("accuracy", "pairs right", "text", "with the 95 % interval"),
     Field("lowest", "lowest in a context", "text"),
-    Field("spa", "SPA", "score"),
-    Field("acc_eq", "acc_eq", "score"),
-    Field("other", "agreement", "score"),
+)
+OTHER_FIELDS = (
     Field("cluster", "cluster", "count", "metrics of one cluster cannot be told apart"),
     Field("sysdep", "SysDep", "number"),
     Field("prefers", "favours, beyond shrinkage", "text"),
@@ -56,7 +60,9 @@ FIELDS = (
     Field("segment", "segments with people", "score", "Pearson of system scores"),
 )
 FRONTIER = "Accuracy by class of cost; ringed: no other metric is both more accurate and cheaper."
-BOTH = "Each metric by the share of pairs told right and by agreement with people: better is up and right."
+AGREEMENT_CAPTION = (
+    "Each metric by the share of pairs it gets right and by agreement with people: better is up and right."
+)
 
 
 @dataclass(frozen=True)
@@ -64,16 +70,27 @@ class _Joined:
     """What each run says of each metric, under labels; a verb of which there is no run says nothing."""
 
     findings: Findings | None
-    ranking: Row | None
+    ranking: RankView | None
     dependence: DependView | None
     aggregation: ResultView[AggregateContent] | None
 
     def metrics(self) -> list[str]:
         """Every metric that a run is about, those that were assayed first; no sentinels, no baselines."""
         assayed = self.findings.metrics if self.findings else ()
-        ranked = [row["metric"] for one in self.rankings() for row in one["metrics"] if not row["baseline"]]
+        ranked = self.ranked_metrics(with_baselines=False)
         known = [*self.dependent_metrics(), *self.aggregated_metrics()]
         return list(dict.fromkeys(map(str, [*assayed, *ranked, *known])))
+
+    def ranked_metrics(self, *, with_baselines: bool) -> list[str]:
+        """Labels of the metrics that were ranked against people."""
+        if self.ranking is None:
+            return []
+        return [
+            self.ranking.labels[metric.metric]
+            for ranking in self.rankings()
+            for metric in ranking.metrics
+            if with_baselines or not metric.baseline
+        ]
 
     def dependent_metrics(self) -> list[str]:
         """Labels of the metrics whose system dependence was measured."""
@@ -94,61 +111,79 @@ class _Joined:
         labels = self.dependence.labels
         return [entry for entry in self.dependence.result.metrics if labels[entry.metric] == metric]
 
-    def rankings(self) -> list[Row]:
-        """The rankings over all segments."""
-        found = self.ranking["results"] if self.ranking else []
-        return [one for one in found if one["context"] == "global"] or list(found)
+    def rankings(self) -> list[Ranking]:
+        """The rankings over all items."""
+        return [] if self.ranking is None else self.ranking.result.global_rankings
 
-    def by_people(self, metric: str, meta: str | None = None) -> Row | None:
-        """The row of a metric under one meta-metric, or the first; of several data sets the average."""
-        averages = (self.ranking or {}).get("average") or ()
-        for one in (*averages, *self.rankings()):
-            if meta is None or one["meta"] == meta:
-                return next((row for row in one["metrics"] if row["metric"] == metric), None)
+    def find_agreement(self, metric: str, meta_metric: str) -> AveragedMetric | RankedMetric | None:
+        """Find the agreement of a metric with people; with several data sets the average."""
+        if self.ranking is None:
+            return None
+        result = self.ranking.result
+        rankings: list[AverageRanking | Ranking] = [*result.averages, *result.global_rankings]
+        for ranking in rankings:
+            if ranking.meta_metric == meta_metric:
+                return next(
+                    (row for row in ranking.metrics if self.ranking.labels[row.metric] == metric), None
+                )
         return None
 
     @property
-    def meta(self) -> str | None:
-        """The meta-metric that is looked at first: SPA where it is there."""
-        known = list(dict.fromkeys(one["meta"] for one in self.rankings()))
-        return "spa" if "spa" in known else known[0] if known else None
+    def meta_metrics(self) -> list[str]:
+        """The meta-metrics of the rankings."""
+        return list(dict.fromkeys(ranking.meta_metric for ranking in self.rankings()))
+
+    @property
+    def main_meta_metric(self) -> str | None:
+        """The meta-metric of sentences and charts: SPA if there is a ranking by it, else the first."""
+        if SPA in self.meta_metrics:
+            return SPA
+        return next(iter(self.meta_metrics), None)
 
 
 def joined_page(
-    results: Mapping[str, Row],
+    assay: Row | None = None,
+    ranking: RankContent | None = None,
     dependence: DependContent | None = None,
     aggregation: AggregateContent | None = None,
     curves: CurvesByDataset | None = None,
 ) -> Page:
-    """The page of several results: of assay and rank as JSON objects, of depend and aggregate as structs."""
-    metric_labels = _label_all_metrics(results, dependence, aggregation)
-    labels = metric_labels.single_labels
+    """The page of several results: of assay as JSON object, of rank, depend and aggregate as structs."""
+    metric_labels = _label_all_metrics(assay, ranking, dependence, aggregation)
+    rank_view = None if ranking is None else RankView(ranking, metric_labels)
     depend_view = None if dependence is None else DependView(dependence, metric_labels, curves or {})
     aggregate_view = None if aggregation is None else build_view(aggregation, metric_labels)
-    shown = {verb: in_labels(result, labels) for verb, result in results.items() if verb != "assay"}
-    findings = find(results["assay"], labels) if "assay" in results else None
-    known = _Joined(findings, shown.get("rank"), depend_view, aggregate_view)
+    findings = None if assay is None else find(assay, metric_labels.single_labels)
+    known = _Joined(findings, rank_view, depend_view, aggregate_view)
     sections = [Section("Every metric, every question", charts=_both(known), grids=[_grid(known)])]
     sections += _assay_sections(findings) if findings else []
     pages: dict[str, Page] = {}
-    if "rank" in results:
-        pages["rank"] = ranking_page(results["rank"], labels)
+    if rank_view is not None:
+        pages["rank"] = build_rank_page(rank_view.result, rank_view.labels)
     if depend_view is not None:
         pages["depend"] = build_depend_page(depend_view.result, depend_view.curves, depend_view.labels)
     if aggregate_view is not None:
         pages["aggregate"] = build_aggregate_page(aggregate_view.result, aggregate_view.labels)
     for verb, page in pages.items():
         sections += [replace(part, title=f"{QUESTIONS[verb]} {part.title}") for part in page.sections]
-    notes = [str(note) for result in results.values() for note in result.get("notes") or ()]
+    notes = list((assay or {}).get("notes") or ())
+    notes += ranking.notes if ranking is not None else []
     notes += dependence.notes if dependence is not None else []
     notes += aggregation.notes if aggregation is not None else []
-    return Page("All runs of one data set", TITLE, _lead(known), sections, _doubts(known, results), notes)
+    return Page("All runs of one data set", TITLE, _lead(known), sections, _doubts(known, assay), notes)
 
 
 def _label_all_metrics(
-    results: Mapping[str, Row], dependence: DependContent | None, aggregation: AggregateContent | None
+    assay: Row | None,
+    ranking: RankContent | None,
+    dependence: DependContent | None,
+    aggregation: AggregateContent | None,
 ) -> MetricLabels:
-    specs = {spec for result in results.values() for spec in find_metric_labels(result)}
+    specs: set[str] = set()
+    if assay is not None:
+        specs |= set(find_metric_labels(assay))
+    if ranking is not None:
+        specs |= set(list_metrics(ranking))
     if dependence is not None:
         specs |= {entry.metric for entry in dependence.metrics}
     if aggregation is not None:
@@ -161,7 +196,8 @@ def _lead(known: _Joined) -> list[str]:
     said = _together(known)
     if known.findings:
         said.append(str(answer(known.findings)[0]))
-    said += [best_sentence(one, known.ranking["human"]) for one in known.rankings() if known.ranking]
+    if known.ranking:
+        said += [describe_best_metric(ranking, known.ranking) for ranking in known.rankings()]
     if known.dependence:
         said += describe_all_datasets(known.dependence)
     return said + (describe_aggregation(known.aggregation) if known.aggregation else [])
@@ -173,23 +209,30 @@ def _together(known: _Joined) -> list[str]:
     if best is None or not (known.ranking or known.dependence):
         return []
     clauses = []
-    if known.ranking and known.meta:
-        clauses.append(_seen_by_people(known, best.metric, known.meta))
+    if known.ranking and known.main_meta_metric:
+        clauses.append(_describe_agreement(known, best.metric, known.main_meta_metric))
     if known.dependence:
         clauses.append(_fairness(known, best.metric))
     return [f"{best.metric} is the choice of the assay; {'; '.join(clauses)}."]
 
 
-def _seen_by_people(known: _Joined, metric: str, meta: str) -> str:
-    name, row = META_NAMES.get(meta, meta), known.by_people(metric, meta)
-    if row is None or row["value"] is None:
+def _describe_agreement(known: _Joined, metric: str, meta_metric: str) -> str:
+    """Say how well a metric agrees with people, in relation to the metrics of the first cluster."""
+    label = label_meta_metric(meta_metric)
+    row = known.find_agreement(metric, meta_metric)
+    if row is None or row.value is None:
         return "it was not ranked against people"
-    if row.get("rank") is None:
-        return f"its agreement with people is {name} {number(row['value'], digits=3)}"
-    if row["rank"] == 1:
-        return f"people ({name}) put it into the first cluster too"
-    rivals = [str(r) for r in known.metrics() if (own := known.by_people(r, meta)) and own.get("rank") == 1]
-    return f"people ({name}) put it into cluster {row['rank']}, behind {named(rivals, '')}"
+    if row.rank is None:
+        return f"its agreement with people is {label} {number(row.value, digits=3)}"
+    if row.rank == 1:
+        return f"it is in the first cluster by agreement with people ({label}), too"
+    first_cluster = []
+    for other in known.metrics():
+        agreement = known.find_agreement(other, meta_metric)
+        if agreement is not None and agreement.rank == 1:
+            first_cluster.append(other)
+    rivals = named(first_cluster, "")
+    return f"it is in cluster {row.rank} by agreement with people ({label}), behind {rivals}"
 
 
 def _fairness(known: _Joined, metric: str) -> str:
@@ -214,7 +257,14 @@ def _fairness(known: _Joined, metric: str) -> str:
 
 def _grid(known: _Joined) -> Grid:
     rows = [_row(known, metric) for metric in known.metrics()]
-    return grid("every metric", "Every metric under all questions", FIELDS, rows)
+    meta_metric_fields = [Field(_key(name), label_meta_metric(name), "score") for name in known.meta_metrics]
+    fields = [*ASSAY_FIELDS, *meta_metric_fields, *OTHER_FIELDS]
+    return grid("every metric", "Every metric under all questions", fields, rows)
+
+
+def _key(meta_metric: str) -> str:
+    """The key of a meta-metric in the rows of the table."""
+    return f"meta-metric {meta_metric}"
 
 
 def _row(known: _Joined, metric: str) -> dict[str, Any]:
@@ -222,12 +272,11 @@ def _row(known: _Joined, metric: str) -> dict[str, Any]:
     row: dict[str, Any] = {"metric": metric}
     if known.findings and overall is not None and overall.accuracy is not None:
         row |= {"accuracy": brief(overall), "lowest": _lowest(known.findings, metric)}
-    for meta in dict.fromkeys(one["meta"] for one in known.rankings()):
-        found = known.by_people(metric, meta)
-        if found and found["value"] is not None:
-            field = meta if meta in {"spa", "acc_eq"} else "other"
-            row.setdefault(field, found["value"])
-            row.setdefault("cluster", found.get("rank"))
+    for meta_metric in known.meta_metrics:
+        found = known.find_agreement(metric, meta_metric)
+        if found is not None and found.value is not None:
+            row[_key(meta_metric)] = found.value
+            row.setdefault("cluster", found.rank)
     entries = known.dependence_of(metric)
     if entries:
         row["sysdep"] = entries[0].sysdep if len(entries) == 1 else None
@@ -263,11 +312,12 @@ def _sentence(known: _Joined, metric: str, overall: Estimate | None, row: Row) -
     clauses = []
     if overall is not None and overall.accuracy is not None and known.findings:
         clauses.append(f"is right in {brief(overall)} of {known.findings.pairs}")
-    meta = known.meta
-    if meta and (found := known.by_people(metric, meta)) and found["value"] is not None:
-        cluster = f" (cluster {found['rank']})" if found.get("rank") is not None else ""
-        name = META_NAMES.get(meta, meta)
-        clauses.append(f"agrees with people at {name} {number(found['value'], digits=3)}{cluster}")
+    meta_metric = known.main_meta_metric
+    agreement = None if meta_metric is None else known.find_agreement(metric, meta_metric)
+    if meta_metric is not None and agreement is not None and agreement.value is not None:
+        cluster = "" if agreement.rank is None else f" (cluster {agreement.rank})"
+        value = f"{label_meta_metric(meta_metric)} {number(agreement.value, digits=3)}"
+        clauses.append(f"agrees with people at {value}{cluster}")
     if "prefers" in row:
         clauses.append(row["prefers"])
     if row.get("corpus") is not None and row.get("segment") is not None:
@@ -280,19 +330,18 @@ def _sentence(known: _Joined, metric: str, overall: Estimate | None, row: Row) -
 
 def _both(known: _Joined) -> list[Chart]:
     """Accuracy against agreement with people, of metrics that have both; a line needs two points at least."""
-    if not known.findings or not known.meta:
+    if not known.findings or not known.main_meta_metric:
         return []
-    rows = [
-        {"metric": metric, "accuracy": overall.accuracy, "people": found["value"]}
-        for metric in known.metrics()
-        if (overall := known.findings.overall.get(metric)) and overall.accuracy is not None
-        if (found := known.by_people(metric, known.meta)) and found["value"] is not None
-    ]
-    return (
-        [Chart("both", both_chart(rows, META_NAMES.get(known.meta, known.meta)), BOTH)]
-        if len(rows) > 1
-        else []
-    )
+    points = []
+    for metric in known.metrics():
+        overall = known.findings.overall.get(metric)
+        agreement = known.find_agreement(metric, known.main_meta_metric)
+        if overall and overall.accuracy is not None and agreement and agreement.value is not None:
+            points.append(MetricPoint(metric, overall.accuracy, agreement.value))
+    if len(points) < 2:
+        return []
+    spec = build_accuracy_agreement_chart(points, label_meta_metric(known.main_meta_metric))
+    return [Chart("accuracy and agreement", spec, AGREEMENT_CAPTION)]
 
 
 def _assay_sections(findings: Findings) -> list[Section]:
@@ -311,10 +360,11 @@ def _assay_sections(findings: Findings) -> list[Section]:
     return [Section(title, [str(each) for each in answer(findings)[1:]], charts, [overall_grid(findings)])]
 
 
-def _doubts(known: _Joined, results: Mapping[str, Row]) -> list[str]:
+def _doubts(known: _Joined, assay: Row | None) -> list[str]:
     found = [str(caveat) for caveat in caveats(known.findings)] if known.findings else []
-    found += [str(warning) for warning in results.get("assay", {}).get("warnings") or ()]
-    found += [doubt for one in known.rankings() for doubt in ranking_doubts(one)]
+    found += [str(warning) for warning in (assay or {}).get("warnings") or ()]
+    if known.ranking:
+        found += [doubt for ranking in known.rankings() for doubt in list_doubts(ranking, known.ranking)]
     missing = _not_everywhere(known)
     if missing:
         found.append(f"Not every run has {named(missing, '')}: their rows have gaps.")
@@ -327,7 +377,7 @@ def _not_everywhere(known: _Joined) -> list[str]:
     if known.findings:
         held.append(set(map(str, known.findings.metrics)))
     if known.ranking:
-        held.append({str(r["metric"]) for one in known.rankings() for r in one["metrics"]})
+        held.append(set(known.ranked_metrics(with_baselines=True)))
     if known.dependence:
         held.append(set(known.dependent_metrics()))
     if known.aggregation:

@@ -38,6 +38,13 @@ BUILT_IN_SECTIONS: dict[str, tuple[str, ...]] = {
         "judge_families:JudgeFamiliesSection",
         "judge_prompt:JudgePromptSection",
     ),
+    "rank": (
+        "rank_rankings:RankRankingsSection",
+        "rank_system_pairs:RankSystemPairsSection",
+        "rank_fewer_items:RankFewerItemsSection",
+        "rank_rankings:RankContextsSection",
+        "rank_averages:RankAveragesSection",
+    ),
     "score": ("score_systems:ScoreSystemsSection", "score_comparisons:ScoreComparisonsSection"),
 }
 """Sections of metassay by verb, as `module:class` below `metassay.reporting.sections`."""

@@ -17,10 +17,9 @@ from metassay.meta.people.meta_metrics.registry import SPANS, parse_meta_metrics
 from metassay.meta.people.ranking import MetricRanking, RankingPlan, rank_metrics
 from metassay.meta.people.ranking_data import RankingData, prepare_ranking_data
 from metassay.meta.people.span_ranking import SpanRanking, SpanRatings, rank_spans
-from metassay.metrics.labels import find_metric_labels
 from metassay.options import accept_options, split_names
 from metassay.reporting.pages import Page
-from metassay.reporting.ranking_page import ranking_files, ranking_page
+from metassay.reporting.rank_page import build_rank_page, render_rank_files
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.rank import RankContent
 from metassay.store.run_folder import RunFolder
@@ -52,7 +51,7 @@ class RankResult(ResultDisplay, RankContent, frozen=True, kw_only=True):
 
     def page(self) -> Page:
         """Build the page of the result."""
-        return ranking_page(self.to_dict())
+        return build_rank_page(self)
 
 
 @accept_options(RankOptions)
@@ -108,8 +107,7 @@ def rank(data: Source, options: RankOptions) -> RankResult:
         notes=_collect_notes(scores, rankings, span_ratings, options),
     )
     if run is not None:
-        content = result.to_dict()
-        run.finish(ranking_files(content, result.to_frame(), find_metric_labels(content)))
+        run.finish(render_rank_files(result, result.to_frame()))
     return result
 
 

@@ -14,12 +14,13 @@ from metassay.reporting.html import rendered_assay
 from metassay.reporting.joined_page import QUESTIONS, joined_page
 from metassay.reporting.judge_page import build_judge_page
 from metassay.reporting.pages import Page, Rendered, paper_files, rendered
-from metassay.reporting.ranking_page import ranking_page
+from metassay.reporting.rank_page import build_rank_page
 from metassay.reporting.score_page import build_score_page
 from metassay.results.aggregate import AggregateContent
 from metassay.results.assay import AssayContent
 from metassay.results.depend import DependContent, MetricCurves
 from metassay.results.judge import JudgeContent
+from metassay.results.rank import RankContent
 from metassay.results.score import ScoreContent
 from metassay.store.files import write_bytes
 from metassay.store.remote import local_path, open_run
@@ -36,7 +37,7 @@ from metassay.workflows.run_files import (
 
 
 def _build_rank_page(run: RunFolder) -> Page:
-    return ranking_page(run.read_checked("results/rank.json", "rank"))
+    return build_rank_page(read_rank_result(run))
 
 
 def _build_depend_page(run: RunFolder) -> Page:
@@ -112,6 +113,11 @@ def _single(run: str | Path) -> Rendered:
         return rendered(PAGE_BUILDERS[command](folder))
 
 
+def read_rank_result(folder: RunFolder) -> RankContent:
+    """Read the result of a run of `rank`."""
+    return folder.read_result("results/rank.json", RankContent)
+
+
 def read_depend_result(folder: RunFolder) -> DependContent:
     """Read the result of a run of `depend`."""
     return folder.read_result("results/depend.json", DependContent)
@@ -146,13 +152,12 @@ def _joined(runs: Sequence[str | Path]) -> Rendered:
         folders[command] = folder
     _check_one_data_set(list(folders.values()))
     with folder.explain_errors():
-        results = {
-            command: folder.read_checked(f"results/{command}.json", command)
-            for command, folder in folders.items()
-            if command not in {"assay", "depend", "aggregate"}
-        }
+        assay_content = None
         if "assay" in folders:
-            results["assay"] = folders["assay"].read_result(RESULT, AssayContent).to_dict()
+            assay_content = folders["assay"].read_result(RESULT, AssayContent).to_dict()
+        ranking = None
+        if "rank" in folders:
+            ranking = read_rank_result(folders["rank"])
         dependence = None
         curves: CurvesByDataset = {}
         if "depend" in folders:
@@ -161,7 +166,7 @@ def _joined(runs: Sequence[str | Path]) -> Rendered:
         aggregation = None
         if "aggregate" in folders:
             aggregation = read_aggregate_result(folders["aggregate"])
-        return rendered(joined_page(results, dependence, aggregation, curves))
+        return rendered(joined_page(assay_content, ranking, dependence, aggregation, curves))
 
 
 def _check_one_data_set(folders: Sequence[RunFolder]) -> None:

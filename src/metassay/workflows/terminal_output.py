@@ -93,7 +93,7 @@ def describe_rankings(result: RankResult) -> list[Block]:
     """Describe how metrics rank against human scores."""
     from metassay.reporting.terminal import rank
 
-    return rank.describe_rankings(result.to_dict())
+    return rank.describe_rankings(result)
 
 
 def describe_dependence(result: DependResult) -> list[Block]:

@@ -2,53 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from metassay.reporting.ranking_page import best_sentence, significance_sentence
+import msgspec
+
+from metassay.meta.people.meta_metrics.registry import label_meta_metric
+from metassay.reporting.rank_sentences import describe_best_metric, describe_significance
+from metassay.reporting.rank_view import RankView, build_rank_view, list_analysis_rows
 from metassay.reporting.terminal.blocks import Block, Line, Row, Table, lines, notes
-from metassay.reporting.wording import in_labels
+from metassay.results.rank import AverageRanking, RankContent, RankedMetric, Ranking
 
 
-def describe_rankings(result: Mapping[str, Any]) -> list[Block]:
+def describe_rankings(result: RankContent) -> list[Block]:
     """Describe how metrics rank against human scores."""
-    content = in_labels(result)
-    human = content["human"]
-    rankings = content["results"]
-    global_rankings = [ranking for ranking in rankings if ranking["context"] == "global"] or rankings
-    blocks = lines(best_sentence(ranking, human) for ranking in global_rankings)
-    for ranking in rankings:
-        blocks += _describe_ranking(ranking, human)
-    for average in content["average"]:
-        blocks.append(Line(f"Average of {average['meta']} over {', '.join(average['datasets'])}."))
-        blocks.append(Table(average["metrics"]))
-    for name, rows in content.get("analysis", {}).items():
+    view = build_rank_view(result)
+    blocks = lines(describe_best_metric(ranking, view) for ranking in result.global_rankings)
+    for ranking in result.rankings:
+        blocks += _describe_ranking(ranking, view)
+    for average in result.averages:
+        blocks += _describe_average(average, view)
+    for name, rows in list_analysis_rows(result.analyses, view.labels).items():
         blocks.append(Table(rows, title=name))
-    return [*blocks, *notes(content["notes"])]
+    return [*blocks, *notes(result.notes)]
 
 
-def _describe_ranking(ranking: Row, human: str) -> list[Block]:
+def _describe_ranking(ranking: Ranking, view: RankView) -> list[Block]:
     """Describe one ranking: of one data set, meta-metric and context."""
-    title = f"{ranking['meta']} with {human}, {ranking['dataset']}"
-    if ranking["context"] != "global":
-        title += f", {ranking['context']}"
-    segments = f"{ranking['segments']} segments"
-    if ranking["dropped_segments"]:
-        segments += f" ({ranking['dropped_segments']} dropped)"
+    items = f"{ranking.items} items"
+    if ranking.dropped_items:
+        items += f" ({ranking.dropped_items} dropped)"
     blocks: list[Block] = [
-        Line(f"{title}: {ranking['systems']} systems, {segments}."),
+        Line(f"{view.name_ranking(ranking)}: {ranking.systems} systems, {items}."),
         Table(
-            [_build_row(row) for row in ranking["metrics"]],
+            [_build_row(metric, view) for metric in ranking.metrics],
             most_important=("metric", "rank", "value"),
         ),
     ]
-    if ranking["comparisons"]:
-        blocks.append(Line(significance_sentence(ranking)))
+    if ranking.comparisons:
+        blocks.append(Line(describe_significance(ranking)))
     return blocks
 
 
-def _build_row(row: Row) -> Row:
-    columns = {name: value for name, value in row.items() if name != "baseline"}
-    if row["baseline"]:
-        columns["metric"] = f"{row['metric']} (baseline)"
+def _build_row(metric: RankedMetric, view: RankView) -> Row:
+    columns: dict[str, Any] = msgspec.to_builtins(metric)
+    is_baseline = columns.pop("baseline")
+    label = view.labels[metric.metric]
+    columns["metric"] = f"{label} (baseline)" if is_baseline else label
+    columns["items"] = columns.pop("segments")
     return columns
+
+
+def _describe_average(average: AverageRanking, view: RankView) -> list[Block]:
+    title = f"Average of {label_meta_metric(average.meta_metric)} over {', '.join(average.datasets)}."
+    rows = [
+        msgspec.to_builtins(metric) | {"metric": view.labels[metric.metric]} for metric in average.metrics
+    ]
+    return [Line(title), Table(rows)]

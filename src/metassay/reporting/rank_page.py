@@ -1,0 +1,58 @@
+"""The page and the files of a `rank` run: which metric agrees best with people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from metassay.reporting.charts.ranking import build_comparisons_chart, build_ranking_chart
+from metassay.reporting.charts.theme import drawn, file_name
+from metassay.reporting.labels import MetricLabels
+from metassay.reporting.pages import Page, render_page
+from metassay.reporting.rank_sentences import describe_best_metric, list_doubts
+from metassay.reporting.rank_view import build_rank_view
+from metassay.reporting.report_sections import build_sections
+from metassay.results.rank import RankContent
+
+
+def build_rank_page(result: RankContent, labels: MetricLabels | None = None) -> Page:
+    """Build the page of a `rank` result."""
+    view = build_rank_view(result, labels)
+    doubts = [doubt for ranking in result.global_rankings for doubt in list_doubts(ranking, view)]
+    return Page(
+        kicker="Metrics against people",
+        title="Which metric agrees best with people?",
+        lead=[describe_best_metric(ranking, view) for ranking in result.global_rankings],
+        sections=build_sections("rank", view),
+        doubts=doubts,
+        notes=result.notes,
+    )
+
+
+def render_rank_files(result: RankContent, table: pl.DataFrame) -> dict[str, Any]:
+    """Render the files of a `rank` run by name: result as JSON and CSV, charts and page."""
+    view = build_rank_view(result)
+    files: dict[str, Any] = {"results/rank.json": result.to_dict(), "results/rank.csv": table.write_csv()}
+    comparisons = _list_comparisons(result)
+    if comparisons:
+        files["results/comparisons.csv"] = pl.DataFrame(comparisons, infer_schema_length=None).write_csv()
+    for name, rows in msgspec.to_builtins(result.analyses).items():
+        files[f"results/{name}.csv"] = pl.DataFrame(rows, infer_schema_length=None).write_csv()
+    for ranking in result.rankings:
+        name = file_name(f"{ranking.dataset}-{ranking.meta_metric}-{ranking.context}")
+        files[f"charts/{name}.svg"] = drawn(build_ranking_chart(ranking, view.labels))
+        if ranking.comparisons:
+            files[f"charts/{name}-comparisons.svg"] = drawn(build_comparisons_chart(ranking, view.labels))
+    files["report.html"] = render_page(build_rank_page(result))
+    return files
+
+
+def _list_comparisons(result: RankContent) -> list[dict[str, Any]]:
+    """List the comparisons of all rankings as rows of one table."""
+    rows: list[dict[str, Any]] = []
+    for ranking in result.rankings:
+        names = {"dataset": ranking.dataset, "meta": ranking.meta_metric, "context": ranking.context}
+        rows += [names | msgspec.to_builtins(comparison) for comparison in ranking.comparisons]
+    return rows

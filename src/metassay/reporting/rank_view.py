@@ -1,0 +1,53 @@
+"""A `rank` result as its page, the terminal and the joined page need it: with labels and titles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from metassay.meta.people.meta_metrics.registry import label_meta_metric
+from metassay.reporting.labels import MetricLabels
+from metassay.reporting.report_sections import ResultView
+from metassay.results.rank import RankAnalyses, RankContent, Ranking
+
+
+@dataclass(frozen=True)
+class RankView(ResultView[RankContent]):
+    """A `rank` result with the labels of its metrics."""
+
+    def name_scope(self, ranking: Ranking) -> str:
+        """Name the data set of a ranking, and the context if it has one: `en-de, news`."""
+        return ranking.dataset if ranking.is_global else f"{ranking.dataset}, {ranking.context}"
+
+    def name_ranking(self, ranking: Ranking) -> str:
+        """Name a ranking: `en-de, news: SPA with mqm`."""
+        meta_metric = label_meta_metric(ranking.meta_metric)
+        return f"{self.name_scope(ranking)}: {meta_metric} with {self.result.human}"
+
+
+def build_rank_view(result: RankContent, labels: MetricLabels | None = None) -> RankView:
+    """Combine a result with labels of its metrics, or with given ones."""
+    if labels is None:
+        labels = MetricLabels(list_metrics(result))
+    return RankView(result, labels)
+
+
+def list_metrics(result: RankContent) -> list[str]:
+    """List every metric that a result names, baselines included."""
+    metrics = [metric.metric for ranking in result.rankings for metric in ranking.metrics]
+    metrics += [metric.metric for average in result.averages for metric in average.metrics]
+    metrics += [row.metric for row in result.analyses.thresholds or ()]
+    metrics += [row.metric for row in result.analyses.corpus or ()]
+    return list(dict.fromkeys(metrics))
+
+
+def list_analysis_rows(analyses: RankAnalyses, labels: MetricLabels) -> dict[str, list[dict[str, object]]]:
+    """Return the rows of each analysis that was made, with labels of metrics, by its name."""
+    rows_by_name: dict[str, list[dict[str, object]]] = {}
+    for name, rows in msgspec.to_builtins(analyses).items():
+        for row in rows:
+            if row.get("metric") is not None:
+                row["metric"] = labels[row["metric"]]
+        rows_by_name[name] = rows
+    return rows_by_name

@@ -1,0 +1,39 @@
+"""Section of the `rank` page: averages over data sets, and further analyses."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+from metassay.meta.people.meta_metrics.registry import label_meta_metric
+from metassay.reporting.pages import Section
+from metassay.reporting.rank_view import RankView, list_analysis_rows
+from metassay.reporting.report_sections import ReportSection
+from metassay.reporting.tables import Grid, rows_grid
+from metassay.results.rank import AverageRanking
+
+
+class RankAveragesSection(ReportSection[RankView]):
+    """Tables of averages and analyses; the first is shown, the others are folded."""
+
+    verb: ClassVar[str] = "rank"
+    position: ClassVar[int] = 50
+
+    def build(self, view: RankView) -> Section | None:
+        """Build a table per average and analysis; None if there is none."""
+        tables = [_build_average_table(average, view) for average in view.result.averages]
+        for name, rows in list_analysis_rows(view.result.analyses, view.labels).items():
+            if rows:
+                tables.append(rows_grid(name, name, rows))
+        if not tables:
+            return None
+        return Section("Averages and analyses", grids=tables[:1], folded=tables[1:])
+
+
+def _build_average_table(average: AverageRanking, view: RankView) -> Grid:
+    title = f"Average of {label_meta_metric(average.meta_metric)}"
+    rows = [
+        msgspec.to_builtins(metric) | {"metric": view.labels[metric.metric]} for metric in average.metrics
+    ]
+    return rows_grid(title, f"{title} over {', '.join(average.datasets)}", rows)

@@ -1,0 +1,111 @@
+"""Section of the `rank` page: how the ranking changes with fewer items."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import msgspec
+
+from metassay.meta.people.downsampling import SUBSETS_PER_SIZE
+from metassay.meta.people.meta_metrics.registry import label_meta_metric
+from metassay.reporting.charts.accuracy import downsampled_chart
+from metassay.reporting.pages import Chart, Section
+from metassay.reporting.rank_view import RankView
+from metassay.reporting.report_sections import ReportSection
+from metassay.reporting.tables import Field, grid
+from metassay.reporting.wording import count, listing, number, percent
+from metassay.results.rank import DownsampledValue, Ranking
+
+TITLE = "On fewer items"
+CAPTION = (
+    f"Medians over {SUBSETS_PER_SIZE} random subsets of the items that all metrics have; bands contain 95 %"
+    " of them. Press a name to highlight its line."
+)
+MOST_LINES = 12
+CERTAIN_SHARE = 0.95
+FIELDS = (
+    Field("segments", "items", "count"),
+    Field("metric", "metric", "name"),
+    Field("median", "median", "score"),
+    Field("low", "95 % of subsets: low", "score"),
+    Field("high", "high", "score"),
+    Field("first", "comes first", "percent", "share of subsets on which no metric has a higher value"),
+)
+
+
+class RankFewerItemsSection(ReportSection[RankView]):
+    """Values of the metrics on random subsets of the items."""
+
+    verb: ClassVar[str] = "rank"
+    position: ClassVar[int] = 30
+
+    def build(self, view: RankView) -> Section | None:
+        """Build the section of one ranking, or a choice of several; None if nothing was downsampled."""
+        rankings = [ranking for ranking in view.result.global_rankings if ranking.downsampled]
+        sections = [_build_ranking(ranking, view) for ranking in rankings]
+        if not sections:
+            return None
+        if len(sections) == 1:
+            return replace(sections[0], title=TITLE)
+        return Section(TITLE, choices=sections, of="ranking")
+
+
+def _build_ranking(ranking: Ranking, view: RankView) -> Section:
+    """Build chart, table and sentences for one ranking."""
+    meta_metric = label_meta_metric(ranking.meta_metric)
+    title = f"{ranking.dataset}: {meta_metric}"
+    metrics = [metric.metric for metric in ranking.defined_metrics]
+    baseline_rows = [row for row in ranking.downsampled if row.metric not in metrics]
+    shown = [row for row in ranking.downsampled if row.metric in metrics[:MOST_LINES]]
+    order = [view.labels[metric] for metric in metrics[:MOST_LINES]]
+    spec = downsampled_chart(_label_rows([*shown, *baseline_rows], view), meta_metric, order)
+    caption = CAPTION
+    if len(metrics) > MOST_LINES:
+        caption += f" The {MOST_LINES} best of {len(metrics)} metrics; all are in the table."
+    sentences = _describe_first_metric(ranking.downsampled, view)
+    sentences += _describe_baseline(baseline_rows, meta_metric)
+    table = grid(
+        f"fewer items {title}",
+        f"{meta_metric} on fewer items",
+        FIELDS,
+        _label_rows(ranking.downsampled, view),
+    )
+    return Section(title, sentences, [Chart(f"fewer items {title}", spec, caption)], folded=[table])
+
+
+def _label_rows(rows: Sequence[DownsampledValue], view: RankView) -> list[dict[str, Any]]:
+    return [msgspec.to_builtins(row) | {"metric": view.labels[row.metric]} for row in rows]
+
+
+def _describe_first_metric(rows: Sequence[DownsampledValue], view: RankView) -> list[str]:
+    """Say how often the metric that is first on all items comes first on fewer."""
+    all_items = max(row.items for row in rows)
+    best = max((row for row in rows if row.items == all_items), key=lambda row: row.first or 0.0)
+    shares = {row.items: row.first or 0.0 for row in rows if row.metric == best.metric}
+    sizes = [size for size in shares if size < all_items]
+    if not sizes:
+        return []
+    # every second size is enough for a sentence
+    parts = [f"on {count(size)} in {percent(shares[size])}" for size in sizes[1::2] or sizes]
+    label = view.labels[best.metric]
+    sentences = [f"On all {count(all_items)} items {label} comes first, {listing(parts)} of random subsets."]
+    for position, size in enumerate(sizes):
+        if all(shares[larger] >= CERTAIN_SHARE for larger in sizes[position:]):
+            sentences.append(f"On {count(size)} items and more it is first in at least 95 % of them.")
+            break
+    return sentences
+
+
+def _describe_baseline(rows: Sequence[DownsampledValue], meta_metric: str) -> list[str]:
+    """Say how the value of the constant baseline changes from the fewest to all items."""
+    if len(rows) < 2:
+        return []
+    fewest, *_, most = rows
+    sentence = (
+        f"Compare values on equal numbers of items only: {fewest.metric}, a baseline without information"
+        f" about quality (dashed, where it is in range), has {meta_metric} {number(fewest.median)} on"
+        f" {count(fewest.items)} items and {number(most.median)} on {count(most.items)}."
+    )
+    return [sentence]

@@ -1,0 +1,120 @@
+"""Sections of the `rank` page: the rankings over all items, and those within contexts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import msgspec
+
+from metassay.reporting.charts.ranking import build_comparisons_chart, build_ranking_chart
+from metassay.reporting.pages import Chart, Section
+from metassay.reporting.rank_sentences import describe_significance
+from metassay.reporting.rank_view import RankView
+from metassay.reporting.report_sections import ReportSection
+from metassay.reporting.tables import Field, Grid, grid
+from metassay.reporting.wording import plural
+from metassay.results.rank import Ranking
+
+RANKING_CAPTION = "Agreement with people, best first, with 95 % intervals; a line where a cluster begins."
+COMPARISONS_CAPTION = "One-sided p-values, the better metric in the row; filled where p ≤ .05."
+METRIC_FIELDS = (
+    Field("metric", "metric", "name"),
+    Field("value", "value", "score"),
+    Field("low", "95 % interval: low", "score"),
+    Field("high", "high", "score"),
+    Field("rank", "cluster", "count", "metrics of one cluster are not told apart by the tests"),
+    Field("segments", "items", "count"),
+    Field("baseline", "baseline", "text", "without information about quality"),
+    Field("epsilon", "tie threshold", "decimal", "the largest difference that counts as a tie"),
+    Field("chance", "chance level", "score", "the value of a metric without information"),
+    Field("precision", "precision", "score"),
+    Field("recall", "recall", "score"),
+    Field("macro_precision", "macro precision", "score", "averaged over ratings"),
+    Field("macro_recall", "macro recall", "score", "averaged over ratings"),
+    Field("macro_f1", "macro F1", "score", "averaged over ratings"),
+)
+COMPARISON_FIELDS = (
+    Field("a", "better", "name"),
+    Field("b", "other", "name"),
+    Field("p", "p", "probability", "one-sided"),
+    Field("p_two_sided", "p, two-sided", "probability"),
+    Field("p_holm", "p after Holm", "probability"),
+    Field("p_inputs", "p, these systems", "probability"),
+    Field("p_systems", "p, systems like these", "probability"),
+)
+MOST_RANKINGS = 6
+"""Up to this many rankings are all shown; of more, the reader selects one."""
+MOST_COMPARISONS = 2000
+
+
+class RankRankingsSection(ReportSection[RankView]):
+    """The rankings over all items: charts, tables and tests."""
+
+    verb: ClassVar[str] = "rank"
+    position: ClassVar[int] = 10
+
+    def build(self, view: RankView) -> Section:
+        """Build one section of all rankings, or a choice if there are many."""
+        sections = [_build_ranking(ranking, view) for ranking in view.result.global_rankings]
+        if len(sections) == 1:
+            return sections[0]
+        if len(sections) > MOST_RANKINGS:
+            return Section("Rankings", choices=sections, of="ranking")
+        return _merge_sections("Rankings", sections)
+
+
+class RankContextsSection(ReportSection[RankView]):
+    """The rankings within contexts, of which the reader selects one."""
+
+    verb: ClassVar[str] = "rank"
+    position: ClassVar[int] = 40
+
+    def build(self, view: RankView) -> Section | None:
+        """Build a choice for each ranking within a context; None if there is none."""
+        rankings = [ranking for ranking in view.result.rankings if ranking not in view.result.global_rankings]
+        if not rankings:
+            return None
+        choices = [_build_ranking(ranking, view) for ranking in rankings]
+        return Section("Within contexts", choices=choices, of="ranking")
+
+
+def _merge_sections(title: str, sections: Sequence[Section]) -> Section:
+    """Show several rankings below each other; each sentence names its ranking."""
+    return Section(
+        title,
+        [f"{section.title}: {sentence}" for section in sections for sentence in section.sentences],
+        charts=[chart for section in sections for chart in section.charts],
+        grids=[grid for section in sections for grid in section.grids],
+        folded=[grid for section in sections for grid in section.folded],
+    )
+
+
+def _build_ranking(ranking: Ranking, view: RankView) -> Section:
+    """Build the chart and the table of one ranking, and its comparisons."""
+    title = view.name_ranking(ranking)
+    sentences = [f"{plural(ranking.systems, 'system')}, {plural(ranking.items, 'item')}."]
+    charts = [Chart(f"ranking {title}", build_ranking_chart(ranking, view.labels), RANKING_CAPTION)]
+    folded = []
+    if ranking.comparisons:
+        sentences.append(describe_significance(ranking))
+        matrix = build_comparisons_chart(ranking, view.labels)
+        charts.append(Chart(f"comparisons {title}", matrix, COMPARISONS_CAPTION))
+        folded.append(_build_comparisons_table(title, ranking, view))
+    return Section(title, sentences, charts, [_build_metrics_table(title, ranking, view)], folded)
+
+
+def _build_metrics_table(title: str, ranking: Ranking, view: RankView) -> Grid:
+    rows = [
+        msgspec.to_builtins(metric) | {"metric": view.labels[metric.metric]} for metric in ranking.metrics
+    ]
+    return grid(title, f"{title}: agreement of each metric", METRIC_FIELDS, rows)
+
+
+def _build_comparisons_table(title: str, ranking: Ranking, view: RankView) -> Grid:
+    rows = []
+    for comparison in ranking.comparisons:
+        names = {"a": view.labels[comparison.better], "b": view.labels[comparison.worse]}
+        rows.append(msgspec.to_builtins(comparison) | names)
+    caption = f"{title}: comparisons, the better metric first"
+    return grid(f"comparisons {title}", caption, COMPARISON_FIELDS, rows, at_most=MOST_COMPARISONS)

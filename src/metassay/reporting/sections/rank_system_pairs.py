@@ -1,0 +1,174 @@
+"""Section of the `rank` page: how certainly people and a metric prefer each system to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import ClassVar
+
+from metassay.meta.people.pair_p_values import MOST_SYSTEMS
+from metassay.reporting.charts.heatmaps import signed_chart
+from metassay.reporting.charts.theme import Spec
+from metassay.reporting.pages import Chart, Section
+from metassay.reporting.rank_view import RankView
+from metassay.reporting.report_sections import ReportSection
+from metassay.reporting.wording import count, named, plural, probability
+from metassay.results.rank import MetricPairPValues, Ranking
+
+SPA = "spa"
+EXPLANATION = (
+    "SPA compares a metric with people on every pair of systems: which is better, and how certainly. Systems "
+    "are numbered by human score, best first. Each cell shows the one-sided p-value that the system in the "
+    "row is better than the one in the column by chance. Blue: the row is better. Red: the column is better. "
+    "Pale: undecided."
+)
+DIFFERENCE_CAPTION = (
+    "p by people minus p by the metric. Blue: the metric favours the row more than people do. Red: less. SPA "
+    "is 1 minus the mean size of these differences."
+)
+MOST_METRICS = 60
+"""Metrics to select from over all rankings; of more, the best."""
+MOST_SYSTEMS_WITH_NUMBERS = 9
+"""Up to this many systems cells show their numbers."""
+NEGLIGIBLE = 0.005
+"""Smaller differences of p-values cannot be seen; a p-value below it is certain."""
+
+
+@dataclass(frozen=True)
+class SystemPair:
+    """Two systems, the better one by human score first, with the p-values of people and of one metric."""
+
+    better: str
+    worse: str
+    human: float
+    metric: float
+
+
+class RankSystemPairsSection(ReportSection[RankView]):
+    """Heatmaps of p-values of all pairs of systems, for a metric that the reader selects."""
+
+    verb: ClassVar[str] = "rank"
+    position: ClassVar[int] = 20
+
+    def build(self, view: RankView) -> Section | None:
+        """Build a choice for each metric; None if there is no ranking by SPA."""
+        rankings = [ranking for ranking in view.result.global_rankings if ranking.meta_metric == SPA]
+        with_p_values = [ranking for ranking in rankings if ranking.pair_p_values is not None]
+        choices: list[Section] = []
+        for ranking in with_p_values:
+            most_metrics = max(1, MOST_METRICS // len(with_p_values))
+            choices += _build_choices(ranking, view, most_metrics, is_only=len(with_p_values) == 1)
+        notes = _note_many_systems(rankings)
+        if choices:
+            return Section("Pairs of systems", [EXPLANATION, *notes], choices=choices, of="metric")
+        return Section("Pairs of systems", notes) if notes else None
+
+
+def _note_many_systems(rankings: Sequence[Ranking]) -> list[str]:
+    """Name the data sets with too many systems to draw."""
+    large = [
+        f"{ranking.dataset} ({count(ranking.systems)})"
+        for ranking in rankings
+        if ranking.systems > MOST_SYSTEMS
+    ]
+    if not large:
+        return []
+    return [f"Too many systems to draw every pair (--systems names some): {named(large, '')}."]
+
+
+def _build_choices(ranking: Ranking, view: RankView, most_metrics: int, *, is_only: bool) -> list[Section]:
+    """Build the heatmaps of the best metrics of one ranking."""
+    if ranking.pair_p_values is None:
+        return []
+    rows = {row.metric: row for row in ranking.pair_p_values.rows}
+    best_first = [metric.metric for metric in ranking.metrics if metric.metric in rows]
+    choices = []
+    for metric in best_first[:most_metrics]:
+        label = view.labels[metric]
+        title = label if is_only else f"{ranking.dataset}: {label}"
+        choices.append(_build_metric(title, label, ranking.pair_p_values.systems, rows[metric]))
+    return choices
+
+
+def _build_metric(title: str, label: str, systems: Sequence[str], row: MetricPairPValues) -> Section:
+    """Build the three heatmaps of one metric, or say that people and metric are equally certain."""
+    pairs = [
+        SystemPair(better, worse, human, metric)
+        for (better, worse), human, metric in zip(
+            combinations(systems, 2), row.human, row.metric_p_values, strict=True
+        )
+    ]
+    largest = max(pairs, key=lambda pair: abs(pair.human - pair.metric))
+    if abs(largest.human - largest.metric) < NEGLIGIBLE:
+        sentence = (
+            f"People and {label} are equally certain about every pair: no p-value differs by {NEGLIGIBLE:g}."
+        )
+        return Section(title, [sentence])
+    heatmaps = {
+        "people": ("By people.", [0.5 - pair.human for pair in pairs], row.human),
+        label: (f"By {label}.", [0.5 - pair.metric for pair in pairs], row.metric_p_values),
+    }
+    differences = [pair.human - pair.metric for pair in pairs]
+    heatmaps[f"{label} minus people"] = (DIFFERENCE_CAPTION, differences, differences)
+    charts = []
+    sentences = [_describe_largest_difference(label, pairs, largest)]
+    for name, (caption, favours, numbers) in heatmaps.items():
+        if min(favours) >= 0.5 - NEGLIGIBLE:
+            sentences.append(f"Not drawn, because certain about every pair in the order of people: {name}.")
+        else:
+            chart = _build_heatmap(name, systems, pairs, favours, numbers)
+            charts.append(Chart(f"pairs of systems {title}: {name}", chart, caption))
+    return Section(title, sentences, charts, beside=True)
+
+
+def _describe_largest_difference(label: str, pairs: Sequence[SystemPair], largest: SystemPair) -> str:
+    """Say on how many pairs a metric and people disagree, and on which they differ most."""
+    disagreements = sum((pair.human - 0.5) * (pair.metric - 0.5) < 0 for pair in pairs)
+    agreement = "the same system in all"
+    if disagreements:
+        agreement = f"different systems in {count(disagreements)} of"
+    by_people = _describe_preference(largest, largest.human)
+    by_metric = _describe_preference(largest, largest.metric)
+    return (
+        f"{label} and people prefer {agreement} {plural(len(pairs), 'pair')}. They differ most on "
+        f"{largest.better} and {largest.worse}: people prefer {by_people}, {label} prefers {by_metric}."
+    )
+
+
+def _describe_preference(pair: SystemPair, p: float) -> str:
+    preferred = pair.better if p <= 0.5 else pair.worse
+    return f"{preferred} with p {probability(min(p, 1 - p))}"
+
+
+def _build_heatmap(
+    name: str,
+    systems: Sequence[str],
+    pairs: Sequence[SystemPair],
+    favours: Sequence[float],
+    numbers: Sequence[float],
+) -> Spec:
+    """Build a heatmap, coloured by how much each pair favours its row, with numbers if there is space."""
+    numbered = {system: f"{position} {system}" for position, system in enumerate(systems, start=1)}
+    has_numbers = len(systems) <= MOST_SYSTEMS_WITH_NUMBERS
+    cells: list[Spec] = []
+    for pair, favour, number in zip(pairs, favours, numbers, strict=True):
+        cells.append(
+            {
+                "row": numbered[pair.better],
+                "column": numbered[pair.worse],
+                "value": round(favour, 4),
+                "p by people": pair.human,
+                "p by the metric": pair.metric,
+                "mark": _format_short(number) if has_numbers else "",
+            }
+        )
+    names = list(numbered.values())
+    description = f"How certainly each of {len(systems)} systems is preferred to each other: {name}."
+    titles = ("system", "and", "in favour of the first", "p by people", "p by the metric")
+    return signed_chart(description, cells, names, names[1:], titles, most=0.5, numbered=True)
+
+
+def _format_short(value: float) -> str:
+    """Write two digits without the 0 before the point: `.05`."""
+    return f"{value:.2f}".replace("-", "−").replace("0.", ".", 1)
