@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from scipy.stats import pearsonr
 
-from metassay.meta.decisions.labels_saved import (
+from metassay.stats.labels_saved import (
     compute_in_sample_share,
     estimate_labels_saved,
     subtract_pairs,
