@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 PROGRAMS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 BIN := $(VENV)/$(PROGRAMS)
+PRODUCT := $(VENV)/.product
 STAMP := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest
 SYSTEM_PACKAGES := chromium espeak-ng fonts-dejavu-core mythes-de mythes-ru sctk wordnet-base
@@ -15,13 +16,24 @@ SAMPLE_PACKAGES := apertium apertium-eng-spa espeak-ng
 # in constraints.txt are installed instead; STRICT=1 makes that an error. The last step installs metassay itself,
 # and torch by version only, because each kind of machine has its own build of it.
 PIP_LOCKED := -m pip install --quiet --no-deps --require-hashes
+PIP_EDITABLE := -m pip install --quiet -c constraints.txt -e
 OR_BY_VERSION := $(if $(STRICT),,|| echo "The package index has other files than the lock: installing by version.")
-PIP_METASSAY := -m pip install --quiet -c constraints.txt -e '.[dev]'
-$(STAMP): pyproject.toml constraints.txt requirements/build.lock requirements/dev.lock
+define install_editable
+$(BIN)/python $(PIP_EDITABLE) '$(1)' --no-build-isolation $(if $(STRICT),,|| $(BIN)/python $(PIP_EDITABLE) '$(1)')
+endef
+
+# What a user of `pip install metassay` gets, which is all that the demo needs.
+$(PRODUCT): pyproject.toml constraints.txt requirements/build.lock requirements/product.lock
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python $(PIP_LOCKED) --upgrade -r requirements/build.lock $(OR_BY_VERSION)
+	$(BIN)/python $(PIP_LOCKED) -r requirements/product.lock $(OR_BY_VERSION)
+	$(call install_editable,.)
+	@touch $@
+
+# Also what tests, checks and documentation need.
+$(STAMP): $(PRODUCT) requirements/dev.lock
 	$(BIN)/python $(PIP_LOCKED) -r requirements/dev.lock $(OR_BY_VERSION)
-	$(BIN)/python $(PIP_METASSAY) --no-build-isolation $(if $(STRICT),,|| $(BIN)/python $(PIP_METASSAY))
+	$(call install_editable,.[dev])
 	@touch $@
 
 # Write constraints.txt and requirements/*.lock after a change of dependencies. UPGRADE=1 takes the newest versions.
@@ -32,12 +44,13 @@ lock: $(STAMP)
 	$(BIN)/python -m pip install --quiet uv
 	$(COMPILE) pyproject.toml --extra dev requirements/build.in --output-file constraints.txt
 	$(COMPILE_WITH_HASHES) requirements/build.in --output-file requirements/build.lock
+	$(COMPILE_WITH_HASHES) pyproject.toml --output-file requirements/product.lock
 	$(COMPILE_WITH_HASHES) pyproject.toml --extra dev --excludes requirements/unlocked.txt \
 		--output-file requirements/dev.lock
 
 install: $(STAMP)
 
-demo: $(STAMP)
+demo: $(PRODUCT)
 	rm -rf demo
 	$(BIN)/metassay demo --out demo
 

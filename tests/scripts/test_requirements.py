@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LOCKS = ("requirements/build.lock", "requirements/dev.lock")
+LOCKS = ("requirements/build.lock", "requirements/product.lock", "requirements/dev.lock")
 PINNED = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
 
 
@@ -21,6 +21,12 @@ def normalize(requirement: str) -> str:
     """Return the name of the package that a requirement names, as the locks write it."""
     name = re.split(r"[\s<>=!;\[]", requirement, maxsplit=1)[0]
     return name.lower().replace("_", "-")
+
+
+def list_product_requirements() -> set[str]:
+    """List the packages that every installation of metassay needs."""
+    project = tomllib.loads(read("pyproject.toml"))["project"]
+    return {normalize(requirement) for requirement in project["dependencies"]}
 
 
 def list_requirements() -> set[str]:
@@ -54,6 +60,13 @@ def test_everything_that_the_project_requires_is_locked_but_torch() -> None:
     locked = {name for name, _ in PINNED.findall(read("requirements/dev.lock"))}
     assert list_requirements() - locked == {"torch"}
     assert "torch" in dict(PINNED.findall(read("constraints.txt")))
+
+
+def test_the_demo_installs_the_product_without_test_tools() -> None:
+    locked = {name for name, _ in PINNED.findall(read("requirements/product.lock"))}
+    assert list_product_requirements() <= locked
+    assert not locked & {"pytest", "torch", "mypy", "playwright"}
+    assert "\ndemo: $(PRODUCT)\n" in read("Makefile")
 
 
 @pytest.mark.parametrize("name", [*LOCKS, "constraints.txt"])
