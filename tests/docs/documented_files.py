@@ -1,4 +1,4 @@
-"""A desk with the files that the documentation names, all made of the bundled samples."""
+"""Write the files that the commands in the documentation read, all made of the bundled samples."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ SEEDS = ROOT / "scripts" / "fuzz" / "seeds"
 QUICK = {"resamples": 20, "permutations": 19, "workers": 1}
 
 
-def environment(folder: Path) -> dict[str, str]:
-    """Variables under which a shell finds metassay and Python as programs, put into `folder`."""
+def build_environment(folder: Path) -> dict[str, str]:
+    """Return environment variables with which a shell finds `metassay` and `python`; writes both to `folder`."""
     folder.mkdir(exist_ok=True)
     for name, arguments in {"metassay": "-m metassay", "python": "", "python3": ""}.items():
         (folder / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments} "$@"\n')
@@ -27,56 +27,58 @@ def environment(folder: Path) -> dict[str, str]:
     return os.environ | {"PATH": f"{folder}:{os.environ['PATH']}", "PYTHONPATH": package}
 
 
-def lay(desk: Path) -> None:
-    """Everything that any page reads, under the names that the pages give it."""
+def write_documented_files(folder: Path) -> None:
+    """Write every file that a page reads, under the name that the page uses."""
     frame = pl.read_parquet(sample_path("mt"))
-    few = frame.filter(pl.col("seg_id").is_in(frame["seg_id"].unique().sort()[::6].implode()))
-    few = few.with_columns(domain=pl.col("domain").replace({few["domain"][0]: "news"}))
+    rows = frame.filter(pl.col("seg_id").is_in(frame["seg_id"].unique().sort()[::6].implode()))
+    rows = rows.with_columns(domain=pl.col("domain").replace({rows["domain"][0]: "news"}))
     for name in ("outputs.csv", "data.csv"):
-        few.write_csv(desk / name)
-    few.write_parquet(desk / "outputs.parquet")
-    few.filter(pl.col("seg_id").is_in(few["seg_id"].unique().sort()[:40].implode())).write_csv(
-        desk / "mine.csv"
+        rows.write_csv(folder / name)
+    rows.write_parquet(folder / "outputs.parquet")
+    rows.filter(pl.col("seg_id").is_in(rows["seg_id"].unique().sort()[:40].implode())).write_csv(
+        folder / "mine.csv"
     )
-    _texts(desk, few)
-    _scores(desk, few)
-    _spans(desk, few)
-    _pairs(desk, few)
-    _verdicts(desk)
-    _runs(desk)
+    _write_texts(folder, rows)
+    _write_scores(folder, rows)
+    _write_spans(folder, rows)
+    _write_pairs(folder, rows)
+    _write_verdicts(folder)
+    _write_runs(folder)
     for year, seed in (("wmt23", "tree"), ("wmt25", "tree25")):
-        shutil.copytree(SEEDS / seed / "wmt99", desk / "mt-metrics-eval-v2" / year)
+        shutil.copytree(SEEDS / seed / "wmt99", folder / "mt-metrics-eval-v2" / year)
 
 
-def _texts(desk: Path, few: pl.DataFrame) -> None:
-    systems = few["system"].unique().sort()[:2]
+def _write_texts(folder: Path, rows: pl.DataFrame) -> None:
+    systems = rows["system"].unique().sort()[:2]
     for names in (("a", "b"), ("sysA", "sysB")):
         for name, system in zip(names, systems):
-            own = few.filter(system=system).sort("seg_id")
-            (desk / f"{name}.txt").write_text("\n".join(own["hyp"]) + "\n", encoding="utf-8")
-            (desk / "ref.txt").write_text("\n".join(own["ref"]) + "\n", encoding="utf-8")
+            system_rows = rows.filter(system=system).sort("seg_id")
+            (folder / f"{name}.txt").write_text("\n".join(system_rows["hyp"]) + "\n", encoding="utf-8")
+            (folder / "ref.txt").write_text("\n".join(system_rows["ref"]) + "\n", encoding="utf-8")
 
 
-def _scores(desk: Path, few: pl.DataFrame) -> None:
-    """A wide table of scores with people's, and one without them to be joined."""
-    metassay.score(few, metrics="bleu,chrf,ter", per_segment=str(desk / "long.parquet"), workers=1)
-    long = pl.read_parquet(desk / "long.parquet")
+def _write_scores(folder: Path, rows: pl.DataFrame) -> None:
+    """Write wide tables of metric scores and human scores."""
+    metassay.score(rows, metrics="bleu,chrf,ter", per_segment=str(folder / "long.parquet"), workers=1)
+    long = pl.read_parquet(folder / "long.parquet")
     metrics = long.pivot(on="metric", index=["item", "system"], values="score")
-    metrics = metrics.with_columns(seg_id=pl.col("item").str.split("/").list.last().cast(few["seg_id"].dtype))
+    metrics = metrics.with_columns(
+        seg_id=pl.col("item").str.split("/").list.last().cast(rows["seg_id"].dtype)
+    )
     named = metrics.drop("item").rename({"bleu": "BLEU", "chrf": "chrF", "ter": "TER"})
-    wide = few.select("lp", "system", "seg_id", "domain", "doc_id", "mqm").join(
+    wide = rows.select("lp", "system", "seg_id", "domain", "doc_id", "mqm").join(
         named, on=["system", "seg_id"]
     )
     wide = wide.with_columns(TER=-pl.col("TER"))
     for name in ("scores.parquet", "wmt23_en-de_metrics.parquet"):
-        wide.write_parquet(desk / name)
+        wide.write_parquet(folder / name)
     vendors = pl.col("system").str.slice(0, 1).alias("vendor")
-    wide.with_columns(vendors).write_csv(desk / "scores.csv")
+    wide.with_columns(vendors).write_csv(folder / "scores.csv")
 
 
-def _spans(desk: Path, few: pl.DataFrame) -> None:
-    """Errors that people and two metrics marked: the first word, or half of it."""
-    rows = few.filter(pl.col("hyp").str.len_chars() > 8)
+def _write_spans(folder: Path, rows: pl.DataFrame) -> None:
+    """Write error spans of two raters and two metrics: the first characters of each output."""
+    rows = rows.filter(pl.col("hyp").str.len_chars() > 8)
     marked = pl.concat_str(
         pl.lit("<v>"), pl.col("hyp").str.slice(0, 4), pl.lit("</v>"), pl.col("hyp").str.slice(4)
     )
@@ -87,30 +89,32 @@ def _spans(desk: Path, few: pl.DataFrame) -> None:
         )
         for rater, odd in (("r1", 0), ("r2", 1))
     )  # fmt: skip
-    people.write_csv(desk / "mqm_ratings.tsv", separator="\t", quote_style="never")
+    people.write_csv(folder / "mqm_ratings.tsv", separator="\t", quote_style="never")
     for name, end in (("xcomet", 4), ("gemba", 6)):
-        own = rows.select("lp", "seg_id", "system", start=pl.lit(0), end=pl.lit(end))
-        own.write_csv(desk / f"{name}.tsv", separator="\t")
+        spans = rows.select("lp", "seg_id", "system", start=pl.lit(0), end=pl.lit(end))
+        spans.write_csv(folder / f"{name}.tsv", separator="\t")
 
 
-def _pairs(desk: Path, few: pl.DataFrame) -> None:
-    """Pairs that somebody made, with the phenomenon; `pairs.csv` for a judge to be asked."""
-    made = metassay.perturb(few, perturbations="removal,swapping", seed=1).to_frame()
-    texts = few.select(
+def _write_pairs(folder: Path, rows: pl.DataFrame) -> None:
+    """Write pairs with the perturbation that made them, and scores of the texts that `perturb` wrote."""
+    perturbed = metassay.perturb(rows, perturbations="removal,swapping", seed=1).to_frame()
+    texts = rows.select(
         item=pl.concat_str("lp", "seg_id", separator="/"), system="system", ref="ref", src="src"
     )
-    pairs = made.join(texts, on=["item", "system"]).select(
+    pairs = perturbed.join(texts, on=["item", "system"]).select(
         "item", "perturbation", "output", "worse", "ref", "src"
     )
-    metassay.perturb(desk / "outputs.csv", out=desk / "made")
-    texts_of = pl.read_ndjson(desk / "made" / "texts.jsonl")
-    texts_of.select("id", length=pl.col("hypothesis").str.len_chars()).write_ndjson(desk / "scores.jsonl")
+    metassay.perturb(folder / "outputs.csv", out=folder / "perturbed")
+    written_texts = pl.read_ndjson(folder / "perturbed" / "texts.jsonl")
+    written_texts.select("id", length=pl.col("hypothesis").str.len_chars()).write_ndjson(
+        folder / "scores.jsonl"
+    )
     for name in ("challenge.parquet", "demetr.parquet"):
-        pairs.unique(["item", "perturbation"], keep="first", maintain_order=True).write_parquet(desk / name)
+        pairs.unique(["item", "perturbation"], keep="first", maintain_order=True).write_parquet(folder / name)
 
 
-def _verdicts(desk: Path) -> None:
-    """A judge that names the longer answer, in both orders, and what people say."""
+def _write_verdicts(folder: Path) -> None:
+    """Write verdicts of a judge that prefers the longer answer, in both orders, with human labels."""
     pairs = pl.DataFrame(
         {"item": [str(n) for n in range(30)], "output_1": ["a" * (3 + n % 5) for n in range(30)]}
         | {"output_2": ["b" * (3 + n % 4) for n in range(30)], "better": [1 + n % 2 for n in range(30)]}
@@ -118,11 +122,11 @@ def _verdicts(desk: Path) -> None:
     winner = (
         pl.when(pl.col("output_1").str.len_chars() >= pl.col("output_2").str.len_chars()).then(1).otherwise(2)
     )
-    asked = pl.concat(
+    verdicts = pl.concat(
         pairs.select("item", judge=pl.lit("longer"), winner=winner, swapped=pl.lit(value=swapped))
         for swapped in (False, True)
     )
-    scored = [
+    scores = [
         {
             "item": n,
             "judge": "j",
@@ -134,25 +138,25 @@ def _verdicts(desk: Path) -> None:
         for n in range(30)
         for system, vendor, gap in (("a", "j", 1.0), ("b", "x", 0.0), ("c", "y", -1.0))
     ]
-    pl.DataFrame(scored).write_csv(desk / "ratings.csv")
-    pairs.write_parquet(desk / "pairs.parquet")
-    asked.write_parquet(desk / "verdicts.parquet")
-    asked.join(pairs, on="item").write_csv(desk / "verdicts.csv")
+    pl.DataFrame(scores).write_csv(folder / "ratings.csv")
+    pairs.write_parquet(folder / "pairs.parquet")
+    verdicts.write_parquet(folder / "verdicts.parquet")
+    verdicts.join(pairs, on="item").write_csv(folder / "verdicts.csv")
 
 
-def _runs(desk: Path) -> None:
-    """Finished assays to compare and choose from, and rankings."""
-    shutil.copytree(sample_path("ranking") / "runs", desk / "rankings" / "runs")
+def _write_runs(folder: Path) -> None:
+    """Write finished assays, and the data of the pages on rankings and speech."""
+    shutil.copytree(sample_path("ranking") / "runs", folder / "rankings" / "runs")
     for name in ("qrels.txt", "topics.tsv"):
-        shutil.copy(sample_path("ranking") / name, desk / "rankings" / name)
-    (desk / "speech").mkdir()
-    shutil.copy(sample_path("asr"), desk / "speech" / "outputs.parquet")
+        shutil.copy(sample_path("ranking") / name, folder / "rankings" / name)
+    (folder / "speech").mkdir()
+    shutil.copy(sample_path("asr"), folder / "speech" / "outputs.parquet")
     settings = QUICK | {
         "metrics": "bleu,chrf,ter",
         "contexts": ["system", "domain"],
         "perturbations": "removal",
     }
     for seed, name in enumerate(("next-run", "RUN", "RUN_A", "RUN_B")):
-        metassay.assay(desk / "mine.csv", seed=seed, out=desk / name, **settings)
+        metassay.assay(folder / "mine.csv", seed=seed, out=folder / name, **settings)
     for name in ("RUN_A", "RUN_B"):
-        shutil.copytree(desk / name, desk / "runs" / name)
+        shutil.copytree(folder / name, folder / "runs" / name)

@@ -1,4 +1,4 @@
-"""The commands that the documentation shows do what it says."""
+"""Pages whose commands build on one another give the results that they describe."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from metassay.sample import sample_source
 
 sys.path.insert(0, str(Path(__file__).parent))
-from desk import environment
+from documented_files import build_environment
 
 DOCS = Path(__file__).parents[2] / "docs"
 BLOCK = re.compile(r"^```(?P<kind>python|bash)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -25,9 +25,9 @@ def shell(tmp_path):
     """A function that runs a script in a folder with `outputs.csv`, where metassay is a command."""
     source, _ = sample_source("mt")
     frame = pl.read_parquet(source)
-    few = frame.filter(pl.col("seg_id").is_in(frame["seg_id"].unique().sort()[:30].implode()))
-    few.write_csv(tmp_path / "outputs.csv")
-    variables = environment(tmp_path / "programs")
+    rows = frame.filter(pl.col("seg_id").is_in(frame["seg_id"].unique().sort()[:30].implode()))
+    rows.write_csv(tmp_path / "outputs.csv")
+    variables = build_environment(tmp_path / "programs")
 
     def run(script: str) -> None:
         subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path, env=variables, check=True)
@@ -47,14 +47,18 @@ def test_every_way_to_bring_a_metric_works_as_shown(shell, tmp_path) -> None:
     assert len(commands) == 4
     shell("".join(commands))
 
-    def found(run: str) -> dict[str, dict[str, float]]:
+    def read_accuracies(run: str) -> dict[str, dict[str, float]]:
         result = json.loads((tmp_path / run / "results/assay.json").read_text())
         return {row["metric"]: {k: v for k, v in row.items() if k != "metric"} for row in result["global"]}
 
-    assert found("run").keys() == {"bleu", "chrf"}
-    assert found("run")["bleu"] == found("by-class")["bleu"] == found("by-function")["bleu"]
-    assert found("by-function") == found("by-program")
-    assert "vowels" in found("by-class")
+    assert read_accuracies("run").keys() == {"bleu", "chrf"}
+    assert (
+        read_accuracies("run")["bleu"]
+        == read_accuracies("by-class")["bleu"]
+        == read_accuracies("by-function")["bleu"]
+    )
+    assert read_accuracies("by-function") == read_accuracies("by-program")
+    assert "vowels" in read_accuracies("by-class")
 
 
 @pytest.mark.posix
@@ -72,4 +76,6 @@ def test_runs_are_resumed_repeated_and_shared_as_shown(shell, tmp_path) -> None:
     results = [tmp_path / run / "results" / "judgements.parquet" for run in ("run", "from-file")]
     assert results[0].read_bytes() == results[1].read_bytes()
     assert json.loads((tmp_path / "metassay.schema.json").read_text())["oneOf"]
-    assert len(list((tmp_path / "scores").glob("??/*/about.json"))) == 4, "three metrics and the worse copies"
+    assert len(list((tmp_path / "scores").glob("??/*/about.json"))) == 4, (
+        "three metrics and the perturbed outputs"
+    )

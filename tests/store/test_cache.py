@@ -172,9 +172,9 @@ def test_a_broken_part_is_set_aside_named_and_computed_again(length, tmp_path, c
 
 
 def test_a_cache_that_cannot_be_written_stops_nobody(length, tmp_path, caplog) -> None:
-    shelf = MetricCache(length, tmp_path)
-    shelf.folder.parent.mkdir()
-    shelf.folder.write_text("in the way")
+    cache = MetricCache(length, tmp_path)
+    cache.folder.parent.mkdir()
+    cache.folder.write_text("in the way")
     assert scored(length, ["a"], tmp_path)[0] == [1]
     assert len(caplog.messages) == 1
     assert "The scores of len are not shared." in caplog.messages[0]
@@ -193,11 +193,11 @@ import numpy as np
 from pathlib import Path
 from metassay.metrics.registry import parse_metric
 from metassay.store.metric_cache import MetricCache
-shelf = MetricCache(parse_metric("chrf"), Path(sys.argv[1]))
+cache = MetricCache(parse_metric("chrf"), Path(sys.argv[1]))
 rng = np.random.default_rng(5)
 digests = rng.integers(0, 2**63, (4000, 2)).astype(np.uint64)
 for start in range(int(sys.argv[2]), 4000, 250):
-    shelf.save(digests[start : start + 500], np.arange(start, start + 500.0)[: 4000 - start], ())
+    cache.save(digests[start : start + 500], np.arange(start, start + 500.0)[: 4000 - start], ())
 """
 
 
@@ -205,10 +205,10 @@ def test_several_processes_add_and_read_at_once(tmp_path) -> None:
     command = [sys.executable, "-c", ADD, str(tmp_path)]
     running = [subprocess.Popen([*command, str(start)]) for start in (0, 100, 0)]
     assert [process.wait() for process in running] == [0, 0, 0]
-    shelf = MetricCache(parse_metric("chrf"), tmp_path)
+    cache = MetricCache(parse_metric("chrf"), tmp_path)
     digests = np.random.default_rng(5).integers(0, 2**63, (4000, 2)).astype(np.uint64)
     found = np.full(4000, np.nan)
-    shelf.load(digests, found)
+    cache.load(digests, found)
     np.testing.assert_array_equal(found, np.arange(4000.0))
     assert verify_cache(tmp_path)[1] == []
 
@@ -270,22 +270,22 @@ def test_without_a_folder_for_the_run_the_cache_serves_too(length, tmp_path) -> 
 
 
 def test_threads_that_start_a_shelf_together_all_keep_their_scores(tmp_path, capsys) -> None:
-    """Each makes the file that says what the shelf is; none may take the file in the making from another."""
+    """Each makes the file that says what the cache is; none may take the file in the making from another."""
     for turn in range(20):
-        shelf = MetricCache(parse_metric("bleu"), tmp_path / str(turn))
+        cache = MetricCache(parse_metric("bleu"), tmp_path / str(turn))
         together = threading.Barrier(8)
 
-        def put(number, shelf=shelf, together=together) -> None:
+        def put(number, cache=cache, together=together) -> None:
             together.wait()
-            shelf.save(np.array([[number, 0]], dtype=np.uint64), np.array([float(number)]), ())
+            cache.save(np.array([[number, 0]], dtype=np.uint64), np.array([float(number)]), ())
 
         threads = [threading.Thread(target=put, args=(number,)) for number in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        assert shelf.is_writable
-        assert len(list(shelf.folder.glob("part-*.parquet"))) == 8
+        assert cache.is_writable
+        assert len(list(cache.folder.glob("part-*.parquet"))) == 8
     assert capsys.readouterr().err == ""
 
 
@@ -293,8 +293,8 @@ def test_a_cache_that_cannot_be_written_is_told_of_once(tmp_path: Path, caplog: 
     """Worse copies are then kept in the run alone; what such a cache holds is still found."""
     about = {"code": "1"}
     CachedTexts(None, tmp_path / "cache", about).save("known", ["a", None])
-    (shelf,) = (path.parent for path in (tmp_path / "cache").rglob("about.json"))
-    for file in shelf.iterdir():
+    (cache,) = (path.parent for path in (tmp_path / "cache").rglob("about.json"))
+    for file in cache.iterdir():
         if file.name == "about.json":
             file.unlink()
             file.mkdir()  # nobody, not even root, can write this file now
@@ -303,7 +303,7 @@ def test_a_cache_that_cannot_be_written_is_told_of_once(tmp_path: Path, caplog: 
     texts.save("new", ["b"])
     texts.save("newer", ["c"])
     assert [record.getMessage() for record in caplog.records if "not shared" in record.getMessage()] == [
-        f"Note: {shelf / 'about.json'}: cannot be written (Is a directory). Perturbed outputs are not shared."
+        f"Note: {cache / 'about.json'}: cannot be written (Is a directory). Perturbed outputs are not shared."
     ]
     assert own.load("new") == ["b"]
     assert texts.load("newer") == ["c"]

@@ -101,7 +101,7 @@ def test_many_combinations_at_once_give_the_bits_of_one_at_a_time():
     outcome[0, ::7], outcome[1, ::5] = 0, -2  # ties, and pairs that could not be scored
     judgements = replace(judgements, outcomes=outcome)
     masks = (np.random.default_rng(0).random((6, 40)) < 0.5).astype(float)
-    ones = replace(judgements, weights=np.ones(judgements.pair_count))  # weights take the other road
+    ones = replace(judgements, weights=np.ones(judgements.pair_count))  # weights use the weighted code
     for ties in ("strict", "half"):
         at_once = _accuracy_of_combinations(judgements, contexts, ties, masks)
         one_by_one = _accuracy_of_combinations(ones, contexts, ties, masks)

@@ -168,7 +168,7 @@ def height_of(usermeta: Spec, wrap: int = WRAP) -> int:
 
 
 def chart(description: str, **body: Any) -> Spec:
-    """A specification with the house's schema, parameters and accessible description."""
+    """A specification with our schema version, parameters and accessible description."""
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "description": description,
