@@ -5,9 +5,12 @@ from __future__ import annotations
 from metassay.meta.people.meta_metrics.registry import label_meta_metric
 from metassay.meta.people.metric_comparison import SYSTEMS_LIKE_THESE
 from metassay.reporting.charts.ranking import SIGNIFICANCE_LEVEL
+from metassay.reporting.labels_saved_sentences import describe_labels_saved
 from metassay.reporting.rank_view import RankView
 from metassay.reporting.wording import count, named, number, plural
 from metassay.results.rank import RankedMetric, Ranking
+
+LABELS_SAVED = "labels_saved"
 
 
 def describe_best_metric(ranking: Ranking, view: RankView) -> str:
@@ -18,22 +21,24 @@ def describe_best_metric(ranking: Ranking, view: RankView) -> str:
     if not metrics:
         return f"No metric has a defined {label_meta_metric(ranking.meta_metric)} with {human} on {scope}."
     best = max(metrics, key=lambda metric: metric.value or 0.0)
-    opening = (
-        f"{view.labels[best.metric]} agrees best with people ({human}) on these {count(ranking.systems)} "
-        f"systems of {scope}: {format_value(ranking, best)}"
-    )
     rivals = [metric.metric for metric in metrics if metric is not best]
-    if not rivals:
-        return f"{opening}. It is the only metric."
-    if not ranking.comparisons:
-        return f"{opening}. Whether it is ahead of the others was not tested."
     behind = {
         comparison.worse
         for comparison in ranking.comparisons
         if comparison.better == best.metric and comparison.p <= SIGNIFICANCE_LEVEL
     }
-    population = f" for {SYSTEMS_LIKE_THESE}" if ranking.answers_for == SYSTEMS_LIKE_THESE else ""
     undecided = [metric for metric in rivals if metric not in behind]
+    if ranking.meta_metric == LABELS_SAVED:
+        return describe_labels_saved(ranking, view, undecided if ranking.comparisons else [])
+    opening = (
+        f"{view.labels[best.metric]} agrees best with people ({human}) on these {count(ranking.systems)} "
+        f"systems of {scope}: {format_value(ranking, best)}"
+    )
+    if not rivals:
+        return f"{opening}. It is the only metric."
+    if not ranking.comparisons:
+        return f"{opening}. Whether it is ahead of the others was not tested."
+    population = f" for {SYSTEMS_LIKE_THESE}" if ranking.answers_for == SYSTEMS_LIKE_THESE else ""
     if undecided:
         names = named(view.labels.label_all(undecided), "")
         return f"{opening}. {names} cannot be told apart from it{population}."

@@ -30,6 +30,10 @@ class RankedMetric(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """acc_eq only: the largest difference that counts as a tie."""
     chance: Share | None = None
     """acc_eq only: the value of a metric without information."""
+    for_mean: float | None = None
+    """labels_saved only: the share saved for the mean of a system; `value` is that for a difference."""
+    for_mean_low: float | None = None
+    for_mean_high: float | None = None
     precision: SpanShare = UNSET
     """Error spans only, as the following: from the characters of all ratings together."""
     recall: SpanShare = UNSET

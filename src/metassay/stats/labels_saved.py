@@ -42,6 +42,23 @@ class LabelsSaved:
     high: float
 
 
+@dataclass(frozen=True)
+class JackknifedShare:
+    """Share of labels saved, and the jackknife pseudo-value of each cluster, whose mean it is up to bias."""
+
+    value: float
+    pseudo_values: FloatArray
+
+    def to_interval(self) -> LabelsSaved:
+        """Return the share with its 95 % interval, from the t distribution of the mean pseudo-value."""
+        cluster_count = len(self.pseudo_values)
+        if cluster_count < 2:
+            return LabelsSaved(self.value, np.nan, np.nan)
+        standard_error = float(np.sqrt(self.pseudo_values.var(ddof=1) / cluster_count))
+        margin = float(stdtrit(cluster_count - 1, (1 + _LEVEL) / 2)) * standard_error
+        return LabelsSaved(self.value, self.value - margin, self.value + margin)
+
+
 def estimate_labels_saved(human: FloatArray, metric: FloatArray, clusters: LongArray) -> LabelsSaved:
     """Estimate the share of labels that a metric saves for each series, and average it over the series.
 
@@ -49,21 +66,26 @@ def estimate_labels_saved(human: FloatArray, metric: FloatArray, clusters: LongA
     pairs of systems (`subtract_pairs`) for a difference. Missing scores are NaN. `clusters` numbers the
     cluster of each item from 0. The interval comes from a jackknife over clusters.
     """
+    return jackknife_labels_saved(human, metric, clusters).to_interval()
+
+
+def jackknife_labels_saved(human: FloatArray, metric: FloatArray, clusters: LongArray) -> JackknifedShare:
+    """Estimate the share of labels saved, as `estimate_labels_saved`, with all pseudo-values.
+
+    Differences of the pseudo-values of two metrics test whether one saves more labels than the other.
+    """
     sums = _sum_by_cluster(human, metric, clusters)
     cluster_count = sums.shape[-1]
     every_cluster = sums.sum(axis=-1)[..., None]
-    grams = np.einsum("asc,bsc->abs", sums[_PRODUCT_TERMS], sums[_PRODUCT_TERMS])[..., None]
+    terms = sums[_PRODUCT_TERMS]
+    grams = np.einsum("asc,bsc->abs", terms, terms)[..., None]
     value = float(_average_shares(_squared_correlations(every_cluster, grams))[0])
     if cluster_count < 2:
-        return LabelsSaved(value, np.nan, np.nan)
+        return JackknifedShare(value, np.full(cluster_count, np.nan))
     without_one = every_cluster - sums
-    terms = sums[_PRODUCT_TERMS]
     grams_without_one = grams - terms[:, None] * terms[None, :]
     shares_without_one = _average_shares(_squared_correlations(without_one, grams_without_one))
-    pseudo_values = cluster_count * value - (cluster_count - 1) * shares_without_one
-    standard_error = float(np.sqrt(pseudo_values.var(ddof=1) / cluster_count))
-    margin = float(stdtrit(cluster_count - 1, (1 + _LEVEL) / 2)) * standard_error
-    return LabelsSaved(value, value - margin, value + margin)
+    return JackknifedShare(value, cluster_count * value - (cluster_count - 1) * shares_without_one)
 
 
 def compute_in_sample_share(human: FloatArray, metric: FloatArray) -> float:

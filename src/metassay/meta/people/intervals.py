@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.people.meta_metrics.base import MetaMetric
+from metassay.meta.people.meta_metrics.base import MetaMetric, ValueEstimates
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.pairwise_deletion import estimate_with_pairwise_deletion
 from metassay.meta.people.ranking_data import RankingData
@@ -23,15 +23,6 @@ from metassay.stats.soft_accuracy import MAX_NORMAL_ERROR
 
 SUBSETS_PER_CONTEXT = 200
 """Random subsets over which the value in a context is averaged, where contexts differ in size."""
-
-
-@dataclass(frozen=True)
-class ValueEstimates:
-    """The value of a meta-metric for each metric, and its 95 % interval; NaN where undefined."""
-
-    values: FloatArray
-    low: FloatArray
-    high: FloatArray
 
 
 @dataclass(frozen=True)
@@ -79,6 +70,12 @@ def estimate_values(
         return _estimate_with_gaps(data, meta_metric, settings)
     values, low, high = (np.full(len(data.metric_names), np.nan) for _ in range(3))
     for metrics, scores in data.scores.split_by_complete_items():
+        estimates = meta_metric.estimate_values(scores)
+        if estimates is not None:
+            values[metrics] = estimates.values
+            low[metrics] = estimates.low
+            high[metrics] = estimates.high
+            continue
         values[metrics] = meta_metric.compute(scores, settings)
         if equal_items is not None and equal_items < scores.human.shape[1]:
             subset_values = subsample_values(

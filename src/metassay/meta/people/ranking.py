@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from metassay.data.score_cube import ScoreCube
 from metassay.errors import InputError
 from metassay.meta.people.downsampling import downsample_items
 from metassay.meta.people.intervals import choose_p_value_method, estimate_values
-from metassay.meta.people.meta_metrics.base import MetaMetric
+from metassay.meta.people.meta_metrics.base import MetaMetric, MetricDetails
 from metassay.meta.people.meta_metrics.comparison_settings import WILLIAMS, ComparisonSettings
 from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences
 from metassay.meta.people.metric_comparison import (
@@ -118,12 +120,10 @@ class MetricRanking:
         rows = []
         for metric in (*self.best_first, *baselines):
             items = self.data.scores.complete_items[metric]
-            calibration = None
+            details = MetricDetails()
             if items.any():
-                human = self.data.scores.human[:, items]
-                calibration = self.meta_metric.calibrate_ties(
-                    human, self.data.scores.metrics[metric][:, items]
-                )
+                scores = self.data.scores.select_metrics(np.array([metric])).restrict_to(items=items)
+                details = self.meta_metric.compute_details(scores)
             rows.append(
                 RankedMetric(
                     metric=self.data.metric_names[metric],
@@ -133,8 +133,11 @@ class MetricRanking:
                     rank=clusters.get(metric),
                     items=self.data.count_items(metric),
                     baseline=metric >= count,
-                    epsilon=None if calibration is None else calibration.epsilon,
-                    chance=None if calibration is None else calibration.chance,
+                    epsilon=to_optional(details.epsilon),
+                    chance=to_optional(details.chance),
+                    for_mean=to_optional(details.for_mean),
+                    for_mean_low=to_optional(details.for_mean_low),
+                    for_mean_high=to_optional(details.for_mean_high),
                 )
             )
         return rows

@@ -22,7 +22,7 @@ from metassay.meta.people.meta_metrics.array_inputs import drop_incomplete_items
 from metassay.meta.people.meta_metrics.base import (
     ITEM,
     MetaMetric,
-    TieCalibration,
+    MetricDetails,
     WeightedValues,
     average_defined,
     resample_item_values,
@@ -83,10 +83,10 @@ class AccuracyWithTies(MetaMetric):
         )
         return MetricDifferences(observed, drawn)
 
-    def calibrate_ties(self, human: FloatArray, metric: FloatArray) -> TieCalibration:
+    def compute_details(self, scores: ScoreArrays) -> MetricDetails:
         """Return the calibrated threshold, and the accuracy of a metric without information."""
-        result = tie_calibrated_accuracy(human, metric)
-        return TieCalibration(result.epsilon, result.chance)
+        result = tie_calibrated_accuracy(scores.human, scores.metrics[0])
+        return MetricDetails(epsilon=result.epsilon, chance=result.chance)
 
 
 @dataclass(frozen=True)

@@ -29,11 +29,26 @@ WeightedValues = Callable[[FloatArray], FloatArray]
 
 
 @dataclass(frozen=True)
-class TieCalibration:
-    """What `acc_eq` reports with its value: the threshold for ties, and the accuracy without information."""
+class ValueEstimates:
+    """The value of a meta-metric for each metric, and its 95 % interval; NaN where undefined."""
 
-    epsilon: float
-    chance: float
+    values: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+@dataclass(frozen=True)
+class MetricDetails:
+    """What some meta-metrics report about a metric next to its value; NaN where they do not."""
+
+    epsilon: float = np.nan
+    """acc_eq: the largest difference that counts as a tie."""
+    chance: float = np.nan
+    """acc_eq: the value of a metric without information."""
+    for_mean: float = np.nan
+    """labels_saved: the share of labels saved for the mean of a system, with its 95 % interval."""
+    for_mean_low: float = np.nan
+    for_mean_high: float = np.nan
 
 
 @dataclass(frozen=True)
@@ -93,6 +108,10 @@ class MetaMetric(ABC):
 
     def compute_by_item(self, scores: ScoreArrays) -> FloatArray | None:  # noqa: ARG002 (for subclasses)
         """Compute the value of each metric on each item, `[metrics, items]`; None where items have none."""
+        return None
+
+    def estimate_values(self, scores: ScoreArrays) -> ValueEstimates | None:  # noqa: ARG002 (for subclasses)
+        """Estimate values with intervals of its own kind; None where the bootstrap serves."""
         return None
 
     def prepare_resampling(self, scores: ScoreArrays) -> WeightedValues | None:
@@ -169,10 +188,9 @@ class MetaMetric(ABC):
         del values, pair_counts
         return None
 
-    def calibrate_ties(self, human: FloatArray, metric: FloatArray) -> TieCalibration | None:
-        """Return how ties of one metric `[systems, items]` are calibrated; None where ties are not."""
-        del human, metric
-        return None
+    def compute_details(self, scores: ScoreArrays) -> MetricDetails:  # noqa: ARG002 (for subclasses)
+        """Compute what is reported about a metric next to its value. `scores` has this metric only."""
+        return MetricDetails()
 
 
 def average_defined(values: FloatArray) -> FloatArray:

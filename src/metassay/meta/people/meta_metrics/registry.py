@@ -20,6 +20,7 @@ BUILT_IN = {
     "spa": "soft_pairwise_accuracy:SoftPairwiseAccuracy",
     "pa": "pairwise_accuracy:PairwiseAccuracy",
     "acc_eq": "acc_eq:AccuracyWithTies",
+    "labels_saved": "labels_saved:LabelsSavedShare",
     "pearson": "pearson:Pearson",
     "spearman": "spearman:Spearman",
     "kendall": "kendall:Kendall",

@@ -1,0 +1,85 @@
+"""`labels_saved`: the share of human labels that a metric makes unnecessary (`metassay.stats.labels_saved`).
+
+The value is the share saved when two systems are compared; the share saved for the mean of one system is
+reported next to it. A metric that ranks systems well need not save many labels: for that it has to predict
+the human scores of single outputs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from metassay.data.score_arrays import ScoreArrays
+from metassay.meta.people.meta_metrics.base import ITEM, MetaMetric, MetricDetails, ValueEstimates
+from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
+from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, subtract_pairs
+from metassay.stats.arrays import FloatArray
+from metassay.stats.labels_saved import JackknifedShare, estimate_labels_saved, jackknife_labels_saved
+from metassay.stats.resampling import map_bootstrap
+
+
+class LabelsSavedShare(MetaMetric):
+    """`labels_saved`, cross-fitted over clusters of items, with jackknife intervals."""
+
+    name = "labels_saved"
+    label = "labels saved"
+    summary = "share of human labels that the metric makes unnecessary when two systems are compared"
+    levels = (ITEM,)
+
+    def compute(self, scores: ScoreArrays, settings: ComparisonSettings | None = None) -> FloatArray:
+        """Compute the share of labels saved for a difference of two systems, of each metric."""
+        del settings
+        return np.array([share.value for share in _jackknife_differences(scores)])
+
+    def estimate_values(self, scores: ScoreArrays) -> ValueEstimates:
+        """Estimate the shares for a difference of two systems, with jackknife intervals."""
+        estimates = [share.to_interval() for share in _jackknife_differences(scores)]
+        return ValueEstimates(
+            np.array([estimate.value for estimate in estimates]),
+            np.array([estimate.low for estimate in estimates]),
+            np.array([estimate.high for estimate in estimates]),
+        )
+
+    def compute_details(self, scores: ScoreArrays) -> MetricDetails:
+        """Estimate the share of labels saved for the mean of a system."""
+        estimate = estimate_labels_saved(scores.human, scores.metrics[0], scores.cluster_index)
+        return MetricDetails(for_mean=estimate.value, for_mean_low=estimate.low, for_mean_high=estimate.high)
+
+    def prepare_resampling(self, scores: ScoreArrays) -> None:
+        """Return None: recomputing the shares on every resample would take minutes."""
+        del scores
+
+    def compare_metrics(self, scores: ScoreArrays, settings: ComparisonSettings) -> MetricDifferences | None:
+        """Compare metrics by resampled differences of their pseudo-values, whatever the test.
+
+        Draws are centred at 0, as under the hypothesis that both metrics save equally many labels.
+        """
+        shares = _jackknife_differences(scores)
+        pseudo_values = np.stack([share.pseudo_values for share in shares])
+        cluster_count = pseudo_values.shape[1]
+        if cluster_count < 2:
+            return None
+        centred = pseudo_values - pseudo_values.mean(axis=1, keepdims=True)
+
+        def average_resampled(weights: FloatArray) -> FloatArray:
+            return subtract_pairs(centred @ weights.T / cluster_count)
+
+        drawn = map_bootstrap(
+            average_resampled,
+            cluster_count,
+            draws=settings.draws,
+            seed=settings.seed,
+            stream=settings.stream,
+            workers=settings.workers,
+        )
+        observed = subtract_pairs(np.array([share.value for share in shares]))
+        return MetricDifferences(observed, drawn.astype(np.float32))
+
+
+def _jackknife_differences(scores: ScoreArrays) -> list[JackknifedShare]:
+    """Estimate the share of labels saved for a difference of two systems, of each metric."""
+    human_differences = subtract_pairs(scores.human)
+    return [
+        jackknife_labels_saved(human_differences, subtract_pairs(metric), scores.cluster_index)
+        for metric in scores.metrics
+    ]

@@ -1,0 +1,63 @@
+"""Sentences about how many human labels a metric saves."""
+
+from __future__ import annotations
+
+from metassay.reporting.rank_view import RankView
+from metassay.reporting.wording import count, named
+from metassay.results.rank import RankedMetric, Ranking
+
+RATED_ITEMS = 100
+_LARGEST_SHARE = 0.99
+"""Shares above are not converted, because the number of items would grow without bound."""
+
+
+def describe_labels_saved(ranking: Ranking, view: RankView, undecided: list[str]) -> str:
+    """Say what rated items are worth with the metric that saves most labels.
+
+    `undecided` are the metrics that the test does not separate from it.
+    """
+    human = view.result.human
+    scope = view.name_scope(ranking)
+    metrics = ranking.defined_metrics
+    best = max(metrics, key=lambda metric: metric.value or 0.0)
+    label = view.labels[best.metric]
+    difference = f"{_count_worth(best.value, best.low, best.high)} for a difference between two systems"
+    if best.low is None or best.low <= 0:
+        return (
+            f"No metric is shown to save human labels ({human}) when two systems of {scope} are compared. "
+            f"The highest is {label}: {count(RATED_ITEMS)} rated items are worth {difference}."
+        )
+    mean = _count_worth(best.for_mean, best.for_mean_low, best.for_mean_high)
+    opening = (
+        f"With {label}, {count(RATED_ITEMS)} rated items ({human}, {scope}) are worth {mean} for a system's"
+        f" score and {difference}."
+    )
+    sentences = [opening]
+    if undecided:
+        names = named(view.labels.label_all(undecided), "")
+        sentences.append(f"{names} cannot be told apart from it for a difference.")
+    best_for_mean = max(metrics, key=_share_for_mean)
+    if best_for_mean is not best and _share_for_mean(best_for_mean) > 0:
+        worth = _count_worth(best_for_mean.for_mean, best_for_mean.for_mean_low, best_for_mean.for_mean_high)
+        sentences.append(f"For a system's score {view.labels[best_for_mean.metric]} is highest: {worth}.")
+    return " ".join(sentences)
+
+
+def _share_for_mean(metric: RankedMetric) -> float:
+    return metric.for_mean if metric.for_mean is not None else 0.0
+
+
+def _count_worth(share: float | None, low: float | None, high: float | None) -> str:
+    """Write how many rated items equal 100 rated items and the metric: `117 (95 % interval 110–124)`."""
+    if share is None:
+        return "an unknown number"
+    if low is None or high is None:
+        return _convert_to_items(share)
+    return f"{_convert_to_items(share)} (95 % interval {_convert_to_items(low)}–{_convert_to_items(high)})"
+
+
+def _convert_to_items(share: float) -> str:
+    """Convert a share of labels saved to a number of items: 100 / (1 - share)."""
+    if share > _LARGEST_SHARE:
+        return f"over {count(round(RATED_ITEMS / (1 - _LARGEST_SHARE)))}"
+    return count(round(RATED_ITEMS / (1 - share)))
