@@ -264,8 +264,8 @@ def test_russian_synonyms_bend_as_pymorphy_bends_them(
     """Every synonym of 3,000 word forms against pymorphy's own `inflect`."""
     needs("synonym", "ru")
     from metassay.perturbations.languages import russian as own
-    from metassay.text.tagging import russian
-    from metassay.text.thesauri import open_thesaurus
+    from metassay.text.hanta_tagger import russian
+    from metassay.text.wordnet import open_thesaurus
 
     thesaurus = open_thesaurus("ru")
     assert thesaurus is not None

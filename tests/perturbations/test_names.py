@@ -15,9 +15,9 @@ from metassay.perturbations.entity_census import MentionCounts, can_replace, lis
 from metassay.perturbations.languages.name_finder import _listed, _names, coded, find_names, listed_names
 from metassay.perturbations.languages.russian_names import may_be_mentioned, russian_mentions
 from metassay.stats.streams import Stream
-from metassay.text import entities
-from metassay.text.entities import slovnet_entities
+from metassay.text import slovnet_names
 from metassay.text.segmentation import coded_words
+from metassay.text.slovnet_names import slovnet_entities
 
 Names = Callable[[list[str], str], dict[str, set[str]]]
 
@@ -273,7 +273,7 @@ def test_names_that_go_far_from_capitals_have_no_form(
     hopeful = may_be_mentioned(texts, coded_words(texts, joints="-")).tolist()
     texts = [text for text, has in zip(texts, hopeful) if has]
     near = [russian_mentions(text, own) for text, own in zip(texts, slovnet_entities(texts))]
-    monkeypatch.setattr(entities, "REACH", 1 << 31)
+    monkeypatch.setattr(slovnet_names, "REACH", 1 << 31)
     found = slovnet_entities(texts)
     everywhere = [russian_mentions(text, own) for text, own in zip(texts, found)]
     differing = [i for i, own in enumerate(near) if own != everywhere[i]]

@@ -16,9 +16,9 @@ from metassay.metrics.kernels.meteor import compute_meteor, find_unmatched_stems
 from metassay.metrics.kernels.text_arrays import Offsets, PackedTexts, TokenIds, unpack_texts
 from metassay.metrics.scoring_inputs import find_scoring_inputs
 from metassay.text import resources
-from metassay.text.thesauri import PARTS_OF_SPEECH, open_wordnet
 from metassay.text.tokenizers import AUTO, WORD_TOKENIZERS, spaceless_tokenizer, split_words
 from metassay.text.tokens import porter_stem
+from metassay.text.wordnet import PARTS_OF_SPEECH, open_wordnet
 
 _DEFAULT_TOKENIZER = "whitespace"
 _CACHED_WORDS = 1 << 18

@@ -28,9 +28,9 @@ from metassay.perturbations.words import WordEdit
 from metassay.stats.streams import Keys, Stream
 from metassay.text import resources
 from metassay.text.bounded_cache import BoundedCache
-from metassay.text.entities import slovnet_entities
 from metassay.text.resources import spacy_entities, spacy_model
 from metassay.text.segmentation import CodedWords, coded_words
+from metassay.text.slovnet_names import slovnet_entities
 from metassay.text.words import Span, replace_spans
 
 _RESOURCES = {"en": ("HanTa", "simplemma"), "de": ("HanTa", "simplemma"), "ru": ("natasha", "pymorphy3")}

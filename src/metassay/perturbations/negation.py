@@ -14,8 +14,8 @@ from metassay.perturbations.replacement import Rule, lowered, rules_of
 from metassay.perturbations.words import WordEdit
 from metassay.stats.streams import Stream
 from metassay.text import resources
-from metassay.text.tagging import tagged_pairs
-from metassay.text.thesauri import known_lemma
+from metassay.text.hanta_tagger import tagged_pairs
+from metassay.text.wordnet import known_lemma
 from metassay.text.words import (
     WITHOUT_SPACES,
     Span,

@@ -13,7 +13,7 @@ from metassay.perturbations.languages import english, german, russian
 from metassay.perturbations.words import WordEdit
 from metassay.stats.streams import Stream
 from metassay.text import resources
-from metassay.text.thesauri import german_lemma
+from metassay.text.wordnet import german_lemma
 from metassay.text.words import replace_spans, starts_sentence, terms, with_case_of, with_next
 
 Finder = Callable[[str, str, str], tuple[str, ...]]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from metassay.perturbations.languages.names import FEMALE, MALE
-from metassay.text.thesauri import PARTS_OF_SPEECH, WordNet, open_wordnet
+from metassay.text.wordnet import PARTS_OF_SPEECH, WordNet, open_wordnet
 from metassay.text.words import WordLists
 
 _LISTS = WordLists("metassay.perturbations.languages", "en")

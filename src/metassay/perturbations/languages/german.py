@@ -30,8 +30,8 @@ from metassay.perturbations.languages.names import (
     word_after,
     word_before,
 )
-from metassay.text.tagging import word_tags
-from metassay.text.thesauri import german_lemma, is_common, open_thesaurus
+from metassay.text.hanta_tagger import word_tags
+from metassay.text.wordnet import german_lemma, is_common, open_thesaurus
 from metassay.text.words import WordLists, starts_sentence
 
 _LISTS = WordLists("metassay.perturbations.languages", "de")

@@ -34,10 +34,10 @@ from metassay.perturbations.languages.names import (
     word_after,
     word_before,
 )
-from metassay.text.entities import Entity
+from metassay.text.hanta_tagger import word_tags
 from metassay.text.segmentation import CodedWords, coded_words
-from metassay.text.tagging import word_tags
-from metassay.text.thesauri import is_common
+from metassay.text.slovnet_names import Entity
+from metassay.text.wordnet import is_common
 from metassay.text.words import WordLists, any_of, starts_sentence
 
 _OWN = WordLists("metassay.perturbations.languages", "en")

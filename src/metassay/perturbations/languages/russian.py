@@ -9,8 +9,8 @@ import functools
 import re
 from typing import Any
 
-from metassay.text.tagging import russian
-from metassay.text.thesauri import open_thesaurus
+from metassay.text.hanta_tagger import russian
+from metassay.text.wordnet import open_thesaurus
 from metassay.text.words import WordLists
 
 _LISTS = WordLists("metassay.perturbations.languages", "ru")

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.perturbations.languages.names import COMPANIES, Mention, word_after, word_before
-from metassay.text.entities import Entity, has_capital
+from metassay.text.hanta_tagger import russian
 from metassay.text.segmentation import CodedWords
-from metassay.text.tagging import russian
+from metassay.text.slovnet_names import Entity, has_capital
 from metassay.text.words import WordLists, starts_sentence
 
 _LISTS = WordLists("metassay.perturbations.languages", "ru")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from metassay.text.tagging import hanta, word_tags
+from metassay.text.hanta_tagger import hanta, word_tags
 from metassay.text.tokens import word_tokens
 
 TEXTS = {

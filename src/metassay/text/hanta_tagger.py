@@ -1,6 +1,6 @@
 """Parts of speech by the models of HanTa (Wartena 2019), in compiled code; tags as the package gives them.
 
-A word that the model does not list is cut into morphemes (`text.morphemes`). The tags of a sentence are the
+A word that the model does not list is cut into morphemes (`hanta_morphemes`). The tags of a sentence are the
 best path through a hidden Markov model of second order of parts of speech. Sums and ties are those of HanTa,
 in its order, so that the tags are, too. Russian has pymorphy3's analyser.
 """
@@ -17,9 +17,9 @@ import numpy as np
 
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.compilation import kernel
-from metassay.text.morphemes import END, LEAST, START, UNKNOWN, Morphemes, Readings, lower_bound
-from metassay.text.thesauri import known_lemma
+from metassay.text.hanta_morphemes import END, LEAST, START, UNKNOWN, Morphemes, Readings, lower_bound
 from metassay.text.tokens import token_spans, word_tokens
+from metassay.text.wordnet import known_lemma
 from metassay.text.words import Span
 
 _MODELS = {"en": "morphmodel_en.pgz", "de": "morphmodel_ger.pgz"}

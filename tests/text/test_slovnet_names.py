@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metassay.text import entities
-from metassay.text.entities import Entity, slovnet, slovnet_entities
+from metassay.text import slovnet_names
+from metassay.text.slovnet_names import Entity, slovnet, slovnet_entities
 
 pytest.importorskip("slovnet")
 
@@ -48,7 +48,7 @@ def test_names_of_all_real_outputs_are_those_of_slovnet(
     differing = [(text, names) for text, names, mine in zip(texts, own, found) if mine != names]
     assert all(goes_far(text, names) for text, names in differing)
     assert len(differing) == 66
-    monkeypatch.setattr(entities, "REACH", EVERYWHERE)
+    monkeypatch.setattr(slovnet_names, "REACH", EVERYWHERE)
     assert slovnet_entities(texts) == own
 
 
@@ -65,7 +65,7 @@ def goes_far(text: str, names: Sequence[Entity]) -> bool:
 def test_a_word_is_in_no_name_that_is_further_from_capitals(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["Агентство по охране окружающей среды США закрыто.", "Он видел де Клерка и пил."]
     near = slovnet_entities(texts)
-    monkeypatch.setattr(entities, "REACH", EVERYWHERE)
+    monkeypatch.setattr(slovnet_names, "REACH", EVERYWHERE)
     assert slovnet_entities(texts) == theirs(texts)
     assert [text[start:end] for text, own in zip(texts, near) for start, end, _ in own] == [
         "США",
@@ -75,7 +75,7 @@ def test_a_word_is_in_no_name_that_is_further_from_capitals(monkeypatch: pytest.
 
 def test_a_text_has_the_same_names_in_any_company(monkeypatch: pytest.MonkeyPatch) -> None:
     together = slovnet_entities(TEXTS)
-    monkeypatch.setattr(entities, "AT_ONCE", 1)
+    monkeypatch.setattr(slovnet_names, "AT_ONCE", 1)
     assert slovnet_entities(TEXTS) == together
 
 
@@ -83,7 +83,7 @@ def test_a_text_has_the_same_names_in_any_company(monkeypatch: pytest.MonkeyPatc
 def test_words_are_cut_as_by_razdel(texts: list[str]) -> None:
     from razdel import tokenize
 
-    words, rows = entities._finder()._words.of(texts, EVERYWHERE)
+    words, rows = slovnet_names._finder()._words.of(texts, EVERYWHERE)
     places = [0, *(sum(map(len, texts[: i + 1])) for i in range(len(texts)))]
     for i, text in enumerate(texts):
         spans = (words[rows[i] : rows[i + 1], 1:3] - places[i]).tolist()

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from metassay.text import resources, thesauri
-from metassay.text.thesauri import Thesaurus, WordNet, open_thesaurus, open_wordnet
+from metassay.text import resources
+from metassay.text import wordnet as wordnet_module
+from metassay.text.wordnet import Thesaurus, WordNet, open_thesaurus, open_wordnet
 
 
 @pytest.fixture(scope="module")
@@ -113,15 +114,17 @@ def test_base_forms_are_those_of_simplemma(tmp_path: Path, monkeypatch: pytest.M
     known = factory.get_dictionary("en")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     for _ in range(2):  # made, then found
-        ours = thesauri._Dictionaries.get_dictionary.__wrapped__("en")
+        ours = wordnet_module._Dictionaries.get_dictionary.__wrapped__("en")
         assert all(ours.get(word) == base for word, base in known.items())
     for form in ("mice", "Mice", "don't", "co-operated", "xyzzy", "caf\u00e9s", "cafe\u0301s", "\u212b"):
         found = simplemma.lemmatize(form, lang="en") if simplemma.is_known(form, lang="en") else None
-        assert thesauri.known_lemma(form, "en") == found
+        assert wordnet_module.known_lemma(form, "en") == found
 
 
 def test_a_word_is_found_whole_or_not_at_all() -> None:
-    forms = thesauri.BaseForms(thesauri.packed({"a": "b", "b": "a\u00df", "ab": "", "\u00df": "c"}))
+    forms = wordnet_module.BaseForms(
+        wordnet_module.packed({"a": "b", "b": "a\u00df", "ab": "", "\u00df": "c"})
+    )
     assert [forms.get(word) for word in ("a", "b", "ab", "\u00df")] == ["b", "a\u00df", "", "c"]
     for word in ("", "a\tb", "b\na", "\n", "\t", "A", "ba", "c"):
         assert forms.get(word) is None
