@@ -29,7 +29,7 @@ from metassay.metrics.base import Batch
 from metassay.metrics.meteor import find_synonyms
 from metassay.metrics.registry import parse_metric
 from metassay.sample import sample_path
-from metassay.text.tokens import porter_stem
+from metassay.text.porter_stemmer import stem_word
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "metrics"))
 from oracles import SACREBLEU, get_oracle, open_nltk_wordnet
@@ -96,7 +96,7 @@ def build_our_runner(specs: Sequence[str], texts: Texts, *, cold: bool = False) 
 
     def run() -> None:
         if cold:
-            porter_stem.cache_clear()
+            stem_word.cache_clear()
             find_synonyms.cache_clear()
         batch = Batch.of(texts[0], references, language="en")
         for metric in metrics:

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from metassay.text.resources import wordnet_folder
+from metassay.text.resources import find_wordnet_folder
 
 sys.path.insert(0, str(Path(__file__).parent))  # the tests of this folder share `oracles`
 
@@ -88,7 +88,7 @@ def skip_meteor_without_wordnet(request):
     """Skip tests of METEOR where WordNet is not installed."""
     parameters = getattr(request.node, "callspec", None)
     uses_meteor = parameters is not None and "meteor" in map(str, parameters.params.values())
-    if uses_meteor and wordnet_folder() is None:
+    if uses_meteor and find_wordnet_folder() is None:
         pytest.skip("no WordNet here: `make system-packages` installs it on Debian")
 
 

@@ -12,7 +12,7 @@ from sacrebleu.metrics.ter import TER
 
 from metassay.metrics.base import Batch
 from metassay.metrics.registry import parse_metric
-from metassay.text.tokenizers import tokenizer_is_installed
+from metassay.text.tokenizers import is_tokenizer_installed
 
 CHINESE = (
     (
@@ -47,7 +47,7 @@ def score_language(spec: str, language: str) -> tuple[np.ndarray, str]:
 
 @pytest.mark.parametrize("language", ["zh", "ja"])
 def test_bleu_equals_sacrebleu_with_the_tokeniser_of_the_language(language):
-    tokenizer = {"zh": "zh", "ja": "ja-mecab" if tokenizer_is_installed("ja-mecab") else "char"}[language]
+    tokenizer = {"zh": "zh", "ja": "ja-mecab" if is_tokenizer_installed("ja-mecab") else "char"}[language]
     scores, signature = score_language("bleu", language)
     scorer = BLEU(tokenize=tokenizer, effective_order=True)
     expected = [scorer.sentence_score(output, [reference]).score for output, reference in DATA[language]]
@@ -71,7 +71,7 @@ def test_a_named_tokeniser_is_used_for_any_language():
     assert scores[0] == pytest.approx(scorer.sentence_score(CHINESE[0][0], [CHINESE[0][1]]).score)
 
 
-@pytest.mark.skipif(tokenizer_is_installed("ja-mecab"), reason="MeCab is installed")
+@pytest.mark.skipif(is_tokenizer_installed("ja-mecab"), reason="MeCab is installed")
 def test_without_mecab_a_warning_says_that_characters_are_used():
     with pytest.warns(UserWarning, match="ja-mecab, which sacrebleu would use, is not installed"):
         parse_metric("bleu").bind_to_data(["ja"]).score(build_batch("ja"))

@@ -24,6 +24,6 @@ def needs():
 @pytest.fixture
 def no_resources(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without any dictionary."""
-    monkeypatch.setattr(resources, "wordnet_folder", lambda: None)
-    monkeypatch.setattr(resources, "thesaurus_file", lambda _: None)
+    monkeypatch.setattr(resources, "find_wordnet_folder", lambda: None)
+    monkeypatch.setattr(resources, "find_thesaurus_file", lambda _: None)
     monkeypatch.setattr(resources, "has_package", lambda _: False)

@@ -16,7 +16,7 @@ from metassay.perturbations.registry import (
 )
 from metassay.stats.streams import Stream
 from metassay.tasks import find_task
-from metassay.text.words import WordLists
+from metassay.text.word_lists import WordLists
 
 
 def all_worse(
@@ -143,7 +143,7 @@ def test_a_clause_goes_with_its_comma(text: str, language: str, expected: set[st
 
 def test_a_clause_of_the_pack_stands_before_the_full_stop_of_a_statement() -> None:
     text = "She left the old house. Did she lock the front door? No."
-    clauses = WordLists("metassay.perturbations.languages", "en").lines("hallucinated_clauses")
+    clauses = WordLists("metassay.perturbations.languages", "en").read_lines("hallucinated_clauses")
     expected = {text.replace("house.", f"house{clause}.") for clause in clauses}
     assert all_worse("hallucinated_clause", text, "en", seeds=400) == expected
     for other in ("“I left the old house.”", "She left the old house …", "Left the house.", "a. b. c."):

@@ -264,8 +264,8 @@ def test_russian_synonyms_bend_as_pymorphy_bends_them(
     """Every synonym of 3,000 word forms against pymorphy's own `inflect`."""
     needs("synonym", "ru")
     from metassay.perturbations.languages import russian as own
-    from metassay.text.hanta_tagger import russian
-    from metassay.text.wordnet import open_thesaurus
+    from metassay.text.russian_morphology import load_analyser
+    from metassay.text.thesaurus import open_thesaurus
 
     thesaurus = open_thesaurus("ru")
     assert thesaurus is not None
@@ -273,9 +273,9 @@ def test_russian_synonyms_bend_as_pymorphy_bends_them(
     forms = list(dict.fromkeys(word for text in texts for word in text.split() if word.islower()))[:3000]
     compared = 0
     for form in forms:
-        model = russian().parse(form)[0]
+        model = load_analyser().parse(form)[0]
         pos = str(model.tag.POS)
-        for word in (w for meaning in thesaurus.meanings(model.normal_form) for w in meaning):
+        for word in (w for meaning in thesaurus.list_meanings(model.normal_form) for w in meaning):
             if pos not in own._CARRY or own._inflect(word, model.tag, pos) is None:
                 continue
             lemma = own._reading(word, own._LEMMA.get(pos, pos))

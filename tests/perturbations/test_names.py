@@ -16,8 +16,8 @@ from metassay.perturbations.languages.name_finder import _listed, _names, coded,
 from metassay.perturbations.languages.russian_names import may_be_mentioned, russian_mentions
 from metassay.stats.streams import Stream
 from metassay.text import slovnet_names
-from metassay.text.segmentation import coded_words
-from metassay.text.slovnet_names import slovnet_entities
+from metassay.text.indexed_words import index_words
+from metassay.text.slovnet_names import find_russian_names
 
 Names = Callable[[list[str], str], dict[str, set[str]]]
 
@@ -248,7 +248,7 @@ def test_texts_that_no_model_reads_hold_no_name_with_a_form(
     needs("entity", "ru")
     outputs = pl.read_parquet(real_data("wmt22/wmt22_en-ru.parquet"))["hyp"].unique().sort()
     texts = outputs.gather_every(5).to_list()
-    hopeful = may_be_mentioned(texts, coded_words(texts, joints="-")).tolist()
+    hopeful = may_be_mentioned(texts, index_words(texts, hyphens=True)).tolist()
     unread = [text for text, has in zip(texts, hopeful) if not has]
     assert len(unread) > len(texts) / 2
     for text in unread:
@@ -270,11 +270,11 @@ def test_names_that_go_far_from_capitals_have_no_form(
     """But one that holds another, which is found instead of it."""
     needs("entity", "ru")
     texts = pl.read_parquet(real_data("wmt22/wmt22_en-ru.parquet"))["hyp"].unique().sort().to_list()
-    hopeful = may_be_mentioned(texts, coded_words(texts, joints="-")).tolist()
+    hopeful = may_be_mentioned(texts, index_words(texts, hyphens=True)).tolist()
     texts = [text for text, has in zip(texts, hopeful) if has]
-    near = [russian_mentions(text, own) for text, own in zip(texts, slovnet_entities(texts))]
+    near = [russian_mentions(text, own) for text, own in zip(texts, find_russian_names(texts))]
     monkeypatch.setattr(slovnet_names, "REACH", 1 << 31)
-    found = slovnet_entities(texts)
+    found = find_russian_names(texts)
     everywhere = [russian_mentions(text, own) for text, own in zip(texts, found)]
     differing = [i for i, own in enumerate(near) if own != everywhere[i]]
     assert [texts[i][: found[i][0][1]] for i in differing] == [
@@ -300,4 +300,4 @@ def test_a_model_reads_texts_with_a_word_that_may_be_named(
 ) -> None:
     needs("entity", "ru")
     texts = ["Он сидел в", text, ""]
-    assert may_be_mentioned(texts, coded_words(texts, joints="-")).tolist() == [False, is_read, False]
+    assert may_be_mentioned(texts, index_words(texts, hyphens=True)).tolist() == [False, is_read, False]

@@ -12,7 +12,8 @@ from metassay.perturbations.base import View
 from metassay.perturbations.registry import parse_perturbation
 from metassay.perturbations.replacement import lowered, rules_of
 from metassay.stats.streams import Stream
-from metassay.text.words import WITHOUT_SPACES, WordLists, folders_with, terms
+from metassay.text.word_lists import WordLists, find_folders_with
+from metassay.text.words import WITHOUT_SPACES, find_dictionary_words
 
 PACKS = "metassay.perturbations.languages"
 NEW = ["es", "fr", "it", "pt", "zh", "ja"]
@@ -112,28 +113,30 @@ def test_a_question_often_asks_the_same_with_a_negation_and_without(method: str,
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_pattern_compiles_and_every_group_is_there(language: str) -> None:
     lists = WordLists(PACKS, language)
-    rows = [*lists.rows("negation_removal")]
-    if language in folders_with(PACKS, "negation.tsv"):
-        rows += lists.rows("negation")
-        assert lists.words("negated")
+    rows = [*lists.read_rows("negation_removal")]
+    if language in find_folders_with(PACKS, "negation.tsv"):
+        rows += lists.read_rows("negation")
+        assert lists.read_words("negated")
     for pattern, *replacement in rows:
         groups = {int(number) for number in re.findall(r"\\(\d)", "".join(replacement))}
         assert len(replacement) < 2
         assert groups <= set(range(1, re.compile(re.sub(r"\{[a-z_]+\}", "x", pattern)).groups + 1))
-        assert all(lists.words(name) for name in re.findall(r"\{([a-z_]+)\}", pattern))
+        assert all(lists.read_words(name) for name in re.findall(r"\{([a-z_]+)\}", pattern))
 
 
 @pytest.mark.parametrize("language", NEW)
 def test_a_row_of_pronouns_holds_each_word_once_and_as_it_is_found(language: str) -> None:
-    for row in WordLists(PACKS, language).rows("pronouns"):
+    for row in WordLists(PACKS, language).read_rows("pronouns"):
         assert len(set(row)) == len(row) > 1
-        assert language in WITHOUT_SPACES or all([term[0] for term in terms(word)] == [word] for word in row)
+        assert language in WITHOUT_SPACES or all(
+            [term[0] for term in find_dictionary_words(word)] == [word] for word in row
+        )
 
 
 def test_the_readme_names_the_lists_that_bring_methods() -> None:
     readme = files(PACKS).joinpath("README.md").read_text(encoding="utf-8")
     for name in re.findall(r"^\| `(\w+\.\w+)`", readme, re.MULTILINE):
-        assert folders_with(PACKS, name), name
+        assert find_folders_with(PACKS, name), name
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -143,7 +146,7 @@ def test_rules_match_as_their_patterns_do_where_case_is_ignored(language: str) -
         line for path in folder.glob(f"{language}*.txt") for line in path.read_text("utf-8").splitlines()
     ]
     texts = [*lines, *map(str.upper, lines), *map(str.title, lines), "İ NOT ı ſans rıen"]
-    names = [n for n in ("negation", "negation_removal") if language in folders_with(PACKS, f"{n}.tsv")]
+    names = [n for n in ("negation", "negation_removal") if language in find_folders_with(PACKS, f"{n}.tsv")]
     for rule in (rule for name in names for rule in rules_of(language, name)):
         for text in texts:
             expected = [(m.span(), m.groups()) for m in rule.pattern.finditer(text)]

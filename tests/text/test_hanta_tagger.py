@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from metassay.text.hanta_tagger import hanta, word_tags
-from metassay.text.tokens import word_tokens
+from metassay.text.hanta_morphemes import MorphemeSplitter
+from metassay.text.hanta_tagger import load_tagger
+from metassay.text.tagged_words import rank_word_tags
+from metassay.text.tokens import tokenize_words
 
 TEXTS = {
     "en": [
@@ -24,24 +26,34 @@ TEXTS = {
 }
 
 
-def model(language: str) -> Any:
-    tagger = pytest.importorskip("HanTa.HanoverTagger")
-    return tagger.HanoverTagger({"en": "morphmodel_en.pgz", "de": "morphmodel_ger.pgz"}[language])
+def load_hanta(language: str) -> Any:
+    hanta = pytest.importorskip("HanTa.HanoverTagger")
+    return hanta.HanoverTagger({"en": "morphmodel_en.pgz", "de": "morphmodel_ger.pgz"}[language])
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
-def test_tags_are_those_of_the_package(language: str) -> None:
-    theirs = model(language)
+def test_tags_are_those_of_hanta(language: str) -> None:
+    hanta = load_hanta(language)
     for text in TEXTS[language]:
-        words = word_tokens(text)
-        assert hanta(language).tags(words) == theirs.tag_sent(words, taglevel=0)
+        words = tokenize_words(text)
+        assert load_tagger(language).tag_words(words) == hanta.tag_sent(words, taglevel=0)
         for word in words:
-            assert list(word_tags(word, language)) == [tag for tag, _ in theirs.tag_word(word)]
+            assert list(rank_word_tags(word, language)) == [tag for tag, _ in hanta.tag_word(word)]
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
-def test_chances_of_words_in_no_list_are_those_of_the_package(language: str) -> None:
-    theirs, ours = model(language), hanta(language)
-    unknown = ["blurbifying", "x7", "donaudampfschiff", "zermatschte", "öztürk-meier", "i", "umist", "a" * 40]
-    for word in unknown:
-        assert ours._morphemes.readings(word) == theirs.analyze_forward(word)
+def test_probabilities_of_unlisted_words_are_those_of_hanta(language: str) -> None:
+    hanta = load_hanta(language)
+    splitter = MorphemeSplitter(hanta)
+    unlisted = [
+        "blurbifying",
+        "x7",
+        "donaudampfschiff",
+        "zermatschte",
+        "öztürk-meier",
+        "i",
+        "umist",
+        "a" * 40,
+    ]
+    for word in unlisted:
+        assert splitter.read(word) == hanta.analyze_forward(word)

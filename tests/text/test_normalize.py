@@ -1,4 +1,4 @@
-"""Speech normalisation: worked examples, idempotence, and what real recognisers write."""
+"""Normalisation of speech texts: examples, and properties for any text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from metassay.text.normalize import SCHEMES, normalize
         ("...", ""),
     ],
 )
-def test_english(raw, plain):
+def test_english_scheme(raw, plain):
     assert normalize(raw, "english") == plain
 
 
@@ -51,12 +51,12 @@ def test_english(raw, plain):
         ("counselled travelling realise centre grey", "counseled traveling realize center gray"),
     ],
 )
-def test_whisper_style(raw, plain):
+def test_whisper_scheme(raw, plain):
     assert normalize(raw, "whisper") == plain
 
 
 @given(st.text(max_size=40))
-def test_none_changes_nothing(text):
+def test_scheme_none_changes_nothing(text):
     assert normalize(text, "none") == text
 
 
@@ -70,11 +70,11 @@ def test_english_is_idempotent_and_leaves_no_punctuation(text):
 
 @settings(deadline=None)
 @given(st.text(max_size=60))
-def test_every_scheme_takes_any_text(text):
+def test_every_scheme_accepts_any_text(text):
     for scheme in SCHEMES:
         assert isinstance(normalize(text, scheme), str)
 
 
-def test_an_unknown_scheme_names_the_known():
+def test_an_unknown_scheme_is_an_error_that_lists_the_known_ones():
     with pytest.raises(UnknownName, match="english"):
         normalize("a", "englisch")

@@ -1,4 +1,4 @@
-"""Finding dictionaries: the user's folder first; what is missing says how to get it."""
+"""Resources: the user's folders come first, and missing resources say how to get them."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ def test_the_users_folder_comes_first(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "wordnet").mkdir()
     (tmp_path / "wordnet" / "data.noun").write_text("")
     monkeypatch.setenv("METASSAY_RESOURCES", f"/nowhere:{tmp_path}")
-    assert resources.thesaurus_file("de") == tmp_path / "th_de_DE_v2.dat"
-    assert resources.wordnet_folder() == tmp_path / "wordnet"
+    assert resources.find_thesaurus_file("de") == tmp_path / "th_de_DE_v2.dat"
+    assert resources.find_wordnet_folder() == tmp_path / "wordnet"
 
 
 def test_every_resource_says_where_it_is_or_how_to_get_it() -> None:
-    for resource in resources.known_resources():
+    for resource in resources.get_all_resources():
         assert resource.locate() is None or isinstance(resource.locate(), str)
         assert any(command in resource.remedy for command in ("apt install", "pip install"))
 
 
 def test_the_first_missing_resource_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resources, "thesaurus_file", lambda _: None)
-    missing = resources.missing("OpenThesaurus", "simplemma", language="de")
+    monkeypatch.setattr(resources, "find_thesaurus_file", lambda _: None)
+    missing = resources.describe_missing("OpenThesaurus", "simplemma", language="de")
     assert missing is not None
     assert "apt install mythes-de" in missing

@@ -1,4 +1,4 @@
-"""The lists that lie in files: well formed, complete, and an error that says where."""
+"""Word lists: every file is well formed, and errors name the place."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 
 from metassay.errors import MetassayError
 from metassay.perturbations.languages import names
-from metassay.text import words
-from metassay.text.words import WordLists
+from metassay.text import word_lists
+from metassay.text.word_lists import WordLists
 
 FOLDERS = [
     folder
@@ -24,7 +24,7 @@ FILES = [path for folder in FOLDERS for path in sorted(folder.iterdir())]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_every_list_is_written_as_promised(path):
+def test_every_list_is_well_formed(path):
     text = path.read_bytes().decode("utf-8")
     entries = [line for line in text.split("\n")[:-1] if not line.startswith("#")]
     assert text.startswith("# ")
@@ -36,7 +36,7 @@ def test_every_list_is_written_as_promised(path):
     assert path.suffix == ".tsv" or not any("\t" in line for line in entries)
 
 
-def test_the_languages_have_their_folders():
+def test_every_language_has_a_folder():
     assert {folder.name for folder in FOLDERS} == {
         "en",
         "de",
@@ -52,19 +52,21 @@ def test_the_languages_have_their_folders():
 
 
 def test_english_days_and_months_are_those_of_the_calendar():
-    found = names.CALENDAR["en"]
-    assert [word for word, (kind, _) in found.items() if kind == "DAY"] == list(calendar.day_name)
-    assert [word for word, (kind, _) in found.items() if kind == "MONTH"] == list(calendar.month_name)[1:]
+    calendar_words = names.CALENDAR["en"]
+    assert [word for word, (kind, _) in calendar_words.items() if kind == "DAY"] == list(calendar.day_name)
+    assert [word for word, (kind, _) in calendar_words.items() if kind == "MONTH"] == list(
+        calendar.month_name
+    )[1:]
 
 
-def test_a_missing_list_is_named():
+def test_a_missing_list_is_named_in_the_error():
     with pytest.raises(MetassayError, match=r"metassay\.text/en/no_such\.txt: the word list cannot be read"):
-        WordLists("metassay.text", "en").words("no_such")
+        WordLists("metassay.text", "en").read_words("no_such")
 
 
-def test_a_row_of_the_wrong_length_is_located(tmp_path, monkeypatch):
+def test_a_row_of_the_wrong_length_is_named_in_the_error(tmp_path, monkeypatch):
     (tmp_path / "xx").mkdir()
     (tmp_path / "xx" / "pairs.tsv").write_text("# two cells\na\tb\n\nc\n", encoding="utf-8")
-    monkeypatch.setattr(words, "files", lambda _package: tmp_path)
+    monkeypatch.setattr(word_lists, "files", lambda _package: tmp_path)
     with pytest.raises(MetassayError, match=r"some\.package/xx/pairs\.tsv, line 4: 1 cells instead of 2"):
-        WordLists("some.package", "xx").mapping("pairs")
+        WordLists("some.package", "xx").read_mapping("pairs")

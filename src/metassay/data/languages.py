@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from metassay.text.tokenizers import language_code
+from metassay.text.languages import parse_language
 
 TARGET_LANGUAGE_COLUMNS = ("tgt_lang", "target_lang", "target_language", "tgt", "target")
 LANGUAGE_COLUMNS = ("language", "lang", "language_code", "lang_code")
@@ -29,7 +29,7 @@ def find_target_languages(outputs: pl.DataFrame) -> list[str | None] | None:
         if name not in columns:
             continue
         values = outputs[columns[name]].cast(pl.String)
-        codes = {value: language_code(value) for value in values.drop_nulls().unique()}
+        codes = {value: parse_language(value) for value in values.drop_nulls().unique()}
         # A column `target` may also hold texts.
         if codes and None not in codes.values():
             return [codes.get(value) for value in values]
@@ -41,4 +41,4 @@ def _parse_target(language_pair: str | None) -> str | None:
     if not language_pair or "-" not in language_pair:
         return None
     tag = language_pair.rpartition("-")[2].lower().replace("_", "-")
-    return (language_code(tag) or tag) if tag else None
+    return (parse_language(tag) or tag) if tag else None

@@ -18,10 +18,11 @@ from metassay.metrics.kernels.text_arrays import (
 )
 from metassay.metrics.kernels.tokenization import SPLIT_AT_SPACES, tokenize_texts
 from metassay.metrics.scoring_inputs import find_scoring_inputs
-from metassay.text.tokenizers import SPACE, Scheme, bleu_scheme, plain_classes, primary
+from metassay.text.languages import get_base_language
+from metassay.text.tokenizers import SPACE, Scheme, find_bleu_scheme, load_plain_classes
 from metassay.text.words import WITHOUT_SPACES
 
-WHITE_SPACE = Scheme(plain_classes)
+WHITE_SPACE = Scheme(load_plain_classes)
 """The tokeniser that splits at white space and does nothing else."""
 
 
@@ -37,9 +38,9 @@ def get_bleu_tokens(batch: Batch, tokenizer: str, *, lowercase: bool = False) ->
     """Tokenize the texts of a batch with a tokeniser that sacrebleu knows by name, such as `13a`."""
 
     def tokenize() -> TokenSequences:
-        scheme = bleu_scheme(tokenizer)
+        scheme = find_bleu_scheme(tokenizer)
         texts = get_texts(batch, lowercase=lowercase)
-        prepared = scheme.prepared(texts)
+        prepared = scheme.prepare_texts(texts)
         is_unchanged = prepared is texts
         packed = _get_packed_texts(batch, lowercase=lowercase) if is_unchanged else pack_texts(prepared)
         tokens, _ = _tokenize_packed(packed, scheme, SPLIT_AT_SPACES)
@@ -66,7 +67,7 @@ def get_character_tokens(batch: Batch, *, lowercase: bool, keep_spaces: bool) ->
         packed = _get_packed_texts(batch, lowercase=lowercase)
         if keep_spaces:
             return _use_code_points_as_tokens(packed.code_points, packed.offsets)
-        visible = np.flatnonzero(plain_classes()[packed.code_points] & SPACE == 0)
+        visible = np.flatnonzero(load_plain_classes()[packed.code_points] & SPACE == 0)
         return _use_code_points_as_tokens(
             packed.code_points[visible], np.searchsorted(visible, packed.offsets)
         )
@@ -105,7 +106,7 @@ def replace_words(
 
 def warn_if_written_without_spaces(metric: Metric, language: str | None) -> None:
     """Warn that a metric which splits words at spaces says little about a language that has none."""
-    if primary(language) in WITHOUT_SPACES:
+    if get_base_language(language) in WITHOUT_SPACES:
         warnings.warn(
             f"{metric.label} compares words split at spaces, and {language} is written without them, so most "
             "pairs tie: prefer a metric of characters, such as chrF or CER.",
@@ -126,10 +127,10 @@ def _tokenize_packed(
     ids, offsets, word_code_points, word_offsets = tokenize_texts(
         packed.code_points,
         packed.offsets,
-        scheme.classes(),
+        scheme.load_classes(),
         passes,
-        scheme.padded,
-        scheme.stripped_left,
+        scheme.pads_with_spaces,
+        scheme.strips_left,
         split_mode,
     )
     # Copies, because the kernel returns views of much larger buffers.

@@ -19,9 +19,9 @@ from metassay.results.official_score import OfficialScore
 from metassay.text.tokenizers import (
     AUTO,
     BLEU_TOKENIZERS,
-    language_tokenizer,
-    missing_tokenizer,
-    spaceless_tokenizer,
+    choose_character_tokenizer,
+    choose_language_tokenizer,
+    find_missing_tokenizer,
 )
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Bleu(StatisticsMetric):
     def _choose_tokenizer(self, language: str | None) -> str:
         if self.tokenizer != AUTO:
             return self.tokenizer
-        return language_tokenizer(language) or _DEFAULT_TOKENIZER
+        return choose_language_tokenizer(language) or _DEFAULT_TOKENIZER
 
     def statistics(self, batch: Batch) -> Scores:
         """Compute lengths, matches and totals of each output."""
@@ -89,14 +89,14 @@ class Bleu(StatisticsMetric):
 
     def _warn_of_tokenizer(self, language: str | None, tokenizer: str) -> None:
         """Warn where the tokeniser does not split texts of the language into words."""
-        missing = missing_tokenizer(language)
+        missing = find_missing_tokenizer(language)
         if missing is not None and self.tokenizer == AUTO and self.languages:
             warnings.warn(
                 f"{self.label} for {language} is computed on characters (char): {missing}, which sacrebleu "
                 "would use, is not installed.",
                 stacklevel=3,
             )
-        better = language_tokenizer(language) or spaceless_tokenizer(language)
+        better = choose_language_tokenizer(language) or choose_character_tokenizer(language)
         if better is not None and tokenizer in _SPLITTING_AT_SPACES:
             warnings.warn(
                 f"{self.label} on words split at spaces says little about {language}: consider "

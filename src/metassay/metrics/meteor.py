@@ -16,8 +16,8 @@ from metassay.metrics.kernels.meteor import compute_meteor, find_unmatched_stems
 from metassay.metrics.kernels.text_arrays import Offsets, PackedTexts, TokenIds, unpack_texts
 from metassay.metrics.scoring_inputs import find_scoring_inputs
 from metassay.text import resources
-from metassay.text.tokenizers import AUTO, WORD_TOKENIZERS, spaceless_tokenizer, split_words
-from metassay.text.tokens import porter_stem
+from metassay.text.porter_stemmer import stem_word
+from metassay.text.tokenizers import AUTO, WORD_TOKENIZERS, choose_character_tokenizer, separate_tokens
 from metassay.text.wordnet import PARTS_OF_SPEECH, open_wordnet
 
 _DEFAULT_TOKENIZER = "whitespace"
@@ -61,7 +61,7 @@ class Meteor(Metric):
     def _choose_tokenizer(self, language: str | None) -> str:
         if self.tokenizer != AUTO:
             return self.tokenizer
-        return spaceless_tokenizer(language) or _DEFAULT_TOKENIZER
+        return choose_character_tokenizer(language) or _DEFAULT_TOKENIZER
 
     def score(self, batch: Batch) -> Scores:
         """Compute the score of each output against its best reference."""
@@ -72,7 +72,7 @@ class Meteor(Metric):
         single_inputs = inputs.split_by_reference()
         outputs = single_inputs.outputs
         references = single_inputs.references
-        tokens, words = tokenize_words([text.lower() for text in split_words(inputs.texts, tokenizer)])
+        tokens, words = tokenize_words([text.lower() for text in separate_tokens(inputs.texts, tokenizer)])
         # Stems and synonyms are slow to find, so only those are looked up that can decide a match.
         stems, stem_ids = _find_stems(words, find_unmatched_words(*tokens, outputs, references))
         is_unmatched_stem = find_unmatched_stems(*tokens, outputs, references, stems, len(stem_ids))
@@ -103,7 +103,7 @@ def _find_stems(words: PackedTexts, is_needed: NDArray[np.bool_]) -> tuple[Token
     stem_of_word = np.zeros(len(is_needed), dtype=np.int32)
     for word_id, word in enumerate(unpack_texts(words)):
         if is_needed[word_id]:
-            stem_of_word[word_id] = stem_ids.setdefault(porter_stem(word), len(stem_ids))
+            stem_of_word[word_id] = stem_ids.setdefault(stem_word(word), len(stem_ids))
     return stem_of_word, stem_ids
 
 
@@ -124,10 +124,10 @@ def find_synonyms(word: str) -> tuple[str, ...]:
     """Find every single word that shares a WordNet synset with the word or a base form of it."""
     wordnet = open_wordnet()
     if wordnet is None:
-        raise InputError("METEOR needs WordNet.", remedy=resources.missing("WordNet", language="en"))
+        raise InputError("METEOR needs WordNet.", remedy=resources.describe_missing("WordNet", language="en"))
     synonyms: set[str] = set()
     for part_of_speech in PARTS_OF_SPEECH:
-        for lemma in wordnet.lemmas(word, part_of_speech):
-            for offset in wordnet.senses(lemma, part_of_speech):
-                synonyms.update(wordnet.synset(part_of_speech, offset))
+        for lemma in wordnet.find_lemmas(word, part_of_speech):
+            for offset in wordnet.list_senses(lemma, part_of_speech):
+                synonyms.update(wordnet.list_words(part_of_speech, offset))
     return tuple(synonym for synonym in synonyms if "_" not in synonym)

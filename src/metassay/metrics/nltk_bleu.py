@@ -15,7 +15,7 @@ from metassay.metrics.batch_tokens import tokenize_words, warn_if_written_withou
 from metassay.metrics.kernels.text_arrays import TokenSequences
 from metassay.metrics.ngram_statistics import compute_ngram_statistics
 from metassay.metrics.scoring_inputs import find_scoring_inputs
-from metassay.text.tokenizers import AUTO, WORD_TOKENIZERS, spaceless_tokenizer, split_words
+from metassay.text.tokenizers import AUTO, WORD_TOKENIZERS, choose_character_tokenizer, separate_tokens
 
 _DEFAULT_TOKENIZER = "nltk"
 _SPLITTING_AT_SPACES = frozenset({"nltk", "whitespace"})
@@ -53,7 +53,7 @@ class NltkBleu(StatisticsMetric):
     def _choose_tokenizer(self, language: str | None) -> str:
         if self.tokenizer != AUTO:
             return self.tokenizer
-        return spaceless_tokenizer(language) or _DEFAULT_TOKENIZER
+        return choose_character_tokenizer(language) or _DEFAULT_TOKENIZER
 
     def statistics(self, batch: Batch) -> Scores:
         """Compute lengths, matches and totals; like NLTK, count each total as at least 1."""
@@ -63,7 +63,7 @@ class NltkBleu(StatisticsMetric):
         inputs = find_scoring_inputs(batch)
 
         def tokenize() -> TokenSequences:
-            tokens, _ = tokenize_words(split_words(inputs.texts, tokenizer))
+            tokens, _ = tokenize_words(separate_tokens(inputs.texts, tokenizer))
             return tokens
 
         tokens = batch.compute_once(("nltk tokens", tokenizer), tokenize)

@@ -25,8 +25,9 @@ from metassay.metrics.kernels.ngrams import count_shared_ngrams
 from metassay.metrics.kernels.text_arrays import TokenSequences
 from metassay.metrics.kernels.tokenization import SPLIT_AS_ROUGE
 from metassay.metrics.scoring_inputs import SingleReferenceInputs, find_scoring_inputs
-from metassay.text.tokenizers import AUTO, primary
-from metassay.text.tokens import porter_stem
+from metassay.text.languages import get_base_language
+from metassay.text.porter_stemmer import stem_word
+from metassay.text.tokenizers import AUTO
 from metassay.text.words import WITHOUT_SPACES
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ class RougeMetric(Metric):
         return super().resolve_settings(language) | {"tokenizer": self._choose_tokenizer(language)}
 
     def _choose_tokenizer(self, language: str | None) -> str:
-        if self.tokenizer == AUTO and primary(language) in WITHOUT_SPACES:
+        if self.tokenizer == AUTO and get_base_language(language) in WITHOUT_SPACES:
             return CHARACTERS
         return self.tokenizer
 
@@ -220,7 +221,7 @@ def _tokenize(batch: Batch, tokenizer: str, *, stemming: bool) -> TokenSequences
 
 
 def _stem(word: str) -> str:
-    return porter_stem(word) if len(word) >= _SHORTEST_STEMMED else word
+    return stem_word(word) if len(word) >= _SHORTEST_STEMMED else word
 
 
 def _keep_unicode_words(texts: Sequence[str]) -> list[str]:
@@ -247,7 +248,7 @@ def _compile_pattern(pattern: str) -> regex.Pattern[str]:
 def _find_non_latin_rows(batch: Batch) -> NDArray[np.bool_]:
     """For each row, whether its references are in a script that the official tokeniser drops."""
     if batch.language is not None:
-        return np.full(len(batch), primary(batch.language) in _NON_LATIN_LANGUAGES)
+        return np.full(len(batch), get_base_language(batch.language) in _NON_LATIN_LANGUAGES)
     first_references = [references[0] for references in batch.references]
     is_non_latin = {text: _is_mostly_non_latin(text) for text in set(first_references)}
     return np.array([is_non_latin[text] for text in first_references], dtype=np.bool_)

@@ -14,7 +14,7 @@ from metassay.metrics.kernels.text_arrays import TokenSequences
 from metassay.metrics.sacrebleu_signature import build_sacrebleu_signature
 from metassay.metrics.scoring_inputs import find_scoring_inputs
 from metassay.results.official_score import OfficialScore
-from metassay.text.tokenizers import primary
+from metassay.text.languages import get_base_language
 
 _CHARACTER_LANGUAGES = frozenset({"zh", "yue", "ja"})
 """Languages that sacrebleu's tokeniser for TER can split into characters."""
@@ -45,7 +45,7 @@ class TranslationEditRate(StatisticsMetric):
 
     def resolve_settings(self, language: str | None) -> Parameters:
         """Return all settings, with those for Asian text switched by language where they were left open."""
-        is_asian = primary(language) in _CHARACTER_LANGUAGES
+        is_asian = get_base_language(language) in _CHARACTER_LANGUAGES
         settings = super().resolve_settings(language)
         if self.normalized is None:
             settings["normalized"] = is_asian

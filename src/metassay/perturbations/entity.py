@@ -28,9 +28,9 @@ from metassay.perturbations.words import WordEdit
 from metassay.stats.streams import Keys, Stream
 from metassay.text import resources
 from metassay.text.bounded_cache import BoundedCache
-from metassay.text.resources import spacy_entities, spacy_model
-from metassay.text.segmentation import CodedWords, coded_words
-from metassay.text.slovnet_names import slovnet_entities
+from metassay.text.indexed_words import IndexedWords, index_words
+from metassay.text.slovnet_names import find_russian_names
+from metassay.text.spacy_models import find_spacy_entities, find_spacy_model
 from metassay.text.words import Span, replace_spans
 
 _RESOURCES = {"en": ("HanTa", "simplemma"), "de": ("HanTa", "simplemma"), "ru": ("natasha", "pymorphy3")}
@@ -56,8 +56,10 @@ class EntitySubstitution(WordEdit):
 
     def describe_missing_resource(self, language: str) -> str | None:
         """Return which resource is missing; a spaCy model replaces all but pymorphy3."""
-        needed = [name for name in _RESOURCES[language] if name == "pymorphy3" or not spacy_model(language)]
-        return resources.missing(*needed, language=language)
+        needed = [
+            name for name in _RESOURCES[language] if name == "pymorphy3" or not find_spacy_model(language)
+        ]
+        return resources.describe_missing(*needed, language=language)
 
     def analyse_texts(self, texts: Sequence[str], language: str | None) -> list[Any] | None:
         """Find the names in each text."""
@@ -185,17 +187,19 @@ def _overlaps(mention: Mention, others: Sequence[Mention]) -> bool:
     return any(mention[0] < end and start < mention[1] for start, end, _, _ in others)
 
 
-def _run_finder(texts: Sequence[str], words: CodedWords | None, language: str) -> Sequence[Sequence[Mention]]:
+def _run_finder(
+    texts: Sequence[str], words: IndexedWords | None, language: str
+) -> Sequence[Sequence[Mention]]:
     """Find names by a spaCy model, by slovnet in Russian, or else by rules."""
-    if spacy_model(language):
-        entities = spacy_entities(texts, language)
+    if find_spacy_model(language):
+        entities = find_spacy_entities(texts, language)
         if language == "ru":
             return [russian_mentions(text, own) for text, own in zip(texts, entities)]
         return [with_articles(text, own, language) for text, own in zip(texts, entities)]
     if language == "ru":
-        may_have_names = may_be_mentioned(texts, words or coded_words(texts, joints="-")).tolist()
+        may_have_names = may_be_mentioned(texts, words or index_words(texts, hyphens=True)).tolist()
         candidates = [text for text, may_have in zip(texts, may_have_names) if may_have]
-        entities_of_candidates = iter(slovnet_entities(candidates))
+        entities_of_candidates = iter(find_russian_names(candidates))
         return [
             russian_mentions(text, next(entities_of_candidates)) if may_have else ()
             for text, may_have in zip(texts, may_have_names)

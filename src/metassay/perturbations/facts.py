@@ -17,17 +17,9 @@ from metassay.perturbations.languages import german
 from metassay.perturbations.replacement import pronoun_row
 from metassay.perturbations.words import WordEdit
 from metassay.stats.streams import Stream
-from metassay.text.segmentation import segmented, written_without_spaces
-from metassay.text.words import (
-    WITHOUT_SPACES,
-    Span,
-    WordLists,
-    any_of,
-    folders_with,
-    replace_spans,
-    terms,
-    with_case_of,
-)
+from metassay.text.segmentation import is_written_without_spaces, segment
+from metassay.text.word_lists import WordLists, build_pattern, find_folders_with
+from metassay.text.words import WITHOUT_SPACES, Span, copy_case, find_dictionary_words, replace_spans
 
 Options = tuple[Span, tuple[str, ...]]
 _PACKS = "metassay.perturbations.languages"
@@ -106,7 +98,7 @@ def _other_numbers(number: str, language: str | None) -> tuple[str, ...]:
 def _rows(language: str, name: str) -> dict[str, tuple[str, ...]]:
     """Every word of a list with the others of its rows."""
     rows: dict[str, tuple[str, ...]] = {}
-    for row in WordLists(_PACKS, language).rows(name):
+    for row in WordLists(_PACKS, language).read_rows(name):
         for word in row:
             rows[word] = (*rows.get(word, ()), *(other for other in row if other != word))
     return rows
@@ -115,7 +107,7 @@ def _rows(language: str, name: str) -> dict[str, tuple[str, ...]]:
 @functools.cache
 def _calendar(language: str) -> dict[str, tuple[str, ...]]:
     kinds: dict[tuple[str, str], list[str]] = {}
-    for kind, form, word in WordLists(_PACKS, language).rows("calendar", 3):
+    for kind, form, word in WordLists(_PACKS, language).read_rows("calendar", 3):
         kinds.setdefault((kind, form), []).append(word)
     return {word: tuple(w for w in words if w != word) for words in kinds.values() for word in words}
 
@@ -132,7 +124,7 @@ class Date(Exchange):
     """Replaces a random weekday or month by another one in the same form."""
 
     name: ClassVar[str] = "date"
-    languages: ClassVar[frozenset[str] | None] = folders_with(_PACKS, "calendar.tsv")
+    languages: ClassVar[frozenset[str] | None] = find_folders_with(_PACKS, "calendar.tsv")
     summary: ClassVar[str] = "replaces a weekday or month by another one"
 
     def found(self, view: View[str]) -> list[Options]:
@@ -140,7 +132,7 @@ class Date(Exchange):
         text, calendar = view.output, _calendar(view.language or "")
         return [
             (term.span(), calendar[term[0]])
-            for term in terms(text)
+            for term in find_dictionary_words(text)
             if term[0] in calendar and _is_date(text, term, view.language or "")
         ]
 
@@ -166,7 +158,7 @@ class Unit(Exchange):
     """Replaces the unit after a random number, or the currency sign before it, by another of its kind."""
 
     name: ClassVar[str] = "unit"
-    languages: ClassVar[frozenset[str] | None] = folders_with(_PACKS, "units.tsv")
+    languages: ClassVar[frozenset[str] | None] = find_folders_with(_PACKS, "units.tsv")
     summary: ClassVar[str] = "replaces a unit or currency by another one"
 
     def found(self, view: View[str]) -> list[Options]:
@@ -186,7 +178,7 @@ class Gender(Exchange):
     """Makes a man of a woman or a woman of a man: he and she, er and sie, он and она, son and daughter."""
 
     name: ClassVar[str] = "gender"
-    languages: ClassVar[frozenset[str] | None] = folders_with(_PACKS, "genders.tsv")
+    languages: ClassVar[frozenset[str] | None] = find_folders_with(_PACKS, "genders.tsv")
     summary: ClassVar[str] = "exchanges words for men and women (en, de, ru)"
 
     def found(self, view: View[str]) -> list[Options]:
@@ -194,18 +186,18 @@ class Gender(Exchange):
         text, language = view.output, view.language or ""
         words = _rows_one_way(language)
         found: list[Options] = []
-        for term in terms(text):
+        for term in find_dictionary_words(text):
             word = term[0] if term[0] in words else term[0].lower()
             if word in words or (word == "her" and language == "en"):
                 other = _counterpart(text, term, word, language)
                 if other:
-                    found.append((term.span(), (with_case_of(term[0], other),)))
+                    found.append((term.span(), (copy_case(term[0], other),)))
         return found
 
 
 @functools.cache
 def _rows_one_way(language: str) -> dict[str, str]:
-    return WordLists(_PACKS, language).mapping("genders")
+    return WordLists(_PACKS, language).read_mapping("genders")
 
 
 def _counterpart(text: str, term: re.Match[str], word: str, language: str) -> str | None:
@@ -239,7 +231,7 @@ class Listed(Exchange):
             for match in pattern.finditer(text):
                 if all(match.end() <= start or end <= match.start() for start, end in found):
                     others = (word for word in words if word != match[0].lower())
-                    found[match.span()] = tuple(with_case_of(match[0], word) for word in others)
+                    found[match.span()] = tuple(copy_case(match[0], word) for word in others)
         return sorted(found.items())
 
 
@@ -248,10 +240,10 @@ def _listed(language: str, name: str) -> tuple[tuple[re.Pattern[str], tuple[str,
     """The rows of a list as patterns, each with its words."""
     edge = "" if language in WITHOUT_SPACES else r"(?![\w'’-])"
     rows = []
-    for follows, *words in WordLists(_PACKS, language).rows(name):
+    for follows, *words in WordLists(_PACKS, language).read_rows(name):
         ahead = "" if follows == "*" else f"(?={follows})"
         before = edge.replace("(?!", "(?<!")
-        rows.append((re.compile(f"{before}{any_of(words)}{edge}{ahead}", re.IGNORECASE), tuple(words)))
+        rows.append((re.compile(f"{before}{build_pattern(words)}{edge}{ahead}", re.IGNORECASE), tuple(words)))
     return tuple(rows)
 
 
@@ -261,7 +253,7 @@ class Quantifier(Listed):
 
     name: ClassVar[str] = "quantifier"
     rows: ClassVar[str] = "quantifiers"
-    languages: ClassVar[frozenset[str] | None] = folders_with(_PACKS, "quantifiers.tsv")
+    languages: ClassVar[frozenset[str] | None] = find_folders_with(_PACKS, "quantifiers.tsv")
     summary: ClassVar[str] = "changes how many or how often"
 
 
@@ -271,7 +263,7 @@ class Tense(Listed):
 
     name: ClassVar[str] = "tense"
     rows: ClassVar[str] = "tenses"
-    languages: ClassVar[frozenset[str] | None] = folders_with(_PACKS, "tenses.tsv")
+    languages: ClassVar[frozenset[str] | None] = find_folders_with(_PACKS, "tenses.tsv")
     summary: ClassVar[str] = "moves a verb to another time"
 
 
@@ -302,9 +294,9 @@ class Untranslated(Exchange):
 
 
 def _content(text: str, language: str | None) -> list[Span]:
-    if written_without_spaces(text, language):
-        return [(start, end) for start, end in segmented(text, language) if end - start > 1]
-    return [term.span() for term in terms(text) if len(term[0]) > 3]
+    if is_written_without_spaces(text, language):
+        return [(start, end) for start, end in segment(text, language) if end - start > 1]
+    return [term.span() for term in find_dictionary_words(text) if len(term[0]) > 3]
 
 
 PERTURBATIONS = (Number, Date, Unit, Gender, Quantifier, Tense, Untranslated)

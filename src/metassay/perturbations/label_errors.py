@@ -15,7 +15,7 @@ from importlib.resources import files
 from statistics import NormalDist
 
 from metassay.specs import parse_spec
-from metassay.text.tokenizers import primary
+from metassay.text.languages import get_base_language
 
 COUNTS_FILE = "label_errors.tsv"
 
@@ -42,7 +42,7 @@ def find_label_error(perturbation: str, language: str | None) -> LabelError | No
     Only perturbations with default parameters were read, so that any other spec has no label error.
     """
     name, parameters = parse_spec(perturbation)
-    base_language = primary(language)
+    base_language = get_base_language(language)
     counts = _load_counts().get((base_language, name))
     if counts is None or parameters:
         return None

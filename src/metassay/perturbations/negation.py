@@ -14,18 +14,16 @@ from metassay.perturbations.replacement import Rule, lowered, rules_of
 from metassay.perturbations.words import WordEdit
 from metassay.stats.streams import Stream
 from metassay.text import resources
-from metassay.text.hanta_tagger import tagged_pairs
-from metassay.text.wordnet import known_lemma
+from metassay.text.lemmas import find_lemma
+from metassay.text.tagged_words import TagPair, find_second_words
+from metassay.text.word_lists import WordLists, build_pattern, find_folders_with
 from metassay.text.words import (
     WITHOUT_SPACES,
     Span,
-    WordLists,
-    any_of,
-    folders_with,
+    copy_case,
+    find_dictionary_words,
     replace_spans,
     starts_sentence,
-    terms,
-    with_case_of,
 )
 
 Edit = tuple[Span, str]
@@ -43,7 +41,7 @@ class Negation(WordEdit):
     """
 
     name: ClassVar[str] = "negation"
-    languages: ClassVar[frozenset[str] | None] = frozenset({"en", "de", "ru"}) | folders_with(
+    languages: ClassVar[frozenset[str] | None] = frozenset({"en", "de", "ru"}) | find_folders_with(
         _PACKS, "negation.tsv"
     )
     tagged_languages: ClassVar[frozenset[str]] = frozenset({"en"})
@@ -51,7 +49,7 @@ class Negation(WordEdit):
 
     def describe_missing_resource(self, language: str) -> str | None:
         """English needs a tagger, and base forms."""
-        return resources.missing("HanTa", "simplemma", language="en") if language == "en" else None
+        return resources.describe_missing("HanTa", "simplemma", language="en") if language == "en" else None
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
         """The output with "not" put in at the places drawn."""
@@ -81,7 +79,7 @@ def _english(text: str) -> list[Edit]:
     """A "not" after auxiliaries; where there is none, with do-support for a finite verb: "did not say"."""
     if _AUXILIARY.search(text) is None:
         return _with_do(text)
-    words = terms(text)
+    words = find_dictionary_words(text)
     lower = "\n".join([word[0] for word in words]).lower().replace("’", "'").split("\n")
     after = []
     for i, form in enumerate(lower):
@@ -121,7 +119,7 @@ _ADVERBS = frozenset(
 _PARTICIPLES = frozenset(
     ("made", "had", "put", "set", "held", "led", "become", "come", "gone", "done", "said", "lost", "won")
 ) | frozenset(("got", "met", "told", "sent", "built", "left", "kept", "read", "cut", "hit", "begun", "paid"))
-_AUXILIARY = re.compile(rf"(?<!\w){any_of(english.AUXILIARIES)}(?!\w)", re.IGNORECASE)
+_AUXILIARY = re.compile(rf"(?<!\w){build_pattern(english.AUXILIARIES)}(?!\w)", re.IGNORECASE)
 _BEFORE_SECOND = english.AUXILIARIES | {"not", "to", "never"}
 _SUBJECTS = frozenset(("PNP", "NP0", "NN0", "NN1", "NN2", "NP", "NN", "NNS", "DT0"))
 
@@ -135,21 +133,21 @@ def _may_be_negated(lower: list[str], i: int) -> bool:
 def _with_do(text: str) -> list[Edit]:
     """Finite verbs after a subject, each as "did not", "does not" and its base form."""
     edits = []
-    for place, tag in tagged_pairs(text, "en", _SUBJECTS, _VERBS, english.AUXILIARIES):
+    for place, tag in find_second_words(text, _SUBJECT_AND_VERB):
         word, do = text[place[0] : place[1]], _DO[tag]
-        base = known_lemma(word, "en")
+        base = find_lemma(word, "en")
         if do != "does not" or base != word:
             edits.append((place, f"{do} {base}"))
     return edits
 
 
 _DO = {"VVD": "did not", "VVZ": "does not"}
-_VERBS = frozenset(_DO)
+_SUBJECT_AND_VERB = TagPair("en", _SUBJECTS, frozenset(_DO), english.AUXILIARIES)
 
 
 def _russian(text: str) -> list[Edit]:
     """A "не" before verbs and predicates."""
-    words = terms(text)
+    words = find_dictionary_words(text)
     lower = [word[0].lower() for word in words]
     return [
         _insertion(text, word.start(), "не")
@@ -197,7 +195,7 @@ def _with_capital(text: str, span: Span, new: str) -> str:
 @functools.cache
 def _words_of(language: str) -> Rule:
     """Any word of `negated.txt`; in scripts without spaces wherever it stands."""
-    words = "|".join(sorted(WordLists(_PACKS, language).words("negated")))
+    words = "|".join(sorted(WordLists(_PACKS, language).read_words("negated")))
     return Rule.of(words if language in WITHOUT_SPACES else rf"\b(?:{words})\b", None)
 
 
@@ -212,7 +210,7 @@ class NegationRemoval(WordEdit):
     """Removes a random negation (did not, never, no …) or turns it positive (nothing: everything)."""
 
     name: ClassVar[str] = "negation_removal"
-    languages: ClassVar[frozenset[str] | None] = folders_with(_PACKS, "negation_removal.tsv")
+    languages: ClassVar[frozenset[str] | None] = find_folders_with(_PACKS, "negation_removal.tsv")
     summary: ClassVar[str] = "removes a negation or turns it positive"
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
@@ -253,14 +251,14 @@ def _tidied(text: str, span: Span, new: str) -> tuple[Span, str]:
     if not old[:1].isupper() or not (new.strip() or starts_sentence(text, start)):
         return span, new
     if new.strip():
-        return span, with_case_of(old[:1], new) if not old.isupper() else new.upper()
+        return span, copy_case(old[:1], new) if not old.isupper() else new.upper()
     return (start, end + 1), text[end : end + 1].upper()
 
 
 @functools.cache
 def _signs(language: str) -> re.Pattern[str]:
     """What every negation of a language holds."""
-    return re.compile("|".join(WordLists(_PACKS, language).lines("negation_signs")), re.IGNORECASE)
+    return re.compile("|".join(WordLists(_PACKS, language).read_lines("negation_signs")), re.IGNORECASE)
 
 
 PERTURBATIONS = (Negation, NegationRemoval)

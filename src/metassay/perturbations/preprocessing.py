@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metassay.errors import UnknownName
-from metassay.text.tokens import word_tokens
+from metassay.text.tokens import tokenize_words
 
 PREPROCESSING = {
     "none": "the raw text is edited and nothing else is touched",
@@ -23,4 +23,4 @@ def preprocess_text(text: str, preprocessing: str) -> str:
     """Return the text that perturbations change."""
     if preprocessing == "none":
         return text
-    return " ".join(word_tokens(text.lower()))
+    return " ".join(tokenize_words(text.lower()))

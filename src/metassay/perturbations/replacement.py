@@ -15,16 +15,14 @@ from metassay.perturbations.base import View
 from metassay.perturbations.languages import english, german, russian
 from metassay.perturbations.words import WordEdit
 from metassay.stats.streams import Stream
+from metassay.text.word_lists import WordLists, build_pattern, find_folders_with
 from metassay.text.words import (
     WITHOUT_SPACES,
     Span,
-    WordLists,
-    any_of,
-    folders_with,
+    copy_case,
+    find_dictionary_words,
     replace_spans,
     starts_sentence,
-    terms,
-    with_case_of,
 )
 
 _NEIGHBOUR = re.compile(r"\s+([^\W\d_]+)")
@@ -40,7 +38,7 @@ class Pronoun(WordEdit):
     """Replaces a random pronoun by a random other one that can stand in its place."""
 
     name: ClassVar[str] = "pronoun"
-    languages: ClassVar[frozenset[str] | None] = folders_with(_PACKS, "pronouns.tsv")
+    languages: ClassVar[frozenset[str] | None] = find_folders_with(_PACKS, "pronouns.tsv")
     summary: ClassVar[str] = "replaces a random pronoun by another one"
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
@@ -62,7 +60,7 @@ def _pronouns(text: str, language: str) -> list[tuple[Span, tuple[str, ...]]]:
     words = _all(language)
     return [
         (term.span(), options)
-        for term in terms(text)
+        for term in find_dictionary_words(text)
         if term[0].lower() in words and (options := _options(text, term, language))
     ]
 
@@ -86,12 +84,12 @@ def _pack(language: str) -> Pack:
     """A pattern for all pronouns, what may replace each, and patterns of what is none."""
     lists = WordLists(_PACKS, language)
     rows: dict[str, tuple[str, ...]] = {}
-    for row in lists.rows("pronouns"):
+    for row in lists.read_rows("pronouns"):
         for word in row:
             rows.setdefault(word, tuple(other for other in row if other != word))
     longest_first = "|".join(sorted(rows, key=lambda word: (-len(word), word)))
     whole = longest_first if language in WITHOUT_SPACES else rf"(?<![\w'’-])(?:{longest_first})(?![\w'’-])"
-    traps = tuple(re.compile(line, re.IGNORECASE) for line in lists.lines("not_pronouns"))
+    traps = tuple(re.compile(line, re.IGNORECASE) for line in lists.read_lines("not_pronouns"))
     return re.compile(whole, re.IGNORECASE), rows, traps
 
 
@@ -138,7 +136,7 @@ def _cased(text: str, span: Span, pronoun: str, language: str) -> str:
     original = text[span[0] : span[1]]
     if original in {"I", "Я"} or (language == "de" and original in german.FORMAL):
         return pronoun[:1].upper() + pronoun[1:] if starts_sentence(text, span[0]) else pronoun
-    return with_case_of(original, pronoun)
+    return copy_case(original, pronoun)
 
 
 @functools.cache
@@ -148,7 +146,9 @@ def _all(language: str) -> frozenset[str]:
     return frozenset(words | {_plain(word) for word in words})
 
 
-SOUNDS = tuple((pattern, tuple(spellings)) for pattern, *spellings in WordLists(_PACKS, "en").rows("sounds"))
+SOUNDS = tuple(
+    (pattern, tuple(spellings)) for pattern, *spellings in WordLists(_PACKS, "en").read_rows("sounds")
+)
 """Every rule of the perturbation; `espeak-ng` checks in the tests that the changed words sound near."""
 
 _AROUND = re.compile(r"\(\?<?[=!][^)]*\)|\\b")
@@ -178,7 +178,11 @@ class Phonetic(WordEdit):
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
         """The output with the words drawn respelt."""
-        found = [(term.span(), options) for term in terms(view.output) if (options := respellings(term[0]))]
+        found = [
+            (term.span(), options)
+            for term in find_dictionary_words(view.output)
+            if (options := respellings(term[0]))
+        ]
         if len(found) < self.strength:
             return None
         drawn = [found[i] for i in sorted(stream.sample(len(found), self.strength))]
@@ -200,7 +204,7 @@ def respellings(word: str) -> tuple[str, ...]:
             if taken.isdisjoint(range(*match.span())):
                 taken.update(range(*match.span()))
                 for new in spellings:
-                    found[word[: match.start()] + with_case_of(match[0], new) + word[match.end() :]] = None
+                    found[word[: match.start()] + copy_case(match[0], new) + word[match.end() :]] = None
     return tuple(found)
 
 
@@ -222,7 +226,7 @@ class Rule:
     @classmethod
     def of(cls, pattern: str, replacement: str | None, lists: Callable[[str], Iterable[str]] = tuple) -> Rule:
         """A rule as a pack writes it; `lists` says what words a name in braces stands for."""
-        whole = _LIST.sub(lambda match: any_of(lists(match[1])), pattern)
+        whole = _LIST.sub(lambda match: build_pattern(lists(match[1])), pattern)
         capitals = re.search("[A-ZÀ-Þ]", re.sub(r"\\.", "", whole)) is not None
         quick = None if capitals else re.compile(whole)
         needed = ("", frozenset[str]()) if capitals else (_needed(whole), _needed_words(pattern, lists))
@@ -308,8 +312,8 @@ def rules_of(language: str, name: str) -> tuple[Rule, ...]:
     """The rules of a list. `{verbs}`: any word of `verbs.txt`."""
     lists = WordLists(_PACKS, language)
     return tuple(
-        Rule.of(pattern, next(iter(replacement), None), lists.words)
-        for pattern, *replacement in lists.rows(name)
+        Rule.of(pattern, next(iter(replacement), None), lists.read_words)
+        for pattern, *replacement in lists.read_rows(name)
     )
 
 

@@ -13,8 +13,14 @@ from metassay.perturbations.languages import english, german, russian
 from metassay.perturbations.words import WordEdit
 from metassay.stats.streams import Stream
 from metassay.text import resources
-from metassay.text.wordnet import german_lemma
-from metassay.text.words import replace_spans, starts_sentence, terms, with_case_of, with_next
+from metassay.text.lemmas import find_lemma
+from metassay.text.words import (
+    copy_case,
+    find_dictionary_words,
+    iterate_with_next_word,
+    replace_spans,
+    starts_sentence,
+)
 
 Finder = Callable[[str, str, str], tuple[str, ...]]
 
@@ -46,19 +52,19 @@ class Synonym(WordEdit):
 
     def describe_missing_resource(self, language: str) -> str | None:
         """The thesaurus or the analyser that is not here."""
-        return resources.missing(*_NEEDS[language], language=language)
+        return resources.describe_missing(*_NEEDS[language], language=language)
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
         """The output with the first words that have synonyms replaced."""
         text, language = view.output, view.language or ""
         find = _FINDERS[language]
         edits, previous = [], ""
-        for term, following in with_next(text):
+        for term, following in iterate_with_next_word(text):
             form = dictionary_form(text, term, language)
             options = find(previous, form, following) if form else ()
             previous = term[0].lower()
             if options:
-                edits.append((term.span(), with_case_of(term[0], stream.choice(options))))
+                edits.append((term.span(), copy_case(term[0], stream.choice(options))))
                 if len(edits) == self.strength:
                     return replace_spans(text, edits)
         return None
@@ -75,7 +81,7 @@ def dictionary_form(text: str, term: re.Match[str], language: str) -> str:
         return word
     if word[1:] == lower[1:]:
         if language == "de":
-            return lower if starts_sentence(text, start) and german_lemma(lower) is not None else word
+            return lower if starts_sentence(text, start) and find_lemma(lower, "de") is not None else word
         is_name = language == "en" and english.is_name(word)
         return lower if starts_sentence(text, start) and not is_name else ""
     return ""
@@ -90,12 +96,12 @@ class Sense(Exchange):
 
     def describe_missing_resource(self, language: str) -> str | None:
         """WordNet, where it is not here."""
-        return resources.missing("WordNet", language=language)
+        return resources.describe_missing("WordNet", language=language)
 
     def found(self, view: View[str]) -> list[Options]:
         """Every word with such others."""
         text, found = view.output, []
-        words, related, relation = terms(text), english.related, self.relation
+        words, related, relation = find_dictionary_words(text), english.related, self.relation
         lower = "\n".join([term[0] for term in words]).lower().split("\n")
         for i, small in enumerate(lower if words else ()):
             if related(small, relation) is None:
@@ -106,7 +112,7 @@ class Sense(Exchange):
             following = lower[i + 1] if i + 1 < len(lower) else ""
             options = english.fitting(self.relation, previous, form, following) if form else ()
             if options and term[0][:1].isupper():
-                options = tuple(with_case_of(term[0], word) for word in options)
+                options = tuple(copy_case(term[0], word) for word in options)
             if options:
                 found.append((term.span(), options))
         return found

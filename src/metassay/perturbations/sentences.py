@@ -19,18 +19,11 @@ from metassay.perturbations.base import Perturbation, View
 from metassay.perturbations.facts import Exchange, Options
 from metassay.perturbations.words import words_of
 from metassay.stats.streams import Stream
-from metassay.text.segmentation import pieces, written_without_spaces
-from metassay.text.tokens import token_spans
-from metassay.text.words import (
-    WITHOUT_SPACES,
-    Span,
-    WordLists,
-    folders_with,
-    replace_spans,
-    sentence_spans,
-    terms,
-    without,
-)
+from metassay.text.segmentation import is_written_without_spaces, segment_with_signs
+from metassay.text.sentences import find_sentences
+from metassay.text.tokens import find_tokens
+from metassay.text.word_lists import WordLists, find_folders_with
+from metassay.text.words import WITHOUT_SPACES, Span, find_dictionary_words, remove_words, replace_spans
 
 FOREIGN = 20_000
 """So many sentences of the data set are kept to borrow from."""
@@ -50,7 +43,7 @@ class SentenceEdit(Perturbation[str]):
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
         """The text with its sentences edited."""
-        spans = sentence_spans(view.output)
+        spans = find_sentences(view.output)
         return self.edit(view, spans, stream) if len(spans) > 1 else None
 
     @abstractmethod
@@ -67,7 +60,7 @@ class SentenceRemoval(SentenceEdit):
 
     def edit(self, view: View[str], spans: Sequence[Span], stream: Stream) -> str | None:
         """The text without the sentence drawn."""
-        return without(view.output, [stream.choice(spans)]).strip()
+        return remove_words(view.output, [stream.choice(spans)]).strip()
 
 
 @dataclass(frozen=True)
@@ -96,18 +89,18 @@ class SentenceSwapping(SentenceEdit):
 def _leans(sentence: str, language: str | None) -> bool:
     """Whether one of the first words of a sentence points back."""
     words, beginnings = _leaning(language)
-    if written_without_spaces(sentence, language):
+    if is_written_without_spaces(sentence, language):
         return sentence.lstrip("「『“（").startswith(beginnings)
-    return not words.isdisjoint(term[0].lower() for term in terms(sentence)[:LEANING])
+    return not words.isdisjoint(term[0].lower() for term in find_dictionary_words(sentence)[:LEANING])
 
 
 @functools.cache
 def _leaning(language: str | None) -> tuple[frozenset[str], tuple[str, ...]]:
     """What points back, where words are found by spaces and where sentences begin with it."""
-    packs = sorted(folders_with(PACKS, "leaning.txt"))
+    packs = sorted(find_folders_with(PACKS, "leaning.txt"))
     own = [pack for pack in packs if language in {pack, None}]
-    spaced = (WordLists(PACKS, pack).words("leaning") for pack in own if pack not in WITHOUT_SPACES)
-    unspaced = (WordLists(PACKS, pack).lines("leaning") for pack in own if pack in WITHOUT_SPACES)
+    spaced = (WordLists(PACKS, pack).read_words("leaning") for pack in own if pack not in WITHOUT_SPACES)
+    unspaced = (WordLists(PACKS, pack).read_lines("leaning") for pack in own if pack in WITHOUT_SPACES)
     return frozenset[str]().union(*spaced), tuple(word for words in unspaced for word in words)
 
 
@@ -152,13 +145,13 @@ class SentenceBorrowing(SentenceEdit):
 
     def collect(self, texts: Sequence[str], language: str | None, analyses: Iterable[Any]) -> Any:  # noqa: ARG002
         """The distinct sentences of the data set, sorted; of a large one evenly spread ones."""
-        found = sorted({text[start:end] for text in texts for start, end in sentence_spans(text)})
+        found = sorted({text[start:end] for text in texts for start, end in find_sentences(text)})
         kept = min(len(found), FOREIGN)
         return [found[i * len(found) // kept] for i in range(kept)]
 
 
 def _words(text: str) -> set[str]:
-    return {text[start:end].lower() for start, end in token_spans(text)}
+    return {text[start:end].lower() for start, end in find_tokens(text)}
 
 
 _CLAUSE = re.compile(
@@ -198,9 +191,9 @@ class ClauseRemoval(Exchange):
 @functools.cache
 def _openers(language: str | None) -> frozenset[str] | None:
     """What opens a clause that can go; None where the pack of a language, or the pack itself, is missing."""
-    if language not in folders_with(PACKS, "clause_openers.txt"):
+    if language not in find_folders_with(PACKS, "clause_openers.txt"):
         return None
-    return WordLists(PACKS, language or "").words("clause_openers")
+    return WordLists(PACKS, language or "").read_words("clause_openers")
 
 
 @dataclass(frozen=True)
@@ -213,15 +206,15 @@ class HallucinatedClause(Exchange):
 
     name: ClassVar[str] = "hallucinated_clause"
     needs_spaces: ClassVar[bool] = False
-    languages: ClassVar[frozenset[str] | None] = folders_with(PACKS, "hallucinated_clauses.txt")
+    languages: ClassVar[frozenset[str] | None] = find_folders_with(PACKS, "hallucinated_clauses.txt")
     summary: ClassVar[str] = "adds a clause that says what is not there"
 
     def found(self, view: View[str]) -> list[Options]:
         """Every statement of more than three words outside of quotations, with the clauses not yet there."""
-        text, clauses = view.output, WordLists(PACKS, view.language or "").lines("hallucinated_clauses")
+        text, clauses = view.output, WordLists(PACKS, view.language or "").read_lines("hallucinated_clauses")
         new = tuple(clause for clause in clauses if clause.strip(" ,，、") not in text)
         words, found = words_of(view)[0], list[Options]()
-        for start, end in sentence_spans(text):
+        for start, end in find_sentences(text):
             long = sum(start <= word < end for word, _ in words) > SHORTEST
             whole = (
                 text[end - 1] in ".。" and text[end - 2] not in ".…" and not _PAIRED.search(text[start:end])
@@ -271,8 +264,8 @@ class BorrowedSpan(Perturbation[str]):
 
 def _runs(text: str, language: str | None) -> list[Span]:
     """What stands between spaces or, where a text has none, its words and signs."""
-    if written_without_spaces(text, language):
-        return pieces(text)
+    if is_written_without_spaces(text, language):
+        return segment_with_signs(text)
     return [match.span() for match in _RUN.finditer(text)]
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from metassay.stats.arrays import LongArray
 from metassay.stats.compilation import kernel
-from metassay.text.segmentation import ALONE, HAN, HIRAGANA, KATAKANA
+from metassay.text.segmentation import HAN, HIRAGANA, KATAKANA, SINGLE_HAN
 
 OTHER, SPACE, LETTER, SINGLE, PAIRED, SOFT, HARD, JOINT = range(8)
 """Kinds of characters; the last five where there are no spaces: Han that stands alone or in pairs, Hiragana,
@@ -25,7 +25,7 @@ Kinds = NDArray[np.uint8]
 _UNSPACED = tuple(
     (kind, re.compile(f"[{characters}]"))
     for kind, characters in (
-        (SINGLE, ALONE),
+        (SINGLE, SINGLE_HAN),
         (PAIRED, HAN),
         (SOFT, HIRAGANA),
         (HARD, KATAKANA),

@@ -16,14 +16,14 @@ from metassay.perturbations import word_kernels
 from metassay.perturbations.base import Perturbation, View
 from metassay.stats.streams import Keys, Stream
 from metassay.text.segmentation import (
-    cut_out,
-    is_cut_by_script,
-    put_in,
-    segmented,
-    words_to_insert,
-    written_without_spaces,
+    add_needed_spaces,
+    is_segmented_by_script,
+    is_written_without_spaces,
+    list_insertable_words,
+    remove_words_without_spaces,
+    segment,
 )
-from metassay.text.words import Span, replace_spans, without, word_spans
+from metassay.text.words import Span, find_words, remove_words, replace_spans
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,12 @@ class AnyLanguageEdit(WordEdit):
 
     def apply_all(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
         """The same, in compiled code but for texts that a segmenter cuts; views share what was collected."""
-        spaceless = [i for i, view in enumerate(views) if written_without_spaces(view.output, view.language)]
+        spaceless = [
+            i for i, view in enumerate(views) if is_written_without_spaces(view.output, view.language)
+        ]
         if not spaceless:
             return self.compiled(views, keys, spaced=True)
-        by_script = [i for i in spaceless if is_cut_by_script(views[i].output, views[i].language)]
+        by_script = [i for i in spaceless if is_segmented_by_script(views[i].output, views[i].language)]
         if len(by_script) == len(views):
             return self.compiled(views, keys, spaced=False)
         worse: list[str | None] = [None] * len(views)
@@ -67,9 +69,9 @@ class AnyLanguageEdit(WordEdit):
 
 def words_of(view: View[str]) -> tuple[list[Span], bool]:
     """The words of an output, and whether it is written with spaces."""
-    if written_without_spaces(view.output, view.language):
-        return segmented(view.output, view.language), False
-    return word_spans(view.output), True
+    if is_written_without_spaces(view.output, view.language):
+        return segment(view.output, view.language), False
+    return find_words(view.output), True
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ class Removal(AnyLanguageEdit):
         count = self.words_to_drop(len(spans))
         if count == 0:
             return None
-        cut = without if spaced else cut_out
+        cut = remove_words if spaced else remove_words_without_spaces
         return cut(view.output, [spans[i] for i in sorted(stream.sample(len(spans), count))])
 
     def compiled(self, views: Sequence[View[str]], keys: Keys, *, spaced: bool) -> list[str | None]:
@@ -132,7 +134,9 @@ class Insertion(AnyLanguageEdit):
         drawn = [(stream.draw_below(len(places)), stream.choice(words)) for _ in range(self.strength)]
         drawn.sort(key=lambda pair: pair[0])
         if not spaced:
-            return replace_spans(text, [(places[i], put_in(text, places[i][0], word)) for i, word in drawn])
+            return replace_spans(
+                text, [(places[i], add_needed_spaces(text, places[i][0], word)) for i, word in drawn]
+            )
         return replace_spans(
             text, [(places[i], f"{word} " if i < len(spans) else f" {word}") for i, word in drawn]
         )
@@ -146,7 +150,7 @@ class Insertion(AnyLanguageEdit):
 
     def collect(self, texts: Sequence[str], language: str | None, analyses: Iterable[Any]) -> Any:  # noqa: ARG002
         """The words of the data set in this language."""
-        return words_to_insert(iter(texts), language)
+        return list_insertable_words(iter(texts), language)
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ from metassay.reporting.charts.theme import (
 )
 from metassay.reporting.tables import ENDINGS, Grid, grid_text, plain_grids
 from metassay.reporting.wording import Sentence, Span, in_labels, plural
-from metassay.text.resources import kept
+from metassay.text.user_cache import load_or_compute
 
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
@@ -160,7 +160,7 @@ def _vega() -> str:
 
     Putting it together takes a second and a half, so it is kept among the user's caches, with its checksum.
     """
-    return kept(f"vega-{version('vl-convert-python')}.js", _bundle).decode()
+    return load_or_compute(f"vega-{version('vl-convert-python')}.js", _bundle).decode()
 
 
 def _bundle() -> bytes:

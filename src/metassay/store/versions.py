@@ -10,7 +10,7 @@ from typing import Any
 
 import metassay
 from metassay.plugins import hash_metassay_code
-from metassay.text.resources import dictionaries
+from metassay.text.resources import describe_versions
 
 SCORING_PACKAGES = (
     *("numpy", "numba", "scipy", "sacrebleu", "rapidfuzz", "nltk", "regex"),
@@ -39,7 +39,7 @@ def collect_environment(languages: Iterable[str | None]) -> dict[str, Any]:
     return {
         "code": hash_metassay_code(),
         "versions": collect_versions((*SCORING_PACKAGES, "polars", *_LANGUAGE_PACKAGES)),
-        "dictionaries": dictionaries(base_languages),
+        "dictionaries": describe_versions(base_languages),
     }
 
 

@@ -1,215 +1,290 @@
-"""Words cut into morphemes by the models of HanTa (Wartena 2019), in compiled code.
+"""Split words into morphemes with the models of HanTa (Wartena 2019), in compiled code.
 
-Of all cuts of a word the best for each part of speech, by a hidden Markov model of second order whose states
-are pairs of morphemes' classes, the best four of them (and what comes near) carried on from each letter. Sums
-and ties are those of HanTa, in its order.
+For each part of speech, HanTa finds the best way to split a word by a hidden Markov model of second order.
+Its states are pairs of morpheme classes. From each letter, only the four best states and those that come near
+are continued. Sums are added, and ties broken, in the order of HanTa, so that the results are equal.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metassay.stats.arrays import FloatArray, LongArray, build_row_offsets
 from metassay.stats.compilation import kernel
-from metassay.text.segmentation import code_points, hashed_with, number_of, text_table
+from metassay.text.hash_table import (
+    CodePoints,
+    HashTable,
+    add_to_hash,
+    build_hash_table,
+    find_number,
+    get_code_points,
+)
 
 START, END, UNKNOWN = 1, 2, 3
-LEAST = -1e6  # what is less likely is left out
-Readings = list[tuple[int, float]]
-_New = tuple[LongArray, FloatArray, FloatArray]
-_Tables = tuple[NDArray[np.uint64], LongArray, NDArray[np.uint64], LongArray]
-_Order = tuple[LongArray, LongArray, LongArray, FloatArray]
+"""Classes with a special meaning in HanTa."""
+MINIMUM_LOG_P = -1e6
+"""What is less likely is left out."""
+_CONTINUED_STATES = 4
+_LONGEST_ENDING = 4
+_LONGEST_NEW_MORPHEME = 24
+_WHOLE_WORD_PENALTY = 4.6
+"""Log p that HanTa subtracts if a new morpheme is a whole word."""
+TagReading = tuple[int, float]
+"""A part of speech, as HanTa numbers them, and a log p."""
 
 
-class Morphemes:
-    """The chances of morphemes and of their order."""
+class Transitions(NamedTuple):
+    """For each row, such as a state, the steps from `offsets[row]` to `offsets[row + 1]`."""
 
-    def __init__(self, model: Any) -> None:
-        states, pairs = {(0, START): 0}, dict[tuple[int, int], int]()
-        for (_, last), followers in model.LP_trans.items():
-            for tag in followers:
-                (states if tag > 0 else pairs).setdefault((last, tag), len(states if tag > 0 else pairs))
-        every = [
-            [(states[s[1], tag], tag, chance) for tag, chance in model.LP_trans_nonfinal.get(s, ())]
-            for s in states
-        ]
-        ends = [
-            [(pairs[s[1], tag], -tag, chance) for tag, chance in model.LP_trans_final.get(s, ())]
-            for s in states
-        ]
-        after_new = [[step for step in row if step[1] in model.LP_hapax_t] for row in every]
-        self._orders = _laid_out([*every, *after_new]), _laid_out(ends)
-        known: dict[str, list[tuple[int, int, float]]] = {}
-        for tag, morphemes in model.LP_m_t.items():
-            for morpheme, chance in morphemes.items():
-                known.setdefault(morpheme, []).append((0, tag, chance))
-        self._known = _laid_out(list(known.values()))
-        self._endings = ["", *sorted({ending for own in model.LP_s_t.values() for ending in own} - {""})]
-        self._tables = (*text_table(list(known)), *text_table([ending[::-1] for ending in self._endings]))
-        self._new = self._chances_of_new_ones(model)
-
-    def _chances_of_new_ones(self, model: Any) -> _New:
-        """By class, the log p of a morpheme that the model has not: for its length, for its ending."""
-        tags = [tag for tag in model.LP_s_t if tag in model.LP_hapax_t]
-        chances = [[model.Int_t + model.LP_hapax_t[t] + p for p in model.LP_len_t[t]] for t in tags]
-        endings = [[model.LP_s_t[tag].get(ending, np.nan) for tag in tags] for ending in self._endings]
-        return np.array(tags), np.array(chances), np.array(endings)
-
-    def readings(self, word: str) -> Readings:
-        """The parts of speech of a word with the log p of its best morphemes, most likely first."""
-        tags, chances = _best_cuts(code_points(word), self._tables, self._orders, self._known, self._new)
-        found = sorted(zip(tags.tolist(), chances.tolist()), key=lambda reading: reading[1], reverse=True)
-        return found or [(UNKNOWN, 0.0)]
+    offsets: LongArray
+    targets: LongArray
+    """The state that a step leads to."""
+    tags: LongArray
+    """The morpheme class or part of speech of a step."""
+    log_p: FloatArray
 
 
-def _laid_out(rows: Sequence[Sequence[tuple[int, int, float]]]) -> _Order:
-    """What can follow each state: the state after it, the class and its log p."""
-    flat = [step for row in rows for step in row]
-    targets, tags = (np.array([step[i] for step in flat], np.int64) for i in (0, 1))
-    return build_row_offsets(rows), targets, tags, np.array([step[2] for step in flat])
+class NewMorphemes(NamedTuple):
+    """Log p of morphemes that the model does not contain."""
+
+    tags: LongArray
+    """Their possible classes; the columns of the others."""
+    by_length: FloatArray
+    by_ending: FloatArray
+    """One row per ending; NaN if the class does not have it."""
+
+
+class MorphemeModel(NamedTuple):
+    """Everything that the search needs."""
+
+    morphemes: HashTable
+    endings: HashTable
+    """Endings of new morphemes, spelt backwards."""
+    classes: Transitions
+    """The classes of each known morpheme."""
+    inner: Transitions
+    """Steps inside a word: first from all states, then again, only those to new morphemes."""
+    final: Transitions
+    """Steps to the end of a word. Targets are pairs of classes."""
+    new_morphemes: NewMorphemes
+    class_count: int
+    pair_count: int
+    tag_count: int
+
+
+class MorphemeSplitter:
+    """Finds the parts of speech of words that HanTa's dictionary does not contain."""
+
+    def __init__(self, hanta: Any) -> None:
+        self._model = _build_model(hanta)
+
+    def read(self, word: str) -> list[TagReading]:
+        """Return the parts of speech of a word with the log p of the best morphemes, most likely first."""
+        tags, log_p = _find_best_splits(get_code_points(word), self._model)
+        readings = list(zip(tags.tolist(), log_p.tolist()))
+        readings.sort(key=lambda reading: reading[1], reverse=True)
+        return readings or [(UNKNOWN, 0.0)]
+
+
+def _build_model(hanta: Any) -> MorphemeModel:
+    """Convert a model of HanTa to arrays."""
+    states = {(0, START): 0}
+    pairs: dict[tuple[int, int], int] = {}
+    for (_, last), followers in hanta.LP_trans.items():
+        for tag in followers:
+            numbers = states if tag > 0 else pairs
+            numbers.setdefault((last, tag), len(numbers))
+    inner_steps = []
+    final_steps = []
+    for state in states:
+        followers = hanta.LP_trans_nonfinal.get(state, ())
+        inner_steps.append([(states[state[1], tag], tag, log_p) for tag, log_p in followers])
+        endings = hanta.LP_trans_final.get(state, ())
+        final_steps.append([(pairs[state[1], tag], -tag, log_p) for tag, log_p in endings])
+    new_steps = [[step for step in steps if step[1] in hanta.LP_hapax_t] for steps in inner_steps]
+    classes_of: dict[str, list[tuple[int, int, float]]] = {}
+    for tag, morphemes in hanta.LP_m_t.items():
+        for morpheme, log_p in morphemes.items():
+            classes_of.setdefault(morpheme, []).append((0, tag, log_p))
+    ending_texts = sorted({ending for endings in hanta.LP_s_t.values() for ending in endings} - {""})
+    ending_texts.insert(0, "")
+    inner = _build_transitions([*inner_steps, *new_steps])
+    final = _build_transitions(final_steps)
+    return MorphemeModel(
+        morphemes=build_hash_table(list(classes_of)),
+        endings=build_hash_table([ending[::-1] for ending in ending_texts]),
+        classes=_build_transitions(list(classes_of.values())),
+        inner=inner,
+        final=final,
+        new_morphemes=_build_new_morphemes(hanta, ending_texts),
+        class_count=int(inner.tags.max()) + 1,
+        pair_count=int(final.targets.max()) + 1,
+        tag_count=int(final.tags.max()) + 1,
+    )
+
+
+def _build_new_morphemes(hanta: Any, endings: Sequence[str]) -> NewMorphemes:
+    tags = [tag for tag in hanta.LP_s_t if tag in hanta.LP_hapax_t]
+    by_length = [
+        [hanta.Int_t + hanta.LP_hapax_t[tag] + log_p for log_p in hanta.LP_len_t[tag]] for tag in tags
+    ]
+    by_ending = [[hanta.LP_s_t[tag].get(ending, np.nan) for tag in tags] for ending in endings]
+    return NewMorphemes(np.array(tags), np.array(by_length), np.array(by_ending))
+
+
+def _build_transitions(rows: Sequence[Sequence[tuple[int, int, float]]]) -> Transitions:
+    steps = [step for row in rows for step in row]
+    return Transitions(
+        offsets=build_row_offsets(rows),
+        targets=np.array([target for target, _, _ in steps], np.int64),
+        tags=np.array([tag for _, tag, _ in steps], np.int64),
+        log_p=np.array([log_p for _, _, log_p in steps]),
+    )
 
 
 @kernel
-def _by_ending(codes: NDArray[np.uint32], tables: _Tables, chances: FloatArray) -> FloatArray:
-    """Log p of the longest known ending among the last 0 to 4 letters up to each place, by class."""
-    found = np.empty((len(codes) + 1, 5, chances.shape[1]), np.float64)
-    for i in range(len(codes)):
-        key = np.uint64(1)
-        for column in range(chances.shape[1]):
-            found[i + 1, 0, column] = chances[0, column]
-        for k in range(1, 5):
-            for column in range(chances.shape[1]):
-                found[i + 1, k, column] = found[i + 1, k - 1, column]
-            if k <= i + 1:
-                key = hashed_with(key, codes[i + 1 - k])
-                ending = number_of(key, tables[2], tables[3])
-                for column in range(chances.shape[1]) if ending >= 0 else range(0):
-                    if not np.isnan(chances[ending, column]):
-                        found[i + 1, k, column] = chances[ending, column]
-    return found
+def _find_best_splits(word: CodePoints, model: MorphemeModel) -> tuple[LongArray, FloatArray]:
+    """Return the possible parts of speech of a word, and the log p of the best splits for each."""
+    size = len(word)
+    state_count = len(model.final.offsets) - 1
+    best = np.full((size + 1, state_count), -np.inf)  # log p of the best way to a state at a letter
+    states = np.empty(
+        (size + 1, state_count), np.int64
+    )  # the states at a letter, in the order they are found
+    counts = np.zeros(size + 1, np.int64)
+    log_p_of_class = np.empty(model.class_count, np.float64)
+    best[0, 0] = 0.0
+    states[0, 0] = 0
+    counts[0] = 1
+    endings = _weigh_endings(word, model.endings, model.new_morphemes.by_ending)
+    inner = model.inner
+    for start in range(size):
+        continued = _choose_best_states(states[start, : counts[start]], best[start])
+        text_hash = np.uint64(1)
+        for end in range(start + 1, size + 1):
+            text_hash = add_to_hash(text_hash, word[end - 1])
+            morpheme = find_number(text_hash, model.morphemes)
+            is_new = morpheme < 0
+            if is_new and size >= 4 and end - start <= 2:
+                continue
+            _weigh_morpheme(end - start, size, morpheme, endings[end], model, log_p_of_class)
+            for state in continued:
+                row = state + state_count if is_new else state
+                for step in range(inner.offsets[row], inner.offsets[row + 1]):
+                    log_p = best[start, state] + inner.log_p[step] + log_p_of_class[inner.tags[step]]
+                    target = inner.targets[step]
+                    if log_p > MINIMUM_LOG_P and log_p > best[end, target]:
+                        if best[end, target] == -np.inf:
+                            states[end, counts[end]] = target
+                            counts[end] += 1
+                        best[end, target] = log_p
+    return _sum_by_tag(states[size, : counts[size]], best[size], model)
 
 
 @kernel
-def _weigh_piece(
+def _weigh_endings(word: CodePoints, endings: HashTable, log_p: FloatArray) -> FloatArray:
+    """Return the log p of the longest known ending of at most k letters before each letter, by class."""
+    class_count = log_p.shape[1]
+    weights = np.empty((len(word) + 1, _LONGEST_ENDING + 1, class_count), np.float64)
+    for end in range(1, len(word) + 1):
+        text_hash = np.uint64(1)
+        weights[end, 0] = log_p[0]
+        for length in range(1, _LONGEST_ENDING + 1):
+            weights[end, length] = weights[end, length - 1]
+            if length > end:
+                continue
+            text_hash = add_to_hash(text_hash, word[end - length])
+            ending = find_number(text_hash, endings)
+            if ending < 0:
+                continue
+            for column in range(class_count):
+                if not np.isnan(log_p[ending, column]):
+                    weights[end, length, column] = log_p[ending, column]
+    return weights
+
+
+@kernel
+def _weigh_morpheme(
     length: int,
-    size: int,
-    piece: np.int64,
-    endings: FloatArray,
-    known: _Order,
-    new: _New,
-    chances: FloatArray,
+    word_length: int,
+    morpheme: np.int64,
+    ending_log_p: FloatArray,
+    model: MorphemeModel,
+    log_p_of_class: FloatArray,
 ) -> None:
-    """Log p of a morpheme by class: known, or new and judged by its length and ending."""
-    for tag in range(len(chances)):
-        chances[tag] = -np.inf
-    for column in range(len(new[0])) if size < 4 or length > 2 else range(0):
-        chance = new[1][column, min(length, 24)] + endings[min(4, length - 1), column]
-        chances[new[0][column]] = chance - 4.6 if length == size else chance
-    for k in range(known[0][piece], known[0][piece + 1]) if piece >= 0 else range(0):
-        chances[known[2][k]] = known[3][k]
+    """Write the log p of a morpheme for each class: of a known one, or of a new one by length and ending."""
+    log_p_of_class[:] = -np.inf
+    new_morphemes = model.new_morphemes
+    if word_length < 4 or length > 2:
+        length_column = min(length, _LONGEST_NEW_MORPHEME)
+        ending_row = min(_LONGEST_ENDING, length - 1)
+        for column in range(len(new_morphemes.tags)):
+            log_p = new_morphemes.by_length[column, length_column] + ending_log_p[ending_row, column]
+            if length == word_length:
+                log_p -= _WHOLE_WORD_PENALTY
+            log_p_of_class[new_morphemes.tags[column]] = log_p
+    if morpheme >= 0:
+        classes = model.classes
+        for step in range(classes.offsets[morpheme], classes.offsets[morpheme + 1]):
+            log_p_of_class[classes.tags[step]] = classes.log_p[step]
 
 
 @kernel
-def _carry_on(found: LongArray, best: FloatArray) -> LongArray:
-    """Of the states found, in their order, the best four and what comes near; overwrites what was found."""
-    chances, count = np.empty(len(found), np.float64), 0
-    for place in range(len(found)):
-        chances[place] = best[found[place]]
-    bound = lower_bound(chances, np.empty(4, np.float64))
-    for place in range(len(found)):
-        if chances[place] >= bound:
-            found[count], count = found[place], count + 1
-    return found[:count]
+def _choose_best_states(states: LongArray, best: FloatArray) -> LongArray:
+    """Return the best states, and those that come near them, in their order; overwrites `states`."""
+    log_p = best[states]
+    bound = find_lower_bound(log_p, np.empty(_CONTINUED_STATES, np.float64))
+    count = 0
+    for position in range(len(states)):
+        if log_p[position] >= bound:
+            states[count] = states[position]
+            count += 1
+    return states[:count]
 
 
 @kernel
-def lower_bound(chances: FloatArray, top: FloatArray) -> float:
-    """What comes near the highest, as many as `top` has room for: the least of them, less 1."""
-    for k in range(len(top)):
-        top[k] = -np.inf
-    for place in range(len(chances)):
-        chance = chances[place]
-        for k in range(len(top)):
-            if chance > top[k]:
-                chance, top[k] = top[k], chance
-    bound: float = max(top[-1] - 1, LEAST)
+def find_lower_bound(log_p: FloatArray, highest: FloatArray) -> float:
+    """Return 1 less than the n-th highest log p, where n is the length of `highest`, which is overwritten."""
+    highest[:] = -np.inf
+    for value in log_p:
+        smaller = value
+        for rank in range(len(highest)):
+            if smaller > highest[rank]:
+                smaller, highest[rank] = highest[rank], smaller
+    bound: float = max(highest[-1] - 1, MINIMUM_LOG_P)
     return bound
 
 
 @kernel
-def _best_cuts(
-    codes: NDArray[np.uint32], tables: _Tables, orders: tuple[_Order, _Order], known: _Order, new: _New
-) -> tuple[LongArray, FloatArray]:
-    """The parts of speech of a word, as found, each with the log p of the best ways to it."""
-    starts, targets, tags, steps = orders[0]
-    size, n_states = len(codes), len(orders[1][0]) - 1
-    best, chances = np.empty((size + 1, n_states), np.float64), np.empty(_above(tags), np.float64)
-    for i in range(size + 1):
-        for state in range(n_states):
-            best[i, state] = -np.inf
-    found, count = np.empty((size + 1, n_states), np.int64), np.zeros(size + 1, np.int64)
-    best[0, 0], found[0, 0], count[0] = 0.0, 0, 1
-    endings = _by_ending(codes, tables, new[2])
-    for i in range(size):
-        going_on = _carry_on(found[i, : count[i]], best[i])
-        key = np.uint64(1)
-        for j in range(i + 1, size + 1):
-            key = hashed_with(key, codes[j - 1])
-            piece = number_of(key, tables[0], tables[1])
-            if piece < 0 and size >= 4 and j - i <= 2:
-                continue
-            _weigh_piece(j - i, size, piece, endings[j], known, new, chances)
-            for state in going_on:
-                after = state if piece >= 0 else state + n_states  # what can follow as a new one is fewer
-                for k in range(starts[after], starts[after + 1]):
-                    chance, target = best[i, state] + steps[k] + chances[tags[k]], targets[k]
-                    if chance > LEAST and chance > best[j, target]:
-                        if best[j, target] == -np.inf:
-                            found[j, count[j]] = target
-                            count[j] += 1
-                        best[j, target] = chance
-    return _ended(found[size, : count[size]], best[size], orders[1])
-
-
-@kernel
-def _ended(last: LongArray, best: FloatArray, ends: _Order) -> tuple[LongArray, FloatArray]:
-    """The parts of speech that states can end with: the best state of each pair of classes, pairs summed."""
-    starts, pairs, tags, steps = ends
-    of_pair, of_tag = np.empty(_above(pairs), np.float64), np.empty(_above(tags), np.float64)
-    for pair in range(len(of_pair)):
-        of_pair[pair] = -np.inf
-    for tag in range(len(of_tag)):
-        of_tag[tag] = -np.inf
-    order, known = np.empty((len(of_pair), 2), np.int64), 0
-    for place in range(len(last)):
-        state = last[place]
-        for k in range(starts[state], starts[state + 1]):
-            chance = best[state] + steps[k]
-            if chance > LEAST and chance > of_pair[pairs[k]]:
-                if of_pair[pairs[k]] == -np.inf:
-                    order[known, 0], order[known, 1], known = pairs[k], tags[k], known + 1
-                of_pair[pairs[k]] = chance
-    found, count = np.empty(known, np.int64), 0
-    for place in range(known):
-        pair, tag = order[place, 0], order[place, 1]
-        if of_tag[tag] == -np.inf:
-            found[count], count, of_tag[tag] = tag, count + 1, of_pair[pair]
+def _sum_by_tag(states: LongArray, best: FloatArray, model: MorphemeModel) -> tuple[LongArray, FloatArray]:
+    """Sum the best way to each pair of classes by part of speech."""
+    final = model.final
+    log_p_of_pair = np.full(model.pair_count, -np.inf)
+    log_p_of_tag = np.full(model.tag_count, -np.inf)
+    pairs = np.empty((model.pair_count, 2), np.int64)  # pair and part of speech, in the order they are found
+    pair_count = 0
+    for state in states:
+        for step in range(final.offsets[state], final.offsets[state + 1]):
+            pair = final.targets[step]
+            log_p = best[state] + final.log_p[step]
+            if log_p > MINIMUM_LOG_P and log_p > log_p_of_pair[pair]:
+                if log_p_of_pair[pair] == -np.inf:
+                    pairs[pair_count, 0] = pair
+                    pairs[pair_count, 1] = final.tags[step]
+                    pair_count += 1
+                log_p_of_pair[pair] = log_p
+    tags = np.empty(pair_count, np.int64)
+    tag_count = 0
+    for position in range(pair_count):
+        log_p = log_p_of_pair[pairs[position, 0]]
+        tag = pairs[position, 1]
+        if log_p_of_tag[tag] == -np.inf:
+            tags[tag_count] = tag
+            tag_count += 1
+            log_p_of_tag[tag] = log_p
         else:
-            of_tag[tag] = np.logaddexp(of_tag[tag], of_pair[pair])
-    chances = np.empty(count, np.float64)
-    for place in range(count):
-        chances[place] = of_tag[found[place]]
-    return found[:count], chances
-
-
-@kernel
-def _above(numbers: LongArray) -> int:
-    """One more than the largest of numbers from 0 on."""
-    above = 0
-    for place in range(len(numbers)):
-        above = max(above, numbers[place] + 1)
-    return above
+            log_p_of_tag[tag] = np.logaddexp(log_p_of_tag[tag], log_p)
+    return tags[:tag_count], log_p_of_tag[tags[:tag_count]]

@@ -1,8 +1,8 @@
-"""Parts of speech by the models of HanTa (Wartena 2019), in compiled code; tags as the package gives them.
+"""Tag words with their parts of speech by the models of HanTa (Wartena 2019), in compiled code.
 
-A word that the model does not list is cut into morphemes (`hanta_morphemes`). The tags of a sentence are the
-best path through a hidden Markov model of second order of parts of speech. Sums and ties are those of HanTa,
-in its order, so that the tags are, too. Russian has pymorphy3's analyser.
+The tags of a sentence are the best path through a hidden Markov model of second order. A word that the model
+does not list is split into morphemes (`hanta_morphemes`). Sums are added, and ties broken, in the order of
+HanTa, so that the tags are equal. Tags are CLAWS C5 in English and STTS in German.
 """
 
 from __future__ import annotations
@@ -10,264 +10,231 @@ from __future__ import annotations
 import functools
 import gc
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.compilation import kernel
-from metassay.text.hanta_morphemes import END, LEAST, START, UNKNOWN, Morphemes, Readings, lower_bound
-from metassay.text.tokens import token_spans, word_tokens
-from metassay.text.wordnet import known_lemma
-from metassay.text.words import Span
+from metassay.text.bounded_cache import BoundedCache
+from metassay.text.hanta_morphemes import (
+    END,
+    MINIMUM_LOG_P,
+    START,
+    UNKNOWN,
+    MorphemeSplitter,
+    TagReading,
+    find_lower_bound,
+)
 
-_MODELS = {"en": "morphmodel_en.pgz", "de": "morphmodel_ger.pgz"}
-_UNSURE = 5.0
-"""Readings of a word less likely than its best by this much are left out."""
-_Reading = tuple[bytes, bytes, int, frozenset[str]]
-"""The classes that a word may have, the log p of each, how many they are, and their tags."""
+_MODEL_FILES = {"en": "morphmodel_en.pgz", "de": "morphmodel_ger.pgz"}
+_MAXIMUM_DIFFERENCE = 5.0
+"""Readings of an unlisted word whose log p is this much lower than that of the best are left out."""
+_CONTINUED_STATES = 6
+_CACHED_WORDS = 1 << 17
 
 
-@functools.cache
-def hanta(language: str) -> Tagger:
-    """The tagger of a language, loaded when first needed (English: CLAWS C5; German: STTS)."""
+@dataclass(frozen=True, slots=True)
+class WordReadings:
+    """The tags that a word can have at some place of a sentence."""
+
+    tag_numbers: bytes
+    log_p: bytes
+    """Log p of the word given the tag, up to a constant."""
+    count: int
+    tags: frozenset[str]
+
+
+@functools.lru_cache(maxsize=4)
+def load_tagger(language: str) -> Tagger:
+    """Load the tagger of a language."""
     from HanTa.HanoverTagger import HanoverTagger
 
-    tagger = Tagger(HanoverTagger(_MODELS[language]))
-    gc.freeze()  # a million objects that stay: no round of the collector has to look at them
+    tagger = Tagger(HanoverTagger(_MODEL_FILES[language]))
+    gc.freeze()  # a million objects that stay: the garbage collector need not look at them again
     return tagger
 
 
 class Tagger:
-    """A model of HanTa, laid out in arrays; what was found of a word is remembered."""
+    """A model of HanTa as arrays. The readings of words are remembered."""
 
-    def __init__(self, model: Any) -> None:
-        self.model = model
-        self._morphemes = Morphemes(model)
-        followers = next(iter(model.LP_trans_word.values()))
-        self._classes = [tag for tag in followers if tag != END]
-        self._number = {tag: i for i, tag in enumerate(self._classes)} | {START: len(self._classes)}
-        self._path = self._chances_of_paths()
-        self._first: dict[str, _Reading] = {}
-        self._inside: dict[str, _Reading] = {}
-        self._names = [str(model.int2tag[tag]) for tag in self._classes]
+    def __init__(self, hanta: Any) -> None:
+        self._hanta = hanta
+        self._splitter = MorphemeSplitter(hanta)
+        followers = next(iter(hanta.LP_trans_word.values()))
+        self._tags = [tag for tag in followers if tag != END]
+        self._tag_names = [str(hanta.int2tag[tag]) for tag in self._tags]
+        self._number_of = {tag: number for number, tag in enumerate(self._tags)}
+        self._number_of[START] = len(self._tags)
+        self._transitions, self._end_transitions = self._build_transitions()
+        self._first_words = BoundedCache(
+            functools.partial(self._read_word, is_first=True), maximum=_CACHED_WORDS
+        )
+        self._other_words = BoundedCache(
+            functools.partial(self._read_word, is_first=False), maximum=_CACHED_WORDS
+        )
 
-    def tags(self, words: Sequence[str]) -> list[str]:
-        """The tags of the words of a sentence."""
-        first, inside = self._first, self._inside
-        own = [first.get(words[0]) or self._read(words[0], inside=False)]
-        own += [inside.get(word) or self._read(word, inside=True) for word in words[1:]]
-        tags, weights, counts, _ = zip(*own)
-        classes, chances = np.frombuffer(b"".join(tags), np.int64), np.frombuffer(b"".join(weights))
-        return [
-            self._names[tag] for tag in _best_path(classes, chances, np.array(counts), *self._path).tolist()
-        ]
+    def tag_words(self, words: Sequence[str]) -> list[str]:
+        """Return the tags of the words of a sentence."""
+        other_words = self._other_words
+        readings = [self._first_words[words[0]], *[other_words[word] for word in words[1:]]]
+        path = _find_best_path(
+            np.frombuffer(b"".join([reading.tag_numbers for reading in readings]), np.int64),
+            np.frombuffer(b"".join([reading.log_p for reading in readings])),
+            np.array([reading.count for reading in readings]),
+            self._transitions,
+            self._end_transitions,
+        )
+        return [self._tag_names[number] for number in path.tolist()]
 
-    def may_be(self, word: str, *, inside: bool = True) -> frozenset[str]:
-        """The tags that `tags` can give a word, inside a sentence or at its start."""
-        known = self._inside if inside else self._first
-        return (known.get(word) or self._read(word, inside=inside))[3]
+    def list_possible_tags(self, word: str, *, is_first: bool = False) -> frozenset[str]:
+        """Return the tags that `tag_words` can give a word, at the beginning of a sentence or inside it."""
+        return (self._first_words if is_first else self._other_words)[word].tags
 
-    def _read(self, word: str, *, inside: bool) -> _Reading:
-        """What a word may be inside a sentence or at its start, with log p(word | tag) but for a constant."""
-        known = self._given_tag(word, inside=inside)
-        known.sort()  # as its own search finds them
-        known = known or [(number, 0.0) for number in range(len(self._classes))]
-        classes, chances = zip(*known)
-        names = frozenset(self._names[number] for number in classes)
-        found = array("q", classes).tobytes(), array("d", chances).tobytes(), len(known), names
-        (self._inside if inside else self._first)[word] = found
-        return found
+    def list_listed_tags(self, word: str) -> frozenset[str]:
+        """Return the tags that the model lists a word with; empty if it does not list the word."""
+        listed = self._hanta.cache.get(self._hanta.normalize(word)) or ()
+        return frozenset(str(self._hanta.int2tag[tag]) for tag, _ in listed if tag != UNKNOWN)
 
-    def _given_tag(self, word: str, *, inside: bool) -> list[tuple[int, float]]:
-        """Log p(word | tag) by the number of the tag, of tags that are not too unlikely."""
-        model, number = self.model, self._number
-        lower, capital = model.normalize(word), inside and word[0].isupper()
-        listed = model.cache.get(lower)
-        case, prior = model.LP_case_t, model.LP_wtag
-        found = self._morphemes.readings(lower) if listed is None else listed
-        if inside:
-            own = [(number[t], p + case[t][capital] - prior[t]) for t, p in found if t != UNKNOWN]
-        else:
-            own = [(number[t], p - prior[t]) for t, p in found if t != UNKNOWN]
-        if listed is not None or not found:
-            return own
-        unknown = [p for t, p in found if t == UNKNOWN]
-        least = max([p for _, p in own] + unknown) - _UNSURE
-        return [reading for reading in own if reading[1] >= least]
+    def rank_tags(self, word: str) -> tuple[str, ...]:
+        """Return the tags that a word may have out of context, most likely first."""
+        readings, is_listed = self._look_up(word)
+        has_capital = word[0].isupper()
+        weighed = []
+        for tag, log_p in readings:
+            case_log_p = 0.0 if tag == UNKNOWN else self._hanta.LP_case_t[tag][has_capital]
+            weighed.append((tag, log_p + case_log_p))
+        weighed.sort(key=lambda reading: reading[1], reverse=True)
+        if not is_listed:
+            minimum = weighed[0][1] - _MAXIMUM_DIFFERENCE
+            weighed = [reading for reading in weighed if reading[1] >= minimum]
+        return tuple(str(self._hanta.int2tag[tag]) for tag, _ in weighed)
 
-    def weighed(self, word: str, *, inside: bool) -> Readings:
-        """The readings of a word by their chance, its capital counted where it stands inside a sentence."""
-        model = self.model
-        lower, capital = model.normalize(word), inside and word[0].isupper()
-        listed = model.cache.get(lower)
-        found = self._morphemes.readings(lower) if listed is None else list(listed)
-        if inside:
-            found = [(tag, p if tag == UNKNOWN else p + model.LP_case_t[tag][capital]) for tag, p in found]
-        found.sort(key=lambda reading: reading[1], reverse=True)
-        if listed is not None or not found:
-            return found
-        return [reading for reading in found if reading[1] >= found[0][1] - _UNSURE]
+    def _look_up(self, word: str) -> tuple[Sequence[TagReading], bool]:
+        """Return the readings of a word in lower case, and whether the model lists it."""
+        lower = self._hanta.normalize(word)
+        listed = self._hanta.cache.get(lower)
+        if listed is None:
+            return self._splitter.read(lower), False
+        return listed, True
 
-    def _chances_of_paths(self) -> tuple[FloatArray, FloatArray]:
-        """Log p of a tag after two others, and of the end."""
-        size = len(self._classes)
-        then = np.full((size + 2, size + 1, size), -np.inf)
-        end = np.full((size + 2, size + 1), -np.inf)
-        for (before, last), followers in self.model.LP_trans_word.items():
-            i, j = self._number.get(before, size + 1), self._number.get(last)
-            if j is None:
+    def _read_word(self, word: str, *, is_first: bool) -> WordReadings:
+        readings = self._weigh_readings(word, is_first=is_first)
+        readings.sort()  # the order in which HanTa finds them, which breaks ties
+        if not readings:
+            readings = [(number, 0.0) for number in range(len(self._tags))]
+        numbers, log_p = zip(*readings)
+        names = frozenset(self._tag_names[number] for number in numbers)
+        return WordReadings(array("q", numbers).tobytes(), array("d", log_p).tobytes(), len(readings), names)
+
+    def _weigh_readings(self, word: str, *, is_first: bool) -> list[TagReading]:
+        """Return the numbers of the likely tags of a word with the log p of the word given the tag."""
+        readings, is_listed = self._look_up(word)
+        has_capital = word[0].isupper()
+        prior = self._hanta.LP_wtag
+        weighed = []
+        for tag, log_p in readings:
+            if tag == UNKNOWN:
                 continue
-            for tag, chance in followers.items():
+            if is_first:  # where every word has a capital, it says nothing
+                weighed.append((self._number_of[tag], log_p - prior[tag]))
+            else:
+                case_log_p = self._hanta.LP_case_t[tag][has_capital]
+                weighed.append((self._number_of[tag], log_p + case_log_p - prior[tag]))
+        if is_listed or not readings:
+            return weighed
+        unknown_log_p = [log_p for tag, log_p in readings if tag == UNKNOWN]
+        minimum = max([log_p for _, log_p in weighed] + unknown_log_p) - _MAXIMUM_DIFFERENCE
+        return [reading for reading in weighed if reading[1] >= minimum]
+
+    def _build_transitions(self) -> tuple[FloatArray, FloatArray]:
+        """Return the log p of a tag, and of the end of a sentence, after two other tags."""
+        tag_count = len(self._tags)
+        before_start = tag_count + 1
+        transitions = np.full((tag_count + 2, tag_count + 1, tag_count), -np.inf)
+        end_transitions = np.full((tag_count + 2, tag_count + 1), -np.inf)
+        for (first_tag, second_tag), followers in self._hanta.LP_trans_word.items():
+            first = self._number_of.get(first_tag, before_start)
+            second = self._number_of.get(second_tag)
+            if second is None:
+                continue
+            for tag, log_p in followers.items():
                 if tag == END:
-                    end[i, j] = chance
+                    end_transitions[first, second] = log_p
                 else:
-                    then[i, j, self._number[tag]] = chance
-        return then, end
+                    transitions[first, second, self._number_of[tag]] = log_p
+        return transitions, end_transitions
 
 
 @kernel
-def _best_path(
-    classes: LongArray, chances: FloatArray, counts: LongArray, then: FloatArray, end: FloatArray
+def _find_best_path(
+    tags: LongArray,
+    log_p: FloatArray,
+    counts: LongArray,
+    transitions: FloatArray,
+    end_transitions: FloatArray,
 ) -> LongArray:
-    """The most likely tags of the words of a sentence, each of which has so many readings."""
-    n, size = len(counts), end.shape[1]
-    room = _ways(counts)
-    before, last, back = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
-    best, highest = np.empty(room, np.float64), np.empty(6, np.float64)
-    before[0], last[0], best[0] = size, size - 1, 0.0
-    low, high, first = 0, 0 + 1, 0
-    for i in range(n):
-        bound, top = lower_bound(best[low:high], highest), high
+    """Return the most likely tags of the words of a sentence; word i has `counts[i]` readings."""
+    word_count = len(counts)
+    tag_count = end_transitions.shape[1] - 1
+    # A state is the pair of tags of two successive words, with a pointer to the best state before it.
+    state_limit = 1 + counts[0] + np.sum(counts[1:] * counts[:-1])
+    first_tag = np.empty(state_limit, np.int64)
+    second_tag = np.empty(state_limit, np.int64)
+    previous = np.empty(state_limit, np.int64)
+    best = np.empty(state_limit, np.float64)
+    highest = np.empty(_CONTINUED_STATES, np.float64)
+    first_tag[0] = tag_count + 1
+    second_tag[0] = tag_count
+    best[0] = 0.0
+    low = 0  # the states of the word before are those from `low` to `high`
+    high = 1
+    first_reading = 0
+    for i in range(word_count):
+        bound = find_lower_bound(best[low:high], highest)
+        top = high
         for state in range(low, high):
             if best[state] < bound:
                 continue
-            a, b = before[state], last[state]
-            for k in range(first, first + counts[i]):
-                c = classes[k]
-                chance = best[state] + then[a, b, c] + chances[k]
-                if chance <= LEAST:
+            a = first_tag[state]
+            b = second_tag[state]
+            for reading in range(first_reading, first_reading + counts[i]):
+                c = tags[reading]
+                path_log_p = best[state] + transitions[a, b, c] + log_p[reading]
+                if path_log_p <= MINIMUM_LOG_P:
                     continue
-                place = _place(high, top, b, c, before, last)
-                if place == top or chance > best[place]:
-                    before[place], last[place], back[place], best[place] = b, c, state, chance
-                    top = max(top, place + 1)
-        low, high, first = high, top, first + counts[i]
-    winner, most = low, -np.inf
+                target = _find_state(b, c, high, top, first_tag, second_tag)
+                if target == top or path_log_p > best[target]:
+                    first_tag[target] = b
+                    second_tag[target] = c
+                    previous[target] = state
+                    best[target] = path_log_p
+                    top = max(top, target + 1)
+        low = high
+        high = top
+        first_reading += counts[i]
+    winner = low
+    winner_log_p = -np.inf
     for state in range(low, high):
-        chance = best[state] + end[before[state], last[state]]
-        if chance > most:
-            winner, most = state, chance
-    tags = np.empty(n, np.int64)
-    for i in range(n - 1, -1, -1):
-        tags[i], winner = last[winner], back[winner]
-    return tags
+        path_log_p = best[state] + end_transitions[first_tag[state], second_tag[state]]
+        if path_log_p > winner_log_p:
+            winner = state
+            winner_log_p = path_log_p
+    path = np.empty(word_count, np.int64)
+    for i in range(word_count - 1, -1, -1):
+        path[i] = second_tag[winner]
+        winner = previous[winner]
+    return path
 
 
 @kernel
-def _ways(counts: LongArray) -> int:
-    """The most states there can be: two neighbouring words, each with one of its readings."""
-    ways: int = 1 + counts[0]
-    for i in range(1, len(counts)):
-        ways += counts[i] * counts[i - 1]
-    return ways
-
-
-@kernel
-def _place(low: int, high: int, a: int, b: int, before: LongArray, last: LongArray) -> int:
-    """Where a state stands among those found for a word; after them where it is new."""
-    while low < high and (before[low] != a or last[low] != b):
-        low += 1
-    return low
-
-
-@functools.lru_cache(maxsize=1 << 16)
-def tagged_pairs(
-    text: str, language: str, first: frozenset[str], second: frozenset[str], without: frozenset[str]
-) -> tuple[tuple[Span, str], ...]:
-    """Words of the dictionary with a tag of a set, one space after a word with one of another: place and tag.
-
-    Words whose base form is among those `without` are left out.
-    """
-    runs = text.split()  # no token goes over a space: each distinct run of letters and signs is cut once
-    can_be = _can_be(language, second, without)
-    if not any(map(can_be.runs.__getitem__, runs)):
-        return ()
-    words = [token for run in runs for token in _tokens(run)]
-    places = [
-        i
-        for i, word in enumerate(words)
-        if can_be[word] and i > 0 and not first.isdisjoint(_may_be(words[i - 1], language, inside=i > 1))
-    ]
-    spans = token_spans(text) if places else []
-    places = [i for i in places if text[spans[i - 1][1] : spans[i][0]] == " "]
-    tags = hanta(language).tags(words) if places else []
-    return tuple((spans[i], tags[i]) for i in places if tags[i - 1] in first and tags[i] in second)
-
-
-@functools.cache
-def _tokens(run: str) -> list[str]:
-    return word_tokens(run)
-
-
-class _Asked(dict[str, bool]):
-    """What was asked of words, or of runs of letters and signs, each once."""
-
-    def __init__(self, ask: Callable[[str], bool]) -> None:
-        super().__init__()
-        self._ask = ask
-
-    def __missing__(self, word: str) -> bool:
-        self[word] = found = self._ask(word)
-        return found
-
-
-class _CanBe(_Asked):
-    """Whether the dictionary has a word, not of these base forms, that can have one of these tags."""
-
-    def __init__(self, language: str, tags: frozenset[str], without: frozenset[str]) -> None:
-        super().__init__(self._of_word)
-        self._language, self._tags, self._without = language, tags, without
-        self.runs = _Asked(lambda run: any(self[token] for token in _tokens(run)))
-        """Whether a word of a run can."""
-
-    def _of_word(self, word: str) -> bool:
-        listed = _listed(word, self._language)
-        if listed and self._tags.isdisjoint(listed):
-            return False
-        base = known_lemma(word, self._language)
-        known = base is not None and base not in self._without
-        return known and not self._tags.isdisjoint(listed or _may_be(word, self._language))
-
-
-_can_be = functools.cache(_CanBe)
-
-
-@functools.cache
-def _listed(word: str, language: str) -> frozenset[str]:
-    """The tags that the model lists a word with."""
-    model = hanta(language).model
-    listed = model.cache.get(model.normalize(word)) or ()
-    return frozenset(str(model.int2tag[tag]) for tag, _ in listed if tag != UNKNOWN)
-
-
-@functools.cache
-def _may_be(word: str, language: str, *, inside: bool = True) -> frozenset[str]:
-    """The tags that a word can get in a sentence: all that the model lists it with, if it does."""
-    return _listed(word, language) or hanta(language).may_be(word, inside=inside)
-
-
-@functools.cache
-def word_tags(word: str, language: str) -> tuple[str, ...]:
-    """The tags that a word may have out of context, most likely first."""
-    tagger = hanta(language)
-    return tuple(str(tagger.model.int2tag[tag]) for tag, _ in tagger.weighed(word, inside=True))
-
-
-@functools.cache
-def russian() -> Any:
-    """pymorphy3's analyser."""
-    from pymorphy3 import MorphAnalyzer
-
-    return MorphAnalyzer(lang="ru")
+def _find_state(
+    first: int, second: int, start: int, end: int, first_tags: LongArray, second_tags: LongArray
+) -> int:
+    """Return which of the states from `start` to `end` has these tags; `end` if none does."""
+    state = start
+    while state < end and (first_tags[state] != first or second_tags[state] != second):
+        state += 1
+    return state

@@ -1,153 +1,68 @@
-"""Where dictionaries and language models are, and how to get those that are not here.
+"""Dictionaries and models that perturbations and metrics use: where they are, and how to get missing ones.
 
-Looked for in this order: folders in the environment variable `METASSAY_RESOURCES`, Python packages, the
-system's dictionaries, NLTK's data folders.
+They are looked for in this order: folders in the environment variable `METASSAY_RESOURCES`, Python packages,
+the dictionaries of the system, the data folders of NLTK.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
-import importlib
 import importlib.util
-import logging
 import os
 import sys
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from metassay.text.spacy_models import find_spacy_model
 
 Folder = Path | zipfile.Path
 
-USER_FOLDERS = "METASSAY_RESOURCES"
-_SYSTEM = {
-    "wordnet": (
-        "/usr/share/wordnet",
-        "/usr/local/share/wordnet",
-        "/opt/homebrew/opt/wordnet/dict",
-        "/usr/local/opt/wordnet/dict",
-    ),
-    "mythes": (
-        "/usr/share/mythes",
-        "/usr/share/myspell/dicts",
-        "/usr/lib/libreoffice/share/extensions/dict-{language}",
-        "/Applications/LibreOffice.app/Contents/Resources/extensions/dict-{language}",
-    ),
-}
+FOLDERS_VARIABLE = "METASSAY_RESOURCES"
+_WORDNET_FOLDERS = (
+    "/usr/share/wordnet",
+    "/usr/local/share/wordnet",
+    "/opt/homebrew/opt/wordnet/dict",
+    "/usr/local/opt/wordnet/dict",
+)
+_THESAURUS_FOLDERS = (
+    "/usr/share/mythes",
+    "/usr/share/myspell/dicts",
+    "/usr/lib/libreoffice/share/extensions/dict-{language}",
+    "/Applications/LibreOffice.app/Contents/Resources/extensions/dict-{language}",
+)
 
 
 @dataclass(frozen=True)
 class Resource:
-    """A dictionary or a model that some perturbation or metric uses."""
+    """A dictionary or a model for a language."""
 
     name: str
     language: str
     purpose: str
+    """The perturbations or metrics that use it."""
     locate: Callable[[], str | None]
-    """Where it is, in words for people; None where it is missing."""
-    get: dict[str, str]
-    """How to install it: by `debian`, `macos`, `pip`."""
+    """Returns where it is, in words for people; None if it is missing."""
+    commands: dict[str, str]
+    """How to install it: by `debian`, `macos`, `pip` or `any`."""
 
     @property
     def remedy(self) -> str:
         """One line that says how to get it."""
-        ways = "; ".join(f"{system}: {command}" for system, command in self.get.items())
-        return f"{self.name} is missing. Get it with {ways}"
+        commands = "; ".join(f"{system}: {command}" for system, command in self.commands.items())
+        return f"{self.name} is missing. Get it with {commands}"
 
 
-def wordnet_folder() -> Folder | None:
-    """The folder with Princeton WordNet's database files (`data.noun`, `index.noun`, `noun.exc` …)."""
-    places = [place / sub for place in _user_folders() for sub in ("wordnet", ".")]
-    places += [Path(place) for place in _SYSTEM["wordnet"]]
-    for root in _nltk_folders():
-        places.append(root / "corpora" / "wordnet")
-        archive = root / "corpora" / "wordnet.zip"
-        if archive.is_file():
-            inside = zipfile.Path(archive, "wordnet/")
-            if (inside / "data.noun").is_file():
-                return inside
-    return next((place for place in places if (place / "data.noun").is_file()), None)
-
-
-def thesaurus_file(language: str) -> Path | None:
-    """The MyThes thesaurus of a language, as LibreOffice and Debian's `mythes-*` packages carry it."""
-    folders = [*_user_folders(), *(Path(place.format(language=language)) for place in _SYSTEM["mythes"])]
-    for folder in folders:
-        found = sorted(file for file in folder.glob(f"th_{language}_*.dat") if file.is_file())
-        if found:
-            return found[0]
-    return None
-
-
-def has_package(name: str) -> bool:
-    """Whether a Python package can be imported."""
-    return importlib.util.find_spec(name) is not None
-
-
-@functools.cache
-def spacy_model(language: str) -> str | None:
-    """The name of an installed spaCy model of this language that can find named entities, largest first."""
-    if not has_package("spacy"):
-        return None
-    from spacy.util import get_installed_models
-
-    known = [name for name in get_installed_models() if name.startswith(f"{language}_core_")]
-    sizes = ("trf", "lg", "md", "sm")
-    return next((name for size in sizes for name in sorted(known) if name.endswith(size)), None)
-
-
-def spacy_entities(texts: Sequence[str], language: str) -> list[list[tuple[int, int, str]]]:
-    """Names by an installed spaCy model; other types than persons, places and organisations are left out."""
-    types = {"PERSON": "PER", "PER": "PER", "GPE": "LOC", "LOC": "LOC", "FAC": "LOC", "ORG": "ORG"}
-    return [
-        [(e.start_char, e.end_char, types[e.label_]) for e in document.ents if e.label_ in types]
-        for document in _loaded_model(language).pipe(texts)
-    ]
-
-
-@functools.cache
-def _loaded_model(language: str) -> Any:
-    import spacy
-
-    logging.getLogger("spacy").setLevel(logging.ERROR)
-    return spacy.load(spacy_model(language) or "")
-
-
-def kept(name: str, make: Callable[[], bytes]) -> bytes:
-    """What takes long to make, from the user's caches, where it lies after its checksum; else made anew."""
-    place = Path(os.devnull, name)  # where the user has no home, nothing is kept
-    with suppress(RuntimeError):
-        place = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "metassay", name)
-    with suppress(OSError):
-        told, _, content = place.read_bytes().partition(b"\n")
-        if told == _sum(content):
-            return content
-    content = make()
-    temporary = place.with_name(f".{name}.{os.getpid()}.part")
-    with suppress(OSError):
-        place.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(b"%b\n%b" % (_sum(content), content))
-        temporary.replace(place)
-    with suppress(OSError):
-        temporary.unlink(missing_ok=True)
-    return content
-
-
-def _sum(content: bytes) -> bytes:
-    return hashlib.blake2b(content, digest_size=16).hexdigest().encode()
-
-
-def known_resources() -> tuple[Resource, ...]:
-    """Everything that is looked for, for `metassay list resources`."""
+def get_all_resources() -> tuple[Resource, ...]:
+    """Return all resources that metassay can use, for `metassay list resources`."""
     return (
         Resource(
             "WordNet",
             "en",
             "synonym",
-            lambda: _text(wordnet_folder()),
+            lambda: _format_path(find_wordnet_folder()),
             {
                 "debian": "apt install wordnet-base",
                 "macos": "brew install wordnet",
@@ -158,106 +73,158 @@ def known_resources() -> tuple[Resource, ...]:
             "OpenThesaurus",
             "de",
             "synonym",
-            lambda: _text(thesaurus_file("de")),
+            lambda: _format_path(find_thesaurus_file("de")),
             {
                 "debian": "apt install mythes-de",
                 "macos": "brew install --cask libreoffice",
-                "any": f"a th_de_DE_v2.dat in a folder named by {USER_FOLDERS}",
+                "any": f"a th_de_DE_v2.dat in a folder named by {FOLDERS_VARIABLE}",
             },
         ),
         Resource(
             "Russian thesaurus",
             "ru",
             "synonym",
-            lambda: _text(thesaurus_file("ru")),
+            lambda: _format_path(find_thesaurus_file("ru")),
             {
                 "debian": "apt install mythes-ru",
                 "macos": "brew install --cask libreoffice",
-                "any": f"a th_ru_RU_v2.dat in a folder named by {USER_FOLDERS}",
+                "any": f"a th_ru_RU_v2.dat in a folder named by {FOLDERS_VARIABLE}",
             },
         ),
-        _package("simplemma", "en", "entity", "simplemma", "en"),
-        _package("simplemma", "de", "synonym, entity", "simplemma", "de"),
-        _package("HanTa", "en", "negation, entity", "HanTa", "en"),
-        _package("HanTa", "de", "entity", "HanTa", "de"),
-        _package("natasha", "ru", "entity", "natasha", "ru"),
-        _package("pymorphy3", "ru", "synonym, entity", "pymorphy3", "ru"),
-        _package("jieba", "zh", "words (better)", "jieba", "zh"),
-        _package("fugashi", "ja", "words (better)", "fugashi", "ja"),
-        *(_spacy(language) for language in ("en", "de", "ru")),
+        _make_package_resource("simplemma", "en", "entity"),
+        _make_package_resource("simplemma", "de", "synonym, entity"),
+        _make_package_resource("HanTa", "en", "negation, entity"),
+        _make_package_resource("HanTa", "de", "entity"),
+        _make_package_resource("natasha", "ru", "entity"),
+        _make_package_resource("pymorphy3", "ru", "synonym, entity"),
+        _make_package_resource("jieba", "zh", "words (better)"),
+        _make_package_resource("fugashi", "ja", "words (better)"),
+        *(_make_spacy_resource(language) for language in ("en", "de", "ru")),
     )
 
 
-def dictionaries(languages: Iterable[str]) -> dict[str, str | None]:
-    """What there is for these languages: of files a hash of their content, of the rest where it is found."""
-    known = [r for r in known_resources() if r.language in set(languages)]
-    return {f"{r.name} ({r.language})": _content(r.locate()) for r in known}
+def find_resource(name: str, language: str) -> Resource:
+    """Return the resource with this name for a language."""
+    for resource in get_all_resources():
+        if (resource.name, resource.language) == (name, language):
+            return resource
+    raise KeyError(name, language)
 
 
-def _content(place: str | None) -> str | None:
-    """Files by what is in them, wherever they lie."""
-    path = Path((place or "").partition(".zip/")[0] + ".zip" * (".zip/" in (place or "")))
-    if place is None or not path.exists():
-        return place
+def describe_missing(*names: str, language: str) -> str | None:
+    """Return how to get the first of these resources that is missing; None if none is."""
+    for name in names:
+        resource = find_resource(name, language)
+        if resource.locate() is None:
+            return resource.remedy
+    return None
+
+
+def describe_versions(languages: Iterable[str]) -> dict[str, str | None]:
+    """Return the version of every resource for these languages; None for missing ones.
+
+    The version of files is a hash of their content, that of packages where they are.
+    """
+    wanted = set(languages)
+    versions = {}
+    for resource in get_all_resources():
+        if resource.language in wanted:
+            versions[f"{resource.name} ({resource.language})"] = _hash_content(resource.locate())
+    return versions
+
+
+def find_wordnet_folder() -> Folder | None:
+    """Return the folder with the database files of Princeton WordNet (`data.noun`, `index.noun` …)."""
+    folders = [user_folder / name for user_folder in _list_user_folders() for name in ("wordnet", ".")]
+    folders += [Path(folder) for folder in _WORDNET_FOLDERS]
+    for nltk_folder in _list_nltk_folders():
+        folders.append(nltk_folder / "corpora" / "wordnet")
+        archive = nltk_folder / "corpora" / "wordnet.zip"
+        if archive.is_file():
+            folder_in_archive = zipfile.Path(archive, "wordnet/")
+            if (folder_in_archive / "data.noun").is_file():
+                return folder_in_archive
+    for folder in folders:
+        if (folder / "data.noun").is_file():
+            return folder
+    return None
+
+
+def find_thesaurus_file(language: str) -> Path | None:
+    """Return the MyThes thesaurus of a language, as LibreOffice and Debian's `mythes-*` packages have it."""
+    system_folders = [Path(folder.format(language=language)) for folder in _THESAURUS_FOLDERS]
+    for folder in [*_list_user_folders(), *system_folders]:
+        files = sorted(file for file in folder.glob(f"th_{language}_*.dat") if file.is_file())
+        if files:
+            return files[0]
+    return None
+
+
+def has_package(name: str) -> bool:
+    """Whether a Python package can be imported."""
+    return importlib.util.find_spec(name) is not None
+
+
+def _hash_content(location: str | None) -> str | None:
+    """Return a hash of the files at a location; the location itself if it is not a path."""
+    if location is None:
+        return None
+    archive, extension, _ = location.partition(".zip/")
+    path = Path(f"{archive}.zip" if extension else location)
+    if not path.exists():
+        return location
+    files = [path] if path.is_file() else sorted(file for file in path.iterdir() if file.is_file())
     digest = hashlib.blake2b(digest_size=16)
-    for file in [path] if path.is_file() else sorted(file for file in path.iterdir() if file.is_file()):
-        known = file.stat()
+    for file in files:
+        status = file.stat()
         digest.update(f"{file.name}\0".encode())
-        digest.update(_file_hash(file, known.st_size, known.st_mtime_ns))
+        digest.update(_hash_file(file, status.st_size, status.st_mtime_ns))
     return digest.hexdigest()
 
 
-@functools.cache
-def _file_hash(file: Path, _size: int, _changed: int) -> bytes:
-    """Of what a file holds, read again where it changed."""
+@functools.lru_cache(maxsize=256)
+def _hash_file(file: Path, _size: int, _modified: int) -> bytes:
+    """Hash the content of a file; read again only if its size or time has changed."""
     return hashlib.blake2b(file.read_bytes()).digest()
 
 
-def resource(name: str, language: str) -> Resource:
-    """The resource with this name for this language."""
-    return next(r for r in known_resources() if (r.name, r.language) == (name, language))
-
-
-def missing(*names: str, language: str) -> str | None:
-    """How to get the first of these resources that is not here; None where all are."""
-    wanted = (resource(name, language) for name in names)
-    return next((r.remedy for r in wanted if r.locate() is None), None)
-
-
-def _package(name: str, language: str, purpose: str, module: str, extra: str) -> Resource:
-    where = f"Python package {module}"
+def _make_package_resource(package: str, language: str, purpose: str) -> Resource:
+    location = f"Python package {package}"
     return Resource(
-        name,
+        package,
         language,
         purpose,
-        lambda: where if has_package(module) else None,
-        {"pip": f"pip install 'metassay[{extra}]'"},
+        lambda: location if has_package(package) else None,
+        {"pip": f"pip install 'metassay[{language}]'"},
     )
 
 
-def _spacy(language: str) -> Resource:
-    kind = "web" if language == "en" else "news"
+def _make_spacy_resource(language: str) -> Resource:
+    genre = "web" if language == "en" else "news"
     return Resource(
         "spaCy model",
         language,
         "entity (better)",
-        lambda: spacy_model(language),
-        {"pip": f"pip install spacy && python -m spacy download {language}_core_{kind}_sm"},
+        lambda: find_spacy_model(language),
+        {"pip": f"pip install spacy && python -m spacy download {language}_core_{genre}_sm"},
     )
 
 
-def _text(place: Folder | None) -> str | None:
-    return None if place is None else str(place)
+def _format_path(path: Folder | None) -> str | None:
+    return None if path is None else str(path)
 
 
-def _user_folders() -> list[Path]:
-    return [Path(place) for place in os.environ.get(USER_FOLDERS, "").split(os.pathsep) if place]
+def _list_user_folders() -> list[Path]:
+    folders = os.environ.get(FOLDERS_VARIABLE, "").split(os.pathsep)
+    return [Path(folder) for folder in folders if folder]
 
 
-def _nltk_folders() -> Iterator[Path]:
-    """The folders where NLTK looks for its data, without importing it."""
-    yield from (Path(place) for place in os.environ.get("NLTK_DATA", "").split(os.pathsep) if place)
+def _list_nltk_folders() -> Iterator[Path]:
+    """Yield the folders where NLTK looks for its data, without importing NLTK."""
+    for folder in os.environ.get("NLTK_DATA", "").split(os.pathsep):
+        if folder:
+            yield Path(folder)
     yield Path.home() / "nltk_data"
     for prefix in (sys.prefix, "/usr", "/usr/local"):
-        for sub in ("nltk_data", "share/nltk_data", "lib/nltk_data"):
-            yield Path(prefix) / sub
+        for folder in ("nltk_data", "share/nltk_data", "lib/nltk_data"):
+            yield Path(prefix) / folder

@@ -1,11 +1,11 @@
-"""Names in Russian texts, found by slovnet's model in compiled code.
+"""Find names in Russian texts with the model of slovnet, many texts at a time.
 
-slovnet reads a text as vectors of words and of their shapes, passes them through three convolutions of width
-three and weighs the tags of each word, of which a conditional random field takes the best row. A convolution
-is linear in each of its three places: what a place adds is computed once for each distinct vector, all in one
-matrix product, and each distinct window adds up three. So every word, and every window of 3, 5 and 7 words,
-is computed once, however many texts hold it. What lies further than `REACH` from all words with capitals is
-taken to be no part of a name, and not computed.
+slovnet turns words and their shapes into vectors, passes them through three convolutions of width three, and
+weighs the tags of each word. A conditional random field then chooses the best sequence of tags. A convolution
+is linear in each of its three places: what a word adds at a place is computed once per distinct vector, in
+one matrix product, and each distinct window adds up three. So every word, and every window of 3, 5 and 7
+words, is computed once, however many texts contain it. Words further than `REACH` from every word with a
+capital are taken to be outside of names, and are not computed.
 """
 
 from __future__ import annotations
@@ -15,305 +15,377 @@ import importlib.util
 import itertools
 from array import array
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.stats.arrays import Float32Array, LongArray, build_row_offsets, find_distinct
+from metassay.stats.arrays import BoolArray, Float32Array, LongArray, build_row_offsets, find_distinct
 from metassay.stats.compilation import kernel
 from metassay.stats.parallel import map_blocks
-from metassay.text.segmentation import code_points, coded_runs, hashed_with, slot_of, with_room
-from metassay.text.tokens import LEANS, kind_of_piece, razdel_words
-
-Entity = tuple[int, int, str]
-"""Start, end and type: PER, LOC, ORG or NAME."""
+from metassay.text.indexed_words import index_non_space
+from metassay.text.razdel_words import KIND_COUNT, classify_atom, split_run
+from metassay.text.spacy_models import Entity
 
 REACH = 1
-"""Words beyond one with a capital that a name may have. slovnet's go further in 66 of WMT22's 10,839 outputs:
-*Агентство по охране окружающей среды*, which stands in no form that another name has."""
-AT_ONCE = 1 << 20
-"""Letters of texts that share what is computed once; more share more, and take more memory."""
-_ROWS = 256
-"""Rows of every matrix product, so that none of them depends on how many others there are."""
+"""How far a name may extend beyond a word with a capital. In WMT22, slovnet's names go further in 66 of
+10,839 outputs (*Агентство по охране окружающей среды*), in forms that no other name has."""
+_BLOCK_LETTERS = 1 << 20
+"""Letters of texts that are computed together. More texts share more windows, and need more memory."""
+_PRODUCT_ROWS = 256
+"""Rows of every matrix product, so that a row never depends on how many others there are."""
+_MAXIMUM_RUNS = 1 << 18
+"""Distinct runs of characters whose words are remembered."""
+_NO_CAPITAL_IN_TEXT = 1 << 30
 
 
-def slovnet_entities(texts: Sequence[str]) -> list[list[Entity]]:
-    """Names in Russian texts, by the news model that natasha carries."""
-    edges = np.flatnonzero(np.diff(build_row_offsets(texts)[:-1] // AT_ONCE, prepend=-1, append=-1)).tolist()
-    blocks = [texts[start:end] for start, end in itertools.pairwise(edges)]
-    return [found for block in map_blocks(_finder().find, blocks, workers=1) for found in block]
+def find_russian_names(texts: Sequence[str]) -> list[list[Entity]]:
+    """Find the names in Russian texts, with the news model that is part of natasha."""
+    block_of_text = build_row_offsets(texts)[:-1] // _BLOCK_LETTERS
+    boundaries = np.flatnonzero(np.diff(block_of_text, prepend=-1, append=-1)).tolist()
+    blocks = [texts[start:end] for start, end in itertools.pairwise(boundaries)]
+    return [names for block in map_blocks(_load_finder().find, blocks, workers=1) for names in block]
 
 
 @functools.cache
-def slovnet() -> Any:
-    """The finder of names as its makers run it."""
+def load_slovnet() -> Any:
+    """Load the model with slovnet's own classes."""
     from navec import Navec
     from slovnet import NER
 
-    # The models lie inside natasha, which itself would import what newer setuptools lack.
+    # The files are part of natasha, but importing natasha needs an old version of setuptools.
     package = importlib.util.find_spec("natasha")
     assert package is not None
     assert package.origin is not None
-    data = Path(package.origin).parent / "data"
-    finder = NER.load(str(data / "model" / "slovnet_ner_news_v1.tar"))
-    finder.navec(Navec.load(str(data / "emb" / "navec_news_v1_1B_250K_300d_100q.tar")))
-    return finder
+    folder = Path(package.origin).parent / "data"
+    model = NER.load(str(folder / "model" / "slovnet_ner_news_v1.tar"))
+    model.navec(Navec.load(str(folder / "emb" / "navec_news_v1_1B_250K_300d_100q.tar")))
+    return model
 
 
 @functools.cache
-def _finder() -> _Slovnet:
-    return _Slovnet(slovnet())
+def _load_finder() -> _NameFinder:
+    return _NameFinder(load_slovnet())
 
 
 def has_capital(word: str) -> bool:
-    """Whether some letter is one."""
+    """Whether a word has a capital letter."""
     return word != word.lower()
 
 
-class _Words:
-    """Words as razdel cuts them, and the number of each pair of a word and a shape that the model knows.
+@dataclass(frozen=True)
+class _RussianWords:
+    """The words of texts that are near capitals."""
 
-    razdel looks one piece beyond a space where a text has a dash, a point or a stroke beside it, and there at
-    the kind of piece alone: so each distinct run of letters and signs is cut once for each such neighbour.
-    """
+    numbers: LongArray
+    """The number of each word in the vocabulary."""
+    starts: LongArray
+    ends: LongArray
+    """Where each word begins and ends in its text."""
+    have_capitals: BoolArray
+    offsets: LongArray
+    """The words of text k are those from `offsets[k]` to `offsets[k + 1]`."""
+
+
+class _Vocabulary:
+    """Splits texts into words as razdel does, and numbers their pairs of a word and a shape."""
 
     def __init__(self, encoder: Any) -> None:
         from slovnet.shape import word_shape
 
-        self._words, self._shapes, self._shape = encoder.words_vocab, encoder.shapes_vocab, word_shape
-        self._small = self._shapes.encode(word_shape("да"))
-        # Nothing here but numbers and texts, which the garbage collector does not visit.
-        self._pairs: dict[int, int] = {}
-        self._known: dict[str, int] = {}
-        self._rows: dict[str, int] = {}
-        self._cuts, self._begins = array("q"), array("q", [0])
+        self._model_words = encoder.words_vocab
+        self._model_shapes = encoder.shapes_vocab
+        self._word_shape = word_shape
+        self._lower_case_shape = self._model_shapes.encode(word_shape("да"))
+        self._clear()
 
-    def of(self, texts: Sequence[str], reach: int) -> tuple[LongArray, LongArray]:
-        """Number, start, end and whether it has a capital of each word, and where each text's words begin.
+    def _clear(self) -> None:
+        # Only numbers and texts, which the garbage collector does not visit.
+        self._number_of_pair: dict[int, int] = {}
+        self._number_of_word: dict[str, int] = {}
+        self._row_of_run: dict[str, int] = {}
+        self._run_words = array("q")
+        """For each word of each run: its number, start and end in the run, and whether it has a capital."""
+        self._run_offsets = array("q", [0])
 
-        Places are those in all texts laid end to end. Runs further than `reach` from capitals are left out.
-        """
-        runs = coded_runs(texts, lambda letter: not letter.isspace())
-        number, near = runs.numbers, _distances(runs.asked(has_capital)[runs.numbers], runs.starts) <= reach
-        kinds = [[kind_of_piece(run[i]) for run in runs.vocabulary] for i in (0, -1)]
-        first, last = np.array(kinds, np.int64)
-        opens = np.zeros(len(number) + 1, np.bool_)
-        opens[runs.starts] = True
-        before = np.where(opens[:-1] | (first[number] < LEANS), 0, np.roll(last[number], 1) % LEANS)
-        after = np.where(opens[1:] | (last[number] < LEANS), 0, np.roll(first[number], -1) % LEANS)
-        keys, which = find_distinct(((number * LEANS + before) * LEANS + after)[near])
-        rows = np.array([self._row(runs.vocabulary, key) for key in keys.tolist()], np.int64)[which]
-        begins = np.array(self._begins)
-        sizes = np.diff(begins)[rows]
-        ends = np.concatenate([[0], np.cumsum(sizes)])
-        cuts = np.repeat(begins[rows] - ends[:-1], sizes) + np.arange(ends[-1])
-        words = np.array(self._cuts).reshape(-1, 4)[cuts]
-        words[:, 1:3] += np.repeat(runs.places[near], sizes)[:, np.newaxis]
-        return words, ends[np.concatenate([[0], np.cumsum(near)])[runs.starts]]
+    def split_texts(self, texts: Sequence[str], reach: int) -> _RussianWords:
+        """Split texts into words; leave out runs of characters further than `reach` from a capital."""
+        if len(self._row_of_run) > _MAXIMUM_RUNS:
+            self._clear()
+        runs = index_non_space(texts)
+        have_capitals = runs.test_vocabulary(has_capital)[runs.numbers]
+        is_near = _measure_distances(have_capitals, runs.offsets) <= reach
+        keys = self._make_run_keys(runs.vocabulary, runs.numbers, runs.offsets)[is_near]
+        distinct_keys, key_indexes = find_distinct(keys)
+        rows = np.array([self._find_row(runs.vocabulary, key) for key in distinct_keys.tolist()], np.int64)
+        rows = rows[key_indexes]
+        run_offsets = np.array(self._run_offsets)
+        word_counts = np.diff(run_offsets)[rows]
+        ends = np.concatenate([[0], np.cumsum(word_counts)])
+        word_indexes = np.repeat(run_offsets[rows] - ends[:-1], word_counts) + np.arange(ends[-1])
+        words = np.array(self._run_words).reshape(-1, 4)[word_indexes]
+        run_positions = np.repeat(runs.positions[is_near], word_counts)
+        near_runs_before = np.concatenate([[0], np.cumsum(is_near)])
+        return _RussianWords(
+            numbers=words[:, 0],
+            starts=words[:, 1] + run_positions,
+            ends=words[:, 2] + run_positions,
+            have_capitals=words[:, 3] > 0,
+            offsets=ends[near_runs_before[runs.offsets]],
+        )
 
-    def pairs(self, numbers: LongArray) -> tuple[LongArray, LongArray]:
-        """What the model calls the words and the shapes with these numbers."""
-        return np.divmod(np.array(list(self._pairs), np.int64)[numbers], len(self._shapes))
+    def list_model_numbers(self, numbers: LongArray) -> tuple[LongArray, LongArray]:
+        """Return the numbers that the model has for the words and shapes with our numbers."""
+        pairs = np.array(list(self._number_of_pair), np.int64)[numbers]
+        return np.divmod(pairs, len(self._model_shapes))
 
-    def _row(self, vocabulary: Sequence[str], key: int) -> int:
-        """Where the words of a run between pieces of two kinds are kept."""
-        run, beside = vocabulary[key // LEANS**2], key % LEANS**2
-        name = f"{run} {beside}" if beside else run
-        row = self._rows.get(name)
+    def _make_run_keys(self, vocabulary: Sequence[str], numbers: LongArray, offsets: LongArray) -> LongArray:
+        """Return a number for each run that says which run it is and what kinds of atoms are around it."""
+        first_kinds = np.array([classify_atom(run[0]) for run in vocabulary], np.int64)[numbers]
+        last_kinds = np.array([classify_atom(run[-1]) for run in vocabulary], np.int64)[numbers]
+        begins_text = np.zeros(len(numbers) + 1, np.bool_)
+        begins_text[offsets] = True
+        ignores_before = begins_text[:-1] | (first_kinds < KIND_COUNT)
+        ignores_after = begins_text[1:] | (last_kinds < KIND_COUNT)
+        kinds_before = np.where(ignores_before, 0, np.roll(last_kinds, 1) % KIND_COUNT)
+        kinds_after = np.where(ignores_after, 0, np.roll(first_kinds, -1) % KIND_COUNT)
+        return (numbers * KIND_COUNT + kinds_before) * KIND_COUNT + kinds_after
+
+    def _find_row(self, vocabulary: Sequence[str], key: int) -> int:
+        """Return the row of a run between two kinds of atoms, and split it if it is new."""
+        number, kinds = divmod(key, KIND_COUNT**2)
+        run = vocabulary[number]
+        name = f"{run} {kinds}" if kinds else run
+        row = self._row_of_run.get(name)
         if row is None:
-            row, place = len(self._rows), 0
-            self._rows[name] = row
-            for word in razdel_words(run, *divmod(beside, LEANS)):
-                end = place + len(word)
-                self._cuts.extend((self._number(word), place, end, has_capital(word)))
-                place = end
-            self._begins.append(len(self._cuts) // 4)
+            row = len(self._row_of_run)
+            self._row_of_run[name] = row
+            start = 0
+            for word in split_run(run, *divmod(kinds, KIND_COUNT)):
+                end = start + len(word)
+                self._run_words.extend((self._find_word_number(word), start, end, has_capital(word)))
+                start = end
+            self._run_offsets.append(len(self._run_words) // 4)
         return row
 
-    def _number(self, word: str) -> int:
-        number = self._known.get(word)
+    def _find_word_number(self, word: str) -> int:
+        number = self._number_of_word.get(word)
         if number is None:
-            is_small = word.islower() and "а" <= word[0] <= "я" and len(word) > 1
-            shape = self._small if is_small else self._shapes.encode(self._shape(word))
-            pair = self._words.encode(word.lower()) * len(self._shapes) + shape
-            number = self._known[word] = self._pairs.setdefault(pair, len(self._pairs))
+            is_lower_case = word.islower() and "а" <= word[0] <= "я" and len(word) > 1
+            shape = self._lower_case_shape
+            if not is_lower_case:
+                shape = self._model_shapes.encode(self._word_shape(word))
+            pair = self._model_words.encode(word.lower()) * len(self._model_shapes) + shape
+            number = self._number_of_pair.setdefault(pair, len(self._number_of_pair))
+            self._number_of_word[word] = number
         return number
 
 
-class _Slovnet:
-    """The model, laid out for many texts at once."""
+@dataclass(frozen=True)
+class _Convolution:
+    """One layer of the model."""
 
-    def __init__(self, finder: Any) -> None:
-        self._model = finder.infer.model
-        self._tags: list[str] = finder.infer.decoder.tags_vocab.items
-        self._words = _Words(finder.infer.encoder)
-        self._layers = [_laid_out(layer) for layer in self._model.encoder.layers]
+    taps: Float32Array
+    """What each of the three places of a window adds to each filter."""
+    bias: Float32Array
+    norm_factor: Float32Array
+    norm_shift: Float32Array
+
+
+class _NameFinder:
+    """The model of slovnet, arranged for many texts at once."""
+
+    def __init__(self, slovnet: Any) -> None:
+        self._model = slovnet.infer.model
+        self._tags: list[str] = slovnet.infer.decoder.tags_vocab.items
+        self._vocabulary = _Vocabulary(slovnet.infer.encoder)
+        self._layers = [_convert_layer(layer) for layer in self._model.encoder.layers]
 
     def find(self, texts: Sequence[str]) -> list[list[Entity]]:
-        """The names of each text."""
-        words, rows = self._words.of(texts, REACH + len(self._layers))
-        found: list[list[Entity]] = [[] for _ in texts]
-        if not len(words):
-            return found
-        weights, number = self._weights(words[:, 0], rows, _distances(words[:, 3] > 0, rows))
-        transitions, letters = self._model.head.crf.transitions.array, "".join(tag[0] for tag in self._tags)
-        tags = _best_tags(weights, number, rows, transitions, letters.index("O"))
-        text, first, last = _named(tags, rows, code_points(letters)).T
-        starts, ends = (words[own, 1:3] - build_row_offsets(texts)[text, np.newaxis] for own in (first, last))
-        spans = (text.tolist(), starts[:, 0].tolist(), ends[:, 1].tolist(), tags[first].tolist())
-        for row, start, end, tag in zip(*spans):
-            found[row].append((start, end, self._tags[tag][2:]))
-        return found
+        """Find the names of each text."""
+        names: list[list[Entity]] = [[] for _ in texts]
+        words = self._vocabulary.split_texts(texts, REACH + len(self._layers))
+        if not len(words.numbers):
+            return names
+        weights, weight_numbers = self._weigh_tags(words)
+        outside = self._tags.index("O")
+        transitions = self._model.head.crf.transitions.array
+        tags = _find_best_tags(weights, weight_numbers, words.offsets, transitions, outside)
+        text_of_word = np.repeat(np.arange(len(texts)), np.diff(words.offsets))
+        for first, last in self._find_name_words(tags, text_of_word):
+            tag = self._tags[tags[first]]
+            name = (int(words.starts[first]), int(words.ends[last]), tag[2:])
+            names[text_of_word[first]].append(name)
+        return names
 
-    def _weights(self, words: LongArray, rows: LongArray, far: LongArray) -> tuple[Float32Array, LongArray]:
-        """The weights of the tags of each distinct window, and each word's; −1: far from capitals."""
+    def _find_name_words(self, tags: NDArray[np.uint8], text_of_word: LongArray) -> list[tuple[int, int]]:
+        """Return the first and last word of each name. Its tags begin with B, then I; others are O."""
+        names: list[tuple[int, int]] = []
+        open_name_end = -1
+        outside = self._tags.index("O")
+        for i in np.flatnonzero(tags != outside).tolist():
+            prefix = self._tags[tags[i]][0]
+            if prefix == "B":
+                names.append((i, i))
+                open_name_end = i
+            elif open_name_end == i - 1 and names and text_of_word[i] == text_of_word[i - 1]:
+                if prefix != "<":  # a tag for padding
+                    names[-1] = (names[-1][0], i)
+                open_name_end = i
+        return names
+
+    def _weigh_tags(self, words: _RussianWords) -> tuple[Float32Array, LongArray]:
+        """Return the weights of all tags for each distinct window, and which window each word has.
+
+        Words far from capitals have the window -1.
+        """
+        distances = _measure_distances(words.have_capitals, words.offsets)
         reach = REACH + len(self._layers)
-        used, number = find_distinct(words)
-        vectors = self._embedded(*self._words.pairs(used))
-        for taps, bias, norm in self._layers:
+        used_words, numbers = find_distinct(words.numbers)
+        vectors = self._embed(*self._vocabulary.list_model_numbers(used_words))
+        for layer in self._layers:
             reach -= 1
-            number, windows = _windows(number, rows, far <= reach)
-            sums = [_summand(vectors, windows[:, place], own) for place, own in enumerate(taps)]
-            vectors = _convolved(tuple(own for own, _ in sums), tuple(own for _, own in sums), bias, norm)
-        proj = self._model.head.proj
-        return _product(vectors, np.arange(len(vectors)), proj.weight.array) + proj.bias.array, number
+            numbers, windows = _find_windows(numbers, words.offsets, distances <= reach)
+            summands = [_multiply_place(vectors, windows[:, place], layer.taps[place]) for place in range(3)]
+            vectors = _add_and_normalise(
+                tuple(products for products, _ in summands),
+                tuple(indexes for _, indexes in summands),
+                layer.bias,
+                layer.norm_factor,
+                layer.norm_shift,
+            )
+        projection = self._model.head.proj
+        every_row = np.arange(len(vectors))
+        return _multiply_rows(vectors, every_row, projection.weight.array) + projection.bias.array, numbers
 
-    def _embedded(self, words: LongArray, shapes: LongArray) -> Float32Array:
-        """The vectors of words, put together from pieces that many share, and behind them their shapes'."""
-        emb = self._model.emb
-        pieces, kinds, size = emb.word.codes.array.shape
-        places = emb.word.indexes.array[words] + np.arange(0, pieces * kinds, kinds)
-        parts = np.take(emb.word.codes.array.reshape(-1, size), places, axis=0)
-        return np.hstack([parts.reshape(len(words), -1), emb.shape.weight.array[shapes]])
+    def _embed(self, words: LongArray, shapes: LongArray) -> Float32Array:
+        """Return the vectors of words, composed of shared pieces, each followed by that of its shape."""
+        embedding = self._model.emb
+        pieces, codes, size = embedding.word.codes.array.shape
+        code_numbers = embedding.word.indexes.array[words] + np.arange(0, pieces * codes, codes)
+        parts = np.take(embedding.word.codes.array.reshape(-1, size), code_numbers, axis=0)
+        return np.hstack([parts.reshape(len(words), -1), embedding.shape.weight.array[shapes]])
 
 
-def _laid_out(layer: Any) -> tuple[Float32Array, Float32Array, Float32Array]:
-    """What each place of a window adds to each filter; the bias; factor and shift of the norm."""
-    taps = np.ascontiguousarray(layer.conv.weight.array.transpose(2, 1, 0))
+def _convert_layer(layer: Any) -> _Convolution:
     factor = layer.norm.weight.array / layer.norm.std.array
-    norm = np.stack([factor, layer.norm.bias.array - layer.norm.mean.array * factor])
-    return taps, layer.conv.bias.array, norm
-
-
-def _summand(vectors: Float32Array, numbers: LongArray, taps: Float32Array) -> tuple[Float32Array, LongArray]:
-    """What the vectors with these numbers add from one place, each distinct one once, and which is whose."""
-    used, which = find_distinct(numbers + 1)
-    found = _product(vectors, np.maximum(used - 1, 0), taps)
-    found[: len(used)][used == 0] = 0  # beyond an end
-    return found, which
-
-
-def _product(vectors: Float32Array, numbers: LongArray, columns: Float32Array) -> Float32Array:
-    """A matrix product of the vectors with these numbers, so many at a time; then rows of no meaning."""
-    numbers = np.append(numbers, np.zeros(-len(numbers) % _ROWS, np.int64))
-    product = np.empty((len(numbers), columns.shape[1]), np.float32)
-    rows = np.empty((_ROWS, vectors.shape[1]), np.float32)
-    for start in range(0, len(numbers), _ROWS):
-        np.take(vectors, numbers[start : start + _ROWS], axis=0, out=rows, mode="clip")
-        np.matmul(rows, columns, out=product[start : start + _ROWS])
-    return product
-
-
-@kernel
-def _distances(wanted: NDArray[np.bool_], rows: LongArray) -> LongArray:
-    """How far each place of a row is from one that is wanted; in a row without one, further than any."""
-    far = np.empty(len(wanted), np.int64)
-    for row in range(len(rows) - 1):
-        last = 1 << 30
-        for i in range(rows[row], rows[row + 1]):
-            last = 0 if wanted[i] else last + 1
-            far[i] = last
-        for i in range(rows[row + 1] - 2, rows[row] - 1, -1):
-            far[i] = min(far[i], far[i + 1] + 1)
-    return far
-
-
-@kernel
-def _windows(numbers: LongArray, rows: LongArray, wanted: NDArray[np.bool_]) -> tuple[LongArray, LongArray]:
-    """The number of the window around each place, −1 where none is wanted, and the three of each window.
-
-    Beyond an end is −1, too.
-    """
-    keys, known = np.zeros(1 << 14, np.uint64), np.zeros(1 << 14, np.int64)
-    found, windows, distinct = np.full(len(numbers), -1), np.empty((len(numbers), 3), np.int64), 0
-    for row in range(len(rows) - 1):
-        for i in range(rows[row], rows[row + 1]):
-            if not wanted[i]:
-                continue
-            left = numbers[i - 1] if i > rows[row] else -1
-            right = numbers[i + 1] if i + 1 < rows[row + 1] else -1
-            key = hashed_with(hashed_with(np.uint64(1), np.uint32(left + 1)), np.uint32(numbers[i]))
-            key = hashed_with(key, np.uint32(right + 1))
-            slot = slot_of(key, keys, known)
-            found[i] = known[slot] - 1
-            if known[slot] == 0:
-                windows[distinct, 0], windows[distinct, 1], windows[distinct, 2] = left, numbers[i], right
-                found[i], distinct = distinct, distinct + 1
-                keys[slot], known[slot] = key, distinct
-                keys, known = with_room(keys, known, distinct)
-    return found, windows[:distinct].copy()
-
-
-@kernel
-def _convolved(
-    sums: tuple[Float32Array, ...], which: tuple[LongArray, ...], bias: Float32Array, norm: Float32Array
-) -> Float32Array:
-    """For each window what its three places add, kept where positive, and normalised."""
-    size, factor, shift = len(bias), norm[0], norm[1]
-    found = np.empty((len(which[0]), size), np.float32)
-    for k in range(len(found)):
-        row, left, middle, right = found[k], sums[0][which[0][k]], sums[1][which[1][k]], sums[2][which[2][k]]
-        for i in range(size):
-            row[i] = max(bias[i] + left[i] + middle[i] + right[i], np.float32(0)) * factor[i] + shift[i]
-    return found
-
-
-@kernel
-def _best_tags(
-    weights: Float32Array, numbers: LongArray, rows: LongArray, transitions: Float32Array, outside: int
-) -> NDArray[np.uint8]:
-    """The best row of tags of each text, whose words have the weights that their numbers say; −1: outside."""
-    size = len(transitions)
-    tags, back = np.empty(len(numbers), np.uint8), np.empty((len(numbers), size), np.uint8)
-    score, sums, alone = (
-        np.empty(size, np.float32),
-        np.empty(size, np.float32),
-        np.full(size, -np.inf, np.float32),
+    return _Convolution(
+        taps=np.ascontiguousarray(layer.conv.weight.array.transpose(2, 1, 0)),
+        bias=layer.conv.bias.array,
+        norm_factor=factor,
+        norm_shift=layer.norm.bias.array - layer.norm.mean.array * factor,
     )
-    alone[outside] = 0
-    for row in range(len(rows) - 1):
-        start, stop = rows[row], rows[row + 1]
-        for i in range(start, stop):
-            own = weights[numbers[i]] if numbers[i] >= 0 else alone
-            for tag in range(size):
+
+
+def _multiply_place(
+    vectors: Float32Array, numbers: LongArray, taps: Float32Array
+) -> tuple[Float32Array, LongArray]:
+    """Return what distinct vectors add at one place of a window, and the index of each number among them."""
+    used, indexes = find_distinct(numbers + 1)
+    products = _multiply_rows(vectors, np.maximum(used - 1, 0), taps)
+    products[: len(used)][used == 0] = 0  # beyond the end of a text
+    return products, indexes
+
+
+def _multiply_rows(vectors: Float32Array, rows: LongArray, columns: Float32Array) -> Float32Array:
+    """Multiply some rows of a matrix by another matrix, in blocks; the result is padded to whole blocks."""
+    rows = np.append(rows, np.zeros(-len(rows) % _PRODUCT_ROWS, np.int64))
+    products = np.empty((len(rows), columns.shape[1]), np.float32)
+    block = np.empty((_PRODUCT_ROWS, vectors.shape[1]), np.float32)
+    for start in range(0, len(rows), _PRODUCT_ROWS):
+        np.take(vectors, rows[start : start + _PRODUCT_ROWS], axis=0, out=block, mode="clip")
+        np.matmul(block, columns, out=products[start : start + _PRODUCT_ROWS])
+    return products
+
+
+def _measure_distances(is_wanted: BoolArray, offsets: LongArray) -> LongArray:
+    """Return how far each word is from the next wanted word of its text, on either side."""
+    positions = np.arange(len(is_wanted))
+    text_starts = np.repeat(offsets[:-1], np.diff(offsets))
+    text_ends = np.repeat(offsets[1:], np.diff(offsets))
+    last_wanted = np.maximum.accumulate(np.where(is_wanted, positions, -1))
+    next_wanted = np.minimum.accumulate(np.where(is_wanted, positions, len(is_wanted))[::-1])[::-1]
+    left = np.where(last_wanted >= text_starts, positions - last_wanted, _NO_CAPITAL_IN_TEXT)
+    right = np.where(next_wanted < text_ends, next_wanted - positions, _NO_CAPITAL_IN_TEXT)
+    return np.minimum(left, right)
+
+
+def _find_windows(
+    numbers: LongArray, offsets: LongArray, is_wanted: BoolArray
+) -> tuple[LongArray, LongArray]:
+    """Return the number of the window around each word, -1 if it is not wanted, and the words of each window.
+
+    A window is three numbers: of the word before, the word and the word after; -1 beyond the end of a text.
+    """
+    text_lengths = np.diff(offsets)
+    before = np.roll(numbers, 1)
+    before[offsets[:-1][text_lengths > 0]] = -1
+    after = np.roll(numbers, -1)
+    after[offsets[1:][text_lengths > 0] - 1] = -1
+    wanted = np.flatnonzero(is_wanted)
+    windows = np.stack([before[wanted], numbers[wanted], after[wanted]], axis=1)
+    base = int(numbers.max(initial=0)) + 2
+    keys = ((windows[:, 0] + 1) * base + windows[:, 1]) * base + windows[:, 2] + 1
+    _, first_positions, window_numbers = np.unique(keys, return_index=True, return_inverse=True)
+    numbers_of_words = np.full(len(numbers), -1)
+    numbers_of_words[wanted] = window_numbers
+    return numbers_of_words, windows[first_positions]
+
+
+@kernel
+def _add_and_normalise(
+    products: tuple[Float32Array, ...],
+    indexes: tuple[LongArray, ...],
+    bias: Float32Array,
+    factor: Float32Array,
+    shift: Float32Array,
+) -> Float32Array:
+    """Add what the three places of each window contribute, keep positive sums, and normalise them."""
+    size = len(bias)
+    vectors = np.empty((len(indexes[0]), size), np.float32)
+    for row in range(len(vectors)):
+        left = products[0][indexes[0][row]]
+        middle = products[1][indexes[1][row]]
+        right = products[2][indexes[2][row]]
+        for i in range(size):
+            total = max(bias[i] + left[i] + middle[i] + right[i], np.float32(0))
+            vectors[row, i] = total * factor[i] + shift[i]
+    return vectors
+
+
+@kernel
+def _find_best_tags(
+    weights: Float32Array, numbers: LongArray, offsets: LongArray, transitions: Float32Array, outside: int
+) -> NDArray[np.uint8]:
+    """Return the best sequence of tags of each text; words with number -1 are outside of names."""
+    tag_count = len(transitions)
+    tags = np.empty(len(numbers), np.uint8)
+    best_before = np.empty((len(numbers), tag_count), np.uint8)
+    score = np.empty(tag_count, np.float32)
+    new_score = np.empty(tag_count, np.float32)
+    only_outside = np.full(tag_count, -np.inf, np.float32)
+    only_outside[outside] = 0
+    for text in range(len(offsets) - 1):
+        start = offsets[text]
+        end = offsets[text + 1]
+        for i in range(start, end):
+            word_weights = weights[numbers[i]] if numbers[i] >= 0 else only_outside
+            for tag in range(tag_count):
+                if i == start:
+                    best_before[i, tag] = 0
+                    new_score[tag] = word_weights[tag]
+                    continue
                 best = 0
-                for before in range(size) if i > start else range(0):
-                    if score[before] + transitions[before, tag] + own[tag] > (
-                        score[best] + transitions[best, tag] + own[tag]
+                for before in range(tag_count):
+                    if score[before] + transitions[before, tag] + word_weights[tag] > (
+                        score[best] + transitions[best, tag] + word_weights[tag]
                     ):
                         best = before
-                back[i, tag], sums[tag] = best, own[tag]
-                if i > start:
-                    sums[tag] = score[best] + transitions[best, tag] + own[tag]
-            score[:] = sums
-        for i in range(stop - 1, start - 1, -1):
-            tags[i] = np.argmax(score) if i == stop - 1 else back[i + 1, tags[i + 1]]
+                best_before[i, tag] = best
+                new_score[tag] = score[best] + transitions[best, tag] + word_weights[tag]
+            score[:] = new_score
+        for i in range(end - 1, start - 1, -1):
+            tags[i] = np.argmax(score) if i == end - 1 else best_before[i + 1, tags[i + 1]]
     return tags
-
-
-@kernel
-def _named(tags: NDArray[np.uint8], rows: LongArray, letters: NDArray[np.uint32]) -> LongArray:
-    """Row, first and last word of each name, from tags that begin one (B), go on (I) or do not (O)."""
-    found, names = np.empty((len(tags), 3), np.int64), 0
-    for row in range(len(rows) - 1):
-        is_open = False
-        for i in range(rows[row], rows[row + 1]):
-            letter = letters[tags[i]]
-            if letter == ord("B"):
-                found[names, 0], found[names, 1], names = row, i, names + 1
-            is_open = letter == ord("B") or (is_open and letter != ord("O"))
-            if is_open and letter != ord("<"):
-                found[names - 1, 2] = i
-    return found[:names].copy()

@@ -1,8 +1,8 @@
-"""Tokenisers as data: classes of characters, and passes that put spaces around some of them.
+"""The tokenizers of sacrebleu, described as data for compiled code.
 
-The tokenisers that sacrebleu knows as `13a`, `intl`, `zh`, `char` and `none` are short lists of passes. A
-pass scans from left to right, and what it matched is not matched again, as in a substitution by regular
-expression. Afterwards the text is split at white space.
+`13a`, `intl`, `zh`, `char` and `none` are lists of passes over the characters of a text. A pass goes from
+left to right and puts spaces around characters of some class; what it has matched is not matched again, as in
+a substitution by regular expression. Afterwards the text is split at white space.
 """
 
 from __future__ import annotations
@@ -15,50 +15,58 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError, UnknownName
+from metassay.text.languages import get_base_language
 from metassay.text.words import WITHOUT_SPACES
 
+CharacterClasses = NDArray[np.uint8]
+"""The classes of each code point, as bits."""
+
 SPACE, DIGIT, NOT_DIGIT, STOP, DASH, SYMBOL, HAN = (1 << bit for bit in range(7))
-"""Classes of characters, as bits; STOP and SYMBOL differ by tokeniser."""
+"""Classes of characters, as bits. Which characters are STOP and SYMBOL depends on the tokenizer."""
 ANY = DIGIT | NOT_DIGIT
 
-ISOLATE, PART_SECOND, PART_FIRST = range(3)
-"""Kinds of pass: `(a)` → ` a `; `(a)(b)` → `a b `; `(a)(b)` → ` a b`."""
+ISOLATE, SPLIT_SECOND, SPLIT_FIRST = range(3)
+"""Kinds of passes: `(a)` → ` a `; `(a)(b)` → `a b `; `(a)(b)` → ` a b`."""
 
-CODE_POINTS = 0x110000
+_CODE_POINT_COUNT = 0x110000
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """A tokeniser: passes over classes of characters, then a split at white space."""
+    """A tokenizer: passes over classes of characters, then a split at white space."""
 
-    classes: Callable[[], NDArray[np.uint8]]
+    load_classes: Callable[[], CharacterClasses]
     passes: tuple[tuple[int, int, int], ...] = ()
-    """(kind, class of the first character, class of the second)."""
-    padded: bool = False
-    """Whether a space is put before and after the text first."""
-    stripped_left: bool = False
-    """Whether white space is taken off the beginning of the text; off the end it always is."""
+    """Kind of the pass, class of the first character, class of the second character."""
+    pads_with_spaces: bool = False
+    """Whether a space is added before and after the text first."""
+    strips_left: bool = False
+    """Whether white space is removed at the beginning of the text; at the end it always is."""
     prepare: Callable[[str], str] | None = None
-    """What is done to a text that contains one of `triggers`, before everything else."""
+    """Applied first, to texts that contain one of `triggers`, or to all texts if there are none."""
     triggers: tuple[str, ...] = ()
 
-    def prepared(self, texts: Sequence[str]) -> Sequence[str]:
-        """The texts, prepared where they need it; the very same sequence where none does."""
+    def prepare_texts(self, texts: Sequence[str]) -> Sequence[str]:
+        """Apply `prepare` where it is needed; return the same sequence if it is needed nowhere."""
         if self.prepare is None:
             return texts
         if not self.triggers:
             return [self.prepare(text) for text in texts]
-        together = "\0".join(texts)
-        present = [trigger for trigger in self.triggers if trigger in together]
-        if not present:
+        joined = "\0".join(texts)
+        present_triggers = [trigger for trigger in self.triggers if trigger in joined]
+        if not present_triggers:
             return texts
-        return [self.prepare(t) if any(trigger in t for trigger in present) else t for t in texts]
+        prepared = []
+        for text in texts:
+            needs_change = any(trigger in text for trigger in present_triggers)
+            prepared.append(self.prepare(text) if needs_change else text)
+        return prepared
 
 
 @functools.cache
-def western_classes() -> NDArray[np.uint8]:
-    """Classes for `13a` and `zh`: ASCII digits, period and comma, dash, other ASCII marks, Han."""
-    classes = _spaces() | np.uint8(NOT_DIGIT)
+def load_western_classes() -> CharacterClasses:
+    """Return the classes for `13a` and `zh`: ASCII digits, period and comma, dash, other ASCII marks, Han."""
+    classes = _mark_spaces() | np.uint8(NOT_DIGIT)
     classes[ord("0") : ord("9") + 1] = DIGIT
     classes[[ord("."), ord(",")]] |= STOP
     classes[ord("-")] |= DASH
@@ -70,26 +78,26 @@ def western_classes() -> NDArray[np.uint8]:
 
 
 @functools.cache
-def international_classes() -> NDArray[np.uint8]:
-    """Classes for `intl`: Unicode numbers, punctuation and symbols, in the version of the `regex` package."""
+def load_international_classes() -> CharacterClasses:
+    """Return the classes for `intl`: numbers, punctuation and symbols of Unicode, by the package `regex`."""
     import regex  # type: ignore[import-untyped]
 
-    classes = _spaces()
-    everything = "".join(map(chr, range(CODE_POINTS)))
+    classes = _mark_spaces()
+    all_characters = "".join(map(chr, range(_CODE_POINT_COUNT)))
     for pattern, bit in ((r"\p{N}", DIGIT), (r"\P{N}", NOT_DIGIT), (r"\p{P}", STOP), (r"\p{S}", SYMBOL)):
-        for match in regex.finditer(pattern + "+", everything):
+        for match in regex.finditer(pattern + "+", all_characters):
             classes[match.start() : match.end()] |= bit
     return classes
 
 
 @functools.cache
-def plain_classes() -> NDArray[np.uint8]:
-    """White space and everything else."""
-    return _spaces() | np.uint8(NOT_DIGIT)
+def load_plain_classes() -> CharacterClasses:
+    """Return the classes of white space and everything else."""
+    return _mark_spaces() | np.uint8(NOT_DIGIT)
 
 
-def _spaces() -> NDArray[np.uint8]:
-    classes = np.zeros(CODE_POINTS, dtype=np.uint8)
+def _mark_spaces() -> CharacterClasses:
+    classes = np.zeros(_CODE_POINT_COUNT, dtype=np.uint8)
     classes[[code for code in range(0x3001) if chr(code).isspace()]] = SPACE
     return classes
 
@@ -100,7 +108,7 @@ _HAN_RANGES = (
     (0xF900, 0xFA2D),
     (0xFA30, 0xFA6A),
     (0xFA70, 0xFAD9),
-    # The official tokeniser means U+20000–2A6D6 and U+2F800–2FA1D, but writes them with four digits, so that
+    # The official tokenizer means U+20000–2A6D6 and U+2F800–2FA1D, but writes them with four digits, so that
     # they read as U+2000 or U+2F80 followed by a digit: these are the single characters that lie between.
     (0x2001, 0x2A6D),
     (0x2F81, 0x2FA1),
@@ -120,62 +128,68 @@ _HAN_RANGES = (
 
 _WESTERN_PASSES = (
     (ISOLATE, SYMBOL, 0),
-    (PART_SECOND, NOT_DIGIT, STOP),
-    (PART_FIRST, STOP, NOT_DIGIT),
-    (PART_SECOND, DIGIT, DASH),
+    (SPLIT_SECOND, NOT_DIGIT, STOP),
+    (SPLIT_FIRST, STOP, NOT_DIGIT),
+    (SPLIT_SECOND, DIGIT, DASH),
 )
 
-_ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
+_XML_ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
 
 
-def _joined_and_unescaped(text: str) -> str:
-    """Line breaks joined and XML entities resolved, as NIST's mteval script does."""
+def _join_lines_and_unescape(text: str) -> str:
+    """Join lines and resolve XML entities, as NIST's mteval script does."""
     text = text.rstrip().replace("<skipped>", "").replace("-\n", "").replace("\n", " ")
-    for entity, character in _ENTITIES:
+    for entity, character in _XML_ENTITIES:
         text = text.replace(entity, character)
     return text
 
 
 _SCHEMES = {
     "13a": Scheme(
-        western_classes,
+        load_western_classes,
         _WESTERN_PASSES,
-        padded=True,
-        prepare=_joined_and_unescaped,
+        pads_with_spaces=True,
+        prepare=_join_lines_and_unescape,
         triggers=("<skipped>", "\n", "&"),
     ),
-    "zh": Scheme(western_classes, ((ISOLATE, HAN, 0), *_WESTERN_PASSES), stripped_left=True),
+    "zh": Scheme(load_western_classes, ((ISOLATE, HAN, 0), *_WESTERN_PASSES), strips_left=True),
     "intl": Scheme(
-        international_classes,
-        ((PART_SECOND, NOT_DIGIT, STOP), (PART_FIRST, STOP, NOT_DIGIT), (ISOLATE, SYMBOL, 0)),
+        load_international_classes,
+        ((SPLIT_SECOND, NOT_DIGIT, STOP), (SPLIT_FIRST, STOP, NOT_DIGIT), (ISOLATE, SYMBOL, 0)),
     ),
-    "char": Scheme(plain_classes, ((ISOLATE, ANY, 0),)),
-    "none": Scheme(plain_classes),
+    "char": Scheme(load_plain_classes, ((ISOLATE, ANY, 0),)),
+    "none": Scheme(load_plain_classes),
 }
 
-_OFFICIAL = ("ja-mecab", "ko-mecab", "flores101", "flores200")
-"""Tokenisers that sacrebleu runs on a morphological analyser or a sentence-piece model."""
+_TOKENIZERS_WITH_MODELS = ("ja-mecab", "ko-mecab", "flores101", "flores200")
+"""Tokenizers for which sacrebleu needs a morphological analyser or a sentence-piece model."""
 
-BLEU_TOKENIZERS = (*_SCHEMES, *_OFFICIAL)
+BLEU_TOKENIZERS = (*_SCHEMES, *_TOKENIZERS_WITH_MODELS)
+WORD_TOKENIZERS = ("nltk", "whitespace", *BLEU_TOKENIZERS)
+"""Tokenizers of metrics that compare words."""
+AUTO = "auto"
+"""Instead of a tokenizer: that of the language of the data, or the default one."""
+_LANGUAGE_TOKENIZERS = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
+"""Languages for which sacrebleu's command line chooses another tokenizer."""
 
 
-@functools.cache
-def bleu_scheme(name: str) -> Scheme:
-    """The tokeniser that sacrebleu knows by this name."""
+@functools.lru_cache(maxsize=32)
+def find_bleu_scheme(name: str) -> Scheme:
+    """Return the tokenizer that sacrebleu knows by this name."""
     if name in _SCHEMES:
         return _SCHEMES[name]
-    if name in _OFFICIAL:
-        return Scheme(plain_classes, prepare=_official_tokenizer(name))
+    if name in _TOKENIZERS_WITH_MODELS:
+        return Scheme(load_plain_classes, prepare=_load_sacrebleu_tokenizer(name))
     raise UnknownName("tokenizer", name, BLEU_TOKENIZERS)
 
 
-def _official_tokenizer(name: str) -> Callable[[str], str]:
-    """A tokeniser of sacrebleu itself, for those that need a dictionary or a model file."""
-    from sacrebleu.metrics.bleu import _get_tokenizer
+def _load_sacrebleu_tokenizer(name: str) -> Callable[[str], str]:
+    """Load a tokenizer of sacrebleu itself, which needs a dictionary or a model file."""
+    from sacrebleu.metrics.bleu import BLEU
 
-    _require_model(name)
+    _require_model_file(name)
     try:
-        tokenizer = _get_tokenizer(name)()
+        tokenizer = BLEU(tokenize=name).tokenizer
     except (ImportError, RuntimeError) as error:
         package = {"ja-mecab": "sacrebleu[ja]", "ko-mecab": "sacrebleu[ko]"}.get(name, "sentencepiece")
         raise InputError(
@@ -185,8 +199,8 @@ def _official_tokenizer(name: str) -> Callable[[str], str]:
     return lambda text: str(tokenizer(text.rstrip()))
 
 
-def _require_model(name: str) -> None:
-    """Models are never fetched from the network: the user puts the file where sacrebleu looks for it."""
+def _require_model_file(name: str) -> None:
+    """Raise an error if sacrebleu would download a model: the user has to put the file there."""
     if not name.startswith("flores"):
         return
     from pathlib import Path
@@ -202,94 +216,53 @@ def _require_model(name: str) -> None:
         )
 
 
-WORD_TOKENIZERS = ("nltk", "whitespace", *BLEU_TOKENIZERS)
-"""Tokenisers for metrics that take words as they come."""
+def choose_language_tokenizer(language: str | None) -> str | None:
+    """Return the tokenizer that sacrebleu's command line takes for a language; None for the usual one.
 
-AUTO = "auto"
-"""In place of a tokeniser: the default one, or that of the language where the metric was bound to data."""
-_OWN = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
-"""Languages to which sacrebleu's command line gives a tokeniser of their own."""
-
-
-def language_tokenizer(language: str | None) -> str | None:
-    """The tokeniser that sacrebleu's command line takes for a language; None where that is the usual one.
-
-    Without its dictionary, `char` stands in.
+    If its dictionary is missing, it is replaced by `char`.
     """
-    name = _OWN.get(primary(language))
-    return name if name is None or tokenizer_is_installed(name) else "char"
+    name = _LANGUAGE_TOKENIZERS.get(get_base_language(language))
+    if name is None or is_tokenizer_installed(name):
+        return name
+    return "char"
 
 
-def missing_tokenizer(language: str | None) -> str | None:
-    """The tokeniser that a language should have but that is not installed."""
-    name = _OWN.get(primary(language))
-    return None if name is None or tokenizer_is_installed(name) else name
-
-
-def spaceless_tokenizer(language: str | None) -> str | None:
-    """A tokeniser into characters for a language that is written without spaces; None for any other."""
-    if primary(language) not in WITHOUT_SPACES:
+def find_missing_tokenizer(language: str | None) -> str | None:
+    """Return the tokenizer that a language should have but that is not installed; None if there is none."""
+    name = _LANGUAGE_TOKENIZERS.get(get_base_language(language))
+    if name is None or is_tokenizer_installed(name):
         return None
-    return "zh" if primary(language) == "zh" else "char"
+    return name
 
 
-_KNOWN = (
-    *("ar:ara:arabic", "bg:bul:bulgarian", "bn:ben:bengali", "bs:bos:bosnian", "ca:cat:catalan"),
-    *("cs:ces:cze:czech", "da:dan:danish", "de:deu:ger:german", "el:ell:gre:greek", "en:eng:english"),
-    *("es:spa:spanish", "et:est:estonian", "eu:eus:baq:basque", "fa:fas:per:persian", "fi:fin:finnish"),
-    *("fr:fra:fre:french", "ga:gle:irish", "gl:glg:galician", "gu:guj:gujarati", "ha:hau:hausa"),
-    *("he:heb:hebrew", "hi:hin:hindi", "hr:hrv:croatian", "hu:hun:hungarian", "hy:hye:armenian"),
-    *("id:ind:indonesian", "is:isl:ice:icelandic", "it:ita:italian", "ja:jpn:japanese", "ka:kat:georgian"),
-    *("kk:kaz:kazakh", "km:khm:khmer", "ko:kor:korean", "lt:lit:lithuanian", "lv:lav:latvian"),
-    *("mk:mkd:macedonian", "ml:mal:malayalam", "mr:mar:marathi", "ms:msa:malay", "my:mya:burmese"),
-    *("nb:nob:bokmål", "ne:nep:nepali", "nl:nld:dut:dutch", "no:nor:norwegian", "pa:pan:punjabi"),
-    *("pl:pol:polish", "ps:pus:pashto", "pt:por:portuguese", "ro:ron:rum:romanian", "ru:rus:russian"),
-    *("sk:slk:slo:slovak", "sl:slv:slovene:slovenian", "sq:sqi:albanian", "sr:srp:serbian"),
-    *("sv:swe:swedish", "sw:swa:swahili", "ta:tam:tamil", "te:tel:telugu", "th:tha:thai"),
-    *("tr:tur:turkish", "uk:ukr:ukrainian", "ur:urd:urdu", "uz:uzb:uzbek", "vi:vie:vietnamese"),
-    *("xh:xho:xhosa", "yue:cantonese", "zh:zho:chi:chinese:mandarin", "zu:zul:zulu"),
-)
-_CODES = {name: names.partition(":")[0] for names in _KNOWN for name in names.split(":")}
-"""The code of a language, by code, three-letter codes and English name."""
+def choose_character_tokenizer(language: str | None) -> str | None:
+    """Return a tokenizer into characters for a language without spaces; None for other languages."""
+    base_language = get_base_language(language)
+    if base_language not in WITHOUT_SPACES:
+        return None
+    return "zh" if base_language == "zh" else "char"
 
 
-@functools.cache
-def language_code(named: str) -> str | None:
-    """The tag of a language in lower case, however it was written; None for no language that we know.
-
-    >>> [language_code(name) for name in ("English", "deu", "zh_TW", "pt-BR", "news")]
-    ['en', 'de', 'zh-tw', 'pt-br', None]
-    """
-    first, _, rest = named.strip().lower().replace("_", "-").partition("-")
-    code = _CODES.get(first)
-    return code and "-".join(filter(None, (code, rest)))
-
-
-def primary(language: str | None) -> str:
-    """The language of a tag such as `zh-Hant` or `zh_TW`, in lower case; empty where it is not known."""
-    return (language or "").lower().replace("_", "-").partition("-")[0]
-
-
-@functools.cache
-def tokenizer_is_installed(name: str) -> bool:
-    """Whether a tokeniser of sacrebleu has the packages and files that it needs."""
+@functools.lru_cache(maxsize=32)
+def is_tokenizer_installed(name: str) -> bool:
+    """Whether a tokenizer of sacrebleu has the packages and files that it needs."""
     try:
-        bleu_scheme(name)
+        find_bleu_scheme(name)
     except InputError:
         return False
     return True
 
 
-def split_words(texts: Sequence[str], tokenizer: str) -> Sequence[str]:
-    """The texts with a space between any two tokens."""
+def separate_tokens(texts: Sequence[str], tokenizer: str) -> Sequence[str]:
+    """Return the texts with a space between any two tokens."""
     if tokenizer == "whitespace":
         return texts
     if tokenizer == "nltk":
-        from metassay.text.tokens import nltk_words
+        from metassay.text.tokens import tokenize_like_nltk
 
-        return [" ".join(nltk_words(text)) for text in texts]
-    from sacrebleu.metrics.bleu import _get_tokenizer
+        return [" ".join(tokenize_like_nltk(text)) for text in texts]
+    from sacrebleu.metrics.bleu import BLEU
 
-    bleu_scheme(tokenizer)  # refuses unknown names, missing packages and models
-    official = _get_tokenizer(tokenizer)()
-    return [str(official(text.rstrip())) for text in texts]
+    find_bleu_scheme(tokenizer)  # raises errors for unknown names, missing packages and models
+    sacrebleu_tokenizer = BLEU(tokenize=tokenizer).tokenizer
+    return [str(sacrebleu_tokenizer(text.rstrip())) for text in texts]

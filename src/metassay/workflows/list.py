@@ -133,7 +133,7 @@ def list_readers() -> ReaderListResult:
 
 def list_resources() -> ResourceListResult:
     """List all language resources, and how to get those that are missing."""
-    from metassay.text.resources import known_resources
+    from metassay.text.resources import get_all_resources
 
     resources = [
         ListedResource(
@@ -141,9 +141,9 @@ def list_resources() -> ResourceListResult:
             language=resource.language,
             purpose=resource.purpose,
             location=resource.locate(),
-            installation="; ".join(f"{system}: {command}" for system, command in resource.get.items()),
+            installation="; ".join(f"{system}: {command}" for system, command in resource.commands.items()),
         )
-        for resource in known_resources()
+        for resource in get_all_resources()
     ]
     return ResourceListResult(resources=resources)
 

@@ -20,7 +20,7 @@ from metassay.data.readers.files import file_stem, read_first_lines, read_text
 from metassay.data.readers.json_tables import MALFORMED_CONTENT_ERRORS, malformed_content_error
 from metassay.data.readers.rater_scores import add_rater_scores
 from metassay.errors import InputError, Place
-from metassay.text.tokenizers import language_code
+from metassay.text.languages import parse_language
 
 ITEM_TYPES = ("TGT", "CHK", "BAD", "REF")
 OUTPUT_TYPES = ("TGT", "CHK")
@@ -114,7 +114,7 @@ def _read_rows(path: str) -> Iterator[_ExportedRow]:
             systems=systems.split("+"),
             item=f"{document}/{segment}" if document else segment,
             item_type=item_type,
-            lp="-".join(language_code(code) or code for code in (source, target)),
+            lp="-".join(parse_language(code) or code for code in (source, target)),
             score=score,
             document=document,
             has_marked_errors=len(fields) >= 12 and fields[9].strip().startswith("[{"),

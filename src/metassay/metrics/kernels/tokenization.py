@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from metassay.metrics.kernels.text_arrays import CodePoints, Offsets, TokenIds, find_longest_length
 from metassay.metrics.kernels.vocabulary import create_vocabulary, enlarge_vocabulary, number_words
 from metassay.stats.compilation import kernel
-from metassay.text.tokenizers import ISOLATE, PART_SECOND, SPACE
+from metassay.text.tokenizers import ISOLATE, SPACE, SPLIT_SECOND
 
 CharacterClasses = NDArray[np.uint8]
 """For every code point, the classes that it belongs to, as bits."""
@@ -141,7 +141,7 @@ def _apply_pass(
             written += 3
             i += 1
         elif i + 1 < length and classes[source[i + 1]] & second_class:
-            if kind == PART_SECOND:
+            if kind == SPLIT_SECOND:
                 target[written] = code_point
                 target[written + 1] = _BLANK
                 target[written + 2] = source[i + 1]

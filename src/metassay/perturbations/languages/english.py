@@ -9,21 +9,21 @@ from dataclasses import dataclass
 from typing import Literal
 
 from metassay.perturbations.languages.names import FEMALE, MALE
+from metassay.text.word_lists import WordLists
 from metassay.text.wordnet import PARTS_OF_SPEECH, WordNet, open_wordnet
-from metassay.text.words import WordLists
 
 _LISTS = WordLists("metassay.perturbations.languages", "en")
 
-FUNCTION_WORDS = _LISTS.words("function_words")
+FUNCTION_WORDS = _LISTS.read_words("function_words")
 """Words without synonyms: what WordNet knows of them ("in": indium) is not what they mean."""
 
-PARTICLES = _LISTS.words("particles")
+PARTICLES = _LISTS.read_words("particles")
 """After a verb these make another verb of it."""
 
-INVARIANT_VERBS = _LISTS.words("invariant_verbs")
+INVARIANT_VERBS = _LISTS.read_words("invariant_verbs")
 """Verbs whose past looks like their base form."""
 
-PRONOUNS = _LISTS.rows("pronouns")
+PRONOUNS = _LISTS.read_rows("pronouns")
 """Pronouns that can stand in each other's place: subjects by number, objects, possessives, reflexives."""
 
 NEVER_CHOSEN: frozenset[str] = frozenset()
@@ -32,9 +32,9 @@ NEVER_CHOSEN: frozenset[str] = frozenset()
 ADDRESS: frozenset[str] = frozenset()
 """Ways to say you, of which English has one."""
 
-_BEFORE_OBJECT = _LISTS.words("before_object")
-_BEFORE_SUBJECT = _LISTS.words("before_subject")
-_AFTER_OBJECT = _LISTS.words("after_object")
+_BEFORE_OBJECT = _LISTS.read_words("before_object")
+_BEFORE_SUBJECT = _LISTS.read_words("before_subject")
+_AFTER_OBJECT = _LISTS.read_words("after_object")
 
 
 def pronoun_class(previous: str, pronoun: str, following: str, rest: str) -> int:  # noqa: ARG001
@@ -61,8 +61,8 @@ def _it_or_you(previous: str, pronoun: str, following: str) -> int:
     return 2 if following in _AFTER_OBJECT else -1
 
 
-AUXILIARIES = _LISTS.words("auxiliaries")
-INVERTED = _LISTS.words("inverted")
+AUXILIARIES = _LISTS.read_words("auxiliaries")
+INVERTED = _LISTS.read_words("inverted")
 """After an auxiliary these are its subject: "not" comes after them."""
 
 
@@ -111,8 +111,8 @@ def _fitting(entry: Entry | None, previous: str, form: str, following: str) -> t
 def is_name(word: str) -> bool:
     """Whether a word with a capital is a name in some meaning, as John is."""
     wordnet = _database()
-    senses = wordnet.senses(word.lower(), "n")
-    return word in FEMALE or word in MALE or any(word in wordnet.synset("n", offset) for offset in senses)
+    senses = wordnet.list_senses(word.lower(), "n")
+    return word in FEMALE or word in MALE or any(word in wordnet.list_words("n", offset) for offset in senses)
 
 
 def _database() -> WordNet:
@@ -151,25 +151,25 @@ def related(form: str, relation: Relation) -> Entry | None:
 
 def _antonyms(lemma: str, pos: str) -> Iterable[str]:
     wordnet = _database()
-    return wordnet.antonyms(lemma, pos, wordnet.senses(lemma, pos)[0])
+    return wordnet.find_antonyms(lemma, pos, wordnet.list_senses(lemma, pos)[0])
 
 
 def _above(lemma: str, pos: str) -> list[int]:
     wordnet = _database()
-    return wordnet.pointers(pos, wordnet.senses(lemma, pos)[0], "@")
+    return wordnet.follow_pointers(pos, wordnet.list_senses(lemma, pos)[0], "@")
 
 
 def _hypernyms(lemma: str, pos: str) -> Iterable[str]:
     """What a noun is a kind of, in words at least as common."""
     wordnet = _database()
-    words = [word for offset in _above(lemma, pos) for word in wordnet.synset(pos, offset)]
+    words = [word for offset in _above(lemma, pos) for word in wordnet.list_words(pos, offset)]
     own = wordnet.counts.get((lemma, pos), 0)
     return [word for word in words if wordnet.counts.get((word, pos), 0) >= max(own, COMMON)]
 
 
 def _cohyponyms(lemma: str, pos: str) -> Iterable[str]:
     """Common nouns whose first sense is another kind of the same thing, if these are not too many."""
-    own = _database().senses(lemma, pos)[0]
+    own = _database().list_senses(lemma, pos)[0]
     return [word for above in _above(lemma, pos) for word, offset in _kinds(above, pos) if offset != own]
 
 
@@ -177,29 +177,31 @@ def _cohyponyms(lemma: str, pos: str) -> Iterable[str]:
 def _kinds(above: int, pos: str) -> list[tuple[str, int]]:
     """The common words, and the offsets of their first senses, that are kinds of something."""
     wordnet = _database()
-    words = [(wordnet.synset(pos, offset)[0], offset) for offset in wordnet.pointers(pos, above, "~")]
+    words = [
+        (wordnet.list_words(pos, offset)[0], offset) for offset in wordnet.follow_pointers(pos, above, "~")
+    ]
     return [(word, offset) for word, offset in words if _means(word, pos, offset)]
 
 
 def _means(word: str, pos: str, offset: int) -> bool:
     """Whether a word is common and this is its first sense."""
     wordnet = _database()
-    return wordnet.counts.get((word, pos), 0) >= COMMON and wordnet.senses(word, pos)[:1] == (offset,)
+    return wordnet.counts.get((word, pos), 0) >= COMMON and wordnet.list_senses(word, pos)[:1] == (offset,)
 
 
 def _other_senses(lemma: str, pos: str) -> Iterable[str]:
     """Common words for what a noun means elsewhere, or for what that is, if it mostly means another thing."""
     wordnet = _database()
-    first, *others = wordnet.senses(lemma, pos)
-    topic = wordnet.topic(pos, first)
+    first, *others = wordnet.list_senses(lemma, pos)
+    topic = wordnet.get_topic(pos, first)
     if wordnet.sense_counts.get((lemma, pos, 1), 0) < FIRST_SENSE * wordnet.counts.get((lemma, pos), 0):
         return ()
-    synsets = [offset for sense in others for offset in (sense, *wordnet.pointers(pos, sense, "@"))]
+    synsets = [offset for sense in others for offset in (sense, *wordnet.follow_pointers(pos, sense, "@"))]
     words = [
-        (word, {wordnet.topic(pos, sense) for sense in wordnet.senses(word, pos)})
+        (word, {wordnet.get_topic(pos, sense) for sense in wordnet.list_senses(word, pos)})
         for offset in synsets
-        for word in wordnet.synset(pos, offset)
-        if _means(word, pos, offset) and word[:3] != lemma[:3] and wordnet.lemmas(word, pos) == [word]
+        for word in wordnet.list_words(pos, offset)
+        if _means(word, pos, offset) and word[:3] != lemma[:3] and wordnet.find_lemmas(word, pos) == [word]
     ]
     far = ((word, topics) for word, topics in words if topics.isdisjoint((topic, TOPS)))
     return [word for word, topics in far if topic in THINGS or topics <= THINGS]
@@ -227,7 +229,7 @@ def _reading(form: str) -> tuple[str, str] | None:
     if form in FUNCTION_WORDS or len(form) < 3 or not form.isalpha():
         return None
     wordnet = _database()
-    readings = [(pos, lemma) for pos in PARTS_OF_SPEECH for lemma in wordnet.lemmas(form, pos)]
+    readings = [(pos, lemma) for pos in PARTS_OF_SPEECH for lemma in wordnet.find_lemmas(form, pos)]
     if not readings:
         return None
     weights = {reading: wordnet.counts.get((reading[1], reading[0]), 0) for reading in readings}
@@ -239,8 +241,8 @@ def _reading(form: str) -> tuple[str, str] | None:
 
 
 def _synonyms(wordnet: WordNet, lemma: str, pos: str, form: str) -> tuple[str, ...]:
-    first = wordnet.senses(lemma, pos)[0]
-    common = (word for word in wordnet.synset(pos, first) if _is_common(word, lemma, pos, first))
+    first = wordnet.list_senses(lemma, pos)[0]
+    common = (word for word in wordnet.list_words(pos, first) if _is_common(word, lemma, pos, first))
     inflected = (_inflect(word, lemma, form, pos) for word in common)
     return tuple(word for word in inflected if word is not None and word != form)
 
@@ -254,7 +256,7 @@ def _is_common(word: str, lemma: str, pos: str, offset: int) -> bool:
     return (
         plain
         and wordnet.counts.get((word, pos), 0) > 0
-        and offset in wordnet.senses(word, pos)[:CENTRAL_SENSES]
+        and offset in wordnet.list_senses(word, pos)[:CENTRAL_SENSES]
     )
 
 
@@ -282,7 +284,7 @@ def _verb_form(verb: str, form: str) -> str | None:
         known = [word for word in irregular if word.endswith("ing")]
         stem = verb[:-1] if verb.endswith("e") and not verb.endswith(("ee", "oe", "ye")) else verb
         return known[0] if known else f"{stem}ing"
-    if form.endswith("s") and form not in _database().exceptions("v"):
+    if form.endswith("s") and form not in _database().load_exceptions("v"):
         return _with_s(verb)
     past = [word for word in irregular if not word.endswith("ing")]
     if len(past) > 1 or verb in INVARIANT_VERBS:
@@ -310,7 +312,7 @@ def _with_ed(verb: str) -> str:
 def _irregular(pos: str) -> dict[str, list[str]]:
     """Base forms and their irregular forms (which include doubled consonants: stop, stopped)."""
     forms: defaultdict[str, list[str]] = defaultdict(list)
-    for form, bases in _database().exceptions(pos).items():
+    for form, bases in _database().load_exceptions(pos).items():
         for base in bases:
             forms[base].append(form)
     return forms

@@ -30,41 +30,43 @@ from metassay.perturbations.languages.names import (
     word_after,
     word_before,
 )
-from metassay.text.hanta_tagger import word_tags
-from metassay.text.wordnet import german_lemma, is_common, open_thesaurus
-from metassay.text.words import WordLists, starts_sentence
+from metassay.text.lemmas import find_lemma, is_common_word
+from metassay.text.tagged_words import rank_word_tags
+from metassay.text.thesaurus import open_thesaurus
+from metassay.text.word_lists import WordLists
+from metassay.text.words import starts_sentence
 
 _LISTS = WordLists("metassay.perturbations.languages", "de")
 
-FUNCTION_WORDS = _LISTS.words("function_words")
+FUNCTION_WORDS = _LISTS.read_words("function_words")
 
-ADVERBS_IN_EN = _LISTS.words("adverbs_in_en")
+ADVERBS_IN_EN = _LISTS.read_words("adverbs_in_en")
 """Words that end like infinitives and are none."""
 
-GENDERS = _LISTS.groups("noun_endings")
+GENDERS = _LISTS.read_groups("noun_endings")
 """Endings that give a noun's gender away."""
 
-NOUNS = _LISTS.word_groups("nouns")
+NOUNS = _LISTS.read_word_groups("nouns")
 """Common nouns whose gender their ending does not show."""
 
-NOT_FEMININE = _LISTS.words("not_feminine")
+NOT_FEMININE = _LISTS.read_words("not_feminine")
 """Nouns in -e that are not feminine; besides these, all that start with Ge-."""
 
 PLURALS = GENDERS["f"]
 """Feminine endings whose plural takes -en (-n after -e)."""
 
-ADJECTIVE_ENDINGS = _LISTS.lines("adjective_endings")
+ADJECTIVE_ENDINGS = _LISTS.read_lines("adjective_endings")
 
-PRONOUNS = _LISTS.rows("pronouns")
+PRONOUNS = _LISTS.read_rows("pronouns")
 """Pronouns that can stand in each other's place: subjects by the verb they take, objects, possessives."""
 
 NEVER_CHOSEN: frozenset[str] = frozenset()
 """Pronouns that are replaced but replace no other."""
 
-ADDRESS = _LISTS.words("address")
+ADDRESS = _LISTS.read_words("address")
 """Ways to say you: one in the place of another is no error."""
 
-FORMAL = _LISTS.words("formal")
+FORMAL = _LISTS.read_words("formal")
 """Pronouns of address, which keep their capital inside a sentence."""
 
 _ACCUSATIVE = frozenset(("für", "gegen", "ohne", "um", "durch"))
@@ -133,10 +135,10 @@ def _number(verb: str) -> str:
     return "singular" if verb.endswith("te") or (verb.endswith("t") and not verb.endswith("st")) else ""
 
 
-AUXILIARIES = _LISTS.words("auxiliaries")
-VERBS = _LISTS.words("verbs")
+AUXILIARIES = _LISTS.read_words("auxiliaries")
+VERBS = _LISTS.read_words("verbs")
 """Common finite verbs."""
-DETERMINERS = _LISTS.words("determiners")
+DETERMINERS = _LISTS.read_words("determiners")
 """What stands before a noun, and seldom before a name."""
 
 
@@ -152,7 +154,7 @@ def synonyms(previous: str, form: str, following: str) -> tuple[str, ...]:  # no
 def _candidates(form: str) -> tuple[str, ...]:
     if len(form) < 4 or form.lower() in FUNCTION_WORDS:
         return ()
-    lemma = german_lemma(form)
+    lemma = find_lemma(form, "de")
     if lemma is None or lemma.lower() in FUNCTION_WORDS or lemma[0].isupper() != form[0].isupper():
         return ()
     inflect = _noun if form[0].isupper() else _adjective
@@ -168,7 +170,7 @@ def _candidates(form: str) -> tuple[str, ...]:
 def _meanings(lemma: str) -> list[list[str]]:
     thesaurus = open_thesaurus("de")
     assert thesaurus is not None
-    return thesaurus.meanings(lemma.lower())[:CENTRAL_MEANINGS]
+    return thesaurus.list_meanings(lemma.lower())[:CENTRAL_MEANINGS]
 
 
 def _noun(word: str, lemma: str, form: str) -> str | None:
@@ -177,10 +179,10 @@ def _noun(word: str, lemma: str, form: str) -> str | None:
     if gender is None or _gender(word) != gender:
         return None
     if form == lemma:
-        return word if german_lemma(word) == word else None
+        return word if find_lemma(word, "de") == word else None
     if gender == "f" and form in {f"{lemma}en", f"{lemma}n"} and word.endswith(PLURALS):
         plural = f"{word}n" if word.endswith("e") else f"{word}en"
-        return plural if german_lemma(plural) == word else None
+        return plural if find_lemma(plural, "de") == word else None
     return None
 
 
@@ -196,7 +198,7 @@ def _gender(noun: str) -> str | None:
 
 def _adjective(word: str, lemma: str, form: str) -> str | None:
     """Adjectives and adverbs. Verbs have no synonyms here: few take the same objects and prepositions."""
-    if german_lemma(word) != word or _is_infinitive(word) or _is_infinitive(lemma):
+    if find_lemma(word, "de") != word or _is_infinitive(word) or _is_infinitive(lemma):
         return None
     if form == lemma:
         return word
@@ -212,14 +214,14 @@ def _is_infinitive(word: str) -> bool:
 
 
 def _checked(form: str, word: str) -> str | None:
-    return form if german_lemma(form) == word else None
+    return form if find_lemma(form, "de") == word else None
 
 
 _TWO_WORDS = {name for name in PLACES["de"] | COMPANIES if "_" in name}
 _LISTED = frozenset(name.partition("_")[0] for name in _TWO_WORDS).union(
     FEMALE, MALE, FAMILY_NAMES, COMPANIES, *GERMAN_ARTICLES.values(), *GERMAN_BODIES.values()
 )
-_SAYING = WordLists("metassay.perturbations.languages", "de").words("saying")
+_SAYING = WordLists("metassay.perturbations.languages", "de").read_words("saying")
 _PLACE_PREPOSITIONS = {"in", "nach", "aus"}
 _INSIDE_NAMES = {"de", "da", "di", "del", "van", "al", "bin", "the", "of", "and"}
 _OPENING, _CLOSING, _STROKES = set("\"„“”»«'‚"), set("\"“”»«'‘"), set("/-−®™")
@@ -229,7 +231,7 @@ def _may_belong(text: str, word: Word, first: str) -> bool:
     bare = bare_name(word)
     if len(bare) < 2 or bare in NOT_NAMES["de"] or "'" in bare or "’" in bare or word[0].endswith("-"):
         return False
-    if (first in FEMALE or first in MALE) and all(german_lemma(part) is None for part in bare.split("-")):
+    if (first in FEMALE or first in MALE) and all(find_lemma(part, "de") is None for part in bare.split("-")):
         return True  # a family name
     if f"{first}_{bare}" in _TWO_WORDS:
         return True
@@ -242,7 +244,9 @@ def _may_be_named(word: str) -> bool:
     if len(word) < 2 or word in NOT_NAMES["de"]:
         return False
     noun = "-" in word or word.lower() in FUNCTION_WORDS
-    return _is_listed(word) or (not noun and word_tags(word, "de")[:1] == ("NE",) and not _is_german(word))
+    return _is_listed(word) or (
+        not noun and rank_word_tags(word, "de")[:1] == ("NE",) and not _is_german(word)
+    )
 
 
 def _is_listed(word: str) -> bool:
@@ -255,12 +259,14 @@ def _is_place(name: str) -> bool:
 
 def _is_noun(text: str, start: int, word: str) -> bool:
     """Whether a word that may be a name is a noun where it stands."""
-    first = starts_sentence(text, start) and german_lemma(word.lower()) is not None
+    first = starts_sentence(text, start) and find_lemma(word.lower(), "de") is not None
     return first or word_before(text, start).lower() in DETERMINERS
 
 
 def _is_german(word: str) -> bool:
-    return is_common(word, "de") or ("NN" in word_tags(word, "de") and german_lemma(word) is not None)
+    return is_common_word(word, "de") or (
+        "NN" in rank_word_tags(word, "de") and find_lemma(word, "de") is not None
+    )
 
 
 def _is_part(text: str, start: int, end: int) -> bool:
@@ -271,7 +277,7 @@ def _is_part(text: str, start: int, end: int) -> bool:
     before, after = word_before(text, start), word_after(text, end)
     if before in _INSIDE_NAMES or after in _INSIDE_NAMES - {"al"}:
         return True
-    if _is_strange(after) or (after.istitle() and german_lemma(after) is None):
+    if _is_strange(after) or (after.istitle() and find_lemma(after, "de") is None):
         return True
     begins = starts_sentence(text, start - len(before) - 1)
     return _is_strange(before) and before not in PERSON_TITLES["de"] and not begins
@@ -279,7 +285,7 @@ def _is_part(text: str, start: int, end: int) -> bool:
 
 def _is_strange(word: str) -> bool:
     """Whether a word has a capital and is no noun."""
-    return word[:1].isupper() and word_tags(word, "de")[:1] != ("NN",)
+    return word[:1].isupper() and rank_word_tags(word, "de")[:1] != ("NN",)
 
 
 def _kind(before: str, words: Sequence[str]) -> str:
@@ -309,7 +315,9 @@ def _form(before: str, words: Sequence[str], kind: str) -> str | None:
 
 
 def _hint(text: str, start: int, end: int, words: Sequence[str]) -> str:
-    if any(word.isupper() or _is_german(word) or word_tags(word, "en")[:1] != ("NP0",) for word in words):
+    if any(
+        word.isupper() or _is_german(word) or rank_word_tags(word, "en")[:1] != ("NP0",) for word in words
+    ):
         return "NAME"
     before = word_before(text, start)
     if before in _SAYING or word_after(text, end) in _SAYING:

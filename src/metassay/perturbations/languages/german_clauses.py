@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 
 from metassay.perturbations.languages.german import AUXILIARIES, VERBS
-from metassay.text.words import Span, WordLists
+from metassay.text.word_lists import WordLists
+from metassay.text.words import Span
 
 _LISTS = WordLists("metassay.perturbations.languages", "de")
-_NEGATED = _LISTS.words("negated")
+_NEGATED = _LISTS.read_words("negated")
 """Beside one of these no second negation is put in."""
-_PLACES = _LISTS.word_groups("negation_places")
+_PLACES = _LISTS.read_word_groups("negation_places")
 _SKIPPED, _DEFINITE, _HERE, _NEVER = (_PLACES[name] for name in ("skipped", "definite", "here", "never"))
 _COPULA, _PREFIXES, _OPENERS = (_PLACES[name] for name in ("copula", "prefix", "opener"))
 _NO_ADJECTIVES = AUXILIARIES | VERBS | _HERE | _DEFINITE

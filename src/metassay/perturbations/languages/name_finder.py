@@ -34,16 +34,17 @@ from metassay.perturbations.languages.names import (
     word_after,
     word_before,
 )
-from metassay.text.hanta_tagger import word_tags
-from metassay.text.segmentation import CodedWords, coded_words
-from metassay.text.slovnet_names import Entity
-from metassay.text.wordnet import is_common
-from metassay.text.words import WordLists, any_of, starts_sentence
+from metassay.text.indexed_words import IndexedWords, index_words
+from metassay.text.lemmas import is_common_word
+from metassay.text.spacy_models import Entity
+from metassay.text.tagged_words import rank_word_tags
+from metassay.text.word_lists import WordLists, build_pattern
+from metassay.text.words import starts_sentence
 
 _OWN = WordLists("metassay.perturbations.languages", "en")
 _PROPER = PLACES["en"] | FEMALE | MALE | FAMILY_NAMES | COMPANIES
-_SAYING = _OWN.words("saying")
-_DIRECTIONS = _OWN.words("directions")
+_SAYING = _OWN.read_words("saying")
+_DIRECTIONS = _OWN.read_words("directions")
 _ARTICLES = {"the", "a", "an"}
 _SCHOOLS = {"University", "College", "Bank", "Hospital"}
 _PINYIN = re.compile(
@@ -67,7 +68,11 @@ def _may_be_named(word: str) -> bool:
     """What `_may_belong` asks wherever a word stands; a run of common words that no list has is no name."""
     if len(word) < 2 or "_" in word or word in NOT_NAMES["en"] or word in PEOPLES["en"]:
         return False
-    return word in _TELLING or ("-" in word and word.replace("-", "").isalpha()) or not is_common(word, "en")
+    return (
+        word in _TELLING
+        or ("-" in word and word.replace("-", "").isalpha())
+        or not is_common_word(word, "en")
+    )
 
 
 _TELLING = frozenset(
@@ -78,11 +83,11 @@ _TELLING = frozenset(
 
 
 def _is_proper(word: str) -> bool:
-    return word in _PROPER or word_tags(word, "en")[:1] == ("NP0",)
+    return word in _PROPER or rank_word_tags(word, "en")[:1] == ("NP0",)
 
 
 def _is_known(word: str) -> bool:
-    return not word[:1].isupper() or word in PLACES["en"] or is_common(word, "en")
+    return not word[:1].isupper() or word in PLACES["en"] or is_common_word(word, "en")
 
 
 def _is_part(text: str, start: int, end: int) -> bool:
@@ -93,7 +98,7 @@ def _is_part(text: str, start: int, end: int) -> bool:
     goes_on = after[:1].isupper() and after not in NOT_NAMES["en"] and after not in {"I", "A"}
     if goes_on or (after == "of" and text[end + 4 : end + 5].isupper()):
         return True
-    return before[:1].isupper() and before not in PERSON_TITLES["en"] and not is_common(before, "en")
+    return before[:1].isupper() and before not in PERSON_TITLES["en"] and not is_common_word(before, "en")
 
 
 def _kind(before: str, words: Sequence[str]) -> str:
@@ -104,10 +109,12 @@ def _kind(before: str, words: Sequence[str]) -> str:
         return "LOC"
     if whole in COMPANIES or whole in BODIES or _is_organisation(words):
         return "ORG"
-    titled = before in PERSON_TITLES["en"] and not all(is_common(word, "en") for word in words)
+    titled = before in PERSON_TITLES["en"] and not all(is_common_word(word, "en") for word in words)
     if titled or whole in FAMILY_NAMES or _is_person(words):
         return "PER"
-    foreign = all(word_tags(word, "en")[:1] == ("NP0",) and not is_common(word, "en") for word in words)
+    foreign = all(
+        rank_word_tags(word, "en")[:1] == ("NP0",) and not is_common_word(word, "en") for word in words
+    )
     plain = all(word.istitle() and word.isalpha() for word in words)
     listed = any(word in PLACES["en"] or word in ORGANISATION_WORDS for word in words)
     return "NAME" if foreign and plain and not listed else ""
@@ -119,12 +126,12 @@ def _is_district(words: Sequence[str]) -> bool:
         return False
     if words[0] in _DIRECTIONS and "_".join(words[1:]) in PLACES["en"]:
         return True
-    return words[-1] in PLACE_WORDS and not all(is_common(word, "en") for word in words[:-1])
+    return words[-1] in PLACE_WORDS and not all(is_common_word(word, "en") for word in words[:-1])
 
 
 def _is_organisation(words: Sequence[str]) -> bool:
     """Yale University, the China Price Association; but not the Central Committee."""
-    named = [w for w in words[:-1] if w in PLACES["en"] or not is_common(w, "en")]
+    named = [w for w in words[:-1] if w in PLACES["en"] or not is_common_word(w, "en")]
     return words[-1] in ORGANISATION_WORDS and (bool(named) or (len(words) > 1 and words[-1] in _SCHOOLS))
 
 
@@ -137,7 +144,11 @@ def _is_person(words: Sequence[str]) -> bool:
     if words[0] not in FAMILY_NAMES_FIRST:
         return False
     chinese = all(_PINYIN.fullmatch(word) for word in words[1:])
-    return not is_common(words[0], "en") if len(words) == 1 else chinese or not is_common(words[1], "en")
+    return (
+        not is_common_word(words[0], "en")
+        if len(words) == 1
+        else chinese or not is_common_word(words[1], "en")
+    )
 
 
 def _form(before: str, words: Sequence[str], kind: str) -> str | None:  # noqa: ARG001
@@ -166,21 +177,21 @@ FEW = 64
 """Up to so many texts are searched as quickly as their words are told apart."""
 
 
-def coded(texts: Sequence[str]) -> CodedWords | None:
+def coded(texts: Sequence[str]) -> IndexedWords | None:
     """The words of texts, those with hyphens whole, as `find_names` and `listed_names` want them."""
-    return coded_words(texts, joints="-") if len(texts) > FEW else None
+    return index_words(texts, hyphens=True) if len(texts) > FEW else None
 
 
-def find_names(texts: Sequence[str], words: CodedWords | None, language: str) -> list[Sequence[Mention]]:
+def find_names(texts: Sequence[str], words: IndexedWords | None, language: str) -> list[Sequence[Mention]]:
     """The names of each text; `words` are those of the texts, if one looks at them first."""
     hopeful = _texts_with(_RULES[language].is_telling, texts, words)
     return [list(_names(text, language)) if has else () for text, has in zip(texts, hopeful)]
 
 
 def _texts_with(
-    wanted: Callable[[str], bool], texts: Sequence[str], words: CodedWords | None
+    wanted: Callable[[str], bool], texts: Sequence[str], words: IndexedWords | None
 ) -> Iterable[bool]:
-    return itertools.repeat(True, len(texts)) if words is None else words.texts_with(wanted).tolist()
+    return itertools.repeat(True, len(texts)) if words is None else words.find_texts_with(wanted).tolist()
 
 
 def with_articles(text: str, found: Sequence[Entity], language: str) -> list[Mention]:
@@ -240,7 +251,7 @@ def _runs(text: str, capitals: list[Word], language: str) -> Iterator[list[Word]
         yield run
 
 
-def listed_names(texts: Sequence[str], words: CodedWords | None, language: str) -> list[Sequence[Mention]]:
+def listed_names(texts: Sequence[str], words: IndexedWords | None, language: str) -> list[Sequence[Mention]]:
     """The peoples and dates of each text. Of German and Russian adjectives the span is the stem."""
     listed = _LISTED[language]
     hopeful = _texts_with(
@@ -283,7 +294,7 @@ def _dates(text: str, language: str) -> Iterator[Mention]:
 
 def _whole(words: Iterable[str], endings: Sequence[str] = ("",)) -> re.Pattern[str]:
     """A pattern for any of these words, with one of these endings, and nothing but space around them."""
-    return re.compile(rf"(?<![\w-])({any_of(words)})(?:{'|'.join(endings)})(?![\w-]|\.\w)")
+    return re.compile(rf"(?<![\w-])({build_pattern(words)})(?:{'|'.join(endings)})(?![\w-]|\.\w)")
 
 
 _NUMBER_BESIDE = re.compile(r"\d\w{0,2}(?: of)? (?:March|May)\b|(?:March|May),? \d")

@@ -9,25 +9,25 @@ import functools
 import re
 from typing import Any
 
-from metassay.text.hanta_tagger import russian
-from metassay.text.wordnet import open_thesaurus
-from metassay.text.words import WordLists
+from metassay.text.russian_morphology import load_analyser
+from metassay.text.thesaurus import open_thesaurus
+from metassay.text.word_lists import WordLists
 
 _LISTS = WordLists("metassay.perturbations.languages", "ru")
 
-FUNCTION_WORDS = _LISTS.words("function_words")
+FUNCTION_WORDS = _LISTS.read_words("function_words")
 
-PRONOUNS = _LISTS.rows("pronouns")
+PRONOUNS = _LISTS.read_rows("pronouns")
 """Pronouns that can stand in each other's place: subjects by the verb they take, then by case and kind."""
 
-NEVER_CHOSEN = _LISTS.words("never_chosen")
+NEVER_CHOSEN = _LISTS.read_words("never_chosen")
 """Pronouns that are replaced but replace no other: "свой" in the place of "ваш" is often the better word."""
 
-ADDRESS = _LISTS.words("address")
+ADDRESS = _LISTS.read_words("address")
 """Two ways to say you: one in the place of the other is no error."""
 
-_PREPOSITIONS = _LISTS.words("prepositions")
-_WITH_YO = _LISTS.mapping("with_yo")
+_PREPOSITIONS = _LISTS.read_words("prepositions")
+_WITH_YO = _LISTS.read_mapping("with_yo")
 """Pronouns as people write them without ё."""
 _THIRD_PERSON = ("ет", "ит", "ёт", "ется", "ится", "ётся")
 _MASCULINE, _FEMININE, _PLURAL = ("л", "лся"), ("ла", "лась"), ("ли", "лись", "ны", "ты")
@@ -57,11 +57,11 @@ def _subject_class(pronoun: str, following: str) -> int:
     return 3 if not singular and following.endswith(_PLURAL) else -1
 
 
-NEGATABLE_WORDS = _LISTS.words("negatable_words")
+NEGATABLE_WORDS = _LISTS.read_words("negatable_words")
 """Common verbs, modals and predicates."""
-NEGATABLE_ENDINGS = _LISTS.lines("negatable_endings")
+NEGATABLE_ENDINGS = _LISTS.read_lines("negatable_endings")
 """Endings of verbs, for words of five letters and more."""
-NOT_NEGATABLE = _LISTS.words("not_negatable")
+NOT_NEGATABLE = _LISTS.read_words("not_negatable")
 """Words that end like verbs and are none."""
 
 
@@ -103,7 +103,7 @@ def synonyms(previous: str, form: str, following: str) -> tuple[str, ...]:  # no
 def _candidates(form: str) -> tuple[str, ...]:
     if form in FUNCTION_WORDS or not _CYRILLIC.fullmatch(form):
         return ()
-    readings = russian().parse(form)
+    readings = load_analyser().parse(form)
     # Forms such as «включите» are orders far more often than statements about the future.
     reading = next((r for r in readings if "impr" in r.tag.grammemes), readings[0])
     meanings = _meanings(reading.normal_form)
@@ -137,7 +137,7 @@ def _inflect(word: str, model: Any, pos: str) -> str | None:
     ending = _ending(paradigm, reading.tag, wanted)
     if ending is None:
         return None
-    dictionary = russian().dictionary
+    dictionary = load_analyser().dictionary
     stem = dictionary.build_stem(dictionary.paradigms[paradigm], place, reading.word)
     return f"{ending[0]}{stem}{ending[1]}"
 
@@ -165,7 +165,7 @@ def _meanings(lemma: str) -> list[list[str]]:
     """The nearest synonyms of each meaning."""
     thesaurus = open_thesaurus("ru")
     assert thesaurus is not None
-    return [meaning[:CENTRAL] for meaning in thesaurus.meanings(lemma)]
+    return [meaning[:CENTRAL] for meaning in thesaurus.list_meanings(lemma)]
 
 
 @functools.cache
@@ -173,14 +173,14 @@ def _reading(lemma: str, pos: str) -> Any:
     """A dictionary form's reading as this part of speech; None for function words and where there is none."""
     if lemma in FUNCTION_WORDS:
         return None
-    readings = russian().parse(lemma)
+    readings = load_analyser().parse(lemma)
     return next((r for r in readings if _part_of_speech(r.tag) == pos and r.normal_form == lemma), None)
 
 
 @functools.cache
 def _paradigm(number: int) -> list[tuple[str, Any, str]]:
     """Prefix, tag and suffix of every form of the words that bend alike."""
-    return list(russian().dictionary.build_paradigm_info(number))
+    return list(load_analyser().dictionary.build_paradigm_info(number))
 
 
 @functools.cache

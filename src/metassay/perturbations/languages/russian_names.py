@@ -14,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.perturbations.languages.names import COMPANIES, Mention, word_after, word_before
-from metassay.text.hanta_tagger import russian
-from metassay.text.segmentation import CodedWords
-from metassay.text.slovnet_names import Entity, has_capital
-from metassay.text.words import WordLists, starts_sentence
+from metassay.text.indexed_words import IndexedWords
+from metassay.text.russian_morphology import load_analyser
+from metassay.text.slovnet_names import has_capital
+from metassay.text.spacy_models import Entity
+from metassay.text.word_lists import WordLists
+from metassay.text.words import starts_sentence
 
 _LISTS = WordLists("metassay.perturbations.languages", "ru")
 
@@ -29,12 +31,12 @@ _NAME = re.compile(r"[А-ЯЁ][а-яё'’]+(?:-[А-ЯЁа-яё]+)*|О'[А-ЯЁ]
 _LONG_PREPOSITIONS = {"во", "со", "ко", "обо"}
 """These stand before some names and not before others."""
 
-_PREPOSITIONS = _LISTS.word_groups("case_prepositions")
+_PREPOSITIONS = _LISTS.read_word_groups("case_prepositions")
 _GOVERNING = frozenset({"в"}).union(*_PREPOSITIONS.values())
-_NO_NAMES = _LISTS.words("not_names")
+_NO_NAMES = _LISTS.read_words("not_names")
 _LATIN = re.compile(r"[A-Z][A-Za-z]{2,}(?: [A-Z][a-z]{2,})?")
 
-_GIVEN = _LISTS.word_groups("given_names")
+_GIVEN = _LISTS.read_word_groups("given_names")
 """Given names that the dictionary lacks, or takes for others."""
 _GIVEN_STEMS = tuple(name[:-1] for names in _GIVEN.values() for name in names)
 
@@ -66,19 +68,24 @@ ENDING = re.compile(r"(?:ого|ому|ым|им|ий|ый|ой|ом|ем|[ая�
 """What the forms of one family name differ in."""
 
 
-def may_be_mentioned(texts: Sequence[str], words: CodedWords) -> NDArray[np.bool_]:
+def may_be_mentioned(texts: Sequence[str], words: IndexedWords) -> NDArray[np.bool_]:
     """Which texts may hold a name that has a form, whatever a model finds: the others need none.
 
     Such a name has a word with a capital that the dictionary lacks or may read as a name, that begins as one
     of our own, or that stands after a preposition. Words with apostrophes are several here, so that a text
     with one is not judged.
     """
-    capital, governing = words.asked(has_capital), words.asked(lambda word: word.lower() in _GOVERNING)
-    telling = words.asked(lambda word: has_capital(word) and _may_be_named(word))
+    capital, governing = (
+        words.test_vocabulary(has_capital),
+        words.test_vocabulary(lambda word: word.lower() in _GOVERNING),
+    )
+    telling = words.test_vocabulary(lambda word: has_capital(word) and _may_be_named(word))
     follows = np.roll(governing[words.numbers], 1)
-    follows[words.starts[words.starts < len(follows)]] = False
+    follows[words.offsets[words.offsets < len(follows)]] = False
     hits = telling[words.numbers] | (follows & capital[words.numbers])
-    return words.texts_where(hits) | np.array(["'" in text or "’" in text for text in texts], np.bool_)
+    return words.find_texts_with_hits(hits) | np.array(
+        ["'" in text or "’" in text for text in texts], np.bool_
+    )
 
 
 def _may_be_named(word: str) -> bool:
@@ -157,12 +164,12 @@ def _reading(tag: Any) -> _Reading:
 
 @functools.cache
 def _at(paradigm: int, index: int) -> _Reading:
-    return _reading(russian().dictionary.build_tag_info(paradigm, index))
+    return _reading(load_analyser().dictionary.build_tag_info(paradigm, index))
 
 
 def _looked_up(word: str) -> list[_Reading]:
     """The readings that the dictionary has of a word in small letters."""
-    analyser = russian()
+    analyser = load_analyser()
     found = analyser.dictionary.words.similar_item_values(word, analyser.char_substitutes)
     return [_at(*place) for own in found for place in own]
 
@@ -173,7 +180,7 @@ def _known(word: str) -> tuple[_Reading, ...]:
     small = word.lower()
     found = _looked_up(small)
     if len(found) > 1:
-        chances = russian().prob_estimator.p_t_given_w
+        chances = load_analyser().prob_estimator.p_t_given_w
         found.sort(key=lambda reading: chances.prob(small, reading.tag), reverse=True)
     return tuple(found)
 
@@ -181,7 +188,7 @@ def _known(word: str) -> tuple[_Reading, ...]:
 @functools.cache
 def _guessed(word: str) -> tuple[_Reading, ...]:
     """The readings of a word, by its ending where the dictionary has none."""
-    return _known(word) or tuple(_reading(parse.tag) for parse in russian().parse(word))
+    return _known(word) or tuple(_reading(parse.tag) for parse in load_analyser().parse(word))
 
 
 @functools.cache

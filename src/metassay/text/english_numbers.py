@@ -1,0 +1,170 @@
+"""Write English numbers in digits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from metassay.text.word_lists import WordLists
+
+_LISTS = WordLists("metassay.text", "en")
+
+
+def _read_values(kind: str) -> dict[str, int]:
+    rows = _LISTS.read_rows("number_words", 3)
+    return {word: int(value) for row_kind, word, value in rows if row_kind == kind}
+
+
+_UNITS = _read_values("unit")
+_TENS = _read_values("ten")
+_SCALES = _read_values("scale")
+_BELOW_HUNDRED = _UNITS | _read_values("teen") | _TENS
+_IRREGULAR_ORDINALS = {word: (cardinal, ending) for word, cardinal, ending in _LISTS.read_rows("ordinals", 3)}
+_ENDINGS = (("ieth", "y", "th"), ("th", "", "th"), ("ies", "y", "s"), ("s", "", "s"))
+"""Endings of ordinals and plurals, what the number word has instead, and what is written after digits."""
+_CURRENCIES = _LISTS.read_mapping("currencies")
+
+
+def write_numbers(words: Sequence[str]) -> list[str]:
+    """Write every number among lower-case words in digits.
+
+    Words that do not form one number are written one after the other, as in years and telephone numbers:
+    `nineteen eighty four` is 1984, `one oh one` is 101.
+
+    >>> write_numbers("two hundred and five of the twenty first".split())
+    ['205', 'of', 'the', '21st']
+    """
+    written: list[str] = []
+    position = 0
+    while position < len(words):
+        text, position = _write_number(words, position)
+        written.append(text)
+    return written
+
+
+@dataclass
+class _Number:
+    """A number of which some words have been read."""
+
+    digits: str = ""
+    """Digits of numbers before it that are written together with it."""
+    total: int = 0
+    """Thousands, millions and so on."""
+    group: int | None = None
+    """The number below a thousand that was read last; None if there is none."""
+
+    def add(self, value: int) -> None:
+        """Add a number from 1 to 90, or begin a further number with it if it does not fit."""
+        if value < self._find_limit():
+            self.group = (self.group or 0) + value
+        else:
+            self.digits = self.format()
+            self.total = 0
+            self.group = value
+
+    def multiply(self, scale: int) -> None:
+        """Apply `hundred` or a larger scale."""
+        if scale == 100:
+            self.group = (self.group or 1) * 100
+        else:
+            self.total += (1 if self.group is None else self.group) * scale
+            self.group = None
+
+    def add_zero(self) -> None:
+        """Write a digit 0, which ends the number before it."""
+        self.digits = f"{self.format()}0"
+        self.total = 0
+        self.group = None
+
+    def format(self) -> str:
+        """Return all digits so far."""
+        if self.group is None and not self.total:
+            return self.digits
+        return f"{self.digits}{self.total + (self.group or 0)}"
+
+    def _find_limit(self) -> int:
+        """Return the number that the next value must be below to be part of the same number."""
+        if self.group is None:
+            return 1000
+        if self.group % 100 == 0:
+            return 100
+        return 10 if self.group % 10 == 0 and self.group % 100 >= 20 else 0
+
+
+def _write_number(words: Sequence[str], start: int) -> tuple[str, int]:
+    """Return the number that begins at `start`, or else the word there, and the position after it."""
+    number = _Number()
+    position = start
+    if words[start].isdecimal() and words[start + 1 : start + 2] and words[start + 1] in _SCALES:
+        number.group = int(words[start])
+        position = start + 1
+    ordinal_ending = ""
+    while position < len(words) and not ordinal_ending:
+        word = words[position]
+        cardinal, ordinal_ending = _split_ordinal(word)
+        if not _read_word(number, cardinal, is_first=position == start):
+            is_joined = word == "and" and _continues_after_and(words, position, start)
+            if not is_joined:
+                break
+        position += 1
+    if position == start:
+        return words[start], start + 1
+    if ordinal_ending:
+        return f"{number.format()}{ordinal_ending}", position
+    return _add_fraction_and_unit(number.format(), words, position)
+
+
+def _read_word(number: _Number, word: str, *, is_first: bool) -> bool:
+    """Add a word to a number; False if it is not part of one."""
+    if word in _BELOW_HUNDRED:
+        number.add(_BELOW_HUNDRED[word])
+    elif word == "hundred" and (number.group is None or number.group < 100):
+        number.multiply(100)
+    elif word in _SCALES:
+        number.multiply(_SCALES[word])
+    elif word == "zero" or (word in {"oh", "o"} and not is_first):
+        number.add_zero()
+    else:
+        return False
+    return True
+
+
+def _continues_after_and(words: Sequence[str], position: int, start: int) -> bool:
+    """Whether the `and` at a position stands between a hundred or thousand and the rest of the number."""
+    before = words[position - 1]
+    after = words[position + 1 : position + 2]
+    is_after_scale = position > start and (before == "hundred" or before in _SCALES)
+    return is_after_scale and bool(after) and _split_ordinal(after[0])[0] in _BELOW_HUNDRED
+
+
+def _split_ordinal(word: str) -> tuple[str, str]:
+    """Split `fourth` into `four` and `th`, `nineties` into `ninety` and `s`; other words have no ending."""
+    if word in _IRREGULAR_ORDINALS:
+        return _IRREGULAR_ORDINALS[word]
+    for ending, replacement, written_ending in _ENDINGS:
+        cardinal = word.removesuffix(ending) + replacement
+        numbers = _BELOW_HUNDRED if written_ending == "th" else _TENS
+        if word.endswith(ending) and (cardinal in numbers or cardinal in _SCALES or cardinal == "hundred"):
+            return cardinal, written_ending
+    return word, ""
+
+
+def _add_fraction_and_unit(number: str, words: Sequence[str], position: int) -> tuple[str, int]:
+    """Add `point one four`, `percent` or `dollars` to a number, and return the position after them."""
+    if words[position : position + 1] == ["point"]:
+        fraction = ""
+        end = position + 1
+        while end < len(words) and (words[end] in _UNITS or words[end] in {"zero", "oh"}):
+            fraction += str(_UNITS.get(words[end], 0))
+            end += 1
+        if fraction:
+            number = f"{number}.{fraction}"
+            position = end
+    unit = words[position] if position < len(words) else ""
+    if unit == "percent":
+        return f"{number}%", position + 1
+    if list(words[position : position + 2]) == ["per", "cent"]:
+        return f"{number}%", position + 2
+    if unit in _CURRENCIES:
+        return f"{_CURRENCIES[unit]}{number}", position + 1
+    return number, position

@@ -1,0 +1,103 @@
+"""Base forms of words, from the dictionaries of simplemma."""
+
+from __future__ import annotations
+
+import functools
+import unicodedata
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from metassay.text.user_cache import load_or_compute
+
+_CACHED_WORDS = 1 << 17
+
+
+@functools.lru_cache(maxsize=_CACHED_WORDS)
+def find_lemma(form: str, language: str) -> str | None:
+    """Return the base form of a word that is in simplemma's dictionary; None for other words."""
+    composed = unicodedata.normalize("NFC", form)
+    lemma: str | None = _load_lookup().get_lemma(composed, language)
+    if lemma is None or (form.isalpha() and composed == form):  # there are no hyphens or accents to split off
+        return lemma
+    return str(_load_lemmatizer().lemmatize(form, lang=language))
+
+
+@functools.lru_cache(maxsize=_CACHED_WORDS)
+def is_common_word(word: str, language: str) -> bool:
+    """Whether the dictionary has the word in lower case, so that a capital may be that of a sentence."""
+    lemma = find_lemma(word.lower(), language)
+    return lemma is not None and lemma.islower()
+
+
+@functools.cache
+def _load_lookup() -> Any:
+    from simplemma.strategies import DictionaryLookupStrategy
+
+    return DictionaryLookupStrategy(_PackedDictionaryFactory())  # type: ignore[arg-type]
+
+
+@functools.cache
+def _load_lemmatizer() -> Any:
+    from simplemma import Lemmatizer
+    from simplemma.strategies import DefaultStrategy
+
+    factory: Any = _PackedDictionaryFactory()
+    return Lemmatizer(lemmatization_strategy=DefaultStrategy(dictionary_factory=factory))
+
+
+class _PackedDictionaryFactory:
+    """Gives simplemma its dictionaries in a form that is fast to load."""
+
+    @staticmethod
+    @functools.lru_cache(maxsize=8)
+    def get_dictionary(lang: str) -> PackedDictionary:
+        """Load the dictionary of a language."""
+        from simplemma.strategies.dictionaries.dictionary_factory import DefaultDictionaryFactory
+
+        name = f"simplemma-{version('simplemma')}-{lang}.words"
+        content = load_or_compute(
+            name, lambda: pack_dictionary(DefaultDictionaryFactory().get_dictionary(lang))
+        )
+        return PackedDictionary(content)
+
+
+_BUCKET_COUNT = 2**16
+_HEADER_SIZE = 4 * (_BUCKET_COUNT + 1)
+
+
+def pack_dictionary(lemmas: Mapping[str, str]) -> bytes:
+    """Write words and base forms as bytes for `PackedDictionary`: in buckets by the checksum of the word."""
+    buckets = [bytearray(b"\n") for _ in range(_BUCKET_COUNT)]
+    for word, lemma in lemmas.items():
+        key = word.encode()
+        buckets[crc32(key) % _BUCKET_COUNT] += b"%b\t%b\n" % (key, lemma.encode())
+    bucket_offsets = _HEADER_SIZE + np.cumsum([0, *map(len, buckets)])
+    return b"".join([bucket_offsets.astype("<u4").tobytes(), *buckets])
+
+
+class PackedDictionary:
+    """Looks up base forms in bytes, because building a `dict` of a million words takes a second.
+
+    >>> PackedDictionary(pack_dictionary({"mice": "mouse"})).get("mice")
+    'mouse'
+    """
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        self._bucket_offsets = np.frombuffer(content, "<u4", _BUCKET_COUNT + 1).tolist()
+
+    def get(self, word: str) -> str | None:
+        """Return the base form of a word; None if it is not known."""
+        key = word.encode()
+        bucket = crc32(key) % _BUCKET_COUNT
+        bucket_start, bucket_end = self._bucket_offsets[bucket : bucket + 2]
+        position = self._content.find(b"\n%b\t" % key, bucket_start, bucket_end)
+        if position < 0 or b"\t" in key or b"\n" in key:
+            return None
+        lemma_start = position + len(key) + 2
+        lemma_end = self._content.index(b"\n", lemma_start)
+        return self._content[lemma_start:lemma_end].decode()

@@ -1,0 +1,74 @@
+"""Split a text into sentences."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+from metassay.text.words import Span
+
+_SENTENCE_END = re.compile(
+    r"""
+      (?P<stop> [.!?…؟۔।॥]+ ) ["'”’»)\]]* (?=\s+ ["'“‘„«(\[¿¡]* (?P<next> [^\W_] ))
+    | [。！？｡]+ [”’」』）]*                                      # full-width stops need no space
+    | (?=\n)
+    """,
+    re.VERBOSE,
+)
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(\"“„])(?:[^\W\d_]|mr|mrs|ms|dr|prof|st|jr|sr|vs|inc|ltd|e\.g|i\.e|u\.s|u\.k|z\.b|d\.h"
+    r"|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec|(?P<before_number>no|nr|fig))\.$",
+    re.IGNORECASE,
+)
+_ABBREVIATION_LENGTH = 8
+"""Characters that contain any abbreviation and the character before it."""
+
+
+def find_sentences(text: str) -> list[Span]:
+    """Find all sentences, without the space around them; the end of a line ends a sentence, too.
+
+    A sentence may begin with a small letter if the text has no capitals at all, or if the stop before it
+    stands alone, as in tokenised text; but not after an ellipsis.
+
+    >>> text = "Dr. Who came. He left! 你好。再见。"
+    >>> [text[start:end] for start, end in find_sentences(text)]
+    ['Dr. Who came.', 'He left!', '你好。', '再见。']
+    """
+    boundaries = [0]
+    has_no_capitals = text == text.lower()
+    for match in _SENTENCE_END.finditer(text):
+        if not match["stop"] or _ends_sentence(text, match, boundaries[-1], has_no_capitals=has_no_capitals):
+            boundaries.append(match.end())
+    boundaries.append(len(text))
+    sentences = []
+    for start, end in itertools.pairwise(boundaries):
+        sentence = _strip_space(text, start, end)
+        if sentence is not None:
+            sentences.append(sentence)
+    return sentences
+
+
+def _ends_sentence(text: str, match: re.Match[str], start: int, *, has_no_capitals: bool) -> bool:
+    """Whether a stop followed by a space ends the sentence that began at `start`."""
+    stop = match["stop"]
+    next_letter = match["next"]
+    if next_letter.islower():
+        stands_alone = match.start() > 0 and text[match.start() - 1].isspace()
+        is_ellipsis = stop == "…" or stop.startswith("..")
+        if is_ellipsis or not (has_no_capitals or stands_alone):
+            return False
+    before = text[max(start, match.end() - _ABBREVIATION_LENGTH) : match.end()]
+    abbreviation = _ABBREVIATION.search(before)
+    if abbreviation is None:
+        return True
+    return abbreviation["before_number"] is not None and not next_letter.isdigit()
+
+
+def _strip_space(text: str, start: int, end: int) -> Span | None:
+    """Return the span without the space around it; None if it has neither letters nor digits."""
+    part = text[start:end]
+    stripped = part.strip()
+    if not any(map(str.isalnum, stripped)):
+        return None
+    new_start = start + len(part) - len(part.lstrip())
+    return new_start, new_start + len(stripped)

@@ -1,0 +1,61 @@
+"""Thesauri in the MyThes format of LibreOffice: OpenThesaurus (German) and a Russian one.
+
+The first line of a file is its encoding, perhaps after a byte order mark. An entry is `word|n`, then n lines
+`label|word|word…`, one per meaning. Words can have remarks such as "(ugs.)".
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from pathlib import Path
+
+from metassay.text.resources import find_thesaurus_file
+
+_ENTRY = re.compile(r"(.*)\|(\d+)")
+_SYNONYM_LABELS = frozenset({"-", "", "(синоним)", "(noun)", "(verb)", "(adj)", "(adv)"})
+"""Labels of lines with synonyms; others, such as "(антоним)", mark other relations."""
+
+
+class Thesaurus:
+    """Looks up the meanings of words. Entries are parsed when they are looked up."""
+
+    def __init__(self, path: Path) -> None:
+        with path.open("rb") as file:
+            encoding = file.readline().decode("utf-8-sig").strip()
+            self._lines = file.read().decode(encoding).splitlines()
+        self._line_numbers: dict[str, int] = {}
+        number = 0
+        while number < len(self._lines):
+            entry = _ENTRY.fullmatch(self._lines[number])
+            if entry is None:
+                number += 1
+                continue
+            self._line_numbers.setdefault(entry[1], number)
+            number += 1 + int(entry[2])
+
+    def list_meanings(self, word: str) -> list[list[str]]:
+        """Return the synonyms of a lower-case word for each of its meanings: single words without remarks."""
+        number = self._line_numbers.get(word)
+        if number is None:
+            return []
+        meaning_count = int(self._lines[number].rpartition("|")[2])
+        lines = self._lines[number + 1 : number + 1 + meaning_count]
+        meanings = [_parse_synonyms(line) for line in lines]
+        return [synonyms for synonyms in meanings if synonyms]
+
+
+def _parse_synonyms(line: str) -> list[str]:
+    """Return the single words of a line. A remark marks another register, relation or construction."""
+    label, *words = line.split("|")
+    if label not in _SYNONYM_LABELS:
+        return []
+    words = [word.replace(" (Hauptform)", "") for word in words]
+    return [word for word in words if word.replace("-", "").isalpha()]
+
+
+@functools.lru_cache(maxsize=8)
+def open_thesaurus(language: str) -> Thesaurus | None:
+    """Open the thesaurus of a language on this machine; None if there is none."""
+    path = find_thesaurus_file(language)
+    return None if path is None else Thesaurus(path)

@@ -1,0 +1,42 @@
+"""Files that take long to compute, kept in the user's cache folder between runs."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+
+def load_or_compute(name: str, compute: Callable[[], bytes]) -> bytes:
+    """Return the content of a cached file; compute and cache it if it is missing or damaged.
+
+    The cache is optional: if it cannot be read or written, the content is computed every time.
+    """
+    file = _find_cache_folder() / name
+    with suppress(OSError):
+        checksum, _, content = file.read_bytes().partition(b"\n")
+        if checksum == _compute_checksum(content):
+            return content
+    content = compute()
+    temporary_file = file.with_name(f".{name}.{os.getpid()}.part")
+    with suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        temporary_file.write_bytes(b"%b\n%b" % (_compute_checksum(content), content))
+        temporary_file.replace(file)
+    with suppress(OSError):
+        temporary_file.unlink(missing_ok=True)
+    return content
+
+
+def _find_cache_folder() -> Path:
+    try:
+        home = Path.home()
+    except RuntimeError:  # a user without a home directory
+        return Path(os.devnull)
+    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache", "metassay")
+
+
+def _compute_checksum(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=16).hexdigest().encode()

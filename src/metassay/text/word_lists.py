@@ -1,0 +1,120 @@
+"""Read word lists that are part of the package: UTF-8 text, one entry per line, `#` for comments.
+
+A `.txt` file has one word per line, a `.tsv` file cells separated by tabs.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+from metassay.errors import MetassayError, Place
+
+
+@dataclass(frozen=True)
+class WordLists:
+    """The word lists in one folder of a package, by name."""
+
+    package: str
+    folder: str
+
+    def read_lines(self, name: str) -> tuple[str, ...]:
+        """Read the entries of `name.txt` in their order.
+
+        >>> WordLists("metassay.text", "en").read_lines("british_our")[:2]
+        ('arb', 'ard')
+        """
+        return tuple(entry for _, entry in _read_entries(self.package, self.folder, f"{name}.txt"))
+
+    def read_words(self, name: str) -> frozenset[str]:
+        """Read the entries of `name.txt` as a set."""
+        return frozenset(self.read_lines(name))
+
+    def read_rows(self, name: str, cells: int | None = None) -> tuple[tuple[str, ...], ...]:
+        """Read the rows of `name.tsv`; with `cells`, each must have so many cells."""
+        rows = []
+        for line, entry in _read_entries(self.package, self.folder, f"{name}.tsv"):
+            row = tuple(entry.split("\t"))
+            if cells is not None and len(row) != cells:
+                place = Place(file=f"{self.package}/{self.folder}/{name}.tsv", line=line)
+                raise MetassayError(f"{place}: {len(row)} cells instead of {cells}.")
+            rows.append(row)
+        return tuple(rows)
+
+    def read_mapping(self, name: str) -> dict[str, str]:
+        """Read the rows of `name.tsv` as keys and values.
+
+        >>> WordLists("metassay.text", "en").read_mapping("british_words")["tyre"]
+        'tire'
+        """
+        return {key: value for key, value in self.read_rows(name, 2)}  # noqa: C416 - dict() has no typed length
+
+    def read_groups(self, name: str) -> dict[str, tuple[str, ...]]:
+        """Read the rows of `name.tsv` as groups of second cells by the first cell, in their order."""
+        groups: dict[str, list[str]] = {}
+        for group, word in self.read_rows(name, 2):
+            groups.setdefault(group, []).append(word)
+        return {group: tuple(words) for group, words in groups.items()}
+
+    def read_word_groups(self, name: str) -> dict[str, frozenset[str]]:
+        """Read the groups of `name.tsv` as sets."""
+        return {group: frozenset(words) for group, words in self.read_groups(name).items()}
+
+
+@functools.lru_cache(maxsize=256)
+def find_folders_with(package: str, file: str) -> frozenset[str]:
+    """Return the folders of a package that contain a file: the languages with this list.
+
+    >>> sorted(find_folders_with("metassay.text", "british_our.txt"))
+    ['en']
+    """
+    folders = (folder for folder in files(package).iterdir() if folder.is_dir())
+    return frozenset(folder.name for folder in folders if folder.joinpath(file).is_file())
+
+
+@functools.lru_cache(maxsize=1024)
+def _read_entries(package: str, folder: str, file: str) -> tuple[tuple[int, str], ...]:
+    """Return the lines of a list that are entries, with their line numbers."""
+    try:
+        text = files(package).joinpath(folder, file).read_text(encoding="utf-8")
+    except OSError as error:
+        path = f"{package}/{folder}/{file}"
+        raise MetassayError(
+            f"{path}: the word list cannot be read ({error}). Install metassay anew."
+        ) from error
+    numbered_lines = enumerate(text.split("\n"), 1)
+    return tuple(
+        (number, line) for number, line in numbered_lines if line.strip() and not line.startswith("#")
+    )
+
+
+def build_pattern(words: Iterable[str]) -> str:
+    """Build a regular expression that matches any of the words and shares their beginnings, which is fast.
+
+    >>> build_pattern(["is", "are", "isn't"])
+    "(?:are|is(?:n't)?)"
+    """
+    tree: dict[str, Any] = {}
+    for word in words:
+        branch = tree
+        for letter in word:
+            branch = branch.setdefault(letter, {})
+        branch[""] = {}  # a word ends here
+    return _format_tree(tree)
+
+
+def _format_tree(tree: dict[str, Any]) -> str:
+    can_end = "" in tree
+    branches = []
+    for letter, branch in sorted(tree.items()):
+        if letter:
+            branches.append(re.escape(letter) + (_format_tree(branch) if branch else ""))
+    if not branches:
+        return ""
+    if len(branches) == 1 and not can_end:
+        return branches[0]
+    return f"(?:{'|'.join(branches)})" + ("?" if can_end else "")
