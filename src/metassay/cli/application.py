@@ -1,8 +1,9 @@
 """The application: all commands in groups, their help pages, and `--version`.
 
-A command `NAME` is the function `run_NAME` in `metassay.cli.commands.NAME`. Its docstring is the help text,
-and `EXAMPLE` in the same module is shown below its options. Commands import workflows only when they run, so
-that `metassay --help` stays fast.
+A command `NAME` is the function `run_NAME` in `metassay.cli.commands.NAME`. Its docstring is the help text.
+The same module has `EXAMPLE`, shown below the options, and may have `COMMON_OPTIONS`: if so, `--help` shows
+only these and `--help-all` shows all. Commands import workflows only when they run, so that `metassay --help`
+stays fast.
 """
 
 from __future__ import annotations
@@ -21,24 +22,48 @@ COMMAND_GROUPS = {
     "Start here": ("check", "demo"),
     "Measure": ("assay", "score", "align", "perturb"),
     "Compare with people and judges": ("rank", "depend", "aggregate", "judge"),
-    "Runs": ("run", "resume", "work", "recommend", "compare", "report", "serve"),
-    "Installed": ("list", "models", "cache"),
+    "Use finished runs": ("recommend", "compare", "report", "serve"),
+    "Installed": ("list", "models"),
+    "Advanced": ("run", "resume", "work", "cache"),
 }
 """The commands under the headings of `metassay --help`."""
+
+
+HELP_ALL = "--help-all"
 
 
 class _Command(typer.core.TyperCommand):
     """A command whose help page has a section per group of options and ends with an example."""
 
     example: str
+    common_options: tuple[str, ...] = ()
+    """Names of the options that `--help` shows; empty for all."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments, and remember their order for options that depend on it."""
+        if HELP_ALL in args:
+            ctx.meta[HELP_ALL] = True
+            args = ["--help"]
         TYPED_ARGUMENTS.set(tuple(args))
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the arguments, then the options of the command itself, then each group of shared options."""
+        """Write the arguments and the options: the common ones in one section, or all of them in groups."""
+        if self.common_options and HELP_ALL not in ctx.meta:
+            self._format_common_options(ctx, formatter)
+        else:
+            self._format_all_options(ctx, formatter)
+
+    def _format_common_options(self, ctx: Any, formatter: Any) -> None:
+        parameters = {parameter.name: parameter for parameter in self.get_params(ctx)}
+        options = [parameters[name].get_help_record(ctx) for name in self.common_options]
+        options.append((HELP_ALL, f"Show all {len(parameters)} options."))
+        with formatter.section("Arguments"):
+            formatter.write_dl([("DATA", getattr(parameters["data"], "help", ""))])
+        with formatter.section("Options"):
+            formatter.write_dl(options)
+
+    def _format_all_options(self, ctx: Any, formatter: Any) -> None:
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
         for parameter in self.get_params(ctx):
             help_record = parameter.get_help_record(ctx)
@@ -111,14 +136,16 @@ def build_application() -> Any:
         pretty_exceptions_enable=False,
     )
     app.callback()(_accept_version)
-    examples = {}
+    modules = {}
     for names in COMMAND_GROUPS.values():
         for name in names:
             module = importlib.import_module(f"metassay.cli.commands.{name}")
             function = flatten_option_groups(getattr(module, f"run_{name}"))
             app.command(name, cls=_Command)(function)
-            examples[name] = module.EXAMPLE
+            modules[name] = module
     application: Any = typer.main.get_command(app)
-    for name, example in examples.items():
-        application.commands[name].example = example
+    for name, module in modules.items():
+        command = application.commands[name]
+        command.example = module.EXAMPLE
+        command.common_options = getattr(module, "COMMON_OPTIONS", ())
     return application

@@ -26,6 +26,34 @@ from metassay.options import CURRENT_COMMAND, Option, get_options
 TYPED_ARGUMENTS: ContextVar[tuple[str, ...]] = ContextVar("typed_arguments", default=())
 """What was typed after the name of the command. The parsed options have lost the order."""
 
+METAVARS = {
+    "metrics": "NAMES",
+    "perturbations": "NAMES",
+    "meta": "NAMES",
+    "lower_is_better": "NAMES",
+    "higher_is_better": "NAMES",
+    "people": "NAMES",
+    "systems": "NAMES",
+    "exclude_systems": "NAMES",
+    "human": "COLUMN",
+    "by": "COLUMN",
+    "cluster": "COLUMN",
+    "language": "CODE",
+    "reference": "FILE",
+    "hypothesis": "FILE",
+    "source": "FILE",
+    "qrels": "FILE",
+    "per_segment": "FILE",
+    "workers": "N",
+    "seed": "N",
+    "per_output": "N",
+    "judge": "SPEC",
+    "llm_url": "URL",
+    "llm_model": "NAME",
+    "llm_local": "NAME",
+}
+"""What the help page shows for the value of an option that names no placeholder itself."""
+
 NOT_RECORDED = ("out", "parts")
 """Options that `call.json` leaves out: the run folder itself, and which parts a single process scores."""
 
@@ -93,7 +121,7 @@ def _build_typer_option(name: str, option: Option) -> Any:
         *flags,
         help=option.help,
         rich_help_panel=option.panel,
-        metavar=option.metavar,
+        metavar=option.metavar or METAVARS.get(name),
         autocompletion=build_completer(name),
     )
 

@@ -8,6 +8,7 @@ from metassay.cli.progress import show_progress
 from metassay.workflows.options import AggregateSettings
 
 EXAMPLE = "metassay aggregate outputs.csv --metrics bleu,chrf"
+COMMON_OPTIONS = ("human", "metrics", "reference", "columns", "where", "out", "json")
 
 
 def run_aggregate(data: DataOptions, output: OutputOptions, settings: AggregateSettings) -> None:

@@ -10,6 +10,7 @@ from metassay.cli.options import DataOptions, JsonOption
 from metassay.cli.printing import print_blocks, print_line
 
 EXAMPLE = "metassay align --reference ref.txt hyp.txt"
+COMMON_OPTIONS = ("reference", "characters", "include_correct", "normalize", "out", "json")
 
 
 def run_align(

@@ -18,6 +18,18 @@ if TYPE_CHECKING:
     from metassay.workflows.assay_result import AssayResult
 
 EXAMPLE = "metassay assay outputs.csv --context domain --metrics bleu,chrf++ --out run"
+COMMON_OPTIONS = (
+    "metrics",
+    "contexts",
+    "human",
+    "columns",
+    "where",
+    "language",
+    "reference",
+    "out",
+    "json",
+    "workers",
+)
 MOST_DIGITS = 9
 
 

@@ -7,6 +7,7 @@ from metassay.cli.printing import print_blocks, print_line
 from metassay.workflows.options import CheckSettings
 
 EXAMPLE = "metassay check outputs.csv"
+COMMON_OPTIONS = ("task", "human", "columns", "where", "reference", "language", "json")
 
 
 def run_check(data: DataOptions, output: OutputOptions, settings: CheckSettings) -> None:

@@ -8,6 +8,18 @@ from metassay.cli.progress import show_progress
 from metassay.workflows.options import DependSettings, ScoreReadOptions
 
 EXAMPLE = "metassay depend scores.csv --human mqm"
+COMMON_OPTIONS = (
+    "human",
+    "by",
+    "metrics",
+    "join",
+    "lower_is_better",
+    "context",
+    "columns",
+    "where",
+    "out",
+    "json",
+)
 
 
 def run_depend(

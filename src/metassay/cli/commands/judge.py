@@ -8,6 +8,18 @@ from metassay.errors import InputError
 from metassay.workflows.options import JudgeSettings
 
 EXAMPLE = "metassay judge verdicts.csv --context domain"
+COMMON_OPTIONS = (
+    "people",
+    "context",
+    "family",
+    "columns",
+    "judge",
+    "llm_url",
+    "llm_model",
+    "llm_local",
+    "out",
+    "json",
+)
 
 
 def run_judge(data: DataOptions, output: OutputOptions, model: LlmOptions, settings: JudgeSettings) -> None:

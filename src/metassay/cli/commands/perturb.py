@@ -9,6 +9,17 @@ from metassay.errors import display_path
 from metassay.workflows.options import PerturbSettings
 
 EXAMPLE = "metassay perturb outputs.csv --language en --out pairs"
+COMMON_OPTIONS = (
+    "perturbations",
+    "per_output",
+    "language",
+    "columns",
+    "where",
+    "reference",
+    "seed",
+    "out",
+    "json",
+)
 
 
 def run_perturb(

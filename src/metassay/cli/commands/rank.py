@@ -8,6 +8,18 @@ from metassay.cli.progress import show_progress
 from metassay.workflows.options import RankSettings, ScoreReadOptions
 
 EXAMPLE = "metassay rank scores.csv --human mqm --meta spa,acc_eq"
+COMMON_OPTIONS = (
+    "human",
+    "metrics",
+    "meta",
+    "context",
+    "join",
+    "lower_is_better",
+    "columns",
+    "where",
+    "out",
+    "json",
+)
 
 
 def run_rank(

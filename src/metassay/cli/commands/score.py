@@ -12,6 +12,18 @@ from metassay.cli.progress import show_progress
 from metassay.workflows.options import ScoreSettings
 
 EXAMPLE = "metassay score --reference ref.txt a.txt b.txt --metrics bleu,chrf++"
+COMMON_OPTIONS = (
+    "metrics",
+    "reference",
+    "hypothesis",
+    "test",
+    "aggregate",
+    "per_segment",
+    "columns",
+    "where",
+    "out",
+    "json",
+)
 
 
 def run_score(
