@@ -161,7 +161,7 @@ def test_criteria_are_human_unless_a_metric_is_called_so() -> None:
 
 
 def test_the_direction_travels_with_the_scores(wide: pl.DataFrame) -> None:
-    (table,) = build_score_cubes(wide, lower_is_better=frozenset({"COMET", "elsewhere"}))
+    (table,) = build_score_cubes(wide, lower_metrics=["COMET", "elsewhere"])
     assert table.lower_is_better == {"COMET"}
     np.testing.assert_array_equal(table.orient_scores("COMET"), -table.metric_scores["COMET"])
     np.testing.assert_array_equal(table.orient_scores("mqm"), table.human_scores["mqm"])
@@ -171,10 +171,10 @@ def test_the_direction_travels_with_the_scores(wide: pl.DataFrame) -> None:
 
 
 def test_a_part_of_a_cube_keeps_what_belongs_to_it(wide: pl.DataFrame) -> None:
-    (whole,) = build_score_cubes(wide, lower_is_better=frozenset({"COMET"}))
+    (whole,) = build_score_cubes(wide, lower_metrics=["COMET"])
     part = whole.restrict_to(items=np.array([False, True]), systems=np.array([True, False]))
     (expected,) = build_score_cubes(
-        wide.filter(pl.col("seg_id") == 10, pl.col("system") == "a"), lower_is_better=frozenset({"COMET"})
+        wide.filter(pl.col("seg_id") == 10, pl.col("system") == "a"), lower_metrics=["COMET"]
     )
     assert (part.systems, part.items, part.lower_is_better) == (("a",), ("10",), {"COMET"})
     for name in ("BLEU-refA", "COMET"):

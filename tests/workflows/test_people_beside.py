@@ -93,12 +93,12 @@ def test_people_who_count_errors_are_heard_the_right_way_round() -> None:
     table = pl.read_parquet(sample_path("mt")).head(140)
     counted = table.with_columns(-pl.col("mqm"))
     usual = assay(read(table), metrics=METRICS, **FAST).to_dict()
-    wrong = assay(read(counted), metrics=METRICS, **FAST).to_dict()
+    guessed = assay(read(counted), metrics=METRICS, **FAST).to_dict()
+    wrong = assay(read(counted), metrics=METRICS, higher_is_better="mqm", **FAST).to_dict()
     right = assay(read(counted), metrics=METRICS, lower_is_better="mqm", **FAST).to_dict()
-    assert right["people"] == usual["people"] != wrong["people"]
-    assert any("mqm is never negative" in warning for warning in wrong["warnings"])
+    assert right["people"] == guessed["people"] == usual["people"] != wrong["people"]
     assert not any("never negative" in warning for warning in (*usual["warnings"], *right["warnings"]))
-    assert "Of mqm lower is better: it is turned around." in right["notes"]
+    assert "Lower mqm is better: it was reversed." in right["notes"]
 
 
 def test_of_several_human_scores_one_is_heard_and_named(dataset) -> None:

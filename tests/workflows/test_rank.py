@@ -225,17 +225,35 @@ def values(result) -> dict[str, float]:
     return {row["metric"]: row["value"] for row in result.to_dict()["results"][0]["metrics"]}
 
 
-def test_our_metrics_are_turned_by_their_names_and_others_are_not(frame: pl.DataFrame) -> None:
-    errors = frame.select(pl.exclude("bad"), ter=-pl.col("good"), TER=-pl.col("good"))
+@pytest.mark.parametrize("name", ["ter", "TER", "WER", "TER-refA", "MetricX", "MetricX-24", "metricx_qe-src"])
+def test_error_rates_are_reversed_by_name_unless_the_user_says_otherwise(
+    frame: pl.DataFrame, name: str
+) -> None:
+    errors = frame.select(pl.exclude("bad"), (10 - pl.col("good")).alias(name))
     result = rank(errors, draws=10)
-    found = values(result)
-    assert found["ter"] == found["good"]
-    assert found["TER"] == pytest.approx(values(rank(errors, draws=10, higher_is_better="ter"))["ter"])
-    assert found["TER"] < found["ter"]
-    assert [note for note in result.notes if "turned around: ter." in note]
-    silent = rank(errors, draws=10, lower_is_better="ter,TER").notes
-    assert not [note for note in silent if "turned around" in note]
-    assert values(rank(errors, draws=10, lower_is_better="ter,TER"))["TER"] == found["good"]
+    assert values(result)[name] == values(result)["good"]
+    assert [note for note in result.notes if f"reversed: {name}." in note]
+    kept = rank(errors, draws=10, higher_is_better=name)
+    assert values(kept)[name] < values(result)[name]
+    requested = rank(errors, draws=10, lower_is_better=name)
+    assert values(requested)[name] == values(result)[name]
+    assert not [note for note in requested.notes if "were reversed" in note]
+
+
+def test_error_rates_that_are_negative_were_reversed_before(frame: pl.DataFrame) -> None:
+    reversed_before = frame.select(pl.exclude("bad"), (pl.col("good") - 10).alias("TER-refA"))
+    result = rank(reversed_before, draws=10)
+    assert values(result)["TER-refA"] == values(result)["good"]
+    assert not [note for note in result.notes if "were reversed" in note]
+
+
+@pytest.mark.parametrize("human", ["hter", "errors", "rank"])
+def test_human_scores_that_count_errors_are_reversed(frame: pl.DataFrame, human: str) -> None:
+    expected = values(rank(frame, draws=10))
+    errors = frame.select(pl.exclude("mqm"), (10 - pl.col("mqm")).alias(human))
+    result = rank(errors, human=human, draws=10)
+    assert values(result) == expected
+    assert [note for note in result.notes if f"reversed: {human}." in note]
 
 
 def test_ter_as_score_writes_it_ranks_as_high_as_on_wmt23(

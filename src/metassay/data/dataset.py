@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 import polars as pl
 
+from metassay.data.directions import ScoreDirection
 from metassay.data.fingerprint import DataFingerprint, fingerprint_data, hash_rows
 from metassay.data.languages import find_target_languages
 from metassay.errors import InputError, UnknownName
@@ -44,7 +45,7 @@ class Dataset:
     """Name of the task."""
     outputs: pl.DataFrame
     human: tuple[str, ...] = ()
-    """Columns of human scores; higher is better."""
+    """Columns of human scores, as they stand in the data until `orient_human_scores` is called."""
     language: str | None = None
     """Target language of all outputs. None if it differs by row or is unknown, see `languages`."""
     qrels: pl.DataFrame | None = None
@@ -68,6 +69,10 @@ class Dataset:
     """Files and folders that the data was read from. Nothing may overwrite them."""
     declared_metadata: tuple[str, ...] = ()
     """Columns that the file format declares to be metadata, so that their numbers are not metric scores."""
+    ignored_columns: Mapping[str, str] = field(default_factory=dict)
+    """Columns of the input that are not used, with the reason."""
+    directions: tuple[ScoreDirection, ...] = ()
+    """Direction that each human score had before `orient_human_scores`. Empty if that was not called."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "task", self.task_definition.name)

@@ -1,25 +1,58 @@
 """Directions of scores: for which human scores and metrics lower is better, and their reversal.
 
-All comparisons work on oriented scores, for which higher is better. The direction of a score follows from
-the metric that it is known to come from, unless the user says otherwise (`--lower-is-better`,
-`--higher-is-better`).
+All comparisons work on oriented scores, for which higher is better. `find_direction` decides for every verb,
+from the user's request (`--lower-is-better`, `--higher-is-better`), the name of the score and its sign.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from metassay.errors import InputError, UnknownName
+from metassay.results.data_summary import HIGHER, HUMAN_SCORE, LOWER
 
 if TYPE_CHECKING:
     from metassay.data.dataset import Dataset
 
 ScoresT = TypeVar("ScoresT", float, NDArray[np.float64])
+REQUESTED = "requested by the user"
+_LEADING_ERROR_WORDS = frozenset({"metricx"})
+"""Metrics of which lower is better, if their name comes first: `mbr-metricx-qe` is a similarity."""
+_ERROR_WORDS = frozenset(
+    {
+        *("ter", "hter", "wer", "mer", "wil", "cer", "eed", "perplexity", "ppl", "loss", "nll"),
+        *("error", "errors", "mistakes", "penalty", "penalties", "distance", "divergence", "edits"),
+    }
+)
+"""First or last words of the names of scores of which lower is better."""
+_ERROR_NAMES = frozenset({"character"})
+"""Whole names of scores of which lower is better: CharacTER, unlike a count of characters."""
+_RANK_WORDS = frozenset({"rank", "ranking"})
+"""Last words of human scores that are ranks, of which 1 is best."""
+_REVERSED_RATIO = 5
+"""Error rates are taken as reversed already if negative scores weigh more than this times the others."""
+_REFERENCE_SUFFIX = re.compile(r"-(src|ref\w*)$")
+"""What mt-metrics-eval appends to the name of a metric to name its reference."""
+
+
+@dataclass(frozen=True)
+class ScoreDirection:
+    """Whether higher or lower values of a score are better."""
+
+    score: str
+    kind: str
+    """`HUMAN_SCORE` or `METRIC_SCORE`."""
+    better: str
+    """`HIGHER` or `LOWER`, as the score stands in the data."""
+    why: str
+    """How this is known."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +82,10 @@ class RequestedDirections:
         return frozenset(({*lower_is_better} | {*self.lower_is_better}) - {*self.higher_is_better})
 
     def without(self, names: Collection[str]) -> RequestedDirections:
-        """Return the request without `--lower-is-better` for these names, which are dealt with."""
-        remaining = tuple(name for name in self.lower_is_better if name not in names)
-        return replace(self, lower_is_better=remaining)
+        """Return the request without these names, which are dealt with."""
+        lower = tuple(name for name in self.lower_is_better if name not in names)
+        higher = tuple(name for name in self.higher_is_better if name not in names)
+        return RequestedDirections(lower, higher)
 
 
 def orient_scores(scores: ScoresT, *, higher_is_better: bool) -> ScoresT:
@@ -65,30 +99,104 @@ def orient_scores(scores: ScoresT, *, higher_is_better: bool) -> ScoresT:
     return -scores
 
 
+def find_direction(
+    name: str,
+    scores: NDArray[np.float64],
+    *,
+    kind: str,
+    requested: RequestedDirections | None = None,
+    lower_metrics: Collection[str] = (),
+) -> ScoreDirection:
+    """Decide whether higher or lower scores are better, and say why.
+
+    The user's request decides first, then the name of the score together with its sign: scores that are
+    named like an error rate (`TER-refA`, `MetricX-24`, `errors`) are lower is better, unless they are
+    mostly negative, because then somebody has reversed them already. MQM counts errors if it is never
+    negative and most often 0. All other scores are higher is better.
+
+    `kind` is `HUMAN_SCORE` or `METRIC_SCORE`; `lower_metrics` are names of metrics of which lower is better.
+
+    >>> find_direction("TER-refA", np.array([20.0, 35.0]), kind="metric").better
+    'lower'
+    >>> find_direction("TER-refA", np.array([-20.0, -35.0]), kind="metric").better
+    'higher'
+    """
+    requested = requested or RequestedDirections()
+    if name in requested.lower_is_better:
+        return ScoreDirection(name, kind, LOWER, REQUESTED)
+    if name in requested.higher_is_better:
+        return ScoreDirection(name, kind, HIGHER, REQUESTED)
+    if name in lower_metrics or has_error_name(name, kind):
+        if _is_mostly_negative(scores):
+            return ScoreDirection(name, kind, HIGHER, "an error rate, but negative: reversed already")
+        return ScoreDirection(name, kind, LOWER, "named like an error rate")
+    if looks_like_penalties(name, scores) and _is_most_often_zero(scores):
+        return ScoreDirection(name, kind, LOWER, "MQM that is never negative counts errors")
+    return ScoreDirection(name, kind, HIGHER, "default")
+
+
+def has_error_name(name: str, kind: str) -> bool:
+    """Whether a score is named like something that is better when it is lower.
+
+    >>> names = ("TER", "WER_norm", "sacrebleu-ter", "MetricX-24-ref", "mbr-metricx-qe", "recip_rank")
+    >>> [has_error_name(name, "metric") for name in names]
+    [True, True, True, True, False, False]
+    >>> has_error_name("hter", "human"), has_error_name("rank", "human")
+    (True, True)
+    """
+    base_name = _REFERENCE_SUFFIX.sub("", name.lower())
+    words = [word for word in re.split(r"[^a-z0-9]+", base_name) if word]
+    if not words:
+        return False
+    if words[0] in _LEADING_ERROR_WORDS or base_name in _ERROR_NAMES:
+        return True
+    if words[0] in _ERROR_WORDS or words[-1] in _ERROR_WORDS:
+        return True
+    return kind == HUMAN_SCORE and words[-1] in _RANK_WORDS
+
+
 def orient_human_scores(
     dataset: Dataset, requested: RequestedDirections
 ) -> tuple[Dataset, RequestedDirections]:
-    """Reverse the human scores for which the user said that lower is better, with a note for each.
+    """Reverse the human scores of which lower is better, with a note for each.
 
-    Also returns the part of the request that concerns other scores.
+    The data set then knows the direction that each human score had. Also returns the part of the request
+    that concerns other scores.
     """
-    columns = [name for name in requested.lower_is_better if name in dataset.human]
-    if not columns:
-        return dataset, requested
-    notes = [f"Of {name} lower is better: it is turned around." for name in columns]
-    reversed_columns = [-dataset.outputs[name] for name in columns]
-    oriented = replace(dataset, outputs=dataset.outputs.with_columns(reversed_columns))
-    return oriented.with_notes(*notes), requested.without(columns)
+    directions = []
+    reversed_columns = []
+    notes = []
+    for name in dataset.human:
+        scores = dataset.outputs[name].cast(pl.Float64).to_numpy()
+        direction = find_direction(name, scores, kind=HUMAN_SCORE, requested=requested)
+        directions.append(direction)
+        if direction.better == LOWER:
+            reversed_columns.append(-dataset.outputs[name])
+            notes.append(_describe_reversal(direction))
+    outputs = dataset.outputs.with_columns(reversed_columns) if reversed_columns else dataset.outputs
+    oriented = replace(dataset, outputs=outputs, directions=tuple(directions))
+    return oriented.with_notes(*notes), requested.without(dataset.human)
 
 
-def note_reversed_scores(reversed_scores: Iterable[str], requested: RequestedDirections) -> list[str]:
+def _describe_reversal(direction: ScoreDirection) -> str:
+    note = f"Lower {direction.score} is better: it was reversed."
+    if direction.why == REQUESTED:
+        return note
+    return f"{note} If that is wrong, say so: --higher-is-better {direction.score}."
+
+
+def note_reversed_scores(directions: Iterable[ScoreDirection]) -> list[str]:
     """Return a note that names the scores that were reversed without a request of the user."""
-    unrequested = sorted({*reversed_scores} - {*requested.names})
-    if not unrequested:
+    reversed_scores = {
+        direction.score
+        for direction in directions
+        if direction.better == LOWER and direction.why != REQUESTED
+    }
+    if not reversed_scores:
         return []
     note = (
-        f"Lower is better, so these scores are turned around: {', '.join(unrequested)}. "
-        "Where that was done before, keep them with --higher-is-better."
+        f"Lower is better, so these scores were reversed: {', '.join(sorted(reversed_scores))}. "
+        "If they were reversed before, keep them with --higher-is-better."
     )
     return [note]
 
@@ -101,8 +209,24 @@ def looks_like_penalties(name: str, scores: NDArray[np.float64]) -> bool:
     return bool((present >= 0).all() and (present > 0).any())
 
 
+def _is_mostly_negative(scores: NDArray[np.float64]) -> bool:
+    """Whether negative scores outweigh positive ones by far.
+
+    Not all need to be negative: MetricX predicts up to a third of its errors on the wrong side of 0.
+    """
+    negative = -np.nansum(np.minimum(scores, 0))
+    positive = np.nansum(np.maximum(scores, 0))
+    return bool(negative > _REVERSED_RATIO * positive)
+
+
+def _is_most_often_zero(scores: NDArray[np.float64]) -> bool:
+    """Whether 0 is the most frequent score, as in counts of errors, where most outputs have none."""
+    values, counts = np.unique(scores[~np.isnan(scores)], return_counts=True)
+    return bool(values[counts.argmax()] == 0)
+
+
 def note_possible_penalties(name: str, scores: NDArray[np.float64]) -> list[str]:
-    """Return a note if human scores that are taken as higher is better seem to count errors."""
+    """Return a note if human scores that are taken as higher is better may count errors."""
     if not looks_like_penalties(name, scores):
         return []
     note = (

@@ -10,7 +10,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.data.directions import orient_scores
+from metassay.data.directions import ScoreDirection, orient_scores
 from metassay.data.score_arrays import ScoreArrays
 from metassay.errors import InputError, UnknownName
 from metassay.stats.arrays import FloatArray, LongArray
@@ -42,6 +42,8 @@ class ScoreCube:
     """Names of the human and metric scores of which lower is better."""
     statistics: Mapping[str, FloatArray] = field(default_factory=dict)
     """Sufficient statistics `[systems, items, s]` of the metrics that have them."""
+    directions: tuple[ScoreDirection, ...] = ()
+    """How the direction of each score was decided. Empty if the cube was built from arrays."""
     notes: tuple[str, ...] = ()
     """Sentences for the user about what was left out while the cube was built."""
 

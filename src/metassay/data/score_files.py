@@ -108,7 +108,8 @@ def read_cubes(
         human=[*dict.fromkeys([*request.human, *read_in.human])],
         metrics=[*known, *names, *also],
         metadata=read_in.described,
-        lower_is_better=frozenset(name for name, higher in known.items() if not higher),
+        lower_metrics=[name for name, higher in known.items() if not higher],
+        requested=request.directions,
         file=read_in.file,
         keep_references=keep_references,
     )
@@ -134,8 +135,7 @@ def chosen_cubes(
             remedy="Add a column with --join FILE, name one with --human, or compute metrics with --metrics.",
         )
     notes += [f"{c.dataset}: passed over, without metric or human scores." for c in found if c not in useful]
-    reversed_scores = {name for cube in useful for name in cube.lower_is_better}
-    notes += note_reversed_scores(reversed_scores, request.directions)
+    notes += note_reversed_scores(direction for cube in useful for direction in cube.directions)
     human = choose_human_score(useful, request.human) if rated else ""
     cubes = tuple(_apply_directions(useful, request.directions))
     for cube in cubes:

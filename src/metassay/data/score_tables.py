@@ -6,7 +6,7 @@ matter: systems and items are sorted by their ids.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import polars as pl
@@ -18,11 +18,13 @@ from metassay.data.columns import (
     find_score_columns,
     list_column_names,
 )
+from metassay.data.directions import RequestedDirections, find_direction
 from metassay.data.joins import drop_repeated_rows
 from metassay.data.reference_systems import mark_reference_rows
 from metassay.data.score_cube import UNNAMED_DATASET, ScoreCube
 from metassay.data.score_grid import ScoreGrid
 from metassay.errors import InputError, Place
+from metassay.results.data_summary import HUMAN_SCORE, LOWER, METRIC_SCORE
 from metassay.stats.arrays import FloatArray
 
 
@@ -32,7 +34,8 @@ def build_score_cubes(
     human: Sequence[str] = (),
     metrics: Sequence[str] = (),
     metadata: Sequence[str] = (),
-    lower_is_better: frozenset[str] = frozenset(),
+    lower_metrics: Collection[str] = (),
+    requested: RequestedDirections | None = None,
     file: str = "",
     keep_references: bool = False,
 ) -> list[ScoreCube]:
@@ -46,7 +49,8 @@ def build_score_cubes(
         human: Columns of human scores beside those known by name.
         metrics: Columns of metric scores whose name could also be that of a human score.
         metadata: Columns of numbers that are no scores.
-        lower_is_better: Columns of which a lower score is better.
+        lower_metrics: Names of metrics of which lower is better.
+        requested: Directions that the user requested.
         file: The file to name in errors.
         keep_references: Keep systems whose output is the reference.
 
@@ -63,6 +67,13 @@ def build_score_cubes(
         _name_datasets(wide, dataset_columns, file).alias("_dataset"),
     )
     keyed = keyed.with_columns([cells.scores(wide[name], file) for name in (*human_columns, *metric_columns)])
+    directions = []
+    for kind, names in ((HUMAN_SCORE, human_columns), (METRIC_SCORE, metric_columns)):
+        for name in names:
+            scores = keyed[name].to_numpy()
+            directions.append(
+                find_direction(name, scores, kind=kind, requested=requested, lower_metrics=lower_metrics)
+            )
     other_columns = {*human_columns, *metric_columns, item_column, system_column}
     metadata_columns = [name for name in wide.columns if name not in other_columns]
     cubes = []
@@ -70,8 +81,15 @@ def build_score_cubes(
         _check_unique_outputs(rows, str(dataset), file)
         outputs, reference_notes = _drop_references(rows, str(dataset), keep=keep_references)
         cube = _build_cube(outputs, str(dataset), human_columns, metric_columns, metadata_columns)
-        directions = lower_is_better & {*cube.human_scores, *cube.metric_scores}
-        cubes.append(replace(cube, lower_is_better=directions, notes=(*duplicate_notes, *reference_notes)))
+        scores_in_cube = {*cube.human_scores, *cube.metric_scores}
+        cube_directions = tuple(direction for direction in directions if direction.score in scores_in_cube)
+        cube = replace(
+            cube,
+            lower_is_better=frozenset(d.score for d in cube_directions if d.better == LOWER),
+            directions=cube_directions,
+            notes=(*duplicate_notes, *reference_notes),
+        )
+        cubes.append(cube)
     return cubes
 
 

@@ -16,11 +16,13 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import polars as pl
 
+from metassay.data.directions import ScoreDirection, find_direction
 from metassay.data.given_scores import ScoreList, read_given_scores
 from metassay.errors import InputError, display_path
 from metassay.metrics.base import Batch, Metric, Parameters, Scores
 from metassay.metrics.external import ExternalMetric
 from metassay.metrics.registry import find_metric
+from metassay.results.data_summary import HIGHER, LOWER, METRIC_SCORE
 
 IDENTIFYING_FIELDS = ("item", "output", "source", "references")
 """Every field on which the score of a text may depend."""
@@ -56,15 +58,21 @@ class PrecomputedScores(ExternalMetric):
         object.__setattr__(self, "name", self.metric)
         same_name = _find_own_metric(self.metric)
         if same_name is not None:
-            object.__setattr__(self, "higher_is_better", same_name.higher_is_better)
             object.__setattr__(self, "tie_tolerance", same_name.tie_tolerance)
-        elif self.predicts_errors:
-            object.__setattr__(self, "higher_is_better", False)
+        object.__setattr__(self, "higher_is_better", self.find_direction().better == HIGHER)
 
-    @property
-    def predicts_errors(self) -> bool:
-        """Whether the scores are MetricX's predictions of errors, where lower is better."""
-        return any(score_list.predicted_errors for score_list in self.lists)
+    def find_direction(self) -> ScoreDirection:
+        """Decide from the name and the scores whether higher is better.
+
+        A column `prediction` has MetricX's predictions of errors.
+        """
+        if any(score_list.predicted_errors for score_list in self.lists):
+            return ScoreDirection(self.metric, METRIC_SCORE, LOWER, "MetricX writes predicted errors")
+        same_name = _find_own_metric(self.metric)
+        counts_errors = same_name is not None and not same_name.higher_is_better
+        lower_metrics = [self.metric] if counts_errors else []
+        scores = np.concatenate([score_list.scores.cast(pl.Float64).to_numpy() for score_list in self.lists])
+        return find_direction(self.metric, scores, kind=METRIC_SCORE, lower_metrics=lower_metrics)
 
     def resolve_settings(self, language: str | None) -> Parameters:
         """Return the hash of the files, and the direction."""
@@ -97,9 +105,10 @@ class PrecomputedScores(ExternalMetric):
         missing = len(texts) - len(scores)
         if missing:
             notes.append(f"{self.name}: {missing:,} of {len(texts):,} texts have no score.")
-        if self.predicts_errors and not self.higher_is_better:
+        if not self.higher_is_better:
             notes.append(
-                f"{self.name} is read as MetricX writes it: lower is better. Else say --higher-is-better."
+                f"{self.name}: lower is better ({self.find_direction().why}). If that is wrong, say so: "
+                f"--higher-is-better {self.name}."
             )
         score_of_text = {text_id: sourced.score for text_id, sourced in scores.items()}
         return self._copy_with(score_of_text=score_of_text, binding_notes=tuple(notes))

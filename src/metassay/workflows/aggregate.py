@@ -9,6 +9,12 @@ import msgspec
 import polars as pl
 
 from metassay.data.dataset import Dataset
+from metassay.data.directions import (
+    REQUESTED,
+    RequestedDirections,
+    note_possible_penalties,
+    orient_human_scores,
+)
 from metassay.data.preparation import prepare_dataset
 from metassay.errors import InputError
 from metassay.meta.aggregation.agreement import compare_aggregations
@@ -16,11 +22,12 @@ from metassay.meta.aggregation.system_scores import Resampling
 from metassay.metrics.base import StatisticsMetric
 from metassay.metrics.registry import MetricChoice
 from metassay.metrics.selection import choose_metrics
-from metassay.options import accept_options
+from metassay.options import accept_options, split_names
 from metassay.reporting.aggregate_page import build_aggregate_page, render_aggregate_files
 from metassay.reporting.pages import Page
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.aggregate import AggregateContent, AggregatedSystem
+from metassay.results.data_summary import HIGHER
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.options import AggregateOptions, AggregateSettings
 from metassay.workflows.output_scores import build_score_cubes, score_outputs
@@ -63,9 +70,8 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
     >>> first.system, round(first.corpus, 1)
     ('a', 25.0)
     """
-    data = prepare_dataset(
-        ensure_dataset(dataset), normalize=options.normalize, keep_references=options.keep_references
-    )
+    data = _orient_human_scores(ensure_dataset(dataset), options)
+    data = prepare_dataset(data, normalize=options.normalize, keep_references=options.keep_references)
     metrics = _choose_metrics_with_statistics(data, options.metrics)
     run = _open_run(data, metrics, options)
     with warnings_as_notes() as metric_warnings:
@@ -82,6 +88,20 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
     if run is not None:
         run.finish(render_aggregate_files(result, result.to_frame()))
     return result
+
+
+def _orient_human_scores(data: Dataset, options: AggregateOptions) -> Dataset:
+    """Reverse the human scores of which lower is better, and warn of others that may count errors."""
+    requested = RequestedDirections(
+        split_names(options.lower_is_better), split_names(options.higher_is_better)
+    )
+    requested.check(data.human, "human score")
+    oriented, _ = orient_human_scores(data, requested)
+    notes = []
+    for direction in oriented.directions:
+        if direction.better == HIGHER and direction.why != REQUESTED:
+            notes += note_possible_penalties(direction.score, oriented.outputs[direction.score].to_numpy())
+    return oriented.with_notes(*notes)
 
 
 def _choose_metrics_with_statistics(data: Dataset, requested: MetricChoice) -> tuple[StatisticsMetric, ...]:

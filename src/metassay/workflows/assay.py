@@ -12,7 +12,12 @@ from typing import Any
 from metassay.data.clusters import Clusters, find_clusters
 from metassay.data.context import RowLabel, build_contexts
 from metassay.data.dataset import Dataset
-from metassay.data.directions import RequestedDirections, looks_like_penalties, orient_human_scores
+from metassay.data.directions import (
+    REQUESTED,
+    RequestedDirections,
+    looks_like_penalties,
+    orient_human_scores,
+)
 from metassay.data.memory import release_memory
 from metassay.data.normalisation import choose_normalisation
 from metassay.data.preparation import prepare_dataset
@@ -188,7 +193,12 @@ def prepare_assay(dataset: Dataset | Source | None, options: AssayOptions) -> Pr
     heard, unheard = people_column(data, options, human)
     data = data.with_notes(*unheard)
     people = human_column(data, human) if options.pairs == HUMAN_PAIRS else heard or human
-    counted = people is not None and looks_like_penalties(people, data.outputs[people].to_numpy())
+    requested_by_user = [direction.score for direction in data.directions if direction.why == REQUESTED]
+    counted = (
+        people is not None
+        and people not in requested_by_user
+        and looks_like_penalties(people, data.outputs[people].to_numpy())
+    )
     perturbed = options.pairs != "human"
     plan = Plan(
         options,

@@ -136,7 +136,7 @@ class AssaySettings(Settings):
         Names, option("Human scores, metrics from outside: lower is better.", command_line_type=str)
     ] = ""
     higher_is_better: Annotated[
-        Names, option("Metrics from outside: higher is better.", command_line_type=str)
+        Names, option("Human scores, metrics from outside: higher is better.", command_line_type=str)
     ] = ""
     human: Annotated[str | None, option("The human score, where there are several.")] = None
     minimum_gap: Annotated[
@@ -217,6 +217,13 @@ class AggregateSettings(Settings):
     keep_references: Annotated[
         bool, option("Keep systems that are the reference itself.", "--keep-references")
     ] = False
+    lower_is_better: Annotated[
+        Names, option("Human scores of which lower is better, comma-separated.", command_line_type=str)
+    ] = ""
+    higher_is_better: Annotated[
+        Names,
+        option("Human scores to keep although named like errors, comma-separated.", command_line_type=str),
+    ] = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,7 +249,10 @@ class Compared(Settings):
         ),
     ] = None
     lower_is_better: Annotated[
-        Names, option("Columns to turn around, comma-separated.", command_line_type=str, panel=SCORES_PANEL)
+        Names,
+        option(
+            "Columns of which lower is better, comma-separated.", command_line_type=str, panel=SCORES_PANEL
+        ),
     ] = ""
     higher_is_better: Annotated[
         Names,

@@ -1,0 +1,90 @@
+"""Directions of scores: by name, by sign, and by what people prefer."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import metassay
+from metassay.data.directions import RequestedDirections, find_direction, has_error_name
+from metassay.data.score_cautions import CONTRARY_LEVEL, is_contrary
+from metassay.metrics.registry import load_metric_classes
+from metassay.sample import sample_path
+
+
+@pytest.mark.parametrize("kind", ["human", "metric"])
+@pytest.mark.parametrize("name", ["TER", "WER", "cer", "TER-refA", "MetricX", "MetricX-24", "hter", "errors"])
+def test_error_rates_are_lower_is_better(name: str, kind: str) -> None:
+    assert find_direction(name, np.array([3.0, 0.0, 12.5]), kind=kind).better == "lower"
+    assert find_direction(name, np.array([-3.0, 0.0, -12.5]), kind=kind).better == "higher"
+
+
+@pytest.mark.parametrize("name", ["BLEU", "COMET", "recip_rank", "mbr-metricx-qe-src", "character_f1", "wip"])
+def test_similarities_are_higher_is_better(name: str) -> None:
+    assert find_direction(name, np.array([3.0, 0.0, 12.5]), kind="metric").better == "higher"
+
+
+def test_every_metric_of_ours_has_the_direction_of_its_name() -> None:
+    for name, metric_class in load_metric_classes().items():
+        assert has_error_name(name, "metric") == (not metric_class.higher_is_better), name
+
+
+def test_mqm_counts_errors_if_most_outputs_have_none() -> None:
+    assert find_direction("mqm", np.array([0.0, 0.0, 5.0]), kind="human").better == "lower"
+    assert find_direction("mqm", np.array([0.0, 0.0, -5.0]), kind="human").better == "higher"
+    assert find_direction("mqm", np.array([100.0, 100.0, 80.0]), kind="human").better == "higher"
+
+
+def test_the_user_decides() -> None:
+    requested = RequestedDirections(lower_is_better=("BLEU",), higher_is_better=("TER",))
+    scores = np.array([1.0, 2.0])
+    assert find_direction("BLEU", scores, kind="metric", requested=requested).better == "lower"
+    assert find_direction("TER", scores, kind="metric", requested=requested).better == "higher"
+
+
+def test_a_metric_that_knows_nothing_is_rarely_called_worse_than_a_constant() -> None:
+    rng = np.random.default_rng(3)
+    draws = 1000
+    human = rng.normal(size=(draws, 5, 30))
+    metric = rng.gumbel(size=(draws, 5, 30))
+    share = np.mean([is_contrary(human[i], metric[i]) for i in range(draws)])
+    assert share <= 4 * CONTRARY_LEVEL
+    assert is_contrary(human[0], -human[0] + metric[0])
+    assert not is_contrary(human[0], human[0] + metric[0])
+
+
+def test_rank_and_depend_warn_of_a_metric_that_is_worse_than_a_constant() -> None:
+    rng = np.random.default_rng(0)
+    rows = [(f"s{i}", k) for i in range(4) for k in range(30)]
+    human = rng.normal(size=len(rows))
+    table = pl.DataFrame(rows, schema=["system", "seg_id"], orient="row").with_columns(
+        human=pl.Series(human), good=pl.Series(human + rng.normal(size=len(rows))), odd=pl.Series(-human)
+    )
+    for notes in (metassay.rank(table, draws=10).notes, metassay.depend(table, bootstraps=2).notes):
+        assert [note for note in notes if "Worse than a constant" in note and "odd" in note]
+        assert not [note for note in notes if "Worse than a constant" in note and "good" in note]
+
+
+@pytest.mark.parametrize("human", ["hter", "errors", "mqm"])
+def test_aggregate_reverses_human_scores_that_count_errors(human: str) -> None:
+    few = {"metrics": "chrf", "resamples": 20, "repeats": 5}
+    table = pl.read_parquet(sample_path("mt")).head(140)
+    expected = metassay.aggregate(metassay.read(table), **few)
+    counted = table.select(pl.exclude("mqm"), (-pl.col("mqm")).alias(human))
+    result = metassay.aggregate(metassay.read(counted, human=human), **few)
+    assert [row.pearson for row in result.human] == [row.pearson for row in expected.human]
+    assert f"Lower {human} is better" in " ".join(result.notes)
+    kept = metassay.aggregate(metassay.read(counted, human=human), higher_is_better=human, **few)
+    assert kept.human[0].pearson == pytest.approx(-expected.human[0].pearson)
+
+
+@pytest.mark.parametrize("human", ["hter", "mqm"])
+def test_human_pairs_follow_the_direction_of_the_human_score(human: str) -> None:
+    few = {"metrics": "chrf", "pairs": "human", "resamples": 20, "permutations": 9}
+    table = pl.read_parquet(sample_path("mt")).head(140)
+    expected = metassay.assay(metassay.read(table), **few).to_dict()["global"]
+    counted = table.select(pl.exclude("mqm"), (-pl.col("mqm")).alias(human))
+    result = metassay.assay(metassay.read(counted, human=human), human=human, **few).to_dict()
+    assert result["global"] == expected
+    assert f"Lower {human} is better" in " ".join(result["notes"])
