@@ -20,6 +20,7 @@ VERBS = {
     "compare": "metassay.workflows.compare",
     "demo": "metassay.workflows.assay",
     "depend": "metassay.workflows.depend",
+    "estimate": "metassay.workflows.estimate",
     "judge": "metassay.workflows.judge",
     "perturb": "metassay.workflows.perturb",
     "rank": "metassay.workflows.rank",
@@ -40,6 +41,7 @@ TYPES = {
     "Context": "metassay.data.context",
     "Dataset": "metassay.data.dataset",
     "DependResult": "metassay.workflows.depend",
+    "EstimateResult": "metassay.workflows.estimate",
     "InputError": "metassay.errors",
     "JudgeResult": "metassay.workflows.judge",
     "MetaMetric": "metassay.meta.people.meta_metrics.base",
@@ -74,6 +76,7 @@ __all__ = [  # a literal, because type checkers cannot read it from the tables a
     "Context",
     "Dataset",
     "DependResult",
+    "EstimateResult",
     "InputError",
     "JudgeResult",
     "MetaMetric",
@@ -102,6 +105,7 @@ __all__ = [  # a literal, because type checkers cannot read it from the tables a
     "compare",
     "demo",
     "depend",
+    "estimate",
     "judge",
     "perturb",
     "rank",
@@ -135,6 +139,7 @@ if TYPE_CHECKING:
     from metassay.workflows.check import CheckResult, check
     from metassay.workflows.compare import CompareResult, compare
     from metassay.workflows.depend import DependResult, depend
+    from metassay.workflows.estimate import EstimateResult, estimate
     from metassay.workflows.judge import JudgeResult, judge
     from metassay.workflows.perturb import PerturbResult, perturb
     from metassay.workflows.rank import RankResult, rank

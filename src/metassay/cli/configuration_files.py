@@ -17,7 +17,7 @@ import typer
 
 from metassay.errors import InputError, NoSuchFile, Place, UnknownName, is_remote
 
-COMMANDS = ("assay", "check", "demo", "score", "perturb", "rank", "depend", "aggregate", "judge")
+COMMANDS = ("assay", "check", "demo", "score", "perturb", "rank", "depend", "aggregate", "judge", "estimate")
 """The commands that a file may name."""
 CALL_FILE = "call.json"
 """The file in a run folder with the command and options that started the run."""

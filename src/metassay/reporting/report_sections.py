@@ -31,6 +31,12 @@ BUILT_IN_SECTIONS: dict[str, tuple[str, ...]] = {
         "depend_single_metrics:DependSingleMetricsSection",
         "depend_method:DependMethodSection",
     ),
+    "estimate": (
+        "estimate_systems:EstimateSystemsSection",
+        "estimate_systems:EstimateDifferencesSection",
+        "estimate_systems:EstimateContextsSection",
+        "estimate_metrics:EstimateMetricsSection",
+    ),
     "judge": (
         "judge_overview:JudgeOverviewSection",
         "judge_contexts:JudgeContextsSection",

@@ -18,6 +18,7 @@ RESULT_TYPES = {
     "check": "check:CheckContent",
     "compare": "compare:CompareContent",
     "depend": "depend:DependContent",
+    "estimate": "estimate:EstimateContent",
     "recommend": "recommend:RecommendContent",
 }
 """Types of results by command, as `module:class` below `metassay.results`."""

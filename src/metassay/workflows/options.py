@@ -355,6 +355,58 @@ class DependSettings(Compared):
 
 
 @dataclass(frozen=True, kw_only=True)
+class EstimateSettings(Compared):
+    """How human scores are estimated from few labels."""
+
+    context: Annotated[
+        Names | None,
+        repeatable_option("Also estimate within each value of this column.", "--context", "COLUMN"),
+    ] = None
+    target: Annotated[
+        str | None,
+        option(
+            "The mean over these (the items in the data) or similar (items like these);"
+            " default these, or similar if every item is labelled.",
+            metavar="these|similar",
+        ),
+    ] = None
+    cluster: Annotated[
+        str | None,
+        option(
+            "What was chosen for labelling: item, or a column such as doc_id; else found.", metavar="COLUMN"
+        ),
+    ] = None
+    resamples: Annotated[int, option("Resamples for intervals and tests.", minimum=100)] = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnnotateSettings(Compared):
+    """Which items to have rated next, and how many."""
+
+    count: Annotated[int | None, option("Choose this many items.", minimum=1)] = None
+    width: Annotated[float | None, option("As many as make the 95 % interval of every system this wide.")] = (
+        None
+    )
+    difference: Annotated[
+        float | None, option("As many as show a difference of two systems of this size.")
+    ] = None
+    power: Annotated[
+        float, option("With --difference: the probability to show it.", minimum=0.5, maximum=0.99)
+    ] = 0.8
+    cluster: Annotated[
+        str | None, option("Column of documents that are rated as a whole.", metavar="COLUMN")
+    ] = None
+    file: Annotated[
+        FilePath | None,
+        option(
+            "Write the outputs to rate to this CSV file.",
+            command_line_type=str | None,
+            metavar="FILE",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class JudgeSettings(Settings):
     """How judges are measured, and how a model is asked for verdicts."""
 
@@ -440,6 +492,16 @@ class RankOptions(ExecutionOptions, ScoreReadOptions, RankSettings):
 @dataclass(frozen=True, kw_only=True)
 class DependOptions(ExecutionOptions, ScoreReadOptions, DependSettings):
     """All keywords of `depend`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EstimateOptions(ExecutionOptions, ScoreReadOptions, EstimateSettings):
+    """All keywords of `estimate`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnnotateOptions(ExecutionOptions, ScoreReadOptions, AnnotateSettings):
+    """All keywords of `annotate`."""
 
 
 def list_meta_metric_names() -> list[str]:

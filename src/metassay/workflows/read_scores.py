@@ -1,4 +1,4 @@
-"""Read the human and metric scores that `rank` and `depend` compare.
+"""Read the human and metric scores that `rank`, `depend`, `estimate` and `annotate` compare.
 
 Metrics that are not in the data are computed from its texts.
 """
@@ -25,15 +25,18 @@ from metassay.metrics.registry import find_metric_directions
 from metassay.metrics.selection import choose_metrics
 from metassay.options import split_names
 from metassay.specs import split_specs
-from metassay.workflows.options import DependOptions, RankOptions
+from metassay.workflows.options import AnnotateOptions, DependOptions, EstimateOptions, RankOptions
 from metassay.workflows.scoring_rows import build_scoring_rows
 
 _ROW = "_scored_row"
 
+ComparisonOptions = RankOptions | DependOptions | EstimateOptions | AnnotateOptions
+"""Options of the verbs that compare metric scores with human scores."""
+
 
 def read_scores(
     source: Source,
-    options: RankOptions | DependOptions,
+    options: ComparisonOptions,
     *,
     further_columns: Sequence[str] = (),
     needs_human_scores: bool = True,
@@ -82,7 +85,7 @@ def _list_cubes(source: Source) -> list[ScoreCube]:
 
 
 def _compute_metrics(
-    options: RankOptions | DependOptions, table: pl.DataFrame, missing: Sequence[Any]
+    options: ComparisonOptions, table: pl.DataFrame, missing: Sequence[Any]
 ) -> tuple[pl.DataFrame, list[str], list[str]]:
     """Compute the missing metrics from the texts of a table.
 

@@ -10,6 +10,7 @@ from metassay.errors import InputError, Place, display_path
 from metassay.reporting.aggregate_page import build_aggregate_page
 from metassay.reporting.depend_page import build_depend_page
 from metassay.reporting.depend_view import CurvesByDataset
+from metassay.reporting.estimate_page import build_estimate_page
 from metassay.reporting.html import rendered_assay
 from metassay.reporting.joined_page import QUESTIONS, joined_page
 from metassay.reporting.judge_page import build_judge_page
@@ -19,6 +20,7 @@ from metassay.reporting.score_page import build_score_page
 from metassay.results.aggregate import AggregateContent
 from metassay.results.assay import AssayContent
 from metassay.results.depend import DependContent, MetricCurves
+from metassay.results.estimate import EstimateContent
 from metassay.results.judge import JudgeContent
 from metassay.results.rank import RankContent
 from metassay.results.score import ScoreContent
@@ -52,6 +54,10 @@ def _build_score_page(run: RunFolder) -> Page:
     return build_score_page(run.read_result("results/score.json", ScoreContent))
 
 
+def _build_estimate_page(run: RunFolder) -> Page:
+    return build_estimate_page(run.read_result("results/estimate.json", EstimateContent))
+
+
 def _build_judge_page(run: RunFolder) -> Page:
     return build_judge_page(run.read_result("results/judge.json", JudgeContent))
 
@@ -62,6 +68,7 @@ PAGE_BUILDERS: Mapping[str, Callable[[RunFolder], Page]] = {
     "aggregate": _build_aggregate_page,
     "score": _build_score_page,
     "judge": _build_judge_page,
+    "estimate": _build_estimate_page,
 }
 """How the page of a stored run is built, by verb; that of `assay` is built differently."""
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from metassay.workflows.check import CheckResult
     from metassay.workflows.compare import CompareResult
     from metassay.workflows.depend import DependResult
+    from metassay.workflows.estimate import EstimateResult
     from metassay.workflows.judge import JudgeResult
     from metassay.workflows.list import ListResult
     from metassay.workflows.models import ModelsResult
@@ -108,6 +109,13 @@ def describe_aggregation(result: AggregateResult) -> list[Block]:
     from metassay.reporting.terminal import aggregate
 
     return aggregate.describe_aggregate_result(result)
+
+
+def describe_estimates(result: EstimateResult) -> list[Block]:
+    """Describe the human score of every system."""
+    from metassay.reporting.terminal import estimate
+
+    return estimate.describe_estimate_result(result)
 
 
 def describe_judge_result(result: JudgeResult) -> list[Block]:

@@ -18,7 +18,7 @@ standard errors; `benchmarks/decisions.py` measures their coverage.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,9 +119,9 @@ def estimate_means(
     unit_count = int(sample.unit_of_item.max()) + 1
     units_with_labels = np.unique(sample.unit_of_item[sample.labelled.any(axis=0)])
     drawn = generator.integers(0, len(units_with_labels), (resamples, len(units_with_labels)))
-    resample_counts = np.zeros((resamples, unit_count))
+    resample_counts = np.zeros((resamples, len(units_with_labels)))
     rows = np.repeat(np.arange(resamples), len(units_with_labels))
-    np.add.at(resample_counts, (rows, units_with_labels[drawn].ravel()), 1.0)
+    np.add.at(resample_counts, (rows, drawn.ravel()), 1.0)
     series_count = len(sample.human)
     values = np.empty(series_count)
     standard_errors = np.empty(series_count)
@@ -131,7 +131,7 @@ def estimate_means(
         population = _summarize_series(sample, series, unit_count, use_metric=use_metric)
         every_unit_once = np.ones((1, unit_count))
         fit = _fit(population, every_unit_once)
-        resampled = _fit(population, resample_counts)
+        resampled = _fit(_select_units(population, units_with_labels), resample_counts)
         values[series] = fit.estimates[0]
         slopes[series] = fit.slopes[0]
         standard_errors[series] = _final_standard_error(population, fit, target)
@@ -194,6 +194,18 @@ def _summarize_series(
         unlabelled_metric_sums=sum_by_unit(metric[~labelled], sample.unit_of_item[~labelled]),
         item_count=len(human),
         labelled_count=int(labelled.sum()),
+    )
+
+
+def _select_units(sums: _SeriesSums, units: LongArray) -> _SeriesSums:
+    """Keep the sums of these units; units without labels would only slow down the resamples."""
+    return replace(
+        sums,
+        counts=sums.counts[units],
+        human=sums.human[units],
+        metric=sums.metric[units],
+        product=sums.product[units],
+        metric_squared=sums.metric_squared[units],
     )
 
 

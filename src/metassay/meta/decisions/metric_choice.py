@@ -1,0 +1,76 @@
+"""Choose the metric that helps most to estimate human scores from few labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from metassay.meta.decisions.labelled_scores import LabelledScores
+from metassay.stats.arrays import FloatArray
+from metassay.stats.labels_saved import LabelsSaved, estimate_labels_saved, subtract_pairs
+
+_SMALLEST_RESIDUAL_SHARE = 1e-6
+
+
+@dataclass(frozen=True)
+class MetricCandidate:
+    """The cross-fitted share of labels that a metric saves, for the mean of a system and a difference."""
+
+    metric: str
+    for_mean: LabelsSaved
+    for_difference: LabelsSaved
+    copies_labels: bool
+    """Whether the metric equals the labels, up to scale, where there are labels."""
+
+
+@dataclass(frozen=True)
+class MetricChoice:
+    """The candidates, best first, and the chosen metric; None where labels alone are at least as good."""
+
+    candidates: list[MetricCandidate]
+    metric: str | None
+    use_for_differences: bool
+    """Whether the chosen metric also saves labels for differences of systems."""
+
+
+def choose_metric(scores: LabelledScores) -> MetricChoice:
+    """Choose the metric with the largest cross-fitted share of labels saved for the mean of a system.
+
+    The share of a useless metric is 0 on average, so that a metric is used only if it is above 0. A metric
+    that copies the labels is never used: its residuals are 0 where there are labels, and would promise an
+    exact estimate whatever its scores are elsewhere.
+    """
+    candidates = [_measure_candidate(scores, name) for name in scores.metrics]
+    candidates.sort(key=lambda candidate: (-np.nan_to_num(candidate.for_mean.value), candidate.metric))
+    for candidate in candidates:
+        if candidate.for_mean.value > 0 and not candidate.copies_labels:
+            return MetricChoice(candidates, candidate.metric, candidate.for_difference.value > 0)
+    return MetricChoice(candidates, None, use_for_differences=False)
+
+
+def _measure_candidate(scores: LabelledScores, name: str) -> MetricCandidate:
+    labelled = scores.labelled_items
+    human = scores.human[:, labelled]
+    metric = scores.metrics[name][:, labelled]
+    units = scores.unit_of_item[labelled]
+    for_difference = LabelsSaved(np.nan, np.nan, np.nan)
+    if len(human) > 1:
+        for_difference = estimate_labels_saved(subtract_pairs(human), subtract_pairs(metric), units)
+    return MetricCandidate(
+        name, estimate_labels_saved(human, metric, units), for_difference, _copies_labels(human, metric)
+    )
+
+
+def _copies_labels(human: FloatArray, metric: FloatArray) -> bool:
+    """Whether the metric explains all of the variance of the labels of some system."""
+    for human_scores, metric_scores in zip(human, metric):
+        labelled = ~np.isnan(human_scores)
+        labels = human_scores[labelled]
+        scores = metric_scores[labelled]
+        if len(labels) < 3 or labels.std() == 0 or scores.std() == 0:
+            continue
+        residual_share = 1 - np.corrcoef(labels, scores)[0, 1] ** 2
+        if residual_share < _SMALLEST_RESIDUAL_SHARE:
+            return True
+    return False

@@ -1,0 +1,60 @@
+"""Section of the `estimate` page: how many labels each metric saves, and how estimates are made."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from metassay.reporting.estimate_page import EstimateView
+from metassay.reporting.pages import Section
+from metassay.reporting.report_sections import ReportSection
+from metassay.reporting.tables import Field, grid
+from metassay.results.estimate import CandidateMetric
+
+FIELDS = (
+    Field("metric", "metric", "name"),
+    Field("saved", "labels saved for a mean", "percent", "cross-fitted; 0 for a useless metric"),
+    Field("low", "95 % interval: low", "percent"),
+    Field("high", "high", "percent"),
+    Field("saved_difference", "for a difference", "percent"),
+    Field("difference_low", "95 % interval: low", "percent"),
+    Field("difference_high", "high", "percent"),
+    Field("copies", "copies the labels", "text"),
+)
+FORMULA = (
+    "The estimate of a system is the mean of its labels, corrected by how far the metric scores of the"
+    " labelled items differ from those of all items: mean(h) + λ (mean(m of all) − mean(m of labelled)),"
+    " λ = Cov(h, m) / Var(m). It is unbiased whatever the metric, if the labelled items are a random sample;"
+    " a good metric makes it more precise (Chaganty et al., 2018; Angelopoulos et al., 2023)."
+)
+INTERVALS = (
+    "Intervals are bootstrap-t intervals over the labelled items (or documents). In 95 of 100 samples they"
+    " contain the true mean; docs/assumptions.md has the measurements."
+)
+
+
+class EstimateMetricsSection(ReportSection[EstimateView]):
+    """The candidates for the metric, and the method."""
+
+    verb: ClassVar[str] = "estimate"
+    position: ClassVar[int] = 40
+
+    def build(self, view: EstimateView) -> Section:
+        """Build the table of metrics below the method."""
+        rows = [
+            {"metric": view.labels[candidate.metric], **_build_cells(candidate)}
+            for candidate in view.result.candidates
+        ]
+        table = grid("labels saved", "Share of labels that each metric saves", FIELDS, rows)
+        return Section("Metrics and method", sentences=[FORMULA, INTERVALS], folded=[table] if rows else [])
+
+
+def _build_cells(candidate: CandidateMetric) -> dict[str, Any]:
+    return {
+        "saved": candidate.for_mean.value,
+        "low": candidate.for_mean.low,
+        "high": candidate.for_mean.high,
+        "saved_difference": candidate.for_difference.value,
+        "difference_low": candidate.for_difference.low,
+        "difference_high": candidate.for_difference.high,
+        "copies": "yes" if candidate.copies_labels else "",
+    }

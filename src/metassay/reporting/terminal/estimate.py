@@ -1,0 +1,45 @@
+"""What `metassay estimate` prints: the human score of every system."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from metassay.reporting.estimate_page import describe_doubts, describe_estimates
+from metassay.reporting.sections.estimate_systems import build_system_row
+from metassay.reporting.terminal.blocks import Block, Line, Table, lines, notes
+from metassay.results.estimate import EstimateContent, SystemDifference, SystemEstimate
+
+MOST_PAIRS = 15
+MOST_IMPORTANT = ("system", "ranks", "estimate", "low", "high", "labels_only")
+
+
+def describe_estimate_result(result: EstimateContent) -> list[Block]:
+    """Describe the estimates: the answer, reasons to doubt it, then systems, differences and contexts."""
+    blocks = [*lines(describe_estimates(result)), *lines(describe_doubts(result)), Line()]
+    blocks += _build_tables(result.systems, result.differences, f"Mean {result.human} of each system")
+    for column, estimates in result.contexts.items():
+        for entry in estimates:
+            title = f"{column} {entry.context}, {entry.labelled} of {entry.items} items labelled"
+            blocks += _build_tables(entry.systems, [], title)
+    return [*blocks, *notes(result.notes)]
+
+
+def _build_tables(
+    systems: Sequence[SystemEstimate], differences: Sequence[SystemDifference], title: str
+) -> list[Block]:
+    """Return the table of systems, and one of those differences whose interval does not contain 0."""
+    tables: list[Block] = [
+        Table([build_system_row(entry) for entry in systems], title=title, most_important=MOST_IMPORTANT)
+    ]
+    rows = []
+    for pair in differences:
+        if pair.low is not None and pair.high is not None and not pair.low <= 0 <= pair.high:
+            better, worse = (pair.a, pair.b) if pair.low > 0 else (pair.b, pair.a)
+            low, high = sorted((abs(pair.low), abs(pair.high)))
+            rows.append({"better": better, "worse": worse, "low": low, "high": high})
+    if rows:
+        title = f"Pairs of systems that differ, with simultaneous 95 % intervals: {len(rows)} of"
+        tables.append(Table(rows[:MOST_PAIRS], title=f"{title} {len(differences)}"))
+    if len(rows) > MOST_PAIRS:
+        tables.append(Line(f"{len(rows) - MOST_PAIRS} more pairs differ; --json and --out list them all."))
+    return tables

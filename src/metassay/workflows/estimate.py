@@ -1,0 +1,210 @@
+"""`estimate`: the human score of every system, from labels on some items and a metric on all items."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from metassay.errors import InputError, UnknownName
+from metassay.meta.decisions.control_variates import ITEMS_LIKE_THESE, THESE_ITEMS
+from metassay.meta.decisions.labelled_scores import LabelledScores
+from metassay.meta.decisions.metric_choice import MetricCandidate, MetricChoice, choose_metric
+from metassay.meta.decisions.sample_check import check_random_sample
+from metassay.meta.decisions.system_estimates import estimate_systems
+from metassay.options import accept_options, split_names
+from metassay.reporting.estimate_page import build_estimate_page, render_estimate_files
+from metassay.reporting.pages import Page
+from metassay.reporting.result_display import ResultDisplay
+from metassay.results.base import Interval, to_optional
+from metassay.results.estimate import (
+    CandidateMetric,
+    ContextEstimate,
+    EstimateContent,
+    RandomSampleTest,
+    SystemEstimate,
+)
+from metassay.stats.labels_saved import LabelsSaved
+from metassay.store.run_folder import RunFolder
+from metassay.workflows.labelled_scores import LabelledData, read_labelled_scores
+from metassay.workflows.options import EstimateOptions
+from metassay.workflows.read import Source
+
+TARGETS = {"these": THESE_ITEMS, "similar": ITEMS_LIKE_THESE}
+SMALLEST_SAMPLE = 10
+"""The fewest labelled units (items or documents) that an interval can be computed from."""
+SMALLEST_CONTEXT = 20
+"""The fewest labelled units of a context that is shown."""
+
+
+class EstimateResult(ResultDisplay, EstimateContent, frozen=True, kw_only=True):
+    """The human score of every system, estimated from few labels and a metric on all items."""
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a table with one row per system, best first."""
+        return pl.DataFrame([_build_table_row(entry) for entry in self.systems], infer_schema_length=None)
+
+    def page(self) -> Page:
+        """Build the page of the result."""
+        return build_estimate_page(self)
+
+
+def _build_table_row(entry: SystemEstimate) -> dict[str, Any]:
+    return {
+        "system": entry.system,
+        "estimate": entry.estimate.value,
+        "low": entry.estimate.low,
+        "high": entry.estimate.high,
+        "labels_only": entry.labels_only.value,
+        "labels_only_low": entry.labels_only.low,
+        "labels_only_high": entry.labels_only.high,
+        "labels_saved": entry.labels_saved,
+        "rank_low": entry.rank_low,
+        "rank_high": entry.rank_high,
+        "labelled": entry.labelled,
+        "items": entry.items,
+    }
+
+
+@accept_options(EstimateOptions)
+def estimate(data: Source, options: EstimateOptions) -> EstimateResult:
+    """Estimate the mean human score of every system from rated items and a metric on all items.
+
+    `data` is a table with a row per output, a column of human scores that is empty where an output is not
+    rated, and a column per metric. `metrics` names the metrics to choose from; the one that saves most labels
+    is used, or none. A column `probability` with the probability of each item to be chosen for rating, as
+    `annotate` writes it, corrects for unequal probabilities. `target` is `"these"` (the mean over the items
+    in the data) or `"similar"` (over items like these). `context` names columns within whose values systems
+    are estimated as well. `out` is a folder for a page, JSON and CSV.
+
+    >>> import random
+    >>> draw = random.Random(0)
+    >>> rows = []
+    >>> for n in range(200):
+    ...     for system, quality in (("a", 0.0), ("b", -1.0)):
+    ...         score = quality + draw.gauss(0, 1)
+    ...         label = score if n % 4 == 0 else None
+    ...         rows.append({"seg_id": n, "system": system, "mqm": label, "M": score + draw.gauss(0, 0.5)})
+    >>> result = estimate(rows, human="mqm")
+    >>> result.metric, result.systems[0].system, result.systems[0].labelled
+    ('M', 'a', 50)
+    """
+    labelled_data = read_labelled_scores(data, options, needs_labels=True)
+    scores = labelled_data.scores
+    if scores.labelled_unit_count < SMALLEST_SAMPLE:
+        raise InputError(
+            f"only {scores.labelled_unit_count} {_name_unit(scores)} have labels;"
+            f" estimates need at least {SMALLEST_SAMPLE}.",
+            remedy="Choose more items to have rated with: metassay annotate DATA --count 100",
+        )
+    target = _choose_target(scores, options)
+    run = _open_run(labelled_data, target, options)
+    choice = choose_metric(scores)
+    estimated = estimate_systems(
+        scores, choice, target=target, seed=options.seed, resamples=options.resamples
+    )
+    contexts, context_notes = _estimate_contexts(labelled_data, choice, target, options)
+    result = EstimateResult(
+        human=labelled_data.human,
+        metric=choice.metric,
+        target=target,
+        unit=scores.unit,
+        systems=estimated.systems,
+        differences=estimated.differences,
+        contexts=contexts,
+        candidates=[_build_candidate(candidate) for candidate in choice.candidates],
+        sample=_test_sample(scores, options.seed),
+        notes=[*labelled_data.notes, *context_notes],
+    )
+    if run is not None:
+        run.finish(render_estimate_files(result, result.to_frame()))
+    return result
+
+
+def _name_unit(scores: LabelledScores) -> str:
+    return "items" if scores.unit == "item" else f"values of {scores.unit}"
+
+
+def _choose_target(scores: LabelledScores, options: EstimateOptions) -> str:
+    """Return what is estimated; if every item is labelled, nothing about these items is left to estimate."""
+    if options.target is not None:
+        if options.target not in TARGETS:
+            raise UnknownName("target", options.target, TARGETS)
+        return TARGETS[options.target]
+    return ITEMS_LIKE_THESE if scores.labelled_items.all() else THESE_ITEMS
+
+
+def _open_run(labelled_data: LabelledData, target: str, options: EstimateOptions) -> RunFolder | None:
+    """Open the run folder, whose identity are the options and inputs that the result depends on."""
+    if options.out is None:
+        return None
+    configuration: dict[str, Any] = {
+        "human": labelled_data.human,
+        "metrics": list(labelled_data.read.metrics),
+        "lower_is_better": split_names(options.lower_is_better),
+        "target": target,
+        "unit": labelled_data.scores.unit,
+        "context": split_names(options.context),
+        "resamples": options.resamples,
+        "seed": options.seed,
+    }
+    inputs = dict(labelled_data.read.hashes)
+    identity = {"command": "estimate", "configuration": configuration, "inputs": inputs}
+    return RunFolder.open(options.out, identity, data=labelled_data.read.marks)
+
+
+def _estimate_contexts(
+    labelled_data: LabelledData, choice: MetricChoice, target: str, options: EstimateOptions
+) -> tuple[dict[str, list[ContextEstimate]], list[str]]:
+    """Estimate all systems within each value of the requested columns; contexts with few labels are left out.
+
+    The metric is the one that was chosen on all items.
+    """
+    contexts: dict[str, list[ContextEstimate]] = {}
+    notes: list[str] = []
+    for column in split_names(options.context):
+        values, codes = labelled_data.cube.encode_metadata(column)
+        estimates = []
+        for code, value in enumerate(values):
+            scores = labelled_data.scores.restrict_to_items(codes == code)
+            if scores.labelled_unit_count < SMALLEST_CONTEXT:
+                notes.append(
+                    f"{column} {value} is left out: it has {scores.labelled_unit_count} labelled"
+                    f" {_name_unit(scores)}, fewer than {SMALLEST_CONTEXT}."
+                )
+                continue
+            estimated = estimate_systems(
+                scores, choice, target=target, seed=options.seed, resamples=options.resamples
+            )
+            context = ContextEstimate(
+                context=value,
+                items=len(scores.items),
+                labelled=int(scores.labelled_items.sum()),
+                systems=estimated.systems,
+                differences=estimated.differences,
+            )
+            estimates.append(context)
+        contexts[column] = estimates
+    return contexts, notes
+
+
+def _build_candidate(candidate: MetricCandidate) -> CandidateMetric:
+    return CandidateMetric(
+        metric=candidate.metric,
+        for_mean=_build_interval(candidate.for_mean),
+        for_difference=_build_interval(candidate.for_difference),
+        copies_labels=candidate.copies_labels,
+    )
+
+
+def _build_interval(saved: LabelsSaved) -> Interval:
+    return Interval(to_optional(saved.value), to_optional(saved.low), to_optional(saved.high))
+
+
+def _test_sample(scores: LabelledScores, seed: int) -> RandomSampleTest | None:
+    """Test whether the labelled items are a random sample of all items, where that can be tested."""
+    check = check_random_sample(scores, np.random.default_rng(seed))
+    if check is None:
+        return None
+    return RandomSampleTest(check.p, check.metric, check.labelled_mean, check.mean_of_all)

@@ -1,0 +1,186 @@
+"""Read human labels on some items and metric scores on all items, for `estimate` and `annotate`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metassay.data.directions import note_possible_penalties, orient_scores
+from metassay.data.score_cube import ScoreCube
+from metassay.data.score_files import Scores, choose_human_score
+from metassay.errors import InputError
+from metassay.meta.decisions.labelled_scores import (
+    ITEM,
+    LabelledScores,
+    find_sampling_unit,
+    number_without_gaps,
+)
+from metassay.options import split_names
+from metassay.stats.arrays import FloatArray
+from metassay.workflows.options import AnnotateOptions, EstimateOptions
+from metassay.workflows.read import Source
+from metassay.workflows.read_scores import read_scores
+
+PROBABILITY = "probability"
+"""The column with the probability of each item to be chosen for labelling, as `annotate` writes it."""
+
+
+@dataclass(frozen=True)
+class LabelledData:
+    """One data set with labels on some items, and what there is to say about how it was read."""
+
+    scores: LabelledScores
+    human: str
+    cube: ScoreCube
+    """The items of `scores` in the same order, with their metadata."""
+    read: Scores
+    notes: tuple[str, ...]
+
+
+def read_labelled_scores(
+    data: Source, options: EstimateOptions | AnnotateOptions, *, needs_labels: bool
+) -> LabelledData:
+    """Read one data set with human labels and metric scores.
+
+    Systems without labels are left out if `needs_labels`. Items on which some system has no metric score are
+    left out, and metrics that do not score every output of the remaining items.
+    """
+    read = read_scores(data, options, needs_human_scores=False)
+    human = _choose_human(read, options, needs_labels=needs_labels)
+    cube = _choose_cube(read.cubes, human, needs_labels=needs_labels)
+    notes = [*read.notes, *cube.notes]
+    if human in cube.human_scores:
+        systems, system_notes = _select_labelled_systems(cube, human)
+        cube = cube.restrict_to(systems=systems)
+        notes += system_notes
+        if human not in cube.lower_is_better:
+            notes += note_possible_penalties(human, cube.human_scores[human])
+    probabilities = _read_probabilities(cube)
+    metric_names = [name for name in cube.resolve_metrics(read.metrics or None) if not _is_probability(name)]
+    is_scored = _find_scored_items(cube, metric_names)
+    if not is_scored.all():
+        count = int((~is_scored).sum())
+        notes.append(f"{count} of {len(is_scored)} items are left out: some system has no metric score.")
+    if not is_scored.any():
+        raise InputError("no item has a metric score of every system.")
+    cube = cube.restrict_to(items=is_scored)
+    probabilities = None if probabilities is None else probabilities[is_scored]
+    metrics, metric_notes = _select_complete_metrics(cube, metric_names)
+    notes += metric_notes
+    labels = np.full((len(cube.systems), len(cube.items)), np.nan)
+    if human in cube.human_scores:
+        labels = cube.orient_scores(human)
+    labelled_items = np.asarray(~np.isnan(labels).all(axis=0))
+    probabilities = _check_probabilities(probabilities, labelled_items, cube.items)
+    unit = options.cluster
+    if unit is None:
+        unit = ITEM if probabilities is not None else find_sampling_unit(cube, labelled_items)
+    units = np.arange(len(cube.items)) if unit == ITEM else number_without_gaps(cube.cluster_codes(unit))
+    scores = LabelledScores(cube.systems, cube.items, labels, metrics, units, unit, probabilities)
+    return LabelledData(scores, human, cube, read, tuple(dict.fromkeys(notes)))
+
+
+def no_labels_error(human: str) -> InputError:
+    """Return the error for data in which nobody has rated anything yet."""
+    return InputError(
+        f"no item has a label yet: {human} is empty.",
+        remedy="Choose items to have rated with: metassay annotate DATA --count 100",
+    )
+
+
+def _choose_human(read: Scores, options: EstimateOptions | AnnotateOptions, *, needs_labels: bool) -> str:
+    """Return the human score that was named, or the only one in the data."""
+    names = split_names(options.human)
+    has_labels = any(cube.human_scores for cube in read.cubes)
+    if names or has_labels:
+        return choose_human_score(read.cubes, names)
+    if needs_labels:
+        raise no_labels_error("the human score")
+    return "human"
+
+
+def _choose_cube(cubes: Sequence[ScoreCube], human: str, *, needs_labels: bool) -> ScoreCube:
+    """Return the one data set that has labels, or the only data set."""
+    labelled_cubes = [cube for cube in cubes if human in cube.human_scores]
+    if needs_labels and not labelled_cubes:
+        raise no_labels_error(human)
+    candidates = labelled_cubes or list(cubes)
+    if len(candidates) > 1:
+        names = ", ".join(cube.dataset for cube in candidates)
+        raise InputError(
+            f"there are several data sets: {names}.",
+            remedy="Choose one with --where, such as --where lp=en-de.",
+        )
+    return candidates[0]
+
+
+def _select_labelled_systems(cube: ScoreCube, human: str) -> tuple[NDArray[np.bool_], list[str]]:
+    has_labels = np.asarray(~np.isnan(cube.human_scores[human]).all(axis=1))
+    missing = [cube.systems[row] for row in np.flatnonzero(~has_labels)]
+    if not missing:
+        return has_labels, []
+    return has_labels, [f"Left out, since they have no {human} label: {', '.join(missing)}."]
+
+
+def _is_probability(name: str) -> bool:
+    return name.lower() == PROBABILITY
+
+
+def _read_probabilities(cube: ScoreCube) -> FloatArray | None:
+    """Return the column of probabilities `[items]`, NaN where an item has none; None without a column."""
+    names = [name for name in cube.metric_scores if _is_probability(name)]
+    if not names:
+        return None
+    by_system = cube.metric_scores[names[0]]
+    has_value = ~np.isnan(by_system)
+    lowest = np.where(has_value, by_system, np.inf).min(axis=0)
+    highest = np.where(has_value, by_system, -np.inf).max(axis=0)
+    differs = np.flatnonzero(has_value.any(axis=0) & (lowest != highest))
+    if len(differs):
+        raise InputError(
+            f"item {cube.items[differs[0]]} has several values of {names[0]}.",
+            remedy="All outputs of an item are chosen together: give them the same probability.",
+        )
+    return np.asarray(np.where(has_value.any(axis=0), lowest, np.nan))
+
+
+def _check_probabilities(
+    probabilities: FloatArray | None, labelled_items: NDArray[np.bool_], items: Sequence[str]
+) -> FloatArray | None:
+    """Return probabilities without gaps; labelled items need one, those of other items have no effect."""
+    if probabilities is None:
+        return None
+    is_wrong = labelled_items & ~((probabilities > 0) & (probabilities <= 1))
+    if is_wrong.any():
+        raise InputError(
+            f"item {items[int(is_wrong.argmax())]} is labelled, but its {PROBABILITY} is missing or not"
+            " between 0 and 1.",
+            remedy=f"Fill in the column {PROBABILITY} for all labelled items, or leave the column out.",
+        )
+    return np.where(np.isnan(probabilities), 1.0, probabilities)
+
+
+def _find_scored_items(cube: ScoreCube, metrics: Sequence[str]) -> NDArray[np.bool_]:
+    """Find the items on which every system has a score by at least one metric."""
+    has_score = [~np.isnan(cube.metric_scores[name]) for name in metrics]
+    return np.asarray(np.any(has_score, axis=0).all(axis=0))
+
+
+def _select_complete_metrics(
+    cube: ScoreCube, names: Sequence[str]
+) -> tuple[dict[str, FloatArray], list[str]]:
+    """Return the oriented scores of the metrics that score every output, and notes about the others."""
+    metrics: dict[str, FloatArray] = {}
+    incomplete: list[str] = []
+    for name in names:
+        scores = cube.metric_scores[name]
+        if np.isnan(scores).any():
+            incomplete.append(name)
+        else:
+            metrics[name] = orient_scores(scores, higher_is_better=name not in cube.lower_is_better)
+    if not incomplete:
+        return metrics, []
+    return metrics, [f"Left out, since they do not score every output: {', '.join(incomplete)}."]
