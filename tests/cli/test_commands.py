@@ -418,6 +418,7 @@ def test_out_writes_for_every_command_that_has_it(capfd, data, tmp_path) -> None
         "depend": [rated, "--human", "mqm", "--draws", "9", "--bootstraps", "3", "--quiet"],
         "aggregate": [data, "--repeats", "3", *few],
         "judge": [verdicts],
+        "estimate": [rated, "--human", "mqm", "--resamples", "100"],
     }
     takers = {
         name
