@@ -23,7 +23,7 @@ def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     dataset = read(sample_path("mt"))
     assay(dataset, metrics="bleu,chrf,length", seed=1, out=folder / "1", **FAST)
-    assay(dataset, metrics="bleu,chrf,length", seed=2, out=folder / "2", **FAST)
+    assay(dataset, metrics="bleu,chrf,length", seed=3, out=folder / "2", **FAST)
     swapped = FAST | {"perturbations": "removal"}
     assay(dataset, metrics="bleu,chrf,length", seed=1, out=folder / "3", **swapped)
     return folder
@@ -79,6 +79,41 @@ def test_another_seed_changes_nothing_and_other_errors_do(runs, capfd) -> None:
     assert "length gained accuracy over all contexts: " in capfd.readouterr().out
     assert command([*arguments[:3], "--json"]) == 0
     assert command(["compare", str(runs / "1"), str(runs / "2"), "--fail-on", "change"]) == 0
+
+
+def test_runs_of_the_same_outputs_are_compared_in_pairs(runs) -> None:
+    """The half-widths of independent intervals would add up; those of pairs are a fraction."""
+    (comparison,) = compare(runs / "1", runs / "2").comparisons
+    assert comparison.paired
+    assert comparison.warnings == []
+    stored = [json.loads((runs / name / "results" / "assay.json").read_text()) for name in "12"]
+    for row in comparison.accuracies:
+        if row.column != "global" or row.metric == "length":
+            continue
+        both = [next(r for r in each["global"] if r["metric"] == row.metric) for each in stored]
+        independent = sum((r["high"] - r["low"]) ** 2 for r in both) ** 0.5
+        assert row.high - row.low < 0.8 * independent
+        assert row.low < row.after - row.before < row.high
+
+
+def test_other_data_and_metrics_of_one_run_are_said(runs, tmp_path, capfd) -> None:
+    dataset = read(sample_path("mt"))
+    systems = dataset.outputs["system"].unique().sort()
+    fewer = dataset.filter_rows(dataset.outputs["system"] != systems[0], reason="test")
+    assay(fewer, metrics="bleu,ter", seed=1, out=tmp_path / "fewer", **FAST)
+    (comparison,) = compare(runs / "1", tmp_path / "fewer").comparisons
+    assert not comparison.paired
+    assert comparison.shared_outputs.before == len(dataset)
+    assert comparison.shared_outputs.identical == comparison.shared_outputs.after == len(fewer)
+    assert comparison.warnings[0].startswith("The runs use different data: ")
+    assert comparison.warnings[1:] == [
+        "Only the earlier run has: chrf, length.",
+        "Only the later run has: ter.",
+    ]
+    assert command(["compare", str(runs / "1"), str(tmp_path / "fewer")]) == 0
+    printed = " ".join(capfd.readouterr().out.split())
+    assert "Only the earlier run has: chrf, length." in printed
+    assert "Unpaired comparison" in printed
 
 
 def test_a_folder_of_runs_is_compared_in_the_order_of_names(runs) -> None:

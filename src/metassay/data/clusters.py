@@ -60,6 +60,14 @@ def find_clusters(dataset: Dataset, column: str | None) -> Clusters:
     return Clusters(codes, items, column, "asked for" if requested else why, notes)
 
 
+def name_clusters(dataset: Dataset, clusters: Clusters) -> pl.Series:
+    """Return the name of every cluster, in the order of their numbers."""
+    labels = dataset.outputs["item"]
+    if clusters.column != "item":
+        labels = _label_clusters(dataset.outputs, clusters.column)
+    return labels.unique().sort()
+
+
 def sort_items_naturally(dataset: Dataset) -> NDArray[np.int64]:
     """Return the order of the items in which numbers inside ids count: `talk-2` comes before `talk-10`."""
     items = dataset.outputs["item"].unique().sort()

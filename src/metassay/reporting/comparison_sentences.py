@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metassay.results.assay import GLOBAL
-from metassay.results.compare import RunComparison
+from metassay.results.compare import RunComparison, SharedOutputs
 
 
 def describe_changes(comparison: RunComparison) -> list[str]:
@@ -28,6 +28,31 @@ def describe_changes(comparison: RunComparison) -> list[str]:
             if swap.is_significant
         ]
     return sentences
+
+
+def describe_differences_of_runs(comparison: RunComparison, shared: SharedOutputs) -> list[str]:
+    """Describe what makes two runs hard to compare: other data, and metrics that only one of them has."""
+    sentences = []
+    if not shared.are_identical:
+        sentences.append(
+            f"The runs use different data: {shared.before} outputs before and {shared.after} now;"
+            f" {shared.in_both} have the same item and system, {shared.identical} of them the same text."
+            " A change may come from the data, not from the metric."
+        )
+    for metrics, run in (
+        (comparison.metrics_only_before, "earlier"),
+        (comparison.metrics_only_after, "later"),
+    ):
+        if metrics:
+            sentences.append(f"Only the {run} run has: {', '.join(metrics)}.")
+    return sentences
+
+
+def describe_pairing(*, paired: bool) -> str:
+    """Describe how the runs were compared."""
+    if paired:
+        return "Paired comparison: both runs have the same items and systems."
+    return "Unpaired comparison: small changes may be missed. Runs of the same outputs are compared in pairs."
 
 
 def _describe_place(column: str, context: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from metassay.results.base import ResultStruct, Share
+from metassay.results.base import Count, ResultStruct, Share
 
 
 class AccuracyChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,23 +57,49 @@ class ChoiceChange(msgspec.Struct, frozen=True, kw_only=True):
     changed: bool
 
 
+class SharedOutputs(msgspec.Struct, frozen=True, kw_only=True):
+    """How many outputs two runs have, how many are in both by item and system, and with identical text."""
+
+    before: Count
+    after: Count
+    in_both: Count
+    identical: Count
+
+    @property
+    def have_same_keys(self) -> bool:
+        """Whether both runs are of the same items and systems."""
+        return 0 < self.before == self.after == self.in_both
+
+    @property
+    def are_identical(self) -> bool:
+        """Whether both runs are of the same outputs, text by text."""
+        return 0 < self.before == self.after == self.identical
+
+
 class RunComparison(msgspec.Struct, frozen=True, kw_only=True):
     """One assay against the assay before it.
 
-    `columns` are the context columns of both; `only_before` and `only_after` are contexts, as `column=value`,
-    that only one of them has. `changed`: an accuracy moved or two metrics changed places by more than chance.
+    `paired`: both are of the same items and systems and were compared cluster by cluster. `columns` are the
+    context columns of both. `only_before` and `only_after` are contexts, as `column=value`, that only one of
+    them has, `metrics_only_before` and `metrics_only_after` likewise metrics. `changed`: an accuracy moved or
+    two metrics changed places by more than chance. `warnings` say where the runs are not comparable.
     """
 
     before: str = ""
     after: str = ""
+    paired: bool
+    shared_outputs: SharedOutputs | None = None
     columns: list[str]
     only_before: list[str]
     only_after: list[str]
+    metrics_only_before: list[str]
+    metrics_only_after: list[str]
     accuracies: list[AccuracyChange]
     orders: list[OrderChange]
     recommendation: list[ChoiceChange]
     changed: bool
     sentences: list[str] = []
+    warnings: list[str] = []
 
 
 class CompareContent(ResultStruct, frozen=True, kw_only=True):

@@ -30,6 +30,28 @@ def adjust_holm(p_values: ArrayLike) -> FloatArray:
     return adjusted
 
 
+def adjust_weighted_holm(p_values: ArrayLike, weights: ArrayLike) -> FloatArray:
+    """Adjust p-values by Holm's method (1979) with positive weights: a test of more weight is easier to pass.
+
+    In the order of p / weight, each is multiplied by the weight of all tests that remain; the results do not
+    decrease in that order and are at most 1. With equal weights this is `adjust_holm`. NaN marks a test that
+    was not made.
+
+    >>> adjust_weighted_holm([0.01, 0.04], [3, 1]).round(4).tolist()
+    [0.0133, 0.04]
+    """
+    p = np.asarray(p_values, dtype=np.float64)
+    weight = np.asarray(weights, dtype=np.float64)
+    adjusted = np.full(p.shape, np.nan)
+    tested = np.flatnonzero(~np.isnan(p))
+    ratios = p[tested] / weight[tested]
+    order = tested[np.argsort(ratios, kind="stable")]
+    remaining_weight = np.cumsum(weight[order][::-1])[::-1]
+    scaled = p[order] / weight[order] * remaining_weight
+    adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1)
+    return adjusted
+
+
 def adjust_benjamini_yekutieli(p_values: ArrayLike) -> FloatArray:
     """Adjust p-values by Benjamini and Yekutieli's step-up method (2001).
 

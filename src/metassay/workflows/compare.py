@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
 import polars as pl
 
 from metassay.errors import InputError, display_path
-from metassay.meta.contexts.run_comparison import compare_series
-from metassay.reporting.comparison_sentences import describe_changes
+from metassay.meta.contexts.run_comparison import compare_runs
+from metassay.reporting.comparison_sentences import describe_changes, describe_differences_of_runs
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.assay import AssayContent
-from metassay.results.compare import CompareContent
+from metassay.results.compare import CompareContent, RunComparison, SharedOutputs
+from metassay.store.run_folder import RunFolder
+from metassay.workflows.credit_files import read_credit_table
+from metassay.workflows.pair_table import OUTPUTS_FILE, report_unreadable
 from metassay.workflows.run_files import RESULT, assay_run, run_folders
 
 
@@ -51,12 +55,55 @@ def compare(*runs: str | Path) -> CompareResult:
     if len(tasks) > 1:
         raise InputError(f"these runs are of different tasks ({', '.join(tasks)}).")
     names = [display_path(folder) for folder in folders]
-    with opened[-1].explain_errors():
-        comparisons = [
-            msgspec.structs.replace(
-                comparison, before=before, after=after, sentences=describe_changes(comparison)
-            )
-            for before, after, comparison in zip(names, names[1:], compare_series(results))
-        ]
+    comparisons = []
+    for before, after in pairwise(range(len(opened))):
+        comparison = compare_run_folders(opened[before], opened[after], results[before], results[after])
+        comparisons.append(msgspec.structs.replace(comparison, before=names[before], after=names[after]))
     changed = any(comparison.changed for comparison in comparisons)
     return CompareResult(runs=names, changed=changed, comparisons=comparisons)
+
+
+def compare_run_folders(
+    before: RunFolder, after: RunFolder, result_before: AssayContent, result_after: AssayContent
+) -> RunComparison:
+    """Compare two assays: cluster by cluster where both are of the same outputs, else as independent runs."""
+    shared = _count_shared_outputs(before, after)
+    credits_before = None
+    credits_after = None
+    is_same_cluster = result_before.cluster.column == result_after.cluster.column
+    if shared.have_same_keys and is_same_cluster:
+        credits_before = read_credit_table(before)
+        credits_after = read_credit_table(after)
+    with after.explain_errors():
+        comparison = compare_runs(
+            result_before, result_after, credits_before=credits_before, credits_after=credits_after
+        )
+    return msgspec.structs.replace(
+        comparison,
+        shared_outputs=shared,
+        sentences=describe_changes(comparison),
+        warnings=describe_differences_of_runs(comparison, shared),
+    )
+
+
+def _count_shared_outputs(before: RunFolder, after: RunFolder) -> SharedOutputs:
+    """Count the outputs that two runs have in common, by item and system."""
+    old = _read_outputs(before)
+    new = _read_outputs(after)
+    key = ["item", "system"]
+    same_key = old.join(new, on=key, how="semi")
+    same_text = old.join(new, on=[*key, "text"], how="semi")
+    return SharedOutputs(
+        before=old.height, after=new.height, in_both=same_key.height, identical=same_text.height
+    )
+
+
+def _read_outputs(run: RunFolder) -> pl.DataFrame:
+    """Read item and system of every output of a run, with a hash of its text."""
+    file = run.find_file(OUTPUTS_FILE)
+    if file is None:
+        return pl.DataFrame(schema={"item": pl.String, "system": pl.String, "text": pl.UInt64})
+    with report_unreadable(file):
+        outputs = pl.scan_parquet(file, glob=False)
+        names = pl.col("item", "system").cast(pl.String)
+        return outputs.select(names, pl.col("output").hash().alias("text")).unique().collect()

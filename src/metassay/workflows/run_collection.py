@@ -11,9 +11,7 @@ import msgspec
 import polars as pl
 
 from metassay.errors import InputError, MetassayError, Place, display_path
-from metassay.meta.contexts.run_comparison import compare_runs
 from metassay.reporting.answer import answer
-from metassay.reporting.comparison_sentences import describe_changes
 from metassay.reporting.findings import find
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.assay import AssayContent
@@ -21,6 +19,7 @@ from metassay.results.overview import MetricAccuracy, OverviewContent, RunChange
 from metassay.store.layout import MANIFEST
 from metassay.store.remote import open_run, open_runs
 from metassay.store.run_folder import RunFolder, read_manifest
+from metassay.workflows.compare import compare_run_folders
 from metassay.workflows.pair_table import EXPLORER_FILE, PAIRS_FILE
 from metassay.workflows.run_files import REPORT, RESULT, run_folders
 
@@ -214,8 +213,9 @@ def _read_result(state: RunState) -> AssayContent:
 def _compare_runs(before: RunState, after: RunState) -> RunChange:
     """Compare two runs; the change has an error where they cannot be compared."""
     try:
-        with _open_run(after[0]).explain_errors():
-            comparison = compare_runs(_read_result(before), _read_result(after))
+        comparison = compare_run_folders(
+            _open_run(before[0]), _open_run(after[0]), _read_result(before), _read_result(after)
+        )
     except (MetassayError, OSError) as error:
         return RunChange(before="", after="", changed=False, sentences=[], error=str(error))
-    return RunChange(before="", after="", changed=comparison.changed, sentences=describe_changes(comparison))
+    return RunChange(before="", after="", changed=comparison.changed, sentences=comparison.sentences)

@@ -35,6 +35,7 @@ from metassay.store.metric_cache import hash_dependencies
 from metassay.store.parts import hash_bytes
 from metassay.store.remote import local_path, open_run, open_runs
 from metassay.store.run_folder import RunFolder
+from metassay.workflows.credit_files import CREDITS_FILE, build_credit_table
 from metassay.workflows.pair_files import explorer_frame, judgements_frame
 from metassay.workflows.pair_table import EXPLORER_FILE, OUTCOMES_FILE, OUTPUTS_FILE, PAIRS_FILE
 
@@ -167,6 +168,13 @@ def write_run(run: RunFolder, result: AssayResult, known: Mapping[str, Any]) -> 
         EXAMPLES: examples,
         "results/local_accuracy.parquet": result.to_frame(),
         OUTCOMES_FILE: tables[OUTCOMES_FILE],
+        CREDITS_FILE: build_credit_table(
+            result.dataset,
+            result.judged,
+            result.plan.contexts,
+            len(result.metrics),
+            result.plan.asked.ties,
+        ),
     }
     if result.judged.verdicts is not None:
         files[VERDICTS] = result.judged.verdicts

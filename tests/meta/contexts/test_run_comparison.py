@@ -6,7 +6,7 @@ import pytest
 from by_hand import assay_pairs
 
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
-from metassay.meta.contexts.run_comparison import compare_runs, compare_series
+from metassay.meta.contexts.run_comparison import compare_runs
 from metassay.reporting.comparison_sentences import describe_changes
 from metassay.results.compare import ChoiceChange
 
@@ -81,11 +81,6 @@ def test_contexts_of_one_side_only_are_named():
     assert found.only_after == ["domain=chat"]
 
 
-def test_a_series_compares_neighbours():
-    runs = [result(SAME, 0), result(SAME, 0), result([[0.9, 0.5], [0.6, 0.8]], 1)]
-    assert [step.changed for step in compare_series(runs)] == [False, True]
-
-
 def test_an_accuracy_without_interval_cannot_move():
     lonely = result(SAME, 0, items=2)
     found = compare_runs(lonely, lonely)
@@ -93,24 +88,31 @@ def test_an_accuracy_without_interval_cannot_move():
     assert all(row.p is None and row.p_holm is None and not row.moved for row in rows)
 
 
-def by_hand(rows):
-    """Holm, written out: the k-th smallest of n times n - k + 1, never falling, at most 1."""
-    p = sorted((p, n) for n, p in enumerate(rows))
-    adjusted, highest = {}, 0.0
-    for k, (value, n) in enumerate(p):
-        highest = max(highest, min(value * (len(rows) - k), 1))
+def holm_by_hand(rows):
+    """Weighted Holm, written out for (p, weight): p / weight times the weight of all not yet passed."""
+    order = sorted(range(len(rows)), key=lambda n: rows[n][0] / rows[n][1])
+    adjusted = {}
+    highest = 0.0
+    for k, n in enumerate(order):
+        p, weight = rows[n]
+        remaining = sum(rows[m][1] for m in order[k:])
+        highest = max(highest, min(p / weight * remaining, 1))
         adjusted[n] = highest
     return [adjusted[n] for n in range(len(rows))]
 
 
 def test_everything_compared_is_one_family():
-    """Two metrics in two domains and over all: six accuracies and three pairs that could change places."""
+    """Two metrics in two domains and over all: six accuracies and three pairs that could change places.
+
+    The two accuracies over all contexts share 80 % of the weight, the other seven comparisons 20 %.
+    """
     found = compare_runs(result(SAME, 0), result([[0.9, 0.5], [0.6, 0.8]], 1))
     swaps = [swap for row in found.orders for swap in row.swapped]
-    unmoved = [1.0] * (3 - len(swaps))
     assert len(found.accuracies) == 6
     compared = [*found.accuracies, *swaps]
-    expected = by_hand([*(row.p for row in compared), *unmoved])
+    weights = [0.4 if getattr(row, "column", None) == "global" else 0.2 / 7 for row in compared]
+    unmoved = [(1.0, 0.2 / 7)] * (3 - len(swaps))
+    expected = holm_by_hand([*((row.p, weight) for row, weight in zip(compared, weights)), *unmoved])
     given = [row.p_holm for row in compared]
     assert given == pytest.approx(expected[: len(given)])
 

@@ -1,37 +1,46 @@
 """What changed between two assays, and whether by more than chance.
 
-Differences have intervals from those of the two accuracies (Newcombe, 1998: square and add) and p-values
-adjusted by Holm over everything compared: every accuracy, and every two metrics that could change places, in
-all contexts of all columns but those too small to take part. Assays of the same outputs are correlated; the
-intervals are then too wide, not too narrow.
+Two assays of the same outputs are compared cluster by cluster, with Student's t (`cluster_credits`). Others
+are independent: differences have intervals from those of the two accuracies (Newcombe, 1998: square and add).
+p-values are adjusted by Holm over everything compared: every accuracy, and every two metrics that could
+change places, in all contexts of all columns but those too small to take part. The accuracies over all
+contexts get 80 % of the error rate, so that many contexts do not hide a change of a metric as a whole.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from metassay.meta.contexts.cluster_credits import ClusterCredits, MatchedCredits, match_credits
 from metassay.results.assay import GLOBAL, ContextStatistics, MetricAccuracy, Recommendation
 from metassay.results.base import to_optional
 from metassay.results.compare import AccuracyChange, ChoiceChange, MetricSwap, OrderChange, RunComparison
-from metassay.stats.multiplicity import adjust_holm
+from metassay.stats.arrays import BoolArray, FloatArray
+from metassay.stats.multiplicity import adjust_weighted_holm
 from metassay.stats.rank_correlation import correlate_rows
 
 _LEVEL = 0.05
 _NORMAL = float(ndtri(0.975))
 _TIE_DECIMALS = 12
+_OVERALL_SHARE = 0.8
+"""Share of the error rate for the accuracies over all contexts."""
 
 AccuracyTable = Mapping[str, Mapping[str, MetricAccuracy]]
 """Accuracies of a column by context and metric."""
+CreditTable = Mapping[tuple[str, str], ClusterCredits]
+"""Credits of a run by column and context."""
 
 
 @dataclass(frozen=True)
 class _Difference:
-    """After less before, with its interval and the p-value at which the interval would touch 0."""
+    """After less before, with its interval and the p-value at which the interval would touch 0.
+
+    `is_possible` is false where no cluster changed: nothing could be found, so nothing is tested.
+    """
 
     column: str
     context: str
@@ -41,6 +50,7 @@ class _Difference:
     low: float | None
     high: float | None
     p: float | None
+    is_possible: bool = True
 
 
 @dataclass(frozen=True)
@@ -63,10 +73,16 @@ class _Orders:
 
 
 def compare_runs(
-    before: ContextStatistics, after: ContextStatistics, *, agreement: str = "tau_ap_b"
+    before: ContextStatistics,
+    after: ContextStatistics,
+    *,
+    agreement: str = "tau_ap_b",
+    credits_before: CreditTable | None = None,
+    credits_after: CreditTable | None = None,
 ) -> RunComparison:
     """Compare accuracies, orders and recommendations in the columns that both results have.
 
+    With the credits of both runs, which must be of the same outputs, the comparison is paired.
     `changed` is true when an accuracy moved (Holm-adjusted p ≤ .05) or two metrics changed places by more
     than chance. A recommended metric that left the top group for one that was not in it before counts where
     the two changed places. Where nothing changed, at most 5 % of comparisons say so.
@@ -77,8 +93,19 @@ def compare_runs(
     for name in (GLOBAL, *columns):
         old_table = _accuracy_table(before, name)
         new_table = _accuracy_table(after, name)
-        differences += _compare_accuracies(name, old_table, new_table)
-        orders += _compare_orders(name, old_table, new_table, agreement)
+        for context, metrics in _iterate_common(old_table, new_table):
+            matched = None
+            if credits_before is not None and credits_after is not None:
+                key = (name, context)
+                matched = match_credits(credits_before[key], credits_after[key], metrics)
+            old_rows = old_table[context]
+            new_rows = new_table[context]
+            differences += [
+                _compare_accuracy(name, old_rows[metric], new_rows[metric], matched) for metric in metrics
+            ]
+            if len(metrics) > 1:
+                swaps = _find_swaps(metrics, old_rows, new_rows, matched)
+                orders.append(_compare_orders(name, context, metrics, old_rows, new_rows, swaps, agreement))
     small_contexts = _small_contexts(before) | _small_contexts(after)
     accuracy_changes, order_changes = _adjust_p_values(differences, orders, small_contexts)
     choices: list[ChoiceChange] = []
@@ -89,22 +116,20 @@ def compare_runs(
     has_moved = any(change.moved for change in accuracy_changes)
     has_new_choice = any(choice.changed for choice in choices)
     has_swapped = any(swap.is_significant for order in order_changes for swap in order.swapped)
+    old_metrics = [row.metric for row in before.overall]
+    new_metrics = [row.metric for row in after.overall]
     return RunComparison(
+        paired=credits_before is not None and credits_after is not None,
         columns=columns,
         only_before=_contexts_missing_in(after, before),
         only_after=_contexts_missing_in(before, after),
+        metrics_only_before=[metric for metric in old_metrics if metric not in new_metrics],
+        metrics_only_after=[metric for metric in new_metrics if metric not in old_metrics],
         accuracies=accuracy_changes,
         orders=order_changes,
         recommendation=choices,
         changed=has_moved or has_new_choice or has_swapped,
     )
-
-
-def compare_series(
-    results: Sequence[ContextStatistics], *, agreement: str = "tau_ap_b"
-) -> list[RunComparison]:
-    """Compare each result with the one before it."""
-    return [compare_runs(before, after, agreement=agreement) for before, after in pairwise(results)]
 
 
 def _accuracy_table(result: ContextStatistics, column: str) -> AccuracyTable:
@@ -151,22 +176,30 @@ def _adjust_p_values(
     differences: Sequence[_Difference], orders: Sequence[_Orders], small_contexts: set[tuple[str, str]]
 ) -> tuple[list[AccuracyChange], list[OrderChange]]:
     """Adjust p-values for all accuracies and all pairs of metrics that were compared."""
-    tested = []
+    p_values: list[float] = []
+    is_overall: list[bool] = []
     for difference in differences:
         is_small = (difference.column, difference.context) in small_contexts
-        tested.append(np.nan if difference.p is None or is_small else difference.p)
+        is_tested = difference.p is not None and difference.is_possible and not is_small
+        p_values.append(_defined(difference.p) if is_tested else np.nan)
+        is_overall.append(difference.column == GLOBAL)
     unchanged_pairs = 0
     for order in orders:
         is_small = (order.column, order.context) in small_contexts
-        tested += [np.nan if is_small else swap.p for swap in order.swaps]
+        p_values += [np.nan if is_small else swap.p for swap in order.swaps]
         if not is_small:
             pairs = len(order.before) * (len(order.before) - 1) // 2
             unchanged_pairs += pairs - len(order.swaps)
     # Pairs of metrics that kept their order were compared too, without evidence of a change.
-    adjusted = iter(adjust_holm([*tested, *[1.0] * unchanged_pairs]).tolist())
-    accuracy_changes = [
-        _to_accuracy_change(difference, to_optional(next(adjusted))) for difference in differences
-    ]
+    p_values += [1.0] * unchanged_pairs
+    is_overall += [False] * (len(p_values) - len(is_overall))
+    adjusted = iter(_adjust_by_group(np.array(p_values), np.array(is_overall, dtype=np.bool_)).tolist())
+    accuracy_changes = []
+    for difference in differences:
+        p_holm = to_optional(next(adjusted))
+        if not difference.is_possible:
+            p_holm = 1.0
+        accuracy_changes.append(_to_accuracy_change(difference, p_holm))
     order_changes = []
     for order in orders:
         swaps = []
@@ -194,6 +227,16 @@ def _adjust_p_values(
     return accuracy_changes, order_changes
 
 
+def _adjust_by_group(p_values: FloatArray, is_overall: BoolArray) -> FloatArray:
+    """Adjust p-values by Holm, with a fixed share of the error rate for those over all contexts."""
+    is_tested = ~np.isnan(p_values)
+    overall_tests = int((is_tested & is_overall).sum())
+    other_tests = int((is_tested & ~is_overall).sum())
+    overall_weight = _OVERALL_SHARE / max(overall_tests, 1)
+    other_weight = (1 - _OVERALL_SHARE) / max(other_tests, 1)
+    return adjust_weighted_holm(p_values, np.where(is_overall, overall_weight, other_weight))
+
+
 def _to_accuracy_change(difference: _Difference, p_holm: float | None) -> AccuracyChange:
     return AccuracyChange(
         column=difference.column,
@@ -210,21 +253,27 @@ def _to_accuracy_change(difference: _Difference, p_holm: float | None) -> Accura
     )
 
 
-def _compare_accuracies(column: str, old: AccuracyTable, new: AccuracyTable) -> list[_Difference]:
-    differences = []
-    for context, metrics in _iterate_common(old, new):
-        differences += [
-            _compare_accuracy(column, old[context][metric], new[context][metric]) for metric in metrics
-        ]
-    return differences
-
-
-def _compare_accuracy(column: str, old: MetricAccuracy, new: MetricAccuracy) -> _Difference:
+def _compare_accuracy(
+    column: str, old: MetricAccuracy, new: MetricAccuracy, matched: MatchedCredits | None
+) -> _Difference:
     """Compare two accuracies, both defined; without both intervals there is no test."""
     before = _defined(old.accuracy)
     after = _defined(new.accuracy)
     if old.low is None or old.high is None or new.low is None or new.high is None:
         return _Difference(column, old.context, old.metric, before, after, None, None, None)
+    if matched is not None:
+        change = matched.test_accuracy(old.metric)
+        return _Difference(
+            column,
+            old.context,
+            old.metric,
+            before,
+            after,
+            change.low,
+            change.high,
+            change.p,
+            is_possible=change.has_changes,
+        )
     difference = after - before
     below = float(np.hypot(after - new.low, old.high - before))
     above = float(np.hypot(new.high - after, before - old.low))
@@ -235,10 +284,10 @@ def _compare_accuracy(column: str, old: MetricAccuracy, new: MetricAccuracy) -> 
     )
 
 
-def _defined(accuracy: float | None) -> float:
-    if accuracy is None:
-        raise ValueError("an accuracy that is compared must be defined")
-    return accuracy
+def _defined(number: float | None) -> float:
+    if number is None:
+        raise ValueError("a number that is compared must be defined")
+    return number
 
 
 def _two_sided_p(difference: float, standard_error: float) -> float:
@@ -247,29 +296,33 @@ def _two_sided_p(difference: float, standard_error: float) -> float:
     return float(2 * ndtr(-abs(difference) / standard_error))
 
 
-def _compare_orders(column: str, old: AccuracyTable, new: AccuracyTable, agreement: str) -> list[_Orders]:
-    orders = []
-    for context, metrics in _iterate_common(old, new):
-        if len(metrics) < 2:
-            continue
-        before = np.array([old[context][metric].accuracy for metric in metrics], dtype=np.float64)
-        after = np.array([new[context][metric].accuracy for metric in metrics], dtype=np.float64)
-        rounded = (np.round(before, _TIE_DECIMALS), np.round(after, _TIE_DECIMALS))
-        orders.append(
-            _Orders(
-                column=column,
-                context=context,
-                before=[metrics[m] for m in np.argsort(-before, kind="stable")],
-                after=[metrics[m] for m in np.argsort(-after, kind="stable")],
-                agreement=float(correlate_rows(*rounded, agreement)[0]),
-                swaps=_find_swaps(metrics, old[context], new[context]),
-            )
-        )
-    return orders
+def _compare_orders(
+    column: str,
+    context: str,
+    metrics: Sequence[str],
+    old: Mapping[str, MetricAccuracy],
+    new: Mapping[str, MetricAccuracy],
+    swaps: list[_Swap],
+    agreement: str,
+) -> _Orders:
+    before = np.array([old[metric].accuracy for metric in metrics], dtype=np.float64)
+    after = np.array([new[metric].accuracy for metric in metrics], dtype=np.float64)
+    rounded = (np.round(before, _TIE_DECIMALS), np.round(after, _TIE_DECIMALS))
+    return _Orders(
+        column=column,
+        context=context,
+        before=[metrics[m] for m in np.argsort(-before, kind="stable")],
+        after=[metrics[m] for m in np.argsort(-after, kind="stable")],
+        agreement=float(correlate_rows(*rounded, agreement)[0]),
+        swaps=swaps,
+    )
 
 
 def _find_swaps(
-    metrics: Sequence[str], old: Mapping[str, MetricAccuracy], new: Mapping[str, MetricAccuracy]
+    metrics: Sequence[str],
+    old: Mapping[str, MetricAccuracy],
+    new: Mapping[str, MetricAccuracy],
+    matched: MatchedCredits | None,
 ) -> list[_Swap]:
     """Find pairs of metrics whose order is reversed, and how likely so large a change of their lead is."""
     swaps = []
@@ -282,7 +335,10 @@ def _find_swaps(
             if lead_before * lead_after >= 0 or np.isnan(variances).any():
                 continue
             better, worse = (first, second) if lead_before > 0 else (second, first)
-            p = _two_sided_p(lead_after - lead_before, float(np.sqrt(sum(variances))))
+            if matched is None:
+                p = _two_sided_p(lead_after - lead_before, float(np.sqrt(sum(variances))))
+            else:
+                p = _defined(matched.test_lead(first, second).p)
             swaps.append(_Swap(better, worse, p))
     return swaps
 

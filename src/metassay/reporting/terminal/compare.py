@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from metassay.reporting.comparison_sentences import describe_pairing
 from metassay.reporting.terminal.blocks import Block, Line, Table, lines, select_columns
 from metassay.reporting.wording import in_labels
 
@@ -19,7 +20,7 @@ def describe_comparisons(result: Mapping[str, Any]) -> list[Block]:
         over_all_contexts = [row for row in comparison["accuracies"] if row["column"] == "global"]
         blocks += [
             Line(f"{comparison['before']} → {comparison['after']}"),
-            *lines(sentences),
+            *lines([*comparison["warnings"], *sentences, describe_pairing(paired=comparison["paired"])]),
             Table(select_columns(over_all_contexts, COLUMNS), title="Accuracy over all contexts"),
         ]
     return blocks

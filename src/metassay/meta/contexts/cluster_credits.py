@@ -1,0 +1,137 @@
+"""What every cluster contributes to the accuracies of a run, so that a later run can be compared with it.
+
+Two assays of the same outputs agree in most pairs. Tested cluster by cluster, the noise that both share
+cancels, and a change is found that two independent intervals would hide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtr, stdtrit
+
+from metassay.meta.contexts.accuracy import tally_in_batches
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
+from metassay.stats.arrays import BoolArray, FloatArray, IntArray
+
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class ClusterCredits:
+    """The clusters of one context: for each metric, `credits` / `weights` summed over them is the accuracy.
+
+    `clusters` are names, or codes of names that the caller keeps.
+    """
+
+    clusters: NDArray[np.str_] | IntArray
+    credits: Mapping[str, FloatArray]
+    weights: Mapping[str, FloatArray]
+
+
+@dataclass(frozen=True)
+class PairedChange:
+    """The change of an accuracy, or of a lead, between two runs with the same clusters.
+
+    `low` and `high` are its 95 % interval, None with one cluster; `p` is two-sided. `has_changes` is false
+    where every cluster has the same credit in both runs.
+    """
+
+    difference: float
+    low: float | None
+    high: float | None
+    p: float | None
+    has_changes: bool
+
+
+@dataclass(frozen=True)
+class MatchedCredits:
+    """The credits of two runs in one context, cluster by cluster.
+
+    For each metric, `changes` are the parts that the clusters have in after - before, and `deviations` are
+    the same parts around their expectation, as in the variance of an accuracy (linearised ratio).
+    """
+
+    changes: Mapping[str, FloatArray]
+    deviations: Mapping[str, FloatArray]
+
+    def test_accuracy(self, metric: str) -> PairedChange:
+        """Test whether the accuracy of a metric changed."""
+        return _test_changes(self.changes[metric], self.deviations[metric])
+
+    def test_lead(self, first: str, second: str) -> PairedChange:
+        """Test whether the lead of one metric over another changed."""
+        changes = self.changes[first] - self.changes[second]
+        deviations = self.deviations[first] - self.deviations[second]
+        return _test_changes(changes, deviations)
+
+
+def collect_cluster_credits(
+    outcomes: PairOutcomes, contexts: PairContexts, *, ties: str
+) -> Iterator[tuple[str, ClusterCredits]]:
+    """Yield the credits of every context; the pairs are sorted by `sort_pairs`."""
+    for tally in tally_in_batches(outcomes, contexts, ties=ties):
+        for number, context in enumerate(tally.contexts):
+            cells = tally.cells_of(number)
+            weights = np.broadcast_to(tally.weight[:, cells], tally.credit[:, cells].shape)
+            yield (
+                context,
+                ClusterCredits(
+                    clusters=tally.clusters[cells],
+                    credits=dict(zip(outcomes.metrics, tally.credit[:, cells])),
+                    weights=dict(zip(outcomes.metrics, weights)),
+                ),
+            )
+
+
+def match_credits(before: ClusterCredits, after: ClusterCredits, metrics: Sequence[str]) -> MatchedCredits:
+    """Match the clusters of two runs by name. A cluster that one run lacks has no weight in it."""
+    names, positions = np.unique(np.concatenate([before.clusters, after.clusters]), return_inverse=True)
+    old_positions = positions[: len(before.clusters)]
+    new_positions = positions[len(before.clusters) :]
+    changes = {}
+    deviations = {}
+    for metric in metrics:
+        old_parts, old_deviations = _spread_parts(before, metric, old_positions, len(names))
+        new_parts, new_deviations = _spread_parts(after, metric, new_positions, len(names))
+        changes[metric] = new_parts - old_parts
+        deviations[metric] = new_deviations - old_deviations
+    return MatchedCredits(changes, deviations)
+
+
+def _spread_parts(
+    run: ClusterCredits, metric: str, positions: NDArray[np.intp], count: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return the part of each of `count` clusters in the accuracy of a run, and its deviation."""
+    total_weight = run.weights[metric].sum()
+    parts = np.zeros(count)
+    parts[positions] = run.credits[metric] / total_weight
+    shares = np.zeros(count)
+    shares[positions] = run.weights[metric] / total_weight
+    return parts, parts - parts.sum() * shares
+
+
+def _test_changes(changes: FloatArray, deviations: FloatArray) -> PairedChange:
+    """Compute Student's t over clusters.
+
+    p is at least 2^(1 - clusters that changed): so often would all changes have the same sign by chance.
+    Without this bound, four clusters that changed alike among hundreds that did not would seem significant.
+    """
+    clusters = len(changes)
+    difference = float(changes.sum())
+    is_changed: BoolArray = np.abs(changes) > _ROUNDING / clusters
+    changed = int(is_changed.sum())
+    if changed == 0:
+        return PairedChange(0.0, 0.0, 0.0, 1.0, has_changes=False)
+    if clusters < 2:
+        return PairedChange(difference, None, None, None, has_changes=True)
+    deviation = float(np.sqrt(clusters / (clusters - 1) * (deviations**2).sum()))
+    half_width = float(stdtrit(clusters - 1, 0.975)) * deviation
+    p = 0.0 if deviation == 0 else float(2 * stdtr(clusters - 1, -abs(difference) / deviation))
+    least_p = 2.0 ** (1 - changed)
+    return PairedChange(
+        difference, difference - half_width, difference + half_width, max(p, least_p), has_changes=True
+    )

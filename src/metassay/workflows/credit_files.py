@@ -1,0 +1,64 @@
+"""The file of a run with the credits of every cluster, from which `compare` makes paired comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from metassay.data.clusters import name_clusters
+from metassay.meta.contexts.accuracy import sort_pairs
+from metassay.meta.contexts.cluster_credits import ClusterCredits, collect_cluster_credits
+from metassay.meta.contexts.pair_outcomes import global_context
+from metassay.meta.contexts.run_comparison import CreditTable
+from metassay.workflows.pair_table import report_unreadable
+
+if TYPE_CHECKING:
+    from metassay.data.context import Context
+    from metassay.data.dataset import Dataset
+    from metassay.store.run_folder import RunFolder
+    from metassay.workflows.pair_scoring import JudgedPairs
+
+CREDITS_FILE = "results/cluster_credits.parquet"
+"""One row per column, context and cluster; `credit/METRIC` and `weight/METRIC` as in `ClusterCredits`."""
+_CREDIT = "credit/"
+_WEIGHT = "weight/"
+
+
+def build_credit_table(
+    dataset: Dataset, judged: JudgedPairs, contexts: Sequence[Context], metric_count: int, ties: str
+) -> list[pl.DataFrame]:
+    """Build the table of credits of the first `metric_count` metrics, in parts, one per context."""
+    metrics = np.arange(metric_count)
+    sampled = judged.outcomes.select_metrics(metrics).select_pairs(judged.sampled)
+    outcomes, columns = sort_pairs(sampled, [judged.in_context(context).drop_empty() for context in contexts])
+    cluster_names = name_clusters(dataset, judged.unit)
+    frames = []
+    for column in (global_context(outcomes), *columns):
+        for context, clusters in collect_cluster_credits(outcomes, column, ties=ties):
+            series = [cluster_names.gather(clusters.clusters).alias("cluster")]
+            series += [pl.Series(_CREDIT + metric, row) for metric, row in clusters.credits.items()]
+            series += [pl.Series(_WEIGHT + metric, row) for metric, row in clusters.weights.items()]
+            labels = (pl.lit(column.column).alias("column"), pl.lit(context).alias("context"))
+            frames.append(pl.DataFrame(series).select(*labels, pl.all()))
+    return frames
+
+
+def read_credit_table(run: RunFolder) -> CreditTable | None:
+    """Read the credits of a run; None where an earlier version of metassay left none."""
+    file = run.find_file(CREDITS_FILE)
+    if file is None:
+        return None
+    table: dict[tuple[str, str], ClusterCredits] = {}
+    with report_unreadable(file):
+        frame = pl.read_parquet(file)
+        metrics = [name.removeprefix(_CREDIT) for name in frame.columns if name.startswith(_CREDIT)]
+        for (column, context), rows in frame.partition_by("column", "context", as_dict=True).items():
+            table[column, context] = ClusterCredits(
+                clusters=rows["cluster"].to_numpy(),
+                credits={metric: rows[_CREDIT + metric].to_numpy() for metric in metrics},
+                weights={metric: rows[_WEIGHT + metric].to_numpy() for metric in metrics},
+            )
+    return table
