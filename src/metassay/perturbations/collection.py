@@ -105,7 +105,11 @@ def _collect(
     """Return what a perturbation collects from all texts of a language; from the store if it is there."""
     name = f"{identify(perturbation)} collected {dependencies}"
     stored = None if store is None else store.load(name)
-    if stored is not None:
+    if store is not None and stored is not None:
+        # Loading copies the analyses from a shared cache into the run, so that a run has the same files with
+        # and without a cache.
+        for batch_name in _name_batches(perturbation, source, dependencies):
+            store.load(batch_name)
         return json.loads(stored[0] or "null")
     analyses = _analyse_in_batches(perturbation, source, dependencies, store)
     collected = perturbation.collect(source.texts, source.language, analyses)
@@ -121,10 +125,9 @@ def _analyse_in_batches(
 
     Batches are stored in order, so that those of an interrupted run are the first ones.
     """
-    batch_count = -(-len(source.texts) // BATCH_SIZE)
-    names = [f"{identify(perturbation)} analysed {number} {dependencies}" for number in range(batch_count)]
+    names = _name_batches(perturbation, source, dependencies)
     first_missing = 0
-    while store is not None and first_missing < batch_count:
+    while store is not None and first_missing < len(names):
         stored = store.load(names[first_missing])
         if stored is None:
             break
@@ -136,6 +139,12 @@ def _analyse_in_batches(
         if store is not None:
             store.save(names[number], [json.dumps(analysis, ensure_ascii=False) for analysis in analyses])
         yield from analyses
+
+
+def _name_batches(perturbation: AnyPerturbation, source: _TextSource, dependencies: str) -> list[str]:
+    """Name the batches of texts under which their analyses are stored."""
+    batch_count = -(-len(source.texts) // BATCH_SIZE)
+    return [f"{identify(perturbation)} analysed {number} {dependencies}" for number in range(batch_count)]
 
 
 def _analyse_from(
