@@ -161,13 +161,13 @@ def step_down(p_values):
 
 
 def shuffled_p_value(pairs, column, metric, tie, rng, draws=600):
-    """Whole outputs change systems within their item, whole documents their domain; the larger of two p."""
+    """Systems change places within their document, whole documents their domain; the larger of two p."""
     crossed = column == "system"
     units, blocks = defaultdict(list), defaultdict(list)
     for pair in scored(pairs, metric):
-        unit = (pair.item, pair.system) if crossed else pair.document
+        unit = (pair.document, pair.system) if crossed else pair.document
         units[unit].append(credit(pair.outcomes[metric], tie))
-        blocks[pair.item if crossed else "all"].append(credit(pair.outcomes[metric], tie))
+        blocks[pair.document if crossed else "all"].append(credit(pair.outcomes[metric], tie))
     share = {unit: np.mean(blocks[unit[0] if crossed else "all"]) for unit in units}
     residual = {unit: sum(values) - len(values) * share[unit] for unit, values in units.items()}
     most = np.mean([share[u] * (1 - share[u]) * len(units[u]) ** 2 for u in units])
@@ -198,10 +198,13 @@ def shuffled_p_value(pairs, column, metric, tie, rng, draws=600):
         if not crossed:
             labels = dict(zip(units, rng.permutation([d % 2 for d in units])))
             return labels.get
-        outputs = defaultdict(list)
-        for item, system in sorted({(p.item, p.system) for p in pairs}):
-            outputs[item].append(system)
-        labels = {(i, a): b for i, s in outputs.items() for a, b in zip(s, rng.permutation(s))}
+        systems_of_document = defaultdict(list)
+        for document, system in sorted({(p.document, p.system) for p in pairs}):
+            systems_of_document[document].append(system)
+        labels = {}
+        for document, systems in systems_of_document.items():
+            for old, new in zip(systems, rng.permutation(systems)):
+                labels[document, old] = new
         return labels.get
 
     observed = statistics(lambda unit: unit[1] if crossed else unit % 2)

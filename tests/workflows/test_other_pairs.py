@@ -14,6 +14,7 @@ from metassay.data.clusters import find_clusters
 from metassay.data.context import build_context
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
+from metassay.sample import sample_path
 from metassay.workflows.assay import assay
 from metassay.workflows.pairs import (
     _rated_systems,
@@ -241,3 +242,31 @@ def test_demetr_gives_the_known_accuracies(real_data) -> None:
         unseen["bleu"] == unseen["chrf"] == {"reference", "tokenized"}
     )  # worse is the reference; spaces alone
     assert all(len(part["h1"]) == 2 and part["h2"]["matrix"] for part in found["contexts"].values())
+
+
+def test_a_metric_that_knows_only_system_names_is_never_recommended(tmp_path) -> None:
+    """It prefers the best system. Before, it was right in all pairs of that system, and recommended."""
+    dataset = read(sample_path("mt"))
+    # Scores are found by their text, so items with two equal outputs are left out.
+    is_single = dataset.outputs.select(~pl.struct("item", "output").is_duplicated()).to_series()
+    dataset = dataset.filter_rows(is_single, reason="equal outputs")
+    means = dataset.outputs.group_by("system").agg(pl.col("mqm").mean())
+    best_system = means.sort("mqm")["system"][-1]
+    likes_the_best = (pl.col("system") == best_system).cast(pl.Float64).alias("likes_the_best")
+    file = tmp_path / "scores.csv"
+    dataset.outputs.select("item", "output", likes_the_best).write_csv(file)
+    result = assay(
+        dataset,
+        pairs="human",
+        human="mqm",
+        metrics="bleu,chrf",
+        scores=file,
+        contexts="system",
+        resamples=60,
+        permutations=39,
+    )
+    for recommended in result.to_dict()["recommendation"]["system"].values():
+        assert recommended["metrics"][0] != "likes_the_best"
+    assert any(
+        "the same system have the same score of likes_the_best" in note for note in result.to_dict()["notes"]
+    )

@@ -68,6 +68,8 @@ class Pairs:
     """How many perturbed outputs of each perturbation are worse, equal or better, if that is known."""
     rows: LongArray | None = None
     """For each pair the row of its output in the data set; None if item and system identify it."""
+    worse_rows: LongArray | None = None
+    """For each pair the row of its worse output, where that is another system's output; else None."""
 
     def __len__(self) -> int:
         return self.frame.height
@@ -94,7 +96,15 @@ class Pairs:
         frame = self.frame.filter(pl.Series(keep))
         counts = _count_pairs(self.counts, frame)
         rows = None if self.rows is None else self.rows[keep]
-        return replace(self, frame=frame, counts=counts, priorities=self.priorities[keep], rows=rows)
+        worse_rows = None if self.worse_rows is None else self.worse_rows[keep]
+        return replace(
+            self,
+            frame=frame,
+            counts=counts,
+            priorities=self.priorities[keep],
+            rows=rows,
+            worse_rows=worse_rows,
+        )
 
 
 def make_pairs(

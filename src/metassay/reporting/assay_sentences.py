@@ -59,6 +59,14 @@ def describe_confounding(row: MetricConfounding, labels: MetricLabels = SPECS) -
     )
 
 
+def describe_uninformed_metric(metric: str, determining_property: str) -> str:
+    """Say that a metric is not recommended because its scores depend on one property of an output alone."""
+    return (
+        f"All outputs with the same {determining_property} have the same score of {metric}. "
+        "It knows nothing else about the outputs, so it is not recommended."
+    )
+
+
 def list_warnings(analysis: PairAnalysis) -> list[str]:
     """List what a reader should know before using the result of these analyses."""
     warnings = []

@@ -66,6 +66,8 @@ class AccuracyTest(msgspec.Struct, frozen=True, kw_only=True):
     p_holm: Share | None
     p_permutation_holm: Share | None
     p_cmh_holm: Share | None
+    cluster_variance_ratio: float | None
+    """How much more accuracy varies between clusters than its items explain; None if clusters are items."""
 
 
 class ContextGroup(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,7 +84,8 @@ class AgreementPrediction(msgspec.Struct, frozen=True, kw_only=True):
     `coefficients` say by how much the agreement changes when two contexts share a category, or per standard
     deviation between their numbers. `rmse` and `mae` are errors for pairs with a context left out of the fit;
     `baseline_rmse` is that of predicting the mean of the others. `explained` is 1 - (rmse / baseline_rmse)².
-    `p` is how often contexts that exchange their facts at random are fitted as well (Mantel, 1967).
+    `p` is how often contexts that exchange their facts at random are fitted as well (Mantel, 1967); None
+    where some contexts share items and others do not, because shared noise would look like a prediction.
     """
 
     intercept: float
@@ -92,7 +95,7 @@ class AgreementPrediction(msgspec.Struct, frozen=True, kw_only=True):
     baseline_rmse: float
     explained: float | None
     pairs: Count
-    p: Share
+    p: Share | None
 
 
 class RankAgreement(msgspec.Struct, frozen=True, kw_only=True):
@@ -316,11 +319,18 @@ class HumanAccuracy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OrderAgreement(msgspec.Struct, frozen=True, kw_only=True):
-    """Kendall's tau-b between two orders of the metrics, with its 95 % interval."""
+    """Kendall's tau-b between two orders of the metrics, with its 95 % interval.
+
+    The corrected value is what tau would be if both orders were measured without noise; None where one of
+    the orders is little more than noise.
+    """
 
     tau: float | None
     low: float | None
     high: float | None
+    corrected_tau: float | None
+    corrected_low: float | None
+    corrected_high: float | None
 
 
 class HumanAgreement(msgspec.Struct, frozen=True, kw_only=True):

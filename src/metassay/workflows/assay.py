@@ -21,6 +21,7 @@ from metassay.data.directions import (
 from metassay.data.memory import release_memory
 from metassay.data.normalisation import choose_normalisation
 from metassay.data.preparation import prepare_dataset
+from metassay.data.uninformed_scores import find_determining_property, list_output_properties
 from metassay.engine.ray_cluster import parse_engine
 from metassay.engine.workers import count_workers
 from metassay.errors import InputError
@@ -47,10 +48,11 @@ from metassay.options import (
 )
 from metassay.perturbations.label_errors import find_label_errors
 from metassay.perturbations.pairs import Pairs
+from metassay.reporting.assay_sentences import describe_uninformed_metric
 from metassay.results.partial_run import PartialRun
 from metassay.sample import DEFAULT, sample_source
 from metassay.specs import split_specs
-from metassay.stats.arrays import LongArray
+from metassay.stats.arrays import FloatArray, LongArray
 from metassay.store.cache_folder import find_cache_folder
 from metassay.store.cached_scores import CachedScores
 from metassay.store.cached_texts import CachedTexts
@@ -306,7 +308,9 @@ def _carry_out(prepared: PreparedAssay) -> Found:
                 cluster=execution.cluster,
                 progress=execution.progress,
             )
-    judged = replace(judged, notes=(*judged.notes, *notes, *judged.of_metrics))
+    uninformed = _find_uninformed_metrics(data, metrics, judged.outputs)
+    uninformed_notes = [describe_uninformed_metric(*entry) for entry in uninformed.items()]
+    judged = replace(judged, notes=(*judged.notes, *notes, *judged.of_metrics, *uninformed_notes))
     execution.report_progress("judging", 0, 1)
     contexts = [judged.in_context(context) for context in plan.contexts]
     people = None if heard is None else people_side(data, heard, judged, metrics, plan.contexts, weights)
@@ -323,7 +327,11 @@ def _carry_out(prepared: PreparedAssay) -> Found:
         all_perturbations=judged.outcomes,
         cost_classes=costs.classes,
         sentinels=[metric.spec for metric in sentinels],
-        uninformed=[metric.spec for metric in plan.metrics if isinstance(metric, tuple(SENTINELS))],
+        uninformed=[
+            metric.spec
+            for metric in plan.metrics
+            if metric.spec in uninformed or isinstance(metric, tuple(SENTINELS))
+        ],
         facts=context_metadata(data, plan.contexts),
         minimum_items=settings.minimum_items,
         workers=execution.workers,
@@ -333,6 +341,21 @@ def _carry_out(prepared: PreparedAssay) -> Found:
     execution.report_progress("judging", 1, 1)
     release_memory()
     return Found(sample, judged, analysis, costs.prices, labels)
+
+
+def _find_uninformed_metrics(
+    data: Dataset, metrics: Sequence[Metric], output_scores: FloatArray
+) -> dict[str, str]:
+    """Find metrics whose scores depend on one property of the outputs alone, and that property."""
+    uninformed: dict[str, str] = {}
+    if output_scores.shape != (len(metrics), len(data)):
+        return uninformed
+    properties = list_output_properties(data)
+    for metric, scores in zip(metrics, output_scores):
+        determining = find_determining_property(scores, properties)
+        if determining is not None and not isinstance(metric, tuple(SENTINELS)):
+            uninformed[metric.spec] = determining
+    return uninformed
 
 
 def _metrics(

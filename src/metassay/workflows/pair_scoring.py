@@ -63,7 +63,10 @@ class JudgedPairs:
     def in_context(self, context: Context) -> PairContexts:
         """The context of each sampled pair: that of its output."""
         rows = self.rows if self.sampled.all() else self.rows[self.sampled]
-        return PairContexts(context.name, context.values, context.codes[rows])
+        worse_codes = None
+        if self.pairs.worse_rows is not None:
+            worse_codes = context.codes[self.pairs.worse_rows[self.sampled]]
+        return PairContexts(context.name, context.values, context.codes[rows], worse_codes)
 
 
 def judge_pairs(
@@ -111,6 +114,7 @@ def judge_pairs(
         clusters=unit.codes[rows],
         perturbations=made_by.replace_strict(methods, range(len(methods)), return_dtype=pl.Int32).to_numpy(),
         weights=None if weights is None else weights[rows],
+        worse_outputs=None if pairs.worse_rows is None else pairs.worse_rows.astype(np.int32),
     )
     said = pl.concat(verdicts) if verdicts else None
     of_outputs = said, of_metrics, outputs, sum(counted)

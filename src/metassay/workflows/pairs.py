@@ -72,7 +72,7 @@ def human_pairs(dataset: Dataset, human: str, minimum_gap: float = 0.0) -> Pairs
     count = PerturbationCount(applied=frame.height, pairs=frame.height)
     unrated = dataset.outputs[human].null_count()
     notes = (f"{unrated} outputs without {human} are in no pair.",) if unrated else ()
-    return Pairs(frame, {METHOD: count}, notes)
+    return Pairs(frame, {METHOD: count}, notes, worse_rows=worse)
 
 
 def human_rows(
@@ -133,8 +133,12 @@ def people_side(
         clusters=unit.codes[better],
         perturbations=np.zeros(len(better), dtype=np.int32),
         weights=None if weights is None else weights[better],
+        worse_outputs=worse.astype(np.int32),
     )
-    within = [PairContexts(each.name, each.values, each.codes[better]) for each in contexts]
+    within = [
+        PairContexts(context.name, context.values, context.codes[better], context.codes[worse])
+        for context in contexts
+    ]
     return HumanPairs(human, pairs, within, _rated_systems(dataset, human, unit, scores))
 
 

@@ -5,8 +5,12 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from metassay.errors import InputError
-from metassay.meta.contexts.agreement_prediction import find_enclosing_values, predict_agreement
-from metassay.meta.contexts.pair_outcomes import PairContexts
+from metassay.meta.contexts.agreement_prediction import (
+    find_enclosing_values,
+    predict_agreement,
+    share_clusters_alike,
+)
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 
 FAMILY = ["mf", "knn", "mf", "knn", "mf", "knn", "mf"]
 YEAR = [2019.0, 2020.0, 2021.0, 2022.0, 2019.0, 2020.0, 2021.0]
@@ -100,3 +104,32 @@ def test_the_share_explained_is_one_less_the_ratio_of_squared_errors():
     found = predict_agreement((matrix + matrix.T) / 2, {"age": ages.tolist()})
     assert 0 < found.rmse < found.baseline_rmse
     assert found.explained == pytest.approx(1 - found.rmse**2 / found.baseline_rmse**2)
+
+
+def draw_pairs_of_two_columns(rng):
+    """Draw outcomes of five metrics by two systems on documents of four domains, crossed."""
+    documents = np.arange(40)
+    item, system = np.divmod(np.arange(80), 2)
+    outcomes = np.where(rng.random((5, 80)) < 0.7, 1, -1)
+    pairs = PairOutcomes(tuple("abcde"), ("x",), outcomes, item, np.arange(80), documents[item], item * 0)
+    domain = documents[item] % 4
+    return pairs, system, domain
+
+
+def test_contexts_that_share_documents_unequally_get_no_p_value():
+    pairs, system, domain = draw_pairs_of_two_columns(np.random.default_rng(0))
+    names = tuple(f"{s}+{d}" for s in "AB" for d in range(4))
+    crossed = PairContexts("system+domain", names, system * 4 + domain)
+    assert not share_clusters_alike(pairs, crossed)
+    assert share_clusters_alike(pairs, PairContexts("system", ("A", "B"), system))
+    assert share_clusters_alike(pairs, PairContexts("domain", tuple("0123"), domain))
+
+
+def test_no_claim_is_made_about_crossed_contexts_that_share_noise():
+    domain = np.arange(8) % 4
+    agreements = np.where(domain[:, None] == domain, 0.9, 0.1)
+    facts = {"domain": [str(c % 4) for c in range(8)]}
+    assert predict_agreement(agreements, facts).p <= 0.05
+    unequal = predict_agreement(agreements, facts, share_clusters_alike=False)
+    assert unequal.p is None
+    assert unequal.rmse == predict_agreement(agreements, facts).rmse

@@ -100,7 +100,7 @@ def test_crossed_columns_are_tested_at_both_levels():
         as_outcomes(pairs, weighted=False), [contexts], resamples=20, permutations=9, minimum_items=9
     )
     assert column.to_dict()["contexts"]["system+domain"]["h1_exchanges"] == [
-        "outputs within items",
+        "contexts within clusters",
         "clusters",
     ]
 

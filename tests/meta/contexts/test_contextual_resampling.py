@@ -24,11 +24,11 @@ def test_h1_permutation_agrees_with_shuffling_by_hand(seed, ties, weighted):
     pairs, tie = random_pairs(seed, weighted=weighted), 0.5 if ties == "half" else 0.0
     result = assay(pairs, weighted=weighted, ties=ties, permutations=1999)
     rng = np.random.default_rng(5)
-    for column, exchanges in [("system", ["outputs within items"]), ("domain", ["clusters"])]:
+    for column, exchanges in [("system", ["contexts within clusters"]), ("domain", ["clusters"])]:
         assert result["contexts"][column]["h1_exchanges"] == exchanges
         for row in result["contexts"][column]["h1"]:
             expected = shuffled_p_value(pairs, column, row["metric"], tie, rng)
-            assert row["p_permutation"] == pytest.approx(expected, abs=0.06)
+            assert row["p_permutation"] == pytest.approx(expected, abs=0.08)
 
 
 def test_intervals_agree_with_a_bootstrap_by_hand():

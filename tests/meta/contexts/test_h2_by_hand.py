@@ -109,13 +109,14 @@ def test_p_values_of_several_levels_pay_for_their_number():
 
 
 def test_the_movable_share_is_that_of_the_level_where_fewest_can_move():
-    """Items of system A or B in news and talk; three documents of four hold a single item of each domain."""
+    """Sixteen items of four documents, which lie in news or talk; only the first document has system B."""
     item = np.repeat(np.arange(16), 2)
-    system, domain = np.tile([0, 1], 16), (item // 4) % 2
-    system[6:] = np.where(np.arange(6, 32) % 2 == 0, 0, 0)
+    document = item // 4
+    system = np.where(document == 0, np.tile([0, 1], 16), 0)
+    domain = document % 2
     codes = domain * 2 + system
     outcome = np.random.default_rng(0).choice([1, -1], size=(1, 32))
-    pairs = PairOutcomes(("m",), ("x",), outcome, item, np.arange(32), item // 8, item * 0)
+    pairs = PairOutcomes(("m",), ("x",), outcome, item, np.arange(32), document, item * 0)
     contexts = PairContexts("both", ("nA", "nB", "tA", "tB"), codes).drop_empty()
     shares = [level.movable_share() for level in exchange_levels(pairs, contexts, ties="strict")]
     assert len(set(shares)) == len(shares) == 2

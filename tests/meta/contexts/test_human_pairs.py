@@ -8,12 +8,14 @@ from by_hand import assay_pairs
 from scipy.stats import kendalltau
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.contexts.human_pairs import HumanPairs
+from metassay.meta.contexts.h2 import half_sample_ceiling
+from metassay.meta.contexts.human_pairs import HumanPairs, correct_for_reliability
 from metassay.meta.contexts.label_error_correction import LabelReading, correct_for_label_errors
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.meta.pairwise import soft_pairwise_accuracy
 from metassay.reporting.assay_sentences import add_sentences
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
+from metassay.stats.rank_correlation import correlate_rows
 from metassay.stats.sign_flip import normal_p_values
 from metassay.stats.soft_accuracy import resample_soft_accuracies, soft_accuracy
 
@@ -250,3 +252,103 @@ def test_few_readings_widen_the_interval_and_none_or_half_wrong_labels_leave_it_
         is None
     )
     assert correct_for_label_errors(pairs, codes, [], ties="strict", resamples=50, seed=0) is None
+
+
+def simulate_human_pairs(rng, systems=6, items=60):
+    """Draw human scores of systems, and the pairs that `list_both_sides` and the assay get."""
+    human = rng.normal(size=(items, systems)) + np.linspace(0, 1, systems)
+    metric_scores = np.stack([human + rng.normal(size=human.shape) * 1.5, np.zeros_like(human)])
+    metric_scores[1, :, -1] = 1  # the second metric only likes the name of the last system
+    item, better, worse = np.nonzero(human[:, :, None] > human[:, None, :])
+    differences = metric_scores[:, item, better] - metric_scores[:, item, worse]
+    outcomes = PairOutcomes(
+        ("informed", "likes_the_last"),
+        ("human",),
+        np.sign(differences).astype(int),
+        item,
+        item * systems + better,
+        item,
+        np.zeros_like(item),
+        worse_outputs=item * systems + worse,
+    )
+    names = tuple(f"s{system}" for system in range(systems))
+    return outcomes, PairContexts("system", names, better, worse)
+
+
+def test_a_pair_counts_in_the_contexts_of_both_outputs() -> None:
+    outcomes, contexts = simulate_human_pairs(np.random.default_rng(0))
+    result = assay_pairs(outcomes, [contexts], resamples=40, permutations=9).to_dict()
+    for row in result["contexts"]["system"]["local_accuracy"]:
+        system = contexts.values.index(row["context"])
+        is_inside = (contexts.codes == system) | (contexts.worse_codes == system)
+        metric = outcomes.metrics.index(row["metric"])
+        by_item = []
+        for item in np.unique(outcomes.items[is_inside]):
+            in_item = is_inside & (outcomes.items == item)
+            by_item.append((outcomes.outcomes[metric, in_item] == 1).mean())
+        assert row["accuracy"] == pytest.approx(np.mean(by_item), abs=1e-12)
+        assert row["pairs"] == is_inside.sum()
+
+
+def test_a_metric_that_knows_a_name_does_not_win_the_context_of_that_name() -> None:
+    """Counted for the better output alone, it would be right in every pair of `s5`."""
+    outcomes, contexts = simulate_human_pairs(np.random.default_rng(1))
+    result = assay_pairs(outcomes, [contexts], resamples=200, permutations=9).to_dict()
+    for recommended in result["recommendation"]["system"].values():
+        assert recommended["metrics"][0] == "informed"
+    rows = result["contexts"]["system"]["local_accuracy"]
+    accuracy = {(row["context"], row["metric"]): row["accuracy"] for row in rows}
+    assert accuracy["s5", "likes_the_last"] < accuracy["s5", "informed"] < 1
+
+
+def test_contexts_that_hold_both_outputs_count_a_pair_once() -> None:
+    outcomes, systems_of_pairs = simulate_human_pairs(np.random.default_rng(2))
+    domain = outcomes.items % 2
+    contexts = PairContexts("domain", ("news", "talk"), domain, domain)
+    result = assay_pairs(outcomes, [contexts, systems_of_pairs], resamples=40, permutations=9).to_dict()
+    pairs = {row["context"]: row["pairs"] for row in result["contexts"]["domain"]["local_accuracy"]}
+    assert pairs == {"news": (domain == 0).sum(), "talk": (domain == 1).sum()}
+
+
+def simulate_metric_values(rng, metrics, closeness, agree):
+    """Draw values of metrics on 100 clusters, by two questions that order them alike, or independently."""
+    truth = rng.normal(size=metrics)
+    other_truth = truth if agree else rng.normal(size=metrics)
+    spread = 10 / closeness  # the mean of 100 clusters has a standard error of 1 / closeness
+    return [(t, t + rng.normal(0, spread, (100, metrics))) for t in (truth, other_truth)]
+
+
+def estimate_reliability(rng, values):
+    halves = rng.random((100, len(values))) < 0.5
+    first = np.stack([values[half].mean(axis=0) for half in halves], axis=1)
+    second = np.stack([values[~half].mean(axis=0) for half in halves], axis=1)
+    return half_sample_ceiling(first, second, "kendall")
+
+
+@pytest.mark.parametrize("agree", [True, False])
+@pytest.mark.parametrize("closeness", [0.7, 1.5, 4])
+def test_tau_corrected_for_reliability_covers_the_true_tau(closeness, agree) -> None:
+    """Uncorrected, a true tau of 1 among close metrics was never covered."""
+    rng = np.random.default_rng(5)
+    covered = 0
+    covered_uncorrected = 0
+    trials = 60
+    for _ in range(trials):
+        (first_truth, first), (second_truth, second) = simulate_metric_values(rng, 12, closeness, agree)
+        true_tau = kendalltau(first_truth, second_truth).statistic
+        tau = kendalltau(first.mean(axis=0), second.mean(axis=0)).statistic
+        weights = rng.multinomial(100, np.full(100, 0.01), size=200) / 100
+        resampled = correlate_rows(weights @ first, weights @ second, "kendall")
+        corrected = correct_for_reliability(
+            tau,
+            float(resampled.std()),
+            estimate_reliability(rng, first),
+            estimate_reliability(rng, second),
+        )
+        low, high = np.percentile(resampled, [2.5, 97.5])
+        covered_uncorrected += min(low, tau) <= true_tau <= max(high, tau)
+        is_undefined = np.isnan(corrected.value)  # and then nothing is claimed
+        covered += is_undefined or corrected.low - 1e-9 <= true_tau <= corrected.high + 1e-9
+    assert covered / trials >= 0.88
+    if agree and closeness < 2:
+        assert covered_uncorrected / trials < 0.5

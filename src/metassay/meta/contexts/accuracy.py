@@ -1,7 +1,8 @@
 """Local metric accuracy: how often a metric prefers the better output, in each context.
 
-For item x of a context, Q_x holds every pair whose better output belongs to the context
-(Deviyani and Diaz, 2025, equations 1 and 2):
+For item x of a context, Q_x holds every pair of an output that belongs to the context (Deviyani and Diaz,
+2025, equations 1 and 2): an output and its perturbed version, or the outputs of two systems, one of which
+belongs to the context:
 
     ACC(Q_x) = weighted mean over the pairs of Q_x of 1[score(better) > score(worse)]
     ACC(Q)   = weighted mean over items of ACC(Q_x)
@@ -160,8 +161,29 @@ def sort_pairs(
     outputs_by_item = sort_by_code(item_of_output, int(item_of_output.max()) + 1)
     rank_of_output[outputs_by_item] = np.arange(output_count, dtype=np.int32)
     order = sort_by_code(rank_of_output[outputs], output_count)
-    sorted_contexts = [PairContexts(each.column, each.values, each.codes[order]) for each in contexts]
-    return outcomes.select_pairs(order), sorted_contexts
+    return outcomes.select_pairs(order), [column.select_pairs(order) for column in contexts]
+
+
+def list_both_sides(outcomes: PairOutcomes, contexts: PairContexts) -> tuple[PairOutcomes, PairContexts]:
+    """List each pair of two systems' outputs in the contexts of both, once where these are the same.
+
+    A metric that prefers the name of a system would be right in every pair that this system wins. Counted
+    for the better output alone, these are all of its pairs. Pairs with a perturbed version stay as they are.
+    """
+    if contexts.worse_codes is None or outcomes.worse_outputs is None:
+        return outcomes, contexts
+    listed_twice = np.flatnonzero(contexts.worse_codes != contexts.codes)
+    selection = np.concatenate([np.arange(outcomes.pair_count), listed_twice])
+    listed = replace(
+        outcomes.select_pairs(selection),
+        outputs=np.concatenate([outcomes.outputs, outcomes.worse_outputs[listed_twice]]),
+        worse_outputs=None,
+    )
+    codes = np.concatenate([contexts.codes, contexts.worse_codes[listed_twice]])
+    sorted_pairs, sorted_contexts = sort_pairs(
+        listed, [PairContexts(contexts.column, contexts.values, codes)]
+    )
+    return sorted_pairs, sorted_contexts[0]
 
 
 def tally_pairs(outcomes: PairOutcomes, contexts: PairContexts, *, ties: str = "strict") -> AccuracyTally:

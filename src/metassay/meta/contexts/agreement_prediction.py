@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from metassay.errors import InputError
-from metassay.meta.contexts.pair_outcomes import PairContexts
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.results.assay import AgreementPrediction
-from metassay.stats.arrays import FloatArray, LongArray
+from metassay.stats.arrays import FloatArray, LongArray, count_codes
 from metassay.stats.random import make_keyed_generator
 
 ContextFacts = Mapping[str, Sequence[str | float]]
@@ -23,12 +23,15 @@ _ROUNDING = 1e-9
 _PAIRS_PER_COEFFICIENT = 3
 
 
-def predict_agreement(matrix: FloatArray, facts: ContextFacts, seed: int = 0) -> AgreementPrediction | None:
+def predict_agreement(
+    matrix: FloatArray, facts: ContextFacts, *, share_clusters_alike: bool = True, seed: int = 0
+) -> AgreementPrediction | None:
     """Fit agreements [contexts, contexts] to facts by least squares, and test the fit on left-out contexts.
 
     Words are compared as same or different, numbers by their distance in standard deviations. None where
     no fact or agreement varies, or fewer than three pairs of contexts per coefficient would remain to learn
-    from.
+    from. There is no p-value unless `share_clusters_alike`: contexts that rest on the same items share their
+    noise, and a fact that tells which contexts do so predicts agreement even if orders differ by noise alone.
     """
     for name, values in facts.items():
         if len(values) != len(matrix):
@@ -60,8 +63,28 @@ def predict_agreement(matrix: FloatArray, facts: ContextFacts, seed: int = 0) ->
         baseline_rmse=baseline_rmse,
         explained=1 - (rmse / baseline_rmse) ** 2 if baseline_rmse > 0 else None,
         pairs=len(first),
-        p=_exchange_p_value(matrix, facts, (first, second), observed, seed),
+        p=_exchange_p_value(matrix, facts, (first, second), observed, seed) if share_clusters_alike else None,
     )
+
+
+def share_clusters_alike(outcomes: PairOutcomes, contexts: PairContexts) -> bool:
+    """Whether every two contexts have pairs of the same cluster, or no two do.
+
+    Neither holds where columns are crossed: `A+news` shares its documents with `B+news`, not with `A+talk`.
+    """
+    in_context = contexts.codes >= 0
+    clusters = outcomes.clusters[in_context]
+    codes = contexts.codes[in_context]
+    context_count = len(contexts.values)
+    combined = np.unique(clusters.astype(np.int64) * context_count + codes)
+    clusters, codes = np.divmod(combined, context_count)
+    shares = np.zeros((context_count, context_count), dtype=np.bool_)
+    for context in range(context_count):
+        is_inside = np.zeros(int(clusters.max(initial=0)) + 1, dtype=np.bool_)
+        is_inside[clusters[codes == context]] = True
+        shares[context] = count_codes(codes[is_inside[clusters]].astype(np.int32), context_count) > 0
+    of_different_contexts = shares[~np.eye(context_count, dtype=np.bool_)]
+    return bool(of_different_contexts.all() or not of_different_contexts.any())
 
 
 def collect_facts(

@@ -32,6 +32,7 @@ class ChoiceTable:
     accurate there than another of them. `spread` is how much a metric's true accuracy varies between
     contexts; `robust_accuracy` and `worst_case` are its accuracy under the least favourable mix of contexts
     and in the least favourable context. `cost_classes` has the class of each metric (`COST_CLASSES`).
+    `uninformed` metrics know nothing of quality: they come last, and are chosen only if there is no other.
     """
 
     metrics: tuple[str, ...]
@@ -44,6 +45,12 @@ class ChoiceTable:
     worst_case: FloatArray
     cost_classes: Mapping[str, str] = field(default_factory=dict)
     criteria: Criteria = field(default_factory=dict)
+    uninformed: frozenset[str] = frozenset()
+
+    def select_informed(self, positions: Sequence[int]) -> list[int]:
+        """Select the positions of metrics that are not uninformed; all of them if every one is."""
+        informed = [m for m in positions if self.metrics[m] not in self.uninformed]
+        return informed or list(positions)
 
 
 @dataclass(frozen=True)
@@ -174,7 +181,7 @@ def choose_robust_metric(table: ChoiceTable) -> str | None:
     """Choose the metric to use when the context is not known: highest robust accuracy, then worst case."""
     robust = np.round(table.robust_accuracy, _TIE_DECIMALS).tolist()
     worst_case = table.worst_case.tolist()
-    known = [m for m in range(len(table.metrics)) if not np.isnan(robust[m])]
+    known = table.select_informed([m for m in range(len(table.metrics)) if not np.isnan(robust[m])])
     if not known:
         return None
     best = max(known, key=lambda m: (robust[m], _nan_to_infinity(worst_case[m]), -m))
@@ -198,7 +205,15 @@ def _recommend_for_context(
 ) -> Recommendation:
     accuracy = np.round(table.accuracy[:, context], _TIE_DECIMALS).tolist()
     positions = range(len(table.metrics))
-    by_accuracy = sorted(positions, key=lambda m: (_nan_to_infinity(-accuracy[m]), preferences[m], m))
+    by_accuracy = sorted(
+        positions,
+        key=lambda m: (
+            table.metrics[m] in table.uninformed,
+            _nan_to_infinity(-accuracy[m]),
+            preferences[m],
+            m,
+        ),
+    )
     ordered_metrics = [table.metrics[m] for m in by_accuracy]
     if run_choice is not None and run_choice.human_top_group is not None:
         return Recommendation(
@@ -208,7 +223,7 @@ def _recommend_for_context(
             choice=run_choice.metric,
         )
     chosen = None if run_choice is None else _apply_run_choice(table, context, by_accuracy, run_choice)
-    candidates = [m for m in positions if table.may_be_best[m, context]]
+    candidates = table.select_informed([m for m in positions if table.may_be_best[m, context]])
     top = sorted(
         candidates,
         key=lambda m: (m != chosen, table.is_behind[m, context], preferences[m], -accuracy[m], m),

@@ -186,7 +186,7 @@ def _prediction_candidates(
 ) -> list[PredictableAgreement]:
     candidates = []
     for name, prediction in predictions.items():
-        if prediction is not None:
+        if prediction is not None and prediction.p is not None:
             candidates.append(PredictableAgreement(column=name, p=prediction.p))
     return _adjust_by_holm(candidates)
 

@@ -12,12 +12,15 @@ from metassay.meta.contexts.accuracy import (
     AccuracyTally,
     accuracy_by_context,
     divide_or_nan,
+    list_both_sides,
     tally_pairs,
 )
+from metassay.meta.contexts.agreement_prediction import share_clusters_alike
 from metassay.meta.contexts.choice import choose_first_metric
 from metassay.meta.contexts.h1 import AccuracyTests, cross_with_perturbations, run_accuracy_tests
 from metassay.meta.contexts.h2 import (
     ALL_INTERVALS,
+    FULL_MATRIX,
     AgreementMatrix,
     ContextOrder,
     compare_all_orders,
@@ -127,7 +130,8 @@ class ColumnAnalysis:
     """Local accuracies of one column with their uncertainty, H1 and H2 (None where the column has one value).
 
     `perturbation_shares` is [contexts, perturbations]: shares among a context's pairs. `is_large` marks the
-    contexts that have enough items to take part in claims. `trend_p` is [metrics].
+    contexts that have enough items to take part in claims. `trend_p` is [metrics]. `share_clusters_alike`
+    says whether every two contexts have pairs of the same clusters, or no two do.
     """
 
     contexts: PairContexts
@@ -139,6 +143,7 @@ class ColumnAnalysis:
     h1: AccuracyTests | None
     h2: AgreementMatrix | None
     trend_p: FloatArray
+    share_clusters_alike: bool
 
 
 def analyze_global(outcomes: PairOutcomes, settings: AnalysisSettings) -> GlobalAnalysis:
@@ -177,6 +182,7 @@ def analyze_column(
     rng: np.random.Generator,
 ) -> ColumnAnalysis:
     """Compute local accuracy, H1 and H2 of one column from sorted pairs."""
+    outcomes, contexts = list_both_sides(outcomes, contexts)
     estimates = AccuracyEstimates.from_tally(tally_pairs(outcomes, contexts, ties=settings.ties))
     crossed = cross_with_perturbations(outcomes, contexts)
     by_perturbation, totals = accuracy_by_context(outcomes, crossed, ties=settings.ties)
@@ -226,6 +232,7 @@ def analyze_column(
         h1=h1,
         h2=h2,
         trend_p=trend_p,
+        share_clusters_alike=context_count <= FULL_MATRIX and share_clusters_alike(outcomes, contexts),
     )
 
 

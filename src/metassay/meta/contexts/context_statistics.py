@@ -161,6 +161,7 @@ def build_choice_table(analysis: PairAnalysis, column: ColumnAnalysis) -> Choice
         robust_accuracy=robust_accuracy(estimates.accuracy[competing], shares, analysis.radius),
         worst_case=np.where(np.isinf(worst_case), np.nan, worst_case),
         cost_classes=analysis.cost_classes,
+        uninformed=analysis.uninformed,
     )
 
 
@@ -268,7 +269,11 @@ def predict_column_agreement(column: ColumnAnalysis, facts: ContextFacts) -> Agr
         return None
     kept = np.flatnonzero(column.is_large[h2.order])
     ordered_facts = {name: [values[c] for c in h2.order[kept]] for name, values in facts.items()}
-    return predict_agreement(h2.matrix[1:, 1:][np.ix_(kept, kept)], ordered_facts)
+    return predict_agreement(
+        h2.matrix[1:, 1:][np.ix_(kept, kept)],
+        ordered_facts,
+        share_clusters_alike=column.share_clusters_alike,
+    )
 
 
 def _build_rank_agreement(

@@ -4,12 +4,13 @@ Three tests per metric on contexts × (right, wrong) pairs: chi-square as publis
 section 4.3); a permutation test that respects what pairs share; Cochran–Mantel–Haenszel within perturbations.
 Each is adjusted by Holm over the metrics. The permutation test decides.
 
-The permutation test exchanges context labels at the finest level at which they vary. *Crossed*: outputs of an
-item lie in several contexts (its systems), so whole outputs exchange labels within their item. *Within
-clusters*: items of a document differ in context, so whole items exchange labels within their document.
-*Nested*: a cluster lies in one context (its domain), so whole clusters exchange labels. Where exchanges at
-one level cannot link all contexts (`system+domain`), the groups they do link are compared at the next, and
-the p-value is the smallest, multiplied by the number of levels.
+The permutation test exchanges context labels between units that are independent of one another. *Crossed*: a
+cluster has outputs in several contexts (its systems). If each item is a cluster of its own, whole outputs
+exchange labels within their item. If clusters hold several items, all outputs of a cluster in one context
+exchange labels together, because a system may do alike on the items of a document. *Nested*: a cluster lies
+in one context (its domain), so whole clusters exchange labels. Where exchanges at one level cannot link all
+contexts (`system+domain`), the groups they do link are compared at the next, and the p-value is the smallest,
+multiplied by the number of levels.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ from metassay.stats.contingency import chi_square_test, cochran_mantel_haenszel_
 from metassay.stats.label_permutation import permute_labels_test
 from metassay.stats.multiplicity import adjust_holm
 
+_ROUNDING = 1e-12
+
 
 @dataclass(frozen=True)
 class AccuracyTests:
@@ -44,7 +47,8 @@ class AccuracyTests:
 
     `p_family` are permutation p-values adjusted for all metrics together. `exchanges` names the levels of the
     permutation test; `movable_share` is the share of units that could get another label, at the level where
-    it is smallest.
+    it is smallest. `cluster_variance_ratio` is computed by `compute_cluster_variance_ratios`; NaN where each
+    item is a cluster of its own.
     """
 
     metrics: tuple[str, ...]
@@ -55,6 +59,7 @@ class AccuracyTests:
     p_permutation: FloatArray
     p_family: FloatArray
     p_cmh: FloatArray
+    cluster_variance_ratio: FloatArray
     exchanges: tuple[str, ...]
     movable_share: float
 
@@ -75,6 +80,7 @@ class AccuracyTests:
                 p_holm=to_optional(p_holm[m]),
                 p_permutation_holm=to_optional(p_permutation_holm[m]),
                 p_cmh_holm=to_optional(p_cmh_holm[m]),
+                cluster_variance_ratio=to_optional(self.cluster_variance_ratio[m]),
             )
             for m, metric in enumerate(self.metrics)
         ]
@@ -82,7 +88,7 @@ class AccuracyTests:
 
 @dataclass(frozen=True)
 class ExchangeLevel:
-    """Units (outputs, items or clusters) that exchange labels within blocks, sorted by block.
+    """Units (outputs, parts of clusters, or clusters) that exchange labels within blocks, sorted by block.
 
     `right` and `total` are counts of pairs [units, metrics], doubled so that half a tie is a whole number.
     """
@@ -152,6 +158,7 @@ def run_accuracy_tests(
         p_permutation=_combine_levels(p_by_level, metric_count),
         p_family=_combine_levels(p_family_by_level, metric_count),
         p_cmh=np.array([test.p for test in stratified_tests]),
+        cluster_variance_ratio=compute_cluster_variance_ratios(outcomes, tested_contexts, ties=ties),
         exchanges=tuple(level_names),
         movable_share=movable_share,
     )
@@ -195,20 +202,82 @@ def exchange_levels(outcomes: PairOutcomes, contexts: PairContexts, *, ties: str
     is_used = count_codes(contexts.codes, len(contexts.values)) > 0
     if not is_used.all():
         labels = (np.cumsum(is_used) - 1).astype(np.int32)[labels]
+    if _have_several_items(outcomes):
+        within_clusters = "contexts within clusters"
+        units = _number_combinations(outcomes.clusters, labels)
+    else:
+        within_clusters = "outputs within items"
+        units = outcomes.outputs
     one_block = np.zeros(outcomes.pair_count, dtype=np.int32)
     levels = (
-        ("outputs within items", outcomes.outputs, outcomes.items),
-        ("items within clusters", outcomes.items, outcomes.clusters),
+        (within_clusters, units, outcomes.clusters),
         ("clusters", outcomes.clusters, one_block),
     )
-    for name, units, blocks in levels:
+    for name, level_units, blocks in levels:
         group_count, group_of_label = _link_labels(labels, blocks)
         if group_count == int(labels.max()) + 1:
             continue  # every block lies in one context: nothing to exchange at this level
-        yield _build_level(name, outcomes, labels, units, blocks, ties)
+        yield _build_level(name, outcomes, labels, level_units, blocks, ties)
         if group_count == 1:
             return
         labels = group_of_label[labels]
+
+
+def _have_several_items(outcomes: PairOutcomes) -> bool:
+    """Whether some cluster holds more than one item."""
+    is_first_pair = np.diff(outcomes.items, prepend=-1) != 0
+    pairs_per_cluster = count_codes(outcomes.clusters[is_first_pair], int(outcomes.clusters.max()) + 1)
+    return bool(pairs_per_cluster.max() > 1)
+
+
+def _number_combinations(clusters: IntArray, labels: IntArray) -> IntArray:
+    """Number the combinations of cluster and label, in the order of the clusters."""
+    combined = clusters.astype(np.int64) * (int(labels.max()) + 1) + labels
+    numbers = np.unique(combined, return_inverse=True)[1]
+    return np.asarray(numbers, dtype=np.int32)
+
+
+def compute_cluster_variance_ratios(
+    outcomes: PairOutcomes, contexts: PairContexts, *, ties: str
+) -> FloatArray:
+    """Compute how much more a context's accuracy varies between clusters than its items explain, [metrics].
+
+    Let r be the accuracy of an item in a context, less the means of the item and of the context. The ratio is
+    Σ over contexts and clusters of (Σ r)², divided by Σ r². It is about 1 if a context (a system, say) does
+    on one item of a document as if it had not seen the others, and larger if it does alike on all of them.
+    NaN where clusters hold one item each, or lie in one context.
+    """
+    in_context = contexts.codes >= 0
+    undefined = np.full(len(outcomes.metrics), np.nan)
+    if not in_context.any():
+        return undefined
+    outcomes = outcomes.select_pairs(in_context)
+    labels = contexts.codes[in_context]
+    if not _have_several_items(outcomes):
+        return undefined
+    cells = _build_level(
+        "items", outcomes, labels, _number_combinations(outcomes.items, labels), outcomes.items, ties
+    )
+    item_of_cell = np.repeat(np.arange(len(cells.block_starts) - 1), np.diff(cells.block_starts))
+    first_pair = np.unique(outcomes.items, return_index=True)[1]
+    cluster_of_cell = outcomes.clusters[first_pair][item_of_cell]
+    combinations = _number_combinations(cluster_of_cell, cells.labels)
+    ratios = []
+    for m in range(len(outcomes.metrics)):
+        total = cells.total[:, m if cells.total.shape[1] > 1 else 0]
+        accuracy = np.divide(cells.right[:, m], total, out=np.zeros(len(total)), where=total > 0)
+        residuals = _subtract_group_means(accuracy, item_of_cell)
+        residuals = _subtract_group_means(residuals, cells.labels)
+        squares = float((residuals**2).sum())
+        sums = np.bincount(combinations, residuals)
+        ratios.append(float((sums**2).sum()) / squares if squares > _ROUNDING else np.nan)
+    return np.array(ratios)
+
+
+def _subtract_group_means(values: FloatArray, groups: IntArray | LongArray) -> FloatArray:
+    counts = np.maximum(np.bincount(groups), 1)
+    means = np.bincount(groups, values) / counts
+    return np.asarray(values - means[groups])
 
 
 def _link_labels(labels: IntArray, blocks: IntArray) -> tuple[int, IntArray]:
@@ -253,7 +322,8 @@ def _build_level(
     name: str, outcomes: PairOutcomes, labels: IntArray, units: IntArray, blocks: IntArray, ties: str
 ) -> ExchangeLevel:
     """Count the pairs of every unit, sorted by block."""
-    order = _sorting_order(units if blocks.max() == 0 else blocks)
+    # Outputs are sorted within their items already; other units are numbered in the order of their blocks.
+    order = _sorting_order(blocks if units is outcomes.outputs else units)
     units, blocks, labels = units[order], blocks[order], labels[order]
     first_pairs = find_run_starts(units)[:-1]
     doubled_tie_credit = round(2 * TIE_CREDIT[ties])

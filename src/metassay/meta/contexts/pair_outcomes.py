@@ -27,7 +27,8 @@ class PairOutcomes:
     the cluster of the item, `perturbations` for what made the other output worse. Codes index sorted lists
     that the caller keeps, so that results do not depend on the order of the pairs; `perturbation_names` is
     one of these lists. An output belongs to one item, an item to one cluster. `weights` are positive, one per
-    output and repeated for each of its pairs; None weighs all alike.
+    output and repeated for each of its pairs; None weighs all alike. `worse_outputs` are codes of the worse
+    outputs, where these are outputs of the data too and not perturbed versions; else None.
     """
 
     metrics: tuple[str, ...]
@@ -38,6 +39,7 @@ class PairOutcomes:
     clusters: IntArray
     perturbations: IntArray
     weights: FloatArray | None = None
+    worse_outputs: IntArray | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "outcomes", np.ascontiguousarray(self.outcomes, dtype=np.int8))
@@ -45,6 +47,10 @@ class PairOutcomes:
             object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.int32))
         if self.weights is not None:
             object.__setattr__(self, "weights", np.ascontiguousarray(self.weights, dtype=np.float64))
+        if self.worse_outputs is not None:
+            object.__setattr__(
+                self, "worse_outputs", np.ascontiguousarray(self.worse_outputs, dtype=np.int32)
+            )
         self._check_shapes()
         self._check_values()
 
@@ -103,6 +109,7 @@ class PairOutcomes:
             clusters=self.clusters[selection],
             perturbations=self.perturbations[selection],
             weights=None if self.weights is None else self.weights[selection],
+            worse_outputs=None if self.worse_outputs is None else self.worse_outputs[selection],
         )
 
 
@@ -110,25 +117,36 @@ class PairOutcomes:
 class PairContexts:
     """The context of each pair in one column: `codes` index `values`; -1 is a pair in no context.
 
-    A context is a set of outputs, so all pairs of an output lie in the same one.
+    A context is a set of outputs. `codes` are the contexts of the better outputs, `worse_codes` those of the
+    worse outputs where these are outputs of the data too; None for pairs with a perturbed version. A pair of
+    two systems' outputs belongs to the contexts of both (see `list_both_sides`).
     """
 
     column: str
     values: tuple[str, ...]
     codes: IntArray
+    worse_codes: IntArray | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "codes", np.ascontiguousarray(self.codes, dtype=np.int32))
         if len(set(self.values)) < len(self.values):
             raise InputError(f"contexts of {self.column} are not distinct.")
-        has_bad_code = self.codes.size and (self.codes.min() < -1 or self.codes.max() >= len(self.values))
-        if self.codes.ndim != 1 or has_bad_code:
+        self._check_codes(self.codes)
+        if self.worse_codes is not None:
+            object.__setattr__(self, "worse_codes", np.ascontiguousarray(self.worse_codes, dtype=np.int32))
+            self._check_codes(self.worse_codes)
+
+    def _check_codes(self, codes: IntArray) -> None:
+        has_bad_code = codes.size and (codes.min() < -1 or codes.max() >= len(self.values))
+        if codes.shape != (len(self.codes),) or has_bad_code:
             raise InputError(f"a pair has a context of {self.column} without a name.")
 
     def drop_empty(self) -> PairContexts:
         """Return the same contexts without those that have no pair."""
         has_pairs = np.zeros(len(self.values) + 1, dtype=np.bool_)  # the last entry is for code -1
         has_pairs[self.codes] = True
+        if self.worse_codes is not None:
+            has_pairs[self.worse_codes] = True
         used = np.flatnonzero(has_pairs[:-1])
         if len(used) == len(self.values):
             return self
@@ -136,10 +154,23 @@ class PairContexts:
             raise InputError(f"no pair lies in a context of {self.column}.")
         new_codes = np.full(len(self.values) + 1, -1, dtype=np.int32)  # the last entry is for code -1
         new_codes[used] = np.arange(len(used))
-        return PairContexts(self.column, tuple(self.values[value] for value in used), new_codes[self.codes])
+        return PairContexts(
+            self.column,
+            tuple(self.values[value] for value in used),
+            new_codes[self.codes],
+            None if self.worse_codes is None else new_codes[self.worse_codes],
+        )
+
+    def select_pairs(self, selection: IntArray | LongArray) -> PairContexts:
+        """Return the contexts of the selected pairs, in the order of the selection."""
+        worse_codes = None if self.worse_codes is None else self.worse_codes[selection]
+        return PairContexts(self.column, self.values, self.codes[selection], worse_codes)
 
     def keep_only(self, kept: BoolArray) -> PairContexts:
-        """Return the same with the pairs of all other contexts moved to no context."""
+        """Return the same with the pairs of all other contexts moved to no context.
+
+        For contexts of which every pair lies in one, as `list_both_sides` returns them.
+        """
         if kept.all():
             return self
         is_kept = np.append(kept, False)[self.codes]  # the last entry is for code -1

@@ -1,0 +1,54 @@
+"""Find scores that depend on nothing but the system, the item or the length of an output.
+
+Such scores can agree with people by accident: one system may be better than the others, or longer outputs may
+be. They say nothing about the quality of a single output, so a metric with such scores is never recommended.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from metassay.data.dataset import Dataset
+from metassay.stats.arrays import FloatArray
+
+SYSTEM = "system"
+ITEM = "item"
+WORD_COUNT = "number of words"
+CHARACTER_COUNT = "number of characters"
+
+# With fewer repetitions, equal scores of outputs with, say, the same length may be a coincidence.
+_FEWEST_REPETITIONS = 20
+_FIRST_ROWS = 2000
+
+
+def list_output_properties(dataset: Dataset) -> dict[str, pl.Series]:
+    """List, for every output, the properties that a metric should not depend on alone."""
+    outputs = dataset.outputs
+    properties = {SYSTEM: outputs["system"], ITEM: outputs["item"]}
+    if outputs["output"].dtype == pl.String:
+        properties[WORD_COUNT] = outputs["output"].str.split(" ").list.len()
+        properties[CHARACTER_COUNT] = outputs["output"].str.len_chars()
+    return properties
+
+
+def find_determining_property(scores: FloatArray, properties: dict[str, pl.Series]) -> str | None:
+    """Return the first property that determines the scores (where it is equal, so are they), or None.
+
+    Outputs without a score (NaN) are left out. A property needs 20 outputs whose value another output has.
+    """
+    is_scored = ~np.isnan(scores)
+    for name, values in properties.items():
+        table = pl.DataFrame({"value": values, "score": scores}).filter(pl.Series(is_scored))
+        # Almost always the first rows show that the property does not determine the scores.
+        if _has_equal_scores(table.head(_FIRST_ROWS)) and _has_equal_scores(table):
+            repetitions = len(table) - table["value"].n_unique()
+            if repetitions >= _FEWEST_REPETITIONS:
+                return name
+    return None
+
+
+def _has_equal_scores(table: pl.DataFrame) -> bool:
+    """Whether all rows with the same value have the same score."""
+    score_counts = table.group_by("value").agg(pl.col("score").n_unique())["score"]
+    return bool((score_counts == 1).all())
