@@ -10,6 +10,7 @@ from oracles import get_oracle
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.ter import TER
 
+import metassay
 from metassay.metrics.base import Batch
 from metassay.metrics.registry import parse_metric
 from metassay.text.tokenizers import is_tokenizer_installed
@@ -96,7 +97,7 @@ def test_the_signature_of_several_languages_names_the_setting_of_each():
     assert "|tokenizer:by-language(unknown=13a,de=13a,zh=zh)|" in signature
 
 
-@pytest.mark.parametrize("tag", ["zh", "zh-Hant", "ZH_TW"])
+@pytest.mark.parametrize("tag", ["zh", "zh-Hant", "ZH_TW", "zh-Hans", "cmn"])
 def test_language_tags_with_script_or_region_are_understood(tag):
     assert "tokenizer:zh" in parse_metric("bleu").bind_to_data([tag]).signature
 
@@ -172,3 +173,37 @@ def test_word_metrics_do_not_warn_for_languages_with_spaces():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         parse_metric("wer").bind_to_data(["de"]).score(Batch.of(["ein Haus"], [["das Haus"]], language="de"))
+
+
+@pytest.mark.parametrize("pair", ["en-zh", "en-zh-Hans", "en-zh-TW", "en-cmn", "en-US-zh-CN"])
+def test_score_of_chinese_equals_sacrebleu_for_every_tag(pair):
+    outputs, references = map(list, zip(*CHINESE))
+    rows = [
+        {"seg_id": number, "lp": pair, "system": "a", "hyp": output, "ref": reference}
+        for number, (output, reference) in enumerate(CHINESE)
+    ]
+    result = metassay.score(metassay.read(rows), metrics="bleu,ter")
+    scores = {row.metric: row.corpus for row in result.systems}
+    ter = TER(normalized=True, asian_support=True)
+    assert scores["bleu"] == pytest.approx(BLEU(tokenize="zh").corpus_score(outputs, [references]).score)
+    assert scores["ter"] == pytest.approx(ter.corpus_score(outputs, [references]).score)
+
+
+THAI = [("แมวนั่งอยู่บนเสื่อ", "แมวอยู่บนเสื่อ"), ("วันนี้อากาศดีมาก", "อากาศวันนี้ดี")]
+
+
+def test_bleu_of_thai_is_computed_on_characters_with_a_warning():
+    metric = parse_metric("bleu").bind_to_data(["th"])
+    batch = Batch.of([output for output, _ in THAI], [[reference] for _, reference in THAI], language="th")
+    with pytest.warns(UserWarning, match="BLEU for th is computed on characters"):
+        scores = metric.score(batch)
+    scorer = BLEU(tokenize="char", effective_order=True)
+    expected = [scorer.sentence_score(output, [reference]).score for output, reference in THAI]
+    assert scores.tolist() == pytest.approx(expected, abs=1e-12)
+    assert "|tokenizer:char|" in metric.signature
+
+
+def test_ter_of_thai_warns_that_words_are_not_found():
+    batch = Batch.of([THAI[0][0]], [[THAI[0][1]]], language="th")
+    with pytest.warns(UserWarning, match="th is written without them"):
+        parse_metric("ter").bind_to_data(["th"]).score(batch)

@@ -23,6 +23,7 @@ from metassay.data.columns import (
     missing_column_error,
 )
 from metassay.data.dataset import Dataset
+from metassay.data.languages import note_language_pair
 from metassay.data.memory import release_memory
 from metassay.data.readers.base import RawTable
 from metassay.data.readers.files import file_stem
@@ -81,6 +82,7 @@ def assemble_texts(
     outputs, left_out = _drop_incomplete_rows(outputs, rows_are_pairs=rows_are_pairs)
     outputs, notes = _drop_repeated_rows(outputs, rows_are_pairs=rows_are_pairs)
     notes += _check_references(outputs, references)
+    notes += note_language_pair(language)
     release_memory()
     outputs = outputs.drop(_FILE, _ROW)
     if rows_are_pairs:

@@ -17,7 +17,7 @@ from metassay.data.languages import find_target_languages
 from metassay.errors import InputError, UnknownName
 from metassay.tasks import find_task
 from metassay.tasks.base import Task
-from metassay.text.languages import parse_language
+from metassay.text.languages import parse_target_language
 
 ROLE_COLUMNS = ("item", "system", "output", "source", "references")
 """Columns with a fixed meaning. Every other column is a human score or metadata."""
@@ -123,7 +123,7 @@ class Dataset:
     def languages(self) -> tuple[str | None, ...]:
         """Target language of each row: `language`, else what a column says, else the default of the task."""
         if self.language is not None:
-            return (parse_language(self.language) or self.language,) * len(self)
+            return (parse_target_language(self.language),) * len(self)
         languages = find_target_languages(self.outputs)
         if languages is None:
             return (self.task_definition.default_language,) * len(self)

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import polars as pl
 
-from metassay.text.languages import parse_language
+from metassay.text.languages import (
+    find_target_language,
+    get_base_language,
+    parse_language,
+    parse_target_language,
+)
 
 TARGET_LANGUAGE_COLUMNS = ("tgt_lang", "target_lang", "target_language", "tgt", "target")
 LANGUAGE_COLUMNS = ("language", "lang", "language_code", "lang_code")
@@ -14,13 +19,13 @@ LANGUAGE_COLUMNS = ("language", "lang", "language_code", "lang_code")
 def find_target_languages(outputs: pl.DataFrame) -> list[str | None] | None:
     """Return the language code of each row, or None if no column names the language.
 
-    The part of `lp` after the hyphen is the target language. Without `lp`, another column of languages is
-    used if all of its values are languages.
+    The target language of `lp` is used. Without `lp`, another column of languages is used if all of its
+    values are languages.
     """
     columns = {name.lower(): name for name in reversed(outputs.columns)}
     if "lp" in columns:
         pairs = outputs[columns["lp"]].cast(pl.String)
-        targets = {pair: _parse_target(pair) for pair in pairs.unique()}
+        targets = {pair: find_target_language(pair or "") for pair in pairs.unique()}
         return [targets[pair] for pair in pairs]
     names = list(TARGET_LANGUAGE_COLUMNS)
     if "source" not in outputs.columns:
@@ -36,9 +41,15 @@ def find_target_languages(outputs: pl.DataFrame) -> list[str | None] | None:
     return None
 
 
-def _parse_target(language_pair: str | None) -> str | None:
-    """Return the target of a language pair: `ja` for `en-ja_JP`, None for a pair without a hyphen."""
-    if not language_pair or "-" not in language_pair:
-        return None
-    tag = language_pair.rpartition("-")[2].lower().replace("_", "-")
-    return (parse_language(tag) or tag) if tag else None
+def note_language_pair(named_language: str | None) -> list[str]:
+    """Return a note if the language that the user named is that of a language pair."""
+    if named_language is None or "-" not in named_language:
+        return []
+    target = parse_target_language(named_language)
+    if get_base_language(named_language) == get_base_language(target):
+        return []
+    note = (
+        f"--language {named_language} is read as a language pair, with outputs in {target}. "
+        "Write a region in capitals, as in fr-CA."
+    )
+    return [note]

@@ -19,7 +19,6 @@ from metassay.results.official_score import OfficialScore
 from metassay.text.tokenizers import (
     AUTO,
     BLEU_TOKENIZERS,
-    choose_character_tokenizer,
     choose_language_tokenizer,
     find_missing_tokenizer,
 )
@@ -89,14 +88,16 @@ class Bleu(StatisticsMetric):
 
     def _warn_of_tokenizer(self, language: str | None, tokenizer: str) -> None:
         """Warn where the tokeniser does not split texts of the language into words."""
-        missing = find_missing_tokenizer(language)
-        if missing is not None and self.tokenizer == AUTO and self.languages:
+        if self.tokenizer == AUTO and self.languages and tokenizer == "char":
+            missing = find_missing_tokenizer(language)
+            if missing is None:
+                reason = "it is written without spaces, and sacrebleu has no tokeniser for it."
+            else:
+                reason = f"{missing}, which sacrebleu would use, is not installed."
             warnings.warn(
-                f"{self.label} for {language} is computed on characters (char): {missing}, which sacrebleu "
-                "would use, is not installed.",
-                stacklevel=3,
+                f"{self.label} for {language} is computed on characters (char): {reason}", stacklevel=3
             )
-        better = choose_language_tokenizer(language) or choose_character_tokenizer(language)
+        better = choose_language_tokenizer(language)
         if better is not None and tokenizer in _SPLITTING_AT_SPACES:
             warnings.warn(
                 f"{self.label} on words split at spaces says little about {language}: consider "

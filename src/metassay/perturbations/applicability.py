@@ -5,6 +5,7 @@ from __future__ import annotations
 from metassay.errors import InputError
 from metassay.perturbations.base import AnyPerturbation
 from metassay.tasks.base import OutputKind
+from metassay.text.languages import get_base_language
 from metassay.text.words import WITHOUT_SPACES
 
 _HOW_TO_NAME_LANGUAGE = "--language en, in Python language='en'"
@@ -39,7 +40,7 @@ def reason_not_applicable(
 
 
 def _reason_without_spaces(perturbation: AnyPerturbation, language: str | None) -> str | None:
-    has_spaces = language is None or language.partition("-")[0] not in WITHOUT_SPACES
+    has_spaces = get_base_language(language) not in WITHOUT_SPACES
     if has_spaces or not perturbation.needs_spaces:
         return None
     return f"{perturbation.spec} does not apply to {language}, which is written without spaces"

@@ -17,6 +17,7 @@ from metassay.perturbations.base import AnyPerturbation, View
 from metassay.perturbations.preprocessing import preprocess_text
 from metassay.stats.arrays import LongArray
 from metassay.stats.streams import Keys, hash_outputs
+from metassay.text.languages import get_base_language
 
 Output = Any
 """A text, or a tuple of document ids."""
@@ -108,7 +109,7 @@ def _convert_output(output: Any, preprocess: str) -> Output:
 def list_base_languages(dataset: Dataset) -> list[str | None]:
     """Return the language of each row without its region: `en` for en-GB."""
     tags = dataset.languages
-    base_of = {tag: tag and tag.replace("_", "-").partition("-")[0].lower() for tag in set(tags)}
+    base_of = {tag: get_base_language(tag) or None for tag in set(tags)}
     return [base_of[tag] for tag in tags]
 
 

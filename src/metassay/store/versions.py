@@ -10,6 +10,7 @@ from typing import Any
 
 import metassay
 from metassay.plugins import hash_metassay_code
+from metassay.text.languages import get_base_language
 from metassay.text.resources import describe_versions
 
 SCORING_PACKAGES = (
@@ -35,7 +36,7 @@ def collect_versions(packages: Sequence[str] = ("numpy", "polars", "sacrebleu", 
 
 def collect_environment(languages: Iterable[str | None]) -> dict[str, Any]:
     """Describe what decides perturbed outputs and results besides data and settings."""
-    base_languages = {language.partition("-")[0] for language in languages if language}
+    base_languages = {get_base_language(language) for language in languages if language}
     return {
         "code": hash_metassay_code(),
         "versions": collect_versions((*SCORING_PACKAGES, "polars", *_LANGUAGE_PACKAGES)),

@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from metassay.text.languages import get_base_language
 from metassay.text.resources import has_package
 from metassay.text.words import WITHOUT_SPACES, Span, is_spaceless, list_vocabulary
 
@@ -68,7 +69,7 @@ _LETTER_WITH_SIGNS = re.compile("[\u0e00-\u109f\u1780-\u17ff]")
 def is_written_without_spaces(text: str, language: str | None) -> bool:
     """Whether a text has no spaces between words, by its language or, if that is unknown, by its script."""
     if language is not None:
-        return language.partition("-")[0] in WITHOUT_SPACES
+        return get_base_language(language) in WITHOUT_SPACES
     return not text.isascii() and is_spaceless(text)
 
 

@@ -169,8 +169,8 @@ WORD_TOKENIZERS = ("nltk", "whitespace", *BLEU_TOKENIZERS)
 """Tokenizers of metrics that compare words."""
 AUTO = "auto"
 """Instead of a tokenizer: that of the language of the data, or the default one."""
-_LANGUAGE_TOKENIZERS = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
-"""Languages for which sacrebleu's command line chooses another tokenizer."""
+_LANGUAGE_TOKENIZERS = {"zh": "zh", "yue": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
+"""Languages for which sacrebleu has a tokenizer, which its command line chooses."""
 
 
 @functools.lru_cache(maxsize=32)
@@ -217,18 +217,21 @@ def _require_model_file(name: str) -> None:
 
 
 def choose_language_tokenizer(language: str | None) -> str | None:
-    """Return the tokenizer that sacrebleu's command line takes for a language; None for the usual one.
+    """Return the tokenizer of sacrebleu for a language; None for the usual one, which splits at spaces.
 
-    If its dictionary is missing, it is replaced by `char`.
+    It is `char` for languages that need a tokenizer and have none that is installed, such as Thai.
     """
-    name = _LANGUAGE_TOKENIZERS.get(get_base_language(language))
-    if name is None or is_tokenizer_installed(name):
+    base_language = get_base_language(language)
+    name = _LANGUAGE_TOKENIZERS.get(base_language)
+    if name is not None and is_tokenizer_installed(name):
         return name
-    return "char"
+    if name is not None or base_language in WITHOUT_SPACES:
+        return "char"
+    return None
 
 
 def find_missing_tokenizer(language: str | None) -> str | None:
-    """Return the tokenizer that a language should have but that is not installed; None if there is none."""
+    """Return the tokenizer that sacrebleu has for a language but that is not installed; None otherwise."""
     name = _LANGUAGE_TOKENIZERS.get(get_base_language(language))
     if name is None or is_tokenizer_installed(name):
         return None

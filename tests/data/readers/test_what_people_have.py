@@ -143,6 +143,9 @@ def test_without_its_package_a_sheet_names_the_extra(tmp_path) -> None:
         ({"lp": "en-de"}, "de"),
         ({"LP": "english-german"}, "de"),
         ({"lp": "en-ja_JP"}, "ja-jp"),
+        ({"lp": "en-zh-Hans"}, "zh-hans"),
+        ({"lp": "en-th"}, "th"),
+        ({"lp": "de-en-US"}, "en-us"),
         ({"tgt": "German"}, "de"),
         ({"target_language": "deu"}, "de"),
         ({"lang": "zh_TW"}, "zh-tw"),
@@ -164,6 +167,13 @@ def test_languages_have_names() -> None:
     said = [note for note in result.to_dict()["notes"] if "language" in note]
     assert len(said) == 1
     assert "--language en, in Python language='en'" in said[0]
+
+
+def test_a_language_pair_named_as_the_language_is_noted() -> None:
+    data = metassay.read(ROWS, task="mt", language="en-th")
+    assert set(data.languages) == {"th"}
+    assert any("--language en-th is read as a language pair" in note for note in data.notes)
+    assert metassay.read(ROWS, task="mt", language="en-TH").notes == ()
 
 
 def test_tables_of_any_kind_one_context_and_a_function_as_metric() -> None:

@@ -17,6 +17,7 @@ from metassay.metrics.neural.loaded_models import MODEL_LOCK
 from metassay.metrics.neural.published_models import find_published_model
 from metassay.metrics.shared_work import SharedWork
 from metassay.recorded_warnings import CountedWarning
+from metassay.text.languages import get_base_language
 
 N = TypeVar("N")
 """The network of a metric."""
@@ -140,7 +141,7 @@ class NeuralMetric(Metric, Generic[N]):
         model = find_published_model(self.model)
         if not language or model is None or model.languages is None:
             return
-        code = language.split("-")[0].split("_")[0].lower()
+        code = get_base_language(language)
         if code not in model.languages:
             warnings.warn(
                 f"{self.name}: {self.model} was not trained on texts in the language {code!r}.",
