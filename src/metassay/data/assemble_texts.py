@@ -17,6 +17,7 @@ from metassay.data.columns import (
     ColumnRoles,
     assign_roles,
     check_column_choices,
+    find_ignored_columns,
     is_human_criterion,
     is_numeric,
     is_row_number,
@@ -48,10 +49,11 @@ _REPEATED_ITEM_REMEDY = (
 
 @dataclass(frozen=True)
 class _OutputTable:
-    """A table with the columns of `Dataset`, `_file` and `_row`, and the names of its human scores."""
+    """A table with the columns of `Dataset`, `_file` and `_row`, its human scores, and what it ignores."""
 
     frame: pl.DataFrame
     human: tuple[str, ...]
+    ignored_columns: Mapping[str, str]
 
 
 def assemble_texts(
@@ -96,6 +98,7 @@ def assemble_texts(
         notes=tuple(notes),
         custom_task=task_definition,
         rows_are_pairs=rows_are_pairs,
+        ignored_columns={name: why for part in parts for name, why in part.ignored_columns.items()},
         declared_metadata=tuple(dict.fromkeys(name for table in tables for name in table.metadata_columns)),
     )
 
@@ -157,7 +160,9 @@ def _build_output_table(table: RawTable, task: Task, columns: Mapping[str, str] 
     output_columns[_FILE] = pl.Series([file], dtype=pl.Categorical).new_from_index(0, frame.height)
     output_columns[_ROW] = pl.int_range(1, frame.height + 1, dtype=pl.UInt32, eager=True)
     renamed = [column.alias(name) for name, column in output_columns.items()]
-    return _OutputTable(pl.DataFrame(renamed), human)
+    used = {roles.item, roles.output, roles.system, roles.source, *roles.references, *roles.human}
+    ignored_columns = find_ignored_columns(frame.select(name for name in frame.columns if name not in used))
+    return _OutputTable(pl.DataFrame(renamed), human, ignored_columns)
 
 
 def _list_metadata(frame: pl.DataFrame, roles: ColumnRoles) -> list[str]:

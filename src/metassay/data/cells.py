@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 
 import polars as pl
 
-from metassay.errors import InputError, Place, display_path
+from metassay.errors import InputError, Place, display_path, shorten_text
 
-MISSING_SCORES = frozenset({"", "none", "na", "n/a", "null", "nan"})
+MISSING_SCORES = frozenset({"", "none", "na", "n/a", "n.a.", "n.a", "#n/a", "null", "nan", "-"})
 """What people write for a score that is not there, in lower case."""
+_THOUSANDS = r"^\s*[+-]?[1-9]\d{0,2},\d{3}\s*$"
+_DECIMAL_COMMA = r"^\s*[+-]?\d*,\d+\s*$"
 
 
 def ids(column: pl.Series, file: str) -> pl.Series:
     """An id column as text. Integers become decimal digits; float, null, boolean and nested are refused."""
-    kind = column.dtype
-    if kind.is_float() or kind == pl.Boolean or kind.is_nested():
-        word = "a float" if kind.is_float() else "true or false" if kind == pl.Boolean else "a nested value"
+    noun = _name_unsuitable_type(column.dtype)
+    if noun is not None:
         raise InputError(
-            f"an id must be text or a whole number, not {word} ({column[0]}).",
+            f"an id must be text or a whole number, not {noun} ({shorten_text(str(column[0]))}).",
             place=Place(file=file, row=1, column=column.name),
             remedy="Write the ids as text or as integers.",
         )
@@ -36,6 +36,21 @@ def ids(column: pl.Series, file: str) -> pl.Series:
     _refuse_nul(text, file)
     _refuse_written_floats(text, file)
     return text
+
+
+def _name_unsuitable_type(dtype: pl.DataType) -> str | None:
+    """Return what a column holds that cannot be ids; None if it can."""
+    if dtype.is_float():
+        return "a float"
+    if dtype.is_nested():
+        return "a nested value"
+    nouns = {
+        pl.Boolean: "true or false",
+        pl.Binary: "bytes",
+        pl.Duration: "a duration",
+        pl.Object: "an object",
+    }
+    return nouns.get(dtype.base_type())
 
 
 def sorted_ids(ids: Sequence[str]) -> list[str]:
@@ -74,16 +89,22 @@ def texts(column: pl.Series, file: str) -> pl.Series:
 
 
 def scores(column: pl.Series, file: str) -> pl.Series:
-    """A column of numbers, null where missing (`None`, `NA`, `null`, empty, NaN); −0.0 becomes 0.
+    """A column of numbers, null where missing (`None`, `NA`, `n.a.`, empty, NaN); −0.0 becomes 0.
 
-    Text that is no number, and infinities, are refused with their row.
+    Texts may have a decimal comma or a percent sign. Text that is no number, and infinities, are refused
+    with their row.
     """
     if column.dtype == pl.String:
-        column = pl.Series(
-            column.name,
-            [_number(cell, Place(file, row, column.name)) for row, cell in enumerate(column, start=1)],
-            dtype=pl.Float64,
-        )
+        numbers = parse_numbers(column)
+        is_malformed = numbers.is_null() & ~is_missing_score(column)
+        if is_malformed.any():
+            row = int(is_malformed.arg_max() or 0)
+            raise InputError(
+                f"{shorten_text(column[row])!r} is not a number.",
+                place=Place(file, row + 1, column.name),
+                remedy="Leave the cell empty (or write None) where there is no score.",
+            )
+        column = numbers
     elif not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)):
         raise InputError(
             f"numbers were expected, but the column holds {column.dtype}.",
@@ -106,20 +127,30 @@ def infinite_score(place: Place) -> InputError:
     )
 
 
-def _number(cell: str | None, place: Place) -> float | None:
-    if cell is None or cell.strip().lower() in MISSING_SCORES:
-        return None
-    try:
-        number = float(cell)
-    except ValueError:
-        raise InputError(
-            f"{cell!r} is not a number.",
-            place=place,
-            remedy="Leave the cell empty (or write None) where there is no score.",
-        ) from None
-    if math.isinf(number):
-        raise infinite_score(place)
-    return number
+def is_missing_score(column: pl.Series) -> pl.Series:
+    """Whether each text says that there is no score."""
+    return column.is_null() | column.str.strip_chars().str.to_lowercase().is_in(list(MISSING_SCORES))
+
+
+def parse_numbers(column: pl.Series) -> pl.Series:
+    """Parse texts as numbers; null where a text is missing or is no number.
+
+    A percent sign is dropped: `45 %` is 45. A comma is a decimal comma if it cannot separate thousands in
+    every number of the column.
+
+    >>> parse_numbers(pl.Series(["0,5", "n.a.", "12,25 %"])).to_list()
+    [0.5, None, 12.25]
+    """
+    texts = column.str.strip_chars().str.replace(r"\s*%$", "")
+    has_comma = texts.str.contains(",", literal=True).fill_null(value=False)
+    if has_comma.any():
+        is_decimal = texts.str.contains(_DECIMAL_COMMA)
+        may_be_thousands = texts.str.contains(_THOUSANDS)
+        if (is_decimal & ~may_be_thousands).any():
+            with_points = texts.str.replace(",", ".", literal=True)
+            texts = pl.select(pl.when(is_decimal).then(with_points).otherwise(texts)).to_series()
+    numbers = texts.cast(pl.Float64, strict=False)
+    return numbers.set(is_missing_score(column), None).alias(column.name)
 
 
 def _refuse_nul(column: pl.Series, file: str) -> None:
@@ -143,10 +174,6 @@ def _refuse_written_floats(text: pl.Series, file: str) -> None:
             place=Place(file=file, row=row + 1, column=text.name),
             remedy="Write the ids as text or as integers.",
         )
-
-
-_THOUSANDS = r"^\s*[+-]?[1-9]\d{0,2},\d{3}\s*$"
-_DECIMAL_COMMA = r"^\s*[+-]?\d*,\d+\s*$"
 
 
 def with_points(table: pl.DataFrame, file: str, notes: list[str]) -> pl.DataFrame:

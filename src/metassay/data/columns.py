@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from metassay.data.cells import MISSING_SCORES
+from metassay.data.cells import is_missing_score, parse_numbers
 from metassay.data.readers.delimited import PLAIN_TEXT_REMEDY
-from metassay.errors import InputError, Place, UnknownName, join_names
+from metassay.errors import InputError, Place, UnknownName, join_names, shorten_text
 from metassay.tasks import FALLBACK_TASK, list_human_criteria, load_tasks
 from metassay.tasks.base import TEXT_COLUMNS, Task
 
@@ -28,6 +28,9 @@ HUMAN_SCORE_NAMES = ("mqm", "da", "da_sqm", "esa", "human")
 """Names of human scores in all tasks."""
 ROLE_COLUMN_NAMES = ("item", "system", "output", "source", "references")
 """Column names of `Dataset`. A column of a file that has such a name without the role is dropped."""
+_MOSTLY_NUMBERS = 0.5
+"""Share of numbers from which a column of texts is probably meant to be a score."""
+_NUMERIC_SAMPLE = 100
 _HUMAN_SCORE = re.compile(rf"({'|'.join(HUMAN_SCORE_NAMES)})_?\d*|.+_human_?\d+")
 _ROW_NUMBER = re.compile(r"__index_level_\d+__|Unnamed: \d+(\.\d+)?|")
 _REFERENCE = re.compile(r"(ref|reference)\d*|references")
@@ -162,12 +165,45 @@ def is_numeric(column: pl.Series) -> bool:
     """Whether a column holds numbers, or texts that are all numbers, as in CSV files."""
     if column.dtype.is_numeric():
         return True
-    if column.dtype != pl.String:
-        return False
-    present = column.drop_nulls()
-    is_missing = present.str.strip_chars().str.to_lowercase().is_in(list(MISSING_SCORES))
-    present = present.filter(~is_missing)
-    return len(present) > 0 and present.cast(pl.Float64, strict=False).is_not_null().all()
+    return column.dtype == pl.String and _measure_numeric_share(column) == 1
+
+
+def find_ignored_columns(table: pl.DataFrame) -> dict[str, str]:
+    """Find the columns that can be neither scores nor contexts, with the reason.
+
+    Texts that are mostly numbers are probably scores that cannot be read as such.
+    """
+    ignored = {}
+    for name, dtype in table.schema.items():
+        if is_row_number(name):
+            ignored[name or "without a name"] = "row numbers"
+        elif dtype.is_nested() and not _REFERENCE.fullmatch(name.lower()):
+            ignored[name] = "nested values"
+        elif dtype == pl.String and _MOSTLY_NUMBERS <= _measure_numeric_share(table[name]) < 1:
+            ignored[name] = f"not only numbers: {_find_first_word(table[name])!r}"
+    return ignored
+
+
+def _measure_numeric_share(column: pl.Series) -> float:
+    """Return the share of numbers among the texts of a column that are not missing."""
+    sample = column.head(_NUMERIC_SAMPLE)
+    # Columns of long texts are not converted as a whole.
+    if (
+        not sample.is_null().all()
+        and not is_missing_score(sample).all()
+        and parse_numbers(sample).is_null().all()
+    ):
+        return 0.0
+    present = column.filter(~is_missing_score(column))
+    if present.is_empty():
+        return 0.0
+    return 1 - parse_numbers(present).null_count() / len(present)
+
+
+def _find_first_word(column: pl.Series) -> str:
+    """Return the first text, in sorted order, that is neither a number nor missing."""
+    is_word = parse_numbers(column).is_null() & ~is_missing_score(column)
+    return shorten_text(column.filter(is_word).sort()[0])
 
 
 def list_column_names(role: str) -> tuple[str, ...]:

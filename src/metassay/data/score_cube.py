@@ -42,6 +42,8 @@ class ScoreCube:
     """Names of the human and metric scores of which lower is better."""
     statistics: Mapping[str, FloatArray] = field(default_factory=dict)
     """Sufficient statistics `[systems, items, s]` of the metrics that have them."""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """Number of outputs that were left out while the cube was built, by reason."""
     directions: tuple[ScoreDirection, ...] = ()
     """How the direction of each score was decided. Empty if the cube was built from arrays."""
     notes: tuple[str, ...] = ()

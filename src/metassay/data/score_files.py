@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,19 +12,29 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from metassay.data.columns import TEST_SET_COLUMNS, find_score_columns, list_column_names
+from metassay.data.columns import (
+    TEST_SET_COLUMNS,
+    find_ignored_columns,
+    find_reference_columns,
+    find_score_columns,
+    list_column_names,
+)
 from metassay.data.dataset import Dataset
 from metassay.data.directions import RequestedDirections, note_reversed_scores
 from metassay.data.fingerprint import DataFingerprint, fingerprint_data
 from metassay.data.joins import drop_repeated_rows, join_columns
+from metassay.data.languages import find_target_languages
 from metassay.data.readers.base import RawTable, ReaderOptions
 from metassay.data.readers.registry import fetch_paths, read_join_table, read_tables
 from metassay.data.score_cautions import note_score_cautions
 from metassay.data.score_cube import ScoreCube
 from metassay.data.score_tables import build_score_cubes, pivot_long_scores
+from metassay.data.summary import summarize_cubes
 from metassay.errors import InputError, Place, UnknownName
+from metassay.results.data_summary import DataSummary
 from metassay.stats.arrays import FloatArray
 
+REPEATED_ROW_REASON = "exact copy of another row"
 ROLES = ("item", "system", "human")
 _WITH_REFERENCE = re.compile(r".+-(src|ref\w*|\w+_ref)")
 
@@ -39,6 +50,8 @@ class ScoreFrame:
     """Columns that the format says people gave."""
     described: tuple[str, ...] = ()
     """Columns that the format says are metadata."""
+    repeated_rows: int = 0
+    """Number of rows that were left out because they are exact copies of others."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +66,8 @@ class Scores:
     hashes: Mapping[str, str] = field(default_factory=dict)
     marks: Mapping[str, Any] = field(default_factory=dict)
     """`hashes`: of the content of each cube, by its name; `marks`: what tells this data from other data."""
+    data: DataSummary | None = None
+    """What was read. None if no scores were read."""
 
     def with_human(self, human: str) -> Scores:
         """Those that have this human score."""
@@ -113,7 +128,31 @@ def read_cubes(
         file=read_in.file,
         keep_references=keep_references,
     )
-    return chosen_cubes(found, request, names, notes, rated=rated)
+    scores = chosen_cubes(found, request, names, notes, rated=rated)
+    summary = summarize_cubes(
+        scores.cubes,
+        scores.human or None,
+        left_out=_count_left_out(read_in, found),
+        ignored_columns=_find_ignored_scores(frame),
+        languages=[language for language in find_target_languages(frame) or () if language is not None],
+    )
+    return replace(scores, data=summary)
+
+
+def _count_left_out(frame: ScoreFrame, cubes: Sequence[ScoreCube]) -> dict[str, int]:
+    """Count the rows that were left out before any score was looked at, by reason."""
+    left_out = Counter({REPEATED_ROW_REASON: frame.repeated_rows})
+    for cube in cubes:
+        left_out.update(cube.left_out)
+    return dict(left_out)
+
+
+def _find_ignored_scores(frame: pl.DataFrame) -> dict[str, str]:
+    """Find the columns without a role that can be neither scores nor contexts, with the reason."""
+    names = {*find_reference_columns(frame.columns), *TEST_SET_COLUMNS}
+    for role in ("item", "system", "output", "source"):
+        names.update(list_column_names(role))
+    return find_ignored_columns(frame.select(name for name in frame.columns if name.lower() not in names))
 
 
 def chosen_cubes(
@@ -142,7 +181,8 @@ def chosen_cubes(
         cube.resolve_metrics(metrics or None)  # a metric that is none here is refused before anything is done
     notes += note_score_cautions(cubes, human, has_clusters=request.has_clusters)
     hashes = {cube.dataset: cube.content_hash for cube in cubes}
-    return Scores(cubes, human, tuple(metrics), tuple(notes), hashes, fingerprint_cubes(cubes))
+    summary = summarize_cubes(cubes, human or None)
+    return Scores(cubes, human, tuple(metrics), tuple(notes), hashes, fingerprint_cubes(cubes), summary)
 
 
 def _apply_directions(cubes: Sequence[ScoreCube], requested: RequestedDirections) -> list[ScoreCube]:
@@ -211,8 +251,10 @@ def read_score_frame(
     raw = raw or read_tables(source, how)
     notes = [note for table in raw for note in table.notes]
     frames = []
+    repeated_rows = 0
     for table in raw:
         frame, said = drop_repeated_rows(table.frame)
+        repeated_rows += table.frame.height - frame.height
         frames.append((table.file, _with_roles(pivot_long_scores(frame, table.file), columns)))
         notes += said
     for file in [] if join is None else fetch_paths(join):
@@ -228,7 +270,7 @@ def read_score_frame(
     merged = _merged([frame for _, frame in frames], [*human, *people], metrics, described)
     file = frames[0][0] if len(frames) == 1 else "the tables"
     selected = _selected(merged, where or {}, systems, exclude_systems)
-    return ScoreFrame(selected, file, tuple(notes), people, described)
+    return ScoreFrame(selected, file, tuple(notes), people, described, repeated_rows)
 
 
 def _with_items(frame: pl.DataFrame, other: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

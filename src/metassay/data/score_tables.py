@@ -20,7 +20,7 @@ from metassay.data.columns import (
 )
 from metassay.data.directions import RequestedDirections, find_direction
 from metassay.data.joins import drop_repeated_rows
-from metassay.data.reference_systems import mark_reference_rows
+from metassay.data.reference_systems import REFERENCE_SYSTEM_REASON, mark_reference_rows
 from metassay.data.score_cube import UNNAMED_DATASET, ScoreCube
 from metassay.data.score_grid import ScoreGrid
 from metassay.errors import InputError, Place
@@ -87,6 +87,7 @@ def build_score_cubes(
             cube,
             lower_is_better=frozenset(d.score for d in cube_directions if d.better == LOWER),
             directions=cube_directions,
+            left_out={REFERENCE_SYSTEM_REASON: rows.height - outputs.height},
             notes=(*duplicate_notes, *reference_notes),
         )
         cubes.append(cube)

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from metassay.reporting.data_summary import describe_data
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
 from metassay.reporting.report_sections import ResultView, build_sections
@@ -32,7 +33,7 @@ def build_aggregate_page(result: AggregateContent, labels: MetricLabels | None =
         title=TITLE,
         lead=describe_aggregation(view),
         sections=build_sections("aggregate", view),
-        notes=result.notes,
+        notes=[*describe_data(result.data), *result.notes],
     )
 
 

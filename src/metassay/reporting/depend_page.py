@@ -9,6 +9,7 @@ import msgspec
 import polars as pl
 
 from metassay.reporting.charts.theme import drawn, file_name
+from metassay.reporting.data_summary import describe_data
 from metassay.reporting.depend_view import CurvesByDataset, DependView, find_unfair_metrics
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
@@ -31,7 +32,7 @@ def build_depend_page(
         title=TITLE,
         lead=describe_all_datasets(view),
         sections=build_sections("depend", view),
-        notes=result.notes,
+        notes=[*describe_data(result.data), *result.notes],
     )
 
 

@@ -13,6 +13,7 @@ from metassay.metrics.labels import label_metrics
 from metassay.reporting.answer import answer
 from metassay.reporting.charts.accuracy import accuracy_chart, outside_frame, slot
 from metassay.reporting.charts.heatmaps import agreement_chart
+from metassay.reporting.data_summary import describe_stored_data
 from metassay.reporting.findings import Column, Estimate, Findings, brief, find
 from metassay.reporting.pages import Chart, Page, Rendered, Section, fragment, plain_page, standing_alone
 from metassay.reporting.people import people_grids
@@ -207,7 +208,8 @@ def remarks(findings: Findings) -> list[str]:
     alike = [f"Decided every pair alike, and so one opinion on one line: {listed}."] if groups else []
     said = {str(warning) for warning in findings.result.get("warnings") or ()}
     notes = dict.fromkeys(str(note) for note in findings.result.get("notes") or ())
-    return [*alike, *(note for note in notes if note not in said)]
+    data = describe_stored_data(findings.result.get("data"))
+    return [*data, *alike, *(note for note in notes if note not in said)]
 
 
 def _beaten_by_sentinel(findings: Findings, best: Estimate) -> Sentence | None:

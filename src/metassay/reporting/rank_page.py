@@ -9,6 +9,7 @@ import polars as pl
 
 from metassay.reporting.charts.ranking import build_comparisons_chart, build_ranking_chart
 from metassay.reporting.charts.theme import drawn, file_name
+from metassay.reporting.data_summary import describe_data
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
 from metassay.reporting.rank_sentences import describe_best_metric, list_doubts
@@ -27,7 +28,7 @@ def build_rank_page(result: RankContent, labels: MetricLabels | None = None) -> 
         lead=[describe_best_metric(ranking, view) for ranking in result.global_rankings],
         sections=build_sections("rank", view),
         doubts=doubts,
-        notes=result.notes,
+        notes=[*describe_data(result.data), *result.notes],
     )
 
 

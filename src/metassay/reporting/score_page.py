@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from metassay.reporting.data_summary import describe_data
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
 from metassay.reporting.report_sections import ResultView, build_sections
@@ -31,7 +32,7 @@ def build_score_page(result: ScoreContent, labels: MetricLabels | None = None) -
         lead=lead,
         sections=build_sections("score", view),
         doubts=_describe_too_few_draws(view),
-        notes=result.notes,
+        notes=[*describe_data(result.data), *result.notes],
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from metassay.results.base import Count, ResultStruct
+from metassay.results.data_summary import DataSummary
 
 CORPUS = "corpus"
 SEGMENT = "segment"
@@ -87,3 +88,5 @@ class AggregateContent(ResultStruct, frozen=True, kw_only=True):
     downsampled: list[DownsampledAgreement]
     human: list[HumanAgreement]
     notes: list[str] = msgspec.field(default_factory=list)
+    data: DataSummary | None = None
+    """None only in results that older versions stored."""

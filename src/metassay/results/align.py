@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from metassay.results.base import ResultStruct
+from metassay.results.data_summary import DataSummary
 
 
 class AlignedWord(msgspec.Struct, frozen=True):
@@ -22,3 +23,5 @@ class AlignContent(ResultStruct, frozen=True, kw_only=True):
     """The alignments of all outputs of all systems, word by word in order."""
 
     alignments: list[AlignedWord]
+    data: DataSummary | None = None
+    """None only in results that older versions stored."""

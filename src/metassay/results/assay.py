@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from metassay.results.base import Count, ResultStruct, Share
+from metassay.results.data_summary import DataSummary
 
 GLOBAL = "global"
 """The context of all outputs together."""
@@ -537,3 +538,5 @@ class AssayContent(ContextStatistics, frozen=True, kw_only=True):
     notes: list[str]
     cluster: ClusterChoice
     warnings: list[str]
+    data: DataSummary | None = None
+    """None only in results that older versions stored."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from metassay.results.base import Count, ResultStruct
+from metassay.results.data_summary import DataSummary
 
 
 class SystemCount(msgspec.Struct, frozen=True):
@@ -75,3 +76,5 @@ class CheckContent(ResultStruct, frozen=True, kw_only=True):
     perturbations: list[CheckedPerturbation]
     estimate: CostEstimate
     notes: list[str]
+    data: DataSummary | None = None
+    """None only in results that older versions stored."""

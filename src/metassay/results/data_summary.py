@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from metassay.results.base import Count, ResultStruct
+from metassay.results.base import Count
 
 HUMAN_SCORE = "human"
 METRIC_SCORE = "metric"
@@ -50,10 +50,3 @@ class DataSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Columns of the input that are not used, with the reason."""
     scores: list[ScoreSummary] = []
     """Direction and language of every human and metric score."""
-
-
-class DataResult(ResultStruct, frozen=True, kw_only=True):
-    """Base of the results of verbs that read data."""
-
-    data: DataSummary | None = None
-    """None only in results that older versions stored."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from metassay.results.base import Count, ResultStruct
+from metassay.results.data_summary import DataSummary
 
 ByGroup = dict[str, float | None]
 """A number for each group (system, or value of another column)."""
@@ -167,6 +168,8 @@ class DependContent(ResultStruct, frozen=True, kw_only=True):
     comparisons: list[DependenceComparison]
     corrections: list[Correction] = msgspec.field(default_factory=list)
     notes: list[str] = msgspec.field(default_factory=list)
+    data: DataSummary | None = None
+    """None only in results that older versions stored."""
 
 
 class Curve(msgspec.Struct, frozen=True):

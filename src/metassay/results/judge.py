@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from metassay.results.base import Count, ResultStruct, Share
+from metassay.results.data_summary import DataSummary
 
 HUMANS = "people"
 PANEL = "panel"
@@ -128,3 +129,5 @@ class JudgeContent(ResultStruct, frozen=True, kw_only=True):
     drift: list[AccuracyDrift]
     asked: AskedModel | None = None
     notes: list[str] = msgspec.field(default_factory=list)
+    data: DataSummary | None = None
+    """None only in results that older versions stored."""

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from metassay.results.base import Count, ResultStruct, Share
+from metassay.results.data_summary import DataSummary
 
 SpanShare = Share | None | UnsetType
 """A share that only rankings by error spans have; None where it is undefined."""
@@ -253,3 +254,6 @@ class RankContent(ResultStruct, frozen=True, kw_only=True):
     def global_rankings(self) -> list[Ranking]:
         """The rankings over all items; where there are none, all rankings."""
         return [ranking for ranking in self.rankings if ranking.is_global] or self.rankings
+
+    data: DataSummary | None = None
+    """None only in results that older versions stored."""

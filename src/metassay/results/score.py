@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from metassay.results.base import Count, ResultStruct, Share
+from metassay.results.data_summary import DataSummary
 from metassay.results.official_score import OfficialScore
 
 
@@ -52,3 +53,5 @@ class ScoreContent(ResultStruct, frozen=True, kw_only=True):
     systems: list[ScoredSystem]
     comparisons: list[SystemComparison] = msgspec.field(default_factory=list)
     notes: list[str] = msgspec.field(default_factory=list)
+    data: DataSummary | None = None
+    """None only in results that older versions stored."""

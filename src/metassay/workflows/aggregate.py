@@ -16,6 +16,7 @@ from metassay.data.directions import (
     orient_human_scores,
 )
 from metassay.data.preparation import prepare_dataset
+from metassay.data.summary import summarize_dataset
 from metassay.errors import InputError
 from metassay.meta.aggregation.agreement import compare_aggregations
 from metassay.meta.aggregation.system_scores import Resampling
@@ -84,6 +85,7 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
         downsampled=comparison.downsampled,
         human=comparison.human,
         notes=[*data.notes, *metric_warnings],
+        data=summarize_dataset(data, {metric.spec: metric.higher_is_better for metric in metrics}),
     )
     if run is not None:
         run.finish(render_aggregate_files(result, result.to_frame()))

@@ -12,6 +12,7 @@ import polars as pl
 from metassay.data.cells import sorted_ids
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import prepare_dataset
+from metassay.data.summary import summarize_dataset
 from metassay.errors import InputError
 from metassay.metrics.alignment import Alignment, align_with_fewest_edits
 from metassay.reporting.result_display import ResultDisplay
@@ -67,7 +68,7 @@ def align(
     identity = {"command": "align", "configuration": configuration, "input": data.content_hash}
     run = None if out is None else RunFolder.open(out, identity, data=data.fingerprint)
     systems = _align_all(data, by_characters=characters)
-    result = AlignResult(alignments=_list_words(systems), systems=systems)
+    result = AlignResult(alignments=_list_words(systems), systems=systems, data=summarize_dataset(data))
     if run is not None:
         table = result.to_frame()
         run.finish({"results/align.json": result.to_dict(), "results/align.csv": table.write_csv()})

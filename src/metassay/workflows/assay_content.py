@@ -10,6 +10,7 @@ import numpy as np
 from metassay.data.clusters import sort_items_naturally
 from metassay.data.dataset import Dataset
 from metassay.data.reference_systems import REFERENCE_SYSTEM_REASON
+from metassay.data.summary import summarize_dataset
 from metassay.meta.contexts.context_statistics import build_statistics
 from metassay.meta.contexts.difficulty import (
     divide_by_difficulty,
@@ -86,6 +87,7 @@ def build_content(dataset: Dataset, plan: Plan, outcome: Found, workers: int) ->
         difficulty=difficulty,
         valid_pairs_only=plan.valid_pairs,
         notes=[*dataset.notes, *scored.notes, *outcome.pairs.notes, *plan.notes],
+        data=summarize_dataset(dataset, {metric.spec: metric.higher_is_better for metric in plan.metrics}),
         cluster=ClusterChoice(column=scored.unit.column, why=scored.unit.why),
         warnings=warnings,
     )

@@ -13,6 +13,7 @@ from metassay.data.normalisation import choose_normalisation
 from metassay.data.preparation import note_unknown_language, prepare_dataset
 from metassay.data.reading import Source
 from metassay.data.reference_systems import find_reference_systems
+from metassay.data.summary import summarize_dataset
 from metassay.engine.scoring import measure_costs
 from metassay.engine.workers import count_workers
 from metassay.metrics.base import Metric
@@ -78,6 +79,7 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
         perturbations=[_describe_perturbation(forecast) for forecast in forecasts],
         estimate=estimate,
         notes=[*data.notes, *note_unknown_language(data), *metric_warnings],
+        data=summarize_dataset(data, {metric.spec: metric.higher_is_better for metric in metrics}),
     )
     if run is not None:
         _write_result(run, result)

@@ -137,6 +137,7 @@ def depend(data: Source, options: DependOptions) -> DependResult:
         comparisons=[comparison for analysis in analyses.values() for comparison in analysis.comparisons],
         corrections=corrections,
         notes=_collect_notes(scores, analyses),
+        data=scores.data,
         analyses=analyses,
     )
     if run is not None:

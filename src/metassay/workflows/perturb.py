@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import polars as pl
 
 from metassay.data.clusters import Clusters
@@ -16,6 +17,7 @@ from metassay.data.dataset import Dataset
 from metassay.data.normalisation import choose_normalisation
 from metassay.data.preparation import prepare_dataset
 from metassay.data.reference_systems import has_only_references
+from metassay.data.summary import summarize_dataset
 from metassay.engine.workers import count_workers
 from metassay.llm.budget import read_prices
 from metassay.llm.prompts import read_prompt
@@ -165,6 +167,7 @@ class PerturbResult(Result):
             ],
             "usage": dict(self.pairs.usage),
             "notes": [*self.dataset.notes, *self.pairs.notes],
+            "data": msgspec.to_builtins(summarize_dataset(self.dataset)),
         }  # fmt: skip
 
     def to_frame(self) -> pl.DataFrame:

@@ -105,6 +105,7 @@ def rank(data: Source, options: RankOptions) -> RankResult:
         averages=average_rankings(rankings),
         analyses=analyses,
         notes=_collect_notes(scores, rankings, span_ratings, options),
+        data=scores.data,
     )
     if run is not None:
         run.finish(render_rank_files(result, result.to_frame()))

@@ -14,6 +14,7 @@ from metassay.data.normalisation import choose_normalisation
 from metassay.data.preparation import prepare_dataset
 from metassay.data.reference_systems import find_reference_systems
 from metassay.data.score_cube import ScoreCube
+from metassay.data.summary import summarize_dataset
 from metassay.errors import UnknownName
 from metassay.meta.aggregation.system_comparison import TESTS, compare_systems, get_score_statistics
 from metassay.meta.aggregation.system_scores import (
@@ -125,6 +126,7 @@ def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
         comparisons=_compare_systems(cubes, metrics, options),
         notes=[*data.notes, *_note_reference_systems(data), *metric_warnings],
         segments=segments,
+        data=summarize_dataset(data, {metric.spec: metric.higher_is_better for metric in metrics}),
     )
     if run is not None:
         run.finish(render_score_files(result, result.to_frame(), segments))

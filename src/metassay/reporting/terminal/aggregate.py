@@ -10,6 +10,7 @@ from metassay.reporting.aggregate_page import (
     describe_aggregation,
     label_aggregated_metric,
 )
+from metassay.reporting.data_summary import summarize_in_one_line
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.terminal.blocks import Block, Line, Row, Table, lines, notes
 from metassay.results.aggregate import AGGREGATIONS, AggregateContent, AggregatedSystem, AggregationPair
@@ -35,7 +36,7 @@ def describe_aggregate_result(result: AggregateContent) -> list[Block]:
         Table(downsampled, title="Pearson when only some segments are used"),
         Table(human, title="Pearson of system scores with human scores, mean over test sets"),
         Line(EXPLANATION),
-        *notes(result.notes),
+        *notes([*summarize_in_one_line(result.data), *result.notes]),
     ]
 
 

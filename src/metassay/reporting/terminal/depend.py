@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import asdict
 
+from metassay.reporting.data_summary import summarize_in_one_line
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.sections.depend_corrections import COLUMNS, describe_corrections
 from metassay.reporting.sections.depend_method import explain_terms
@@ -32,7 +33,11 @@ def describe_dependence(result: DependContent) -> list[Block]:
         if corrections:
             blocks.append(_build_corrections_table(corrections, labels))
             blocks += lines(describe_corrections(corrections, result.human, labels))
-    return [*blocks, *lines(explain_terms(result.by, result.human)), *notes(result.notes)]
+    return [
+        *blocks,
+        *lines(explain_terms(result.by, result.human)),
+        *notes([*summarize_in_one_line(result.data), *result.notes]),
+    ]
 
 
 def _build_row(entry: MetricDependence, labels: MetricLabels) -> Row:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from metassay.reporting.data_summary import describe_stored_data
 from metassay.reporting.terminal.blocks import Block, Table, notes
 
 
 def describe_perturbed_pairs(result: Mapping[str, Any]) -> list[Block]:
     """Describe the pairs that were made."""
     title = f"{result['pairs']} pairs from {result['outputs']} outputs"
-    return [Table(result["perturbations"], title=title), *notes(result["notes"])]
+    return [
+        Table(result["perturbations"], title=title),
+        *notes([*describe_stored_data(result["data"]), *result["notes"]]),
+    ]

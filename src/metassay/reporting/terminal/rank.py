@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from metassay.meta.people.meta_metrics.registry import label_meta_metric
+from metassay.reporting.data_summary import summarize_in_one_line
 from metassay.reporting.rank_sentences import describe_best_metric, describe_significance
 from metassay.reporting.rank_view import RankView, build_rank_view, list_analysis_rows
 from metassay.reporting.terminal.blocks import Block, Line, Row, Table, lines, notes
@@ -23,7 +24,7 @@ def describe_rankings(result: RankContent) -> list[Block]:
         blocks += _describe_average(average, view)
     for name, rows in list_analysis_rows(result.analyses, view.labels).items():
         blocks.append(Table(rows, title=name))
-    return [*blocks, *notes(result.notes)]
+    return [*blocks, *notes([*summarize_in_one_line(result.data), *result.notes])]
 
 
 def _describe_ranking(ranking: Ranking, view: RankView) -> list[Block]:

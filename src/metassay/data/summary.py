@@ -1,0 +1,121 @@
+"""Summarize the data that a verb works on (`metassay.results.data_summary`)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import polars as pl
+
+from metassay.data.dataset import Dataset
+from metassay.data.directions import ScoreDirection, find_direction
+from metassay.data.score_cube import ScoreCube
+from metassay.results.data_summary import (
+    HIGHER,
+    HUMAN_SCORE,
+    LOWER,
+    METRIC_SCORE,
+    DataSummary,
+    ScoreSummary,
+    SystemSummary,
+)
+
+NO_HUMAN_SCORE_REASON = "no human score"
+NO_METRIC_SCORE_REASON = "no metric score"
+_DEFINED_BY_METRIC = "part of the metric's definition"
+_GIVEN_WITH_SCORES = "given with the scores"
+
+
+def summarize_dataset(data: Dataset, higher_is_better: Mapping[str, bool] | None = None) -> DataSummary:
+    """Summarize a data set and the scores of its outputs.
+
+    `higher_is_better` has the direction of each metric that is computed.
+    """
+    counts = data.outputs.group_by("system").agg(pl.len().alias("outputs"), pl.col("item").n_unique())
+    languages = sorted({language for language in data.languages if language is not None})
+    scores = [_summarize_human_score(data, name, languages) for name in data.human]
+    for metric, is_higher in (higher_is_better or {}).items():
+        better = HIGHER if is_higher else LOWER
+        scores.append(ScoreSummary(metric, METRIC_SCORE, better, _DEFINED_BY_METRIC, languages))
+    return DataSummary(
+        outputs=len(data),
+        items=data.outputs["item"].n_unique(),
+        systems=[SystemSummary(*row) for row in counts.sort("system").iter_rows()],
+        left_out=dict(sorted(data.left_out.items())),
+        ignored_columns=dict(sorted(data.ignored_columns.items())),
+        scores=scores,
+    )
+
+
+def _summarize_human_score(data: Dataset, name: str, languages: list[str]) -> ScoreSummary:
+    scores = data.outputs[name].cast(pl.Float64)
+    direction = None
+    for known_direction in data.directions:
+        if known_direction.score == name:
+            direction = known_direction
+    if direction is None:
+        direction = find_direction(name, scores.to_numpy(), kind=HUMAN_SCORE)
+    rated = len(scores) - scores.null_count()
+    return ScoreSummary(name, HUMAN_SCORE, direction.better, direction.why, languages, rated)
+
+
+def summarize_cubes(
+    cubes: Sequence[ScoreCube],
+    human: str | None,
+    *,
+    left_out: Mapping[str, int] | None = None,
+    ignored_columns: Mapping[str, str] | None = None,
+    languages: Iterable[str] = (),
+) -> DataSummary:
+    """Summarize score cubes: outputs with the human score, if there is one, and a score of some metric."""
+    counts = Counter(left_out or {})
+    outputs_of_system: Counter[str] = Counter()
+    items: set[str] = set()
+    for cube in cubes:
+        has_metric = _find_scored_outputs(cube, cube.metric_scores)
+        has_human = has_metric
+        if human is not None and human in cube.human_scores:
+            has_human = ~np.isnan(cube.human_scores[human])
+        counts[NO_HUMAN_SCORE_REASON] += int((has_metric & ~has_human).sum())
+        counts[NO_METRIC_SCORE_REASON] += int((has_human & ~has_metric).sum())
+        is_used = has_metric & has_human
+        for system, used in zip(cube.systems, is_used):
+            outputs_of_system[system] += int(used.sum())
+        qualified = cube.qualified_items
+        items.update(qualified[position] for position in np.flatnonzero(is_used.any(axis=0)))
+    systems = [SystemSummary(name, count, count) for name, count in sorted(outputs_of_system.items())]
+    return DataSummary(
+        outputs=sum(outputs_of_system.values()),
+        items=len(items),
+        systems=systems,
+        left_out={reason: count for reason, count in sorted(counts.items()) if count},
+        ignored_columns=dict(sorted((ignored_columns or {}).items())),
+        scores=_summarize_scores(cubes, sorted(set(languages))),
+    )
+
+
+def _find_scored_outputs(cube: ScoreCube, scores: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Return which outputs have any of these scores, `[systems, items]`."""
+    has_score = np.zeros((len(cube.systems), len(cube.items)), dtype=bool)
+    for array in scores.values():
+        has_score |= ~np.isnan(array)
+    return has_score
+
+
+def _summarize_scores(cubes: Sequence[ScoreCube], languages: list[str]) -> list[ScoreSummary]:
+    """Summarize every human and metric score of the cubes."""
+    directions: dict[str, ScoreDirection] = {}
+    counts: Counter[str] = Counter()
+    for cube in cubes:
+        reasons = {direction.score: direction.why for direction in cube.directions}
+        for kind, scores in ((HUMAN_SCORE, cube.human_scores), (METRIC_SCORE, cube.metric_scores)):
+            for name, array in scores.items():
+                better = LOWER if name in cube.lower_is_better else HIGHER
+                why = reasons.get(name, _GIVEN_WITH_SCORES)
+                directions[name] = ScoreDirection(name, kind, better, why)
+                counts[name] += int((~np.isnan(array)).sum())
+    return [
+        ScoreSummary(name, direction.kind, direction.better, direction.why, languages, counts[name])
+        for name, direction in sorted(directions.items(), key=lambda entry: (entry[1].kind, entry[0]))
+    ]

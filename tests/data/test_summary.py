@@ -1,0 +1,133 @@
+"""The summary of the data that every verb reports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import metassay
+from metassay.cli import run
+from metassay.reporting.data_summary import describe_data
+from metassay.results.data_summary import DataSummary, ScoreSummary, SystemSummary
+from metassay.sample import sample_path
+
+FEW_DRAWS = {"resamples": 20, "permutations": 9}
+
+
+@pytest.fixture(scope="module")
+def table() -> pl.DataFrame:
+    return pl.read_parquet(sample_path("mt")).head(70)
+
+
+@pytest.fixture(scope="module")
+def scores() -> pl.DataFrame:
+    rng = np.random.default_rng(0)
+    rows = [("en-de", f"s{i}", str(k)) for i in range(3) for k in range(30)]
+    frame = pl.DataFrame(rows, schema=["lp", "system", "seg_id"], orient="row")
+    human = rng.normal(size=len(rows))
+    return frame.with_columns(
+        human=pl.Series(human), COMET=pl.Series(human + rng.normal(size=len(rows))), TER=pl.Series(5 - human)
+    )
+
+
+def test_every_verb_reports_the_data(table: pl.DataFrame, scores: pl.DataFrame) -> None:
+    data = metassay.read(table)
+    results = {
+        "check": metassay.check(data, metrics="chrf"),
+        "score": metassay.score(data, metrics="chrf"),
+        "aggregate": metassay.aggregate(data, metrics="chrf", resamples=20, repeats=5),
+        "perturb": metassay.perturb(data),
+        "assay": metassay.assay(data, metrics="chrf", **FEW_DRAWS),
+        "rank": metassay.rank(scores, draws=10),
+        "depend": metassay.depend(scores, bootstraps=2, draws=9),
+    }
+    for verb, result in results.items():
+        summary = result.to_dict()["data"]
+        assert summary["outputs"] == (90 if verb in {"rank", "depend"} else len(data)), verb
+        assert sum(system["outputs"] for system in summary["systems"]) == summary["outputs"], verb
+
+
+def test_directions_and_languages_of_scores_are_reported(scores: pl.DataFrame) -> None:
+    summary = metassay.rank(scores, draws=10).data
+    assert summary is not None
+    assert [(score.score, score.kind, score.better) for score in summary.scores] == [
+        ("human", "human", "higher"),
+        ("COMET", "metric", "higher"),
+        ("TER", "metric", "lower"),
+    ]
+    assert {tuple(score.languages) for score in summary.scores} == {("de",)}
+
+
+@pytest.mark.parametrize("verb", ["score", "aggregate"])
+def test_rows_without_reference_or_output_are_counted(verb: str) -> None:
+    rows = [{"seg_id": n, "system": "a", "hyp": f"the fox {n}", "ref": f"a fox {n}"} for n in range(6)]
+    rows[2]["ref"] = ""
+    rows[4]["hyp"] = None
+    summary = getattr(metassay, verb)(rows, metrics="chrf").data
+    assert summary.left_out == {"no output": 1, "no reference": 1}
+    assert summary.systems == [SystemSummary("a", 4, 4)]
+    assert "Rows left out: 1 (no output), 1 (no reference)." in describe_data(summary)
+
+
+def test_counts_are_printed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    table = tmp_path / "outputs.csv"
+    table.write_text("seg_id,system,hyp,ref\n1,a,x y,x z\n2,a,x y,\n3,a,y z,y x\n")
+    for command in ("score", "aggregate"):
+        assert run([command, str(table), "--metrics", "bleu"]) == 0
+        assert "Rows left out: 1 (no reference)." in capfd.readouterr().err
+
+
+def test_columns_that_are_not_used_are_named_with_the_reason(scores: pl.DataFrame) -> None:
+    odd = scores.with_columns(
+        BLEURT=pl.when(pl.col("seg_id") == "3").then(pl.lit("failed")).otherwise(pl.lit("0.5")),
+        marks=pl.lit([1, 2], dtype=pl.List(pl.Int64)),
+    )
+    result = metassay.rank(odd, draws=10)
+    assert result.data is not None
+    assert result.data.ignored_columns == {"BLEURT": "not only numbers: 'failed'", "marks": "nested values"}
+    sentence = "Columns ignored: BLEURT (not only numbers: 'failed'), marks (nested values)."
+    assert sentence in describe_data(result.data)
+
+
+@pytest.mark.parametrize("cell", ["n.a.", "N/A", "-", ""])
+def test_a_missing_score_does_not_make_a_metric_disappear(scores: pl.DataFrame, cell: str) -> None:
+    texts = scores.with_columns(pl.col("COMET").cast(pl.String))
+    texts = texts.with_columns(
+        pl.when(pl.col("seg_id") == "3").then(pl.lit(cell)).otherwise("COMET").alias("COMET")
+    )
+    metrics = metassay.rank(texts, draws=10).to_dict()["results"][0]["metrics"]
+    assert {"COMET": 29}.items() <= {row["metric"]: row["segments"] for row in metrics}.items()
+
+
+@pytest.mark.parametrize("form", ["comma", "percent"])
+def test_decimal_commas_and_percent_signs_are_numbers(scores: pl.DataFrame, form: str) -> None:
+    text = pl.col("COMET").cast(pl.String)
+    written = text.str.replace(".", ",", literal=True) if form == "comma" else text + " %"
+    expected = metassay.rank(scores, draws=10).to_dict()["results"]
+    assert metassay.rank(scores.with_columns(written), draws=10).to_dict()["results"] == expected
+
+
+def test_the_summary_reads_like_prose() -> None:
+    summary = DataSummary(
+        outputs=150,
+        items=100,
+        systems=[SystemSummary("a", 100, 100), SystemSummary("b", 50, 50)],
+        left_out={"no output": 2},
+        scores=[
+            ScoreSummary("mqm", "human", "higher", "default", ["de"], 1500),
+            ScoreSummary("TER", "metric", "lower", "named like an error rate", ["de"], 1500),
+        ],
+    )
+    assert describe_data(summary) == [
+        (
+            "Data: 150 outputs of 2 systems for 100 items; systems have between 50 (b) and 100 outputs; "
+            "target language de."
+        ),
+        "Rows left out: 2 (no output).",
+        "Lower is better: TER.",
+        "Higher is better: mqm.",
+    ]
+    assert describe_data(None) == []
