@@ -223,7 +223,8 @@ def test_several_rankings_share_a_section_and_contexts_are_a_choice() -> None:
     assert rankings.sentences[0] == "en-de: SPA with mqm: 9 systems, 100 items."
     contexts = find_section(page, "Within contexts")
     assert [choice.title for choice in contexts.choices] == ["en-de, news: SPA with mqm"]
-    assert len(page.lead) == 2
+    assert page.lead[1] == "A has the highest SPA in every domain, too."
+    assert len(page.lead) == 3
 
 
 @pytest.fixture(scope="module")

@@ -57,7 +57,12 @@ class _Command(typer.core.TyperCommand):
 
     def _format_common_options(self, ctx: Any, formatter: Any) -> None:
         parameters = {parameter.name: parameter for parameter in self.get_params(ctx)}
-        options = [parameters[name].get_help_record(ctx) for name in self.common_options]
+        options = []
+        for name in self.common_options:
+            help_record = parameters[name].get_help_record(ctx)
+            if help_record is not None:
+                flags, help_text = help_record
+                options.append((flags, _insert_names(help_text)))
         options.append((HELP_ALL, f"Show all {len(parameters)} options."))
         with formatter.section("Arguments"):
             formatter.write_dl([("DATA", getattr(parameters["data"], "help", ""))])

@@ -192,8 +192,8 @@ def _find_rated_systems(cube: ScoreCube, human: str) -> tuple[NDArray[np.bool_],
             names = ", ".join(cube.systems[row] for row in np.flatnonzero(is_missing))
             notes.append(f"{cube.dataset}: left out, since they have no {kind} scores: {names}.")
     rated = np.asarray(has_human & has_metric)
-    if rated.sum() < 2:
-        raise InputError(f"{cube.dataset}: fewer than two systems have human and metric scores.")
+    if not rated.any():
+        raise InputError(f"{cube.dataset}: no system has both human and metric scores.")
     return rated, notes
 
 

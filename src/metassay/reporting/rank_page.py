@@ -12,7 +12,7 @@ from metassay.reporting.charts.theme import drawn, file_name
 from metassay.reporting.data_summary import describe_data
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
-from metassay.reporting.rank_sentences import describe_best_metric, list_doubts
+from metassay.reporting.rank_sentences import describe_headline, list_doubts
 from metassay.reporting.rank_view import build_rank_view
 from metassay.reporting.report_sections import build_sections
 from metassay.results.rank import RankContent
@@ -25,7 +25,7 @@ def build_rank_page(result: RankContent, labels: MetricLabels | None = None) -> 
     return Page(
         kicker="Metrics against people",
         title="Which metric agrees best with people?",
-        lead=[describe_best_metric(ranking, view) for ranking in result.global_rankings],
+        lead=describe_headline(view),
         sections=build_sections("rank", view),
         doubts=doubts,
         notes=[*describe_data(result.data), *result.notes],

@@ -7,10 +7,20 @@ from metassay.meta.people.metric_comparison import SYSTEMS_LIKE_THESE
 from metassay.reporting.charts.ranking import SIGNIFICANCE_LEVEL
 from metassay.reporting.labels_saved_sentences import describe_labels_saved
 from metassay.reporting.rank_view import RankView
-from metassay.reporting.wording import count, named, number, plural
+from metassay.reporting.wording import count, listing, named, number, plural
 from metassay.results.rank import RankedMetric, Ranking
 
 LABELS_SAVED = "labels_saved"
+
+
+def describe_headline(view: RankView) -> list[str]:
+    """Say which metric is best over all items, for each ranking, and which ones are within contexts."""
+    sentences = []
+    for ranking in view.result.global_rankings:
+        sentences.append(describe_best_metric(ranking, view))
+        if ranking.is_global:
+            sentences += describe_contexts(ranking, view)
+    return sentences
 
 
 def describe_best_metric(ranking: Ranking, view: RankView) -> str:
@@ -20,7 +30,13 @@ def describe_best_metric(ranking: Ranking, view: RankView) -> str:
     metrics = ranking.defined_metrics
     if not metrics:
         return f"No metric has a defined {label_meta_metric(ranking.meta_metric)} with {human} on {scope}."
-    best = max(metrics, key=lambda metric: metric.value or 0.0)
+    best = find_best_metric(ranking)
+    if ranking.is_too_small:
+        size = f"{plural(ranking.systems, 'system')} and {plural(ranking.items, 'item')}"
+        return (
+            f"{view.labels[best.metric]} has the highest value on {scope}, {format_value(ranking, best)} "
+            f"with {human}, but {size} are too few to name a best metric."
+        )
     rivals = [metric.metric for metric in metrics if metric is not best]
     behind = {
         comparison.worse
@@ -31,18 +47,81 @@ def describe_best_metric(ranking: Ranking, view: RankView) -> str:
     if ranking.meta_metric == LABELS_SAVED:
         return describe_labels_saved(ranking, view, undecided if ranking.comparisons else [])
     opening = (
-        f"{view.labels[best.metric]} agrees best with people ({human}) on these {count(ranking.systems)} "
-        f"systems of {scope}: {format_value(ranking, best)}"
+        f"{view.labels[best.metric]} agrees best with people ({human}) on these "
+        f"{plural(ranking.systems, 'system')} of {scope}: {format_value(ranking, best)}"
     )
+    return opening + _describe_rivals(ranking, view, rivals, undecided)
+
+
+def _describe_rivals(ranking: Ranking, view: RankView, rivals: list[str], undecided: list[str]) -> str:
+    """End the sentence about the best metric with what the tests say about the other metrics."""
     if not rivals:
-        return f"{opening}. It is the only metric."
+        return ". It is the only metric."
     if not ranking.comparisons:
-        return f"{opening}. Whether it is ahead of the others was not tested."
+        return ". Whether it is ahead of the others was not tested."
     population = f" for {SYSTEMS_LIKE_THESE}" if ranking.answers_for == SYSTEMS_LIKE_THESE else ""
     if undecided:
         names = named(view.labels.label_all(undecided), "")
-        return f"{opening}. {names} cannot be told apart from it{population}."
-    return f"{opening}, ahead of all others{population} (one-sided p ≤ .05)."
+        return f". {names} cannot be told apart from it{population}."
+    return f", ahead of all others{population} (one-sided p ≤ .05)."
+
+
+def find_best_metric(ranking: Ranking) -> RankedMetric:
+    """Find the metric with the highest value. The ranking must have one with a value."""
+    return max(ranking.defined_metrics, key=lambda metric: metric.value or 0.0)
+
+
+def describe_contexts(ranking: Ranking, view: RankView) -> list[str]:
+    """Say for each context column whether another metric is highest in a context than over all items.
+
+    A metric counts as shown to be better there if the test of the context says so with p ≤ .05 divided by the
+    number of contexts.
+    """
+    if not ranking.defined_metrics or ranking.is_too_small:
+        return []
+    best = find_best_metric(ranking).metric
+    meta_metric = label_meta_metric(ranking.meta_metric)
+    sentences = []
+    for column, contexts in _group_contexts(ranking, view).items():
+        others = []
+        shown = []
+        for context in contexts:
+            winner = find_best_metric(context).metric
+            if winner == best:
+                continue
+            others.append(f"{view.labels[winner]} on {context.context}")
+            if _is_shown_better(context, winner, best, SIGNIFICANCE_LEVEL / len(contexts)):
+                shown.append(context.context)
+        if not others:
+            sentences.append(f"{view.labels[best]} has the highest {meta_metric} in every {column}, too.")
+            continue
+        opening = f"By {column}, other metrics have the highest {meta_metric}: {listing(others)}."
+        if shown:
+            evidence = f"They are shown to be better than {view.labels[best]} on {listing(shown)} only."
+            if len(shown) == len(others):
+                evidence = f"They are shown to be better than {view.labels[best]} there."
+        else:
+            evidence = f"None is shown to be better than {view.labels[best]} there."
+        sentences.append(f"{opening} {evidence}")
+    return sentences
+
+
+def _group_contexts(ranking: Ranking, view: RankView) -> dict[str, list[Ranking]]:
+    """Group the rankings within contexts that belong to a ranking over all items by column."""
+    by_column: dict[str, list[Ranking]] = {}
+    for context in view.result.rankings:
+        if context.context_column is None or context.is_too_small or not context.defined_metrics:
+            continue
+        if (context.dataset, context.meta_metric) == (ranking.dataset, ranking.meta_metric):
+            by_column.setdefault(context.context_column, []).append(context)
+    return by_column
+
+
+def _is_shown_better(ranking: Ranking, better: str, worse: str, level: float) -> bool:
+    return any(
+        (comparison.better, comparison.worse) == (better, worse) and comparison.p <= level
+        for comparison in ranking.comparisons
+    )
 
 
 def describe_significance(ranking: Ranking) -> str:

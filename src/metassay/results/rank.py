@@ -104,6 +104,8 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How the p-values inside the meta-metric were computed; None where it has none."""
     equal_items: Count | None = msgspec.field(name="equal_segments", default=None)
     """In contexts: values are means over random subsets of this size, so that contexts can be compared."""
+    is_too_small: bool = msgspec.field(name="too_small", default=False)
+    """Whether systems or items are too few for intervals, and to name a best metric."""
     metrics: list[RankedMetric]
     comparisons: list[MetricComparison]
     pair_p_values: SystemPairPValues | None = msgspec.field(name="preferences", default=None)

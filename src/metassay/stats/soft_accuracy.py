@@ -29,15 +29,29 @@ def estimate_soft_accuracies(human: FloatArray, metrics: FloatArray, seed: int =
     """Estimate the soft accuracy of each metric, [metrics].
 
     `human` is [systems, segments], `metrics` [metrics, systems, segments]. p-values are normal ones, or from
-    random flips where these would be off by more than `MAX_NORMAL_ERROR`.
+    random flips for the metrics whose normal ones would be off by more than `MAX_NORMAL_ERROR`. The value of
+    a metric does not depend on the other metrics.
+    """
+    is_inaccurate = estimate_normal_errors(human, metrics) > MAX_NORMAL_ERROR
+    values = np.empty(len(metrics))
+    if not is_inaccurate.all():
+        p_values = normal_p_values(np.concatenate([human[None], metrics[~is_inaccurate]]))
+        values[~is_inaccurate] = soft_accuracy(p_values[0], p_values[1:])
+    if is_inaccurate.any():
+        scores = np.concatenate([human[None], metrics[is_inaccurate]])
+        p_values = sign_flip_p_values(scores, make_generator(seed), FLIPS)
+        values[is_inaccurate] = soft_accuracy(p_values[0], p_values[1:])
+    return values
+
+
+def estimate_normal_errors(human: FloatArray, metrics: FloatArray) -> FloatArray:
+    """Estimate the mean error per pair of systems of the normal p-values of each metric, [metrics].
+
+    It is the larger one of the error for the metric and that for the human scores.
     """
     scores = np.concatenate([human[None], metrics])
     mean_errors = np.abs(estimate_normal_error(scores)).mean(axis=-1)
-    if float(mean_errors.max()) > MAX_NORMAL_ERROR:
-        p_values = sign_flip_p_values(scores, make_generator(seed), FLIPS)
-    else:
-        p_values = normal_p_values(scores)
-    return soft_accuracy(p_values[0], p_values[1:])
+    return np.asarray(np.maximum(mean_errors[0], mean_errors[1:]))
 
 
 def resample_soft_accuracies(

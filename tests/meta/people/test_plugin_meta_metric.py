@@ -69,7 +69,7 @@ def test_the_meta_metric_of_a_plugin_is_listed(capsys) -> None:
 def test_the_help_of_rank_names_the_meta_metric_of_a_plugin(capsys) -> None:
     assert run(["rank", "--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "spa, pa, acc_eq, pearson, spearman, kendall, kendall_c, same_best, spans" in text
+    assert "spa, pa, acc_eq, labels_saved, pearson, spearman, kendall, kendall_c, same_best, spans" in text
 
 
 def test_a_plugin_that_is_no_meta_metric_is_refused(install_plugin) -> None:

@@ -116,7 +116,7 @@ def test_clusters_are_permuted_as_a_whole() -> None:
         name: scores.reshape(SYSTEMS, -1, 3).sum(axis=2)
         for name, scores in {**cube.metric_scores, "mqm": cube.human_scores["mqm"]}.items()
     }
-    assert by_document.settings.method == "permutation"  # ten documents are too few for the closed form
+    assert by_document.p_value_method == "permutation"  # ten documents are too few for the closed form
     expected = soft_pairwise_accuracy(sums["mqm"], sums["m2"], method="permutation")
     assert by_document.values[2] == pytest.approx(expected, abs=1e-12)
 

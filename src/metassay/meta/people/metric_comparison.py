@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.people.intervals import bootstrap_values
+from metassay.meta.people.intervals import PValueMethods, bootstrap_values
 from metassay.meta.people.meta_metrics.base import SYSTEM, MetaMetric
 from metassay.meta.people.meta_metrics.comparison_settings import (
     BOOTSTRAP,
@@ -98,26 +98,35 @@ def compute_differences(
 
 
 def compute_differences_on_shared_items(
-    data: RankingData, meta_metric: MetaMetric, settings: ComparisonSettings
+    data: RankingData, meta_metric: MetaMetric, methods: PValueMethods
 ) -> MetricDifferences | None:
-    """Compute differences between all metrics, each pair on the items that both have."""
+    """Compute differences between all metrics, each pair on the items that both have.
+
+    p-values inside the meta-metric are from permutations for the pairs in which one metric needs them.
+    """
+    settings = methods.settings
     if settings.test in {NO_TEST, WILLIAMS} or data.metric_count < 2:
         return None
     first, second = np.triu_indices(data.metric_count, 1)
     complete_items = data.scores.complete_items
-    # pairs that share the same items are compared together
+    # pairs that share the same items and the same kind of p-values are compared together
+    is_permuted = methods.is_permuted[first] | methods.is_permuted[second]
+    shared_items = complete_items[first] & complete_items[second]
     patterns, pattern_of_pair = np.unique(
-        complete_items[first] & complete_items[second], axis=0, return_inverse=True
+        np.column_stack([is_permuted, shared_items]), axis=0, return_inverse=True
     )
     observed = np.full(len(first), np.nan)
     drawn = np.full((len(first), settings.draws), np.nan, dtype=np.float32)
-    for number, items in enumerate(patterns):
+    for number, pattern in enumerate(patterns):
+        items = pattern[1:]
         if not items.any():
             continue
         pairs = np.flatnonzero(pattern_of_pair.ravel() == number)
         metrics = np.unique(np.concatenate([first[pairs], second[pairs]]))
         scores = data.scores.select_metrics(metrics).restrict_to(items=items)
-        differences = compute_differences(meta_metric, scores, settings)
+        differences = compute_differences(
+            meta_metric, scores, methods.select_settings(permuted=bool(pattern[0]))
+        )
         if differences is None:
             return None
         first_position = np.searchsorted(metrics, first[pairs])
@@ -144,21 +153,22 @@ def compute_p_values(
 
 
 def compute_p_values_for_other_systems(
-    data: RankingData, meta_metric: MetaMetric, settings: ComparisonSettings, values: FloatArray
+    data: RankingData, meta_metric: MetaMetric, methods: PValueMethods, values: FloatArray
 ) -> FloatArray | None:
     """Compute one-sided p-values of the test that generalises the other way.
 
     For systems like these where the test is for these systems, and the other way round. None with few
     systems, where one of the tests has no power.
     """
+    settings = methods.settings
     other_test = OTHER_TEST.get(settings.test)
     if other_test is None or meta_metric.level != SYSTEM or len(data.cube.systems) < MANY_SYSTEMS:
         return None
-    other_settings = replace(settings, test=other_test)
-    differences = compute_differences_on_shared_items(data, meta_metric, other_settings)
+    other_methods = replace(methods, settings=replace(settings, test=other_test))
+    differences = compute_differences_on_shared_items(data, meta_metric, other_methods)
     if differences is None:
         return None
-    return compute_p_values(data, other_settings, values, differences).one_sided
+    return compute_p_values(data, other_methods.settings, values, differences).one_sided
 
 
 def williams_p_values(scores: ScoreArrays) -> FloatArray:

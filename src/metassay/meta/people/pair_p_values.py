@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
+from metassay.data.score_arrays import ScoreArrays
+from metassay.meta.people.intervals import PValueMethods
 from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.ranking_data import RankingData
 from metassay.results.rank import MetricPairPValues, SystemPairPValues
+from metassay.stats.arrays import LongArray
 
 MOST_SYSTEMS = 20
 """With more systems p-values are not listed: their heatmap could not be read."""
 
 
 def list_pair_p_values(
-    data: RankingData, meta_metric: MetaMetric, settings: ComparisonSettings
+    data: RankingData, meta_metric: MetaMetric, methods: PValueMethods
 ) -> SystemPairPValues | None:
     """List the p-values that each system is better than each other by chance, by people and each metric.
 
@@ -27,7 +32,7 @@ def list_pair_p_values(
     best_first = np.argsort(-data.scores.human.mean(axis=1), kind="stable")
     first, second = np.triu_indices(systems, 1)
     rows = []
-    for metrics, scores in data.scores.select_metrics(data.metric_positions).split_by_complete_items():
+    for metrics, scores, settings in _split_by_method(data, methods):
         p_values = meta_metric.compute_pair_p_values(scores, settings)
         if p_values is None:
             return None
@@ -43,4 +48,17 @@ def list_pair_p_values(
             )
     if not rows:
         return None
+    rows.sort(key=lambda row: row.metric)
     return SystemPairPValues(systems=[data.cube.systems[system] for system in best_first], rows=rows)
+
+
+def _split_by_method(
+    data: RankingData, methods: PValueMethods
+) -> Iterator[tuple[LongArray, ScoreArrays, ComparisonSettings]]:
+    """Yield complete scores of metrics with the same items and the same kind of p-values."""
+    for metrics, scores in data.scores.select_metrics(data.metric_positions).split_by_complete_items():
+        for permuted in (False, True):
+            positions = np.flatnonzero(methods.is_permuted[metrics] == permuted)
+            if len(positions):
+                settings = methods.select_settings(permuted=permuted)
+                yield metrics[positions], scores.select_metrics(positions), settings

@@ -10,10 +10,11 @@ import numpy as np
 from metassay.data.score_cube import ScoreCube
 from metassay.errors import InputError
 from metassay.meta.people.downsampling import downsample_items
-from metassay.meta.people.intervals import choose_p_value_method, estimate_values
+from metassay.meta.people.intervals import choose_p_value_methods, estimate_values, note_too_little_data
 from metassay.meta.people.meta_metrics.base import MetaMetric, MetricDetails
 from metassay.meta.people.meta_metrics.comparison_settings import WILLIAMS, ComparisonSettings
 from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences
+from metassay.meta.people.meta_metrics.registry import parse_meta_metric
 from metassay.meta.people.metric_comparison import (
     OTHER_TEST,
     POPULATION_OF_TEST,
@@ -36,6 +37,8 @@ from metassay.stats.random import hash_name
 
 FEWEST_ITEMS = 20
 """Contexts with fewer items are not ranked, and named in a note."""
+ITEM_CORRELATION = "pearson:segment"
+"""The meta-metric for data with one system, where systems cannot be compared."""
 Progress = Callable[[str, int, int], None]
 
 
@@ -71,8 +74,10 @@ class MetricRanking:
     context_column: str | None = None
     context: str = GLOBAL
     equal_items: int | None = None
-    has_p_values: bool = False
-    """Whether the meta-metric contains p-values, computed with `settings.method`."""
+    p_value_method: str | None = None
+    """How the p-values inside the meta-metric were computed; None where it has none."""
+    is_too_small: bool = False
+    """Whether systems or items are too few for intervals, and to name a best metric."""
     pair_p_values: SystemPairPValues | None = None
     downsampled: Sequence[DownsampledValue] = ()
 
@@ -96,7 +101,8 @@ class MetricRanking:
             items=len(self.data.cube.items),
             dropped_items=self.data.dropped_items,
             answers_for=POPULATION_OF_TEST.get(self.settings.test),
-            method=self.settings.method if self.has_p_values else None,
+            method=self.p_value_method,
+            is_too_small=self.is_too_small,
             equal_items=self.equal_items,
             metrics=self._list_metrics(),
             comparisons=list_comparisons(
@@ -154,13 +160,30 @@ def rank_metrics(
         cube = dataset.cube
         data = dataset.add_notes(*_note_small_contexts(cube, plan.context_columns, plan.fewest_items))
         settings = replace(plan.settings, stream=hash_name(cube.dataset))
-        for position, meta_metric in enumerate(plan.meta_metrics):
+        meta_metrics, note = choose_defined_meta_metrics(plan.meta_metrics, len(cube.systems))
+        if note is not None:
+            data = data.add_notes(f"{cube.dataset}: {note}")
+        for position, meta_metric in enumerate(meta_metrics):
             rankings.append(rank_dataset(data, meta_metric, settings, holm=plan.holm))
             for column in plan.context_columns:
                 rankings += _rank_contexts(data, meta_metric, settings, column, plan)
             if progress is not None:
                 progress("comparing", number * len(plan.meta_metrics) + position + 1, total)
     return rankings
+
+
+def choose_defined_meta_metrics(
+    meta_metrics: Sequence[MetaMetric], systems: int
+) -> tuple[tuple[MetaMetric, ...], str | None]:
+    """Replace meta-metrics that need more systems by a correlation over items; say so in a note."""
+    defined = [meta_metric for meta_metric in meta_metrics if meta_metric.fewest_systems <= systems]
+    undefined = [meta_metric for meta_metric in meta_metrics if meta_metric.fewest_systems > systems]
+    if not undefined:
+        return tuple(meta_metrics), None
+    substitute = parse_meta_metric(ITEM_CORRELATION)
+    names = ", ".join(map(str, undefined))
+    note = f"one system only, so metrics are ranked by {substitute}, over items, instead of {names}."
+    return tuple(dict.fromkeys([*defined, substitute])), note
 
 
 def rank_dataset(
@@ -177,12 +200,16 @@ def rank_dataset(
 
     With `equal_items` values are means over random subsets of that size.
     """
-    p_value_method = choose_p_value_method(data, meta_metric, settings)
-    if equal_items is None:  # values on subsets are always in closed form
-        settings = p_value_method.settings
-        data = data.add_notes(*p_value_method.notes)
-    estimates = estimate_values(data, meta_metric, settings, equal_items)
-    differences = compute_differences_on_shared_items(data, meta_metric, settings)
+    methods = choose_p_value_methods(data, meta_metric, settings)
+    if equal_items is None:
+        data = data.add_notes(*methods.notes)
+    else:  # values on subsets are always in closed form
+        methods = replace(methods, is_permuted=np.zeros_like(methods.is_permuted))
+    too_small = note_too_little_data(data, meta_metric)
+    if too_small is not None:
+        data = data.add_notes(too_small)
+    estimates = estimate_values(data, meta_metric, methods, equal_items, with_intervals=too_small is None)
+    differences = compute_differences_on_shared_items(data, meta_metric, methods)
     is_global = context_column is None
     return MetricRanking(
         data=data,
@@ -193,13 +220,14 @@ def rank_dataset(
         high=estimates.high,
         differences=differences,
         p_values=compute_p_values(data, settings, estimates.values, differences),
-        other_one_sided=compute_p_values_for_other_systems(data, meta_metric, settings, estimates.values),
+        other_one_sided=compute_p_values_for_other_systems(data, meta_metric, methods, estimates.values),
         holm=holm,
         context_column=context_column,
         context=context,
         equal_items=equal_items,
-        has_p_values=p_value_method.has_p_values,
-        pair_p_values=list_pair_p_values(data, meta_metric, settings) if is_global else None,
+        p_value_method=methods.name,
+        is_too_small=too_small is not None,
+        pair_p_values=list_pair_p_values(data, meta_metric, methods) if is_global else None,
         downsampled=downsample_items(data, meta_metric, settings) if is_global else (),
     )
 
@@ -213,7 +241,7 @@ def _rank_contexts(
     sizes = {code: size for code, size in sizes.items() if size >= plan.fewest_items}
     return [
         rank_dataset(
-            data.restrict_to(codes == code),
+            data.restrict_to_context(column, values[code]),
             meta_metric,
             settings,
             holm=plan.holm,

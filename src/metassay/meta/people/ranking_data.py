@@ -2,19 +2,21 @@
 
 A system without any human score, or without any metric score, is left out and named. Items that lack the
 human score of a system are dropped for all metrics. Gaps of one metric drop items for that metric alone, and
-a comparison of two metrics uses the items that both have. Matching is by id, never by position.
+a comparison of two metrics uses the items that both have. A metric with scores for less than half of the
+items of the others is left out and named, because a few items may favour it. Matching is by id, never by
+position.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.data.score_cube import ScoreCube
+from metassay.data.score_cube import Metadata, ScoreCube
 from metassay.stats.arrays import LongArray
 from metassay.stats.random import NOISE_METRIC, make_branch_generator
 
@@ -22,6 +24,8 @@ GLOBAL = "global"
 """The context of all items."""
 CONSTANT, RANDOM = "constant", "random"
 BASELINES = (CONSTANT, RANDOM)
+SMALLEST_SHARE_OF_ITEMS = 0.5
+"""Share of the items of the most complete metric that a metric must have to be ranked."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,8 @@ class RankingData:
     """One row per entry of `metric_names`."""
     dropped_items: int
     """Items that were left out because they lack a human score."""
+    dropped_metadata: Metadata = field(default_factory=dict)
+    """Metadata columns of these items."""
     pairwise: bool = False
     """Whether gaps are left in, so that each pair of systems is compared on the items that both have."""
 
@@ -74,6 +80,12 @@ class RankingData:
             self, cube=self.cube.restrict_to(items=items), scores=self.scores.restrict_to(items=items)
         )
 
+    def restrict_to_context(self, column: str, value: str) -> RankingData:
+        """Keep the items with this value of a metadata column."""
+        is_inside = np.array([label == value for label in self.cube.item_metadata[column]])
+        dropped = self.dropped_metadata.get(column, ()).count(value)
+        return replace(self.restrict_to(is_inside), dropped_items=dropped)
+
     def add_notes(self, *notes: str) -> RankingData:
         """Add sentences for the user."""
         return replace(self, cube=self.cube.add_notes(*notes))
@@ -93,8 +105,37 @@ def prepare_ranking_data(
     With `pairwise` an item needs the human score of two systems only; see `pairwise_deletion`.
     """
     rated = cube.select_metrics(metrics).restrict_to_rated(human, every_system=not pairwise)
+    rated = _leave_out_sparse_metrics(rated, pairwise=pairwise)
     scores = rated.to_arrays(human, tuple(rated.metric_scores), cluster)
     constant = np.zeros(scores.human.shape)
     noise = make_branch_generator(seed, NOISE_METRIC).normal(size=scores.human.shape)
     with_baselines = ScoreArrays(scores.human, np.stack([*scores.metrics, constant, noise]), scores.clusters)
-    return RankingData(rated, human, with_baselines, len(cube.items) - len(rated.items), pairwise)
+    rated_items = set(rated.items)
+    dropped = cube.restrict_to(items=np.array([item not in rated_items for item in cube.items]))
+    return RankingData(
+        rated,
+        human,
+        with_baselines,
+        dropped_items=len(dropped.items),
+        dropped_metadata=dropped.item_metadata,
+        pairwise=pairwise,
+    )
+
+
+def _leave_out_sparse_metrics(cube: ScoreCube, *, pairwise: bool) -> ScoreCube:
+    """Leave out, with a note, the metrics with scores for less than half as many items as another metric.
+
+    An item counts if it has the scores of every system; with `pairwise`, of two systems.
+    """
+    required_systems = 2 if pairwise else len(cube.systems)
+    counts = {}
+    for name, scores in cube.metric_scores.items():
+        systems_with_score = (~np.isnan(scores)).sum(axis=0)
+        counts[name] = int((systems_with_score >= required_systems).sum())
+    most = max(counts.values())
+    sparse = [name for name, count in counts.items() if 0 < count < SMALLEST_SHARE_OF_ITEMS * most]
+    if not sparse:
+        return cube
+    names = ", ".join(f"{name} ({counts[name]})" for name in sparse)
+    note = f"{cube.dataset}: left out, with scores for less than half of the {most} segments: {names}."
+    return cube.select_metrics([name for name in counts if name not in sparse]).add_notes(note)

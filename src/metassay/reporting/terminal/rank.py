@@ -8,7 +8,7 @@ import msgspec
 
 from metassay.meta.people.meta_metrics.registry import label_meta_metric
 from metassay.reporting.data_summary import summarize_in_one_line
-from metassay.reporting.rank_sentences import describe_best_metric, describe_significance
+from metassay.reporting.rank_sentences import describe_headline, describe_significance
 from metassay.reporting.rank_view import RankView, build_rank_view, list_analysis_rows
 from metassay.reporting.terminal.blocks import Block, Line, Row, Table, lines, notes
 from metassay.results.rank import AverageRanking, RankContent, RankedMetric, Ranking
@@ -17,7 +17,7 @@ from metassay.results.rank import AverageRanking, RankContent, RankedMetric, Ran
 def describe_rankings(result: RankContent) -> list[Block]:
     """Describe how metrics rank against human scores."""
     view = build_rank_view(result)
-    blocks = lines(describe_best_metric(ranking, view) for ranking in result.global_rankings)
+    blocks = lines(describe_headline(view))
     for ranking in result.rankings:
         blocks += _describe_ranking(ranking, view)
     for average in result.averages:

@@ -98,6 +98,11 @@ class MetaMetric(ABC):
         return self.name if self.level == self.levels[0] else f"{self.name}:{self.level}"
 
     @property
+    def fewest_systems(self) -> int:
+        """The number of systems from which on it is defined."""
+        return 2
+
+    @property
     def has_williams_test(self) -> bool:
         """Whether Williams' test can compare two metrics by it."""
         return False
@@ -163,8 +168,8 @@ class MetaMetric(ABC):
         del scores, settings
         return None
 
-    def estimate_closed_form_error(self, scores: ScoreArrays) -> float | None:  # noqa: ARG002 (for subclasses)
-        """Estimate the largest error of the closed form per pair of systems; None where there is none."""
+    def estimate_closed_form_errors(self, scores: ScoreArrays) -> FloatArray | None:  # noqa: ARG002 (for subclasses)
+        """Estimate the error of the closed form per pair of systems, `[metrics]`; None if there is none."""
         return None
 
     def compute_on_system_subsets(self, scores: ScoreArrays, subsets: LongArray) -> FloatArray | None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from metassay.errors import InputError, UnknownName
 from metassay.stats.swaps import SWAP_KINDS
 
+NORMAL = "normal"
+PERMUTATION = "permutation"
 BOOTSTRAP = "bootstrap"
 WILLIAMS = "williams"
 NO_TEST = "none"
@@ -18,7 +20,7 @@ class ComparisonSettings:
     """Which test compares two metrics, and how many random draws it makes."""
 
     test: str = "perm-inputs"
-    method: str = "normal"
+    method: str = NORMAL
     """How the p-values inside SPA are computed: `normal`, `permutation` or `mtme`."""
     draws: int = 1000
     """Draws of the test and of bootstrap intervals."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.people.meta_metrics.base import MetaMetric, WeightedValues
+from metassay.meta.people.meta_metrics.base import PER_SYSTEM, SEGMENT, MetaMetric, WeightedValues
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.correlation_levels import LEVELS, CorrelationLevel, ItemLevel
 from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences
@@ -16,6 +16,11 @@ class CorrelationMetaMetric(MetaMetric):
 
     levels = tuple(LEVELS)
     is_correlation = True
+
+    @property
+    def fewest_systems(self) -> int:
+        """The number of systems from which on it is defined: 1 where items are correlated, not systems."""
+        return 1 if self.level in {SEGMENT, PER_SYSTEM} else 2
 
     @property
     def _at_level(self) -> CorrelationLevel:

@@ -29,14 +29,13 @@ from metassay.stats.random import make_generator
 from metassay.stats.sign_flip import (
     corpus_p_values,
     draw_flips,
-    estimate_normal_error,
     mtme_p_values,
     normal_p_values,
     normal_upper_tail,
     sign_flip_p_values,
     weighted_p_values,
 )
-from metassay.stats.soft_accuracy import soft_accuracy
+from metassay.stats.soft_accuracy import estimate_normal_errors, soft_accuracy
 from metassay.stats.swapped_soft_accuracy import swap_cells, swap_permuted_segments, swap_segments
 from metassay.stats.swaps import SwapStatistic, standardize_metrics
 
@@ -154,10 +153,10 @@ class SoftPairwiseAccuracy(MetaMetric):
         flip_numbers = np.ascontiguousarray(flips.T.astype(np.float32))
         return partial(swap_permuted_segments, p_human, metrics, flips=flip_numbers)
 
-    def estimate_closed_form_error(self, scores: ScoreArrays) -> float:
+    def estimate_closed_form_errors(self, scores: ScoreArrays) -> FloatArray:
         """Estimate the error of normal p-values by their Edgeworth correction, averaged over system pairs."""
-        errors = np.abs(estimate_normal_error(_stack_human_and_metrics(scores)))
-        return float(errors.mean(axis=-1).max())
+        human_and_metrics = _stack_human_and_metrics(scores)
+        return estimate_normal_errors(human_and_metrics[0], human_and_metrics[1:])
 
     def compute_on_system_subsets(self, scores: ScoreArrays, subsets: LongArray) -> FloatArray:
         """Average over the pairs within each subset; p-values of a pair do not depend on other systems."""
