@@ -47,6 +47,7 @@ def make_column(local_accuracy: Sequence[MetricAccuracy], **fields: Any) -> Cont
         "robustness": [make_robustness(metric) for metric in metrics],
         "trend": None,
         "trend_p": None,
+        "regret": None,
         "sentinels": [],
     }
     return ContextColumn(local_accuracy=list(local_accuracy), **(defaults | fields))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from metassay.results.base import Count, ResultStruct, Share
+from metassay.results.base import Count, Interval, ResultStruct, Share
 from metassay.results.data_summary import DataSummary
 
 GLOBAL = "global"
@@ -141,7 +141,8 @@ class ContextColumn(msgspec.Struct, frozen=True, kw_only=True):
     `h1` and `h2` are None where the column has one value. `h1_exchanges` names the units whose contexts the
     permutation test exchanged. `perturbation_shares` are the shares of the perturbations among the pairs of
     each context. `trend` is Spearman's correlation of accuracy with the order of the contexts, by metric;
-    None where they have no order.
+    None where they have no order. `regret` is what it costs, in accuracy, to use the metric of the answer in
+    all contexts instead of the best metric in each; None where it could not be computed.
     """
 
     local_accuracy: list[MetricAccuracy]
@@ -152,6 +153,7 @@ class ContextColumn(msgspec.Struct, frozen=True, kw_only=True):
     robustness: list[MetricRobustness]
     trend: dict[str, float | None] | None
     trend_p: dict[str, Share | None] | None
+    regret: Interval | None
     sentinels: list[MetricAccuracy]
 
 

@@ -18,6 +18,7 @@ from metassay.meta.contexts.choice import (
 from metassay.meta.contexts.claims import collect_candidates, make_claims
 from metassay.meta.contexts.column_analysis import AccuracyEstimates, ColumnAnalysis, ContextAnalysis
 from metassay.meta.contexts.pair_analysis import PairAnalysis
+from metassay.meta.contexts.regret import ContextAccuracies, estimate_regret
 from metassay.meta.contexts.robustness import net_spread, robust_accuracy
 from metassay.meta.contexts.trend import accuracy_trends
 from metassay.results.assay import (
@@ -36,7 +37,7 @@ from metassay.results.assay import (
     Recommendation,
     SharedErrors,
 )
-from metassay.results.base import to_optional, to_optional_list
+from metassay.results.base import Interval, to_optional, to_optional_list
 from metassay.stats.arrays import FloatArray
 from metassay.stats.multiplicity import adjust_holm
 
@@ -79,7 +80,8 @@ def build_statistics(analysis: PairAnalysis) -> ContextStatistics:
         answer = build_answer(recommendation, claims, human_choice or RunChoice(first), eligible)
     contexts = {}
     for name, column in analysis.columns.items():
-        contexts[name] = _build_column(analysis, column, tables[name], predictions[name])
+        regret = None if answer is None else _estimate_column_regret(analysis, column, answer.metric)
+        contexts[name] = _build_column(analysis, column, tables[name], predictions[name], regret)
     competing = analysis.settings.competing.tolist()
     sentinels = [m for m in range(len(analysis.metrics)) if m not in competing]
     return ContextStatistics(
@@ -170,6 +172,7 @@ def _build_column(
     column: ColumnAnalysis,
     table: ChoiceTable,
     prediction: AgreementPrediction | None,
+    regret: Interval | None,
 ) -> ContextColumn:
     competing = analysis.settings.competing.tolist()
     sentinels = [m for m in range(len(analysis.metrics)) if m not in competing]
@@ -190,8 +193,32 @@ def _build_column(
         robustness=_robustness_rows(column, table, competing),
         trend=None if trends is None else dict(zip(metrics, trends)),
         trend_p=None if all(p is None for p in trend_p) else dict(zip(metrics, trend_p)),
+        regret=regret,
         sentinels=_local_rows(analysis, column, sentinels),
     )
+
+
+def _estimate_column_regret(analysis: PairAnalysis, column: ColumnAnalysis, metric: str) -> Interval | None:
+    """Estimate what the metric costs in the contexts of a column that are large enough for claims."""
+    competing = analysis.settings.competing
+    is_informed = np.array([name not in analysis.uninformed for name in analysis.competing_metrics])
+    informed_metrics = [name for name in analysis.competing_metrics if name not in analysis.uninformed]
+    items = column.estimates.tally.count_items()[competing].max(axis=0)
+    contexts = []
+    for c, context in enumerate(column.context_analyses):
+        if column.is_large[c] and context.resamples is not None:
+            contexts.append(
+                ContextAccuracies(
+                    accuracy=column.estimates.accuracy[competing, c][is_informed],
+                    resamples=context.resamples[is_informed],
+                    clusters=int(column.estimates.clusters[competing, c].max()),
+                    items=int(items[c]),
+                )
+            )
+    if len(contexts) < 2 or metric not in informed_metrics:
+        return None
+    regret = estimate_regret(contexts, informed_metrics.index(metric))
+    return None if regret is None else Interval(regret.value, regret.low, regret.high)
 
 
 def _local_rows(

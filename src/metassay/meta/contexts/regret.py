@@ -1,0 +1,102 @@
+"""Regret: what it costs to use one metric in all contexts instead of the best metric in each.
+
+In context c let d_m be the accuracy of metric m less that of the metric in use. The regret of the context is
+R_c = max(0, max over m of d_m). The regret of a column is the mean of R_c, weighted by the items of contexts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from metassay.stats.arrays import FloatArray
+from metassay.stats.intervals import small_sample_factor
+
+_END_LEVEL = 0.975  # of either end of a 95 % interval
+_LEAST_SPREAD = 0.5  # in pairs of one cluster: two metrics that never differed may differ in the next one
+
+
+@dataclass(frozen=True)
+class ContextAccuracies:
+    """The accuracies of metrics in one context: [metrics], and resampled [metrics, resamples].
+
+    Resamples are joint: the r-th of every context draws the same clusters.
+    """
+
+    accuracy: FloatArray
+    resamples: FloatArray
+    clusters: int
+    items: int
+
+
+@dataclass(frozen=True)
+class RegretEstimate:
+    """Regret of a metric with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def estimate_regret(contexts: Sequence[ContextAccuracies], metric: int) -> RegretEstimate | None:
+    """Estimate the regret of using the metric at this position in all contexts; None if it is not defined.
+
+    The best observed metric of a context looks better than it is, so the observed regret is too large. Its
+    bias is estimated by the bootstrap and subtracted. The lower end adds up the differences that are certain
+    in all contexts and metrics together; the upper end is a quantile of the resampled regrets, which are too
+    large themselves. Resamples are widened for few clusters.
+    """
+    shares = np.array([context.items for context in contexts], dtype=np.float64)
+    shares = shares / shares.sum()
+    observed = []
+    resampled = []
+    for context in contexts:
+        differences, draws = _compare_with(context, metric)
+        if not len(differences):
+            return None
+        observed.append(differences)
+        resampled.append(draws)
+    observed_regret = sum(share * max(0.0, differences.max()) for share, differences in zip(shares, observed))
+    resampled_regret = sum(
+        share * np.maximum(draws.max(axis=0), 0) for share, draws in zip(shares, resampled)
+    )
+    high = float(np.quantile(resampled_regret, _END_LEVEL))
+    low = _sum_certain_differences(shares, contexts, observed, resampled)
+    corrected = 2 * observed_regret - float(np.mean(resampled_regret))
+    return RegretEstimate(float(np.clip(corrected, low, max(high, low))), low, max(high, low))
+
+
+def _compare_with(context: ContextAccuracies, metric: int) -> tuple[FloatArray, FloatArray]:
+    """Return the differences of all other metrics to one, [others], and resampled [others, resamples]."""
+    is_known = ~np.isnan(context.accuracy) & ~np.isnan(context.resamples).any(axis=1)
+    if not is_known[metric] or context.clusters < 2:
+        return np.empty(0), np.empty((0, 0))
+    is_known[metric] = False
+    differences = context.accuracy[is_known] - context.accuracy[metric]
+    draws = context.resamples[is_known] - context.resamples[metric]
+    factor = float(small_sample_factor(np.array(context.clusters)))
+    widened = differences[:, None] + factor * (draws - differences[:, None])
+    return differences, widened
+
+
+def _sum_certain_differences(
+    shares: FloatArray,
+    contexts: Sequence[ContextAccuracies],
+    observed: Sequence[FloatArray],
+    resampled: Sequence[FloatArray],
+) -> float:
+    """Add up, over contexts, the largest difference that is certain in all of them together."""
+    largest_deviation = np.zeros(resampled[0].shape[1])
+    spreads = []
+    for context, differences, draws in zip(contexts, observed, resampled):
+        deviations = draws - differences[:, None]
+        spread = np.maximum(deviations.std(axis=1), _LEAST_SPREAD / context.clusters)
+        spreads.append(spread)
+        largest_deviation = np.maximum(largest_deviation, (deviations / spread[:, None]).max(axis=0))
+    limit = float(np.quantile(largest_deviation, _END_LEVEL))
+    total = 0.0
+    for share, differences, spread in zip(shares, observed, spreads):
+        total += share * max(0.0, float((differences - limit * spread).max()))
+    return float(total)
