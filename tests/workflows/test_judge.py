@@ -136,6 +136,7 @@ def scores(seed=0, bias=1.0, people=True):
             "system": f"s{system}",
             "family": "F" if system < 2 else "G",
             "judge": f"j{judge}",
+            "judge_family": "F" if judge == 0 else "G",
             "score": quality[system, item] + rng.normal() * 0.4 + bias * (judge == 0 and system < 2),
             **({"human": quality[system, item]} if people else {}),
         }
@@ -155,12 +156,32 @@ def test_self_preference_is_detected_with_either_yardstick(people, yardstick):
     assert own["yardstick"] == yardstick
     assert own["low"] > 0
     assert own["p_holm"] < 0.05
+    assert [key for key, row in rows.items() if row["own"]] == [("j0", "F"), ("j1", "G"), ("j2", "G")]
     assert rows["j0", "G"]["deviation"] == pytest.approx(-own["deviation"])
-    said = " ".join(result.sentences())
-    assert ("than humans do" in said) == people
-    assert ("panel of the other judges" in said) == (not people)
+    assert rows["j0", "G"]["p_holm"] is None
+    sentences = " ".join(result.sentences())
+    assert ("with equal human scores" in sentences) == people
+    assert ("than the other judges do" in sentences) == (not people)
     assert (content["judges"][0]["accuracy"] is None) == (not people)
     jsonschema.validate(json.loads(result.to_json()), json_schema(JudgeContent))
+
+
+def test_fair_judge_is_tested_for_its_own_family_only_and_not_accused():
+    result = metassay.judge(scores(bias=0.0))
+    assert "No judge is shown to favour its own family (tested: j0, j1 and j2)." in result.sentences()
+
+
+def test_without_judge_family_nothing_is_claimed_about_families():
+    result = metassay.judge(scores().drop("judge_family"))
+    rows = result.to_dict()["self_preference"]
+    assert all(row["p_holm"] is None and not row["own"] for row in rows)
+    assert not any("family" in sentence for sentence in result.sentences())
+
+
+def test_judge_of_two_families_is_an_error():
+    frame = scores().with_columns(judge_family=pl.Series(["F", "G"] * 480))
+    with pytest.raises(InputError, match="j0 belongs to several families"):
+        metassay.judge(frame)
 
 
 def test_labels_have_a_corrected_share_and_cohens_base_rate():
@@ -325,6 +346,6 @@ def test_page_shows_only_measures_that_the_table_allows():
     clear = {
         (row["judge"], row["family"])
         for row in metassay.judge(scores()).to_dict()["self_preference"]
-        if row["p_holm"] <= 0.05
+        if row["own"] and row["p_holm"] <= 0.05
     }
     assert marked == clear >= {("j0", "F")}

@@ -3,8 +3,9 @@
 A table of preferences has the columns `item, judge, winner`, a table of scores `item, judge, score` and
 usually `system`. Further known columns are `pair` (distinguishes several pairs of an item), `swapped` (the
 second output was shown first), `repeat`, `better` or human scores, the two outputs, systems and families,
-`cost` and `date`. Every other column can be a context. A `winner` of 1 or 2 is an output, wherever it was
-shown; `first` and `second` are positions. The order of rows never matters.
+`judge_family` (the family that the judge itself belongs to), `cost` and `date`. Every other column can be a
+context. A `winner` of 1 or 2 is an output, wherever it was shown; `first` and `second` are positions. The
+order of rows never matters.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ VERDICT_COLUMNS: dict[str, tuple[str, ...]] = {
     "item": ("item", "seg_id", "id", "pair_id", "question_id"),
     "pair": ("pair",),
     "judge": ("judge", "annotator", "evaluator"),
+    "judge_family": ("judge_family",),
     "winner": ("winner", "verdict", "preference", "preferred"),
     "score": ("score", "rating"),
     "better": ("better", "gold", "human_winner"),
@@ -183,7 +185,7 @@ def _build_verdict_columns(frame: pl.DataFrame, roles: Mapping[str, str], file: 
         cells.ids(frame[roles["judge"]], file).alias("judge"),
         _parse_swapped(frame, roles.get("swapped"), file).alias("swapped"),
     )
-    for role in ("pair", "system", "family", "system_1", "system_2", "family_1", "family_2"):
+    for role in ("judge_family", "pair", "system", "family", "system_1", "system_2", "family_1", "family_2"):
         if role in roles:
             table = table.with_columns(frame[roles[role]].cast(pl.String).alias(role))
     if "cost" in roles:

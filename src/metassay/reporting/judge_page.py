@@ -158,44 +158,35 @@ def _describe_alternative_test(entry: AlternativeTestEntry) -> str:
 
 
 def _describe_self_preference(entries: Sequence[SelfPreference]) -> list[str]:
-    sentences = [
-        _describe_family(entry)
-        for entry in entries
-        if is_significant(entry) and not _is_mirror_image(entry, entries)
-    ]
-    if entries and not sentences:
-        judges = listing(sorted({entry.judge for entry in entries}))
-        sentences.append(
-            f"No preference for a family is shown by {judges} (p > .05 after Holm's correction)."
-        )
+    """Say which judges favour or disadvantage their own family, and which were tested without a result."""
+    tested = [entry for entry in entries if entry.own and entry.p_holm is not None]
+    sentences = [_describe_own_family(entry) for entry in tested if is_significant(entry)]
+    if tested and not sentences:
+        judges = listing([entry.judge for entry in tested])
+        sentences.append(f"No judge is shown to favour its own family (tested: {judges}).")
     return sentences
 
 
 def is_significant(entry: SelfPreference) -> bool:
-    """Return whether a family is favoured or disadvantaged at the 5 % level after Holm's correction."""
+    """Return whether a judge is shown to favour, or to disadvantage, its own family (5 % level, Holm)."""
     return entry.p_holm is not None and entry.p_holm <= SIGNIFICANT
 
 
-def _is_mirror_image(entry: SelfPreference, entries: Sequence[SelfPreference]) -> bool:
-    """Return whether this is the disadvantaged one of two families, which says the same as the other."""
-    family_count = sum(other.judge == entry.judge for other in entries)
-    return family_count == 2 and entry.deviation is not None and entry.deviation < 0
-
-
-def _describe_family(entry: SelfPreference) -> str:
+def _describe_own_family(entry: SelfPreference) -> str:
     deviation = entry.deviation or 0.0
+    verb = "favours" if deviation > 0 else "disadvantages"
     direction = "higher" if deviation > 0 else "lower"
-    amount = number(abs(deviation))
     if entry.yardstick == HUMANS:
-        comparison = f"than humans do, relative to all other families, by {amount} points of the human score"
+        comparison = "than outputs of other systems with equal human scores"
+        unit = "standard deviations of its scores"
     else:
-        comparison = (
-            f"than the panel of the other judges does, by {amount} standard deviations of systems;"
-            " there are no human scores to decide who is right"
-        )
+        comparison = "than the other judges do"
+        unit = "standard deviations of systems"
+    low, high = sorted(abs(end) for end in (entry.low or 0.0, entry.high or 0.0))
     return (
-        f"{entry.judge} rates systems of {entry.family} {direction} {comparison}"
-        f" (p {probability(entry.p_holm)} after Holm's correction)."
+        f"{entry.judge} {verb} its own family {entry.family}: it rates them {number(abs(deviation))} {unit}"
+        f" {direction} {comparison} (95 % interval {number(low)} to {number(high)}; p"
+        f" {probability(entry.p_holm)} after Holm's correction)."
     )
 
 

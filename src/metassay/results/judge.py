@@ -79,7 +79,10 @@ class AlternativeTestEntry(msgspec.Struct, frozen=True):
 
 
 class SelfPreference(msgspec.Struct, frozen=True):
-    """How much a judge favours the systems of one family over all other systems."""
+    """How much higher a judge rates the systems of one family than other systems, beyond shrinkage.
+
+    With human scores: between outputs with equal human scores, in standard deviations of the judge's scores.
+    """
 
     judge: str
     family: str
@@ -87,8 +90,11 @@ class SelfPreference(msgspec.Struct, frozen=True):
     low: float | None
     high: float | None
     p_holm: Share | None
+    """Only for the judge's own family, the one that is tested; corrected over judges."""
     yardstick: str
     """`people` or `panel` (the other judges)."""
+    own: bool
+    """Whether the judge itself belongs to the family (column `judge_family`)."""
 
 
 class AccuracyDrift(msgspec.Struct, frozen=True):

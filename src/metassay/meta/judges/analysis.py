@@ -23,9 +23,8 @@ from metassay.meta.judges.judge_measures import (
 from metassay.meta.judges.label_correction import ShareCorrection
 from metassay.meta.judges.self_preference import (
     FamilyPreference,
-    deviations_from_humans,
-    deviations_from_panel,
-    estimate_family_preference,
+    compare_at_equal_human_scores,
+    compare_with_panel,
 )
 from metassay.meta.judges.verdict_arrays import VerdictArrays
 from metassay.results import judge as results
@@ -190,26 +189,31 @@ def _test_judges_as_annotators(arrays: VerdictArrays, epsilon: float) -> list[re
 
 
 def _estimate_self_preference(arrays: VerdictArrays, seed: int) -> list[results.SelfPreference]:
-    """Estimate how much each judge favours each family; the yardstick are humans, else the other judges."""
+    """Estimate how much each judge favours each family; the yardstick are humans, else the other judges.
+
+    Only the judge's own family is tested, with Holm's correction over judges.
+    """
     families = sorted(set(arrays.families.values()))
     has_humans = bool((~np.isnan(arrays.human_matrix)).any())
     if len(families) < 2 or not (has_humans or len(arrays.judges) > 1):
         return []
     scores = np.stack([arrays.build_matrix(judge) for judge in arrays.judges])
+    family_of_system = np.array([arrays.families.get(system, "") for system in arrays.systems])
     item_count = len(arrays.items)
     counts = draw_bootstrap_counts(item_count, item_count, RESAMPLES, make_generator(seed))
     resample_counts = counts.astype(np.uint32)
-    family_of_system = np.array([arrays.families.get(system, "") for system in arrays.systems])
     preferences: list[tuple[str, str, FamilyPreference]] = []
     for position, judge in enumerate(arrays.judges):
-        if has_humans:
-            deviations = deviations_from_humans(scores[position], arrays.human_matrix, resample_counts)
-        else:
-            deviations = deviations_from_panel(scores, position, resample_counts)
         for family in families:
-            preference = estimate_family_preference(deviations, family_of_system == family)
+            in_family = family_of_system == family
+            if has_humans:
+                preference = compare_at_equal_human_scores(scores[position], arrays.human_matrix, in_family)
+            else:
+                preference = compare_with_panel(scores, position, in_family, resample_counts)
             preferences.append((judge, family, preference))
-    adjusted = adjust_holm([preference.p for _, _, preference in preferences]).tolist()
+    is_own = [arrays.judge_families.get(judge) == family for judge, family, _ in preferences]
+    tested_p_values = [preference.p for (_, _, preference), own in zip(preferences, is_own) if own]
+    adjusted = iter(adjust_holm(tested_p_values).tolist())
     return [
         results.SelfPreference(
             judge=judge,
@@ -217,10 +221,11 @@ def _estimate_self_preference(arrays: VerdictArrays, seed: int) -> list[results.
             deviation=to_optional(preference.deviation),
             low=to_optional(preference.low),
             high=to_optional(preference.high),
-            p_holm=to_optional(p_holm),
+            p_holm=to_optional(next(adjusted)) if own else None,
             yardstick=results.HUMANS if has_humans else results.PANEL,
+            own=own,
         )
-        for (judge, family, preference), p_holm in zip(preferences, adjusted)
+        for (judge, family, preference), own in zip(preferences, is_own)
     ]
 
 

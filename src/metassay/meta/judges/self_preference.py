@@ -1,18 +1,19 @@
 """Self-preference: how much a judge favours the systems of one family over those of others.
 
-With human scores, the expected deviation of a system (von Däniken, Deriu and Cieliebak, 2024) is how much too
-high its human score is when it is predicted from the judge. f is the isotonic regression of the human score
-on the judge's score over all outputs; it keeps means, so that one fit is enough:
+A fair judge's score depends on the human score and on noise, not on who made the output. Any noisy judge
+predicts the human scores of good systems too low and of bad ones too high (shrinkage to the mean, see
+`meta.dependence.shrinkage`), so that outputs must be compared that have the same human score. The model of
+the judge's score of output i is
 
-    ED(k) = mean over the outputs of k of f(score)  −  mean human score of k
+    score(i) = g(human(i))  +  deviation · in_family(i)  +  error(i)
+
+g is a step per value if there are few human scores, else a linear spline. Both scores are normal scores: only
+their order matters, and the deviation is in standard deviations of the judge's scores. Its standard error
+allows for errors that are correlated within items and of unequal size (MacKinnon and White, 1985, HC3).
 
 Without human scores, the other judges are the yardstick. With z the system means of a judge, standardised
-over systems:
-
-    ED(k) = z(k)  −  mean over the other judges of their z(k)
-
-The deviation of a family is the mean ED of its systems minus the mean ED of all other systems. Items are
-resampled; interval and p-value come from the standard deviation of the resampled deviations and Student's t.
+over systems, the deviation of a system is z − mean over the other judges of their z, and that of a family the
+mean over its systems minus the mean over all other systems. Items are resampled.
 """
 
 from __future__ import annotations
@@ -21,28 +22,23 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
+from scipy.special import ndtri, stdtr, stdtrit
 
 from metassay.stats.arrays import FloatArray
-from metassay.stats.isotonic import Counts, fit_resamples_by_group, fit_values_by_group
-from metassay.stats.sorted_scores import sort_scores
+from metassay.stats.isotonic import Counts
 
 BoolArray = NDArray[np.bool_]
 
-
-@dataclass(frozen=True)
-class SystemDeviations:
-    """Expected deviation of each system, observed and on each resample; NaN for a system without outputs."""
-
-    observed: FloatArray
-    resampled: FloatArray
-    """`[resamples, systems]`."""
-    item_count: int
+FEW_VALUES = 10
+"""Up to this number of distinct human scores, each has its own step."""
+SPLINE_KNOTS = 4
+_ROUNDING = 1e-9
+_LEAST_FREEDOM = 0.1  # an output that determines its own fit still counts with a finite error
 
 
 @dataclass(frozen=True)
 class FamilyPreference:
-    """Deviation of a family from all others, with its 95 % interval and two-sided p-value."""
+    """Deviation of a family from other systems, with its 95 % interval and two-sided p-value."""
 
     deviation: float
     low: float
@@ -50,65 +46,95 @@ class FamilyPreference:
     p: float
 
 
-def deviations_from_humans(
-    scores: FloatArray, human: FloatArray, resample_counts: Counts
-) -> SystemDeviations:
-    """Human score of each system as predicted from a judge, minus its actual human score.
+UNDEFINED = FamilyPreference(np.nan, np.nan, np.nan, np.nan)
 
-    Both scores are `[systems, items]`; `resample_counts` is `[resamples, items]`.
+
+def compare_at_equal_human_scores(
+    scores: FloatArray, human: FloatArray, in_family: BoolArray
+) -> FamilyPreference:
+    """Estimate how much higher a judge rates the family's outputs than others with equal human scores.
+
+    Both scores are `[systems, items]`, `in_family` is per system. Undefined where no human score occurs both
+    inside and outside the family.
     """
-    system_count, item_count = scores.shape
     is_scored = ~(np.isnan(scores) | np.isnan(human))
-    if not is_scored.any():
-        undefined = np.full((len(resample_counts), system_count), np.nan)
-        return SystemDeviations(np.full(system_count, np.nan), undefined, 0)
     systems, items = np.nonzero(is_scored)
-    human_scores = human[is_scored]
-    sorted_scores = sort_scores(scores[is_scored])
-    weights = np.ones(len(human_scores))
-    predicted_means = fit_values_by_group(sorted_scores, human_scores[None], weights, systems, system_count)[
-        0
-    ]
-    _, resampled_means = fit_resamples_by_group(
-        sorted_scores, human_scores, weights, systems, system_count, items, resample_counts
-    )
-    scored_human = np.where(is_scored, human, np.nan)
-    every_item = np.ones((1, item_count), dtype=np.uint32)
-    return SystemDeviations(
-        observed=predicted_means - _average_items(scored_human, every_item)[0],
-        resampled=resampled_means - _average_items(scored_human, resample_counts),
-        item_count=len(np.unique(items)),
-    )
+    is_member = in_family[systems].astype(np.float64)
+    if len(np.unique(is_member)) < 2 or len(np.unique(items)) < 2:
+        return UNDEFINED
+    judge_scores = _convert_to_normal_scores(scores[is_scored])
+    basis = _build_basis(human[is_scored])
+    membership = _remove_projection(is_member, basis)
+    sum_of_squares = float(membership @ membership)
+    if sum_of_squares <= _ROUNDING * len(membership):
+        return UNDEFINED
+    deviation = float(membership @ judge_scores) / sum_of_squares
+    errors = _remove_projection(judge_scores, basis) - deviation * membership
+    leverages = (basis**2).sum(axis=1) + membership**2 / sum_of_squares
+    scaled_errors = errors / np.maximum(1 - leverages, _LEAST_FREEDOM)
+    item_errors = np.bincount(items, membership * scaled_errors)
+    item_count = len(np.unique(items))
+    variance = item_errors @ item_errors / sum_of_squares**2 * item_count / (item_count - 1)
+    # few items carry the comparison where families hardly overlap in human scores
+    item_weights = np.bincount(items, membership**2)
+    effective_items = sum_of_squares**2 / float(item_weights @ item_weights)
+    return _build_preference(deviation, float(np.sqrt(variance)), max(effective_items - 1, 1.0))
 
 
-def deviations_from_panel(scores: FloatArray, judge: int, resample_counts: Counts) -> SystemDeviations:
-    """Standardised mean score of each system by one judge, minus the mean over the other judges.
+def compare_with_panel(
+    scores: FloatArray, judge: int, in_family: BoolArray, resample_counts: Counts
+) -> FamilyPreference:
+    """Estimate how much further a judge's system means lie above those of other judges in a family.
 
-    `scores` are `[judges, systems, items]`. A judge that gives all systems the same mean has no z and is not
-    part of the panel.
+    `scores` are `[judges, systems, items]`, `resample_counts` `[resamples, items]`. A judge that gives all
+    systems the same mean has no z and is not part of the panel.
     """
     every_item = np.ones((1, scores.shape[2]), dtype=np.uint32)
-    return SystemDeviations(
-        observed=_subtract_panel(scores, judge, every_item)[0],
-        resampled=_subtract_panel(scores, judge, resample_counts),
-        item_count=int((~np.isnan(scores[judge])).any(axis=0).sum()),
-    )
-
-
-def estimate_family_preference(deviations: SystemDeviations, in_family: BoolArray) -> FamilyPreference:
-    """Estimate how much a judge favours the systems of a family; NaN if there are no other systems."""
-    observed = float(_contrast_family(deviations.observed[None], in_family)[0])
-    resampled = _contrast_family(deviations.resampled, in_family)
+    deviation = float(_contrast_family(_subtract_panel(scores, judge, every_item), in_family)[0])
+    resampled = _contrast_family(_subtract_panel(scores, judge, resample_counts), in_family)
     resampled = resampled[~np.isnan(resampled)]
-    if np.isnan(observed) or len(resampled) < 2 or deviations.item_count < 2:
-        return FamilyPreference(observed, np.nan, np.nan, np.nan)
-    sd = float(resampled.std(ddof=1))
-    degrees_of_freedom = deviations.item_count - 1.0
-    if sd == 0:
-        return FamilyPreference(observed, observed, observed, float(observed == 0))
-    half_width = float(stdtrit(degrees_of_freedom, 0.975)) * sd
-    p = 2 * float(stdtr(degrees_of_freedom, -abs(observed) / sd))
-    return FamilyPreference(observed, observed - half_width, observed + half_width, p)
+    item_count = int((~np.isnan(scores[judge])).any(axis=0).sum())
+    if np.isnan(deviation) or len(resampled) < 2 or item_count < 2:
+        return FamilyPreference(deviation, np.nan, np.nan, np.nan)
+    return _build_preference(deviation, float(resampled.std(ddof=1)), item_count - 1.0)
+
+
+def _build_preference(deviation: float, standard_error: float, degrees_of_freedom: float) -> FamilyPreference:
+    """Build the interval and the p-value of a deviation with Student's t."""
+    if standard_error <= _ROUNDING:
+        # a judge without any error, for instance one that repeats the human scores
+        return FamilyPreference(deviation, deviation, deviation, float(abs(deviation) <= _ROUNDING))
+    half_width = float(stdtrit(degrees_of_freedom, 0.975)) * standard_error
+    p = 2 * float(stdtr(degrees_of_freedom, -abs(deviation) / standard_error))
+    return FamilyPreference(deviation, deviation - half_width, deviation + half_width, p)
+
+
+def _build_basis(human_scores: FloatArray) -> FloatArray:
+    """Build an orthonormal basis of functions of the human score, `[outputs, functions]`."""
+    values, positions = np.unique(human_scores, return_inverse=True)
+    if len(values) <= FEW_VALUES:
+        steps = np.eye(len(values))[positions]
+        return np.asarray(steps / np.sqrt(steps.sum(axis=0)))
+    normal_scores = _convert_to_normal_scores(human_scores)
+    shares = np.linspace(0, 1, SPLINE_KNOTS + 2)[1:-1]
+    knots = np.unique(np.quantile(normal_scores, shares))
+    bends = np.maximum(normal_scores[:, None] - knots, 0)
+    functions = np.column_stack([np.ones(len(normal_scores)), normal_scores, bends])
+    # singular vectors instead of QR: a knot at the lowest score repeats the line
+    left, sizes, _ = np.linalg.svd(functions, full_matrices=False)
+    return np.asarray(left[:, sizes > _ROUNDING * sizes[0]])
+
+
+def _remove_projection(values: FloatArray, basis: FloatArray) -> FloatArray:
+    """Return the part of the values that functions of the human score do not explain."""
+    return np.asarray(values - basis @ (basis.T @ values))
+
+
+def _convert_to_normal_scores(scores: FloatArray) -> FloatArray:
+    """Replace each score by the normal quantile of its rank; equal scores stay equal."""
+    _, positions, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    middle_ranks = np.cumsum(counts) - (counts - 1) / 2
+    return np.asarray(ndtri((middle_ranks - 0.5) / len(scores))[positions])
 
 
 def _subtract_panel(scores: FloatArray, judge: int, resample_counts: Counts) -> FloatArray:

@@ -95,6 +95,20 @@ class VerdictArrays:
             raise InputError(f"the system {min(ambiguous['system'].to_list())} belongs to several families.")
         return dict(families.sort("system").iter_rows())
 
+    @cached_property
+    def judge_families(self) -> dict[str, str]:
+        """The family that each judge itself belongs to, as far as it is declared."""
+        if "judge_family" not in self.table.frame.columns:
+            return {}
+        families = self.table.frame.select("judge", "judge_family").drop_nulls().unique()
+        ambiguous = families.filter(pl.col("judge").is_duplicated())
+        if ambiguous.height:
+            raise InputError(
+                f"the judge {min(ambiguous['judge'].to_list())} belongs to several families.",
+                remedy="Give it one judge_family in all rows.",
+            )
+        return dict(families.sort("judge").iter_rows())
+
     def build_ratings(self, judge: str) -> tuple[FloatArray, FloatArray]:
         """Build the ratings of a judge, `[outputs]`, and of each rater, `[raters, outputs]`."""
         rows = self.get_rows(judge)

@@ -12,20 +12,23 @@ from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.wording import NOTHING, number, probability
 from metassay.results.judge import HUMANS, SelfPreference
 
-HEADINGS = ("judge", "family", "deviation", "95 % interval", "p (Holm)")
+HEADINGS = ("judge", "family", "its own", "deviation", "95 % interval", "p (Holm)")
 CHART_CAPTION = (
-    "Blue: the judge rates the systems of the family too high; red: too low; * where p ≤ .05 after Holm's"
-    " correction."
+    "Blue: the judge rates the systems of the family too high; red: too low; * where this is shown for the"
+    " judge's own family (p ≤ .05 after Holm's correction)."
 )
 HUMAN_YARDSTICK = (
-    "Human scores are the yardstick: the deviation of a family is how much too high the human scores of its"
-    " systems are when they are predicted from the judge, minus the same for all other systems. A judge that"
-    " is noisy but fair shrinks every system to the mean, so that a family of good systems seems"
-    " disadvantaged and a family of bad systems favoured."
+    "The deviation of a family is how much higher the judge rates its outputs than outputs of other systems"
+    " with equal human scores, in standard deviations of the judge's scores. Human scores are taken as exact."
 )
 PANEL_YARDSTICK = (
     "There are no human scores: the yardstick is the panel of the other judges, by standardised system means."
     " A preference that all judges share does not show."
+)
+ONE_TEST = "Only the judge's own family is tested; the other rows describe and claim nothing."
+NO_OWN_FAMILY = (
+    "No judge is tested for self-preference, because the table does not name the judges' own families: add a"
+    " column judge_family."
 )
 
 
@@ -41,16 +44,27 @@ class JudgeFamiliesSection(ReportSection[JudgeView]):
         if not entries:
             return None
         explanation = HUMAN_YARDSTICK if entries[0].yardstick == HUMANS else PANEL_YARDSTICK
+        tests = ONE_TEST if any(entry.own for entry in entries) else NO_OWN_FAMILY
         rows = [_build_row(entry) for entry in entries]
         table = build_text_table("families", "Deviation of each family", HEADINGS, rows)
         return Section(
-            "Which families does it favour?", [explanation], charts=_build_chart(entries), grids=[table]
+            "Which families does it favour?",
+            [explanation, tests],
+            charts=_build_chart(entries),
+            grids=[table],
         )
 
 
 def _build_row(entry: SelfPreference) -> list[str]:
     interval = NOTHING if entry.low is None else f"{number(entry.low)} to {number(entry.high)}"
-    return [entry.judge, entry.family, number(entry.deviation), interval, probability(entry.p_holm)]
+    return [
+        entry.judge,
+        entry.family,
+        "yes" if entry.own else NOTHING,
+        number(entry.deviation),
+        interval,
+        probability(entry.p_holm),
+    ]
 
 
 def _build_chart(entries: Sequence[SelfPreference]) -> list[Chart]:
