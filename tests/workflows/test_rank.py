@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import numpy as np
@@ -339,6 +340,20 @@ def test_metrics_of_ours_are_computed_from_the_texts(tmp_path: Path) -> None:
     assert any(note.startswith("Computed from the texts: ter|") for note in found.notes)
     with pytest.raises(UnknownName, match="unknown metric 'bleuh'"):
         rank(path, human="mqm", metrics="bleuh", draws=10)
+
+
+@pytest.mark.parametrize("verb", [rank, depend])
+def test_without_metric_columns_the_default_metrics_of_assay_are_computed(verb: Callable[..., Any]) -> None:
+    from metassay.sample import sample_path
+    from metassay.tasks import load_tasks
+
+    table = read(sample_path("mt")).outputs.filter(pl.col("item").rank("dense") <= 30)
+    few = {"draws": 10} if verb is rank else {"draws": 10, "bootstraps": 0}
+    result = verb(table, human="mqm", **few)
+    rows = result.rankings[0].metrics if verb is rank else result.metrics
+    metrics = {row.metric for row in rows} - {"constant", "random"}
+    assert len(metrics) == len(load_tasks()["mt"].default_metrics)
+    assert {"bleu", "chrf(word_order=2)"} <= metrics
 
 
 def test_without_texts_a_metric_must_be_a_column(frame: pl.DataFrame) -> None:

@@ -103,7 +103,8 @@ def read_cubes(
     """From files to cubes in one go: read, joined, selected, arranged, with directions.
 
     `metrics` are those asked for; of those that are no column `computed` gives the frame with them, their
-    names, and notes. `ours` says of column names which are metrics of ours, and whether higher is
+    names, and notes. If none is asked for and no column is a metric, it is called with an empty list for the
+    default metrics. `ours` says of column names which are metrics of ours, and whether higher is
     better. `also` names columns beside the metrics that are no human scores; `reading` is for
     `read_score_frame`.
     """
@@ -117,6 +118,9 @@ def read_cubes(
         own = iter(made)
         names = [next(own) if part in missing else str(part) for part in metrics]
         notes += said
+    elif not metrics and not _has_metric_columns(frame, request, read_in, also):
+        frame, names, default_notes = computed(frame, [])
+        notes += default_notes
     known = ours(frame.columns)
     found = build_score_cubes(
         frame,
@@ -137,6 +141,15 @@ def read_cubes(
         languages=[language for language in find_target_languages(frame) or () if language is not None],
     )
     return replace(scores, data=summary)
+
+
+def _has_metric_columns(
+    frame: pl.DataFrame, request: ScoreRequest, score_frame: ScoreFrame, further_columns: Sequence[str]
+) -> bool:
+    """Whether a table has a column of metric scores."""
+    human = list(dict.fromkeys([*request.human, *score_frame.human]))
+    _, metric_columns = find_score_columns(frame, human, metadata=score_frame.described)
+    return any(name not in further_columns for name in metric_columns)
 
 
 def _count_left_out(frame: ScoreFrame, cubes: Sequence[ScoreCube]) -> dict[str, int]:

@@ -87,18 +87,20 @@ def _list_cubes(source: Source) -> list[ScoreCube]:
 def _compute_metrics(
     options: ComparisonOptions, table: pl.DataFrame, missing: Sequence[Any]
 ) -> tuple[pl.DataFrame, list[str], list[str]]:
-    """Compute the missing metrics from the texts of a table.
+    """Compute the missing metrics, or the default ones of the task if none is named, from texts of a table.
 
     Returns the table with a column for each, their names, and notes on how they were computed.
     """
     column_names = {name.lower() for name in table.columns}
     if not column_names & {*list_column_names("output")}:
+        if not missing:
+            return table, [], []
         possible = [name for name in table.columns if name not in list_column_names("item")]
         raise UnknownName("metric", str(missing[0]), possible)
     numbered = table.with_row_index(_ROW)
     data = read(numbered, task=options.task, language=options.language, references="per-output")
     data = prepare_dataset(data, normalize=None, keep_references=True)
-    metrics = choose_metrics(data, missing, choose_normalisation(data, None))
+    metrics = choose_metrics(data, missing or None, choose_normalisation(data, None))
     scores = score_rows(metrics, build_scoring_rows(data)).scores
     columns = [pl.Series(spec, values).fill_nan(None) for spec, values in scores.items()]
     computed = data.outputs.select(_ROW).with_columns(columns)
