@@ -1,5 +1,6 @@
 """Removal, insertion, swapping: the declared edit and nothing else, and kernels equal to the plain code."""
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -9,10 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metassay.data.reading import read
 from metassay.errors import InputError
 from metassay.perturbations.base import View
+from metassay.perturbations.pairs import make_pairs
 from metassay.perturbations.words import Insertion, Removal, RemovalShare, Swapping, WordEdit
 from metassay.stats.streams import Stream, derive_keys, hash_outputs
+from metassay.text import segmentation
 
 WORDS = ["really", "that", "Käse", "наверное", "🙂x"]
 CAKE = "John said he did not like the cake she baked."
@@ -87,33 +91,57 @@ def test_compiled_code_agrees_with_apply(edit: WordEdit, texts: list[str], seed:
     assert all(result != text for result, text in zip(plain, texts))
 
 
-SPACELESS = st.one_of(
-    st.text("天地人的了カタおはabc1.,-'’ 々。\u3000ー・_ไทย한", max_size=40),
-    st.text(max_size=30),
-)
-UNCUT = ("lo", None)
-"""Languages that no package segments: one without spaces, and none, where the script decides."""
-
-
 @pytest.mark.parametrize("edit", EDITS, ids=str)
-@settings(deadline=None, max_examples=60)
-@given(texts=st.lists(SPACELESS, max_size=6), language=st.sampled_from(UNCUT), seed=st.integers(0, 99))
-def test_compiled_code_agrees_with_apply_without_spaces(
-    edit: WordEdit, texts: list[str], language: str | None, seed: int
+def test_words_that_cannot_be_found_are_not_edited(edit: WordEdit) -> None:
+    """No package splits Lao, and the language of the second text is unknown."""
+    for text, language in (("ພາສາລາວເປັນພາສາທາງການ", "lo"), ("我们在学校学习英语和数学。", None)):
+        view = View(text, "1", language, collected={"insertion": ["天气"]})
+        keys = derive_keys(hash_outputs(0, ["1"], [text]), edit.name)
+        assert edit.apply(view, Stream(int(keys[0]))) is None
+        assert edit.apply_all([view], keys) == [None]
+
+
+def test_texts_with_and_without_spaces_are_edited_in_one_batch() -> None:
+    texts = ["a b c", "我们在学校学习英语和数学。", "d e"]
+    views = [View(text, "1", None) for text in texts]
+    keys = derive_keys(hash_outputs(0, ["1"] * 3, texts), "swapping")
+    expected = [Swapping().apply(view, Stream(key)) for view, key in zip(views, keys.tolist())]
+    assert Swapping().apply_all(views, keys) == expected
+    assert [output is None for output in expected] == [False, True, False]
+
+
+@pytest.fixture
+def words_of_two_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replace jieba by a function that splits texts into pairs of characters."""
+    pairs = re.compile(r"\w{1,2}|\W")
+    monkeypatch.setattr(segmentation, "_load_segmenter", lambda _: pairs.findall)
+
+
+@pytest.mark.usefixtures("words_of_two_characters")
+def test_chinese_words_are_those_of_the_segmenter() -> None:
+    text = "天气很好。"
+    view = View(text, "1", "zh", collected={"insertion": ["今天"]})
+    removed = {Removal().apply(view, Stream(key)) for key in range(20)}
+    inserted = {Insertion().apply(view, Stream(key)) for key in range(20)}
+    assert removed == {"天气。", "很好。"}
+    assert inserted == {"今天天气很好。", "天气今天很好。"}
+    assert Swapping().apply(view, Stream(0)) == "很好天气。"
+
+
+@pytest.mark.parametrize("name", ["removal", "insertion", "swapping", "untranslated"])
+@pytest.mark.parametrize(("language", "reason"), [("zh", "jieba is missing"), ("th", "no package")])
+def test_word_perturbations_are_left_out_without_a_segmenter(
+    name: str, language: str, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    collected = {"insertion": ["天气", "abc", "カメラ", "x天", "天x"]}
-    views = [View(text, "1", language, collected=collected) for text in texts]
-    keys = derive_keys(hash_outputs(seed, ["1"] * len(texts), texts), edit.name)
-    assert edit.apply_all(views, keys) == [edit.apply(v, Stream(k)) for v, k in zip(views, keys.tolist())]
-
-
-def test_compiled_code_agrees_with_apply_on_chinese_sources(real_data: Callable[[str], Path]) -> None:
-    texts = pl.read_parquet(real_data("wmt22/wmt22_zh-en.parquet"))["src"].unique().sort().to_list()
-    views = [View(text, "1", None, collected={"insertion": ["天气", "Wi-Fi"]}) for text in texts]
-    keys = hash_outputs(1, ["1"] * len(texts), texts)
-    for edit in EDITS:
-        own = derive_keys(keys, edit.name)
-        assert edit.apply_all(views, own) == [edit.apply(v, Stream(k)) for v, k in zip(views, own.tolist())]
+    monkeypatch.setattr(segmentation, "_load_segmenter", lambda _: None)
+    rows = [
+        {"seg_id": 1, "lp": f"en-{language}", "system": "a", "hyp": "我们在学校学习英语和数学。", "ref": "我"}
+    ]
+    pairs = make_pairs(read(rows), perturbations=[name])
+    assert len(pairs) == 0
+    assert any(
+        note.startswith(f"{name} does not apply to {language}") and reason in note for note in pairs.notes
+    )
 
 
 @pytest.mark.parametrize("language", ["zh-en", "en-ru"])
@@ -169,7 +197,7 @@ def test_compiled_swapping_never_exchanges_equal_words_and_finds_those_of_equal_
     for text in ("a a a b", "cat cat car cat", "one on one on", "x xx x xxx", "same same same"):
         views = [View(text, str(item), "en") for item in range(200)]
         keys = derive_keys(hash_outputs(0, map(str, range(200)), [text] * 200), "swapping")
-        found = Swapping().compiled(views, keys, spaced=True)
+        found = Swapping().apply_compiled(views, keys)
         assert found == [Swapping().apply(v, Stream(k)) for v, k in zip(views, keys.tolist())]
         assert text not in found
         assert (set(found) == {None}) == (text == "same same same")

@@ -22,7 +22,10 @@ def reason_not_applicable(
     if perturbation.output_kind is OutputKind.RANKING:
         return None
     if perturbation.languages is None:
-        return _reason_without_spaces(perturbation, language)
+        reason = _reason_without_spaces(perturbation, language)
+        if reason is not None or language is None:
+            return reason
+        return _reason_without_resource(perturbation, language, strict=strict_resources)
     if language is None:
         if requested:
             raise InputError(

@@ -17,7 +17,7 @@ from metassay.perturbations.languages import german
 from metassay.perturbations.replacement import pronoun_row
 from metassay.perturbations.words import WordEdit
 from metassay.stats.streams import Stream
-from metassay.text.segmentation import is_written_without_spaces, segment
+from metassay.text.segmentation import describe_missing_segmenter, is_written_without_spaces, segment
 from metassay.text.word_lists import WordLists, build_pattern, find_folders_with
 from metassay.text.words import WITHOUT_SPACES, Span, copy_case, find_dictionary_words, replace_spans
 
@@ -277,6 +277,10 @@ class Untranslated(Exchange):
     name: ClassVar[str] = "untranslated"
     needs_spaces: ClassVar[bool] = False
     summary: ClassVar[str] = "puts a word of the source in the place of one of the output"
+
+    def describe_missing_resource(self, language: str) -> str | None:
+        """Return how to get the package that finds the words of a language without spaces."""
+        return describe_missing_segmenter(language)
 
     def found(self, view: View[str]) -> list[Options]:
         """Every long word of the output that some foreign word of the source stands level with."""

@@ -17,13 +17,19 @@ from rapidfuzz.distance import Levenshtein
 from metassay.errors import InputError
 from metassay.perturbations.base import Perturbation, View
 from metassay.perturbations.facts import Exchange, Options
-from metassay.perturbations.words import words_of
 from metassay.stats.streams import Stream
-from metassay.text.segmentation import is_written_without_spaces, segment_with_signs
+from metassay.text.segmentation import is_written_without_spaces, segment, segment_with_signs
 from metassay.text.sentences import find_sentences
 from metassay.text.tokens import find_tokens
 from metassay.text.word_lists import WordLists, find_folders_with
-from metassay.text.words import WITHOUT_SPACES, Span, find_dictionary_words, remove_words, replace_spans
+from metassay.text.words import (
+    WITHOUT_SPACES,
+    Span,
+    find_dictionary_words,
+    find_words,
+    remove_words,
+    replace_spans,
+)
 
 FOREIGN = 20_000
 """So many sentences of the data set are kept to borrow from."""
@@ -177,7 +183,8 @@ class ClauseRemoval(Exchange):
     def found(self, view: View[str]) -> list[Options]:
         """Every such clause with the comma before it; none that a quotation or a bracket enters or leaves."""
         text = view.output
-        spans, openers = words_of(view)[0], _openers(view.language)
+        spans = _find_words(view)
+        openers = _openers(view.language)
         found: list[Options] = []
         for match in _CLAUSE.finditer(text):
             inside = sum(match.start() <= start < match.end() for start, _ in spans)
@@ -186,6 +193,13 @@ class ClauseRemoval(Exchange):
             if opened and stays and inside >= SHORTEST:
                 found.append((match.span(), ("",)))
         return found
+
+
+def _find_words(view: View[str]) -> list[Span]:
+    """Find the words of an output, to measure its clauses; in texts without spaces they may be inexact."""
+    if is_written_without_spaces(view.output, view.language):
+        return segment(view.output, view.language)
+    return find_words(view.output)
 
 
 @functools.cache
@@ -213,7 +227,8 @@ class HallucinatedClause(Exchange):
         """Every statement of more than three words outside of quotations, with the clauses not yet there."""
         text, clauses = view.output, WordLists(PACKS, view.language or "").read_lines("hallucinated_clauses")
         new = tuple(clause for clause in clauses if clause.strip(" ,，、") not in text)
-        words, found = words_of(view)[0], list[Options]()
+        words = _find_words(view)
+        found = list[Options]()
         for start, end in find_sentences(text):
             long = sum(start <= word < end for word, _ in words) > SHORTEST
             whole = (

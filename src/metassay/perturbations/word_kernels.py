@@ -1,7 +1,7 @@
-"""The word edits of `words.py` in compiled code, on all outputs at once: the same draws, the same texts.
+"""The word edits of `words.py` in compiled code, on many texts at once, with the same random numbers.
 
-Texts travel as one array of code points. Each kernel writes the worse texts one after the other and notes
-where each ends; an output to which the edit does not apply gets length −1.
+Each kernel writes the perturbed texts one after the other into an array and returns the length of each. A
+text that the edit does not apply to has length -1.
 """
 
 from __future__ import annotations
@@ -9,298 +9,286 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metassay.perturbations.word_arrays import (
-    LETTER,
     SPACE,
-    Codes,
-    Kinds,
+    CharacterKinds,
+    CodePoints,
+    PackedTexts,
     find_words,
-    kind_of,
-    pack,
-    room,
-    unpack,
+    limit_word_count,
+    pack_texts,
+    unpack_texts,
 )
-from metassay.stats.arrays import LongArray
+from metassay.stats.arrays import BoolArray, LongArray
 from metassay.stats.compilation import kernel
 from metassay.stats.streams import Keys, draw_below
 
+_SPACE_CODE_POINT = ord(" ")
 
-def remove(
-    texts: Sequence[str], keys: Keys, words_to_drop: Callable[[int], int], *, spaced: bool = True
+
+def remove_random_words(
+    texts: Sequence[str], keys: Keys, count_removed: Callable[[int], int]
 ) -> list[str | None]:
-    """`Removal.apply` on every text."""
-    codes, offsets, kinds = pack(texts, spaced=spaced)
-    most = int(room(offsets, spaced))
-    drops = np.fromiter((words_to_drop(n) for n in range(most + 1)), np.int64)
-    out, lengths = np.empty(codes.size, np.uint32), np.empty(len(texts), np.int64)
-    _remove_all(codes, offsets, kinds, keys, drops, out, lengths, spaced)
-    return unpack(out, lengths)
+    """Remove random words; `count_removed` says how many, by the number of words of the text."""
+    packed = pack_texts(texts)
+    word_counts = range(int(limit_word_count(packed.offsets)) + 1)
+    removed_counts = np.fromiter(map(count_removed, word_counts), np.int64)
+    output = np.empty(packed.code_points.size, np.uint32)
+    lengths = _remove_from_texts(packed, keys, removed_counts, output)
+    return unpack_texts(output, lengths)
 
 
-def insert(
-    texts: Sequence[str], keys: Keys, words: Sequence[str], strength: int, *, spaced: bool = True
+def insert_random_words(
+    texts: Sequence[str], keys: Keys, vocabulary: Sequence[str], strength: int
 ) -> list[str | None]:
-    """`Insertion.apply` on every text, with one word list."""
-    if not words:
+    """Insert `strength` random words of a vocabulary at random places."""
+    if not vocabulary:
         return [None] * len(texts)
-    codes, offsets, kinds = pack(texts, spaced=spaced)
-    word_codes, word_offsets, _ = pack(words, spaced=spaced)
-    # A word is set off by a space where letters of a script with spaces would else meet.
-    edges = np.array([[kind_of(word[i], spaced=spaced) for i in (0, -1)] for word in words], np.uint8)
-    ends = np.fromiter((text[-1:].isalnum() for text in texts), np.int64, len(texts))
-    size = codes.size + len(texts) * strength * (int(np.diff(word_offsets).max()) + 2)
-    out, lengths = np.empty(size, np.uint32), np.empty(len(texts), np.int64)
-    _insert_all(
-        codes, offsets, kinds, keys, word_codes, word_offsets, edges, ends, strength, out, lengths, spaced
-    )
-    return unpack(out, lengths)
+    packed = pack_texts(texts)
+    packed_vocabulary = pack_texts(vocabulary)
+    can_append = np.fromiter((text[-1:].isalnum() for text in texts), np.int64, len(texts))
+    longest_word = int(np.diff(packed_vocabulary.offsets).max())
+    size = packed.code_points.size + len(texts) * strength * (longest_word + 1)
+    output = np.empty(size, np.uint32)
+    lengths = _insert_into_texts(packed, keys, packed_vocabulary, can_append, strength, output)
+    return unpack_texts(output, lengths)
 
 
-def swap(texts: Sequence[str], keys: Keys, strength: int, *, spaced: bool = True) -> list[str | None]:
-    """`Swapping.apply` on every text."""
-    codes, offsets, kinds = pack(texts, spaced=spaced)
-    out, lengths = np.empty(codes.size, np.uint32), np.empty(len(texts), np.int64)
-    _swap_all(codes, offsets, kinds, keys, strength, out, lengths, spaced)
-    return unpack(out, lengths)
+def swap_random_words(texts: Sequence[str], keys: Keys, strength: int) -> list[str | None]:
+    """Swap two random words that differ, `strength` times."""
+    packed = pack_texts(texts)
+    output = np.empty(packed.code_points.size, np.uint32)
+    lengths = _swap_in_texts(packed, keys, strength, output)
+    return unpack_texts(output, lengths)
 
 
 @kernel
-def _copy(source: Codes, start: int, stop: int, out: Codes, at: int) -> int:
-    """Copies a stretch and returns the place after it."""
+def _copy(source: CodePoints, start: int, stop: int, output: CodePoints, position: int) -> int:
+    """Copy code points to a position of the output; return the position after them."""
     for i in range(start, stop):
-        out[at] = source[i]
-        at += 1
-    return at
+        output[position] = source[i]
+        position += 1
+    return position
 
 
 @kernel
-def _remove_all(
-    codes: Codes,
-    offsets: LongArray,
-    kinds: Kinds,
-    keys: Keys,
-    drops: LongArray,
-    out: Codes,
-    lengths: LongArray,
-    spaced: bool,
-) -> None:
-    most = room(offsets, spaced)
-    starts, ends, order = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
-    dropped = np.zeros(most, np.bool_)
-    at = 0
+def _remove_from_texts(
+    texts: PackedTexts, keys: Keys, removed_counts: LongArray, output: CodePoints
+) -> LongArray:
+    lengths = np.empty(keys.size, np.int64)
+    limit = limit_word_count(texts.offsets)
+    word_starts = np.empty(limit, np.int64)
+    word_ends = np.empty(limit, np.int64)
+    order = np.empty(limit, np.int64)
+    is_removed = np.zeros(limit, np.bool_)
+    position = 0
     for row in range(keys.size):
-        start, stop = offsets[row], offsets[row + 1]
-        count = find_words(codes, kinds, start, stop, starts, ends, spaced)
-        if drops[count] == 0:
+        start = texts.offsets[row]
+        stop = texts.offsets[row + 1]
+        count = find_words(texts.code_points, texts.kinds, start, stop, word_starts, word_ends)
+        if removed_counts[count] == 0:
             lengths[row] = -1
             continue
         for i in range(count):
-            order[i], dropped[i] = i, False
+            order[i] = i
+            is_removed[i] = False
         state = keys[row]
-        for i in range(drops[count]):
+        # The first steps of a Fisher-Yates shuffle, as in `Stream.sample`.
+        for i in range(removed_counts[count]):
             state, step = draw_below(state, count - i)
             order[i], order[i + step] = order[i + step], order[i]
-            dropped[order[i]] = True
-        begin = at
-        at = _drop_words(codes, kinds, start, stop, starts, ends, dropped, count, out, at, spaced)
-        lengths[row] = at - begin
+            is_removed[order[i]] = True
+        output_start = position
+        position = _copy_without_words(
+            texts.code_points,
+            texts.kinds,
+            start,
+            stop,
+            word_starts[:count],
+            word_ends[:count],
+            is_removed,
+            output,
+            position,
+        )
+        lengths[row] = position - output_start
+    return lengths
 
 
 @kernel
-def _drop_words(
-    codes: Codes,
-    kinds: Kinds,
+def _copy_without_words(
+    code_points: CodePoints,
+    kinds: CharacterKinds,
     start: int,
     stop: int,
-    starts: LongArray,
-    ends: LongArray,
-    dropped: NDArray[np.bool_],
-    count: int,
-    out: Codes,
-    at: int,
-    spaced: bool,
+    word_starts: LongArray,
+    word_ends: LongArray,
+    is_removed: BoolArray,
+    output: CodePoints,
+    position: int,
 ) -> int:
-    """`without` or `cut_out` on one text: copies what stays and returns the place after it."""
-    begin, done, last = at, start, stop
-    while last > start and kinds[codes[last - 1]] == SPACE:
-        last -= 1
-    for i in range(count):
-        if not dropped[i]:
+    """Copy a text without some words, as `text.words.remove_words` does; return the position after it."""
+    output_start = position
+    end_of_text = stop
+    while end_of_text > start and kinds[code_points[end_of_text - 1]] == SPACE:
+        end_of_text -= 1
+    done = start
+    for i in range(word_starts.size):
+        if not is_removed[i]:
             continue
-        at = _copy(codes, done, starts[i], out, at)
-        done = ends[i]
-        if done == last and spaced:
-            while at > begin and kinds[out[at - 1]] == SPACE:
-                at -= 1
-        elif spaced or at == begin or kinds[out[at - 1]] == SPACE:
-            while done < stop and kinds[codes[done]] == SPACE:
+        position = _copy(code_points, done, word_starts[i], output, position)
+        done = word_ends[i]
+        if done == end_of_text:
+            while position > output_start and kinds[output[position - 1]] == SPACE:
+                position -= 1
+        else:
+            while done < stop and kinds[code_points[done]] == SPACE:
                 done += 1
-    if done == stop and not spaced:
-        while at > begin and kinds[out[at - 1]] == SPACE:
-            at -= 1
-    return _copy(codes, done, stop, out, at)
+    return _copy(code_points, done, stop, output, position)
 
 
 @kernel
-def _insert_all(
-    codes: Codes,
-    offsets: LongArray,
-    kinds: Kinds,
+def _insert_into_texts(
+    texts: PackedTexts,
     keys: Keys,
-    word_codes: Codes,
-    word_offsets: LongArray,
-    edges: Kinds,
-    open_ends: LongArray,
+    vocabulary: PackedTexts,
+    can_append: LongArray,
     strength: int,
-    out: Codes,
-    lengths: LongArray,
-    spaced: bool,
-) -> None:
-    most, vocabulary = room(offsets, spaced), word_offsets.size - 1
-    starts, ends = np.empty(most, np.int64), np.empty(most, np.int64)
-    places, drawn = np.empty(strength, np.int64), np.empty(strength, np.int64)
-    order = np.empty(strength, np.int64)
-    at = 0
+    output: CodePoints,
+) -> LongArray:
+    lengths = np.empty(keys.size, np.int64)
+    limit = limit_word_count(texts.offsets)
+    word_starts = np.empty(limit, np.int64)
+    word_ends = np.empty(limit, np.int64)
+    places = np.empty(strength, np.int64)
+    drawn_words = np.empty(strength, np.int64)
+    vocabulary_size = vocabulary.offsets.size - 1
+    position = 0
     for row in range(keys.size):
-        start, stop = offsets[row], offsets[row + 1]
-        count = find_words(codes, kinds, start, stop, starts, ends, spaced)
+        start = texts.offsets[row]
+        stop = texts.offsets[row + 1]
+        count = find_words(texts.code_points, texts.kinds, start, stop, word_starts, word_ends)
         if count == 0:
             lengths[row] = -1
             continue
-        state, begin, done = keys[row], at, start
+        state = keys[row]
         for i in range(strength):
-            state, places[i] = draw_below(state, count + open_ends[row])
-            state, drawn[i] = draw_below(state, vocabulary)
-        for i in range(strength):  # in order of place, equal ones as they were drawn
-            k = i
-            while k > 0 and places[order[k - 1]] > places[i]:
-                order[k] = order[k - 1]
-                k -= 1
-            order[k] = i
-        for k in range(strength):
-            i = order[k]
-            inside = places[i] < count
-            place = starts[places[i]] if inside else stop
-            at = _copy(codes, done, place, out, at)
+            state, places[i] = draw_below(state, count + can_append[row])
+            state, drawn_words[i] = draw_below(state, vocabulary_size)
+        output_start = position
+        done = start
+        # A stable sort: several words at one place stay in the order in which they were drawn.
+        for i in np.argsort(places, kind="mergesort"):
+            is_appended = places[i] == count
+            place = stop if is_appended else word_starts[places[i]]
+            position = _copy(texts.code_points, done, place, output, position)
             done = place
-            word = drawn[i]
-            if spaced:
-                before, after = not inside, inside
-            else:
-                before = place > start and kinds[codes[place - 1]] == LETTER and edges[word, 0] == LETTER
-                after = place < stop and kinds[codes[place]] == LETTER and edges[word, 1] == LETTER
-            at = _put_word(word_codes, word_offsets[word], word_offsets[word + 1], before, after, out, at)
-        at = _copy(codes, done, stop, out, at)
-        lengths[row] = at - begin
+            if is_appended:
+                output[position] = _SPACE_CODE_POINT
+                position += 1
+            word_start = vocabulary.offsets[drawn_words[i]]
+            word_end = vocabulary.offsets[drawn_words[i] + 1]
+            position = _copy(vocabulary.code_points, word_start, word_end, output, position)
+            if not is_appended:
+                output[position] = _SPACE_CODE_POINT
+                position += 1
+        position = _copy(texts.code_points, done, stop, output, position)
+        lengths[row] = position - output_start
+    return lengths
 
 
 @kernel
-def _put_word(codes: Codes, start: int, stop: int, before: bool, after: bool, out: Codes, at: int) -> int:
-    """Writes a word and the spaces that set it off from the one before and the next."""
-    if before:
-        out[at] = 32
-        at += 1
-    at = _copy(codes, start, stop, out, at)
-    if after:
-        out[at] = 32
-        at += 1
-    return at
+def _swap_in_texts(texts: PackedTexts, keys: Keys, strength: int, output: CodePoints) -> LongArray:
+    lengths = np.empty(keys.size, np.int64)
+    limit = limit_word_count(texts.offsets)
+    word_starts = np.empty(limit, np.int64)
+    word_ends = np.empty(limit, np.int64)
+    order = np.empty(limit, np.int64)
+    free_words = np.empty(limit, np.int64)
+    candidates = np.empty(limit, np.int64)
+    position = 0
+    for row in range(keys.size):
+        start = texts.offsets[row]
+        stop = texts.offsets[row + 1]
+        count = find_words(texts.code_points, texts.kinds, start, stop, word_starts, word_ends)
+        is_swapped = _swap_order(
+            texts.code_points,
+            word_starts[:count],
+            word_ends[:count],
+            order,
+            free_words,
+            candidates,
+            strength,
+            keys[row],
+        )
+        if not is_swapped:
+            lengths[row] = -1
+            continue
+        output_start = position
+        done = start
+        for i in range(count):
+            position = _copy(texts.code_points, done, word_starts[i], output, position)
+            word = order[i]
+            position = _copy(texts.code_points, word_starts[word], word_ends[word], output, position)
+            done = word_ends[i]
+        position = _copy(texts.code_points, done, stop, output, position)
+        lengths[row] = position - output_start
+    return lengths
 
 
 @kernel
-def _same(codes: Codes, start: int, stop: int, other_start: int, other_stop: int) -> bool:
-    if stop - start != other_stop - other_start:
-        return False
-    length = stop - start
-    i = 0
-    while i < length and codes[start + i] == codes[other_start + i]:
-        i += 1
-    return i == length
-
-
-@kernel
-def _pick_pair(
-    codes: Codes,
-    starts: LongArray,
-    ends: LongArray,
-    free: LongArray,
-    others: LongArray,
-    size: int,
-    state: np.uint64,
-) -> tuple[np.uint64, int, int]:
-    """Two free words that differ, or −1 for the second where there are none."""
-    state, pick = draw_below(state, size)
-    first, found = free[pick], 0
-    for k in range(size):
-        i = free[k]
-        if not _same(codes, starts[i], ends[i], starts[first], ends[first]):
-            others[found] = i
-            found += 1
-    if found == 0:
-        return state, first, -1
-    state, pick = draw_below(state, found)
-    return state, first, others[pick]
-
-
-@kernel
-def _pick_pairs(
-    codes: Codes,
-    starts: LongArray,
-    ends: LongArray,
+def _swap_order(
+    code_points: CodePoints,
+    word_starts: LongArray,
+    word_ends: LongArray,
     order: LongArray,
-    free: LongArray,
-    others: LongArray,
-    count: int,
+    free_words: LongArray,
+    candidates: LongArray,
     strength: int,
     state: np.uint64,
 ) -> bool:
-    """Exchanges words in `order`, `strength` times; False where that cannot be done."""
-    size = count
-    for i in range(count):
-        order[i], free[i] = i, i
+    """Write the order of words after `strength` swaps; False if there are not enough words that differ.
+
+    `free_words` and `candidates` are working memory.
+    """
+    free_count = word_starts.size
+    for i in range(free_count):
+        order[i] = i
+        free_words[i] = i
     for _ in range(strength):
-        if size == 0:
+        if free_count == 0:
             return False
-        state, first, second = _pick_pair(codes, starts, ends, free, others, size, state)
-        if second < 0:
+        state, drawn = draw_below(state, free_count)
+        first = free_words[drawn]
+        candidate_count = 0
+        for k in range(free_count):
+            i = free_words[k]
+            if not _are_equal(
+                code_points, word_starts[i], word_ends[i], word_starts[first], word_ends[first]
+            ):
+                candidates[candidate_count] = i
+                candidate_count += 1
+        if candidate_count == 0:
             return False
-        order[first], order[second] = second, first
-        kept = 0
-        for k in range(size):
-            if free[k] not in (first, second):
-                free[kept] = free[k]
-                kept += 1
-        size = kept
+        state, drawn = draw_below(state, candidate_count)
+        second = candidates[drawn]
+        order[first] = second
+        order[second] = first
+        # Neither word is moved again.
+        remaining = 0
+        for k in range(free_count):
+            if free_words[k] not in (first, second):
+                free_words[remaining] = free_words[k]
+                remaining += 1
+        free_count = remaining
     return True
 
 
 @kernel
-def _swap_all(
-    codes: Codes,
-    offsets: LongArray,
-    kinds: Kinds,
-    keys: Keys,
-    strength: int,
-    out: Codes,
-    lengths: LongArray,
-    spaced: bool,
-) -> None:
-    most = room(offsets, spaced)
-    starts, ends, order = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
-    free, others = np.empty(most, np.int64), np.empty(most, np.int64)
-    at = 0
-    for row in range(keys.size):
-        start, stop = offsets[row], offsets[row + 1]
-        count = find_words(codes, kinds, start, stop, starts, ends, spaced)
-        if not _pick_pairs(codes, starts, ends, order, free, others, count, strength, keys[row]):
-            lengths[row] = -1
-            continue
-        begin, done = at, start
-        for i in range(count):
-            at = _copy(codes, done, starts[i], out, at)
-            at = _copy(codes, starts[order[i]], ends[order[i]], out, at)
-            done = ends[i]
-        at = _copy(codes, done, stop, out, at)
-        lengths[row] = at - begin
+def _are_equal(code_points: CodePoints, start: int, stop: int, other_start: int, other_stop: int) -> bool:
+    if stop - start != other_stop - other_start:
+        return False
+    i = 0
+    while start + i < stop and code_points[start + i] == code_points[other_start + i]:
+        i += 1
+    return start + i == stop

@@ -1,7 +1,8 @@
-"""Edits of whole words that need no knowledge of the language: removal, insertion, swapping.
+"""Remove, insert and swap words, in any language.
 
-Words stand between spaces. In languages written without them, and in texts of unknown language whose script
-is, they are found by segmentation, and an edit leaves no space behind.
+Words are found by spaces. In languages without spaces they are found by a package such as jieba, and an edit
+leaves no space behind. Without such a package the perturbations do not apply, because a rule would cut words
+in two.
 """
 
 from __future__ import annotations
@@ -11,13 +12,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from metassay.errors import InputError
-from metassay.perturbations import word_kernels
 from metassay.perturbations.base import Perturbation, View
+from metassay.perturbations.word_kernels import (
+    insert_random_words,
+    remove_random_words,
+    swap_random_words,
+)
 from metassay.stats.streams import Keys, Stream
 from metassay.text.segmentation import (
     add_needed_spaces,
-    is_segmented_by_script,
+    describe_missing_segmenter,
+    has_segmenter,
     is_written_without_spaces,
     list_insertable_words,
     remove_words_without_spaces,
@@ -28,7 +36,7 @@ from metassay.text.words import Span, find_words, remove_words, replace_spans
 
 @dataclass(frozen=True)
 class WordEdit(Perturbation[str]):
-    """A perturbation of words that is made `strength` times over, on different words."""
+    """A perturbation that edits `strength` different words."""
 
     strength: int = 1
 
@@ -39,147 +47,157 @@ class WordEdit(Perturbation[str]):
 
 @dataclass(frozen=True)
 class AnyLanguageEdit(WordEdit):
-    """A word edit for every language and script, compiled for texts with spaces."""
+    """A word edit for every language whose words can be found, in compiled code for texts with spaces."""
 
     needs_spaces: ClassVar[bool] = False
 
+    def describe_missing_resource(self, language: str) -> str | None:
+        """Return how to get the package that finds the words of a language without spaces."""
+        return describe_missing_segmenter(language)
+
     def apply_all(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
-        """The same, in compiled code but for texts that a segmenter cuts; views share what was collected."""
-        spaceless = [
-            i for i, view in enumerate(views) if is_written_without_spaces(view.output, view.language)
-        ]
-        if not spaceless:
-            return self.compiled(views, keys, spaced=True)
-        by_script = [i for i in spaceless if is_segmented_by_script(views[i].output, views[i].language)]
-        if len(by_script) == len(views):
-            return self.compiled(views, keys, spaced=False)
-        worse: list[str | None] = [None] * len(views)
-        for i in set(spaceless).difference(by_script):
-            worse[i] = self.apply(views[i], Stream(int(keys[i])))
-        rest = sorted(set(range(len(views))).difference(spaceless))
-        for own, spaced in ((by_script, False), (rest, True)):
-            for i, text in zip(own, self.compiled([views[i] for i in own], keys[own], spaced=spaced)):
-                worse[i] = text
-        return worse
+        """Apply the edit to many outputs, whose `collected` is the same object."""
+        has_spaces = np.array([not _is_without_spaces(view) for view in views], np.bool_)
+        if has_spaces.all():
+            return self.apply_compiled(views, keys)
+        spaced_views = [view for view in views if not _is_without_spaces(view)]
+        spaced_outputs = iter(self.apply_compiled(spaced_views, keys[has_spaces]))
+        perturbed = []
+        for view, key, is_spaced in zip(views, keys.tolist(), has_spaces.tolist()):
+            perturbed.append(next(spaced_outputs) if is_spaced else self.apply(view, Stream(key)))
+        return perturbed
 
     @abstractmethod
-    def compiled(self, views: Sequence[View[str]], keys: Keys, *, spaced: bool) -> list[str | None]:
-        """`apply` in compiled code, on texts with spaces or on such as are cut by their scripts."""
+    def apply_compiled(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
+        """Return what `apply` returns for outputs with spaces, in compiled code."""
 
 
-def words_of(view: View[str]) -> tuple[list[Span], bool]:
-    """The words of an output, and whether it is written with spaces."""
-    if is_written_without_spaces(view.output, view.language):
-        return segment(view.output, view.language), False
-    return find_words(view.output), True
+def _is_without_spaces(view: View[str]) -> bool:
+    return is_written_without_spaces(view.output, view.language)
+
+
+def _find_editable_words(view: View[str]) -> list[Span]:
+    """Find the words of an output; none if it has no spaces and no package splits its language."""
+    if not _is_without_spaces(view):
+        return find_words(view.output)
+    if not has_segmenter(view.language):
+        return []
+    return segment(view.output, view.language)
 
 
 @dataclass(frozen=True)
 class Removal(AnyLanguageEdit):
-    """Drops one random word. At least one word must stay, so outputs of a single word are left alone."""
+    """Removes random words. At least one word stays."""
 
     name: ClassVar[str] = "removal"
     summary: ClassVar[str] = "drops a random word"
 
-    def words_to_drop(self, words: int) -> int:
-        """How many of this many words go."""
-        return self.strength if words > self.strength else 0
+    def count_removed(self, word_count: int) -> int:
+        """Return how many words of a text are removed; 0 if the removal does not apply."""
+        return self.strength if word_count > self.strength else 0
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
-        """The output without the words drawn."""
-        spans, spaced = words_of(view)
-        count = self.words_to_drop(len(spans))
+        """Return the output without random words."""
+        spans = _find_editable_words(view)
+        count = self.count_removed(len(spans))
         if count == 0:
             return None
-        cut = remove_words if spaced else remove_words_without_spaces
-        return cut(view.output, [spans[i] for i in sorted(stream.sample(len(spans), count))])
+        removed = [spans[i] for i in sorted(stream.sample(len(spans), count))]
+        if _is_without_spaces(view):
+            return remove_words_without_spaces(view.output, removed)
+        return remove_words(view.output, removed)
 
-    def compiled(self, views: Sequence[View[str]], keys: Keys, *, spaced: bool) -> list[str | None]:
-        """The same, in compiled code."""
-        return word_kernels.remove([view.output for view in views], keys, self.words_to_drop, spaced=spaced)
+    def apply_compiled(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
+        """Return what `apply` returns for outputs with spaces, in compiled code."""
+        return remove_random_words([view.output for view in views], keys, self.count_removed)
 
 
 @dataclass(frozen=True)
 class RemovalShare(Removal):
-    """Drops 20 % of the words, rounded to the nearest whole number; texts under three words lose none."""
+    """Removes 20 % of the words, rounded to the nearest number; texts of less than three words lose none."""
 
     name: ClassVar[str] = "removal_20"
     default: ClassVar[bool] = False
     summary: ClassVar[str] = "drops 20 % of the words"
 
-    def words_to_drop(self, words: int) -> int:
-        """A fifth; never halfway between two whole numbers."""
-        return min(round(words * self.strength / 5), max(words - 1, 0))
+    def count_removed(self, word_count: int) -> int:
+        """Return a fifth of the number of words for each unit of strength."""
+        return min(round(word_count * self.strength / 5), max(word_count - 1, 0))
 
 
 @dataclass(frozen=True)
 class Insertion(AnyLanguageEdit):
-    """Inserts a random word of the language, taken from the data set's own texts, at a random place.
+    """Inserts random words of the data set at random places.
 
-    Places are before each word, and the end when the text does not close with punctuation.
+    Places are before each word, and the end if the text does not end with punctuation.
     """
 
     name: ClassVar[str] = "insertion"
     summary: ClassVar[str] = "inserts a random word from the data set's own list"
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
-        """The output with the words drawn put in."""
-        text, words = view.output, view.collected[self.name]
-        spans, spaced = words_of(view)
-        if not spans or not words:
+        """Return the output with random words inserted."""
+        text = view.output
+        vocabulary = view.collected[self.name]
+        spans = _find_editable_words(view)
+        if not spans or not vocabulary:
             return None
-        places = [(start, start) for start, _ in spans]
+        places = [start for start, _ in spans]
         if text[-1].isalnum():
-            places.append((len(text), len(text)))
-        drawn = [(stream.draw_below(len(places)), stream.choice(words)) for _ in range(self.strength)]
-        drawn.sort(key=lambda pair: pair[0])
-        if not spaced:
-            return replace_spans(
-                text, [(places[i], add_needed_spaces(text, places[i][0], word)) for i, word in drawn]
-            )
-        return replace_spans(
-            text, [(places[i], f"{word} " if i < len(spans) else f" {word}") for i, word in drawn]
-        )
+            places.append(len(text))
+        drawn = []
+        for _ in range(self.strength):
+            place = places[stream.draw_below(len(places))]
+            drawn.append((place, stream.choice(vocabulary)))
+        drawn.sort(key=lambda insertion: insertion[0])
+        edits = []
+        for place, word in drawn:
+            if _is_without_spaces(view):
+                inserted = add_needed_spaces(text, place, word)
+            else:
+                inserted = f" {word}" if place == len(text) else f"{word} "
+            edits.append(((place, place), inserted))
+        return replace_spans(text, edits)
 
-    def compiled(self, views: Sequence[View[str]], keys: Keys, *, spaced: bool) -> list[str | None]:
-        """The same, in compiled code, for views that share one word list."""
+    def apply_compiled(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
+        """Return what `apply` returns for outputs with spaces, in compiled code."""
         if not views:
             return []
-        words = views[0].collected[self.name]
-        return word_kernels.insert([view.output for view in views], keys, words, self.strength, spaced=spaced)
+        vocabulary = views[0].collected[self.name]
+        return insert_random_words([view.output for view in views], keys, vocabulary, self.strength)
 
     def collect(self, texts: Sequence[str], language: str | None, analyses: Iterable[Any]) -> Any:  # noqa: ARG002
-        """The words of the data set in this language."""
+        """Collect the words of the data set in this language."""
         return list_insertable_words(iter(texts), language)
 
 
 @dataclass(frozen=True)
 class Swapping(AnyLanguageEdit):
-    """Exchanges two random words that differ, each with the punctuation attached to it."""
+    """Swaps two random words that differ, each with the punctuation attached to it."""
 
     name: ClassVar[str] = "swapping"
     summary: ClassVar[str] = "exchanges two random words"
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
-        """The output with the words drawn exchanged; no word is moved twice."""
-        spans, _ = words_of(view)
+        """Return the output with random words swapped; no word is moved twice."""
+        spans = _find_editable_words(view)
         words = [view.output[start:end] for start, end in spans]
-        free = list(range(len(words)))
+        free_words = list(range(len(words)))
         for _ in range(self.strength):
-            if not free:
+            if not free_words:
                 return None
-            first = stream.choice(free)
-            others = [i for i in free if words[i] != words[first]]
-            if not others:
+            first = stream.choice(free_words)
+            candidates = [i for i in free_words if words[i] != words[first]]
+            if not candidates:
                 return None
-            second = stream.choice(others)
+            second = stream.choice(candidates)
             words[first], words[second] = words[second], words[first]
-            free = [i for i in free if i not in {first, second}]
+            free_words = [i for i in free_words if i not in {first, second}]
         return replace_spans(view.output, zip(spans, words))
 
-    def compiled(self, views: Sequence[View[str]], keys: Keys, *, spaced: bool) -> list[str | None]:
-        """The same, in compiled code."""
-        return word_kernels.swap([view.output for view in views], keys, self.strength, spaced=spaced)
+    def apply_compiled(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
+        """Return what `apply` returns for outputs with spaces, in compiled code."""
+        return swap_random_words([view.output for view in views], keys, self.strength)
 
 
 PERTURBATIONS = (Removal, Insertion, Swapping, RemovalShare)

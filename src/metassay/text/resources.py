@@ -97,8 +97,8 @@ def get_all_resources() -> tuple[Resource, ...]:
         _make_package_resource("HanTa", "de", "entity"),
         _make_package_resource("natasha", "ru", "entity"),
         _make_package_resource("pymorphy3", "ru", "synonym, entity"),
-        _make_package_resource("jieba", "zh", "words (better)"),
-        _make_package_resource("fugashi", "ja", "words (better)"),
+        _make_package_resource("jieba", "zh", "removal, insertion, swapping, untranslated"),
+        _make_package_resource("fugashi", "ja", "removal, insertion, swapping, untranslated"),
         *(_make_spacy_resource(language) for language in ("en", "de", "ru")),
     )
 

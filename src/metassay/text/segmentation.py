@@ -1,10 +1,10 @@
 """Find words in texts without spaces between them, and edit such texts without adding spaces.
 
-Chinese words are jieba's if it is installed, Japanese words those of fugashi or else janome. Without these
-packages, and in Thai, Lao, Khmer, Burmese and Tibetan, a rule splits a text where the script changes. A word
-is then one or two Han characters (frequent function words of one character stand alone), a run of Hiragana or
-of Katakana, up to three letters with their signs, a Tibetan syllable, or a word or number of any other
-script.
+Chinese words are found by jieba, Japanese words by fugashi or else janome. For other languages, and without
+these packages, a rule splits a text where the script changes. A part is then one or two Han characters
+(frequent function words of one character stand alone), a run of Hiragana or of Katakana, up to three letters
+with their signs, a Tibetan syllable, or a word or number of any other script. Such parts are often not words:
+they serve to measure texts, not to edit single words.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from metassay.text.languages import get_base_language
-from metassay.text.resources import has_package
+from metassay.text.resources import find_resource, has_package
 from metassay.text.words import WITHOUT_SPACES, Span, is_spaceless, list_vocabulary
 
 Segmenter = Callable[[str], Iterable[str]]
@@ -62,8 +62,8 @@ _WORD = re.compile(
 _WORD_OR_SIGN = re.compile(rf"{_WORD.pattern}|\S")
 _SPACED_LETTER = re.compile(rf"(?![{_SPACELESS_CHARACTERS}])[^\W_]")
 """A letter or digit that needs a space between it and another one."""
-_LETTER_WITH_SIGNS = re.compile("[\u0e00-\u109f\u1780-\u17ff]")
-"""Letters of Thai, Lao, Tibetan, Burmese and Khmer."""
+_SEGMENTER_PACKAGES = {"zh": ("jieba", "zh"), "yue": ("jieba", "zh"), "ja": ("fugashi", "ja")}
+"""Names and languages of the resources (see `text.resources`) that find the words of a language."""
 
 
 def is_written_without_spaces(text: str, language: str | None) -> bool:
@@ -73,9 +73,20 @@ def is_written_without_spaces(text: str, language: str | None) -> bool:
     return not text.isascii() and is_spaceless(text)
 
 
-def is_segmented_by_script(text: str, language: str | None) -> bool:
-    """Whether `segment` splits a text only by its scripts: no package does it, and no letter has signs."""
-    return _load_segmenter(language) is None and not _LETTER_WITH_SIGNS.search(text)
+def has_segmenter(language: str | None) -> bool:
+    """Whether an installed package splits texts of a language without spaces into words."""
+    return _load_segmenter(get_base_language(language)) is not None
+
+
+def describe_missing_segmenter(language: str) -> str | None:
+    """Return why the words of a language without spaces cannot be found; None if they can."""
+    base_language = get_base_language(language)
+    if base_language not in WITHOUT_SPACES or has_segmenter(base_language):
+        return None
+    package = _SEGMENTER_PACKAGES.get(base_language)
+    if package is None:
+        return "it is written without spaces, and no package that finds its words is supported"
+    return find_resource(*package).remedy
 
 
 def segment(text: str, language: str | None) -> list[Span]:
@@ -85,7 +96,7 @@ def segment(text: str, language: str | None) -> list[Span]:
     >>> [text[start:end] for start, end in segment(text, None)]
     ['我', '们用', 'Python', '写代', '码']
     """
-    segmenter = _load_segmenter(language)
+    segmenter = _load_segmenter(get_base_language(language))
     if segmenter is None:
         return [match.span() for match in _WORD.finditer(text)]
     spans = []
@@ -104,9 +115,9 @@ def segment_with_signs(text: str) -> list[Span]:
 
 
 @functools.lru_cache(maxsize=64)
-def _load_segmenter(language: str | None) -> Segmenter | None:
+def _load_segmenter(base_language: str) -> Segmenter | None:
     """Load the segmenter of an installed package; None if there is none for the language."""
-    if language in {"zh", "yue"} and has_package("jieba"):
+    if base_language in {"zh", "yue"} and has_package("jieba"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it imports what setuptools is about to drop
             import jieba
@@ -114,12 +125,12 @@ def _load_segmenter(language: str | None) -> Segmenter | None:
         jieba.setLogLevel(logging.ERROR)
         cut: Segmenter = jieba.cut
         return cut
-    if language == "ja" and has_package("fugashi") and has_package("unidic_lite"):
+    if base_language == "ja" and has_package("fugashi") and has_package("unidic_lite"):
         from fugashi import Tagger
 
         tagger: Any = Tagger()
         return lambda text: (word.surface for word in tagger(text))
-    if language == "ja" and has_package("janome"):
+    if base_language == "ja" and has_package("janome"):
         from janome.tokenizer import Tokenizer
 
         tokenizer: Any = Tokenizer()
@@ -160,15 +171,15 @@ def list_insertable_words(texts: Iterable[str], language: str | None) -> list[st
     """List the distinct words of texts, with or without spaces, sorted.
 
     From texts without spaces, words of other scripts are left out: they are mostly names and numbers. So are
-    words of one character, unless there are no others.
+    words of one character, unless there are no others. Texts whose words cannot be found are left out.
     """
     spaced_words = set[str]()
     segmented_words = set[str]()
     for text in texts:
-        if is_written_without_spaces(text, language):
-            segmented_words.update(text[start:end] for start, end in segment(text, language))
-        else:
+        if not is_written_without_spaces(text, language):
             spaced_words.update(text.split())
+        elif has_segmenter(language):
+            segmented_words.update(text[start:end] for start, end in segment(text, language))
     native_words = {word for word in segmented_words if not any(map(_SPACED_LETTER.match, word))}
     long_words = {word for word in native_words if len(word) > 1}
     words_without_spaces = long_words or native_words or segmented_words
