@@ -26,6 +26,7 @@ _FILE = "_file"
 _ROW = "_row"
 _LINE = "line"
 """Columns that hold the place of each retrieved document in the input, for errors."""
+_RANK = "rank"
 _IGNORED_COLUMNS = ("rank", "iteration", "q0", _LINE)
 """Columns of runs without meaning; trec_eval ignores them too."""
 
@@ -49,6 +50,10 @@ def assemble_rankings(
     documents = pl.concat(parts, how="diagonal_relaxed")
     _refuse_repeated_documents(documents)
     documents, left_out, notes = _drop_unjudged_topics(documents, qrels)
+    notes += _check_shared_documents(documents, qrels)
+    if _RANK in documents.columns:
+        notes += _note_increasing_scores(documents)
+        documents = documents.drop(_RANK)
     keys, lists = order_by_score(documents, qrels)
     outputs = keys.with_columns(lists.to_series().cast(pl.List(pl.String)))
     missing = _find_missing_lists(keys, qrels)
@@ -74,6 +79,7 @@ def _build_document_table(table: RawTable, task: Task, columns: Mapping[str, str
     frame = table.frame
     file = table.file
     roles = _assign_roles(frame, task, columns, file)
+    by_lower_name = {name.lower(): name for name in reversed(frame.columns)}
     document_columns = {}
     for role, name in roles.items():
         if role != "score":
@@ -81,6 +87,9 @@ def _build_document_table(table: RawTable, task: Task, columns: Mapping[str, str
     if "system" not in document_columns:
         document_columns["system"] = pl.Series([file_stem(file)]).new_from_index(0, frame.height)
     document_columns["score"] = cells.scores(frame[roles["score"]], file)
+    ranks = by_lower_name.get(_RANK)
+    if ranks is not None and ranks not in roles.values():
+        document_columns[_RANK] = frame[ranks].cast(pl.Float64, strict=False)
     for name, dtype in frame.schema.items():
         is_used = name in roles.values() or name.lower() in _IGNORED_COLUMNS or name in document_columns
         if not is_used and not dtype.is_nested():
@@ -167,6 +176,47 @@ def _drop_unjudged_topics(
     return documents.filter(is_judged), {UNJUDGED_TOPIC_REASON: lists}, [note]
 
 
+def _check_shared_documents(documents: pl.DataFrame, qrels: pl.DataFrame) -> list[str]:
+    """Raise an error if no retrieved document is judged; return a note on single runs of which none is."""
+    is_judged = documents["document"].is_in(qrels["document"].unique().implode())
+    if not is_judged.any():
+        raise InputError(
+            f"no retrieved document is among the judged ones, such as {documents['document'][0]}; judged are "
+            f"documents such as {qrels['document'][0]}.",
+            place=_find_place(documents.row(0, named=True)),
+            remedy="Do runs and judgements write document ids in the same way?",
+        )
+    judged_systems = documents.filter(is_judged)["system"].unique()
+    unjudged_systems = documents.filter(~pl.col("system").is_in(judged_systems.implode()))["system"].unique()
+    if unjudged_systems.is_empty():
+        return []
+    names = ", ".join(unjudged_systems.sort())
+    return [f"No document of these runs is judged, so that their scores are 0: {names}."]
+
+
+def _note_increasing_scores(documents: pl.DataFrame) -> list[str]:
+    """Return a note on runs whose scores increase with the rank: they are read upside down."""
+    steps = (
+        documents.lazy()
+        .select("system", "item", _RANK, "score")
+        .drop_nulls()
+        .sort("system", "item", _RANK)
+        .with_columns(step=pl.col("score").diff().over("system", "item"))
+        .group_by("system")
+        .agg(up=(pl.col("step") > 0).sum(), down=(pl.col("step") < 0).sum())
+        .filter(pl.col("up") > pl.col("down"))
+        .collect()
+    )
+    if steps.is_empty():
+        return []
+    names = ", ".join(steps["system"].sort())
+    note = (
+        f"Scores increase with rank in {names}. Documents are ordered by score, highest first, as in "
+        "trec_eval, so that these lists are upside down. If lower scores are better, reverse their sign."
+    )
+    return [note]
+
+
 def _find_missing_lists(keys: pl.DataFrame, qrels: pl.DataFrame) -> pl.DataFrame:
     """Return `system, item, output` with an empty list for every judged topic that a system lacks."""
     systems = keys.select(pl.col("system").unique().sort())
@@ -186,7 +236,7 @@ def _describe_missing_lists(missing: pl.DataFrame, *, complete: bool) -> str:
 
 def _add_metadata(outputs: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
     """Add columns with one value per topic or per system. Others belong to documents, not to lists."""
-    used = {"system", "item", "document", "score", _FILE, _ROW, _LINE}
+    used = {"system", "item", "document", "score", _FILE, _ROW, _LINE, _RANK}
     for name in documents.columns:
         if name in used:
             continue

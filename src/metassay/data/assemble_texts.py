@@ -6,6 +6,9 @@ and references are compared. Errors name file and row.
 
 from __future__ import annotations
 
+import ast
+import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -21,13 +24,15 @@ from metassay.data.columns import (
     is_human_criterion,
     is_numeric,
     is_row_number,
+    is_unusable_type,
     missing_column_error,
 )
 from metassay.data.dataset import Dataset
 from metassay.data.languages import note_language_pair
 from metassay.data.memory import release_memory
 from metassay.data.readers.base import RawTable
-from metassay.data.readers.files import file_stem
+from metassay.data.readers.delimited import DELIMITERS
+from metassay.data.readers.files import file_ending, file_stem
 from metassay.data.readers.standard_input import STANDARD_INPUT
 from metassay.errors import InputError, Place
 from metassay.tasks import find_task
@@ -36,6 +41,8 @@ from metassay.tasks.base import Task
 PAIR_COLUMNS = ("worse", "perturbation")
 """Columns of a table of pairs besides those of outputs: the worse text, and how it was made."""
 REFERENCE_RULES = ("per-item", "per-output")
+_WRITTEN_LIST = r"""^\s*\[\s*["'].*["']\s*\]\s*$"""
+_LIST_SAMPLE = 100
 _FILE = "_file"
 _ROW = "_row"
 """Columns that hold the place of each row in the input, for errors."""
@@ -81,7 +88,10 @@ def assemble_texts(
         columns = {role: name for role, name in (columns or {}).items() if role not in PAIR_COLUMNS}
     parts = [_build_output_table(table, task_definition, columns) for table in tables]
     outputs = _concatenate([part.frame for part in parts])
-    outputs, left_out = _drop_incomplete_rows(outputs, rows_are_pairs=rows_are_pairs)
+    outputs, incomplete = _drop_incomplete_rows(outputs, rows_are_pairs=rows_are_pairs)
+    left_out = Counter(incomplete)
+    for table in tables:
+        left_out.update(table.left_out)
     outputs, notes = _drop_repeated_rows(outputs, rows_are_pairs=rows_are_pairs)
     notes += _check_references(outputs, references)
     notes += note_language_pair(language)
@@ -115,7 +125,11 @@ def _prepare_pair_columns(table: RawTable, columns: Mapping[str, str] | None) ->
     if "worse" not in chosen:
         raise missing_column_error("worse", ("worse",), table.frame.columns, table.file)
     frame = table.frame.rename({name: role for role, name in chosen.items()})
-    frame = frame.with_columns(cells.texts(frame["worse"], table.file))
+    worse = cells.texts(frame["worse"], table.file)
+    if file_ending(table.file) in DELIMITERS:
+        # A CSV file cannot distinguish an empty text from a missing one; other formats write null.
+        worse = worse.replace("", None)
+    frame = frame.with_columns(worse)
     if "perturbation" in frame.columns:
         frame = frame.with_columns(pl.col("perturbation").cast(pl.String))
     return replace(table, frame=frame)
@@ -172,7 +186,7 @@ def _list_metadata(frame: pl.DataFrame, roles: ColumnRoles) -> list[str]:
     return [
         name
         for name, dtype in frame.schema.items()
-        if name not in used and not dtype.is_nested() and not is_row_number(name)
+        if name not in used and not is_unusable_type(dtype) and not is_row_number(name)
     ]
 
 
@@ -211,6 +225,7 @@ def _build_reference_lists(frame: pl.DataFrame, names: Sequence[str], file: str)
     """Return the list of references of each row. Missing and empty references are left out."""
     expressions = []
     has_gaps = False
+    frame = frame.with_columns(_parse_written_lists(frame[name]) for name in names)
     for name in names:
         column = frame[name]
         if column.dtype == pl.List(pl.String):
@@ -231,6 +246,39 @@ def _build_reference_lists(frame: pl.DataFrame, names: Sequence[str], file: str)
     if has_gaps:
         lists = lists.list.drop_nulls()
     return frame.select(lists.alias("references")).to_series()
+
+
+def _parse_written_lists(column: pl.Series) -> pl.Series:
+    """Convert texts that are all lists of texts, as in `["a", "b"]`, to lists; return others as they are.
+
+    CSV files hold lists as JSON or, if pandas wrote them, as Python source.
+    """
+    if column.dtype != pl.String:
+        return column
+    first_texts = column.head(_LIST_SAMPLE).drop_nulls()
+    if not first_texts.str.contains(_WRITTEN_LIST).any():
+        return column
+    lists: list[list[str]] = []
+    for text in column:
+        texts = _parse_written_list(text or "[]")
+        if texts is None:
+            return column
+        lists.append(texts)
+    return pl.Series(column.name, lists, dtype=pl.List(pl.String))
+
+
+def _parse_written_list(text: str) -> list[str] | None:
+    """Parse a list of texts in JSON or Python notation; None if it is something else."""
+    parsed: object = None
+    for parse in (json.loads, ast.literal_eval):
+        try:
+            parsed = parse(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            continue
+        break
+    if isinstance(parsed, list) and all(isinstance(entry, str) for entry in parsed):
+        return parsed
+    return None
 
 
 def _concatenate(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:

@@ -177,11 +177,16 @@ def find_ignored_columns(table: pl.DataFrame) -> dict[str, str]:
     for name, dtype in table.schema.items():
         if is_row_number(name):
             ignored[name or "without a name"] = "row numbers"
-        elif dtype.is_nested() and not _REFERENCE.fullmatch(name.lower()):
-            ignored[name] = "nested values"
+        elif is_unusable_type(dtype) and not _REFERENCE.fullmatch(name.lower()):
+            ignored[name] = "nested values" if dtype.is_nested() else f"values of type {dtype}"
         elif dtype == pl.String and _MOSTLY_NUMBERS <= _measure_numeric_share(table[name]) < 1:
             ignored[name] = f"not only numbers: {_find_first_word(table[name])!r}"
     return ignored
+
+
+def is_unusable_type(dtype: pl.DataType) -> bool:
+    """Whether values of this type can be neither scores nor contexts."""
+    return dtype.is_nested() or dtype in (pl.Binary, pl.Duration, pl.Object)
 
 
 def _measure_numeric_share(column: pl.Series) -> float:

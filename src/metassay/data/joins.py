@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from metassay.data.columns import TEST_SET_COLUMNS, is_row_number, list_column_names
+from metassay.data.columns import TEST_SET_COLUMNS, is_row_number, is_unusable_type, list_column_names
 from metassay.errors import InputError, Place
 
 _OTHER_KEYS = ("doc_id", "speaker_id")
@@ -31,6 +31,13 @@ def join_columns(table: pl.DataFrame, other: pl.DataFrame, *, file: str) -> tupl
             place=Place(file=file),
             remedy=f"Both need some of: {', '.join(dict.fromkeys(possible_keys))}.",
         )
+    for key in keys:
+        for keyed_table, keyed_file in ((table, None), (other, file)):
+            if is_unusable_type(keyed_table.schema[key]):
+                raise InputError(
+                    f"a key must be text or a number, not {keyed_table.schema[key]}.",
+                    place=Place(file=keyed_file, column=key),
+                )
     added = [name for name in other.columns if name not in table.columns]
     if not added:
         raise InputError("adds no column that the data does not have.", place=Place(file=file))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -182,7 +183,8 @@ def _join_files(
         notes += other.notes
         for index, table in enumerate(joined):
             frame, note = join_columns(table.frame, other.frame, file=file)
-            joined[index] = replace(table, frame=frame)
+            left_out = table.left_out if index else Counter(table.left_out) + Counter(other.left_out)
+            joined[index] = replace(table, frame=frame, left_out=left_out)
             notes.append(note)
     return joined, notes
 

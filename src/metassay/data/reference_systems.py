@@ -55,20 +55,34 @@ def mark_reference_rows(
 ) -> pl.Series:
     """Return for each row whether its system is the reference.
 
-    `references` names columns of texts or of lists of texts; an output may equal any of them. `by` names the
-    columns that identify a system within its test set.
+    `references` names columns of texts or of lists of texts; an output may equal any of them, up to white
+    space at its ends. `by` names the columns that identify a system within its test set.
     """
     if not references:
         return pl.Series("is_reference", [False]).new_from_index(0, table.height)
+    has_outer_spaces = any(_has_outer_spaces(table[name]) for name in (output, *references))
+    output_text = pl.col(output).str.strip_chars() if has_outer_spaces else pl.col(output)
     equals_reference = []
     for name in references:
         if table.schema[name].is_nested():
-            equal = pl.col(name).list.contains(pl.col(output))
+            texts = pl.col(name)
+            if has_outer_spaces:
+                texts = texts.list.eval(pl.element().str.strip_chars())
+            equal = texts.list.contains(output_text)
         else:
-            equal = pl.col(name).cast(pl.String) == pl.col(output)
+            text = pl.col(name).cast(pl.String)
+            equal = (text.str.strip_chars() if has_outer_spaces else text) == output_text
         equals_reference.append(equal.fill_null(value=False))
     share = pl.any_horizontal(equals_reference).mean().over(list(by))
     return table.select((share >= MINIMUM_EQUAL_SHARE).alias("is_reference"))["is_reference"]
+
+
+def _has_outer_spaces(column: pl.Series) -> bool:
+    """Whether a text begins or ends with white space. Only then it costs time and memory to remove it."""
+    texts = column.explode() if column.dtype.is_nested() else column
+    if texts.dtype != pl.String:
+        return False
+    return bool(texts.str.contains(r"^\s|\s$").any())
 
 
 def _find_reference_outputs(dataset: Dataset) -> pl.DataFrame:

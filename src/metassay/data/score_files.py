@@ -50,8 +50,8 @@ class ScoreFrame:
     """Columns that the format says people gave."""
     described: tuple[str, ...] = ()
     """Columns that the format says are metadata."""
-    repeated_rows: int = 0
-    """Number of rows that were left out because they are exact copies of others."""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """Number of rows that were left out while files were read, by reason."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def _has_metric_columns(
 
 def _count_left_out(frame: ScoreFrame, cubes: Sequence[ScoreCube]) -> dict[str, int]:
     """Count the rows that were left out before any score was looked at, by reason."""
-    left_out = Counter({REPEATED_ROW_REASON: frame.repeated_rows})
+    left_out = Counter(frame.left_out)
     for cube in cubes:
         left_out.update(cube.left_out)
     return dict(left_out)
@@ -264,16 +264,18 @@ def read_score_frame(
     raw = raw or read_tables(source, how)
     notes = [note for table in raw for note in table.notes]
     frames = []
-    repeated_rows = 0
+    left_out: Counter[str] = Counter()
     for table in raw:
         frame, said = drop_repeated_rows(table.frame)
-        repeated_rows += table.frame.height - frame.height
+        left_out[REPEATED_ROW_REASON] += table.frame.height - frame.height
+        left_out.update(table.left_out)
         frames.append((table.file, _with_roles(pivot_long_scores(frame, table.file), columns)))
         notes += said
     for file in [] if join is None else fetch_paths(join):
         beside = read_join_table(file, how)
         other = pivot_long_scores(beside.frame, file)
         notes += beside.notes
+        left_out.update(beside.left_out)
         for index, (name, frame) in enumerate(frames):
             joined, note = join_columns(*_with_items(frame, other), file=file)
             frames[index] = (name, joined)
@@ -283,7 +285,7 @@ def read_score_frame(
     merged = _merged([frame for _, frame in frames], [*human, *people], metrics, described)
     file = frames[0][0] if len(frames) == 1 else "the tables"
     selected = _selected(merged, where or {}, systems, exclude_systems)
-    return ScoreFrame(selected, file, tuple(notes), people, described, repeated_rows)
+    return ScoreFrame(selected, file, tuple(notes), people, described, left_out)
 
 
 def _with_items(frame: pl.DataFrame, other: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -16,6 +16,7 @@ from metassay.data.columns import (
     TEST_SET_COLUMNS,
     find_reference_columns,
     find_score_columns,
+    is_unusable_type,
     list_column_names,
 )
 from metassay.data.directions import RequestedDirections, find_direction
@@ -111,6 +112,13 @@ def pivot_long_scores(table: pl.DataFrame, file: str = "") -> pl.DataFrame:
             f"{', '.join(keys)} and {metric_column} name this score more than once.",
             place=Place(file or None, row),
         )
+    clashing = [name for name in keys if (table[metric_column].cast(pl.String) == name).any()]
+    if clashing:
+        raise InputError(
+            f"a metric has the name of the column {clashing[0]}.",
+            place=Place(file or None, column=metric_column),
+            remedy="Rename the metric.",
+        )
     return table.pivot(on=metric_column, index=keys, values=score_column)
 
 
@@ -182,7 +190,7 @@ def _collect_metadata(
     rows: pl.DataFrame, columns: Sequence[str], key: str, names: Sequence[str]
 ) -> dict[str, tuple[str | None, ...]]:
     """Collect the columns that have one value for each value of `key`, in the order of `names`."""
-    flat = [column for column in columns if not rows.schema[column].is_nested()]
+    flat = [column for column in columns if not is_unusable_type(rows.schema[column])]
     if not flat:
         return {}
     counts = rows.group_by(key).agg(pl.col(flat).n_unique())

@@ -107,13 +107,43 @@ def test_appraise_means_over_annotators_and_no_item_that_tests_them(tmp_path: Pa
     rows = {(row["seg_id"], row["system"]): row for row in table.frame.iter_rows(named=True)}
     assert {key: row["da"] for key, row in rows.items()} == {
         ("1", "A"): 70,  # 80 and 60 of two people
-        ("1", "B"): 80,  # twice by one person
+        ("1", "B"): 70,  # the last of two scores of one person
         ("2", "A"): 40,  # equal outputs of two systems, rated once
         ("2", "B"): 40,
     }
     assert rows[("1", "A")]["da:engdeu02"] == 60
     assert set(table.frame["lp"]) == {"en-de"}
-    assert any("1 rows that test the raters" in note for note in table.notes)
+    assert table.left_out == {"tests the raters: BAD or REF": 1}
+    assert any("1 rows were left out (tests the raters: BAD or REF)" in note for note in table.notes)
+    assert any("1 outputs were scored again" in note for note in table.notes)
+
+
+def test_appraise_leaves_out_tutorials_and_repeated_or_incomplete_documents(tmp_path: Path) -> None:
+    spans = '[{"start_i": 1, "end_i": 4, "severity": "major"}]'
+    documents = (
+        ("A", "news_1", 70),
+        ("B", "news_1", 50),
+        ("A", "news_1#dup", 10),
+        ("B", "news_2#incomplete", 20),
+        ("B", "news_1#bad", 1),
+        ("tutorial-en-de", "tutorial", 99),
+    )
+    rows = [
+        ("u", system, number, "TGT", "ces", "ukr", score, document, False, spans, 1.0, 2.0)
+        for system, document, score in documents
+        for number in range(2)
+    ]
+    table = table_of(appraise(tmp_path / "scores.csv", rows))
+    assert set(table.frame.select("system", "doc_id", "esa").rows()) == {
+        ("A", "news_1", 70),
+        ("B", "news_1", 50),
+    }
+    assert table.left_out == {
+        "document shown again: #dup": 2,
+        "incomplete document: #incomplete": 2,
+        "tests the raters: BAD or REF": 2,
+        "tutorial": 2,
+    }
 
 
 def test_appraise_documents_and_marked_errors(tmp_path: Path) -> None:
@@ -132,7 +162,7 @@ def test_appraise_documents_and_marked_errors(tmp_path: Path) -> None:
 def test_appraise_joins_to_scores_of_metrics(tmp_path: Path) -> None:
     people = appraise(tmp_path / "people.csv", DIRECT)
     metrics = pl.DataFrame(
-        {"lp": "en-de", "seg_id": [1, 2, 1, 2], "system": ["A", "A", "B", "B"], "M": [0.7, 0.4, 0.8, 0.4]}
+        {"lp": "en-de", "seg_id": [1, 2, 1, 2], "system": ["A", "A", "B", "B"], "M": [0.7, 0.4, 0.7, 0.4]}
     )
     metrics.write_csv(tmp_path / "metrics.csv")
     found = metassay.rank(

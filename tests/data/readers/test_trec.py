@@ -39,6 +39,7 @@ def test_comments_gaps_and_spaces_in_tags(write):
         "run": ["my run"] * 3,
         "topic": ["q1", "q1", "q2"],
         "docid": ["d#1", "d2", "d1"],
+        "rank": [1, 2, 1],
         "score": [2.5, -0.001, 3.0],
         "line": [2, 3, 5],
     }

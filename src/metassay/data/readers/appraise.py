@@ -1,7 +1,9 @@
 """Reader of Appraise: human scores exported by ExportSystemScoresToCSV, a CSV file without a header.
 
 Scores of several annotators for one output become their mean, with a column for each annotator if there are
-few. Rows that test the annotators (`BAD`, `REF`) are left out and counted.
+few. If an annotator scored an output more than once, the last score counts. Rows that test or train the
+annotators (`BAD`, `REF`, tutorials) and rows of repeated or incomplete documents (`#dup`, `#incomplete`) are
+left out and counted.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -25,6 +28,14 @@ from metassay.text.languages import parse_language
 ITEM_TYPES = ("TGT", "CHK", "BAD", "REF")
 OUTPUT_TYPES = ("TGT", "CHK")
 """Types of items that are outputs of systems. The others test the annotators."""
+TEST_REASON = "tests the raters: BAD or REF"
+TUTORIAL_REASON = "tutorial"
+MARKED_DOCUMENTS = {
+    "#bad": TEST_REASON,
+    "#dup": "document shown again: #dup",
+    "#incomplete": "incomplete document: #incomplete",
+}
+"""Marks that campaigns append to the names of documents, and what they mean."""
 OutputKey = tuple[str, str, str]
 """Language pair, segment (with its document) and system."""
 
@@ -75,32 +86,51 @@ class _ExportedRow:
     document: str
     has_marked_errors: bool
 
+    def explain_exclusion(self) -> str | None:
+        """Return why the row is no score of a system's output; None if it is one."""
+        if self.item_type not in OUTPUT_TYPES:
+            return TEST_REASON
+        names = "+".join([self.document, *self.systems]).lower()
+        if "tutorial" in names:
+            return TUTORIAL_REASON
+        for mark, reason in MARKED_DOCUMENTS.items():
+            if mark in names:
+                return reason
+        return None
+
 
 def _read_scores(path: str) -> RawTable:
-    scores: dict[OutputKey, dict[str, list[float]]] = {}
+    scores: dict[OutputKey, dict[str, float]] = {}
     documents: dict[OutputKey, str] = {}
     has_marked_errors = False
-    tests = 0
+    left_out: Counter[str] = Counter()
+    repeated_scores = 0
     for row in _read_rows(path):
         has_marked_errors |= row.has_marked_errors
-        if row.item_type not in OUTPUT_TYPES:
-            tests += 1
+        exclusion = row.explain_exclusion()
+        if exclusion is not None:
+            left_out[exclusion] += 1
             continue
         (score,) = cells.scores(pl.Series("score", [row.score]), path)
         for system in row.systems:
             key = (row.lp, row.item, system)
             documents[key] = row.document
             if score is not None:
-                scores.setdefault(key, {}).setdefault(row.annotator, []).append(score)
-    means = []
-    for key in documents:
-        by_annotator = scores.get(key, {})
-        means.append({name: sum(given) / len(given) for name, given in by_annotator.items()})
+                by_annotator = scores.setdefault(key, {})
+                repeated_scores += row.annotator in by_annotator
+                by_annotator[row.annotator] = score
     name = "esa" if has_marked_errors else "da"
-    table, notes = add_rater_scores(_build_keys(documents), means, name)
-    if tests:
-        notes.append(f"{file_stem(path)}: {tests} rows that test the raters (BAD, REF) were left out.")
-    return RawTable(path, table, notes=tuple(notes))
+    if not documents:
+        raise InputError("no row is a score of a system's output.", place=Place(path))
+    table, notes = add_rater_scores(_build_keys(documents), [scores.get(key, {}) for key in documents], name)
+    for reason, count in left_out.items():
+        notes.append(f"{file_stem(path)}: {count} rows were left out ({reason}).")
+    if repeated_scores:
+        notes.append(
+            f"{file_stem(path)}: {repeated_scores} outputs were scored again by the same person; "
+            "the last score counts."
+        )
+    return RawTable(path, table, notes=tuple(notes), left_out=dict(left_out))
 
 
 def _read_rows(path: str) -> Iterator[_ExportedRow]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import polars as pl
 
@@ -22,6 +23,8 @@ class RawTable:
     """Columns that the format declares to be human scores, whatever their names."""
     metadata_columns: tuple[str, ...] = ()
     """Columns that the format declares to be metadata, even if they hold numbers."""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """Number of rows of the file that were left out, by reason."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from metassay.data.cells import with_points
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, Place, display_path
 
 QUOTINGS = ("minimal", "none")
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
@@ -38,10 +38,34 @@ def parse_delimited_text(
         text = text[excel_line.end() :]
     else:
         delimiter = _find_delimiter(text, usual_delimiter)
+    if quoting == "minimal" and delimiter == "\t" and _merges_lines(text, delimiter, file):
+        quoting = "none"
+        notes.append(
+            f"{display_path(file)}: quotation marks were read as text, "
+            "because they would merge lines otherwise."
+        )
     table = parse_delimited(text, delimiter=delimiter, quoting=quoting, file=file)
     if delimiter == ";":
         return with_points(table, file, notes)
     return table
+
+
+def _merges_lines(text: str, delimiter: str, file: str) -> bool:
+    """Whether a quote at the beginning of a cell joins lines that are complete rows by themselves.
+
+    A file with quoted line ends has lines with fewer fields than its header.
+    """
+    if f'{delimiter}"' not in text and '\n"' not in text and not text.startswith('"'):
+        return False
+    lines = text.removesuffix("\n").split("\n")
+    delimiters = lines[0].count(delimiter)
+    if not delimiters or any(line.count(delimiter) != delimiters for line in lines):
+        return False
+    try:
+        rows = _split_quoted(text, delimiter, file)
+    except InputError:
+        return False  # a quote that is never closed is an error of its own
+    return len(rows) < len(lines)
 
 
 def _find_delimiter(text: str, usual_delimiter: str | None) -> str:

@@ -64,6 +64,14 @@ def is_ratings(table: pl.DataFrame) -> bool:
 
 def compute_rater_scores(ratings: pl.DataFrame, *, file: str = "") -> pl.DataFrame:
     """Compute MQM per segment and rater: the key columns of the table, `rater` and `mqm`."""
+    counts = Counter(name.lower() for name in ratings.columns)
+    repeated = [name for name in ratings.columns if counts[name.lower()] > 1]
+    if repeated:
+        raise InputError(
+            f"these columns have the same name, apart from case: {', '.join(repeated)}.",
+            place=Place(file or None),
+            remedy="Rename or remove one of them.",
+        )
     ratings = ratings.rename({name: name.lower() for name in ratings.columns})
     possible_keys = (*TEST_SET_COLUMNS, "doc", "doc_id", *TEXT_COLUMNS["item"], "system")
     keys = [name for name in possible_keys if name in ratings.columns]

@@ -23,6 +23,8 @@ from metassay.data.readers.remote_files import download_if_remote
 from metassay.errors import LOCAL_COPIES, InputError, Place, display_path
 from metassay.tasks import ranking
 
+LANGUAGE_PAIR_COLUMNS = ("language_pair", "lang_pair", "langpair", "languagepair")
+"""Other names of the column `lp`, in lower case."""
 _PACKAGE = "metassay.data.readers"
 
 
@@ -132,10 +134,11 @@ def read_tables(source: Any, options: ReaderOptions) -> list[RawTable]:
     """Read all tables of a source: files, folders, `-`, a data frame of any kind or a list of rows."""
     frame = convert_to_frame(source)
     if frame is not None:
-        return [RawTable("the table", frame)]
+        return [RawTable("the table", add_language_pair(frame))]
     tables = []
     for path in fetch_paths(source):
         tables += _read_path(path, options)
+    tables = [replace(table, frame=add_language_pair(table.frame)) for table in tables]
     if LOCAL_COPIES:  # errors and notes shall name the address, not the downloaded copy
         tables = [replace(table, file=display_path(table.file)) for table in tables]
     return tables
@@ -150,7 +153,18 @@ def read_join_table(path: str, options: ReaderOptions) -> RawTable:
     tables = _read_path(path, replace(options, quoting=quoting, task=None))
     if len(tables) != 1:
         raise InputError(f"{len(tables)} tables stand here; one can be joined.", place=Place(path))
-    return tables[0]
+    return replace(tables[0], frame=add_language_pair(tables[0].frame))
+
+
+def add_language_pair(table: pl.DataFrame) -> pl.DataFrame:
+    """Add the column `lp` if a table names the language pair otherwise (`language_pair`)."""
+    columns = {name.lower().replace("-", "_"): name for name in reversed(table.columns)}
+    if "lp" in columns:
+        return table
+    for name in LANGUAGE_PAIR_COLUMNS:
+        if name in columns and table.schema[columns[name]] == pl.String:
+            return table.with_columns(table[columns[name]].alias("lp"))
+    return table
 
 
 def fetch_paths(source: Any) -> list[str]:

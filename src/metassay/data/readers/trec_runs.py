@@ -42,10 +42,11 @@ def looks_like_run(lines: Sequence[str]) -> bool:
 
 
 def read_run(path: str) -> pl.DataFrame:
-    """Read a table `run, topic, docid, score, line` of the retrieved documents, in the order of the file.
+    """Read a table `run, topic, docid, rank, score, line` of the retrieved documents, in their order.
 
-    As in trec_eval, comments (`#`), empty lines, the second and the fourth word are ignored. The run is named
-    by the tag: everything after the score if it is the same in all lines, else the first word after it.
+    As in trec_eval, comments (`#`), empty lines and the second word are ignored, and the rank does not matter
+    for the order. The run is named by the tag: everything after the score if it is the same in all lines,
+    else the first word after it.
     """
     return parse_run(read_text(path), path)
 
@@ -68,6 +69,8 @@ def parse_run(text: str, path: str) -> pl.DataFrame:
         _parse_tags(fields["tag"]).alias("run"),
         "topic",
         "docid",
+        # A rank that is no number is ignored: trec_eval ignores all ranks.
+        fields["rank"].cast(pl.Int64, strict=False),
         _parse_scores(fields["score"], lines["line"], path).alias("score"),
         lines["line"],
     )

@@ -1,0 +1,165 @@
+"""Tables that were once read wrongly without a message."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import metassay
+from metassay.data.readers.mqm_ratings import compute_segment_scores
+from metassay.data.score_tables import build_score_cubes
+from metassay.errors import InputError
+
+
+def write_lines(path: Path, *lines: str) -> Path:
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return path
+
+
+def test_a_tsv_cell_that_begins_with_a_quote_does_not_merge_rows(tmp_path: Path) -> None:
+    table = write_lines(
+        tmp_path / "outputs.tsv",
+        "seg_id\tsystem\thyp\tref",
+        "1\ta\tGo, he said\tGo, he said",
+        '2\ta\t"Stop he said\tStop, he said',
+        '3\ta\tCome"\tCome',
+    )
+    data = metassay.read(table)
+    assert data.outputs["output"].to_list() == ["Go, he said", '"Stop he said', 'Come"']
+    assert any("quotation marks were read as text" in note for note in data.notes)
+
+
+def test_a_tsv_cell_with_a_quoted_line_end_is_one_cell(tmp_path: Path) -> None:
+    table = write_lines(
+        tmp_path / "x.tsv", "seg_id\tsystem\thyp\tref", '1\ta\t"two', 'lines"\tb', "2\ta\tc\td"
+    )
+    assert metassay.read(table).outputs["output"].to_list() == ["two\nlines", "c"]
+
+
+@pytest.mark.parametrize("cell", ['["a b", "c d"]', "['a b', 'c d']"])
+def test_references_that_are_written_as_lists_are_lists(tmp_path: Path, cell: str) -> None:
+    quoted = '"' + cell.replace('"', '""') + '"'
+    table = write_lines(
+        tmp_path / "x.csv", "seg_id,system,hyp,references", f"1,a,a b,{quoted}", f"2,a,x,{quoted}"
+    )
+    assert metassay.read(table).outputs["references"].to_list() == [["a b", "c d"]] * 2
+
+
+def test_a_reference_in_brackets_is_a_text() -> None:
+    rows = [
+        {"seg_id": 1, "system": "a", "hyp": "x", "ref": "['quoted']"},
+        {"seg_id": 2, "system": "a", "hyp": "x", "ref": "plain"},
+    ]
+    assert metassay.read(rows).outputs["references"].to_list() == [["['quoted']"], ["plain"]]
+
+
+def test_the_column_language_pair_keeps_test_sets_apart() -> None:
+    rng = np.random.default_rng(0)
+    rows = [
+        {"language_pair": pair, "seg_id": n, "system": system, "mqm": rng.normal(), "M": rng.normal()}
+        for pair in ("en-de", "en-ru")
+        for n in range(12)
+        for system in "abc"
+    ]
+    result = metassay.rank(rows, human="mqm", draws=10)
+    assert [ranking.dataset for ranking in result.rankings] == ["en-de", "en-ru"]
+    assert result.data is not None
+    assert result.data.scores[0].languages == ["de", "ru"]
+
+
+def test_a_reference_with_a_trailing_space_is_still_the_reference() -> None:
+    rows = [
+        {"seg_id": n, "system": system, "hyp": output, "ref": f"the red fox {n}"}
+        for n in range(5)
+        for system, output in (("refA", f"the red fox {n} "), ("a", f"a fox {n}"), ("b", f"the fox {n}"))
+    ]
+    assert metassay.check(rows, metrics="chrf").reference_systems == ["refA"]
+    scored = pl.DataFrame(rows).with_columns(M=pl.int_range(pl.len()))
+    (cube,) = build_score_cubes(scored)
+    assert cube.systems == ("a", "b")
+
+
+def test_a_metric_named_like_a_key_column_is_refused() -> None:
+    long = pl.DataFrame(
+        {"seg_id": [1, 1], "system": ["a", "a"], "metric": ["system", "M"], "score": [1.0, 2.0]}
+    )
+    with pytest.raises(InputError, match="a metric has the name of the column system"):
+        build_score_cubes(long)
+
+
+@pytest.mark.parametrize(
+    ("ids", "noun"),
+    [
+        (pl.Series([b"\xff", b"\xfe"]), "bytes"),
+        (pl.Series([dt.timedelta(1), dt.timedelta(2)]), "a duration"),
+    ],
+)
+@pytest.mark.parametrize("role", ["seg_id", "system"])
+def test_ids_of_other_types_are_refused(tmp_path: Path, ids: pl.Series, noun: str, role: str) -> None:
+    columns = {
+        "seg_id": ["1", "2"],
+        "system": ["a", "a"],
+        "hyp": ["x", "y"],
+        "ref": ["x", "z"],
+        "mqm": [1.0, 2.0],
+    }
+    path = tmp_path / "x.parquet"
+    pl.DataFrame(columns | {role: ids, "M": [0.5, 0.25]}).write_parquet(path)
+    for verb in (metassay.read, metassay.rank):
+        with pytest.raises(InputError, match=f"an id must be text or a whole number, not {noun}"):
+            verb(path)
+
+
+def test_metadata_of_other_types_is_ignored(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    rows = {"seg_id": ["1", "2"], "system": ["a", "a"], "hyp": ["x", "y"], "ref": ["x", "z"]}
+    pl.DataFrame(rows | {"audio": [b"\xff", b"\xfe"]}).write_parquet(path)
+    data = metassay.read(path)
+    assert data.metadata == ()
+    assert data.ignored_columns == {"audio": "values of type Binary"}
+
+
+def test_mqm_ratings_with_a_column_twice_are_refused() -> None:
+    ratings = pl.DataFrame(
+        {"system": ["a"], "System": ["a"], "seg_id": [1], "category": ["x"], "severity": ["Minor"]}
+    )
+    with pytest.raises(InputError, match="same name, apart from case: system, System"):
+        compute_segment_scores(ratings)
+
+
+def test_a_blank_worse_text_is_no_pair_in_any_format(tmp_path: Path) -> None:
+    csv = write_lines(tmp_path / "x.csv", "item,output,worse,ref", "1,a b,a,a b", "2,a c,,a c", "3,a d,d,a d")
+    parquet = tmp_path / "x.parquet"
+    pl.read_csv(csv, schema_overrides={"item": pl.String}).write_parquet(parquet)
+    for path in (csv, parquet):
+        data = metassay.read(path, pairs=True)
+        assert (len(data), dict(data.left_out)) == (2, {"no worse text": 1})
+
+
+QRELS = ("1 0 d1 1", "1 0 d2 0", "2 0 d1 0", "2 0 d3 1")
+
+
+def test_scores_that_increase_with_rank_are_noted(tmp_path: Path) -> None:
+    qrels = write_lines(tmp_path / "qrels", *QRELS)
+    distances = write_lines(tmp_path / "run", "1 Q0 d1 1 0.1 r", "1 Q0 d2 2 0.4 r", "1 Q0 d3 3 0.9 r")
+    assert any(
+        "Scores increase with rank in r." in note for note in metassay.read(distances, qrels=qrels).notes
+    )
+    usual = write_lines(tmp_path / "usual", "1 Q0 d1 1 0.9 r", "1 Q0 d2 2 0.4 r", "1 Q0 d3 3 0.1 r")
+    assert not any("increase with rank" in note for note in metassay.read(usual, qrels=qrels).notes)
+
+
+def test_runs_without_a_judged_document_are_refused_or_noted(tmp_path: Path) -> None:
+    qrels = write_lines(tmp_path / "qrels", *QRELS)
+    run = write_lines(tmp_path / "run", "1 Q0 D-1 1 0.9 r", "2 Q0 D-2 1 0.4 r")
+    with pytest.raises(InputError, match="no retrieved document is among the judged ones, such as D-1"):
+        metassay.read(run, qrels=qrels)
+    good_run = write_lines(tmp_path / "good", "1 Q0 d1 1 0.9 good")
+    notes = metassay.read([run, good_run], qrels=qrels).notes
+    assert any(
+        "No document of these runs is judged, so that their scores are 0: r." in note for note in notes
+    )
