@@ -166,17 +166,62 @@ def test_a_killed_run_is_resumed_from_anywhere_to_the_same_bytes(folder, monkeyp
     assert not (folder / "killed" / "results").exists()
     (folder / "elsewhere").mkdir()
     monkeypatch.chdir(folder / "elsewhere")
-    assert run(["resume", "../killed", "--workers", "2"]) == 0
+    assert run(["resume", "../killed", "--workers", "2", "--trust"]) == 0
     monkeypatch.chdir(folder)
     assert run([*plain[: plain.index("killed")], "whole", *plain[plain.index("killed") + 1 :]]) == 0
     assert contents(folder / "killed") == contents(folder / "whole")
     before = contents(folder / "killed")
-    assert run(["run", "killed/manifest.json"]) == 0
+    assert run(["run", "killed/manifest.json", "--trust"]) == 0
     assert contents(folder / "killed") == before
     capsys.readouterr()
     (folder / "killed" / "call.json").unlink()
     assert run(["resume", "killed"]) == 2
     assert "the run folder does not record which command started it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command", [["resume", "run"], ["work", "run", "--part", "0"], ["run", "run/manifest.json"]]
+)
+def test_code_that_a_run_folder_names_is_not_executed_without_trust(folder, capsys, command) -> None:
+    (folder / "evil.py").write_text("from pathlib import Path\nPath('executed').touch()\n")
+    (folder / "run").mkdir()
+    call = {
+        "command": "assay",
+        "data": ["data.csv"],
+        "metric_file": ["evil.py:Metric"],
+        "folder": str(folder),
+    }
+    (folder / "run" / "call.json").write_text(json.dumps(call))
+    (folder / "run" / "manifest.json").write_text("{}")
+    assert run(command) == 2
+    message = capsys.readouterr().err
+    assert "call.json asks to execute evil.py:Metric." in message
+    assert "--trust" in message
+    assert not (folder / "executed").exists()
+    run([*command, "--trust"])
+    assert (folder / "executed").exists()
+
+
+@pytest.mark.parametrize(("answer", "is_executed"), [(True, True), (False, False)])
+def test_on_a_terminal_the_user_is_asked_for_trust(folder, monkeypatch, answer, is_executed) -> None:
+    (folder / "evil.py").write_text("from pathlib import Path\nPath('executed').touch()\n")
+    (folder / "run").mkdir()
+    call = {"command": "assay", "data": ["data.csv"], "metric_file": ["evil.py:Metric"]}
+    (folder / "run" / "call.json").write_text(json.dumps(call))
+    questions = []
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+    monkeypatch.setattr("typer.confirm", lambda question, **_: questions.append(question) or answer)
+    assert run(["resume", "run"]) == 2
+    assert "execute evil.py:Metric" in questions[0]
+    assert (folder / "executed").exists() is is_executed
+
+
+def test_a_language_model_that_a_run_folder_names_is_not_asked_without_trust(folder, capsys) -> None:
+    (folder / "run").mkdir()
+    call = {"command": "assay", "data": ["data.csv"], "llm_url": "http://evil.example", "llm_model": "m"}
+    (folder / "run" / "call.json").write_text(json.dumps(call))
+    assert run(["resume", "run"]) == 2
+    assert "send data and the key of the language model to http://evil.example" in capsys.readouterr().err
 
 
 def test_what_came_from_standard_input_cannot_be_read_again(folder, capsys) -> None:
@@ -220,7 +265,7 @@ def test_a_worker_that_stands_still_holds_nobody_up_and_may_go_on_later(folder) 
         while not (folder / "started").exists() and time.monotonic() < deadline:
             time.sleep(0.05)
         worker.send_signal(signal.SIGSTOP)
-        assert run(["resume", "shared"]) == 0
+        assert run(["resume", "shared", "--trust"]) == 0
         finished = contents(folder / "shared")
         worker.send_signal(signal.SIGCONT)
         assert worker.wait(timeout=120) == 0

@@ -7,11 +7,12 @@ converted to the arguments that a user would type, so that a file and a command 
 from __future__ import annotations
 
 import json
+import sys
 import tomllib
 from collections.abc import Mapping
 from contextlib import chdir
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -19,11 +20,24 @@ from metassay.errors import InputError, NoSuchFile, Place, UnknownName, is_remot
 
 COMMANDS = ("assay", "check", "demo", "score", "perturb", "rank", "depend", "aggregate", "judge", "estimate")
 """The commands that a file may name."""
+TrustOption = Annotated[
+    bool,
+    typer.Option(
+        "--trust", help="Execute code that the run folder names; only for folders from people you trust."
+    ),
+]
 CALL_FILE = "call.json"
 """The file in a run folder with the command and options that started the run."""
 FOLDER_KEY = "folder"
 """The key of the folder that paths in a file are relative to."""
 JSON_SCHEMA = "https://json-schema.org/draft/2020-12/schema"
+_ACTIONS_THAT_NEED_TRUST = {
+    "metric_file": "execute",
+    "llm_url": "send data and the key of the language model to",
+    "engine": "send data and code to the cluster",
+}
+"""What options of a run folder do to somebody who did not write them."""
+_HARMLESS_VALUES = ("", "local")
 _START_AGAIN = "Run the same command again with this --out, or from Python the same function with this `out`."
 
 
@@ -53,8 +67,12 @@ def read_configuration(file: str) -> dict[str, Any]:
     return options
 
 
-def read_command_of_run(run: str) -> dict[str, Any]:
-    """Read the command and options that started a run."""
+def read_command_of_run(run: str, *, trust: bool) -> dict[str, Any]:
+    """Read the command and options that started a run.
+
+    A run folder may come from somebody else. Without `trust`, code that it names is not executed, and its
+    language model or cluster is not used, unless the user agrees on the terminal.
+    """
     place = Place(file=run)
     try:
         options = read_configuration(f"{run}/{CALL_FILE}")
@@ -64,8 +82,28 @@ def read_command_of_run(run: str) -> dict[str, Any]:
         ) from None
     if "-" in options.get("data", []):
         raise InputError("its data came from standard input.", place=place, remedy=_START_AGAIN)
+    if not trust:
+        _confirm_trust(options, run)
     options["out"] = run if is_remote(run) else str(Path(run).absolute())
     return options
+
+
+def _confirm_trust(options: Mapping[str, Any], run: str) -> None:
+    """Ask whether a run folder may have its effects outside; refuse where nobody can answer."""
+    actions = []
+    for name, action in _ACTIONS_THAT_NEED_TRUST.items():
+        values = _to_texts(options.get(name, []), name, run)
+        actions += [f"{action} {value}" for value in values if value not in _HARMLESS_VALUES]
+    if not actions:
+        return
+    question = f"{run}: its {CALL_FILE} asks to {' and to '.join(actions)}."
+    if (
+        sys.stdin is not None
+        and sys.stdin.isatty()
+        and typer.confirm(f"{question} Do you trust it?", err=True)
+    ):
+        return
+    raise InputError(question, remedy="If you trust this run folder, add --trust.")
 
 
 def run_configuration(options: Mapping[str, Any], file: str) -> None:

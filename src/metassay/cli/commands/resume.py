@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from metassay.cli.configuration_files import CALL_FILE, read_command_of_run, run_configuration
+from metassay.cli.configuration_files import CALL_FILE, TrustOption, read_command_of_run, run_configuration
 from metassay.cli.options import JsonOption
 
 EXAMPLE = "metassay resume run"
@@ -18,9 +18,10 @@ def run_resume(
     workers: Annotated[int | None, typer.Option(help="Threads; default as before.")] = None,
     json: JsonOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    trust: TrustOption = False,
 ) -> None:
     """Continue a run that was stopped, with the options it was started with; a finished run is checked."""
-    options = read_command_of_run(run)
+    options = read_command_of_run(run, trust=trust)
     if workers:
         options["workers"] = workers
     if json:

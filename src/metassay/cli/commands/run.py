@@ -8,7 +8,12 @@ from typing import Annotated
 import typer
 
 from metassay.cli.commands.resume import run_resume
-from metassay.cli.configuration_files import build_configuration_schema, read_configuration, run_configuration
+from metassay.cli.configuration_files import (
+    TrustOption,
+    build_configuration_schema,
+    read_configuration,
+    run_configuration,
+)
 from metassay.errors import InputError
 
 EXAMPLE = "metassay run options.toml"
@@ -23,6 +28,7 @@ def run_run(
     schema: Annotated[
         bool, typer.Option("--schema", help="Print the JSON schema of such a file, for editors.")
     ] = False,
+    trust: TrustOption = False,
 ) -> None:
     """Run a command from a file: command = "assay", data = ["FILE"], and any option of that command."""
     if schema:
@@ -31,6 +37,6 @@ def run_run(
     if config is None:
         raise InputError("no file of options was named.", remedy="Name one, or print its schema: --schema")
     if config == MANIFEST or config.endswith(f"/{MANIFEST}"):
-        run_resume(config.removesuffix(MANIFEST).removesuffix("/") or ".")
+        run_resume(config.removesuffix(MANIFEST).removesuffix("/") or ".", trust=trust)
     else:
         run_configuration(read_configuration(config), config)

@@ -7,7 +7,12 @@ from typing import Annotated
 
 import typer
 
-from metassay.cli.configuration_files import read_command_of_run, read_configuration, run_configuration
+from metassay.cli.configuration_files import (
+    TrustOption,
+    read_command_of_run,
+    read_configuration,
+    run_configuration,
+)
 from metassay.errors import is_remote
 
 EXAMPLE = "metassay work run --parts 0-9"
@@ -18,10 +23,11 @@ def run_work(
     *,
     parts: Annotated[str, typer.Option("--parts", "--part", help="A number, or a range such as 0-9.")],
     workers: Annotated[int | None, typer.Option(help="Threads; default as before.")] = None,
+    trust: TrustOption = False,
 ) -> None:
     """Score some parts of an assay, as one of many processes; when all are done, `resume` finishes it."""
     is_file = run.endswith((".toml", ".json")) if is_remote(run) else not Path(run).is_dir()
-    options = read_configuration(run) if is_file else read_command_of_run(run)
+    options = read_configuration(run) if is_file else read_command_of_run(run, trust=trust)
     options["parts"] = parts
     if workers is not None:
         options["workers"] = workers
