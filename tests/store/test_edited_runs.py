@@ -13,15 +13,18 @@ import jsonschema
 import pytest
 
 from metassay.errors import InputError
+from metassay.reporting.pages import Rendered
 from metassay.results.assay import AssayContent
 from metassay.results.base import decode_json
 from metassay.schemas import schema
+from metassay.store.run_folder import RunFolder
 from metassay.workflows.assay import assay
 from metassay.workflows.compare import compare
+from metassay.workflows.pair_table import PairTable
 from metassay.workflows.read import read
 from metassay.workflows.recommend import recommend
 from metassay.workflows.report import report
-from metassay.workflows.run_collection import summarize_runs
+from metassay.workflows.run_collection import read_report, summarize_runs
 
 TABLE = "seg_id,system,domain,hyp,ref\n" + "".join(
     f"{item},{system},{'news' if item % 2 else 'chat'},the cat sat {item} {system},the cat sat {item} times\n"
@@ -42,9 +45,74 @@ def finished(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def runs(finished, tmp_path) -> Path:
+    """Two copies of the run without checksums, so that what is in the files is read at all."""
     for name in ("one", "two"):
         shutil.copytree(finished, tmp_path / name)
+        manifest = json.loads((tmp_path / name / "manifest.json").read_text())
+        del manifest["files"]
+        (tmp_path / name / "manifest.json").write_text(json.dumps(manifest))
     return tmp_path
+
+
+READERS = {
+    "report": report,
+    "recommend": recommend,
+    "compare": lambda run: compare(run, run),
+    "explorer": lambda run: PairTable(RunFolder.load(run)).read_accuracies("domain"),
+    "page": lambda run: read_report(RunFolder.load(run)),
+}
+
+
+@pytest.mark.parametrize(
+    ("reader", "name"),
+    [
+        ("report", "results/assay.json"),
+        ("report", "results/examples.json"),
+        ("recommend", "results/assay.json"),
+        ("compare", "results/assay.json"),
+        ("compare", "results/cluster_credits.parquet"),
+        ("compare", "outputs.parquet"),
+        ("explorer", "pairs.parquet"),
+        ("explorer", "results/explorer.parquet"),
+        ("explorer", "results/local_accuracy.parquet"),
+        ("page", "report.html"),
+    ],
+)
+def test_no_reader_believes_a_file_that_was_changed_after_the_run(finished, tmp_path, reader, name) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(finished, run)
+    READERS[reader](run)
+    with (run / name).open("ab") as file:
+        file.write(b" ")
+    with pytest.raises(InputError, match=f"{name}: this file was changed after the run"):
+        READERS[reader](run)
+
+
+def test_the_overview_does_not_believe_a_changed_result(finished, tmp_path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(finished, run)
+    file = run / "results" / "assay.json"
+    file.write_text(file.read_text().replace("chrf", "chrg"))
+    assert "this file was changed after the run" in summarize_runs(run).runs[0].error
+
+
+def test_a_report_that_is_written_anew_gets_a_new_checksum(finished, tmp_path, monkeypatch) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(finished, run)
+    monkeypatch.setattr("metassay.workflows.report.rendered_assay", lambda _: Rendered("<p>new</p>", {}, {}))
+    report(run)
+    assert read_report(RunFolder.load(run)) == b"<p>new</p>"
+
+
+def test_a_report_never_replaces_a_file_that_is_no_report(finished, tmp_path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text(TABLE)
+    with pytest.raises(InputError, match="this file exists and is not a report"):
+        report(finished, out=data)
+    assert data.read_text() == TABLE
+    page = tmp_path / "page.html"
+    report(finished, out=page)
+    assert report(finished, out=page) == page
 
 
 def edited(document, random: Random):

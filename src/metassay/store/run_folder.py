@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -44,6 +45,8 @@ class RunFolder:
         """Whether the folder contained a run when it was opened."""
         self.data: dict[str, Any] = {}
         """Fingerprint of the data, for reports that combine several runs on the same data."""
+        self.checksums: dict[str, str] = {}
+        """Checksums of the files of a finished run that was opened for reading, by name."""
 
     @classmethod
     def open(
@@ -90,7 +93,15 @@ class RunFolder:
     def load(cls, path: str | Path) -> RunFolder:
         """Open the folder of an earlier run for reading."""
         folder = open_run(path)
-        return cls(folder, read_manifest(folder).get("identity", {}))
+        manifest = read_manifest(folder)
+        run = cls(folder, manifest.get("identity", {}))
+        checksums = manifest.get("files", {})
+        if not isinstance(checksums, dict):
+            raise InputError(
+                "checksums by file name were expected.", place=Place(file=str(folder / MANIFEST))
+            )
+        run.checksums = checksums
+        return run
 
     @property
     def scores(self) -> RunScores:
@@ -165,6 +176,31 @@ class RunFolder:
             raise InputError("this link leads out of the run folder.", place=Place(file=str(path)))
         return path if path.is_file() else None
 
+    def find_intact_file(self, name: str) -> Path | None:
+        """Return the path of a file in the folder, or None; refuse one that is not as the run left it.
+
+        Files without a checksum (notes, timings, files of unfinished runs) are not checked.
+        """
+        path = self.find_file(name)
+        if path is None or name not in self.checksums:
+            return path
+        status = path.stat()
+        checksum = _hash_unchanged_file(path, status.st_ino, status.st_size, status.st_mtime_ns)
+        if checksum != self.checksums[name]:
+            raise InputError(
+                "this file was changed after the run: its checksum is not that of the manifest.",
+                place=Place(file=str(path)),
+                remedy="Run the command of this run again: it makes the file anew.",
+            )
+        return path
+
+    def update_checksum(self, name: str) -> None:
+        """Record in the manifest that a file of a finished run was written anew."""
+        manifest = read_manifest(self.path)
+        checksum = _hash_file(self.path / name)
+        if name in self.checksums and checksum != self.checksums[name]:
+            write_json(self.path / MANIFEST, {**manifest, "files": {**self.checksums, name: checksum}})
+
     def read_json(self, name: str) -> Any:
         """Read a JSON file of a finished run."""
         return _read_json_file(self._find_result(name))
@@ -188,10 +224,12 @@ class RunFolder:
         return result
 
     def _find_result(self, name: str) -> Path:
-        file = self.path / name
-        if not file.exists():
+        file = self.find_intact_file(name)
+        if file is None:
             raise InputError(
-                "the run has not finished.", place=Place(file=str(file)), remedy="Run the same command again."
+                "the run has not finished.",
+                place=Place(file=str(self.path / name)),
+                remedy="Run the same command again.",
             )
         return file
 
@@ -230,6 +268,12 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             "a JSON object with the identity of a run was expected.", place=Place(file=str(file))
         )
     return manifest
+
+
+@functools.lru_cache(maxsize=4096)
+def _hash_unchanged_file(file: Path, _inode: int, _size: int, _modified: int) -> str | None:
+    """Return the checksum of a file, computed once as long as the file stays the same."""
+    return _hash_file(file)
 
 
 def _hash_file(file: Path) -> str | None:

@@ -100,7 +100,7 @@ def _count_shared_outputs(before: RunFolder, after: RunFolder) -> SharedOutputs:
 
 def _read_outputs(run: RunFolder) -> pl.DataFrame:
     """Read item and system of every output of a run, with a hash of its text."""
-    file = run.find_file(OUTPUTS_FILE)
+    file = run.find_intact_file(OUTPUTS_FILE)
     if file is None:
         return pl.DataFrame(schema={"item": pl.String, "system": pl.String, "text": pl.UInt64})
     with report_unreadable(file):

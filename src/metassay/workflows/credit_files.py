@@ -48,7 +48,7 @@ def build_credit_table(
 
 def read_credit_table(run: RunFolder) -> CreditTable | None:
     """Read the credits of a run; None where an earlier version of metassay left none."""
-    file = run.find_file(CREDITS_FILE)
+    file = run.find_intact_file(CREDITS_FILE)
     if file is None:
         return None
     table: dict[tuple[str, str], ClusterCredits] = {}

@@ -85,10 +85,10 @@ class PairTable:
         self.run = run
         self._values: dict[str, list[str]] = {}
         self._packed_outcomes: OrderedDict[str, NDArray[Any]] = OrderedDict()
-        pairs_file = run.find_file(PAIRS_FILE)
+        pairs_file = run.find_intact_file(PAIRS_FILE)
         if pairs_file is None:
             raise InputError("this run has no pairs.", place=Place(file=str(run.path)))
-        self.file = run.find_file(EXPLORER_FILE) or pairs_file
+        self.file = run.find_intact_file(EXPLORER_FILE) or pairs_file
         self.has_outcomes = self.file != pairs_file
         """Whether the run stored outcomes; runs of `perturb`, and of earlier versions, did not."""
         with report_unreadable(self.file):
@@ -154,7 +154,7 @@ class PairTable:
 
     def read_accuracies(self, column: str) -> list[ContextAccuracy]:
         """Read the accuracies in the contexts of a column, as the assay computed them."""
-        file = self.run.find_file(ACCURACIES_FILE)
+        file = self.run.find_intact_file(ACCURACIES_FILE)
         if file is None:
             return []
         names = pl.col("context", "metric").cast(pl.String)
@@ -218,7 +218,7 @@ class PairTable:
 
     def _read_outputs(self, index_rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         """Read source and references of pairs, where the run has them."""
-        file = self.run.find_file(OUTPUTS_FILE)
+        file = self.run.find_intact_file(OUTPUTS_FILE)
         if file is None:
             return [{} for _ in index_rows]
         with report_unreadable(file):

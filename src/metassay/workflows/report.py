@@ -37,6 +37,10 @@ from metassay.workflows.run_files import (
     report_content,
 )
 
+_MOST_BYTES_BEFORE_TITLE = 2**16
+_PAGE_START = b"<!doctype html>"
+_TITLE_END = b"metassay</title>"
+
 
 def _build_rank_page(run: RunFolder) -> Page:
     return build_rank_page(read_rank_result(run))
@@ -97,6 +101,8 @@ def report(
         raise InputError("no place for the page was named.", remedy="Name one: --out page.html")
     folders = [open_run(run) for run in runs]
     target = folders[0] / REPORT if out is None else local_path(out)
+    if out is not None:
+        _refuse_replacing_other_file(target)
     found = _joined(folders) if len(runs) > 1 else _single(folders[0])
     files = paper_files(found.charts, found.grids, figures, tables) | {target.name: found.html.encode()}
     try:
@@ -105,7 +111,27 @@ def report(
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"cannot be written ({reason}).", place=Place(file=str(target))) from None
+    if out is None:
+        RunFolder.load(folders[0]).update_checksum(REPORT)
     return target
+
+
+def _refuse_replacing_other_file(target: Path) -> None:
+    """Raise an error if the page would replace a file that is not a page of ours, such as the data."""
+    try:
+        if not target.exists():
+            return
+        with target.open("rb") as file:
+            beginning = file.read(_MOST_BYTES_BEFORE_TITLE)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"cannot be written ({reason}).", place=Place(file=str(target))) from None
+    if beginning and not (beginning.startswith(_PAGE_START) and _TITLE_END in beginning):
+        raise InputError(
+            "this file exists and is not a report.",
+            place=Place(file=str(target)),
+            remedy="Name another --out.",
+        )
 
 
 def _single(run: str | Path) -> Rendered:

@@ -135,7 +135,7 @@ class RunCollection:
 
 def read_report(run: RunFolder) -> bytes | None:
     """Read the report of a run; None where it has none."""
-    file = run.find_file(REPORT)
+    file = run.find_intact_file(REPORT)
     return None if file is None else file.read_bytes()
 
 

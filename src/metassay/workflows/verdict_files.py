@@ -18,6 +18,7 @@ from metassay.errors import InputError, Place
 from metassay.options import FilePaths
 from metassay.store.layout import MANIFEST
 from metassay.store.remote import open_run
+from metassay.store.run_folder import RunFolder
 from metassay.workflows.run_files import VERDICTS
 
 
@@ -77,17 +78,17 @@ def _find_verdict_files(data: Any) -> list[str]:
     paths: list[Any] = [data] if isinstance(data, str | os.PathLike) else list(data)
     files = []
     for path in [os.fspath(path) for path in paths]:
-        run = open_run(path)
-        if not (run / MANIFEST).is_file():
+        if not (open_run(path) / MANIFEST).is_file():
             files.append(path)
-        elif (run / VERDICTS).is_file():
-            files.append(str(run / VERDICTS))
-        else:
+            continue
+        verdicts = RunFolder.load(path).find_intact_file(VERDICTS)
+        if verdicts is None:
             raise InputError(
                 "there was no judge in this run.",
                 place=Place(file=path),
                 remedy="Make one with: metassay assay DATA --metrics 'judge(mode=pairwise)' --llm-url URL",
             )
+        files.append(str(verdicts))
     return files
 
 
