@@ -25,6 +25,7 @@ from metassay.workflows.read import read
 from metassay.workflows.recommend import recommend
 from metassay.workflows.report import report
 from metassay.workflows.run_collection import read_report, summarize_runs
+from run_copies import copy_without_checksums
 
 TABLE = "seg_id,system,domain,hyp,ref\n" + "".join(
     f"{item},{system},{'news' if item % 2 else 'chat'},the cat sat {item} {system},the cat sat {item} times\n"
@@ -47,10 +48,7 @@ def finished(tmp_path_factory) -> Path:
 def runs(finished, tmp_path) -> Path:
     """Two copies of the run without checksums, so that what is in the files is read at all."""
     for name in ("one", "two"):
-        shutil.copytree(finished, tmp_path / name)
-        manifest = json.loads((tmp_path / name / "manifest.json").read_text())
-        del manifest["files"]
-        (tmp_path / name / "manifest.json").write_text(json.dumps(manifest))
+        copy_without_checksums(finished, tmp_path / name)
     return tmp_path
 
 

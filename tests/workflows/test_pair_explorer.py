@@ -21,6 +21,7 @@ from metassay.workflows.pair_explorer import PairExplorer
 from metassay.workflows.pair_table import OUTCOME_CODES, UNDEFINED, PairTable
 from metassay.workflows.perturb import perturb
 from metassay.workflows.read import read
+from run_copies import copy_without_checksums
 
 FAST = {"resamples": 20, "permutations": 19}
 KEY = ["item", "system", "perturbation"]
@@ -60,6 +61,17 @@ def list_rows(explorer: PairExplorer, query: PairQuery) -> list[int]:
     for page in range(1, explorer.read_page(query).page_count + 1):
         rows += [pair.row for pair in explorer.read_page(replace(query, page=page)).pairs]
     return rows
+
+
+def test_scores_are_stored_with_full_precision(runs) -> None:
+    """In 32 bits, scores that differ in the eighth digit were equal and their pair was right."""
+    schema = pl.read_parquet_schema(runs / "one" / "results" / "explorer.parquet")
+    numbers = {
+        name: dtype
+        for name, dtype in schema.items()
+        if name.startswith(("score/", "worse_score/", "margin/"))
+    }
+    assert set(numbers.values()) == {pl.Float64}
 
 
 QUERIES = {
@@ -297,7 +309,7 @@ def test_rankings_are_searched_by_document(runs: Path) -> None:
 
 
 def test_tables_that_do_not_fit_the_run_are_refused(runs: Path, tmp_path: Path) -> None:
-    shutil.copytree(runs / "one", tmp_path / "run")
+    copy_without_checksums(runs / "one", tmp_path / "run")
     file = tmp_path / "run/results/explorer.parquet"
     frame = pl.read_parquet(file)
     for broken in (

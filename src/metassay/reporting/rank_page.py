@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from metassay.data.csv_export import to_csv
 from metassay.reporting.charts.ranking import build_comparisons_chart, build_ranking_chart
 from metassay.reporting.charts.theme import drawn, file_name
 from metassay.reporting.data_summary import describe_data
@@ -35,12 +36,12 @@ def build_rank_page(result: RankContent, labels: MetricLabels | None = None) -> 
 def render_rank_files(result: RankContent, table: pl.DataFrame) -> dict[str, Any]:
     """Render the files of a `rank` run by name: result as JSON and CSV, charts and page."""
     view = build_rank_view(result)
-    files: dict[str, Any] = {"results/rank.json": result.to_dict(), "results/rank.csv": table.write_csv()}
+    files: dict[str, Any] = {"results/rank.json": result.to_dict(), "results/rank.csv": to_csv(table)}
     comparisons = _list_comparisons(result)
     if comparisons:
-        files["results/comparisons.csv"] = pl.DataFrame(comparisons, infer_schema_length=None).write_csv()
+        files["results/comparisons.csv"] = to_csv(pl.DataFrame(comparisons, infer_schema_length=None))
     for name, rows in msgspec.to_builtins(result.analyses).items():
-        files[f"results/{name}.csv"] = pl.DataFrame(rows, infer_schema_length=None).write_csv()
+        files[f"results/{name}.csv"] = to_csv(pl.DataFrame(rows, infer_schema_length=None))
     for ranking in result.rankings:
         name = file_name(f"{ranking.dataset}-{ranking.meta_metric}-{ranking.context}")
         files[f"charts/{name}.svg"] = drawn(build_ranking_chart(ranking, view.labels))

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from metassay.data.csv_export import escape_cell
 from metassay.errors import UnknownName
 from metassay.reporting.findings import Estimate, brief
 from metassay.reporting.labels import MetricLabel
@@ -181,9 +182,14 @@ def to_csv(rows: Sequence[Row], columns: Sequence[str] | None = None) -> str:
     """RFC 4180 with LF line ends; numbers in full, nothing where a value is missing."""
     names = _columns(rows, columns)
     text = io.StringIO()
+    lines = [[escape_cell(name) for name in names]]
+    lines += [[escape_cell(_full(row.get(name))) for name in names] for row in rows]
+    # The writer does not quote a carriage return, though many readers take it for the end of a row.
+    has_return = any("\r" in str(cell) for line in lines for cell in line)
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows([_full(row.get(name)) for name in names] for row in rows)
+    if has_return:
+        writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    writer.writerows(lines)
     return text.getvalue()
 
 

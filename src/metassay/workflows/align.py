@@ -10,6 +10,7 @@ import msgspec
 import polars as pl
 
 from metassay.data.cells import sorted_ids
+from metassay.data.csv_export import to_csv
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import prepare_dataset
 from metassay.data.summary import summarize_dataset
@@ -71,7 +72,7 @@ def align(
     result = AlignResult(alignments=_list_words(systems), systems=systems, data=summarize_dataset(data))
     if run is not None:
         table = result.to_frame()
-        run.finish({"results/align.json": result.to_dict(), "results/align.csv": table.write_csv()})
+        run.finish({"results/align.json": result.to_dict(), "results/align.csv": to_csv(table)})
     return result
 
 

@@ -211,7 +211,7 @@ class PairExplorer:
         if key not in self._orders:
             sign = 1 if query.order == "worst" else -1
             best_rows = np.empty(0, dtype=np.uint32)
-            best_margins = np.empty(0, dtype=np.float32)
+            best_margins = np.empty(0)
             for number, margins in enumerate(self.table.read_margins(query.metric)):
                 start = number * ROWS_PER_READ
                 stop = start + len(margins)

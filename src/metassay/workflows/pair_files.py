@@ -61,10 +61,7 @@ def explorer_frame(
         said = pl.Series(f"outcome/{metric}", judged.outcomes.outcomes[number, chosen].astype(np.int8))
         numbers = {"score": sign * better, "worse_score": sign * worse, "margin": better - worse}
         columns.append(said.set(said == -2, None))
-        columns += [
-            pl.Series(f"{kind}/{metric}", array.astype(np.float32)).fill_nan(None)
-            for kind, array in numbers.items()
-        ]
+        columns += [pl.Series(f"{kind}/{metric}", array).fill_nan(None) for kind, array in numbers.items()]
     return pl.DataFrame(columns)
 
 

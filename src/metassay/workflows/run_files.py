@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from metassay.data.csv_export import to_csv
 from metassay.data.dataset import Dataset
 from metassay.data.memory import is_large_table
 from metassay.data.readers.files import check_path, refuse_overwriting
@@ -212,7 +213,7 @@ def write_table(frame: pl.DataFrame, path: str | Path) -> None:
 
 _WRITERS: dict[str, Callable[[pl.DataFrame, io.BytesIO], Any]] = {
     ".parquet": lambda frame, file: frame.write_parquet(file),
-    ".csv": lambda frame, file: frame.write_csv(file),
+    ".csv": lambda frame, file: file.write(to_csv(frame).encode()),
     ".jsonl": lambda frame, file: frame.write_ndjson(file),
 }
 

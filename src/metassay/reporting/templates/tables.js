@@ -38,8 +38,16 @@ const page = (() => {
     table.tBodies[0].append(...rows);
   }
 
+  // An apostrophe keeps spreadsheets from executing a text that looks like a formula; numbers stay.
+  function escapeFormula(text) {
+    const isFormula = /^[=+\-@\t\r]/.test(text);
+    const isNumber = /^[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?$/.test(text);
+    return isFormula && !isNumber ? `'${text}` : text;
+  }
+
   function csv(table) {
-    const quoted = (text) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+    const quote = (text) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+    const quoted = (text) => quote(escapeFormula(text));
     const head = [...table.tHead.rows[0].cells].map((cell) => quoted(cell.textContent.trim()));
     const body = [...table.tBodies[0].rows].map((row) => [...row.cells].map((cell) => quoted(cell.dataset.v)));
     return [head, ...body].map((cells) => cells.join(",")).join("\n") + "\n";

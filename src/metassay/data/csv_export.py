@@ -1,0 +1,41 @@
+"""Write tables as CSV that spreadsheets show as text, never execute."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal
+
+import polars as pl
+
+_FORMULA = r"^[=+\-@\t\r]"
+"""The first characters of a cell that spreadsheets take for a formula."""
+_NUMBER = r"^[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?$"
+
+
+def escape_cell(value: Any) -> Any:
+    """Put an apostrophe before a text that a spreadsheet would execute as a formula; numbers stay.
+
+    >>> escape_cell("=1+1"), escape_cell("-5"), escape_cell("plain")
+    ("'=1+1", '-5', 'plain')
+    """
+    if isinstance(value, str) and re.match(_FORMULA, value) and not re.match(_NUMBER, value):
+        return f"'{value}"
+    return value
+
+
+def to_csv(table: pl.DataFrame) -> str:
+    """Return a table as CSV in which no cell and no column name is a formula."""
+    names = [escape_cell(name) for name in table.columns]
+    columns = [_escape_column(column) for column in table.iter_columns()]
+    # Polars does not quote a carriage return, though many readers take it for the end of a row.
+    has_return = any(column.dtype == pl.String and column.str.contains("\r").any() for column in columns)
+    quote_style: Literal["non_numeric", "necessary"] = "non_numeric" if has_return else "necessary"
+    return pl.DataFrame(dict(zip(names, columns))).write_csv(quote_style=quote_style)
+
+
+def _escape_column(column: pl.Series) -> pl.Series:
+    if not isinstance(column.dtype, pl.String | pl.Categorical | pl.Enum):
+        return column
+    text = column.cast(pl.String)
+    is_formula = text.str.contains(_FORMULA) & ~text.str.contains(_NUMBER)
+    return pl.select(pl.when(is_formula).then("'" + text).otherwise(text)).to_series()
