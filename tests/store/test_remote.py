@@ -109,7 +109,7 @@ def test_a_run_in_memory_holds_the_bytes_of_one_here_and_is_gone_on_with(
         for name in gone:
             there.rm_file(f"/runs/one/{name}")
         (tmp_path / "log").write_text("")
-        assert run(["resume", "memory://runs/one", "--quiet"]) == 0
+        assert run(["resume", "memory://runs/one", "--quiet", "--trust"]) == 0
         assert len((tmp_path / "log").read_text().split()) == again < pieces
         assert away(there, "/runs/one") == known
 
@@ -132,13 +132,14 @@ def test_work_by_parts_from_a_file_at_an_address(tmp_path, there) -> None:
                     "memory://runs/two.json" if number == whole[-1] else "memory://runs/two",
                     "--part",
                     str(number),
+                    "--trust",
                 ]
             )
             == 0
         )
         assert len(there.glob("/runs/two/scores/part-logged-*")) == len(whole) - number
     forget()
-    assert run(["resume", "memory://runs/two"]) == 0
+    assert run(["resume", "memory://runs/two", "--trust"]) == 0
     assert away(there, "/runs/two") == here(tmp_path / "run")
     assert len((tmp_path / "log").read_text().split()) == len(whole)
 
@@ -285,7 +286,7 @@ def test_killed_again_and_again_a_run_on_s3_goes_on_from_other_machines(tmp_path
         own = tmp_path / str(machine)
         (own / "tmp").mkdir(parents=True)
         asked = (
-            ["resume", "s3://bucket/runs/one", "--quiet"]
+            ["resume", "s3://bucket/runs/one", "--quiet", "--trust"]
             if machine > 1
             else [*options, "--out", "s3://bucket/runs/one"]
         )

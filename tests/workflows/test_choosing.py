@@ -9,8 +9,10 @@ import pytest
 from metassay.cli import run as command
 from metassay.errors import InputError, UnknownName
 from metassay.sample import sample_path
+from metassay.store.run_folder import RunFolder
 from metassay.workflows.assay import assay
 from metassay.workflows.compare import compare
+from metassay.workflows.credit_files import read_credit_table
 from metassay.workflows.read import read
 from metassay.workflows.recommend import recommend
 from metassay.workflows.report import report
@@ -94,6 +96,27 @@ def test_runs_of_the_same_outputs_are_compared_in_pairs(runs) -> None:
         independent = sum((r["high"] - r["low"]) ** 2 for r in both) ** 0.5
         assert row.high - row.low < 0.8 * independent
         assert row.low < row.after - row.before < row.high
+
+
+@pytest.mark.parametrize("pairs", ["perturbed", "human"])
+def test_stored_credits_add_up_to_the_accuracies(tmp_path, pairs) -> None:
+    result = assay(
+        read(sample_path("mt")),
+        metrics="bleu,chrf",
+        pairs=pairs,
+        out=tmp_path / "run",
+        resamples=20,
+        permutations=19,
+    )
+    table = read_credit_table(RunFolder.load(tmp_path / "run"))
+    accuracies = {
+        ("global", row["context"], row["metric"]): row["accuracy"] for row in result.to_dict()["global"]
+    }
+    for row in result.to_frame().iter_rows(named=True):
+        accuracies[row["column"], row["context"], row["metric"]] = row["accuracy"]
+    for (column, context, metric), accuracy in accuracies.items():
+        clusters = table[column, context]
+        assert clusters.credits[metric].sum() / clusters.weights[metric].sum() == pytest.approx(accuracy)
 
 
 def test_other_data_and_metrics_of_one_run_are_said(runs, tmp_path, capfd) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from metassay.meta.contexts.accuracy import tally_in_batches
+from metassay.meta.contexts.accuracy import list_both_sides, tally_in_batches
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.stats.arrays import BoolArray, FloatArray, IntArray
 
@@ -73,6 +73,7 @@ def collect_cluster_credits(
     outcomes: PairOutcomes, contexts: PairContexts, *, ties: str
 ) -> Iterator[tuple[str, ClusterCredits]]:
     """Yield the credits of every context; the pairs are sorted by `sort_pairs`."""
+    outcomes, contexts = list_both_sides(outcomes, contexts)
     for tally in tally_in_batches(outcomes, contexts, ties=ties):
         for number, context in enumerate(tally.contexts):
             cells = tally.cells_of(number)
