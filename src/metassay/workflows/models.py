@@ -18,7 +18,13 @@ from metassay.metrics.neural.checkpoints import (
     hash_files,
     read_json,
 )
-from metassay.metrics.neural.comet_checkpoint import CHECKPOINT_FILES, CLASS_DEFAULTS, read_hparams
+from metassay.metrics.neural.comet_checkpoint import (
+    CHECKPOINT_FILES,
+    CLASS_DEFAULTS,
+    UNIFIED,
+    read_hparams,
+    reads_references,
+)
 from metassay.metrics.neural.published_models import MODEL_PACKAGES, find_published_model
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.models import InstalledModel, ModelsContent
@@ -31,6 +37,8 @@ COMET_METRICS = {
     "xcomet_metric": "xcomet, xcomet_qe",
 }
 """Metrics that use a COMET checkpoint, by its class."""
+METRICS_WITHOUT_REFERENCE = "comet_qe, unite_src"
+"""Metrics that use a unified COMET checkpoint that was trained without references, such as CometKiwi."""
 TYPE_METRICS = {
     "bleurt": "bleurt",
     "bart": "bartscore",
@@ -92,7 +100,10 @@ def _find_packaged_models() -> Iterator[tuple[str, Path]]:
 def _find_metrics(folder: Path) -> str | None:
     """Return the metrics that can use the files in a folder; None if there are none."""
     if (folder / "hparams.yaml").is_file():
-        model_class = str(read_hparams(folder / "hparams.yaml").get("class_identifier"))
+        hparams = read_hparams(folder / "hparams.yaml")
+        model_class = str(hparams.get("class_identifier"))
+        if model_class == UNIFIED and not reads_references(hparams):
+            return METRICS_WITHOUT_REFERENCE
         return COMET_METRICS[model_class] if model_class in CLASS_DEFAULTS else None
     if (folder / "weights.npz").is_file() and (folder / "sp.model").is_file():
         return SENTENCE_METRICS

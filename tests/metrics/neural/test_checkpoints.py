@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import pickle
 import subprocess
@@ -45,6 +46,12 @@ def test_a_malicious_pickle_is_refused_and_does_not_run(torch, tmp_path, monkeyp
     with pytest.raises(InputError):
         read_weights([Path("old.bin")])
     assert not Path("touched").exists()
+
+
+def test_settings_in_a_namespace_are_read(torch, tmp_path) -> None:
+    file = tmp_path / "model.ckpt"
+    torch.save({"state_dict": {"a": torch.ones(2)}, "hyper_parameters": argparse.Namespace(layers=2)}, file)
+    assert torch.equal(read_pickle(file)["state_dict"]["a"], torch.ones(2))
 
 
 def test_safetensors_and_pickles_give_the_same_tensors(torch, tmp_path) -> None:

@@ -12,6 +12,7 @@ from metassay.errors import InputError
 from metassay.metrics.base import Batch
 from metassay.metrics.registry import parse_metric
 from metassay.recorded_warnings import CountedWarning
+from metassay.workflows.models import list_models
 
 LIMIT = 18
 """22 positions, less 4, are what COMET lets a text of the tiny encoder have."""
@@ -197,6 +198,26 @@ def test_a_model_of_another_class_is_refused(comet_folder, batch) -> None:
     folder, _ = comet_folder("referenceless_regression_metric")
     with pytest.raises(InputError, match="referenceless_regression_metric, which comet cannot score"):
         score_quietly("comet", folder, batch)
+
+
+def test_a_model_trained_without_references_is_refused_where_references_are_read(comet_folder, batch) -> None:
+    """CometKiwi is such a model; its scores of references would be those of untrained weights."""
+    folder, _ = comet_folder("unified_metric", input_segments=["mt", "src"])
+    for metric in ("unite", "unite_ref"):
+        with pytest.raises(InputError, match="was trained without references"):
+            score_quietly(metric, folder, batch)
+    assert (score_quietly("unite_src", folder, batch) == score_quietly("comet_qe", folder, batch)).all()
+    metrics_of_folder = {model.folder: model.metrics for model in list_models(folder).models}
+    assert metrics_of_folder[str(folder)] == "comet_qe, unite_src"
+
+
+def test_settings_with_an_unknown_tag_are_refused_with_their_place(comet_folder, batch) -> None:
+    folder, _ = comet_folder("regression_metric")
+    file = folder / "hparams.yaml"
+    file.write_text("class_identifier: regression_metric\noptimizer: !!python/object:os.system {}\n")
+    with pytest.raises(InputError, match="not YAML with plain values") as refused:
+        score_quietly("comet", folder, batch)
+    assert refused.value.place.file == str(file)
 
 
 def test_sparsemax_is_the_nearest_point_of_the_simplex(torch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from tests.metrics.neural.test_packed_encoder import TEXTS_OF_ALL_LENGTHS
 
@@ -37,3 +39,44 @@ def test_an_error_of_the_tokenizer_in_the_background_is_raised() -> None:
     texts = ["a", "longest", *["b"] * tokenizer.LARGEST_CHUNK]
     with pytest.raises(ValueError, match="longest"):
         list(tokenizer.tokenize_in_chunks(fail, texts, in_background=True))
+
+
+WORD_PIECES = [
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "[MASK]",
+    "the",
+    "The",
+    "cat",
+    "caf",
+    "##e",
+    "##\u00e9",
+    "\u732b",
+    "!",
+]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        None,
+        {"do_lower_case": False},
+        {"do_lower_case": True},
+        {"do_lower_case": False, "strip_accents": True},
+    ],
+    ids=str,
+)
+def test_a_vocabulary_alone_gives_the_tokens_of_transformers(settings, tmp_path) -> None:
+    """A cased BERT without `tokenizer.json` was lower-cased."""
+    transformers = pytest.importorskip("transformers")
+    (tmp_path / "vocab.txt").write_text("\n".join(WORD_PIECES) + "\n", encoding="utf-8")
+    if settings is not None:
+        (tmp_path / "tokenizer_config.json").write_text(json.dumps(settings))
+    ours = tokenizer.Tokenizer(tmp_path / "vocab.txt", 512)
+    theirs = transformers.BertTokenizerFast.from_pretrained(tmp_path)
+    texts = ["The cat!", "the cafe", "The caf\u00e9 \u732b\u732b", "", "[MASK] the [SEP]", "dog"]
+    tokens = ours(texts)
+    for number, text in enumerate(texts):
+        assert tokens[number].tolist() == theirs(text)["input_ids"]

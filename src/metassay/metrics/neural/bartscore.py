@@ -78,7 +78,9 @@ class BartNetwork:
 
         def score_batch(batch: TokenBatch) -> Tensor:
             labels = self.runner.move_to_device(predicted.pad(batch.texts, self.pad_id))
-            return self._score_batch(batch, labels)
+            # A literal <pad> in a text has no probability but counts as a token, as in the original.
+            token_counts = self.runner.move_to_device(predicted.lengths[batch.texts])
+            return self._sum_log_probabilities(batch, labels) / token_counts
 
         rows = self.runner.compute_rows(TokenizedTexts.from_sequences(given), score_batch, pad_id=self.pad_id)
         likelihoods = []
@@ -87,7 +89,8 @@ class BartNetwork:
             likelihoods.append(Likelihood(log_probability, truncated))
         return likelihoods
 
-    def _score_batch(self, batch: TokenBatch, labels: Tensor) -> Tensor:
+    def _sum_log_probabilities(self, batch: TokenBatch, labels: Tensor) -> Tensor:
+        """Sum the log-probabilities of the labels of each text; padding counts nothing."""
         import torch
 
         # The decoder predicts each token from those before it.
@@ -99,7 +102,7 @@ class BartNetwork:
         losses = torch.nn.functional.cross_entropy(
             logits.float().transpose(1, 2), labels, reduction="none", ignore_index=self.pad_id
         )
-        return -losses.sum(1) / (labels != self.pad_id).sum(1)
+        return -losses.sum(1)
 
 
 @load_once

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import functools
 import hashlib
 import json
@@ -188,12 +189,16 @@ def _read_safetensors(file: Path) -> StateDict:
 
 
 def read_pickle(file: Path) -> dict[str, Any]:
-    """Read what torch saved: tensors and plain values. A pickle that would run code is refused."""
+    """Read what torch saved: tensors, plain values and `argparse.Namespace`, a plain container of settings.
+
+    A pickle that would run other code is refused.
+    """
     import torch
 
     can_be_mapped = zipfile.is_zipfile(check_not_lfs_pointer(file))
     try:
-        content = torch.load(file, map_location="cpu", weights_only=True, mmap=can_be_mapped)
+        with torch.serialization.safe_globals([argparse.Namespace]):
+            content = torch.load(file, map_location="cpu", weights_only=True, mmap=can_be_mapped)
     except pickle.UnpicklingError as error:
         refused = re.search(r"GLOBAL ([\w.]+)", str(error))
         request = f"asks for {refused[1]}" if refused else "holds more than tensors and plain values"

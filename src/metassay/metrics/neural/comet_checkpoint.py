@@ -94,6 +94,11 @@ class CometFiles:
         """COMET's name of the model class."""
         return str(self.hparams["class_identifier"])
 
+    @property
+    def reads_references(self) -> bool:
+        """Whether a unified model was trained on references too; CometKiwi was not."""
+        return reads_references(self.hparams)
+
     def hash_model_files(self) -> dict[str, str]:
         """Compute the hashes that identify the model in a signature."""
         tokenizer = find_tokenizer_file(self.encoder, model=self.encoder_name)
@@ -133,11 +138,24 @@ def find_comet_files(model: str, encoder: str | None = None) -> CometFiles:
     return CometFiles(hparams, checkpoint, hparams_file, encoder_folder, encoder_name)
 
 
+def reads_references(hparams: Mapping[str, Any]) -> bool:
+    """Whether a model with these settings was trained on references; by default models are."""
+    return "ref" in (hparams.get("input_segments") or ("mt", "src", "ref"))
+
+
 def read_hparams(file: Path) -> Mapping[str, Any]:
     """Read the settings in `hparams.yaml`, by name."""
     import yaml
 
-    content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    try:
+        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        reason = " ".join(str(error).split())
+        raise InputError(
+            f"this is not YAML with plain values ({reason}).",
+            place=Place(file=str(file)),
+            remedy="Download the file again, or remove tags such as !!python/object from it.",
+        ) from None
     if not isinstance(content, dict):
         raise InputError("this does not hold settings by name.", place=Place(file=str(file)))
     return content

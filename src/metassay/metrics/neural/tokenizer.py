@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.errors import InputError
+from metassay.errors import InputError, Place
 
 Positions = NDArray[np.int64]
 
@@ -23,6 +24,7 @@ LARGEST_CHUNK = 8_192
 GPU starts soon, then more, but no more than the GPU takes up while the next are tokenised."""
 CACHED_WORDS = 2**18
 """Words whose tokens a tokenizer remembers; the default of `tokenizers` is 10,000."""
+_UNKNOWN_WORD = "[UNK]"
 
 
 @dataclass(frozen=True)
@@ -133,12 +135,46 @@ def _load_backend(file: Path) -> Any:
             backend.model._resize_cache(CACHED_WORDS)  # noqa: SLF001 - there is no public name
         return backend
     if file.name == "vocab.txt":
-        from tokenizers.implementations import BertWordPieceTokenizer
-
-        return BertWordPieceTokenizer(str(file), lowercase=True)._tokenizer  # noqa: SLF001
+        return _build_word_piece_tokenizer(file)
     from transformers import AutoTokenizer
 
     return AutoTokenizer.from_pretrained(file.parent, local_files_only=True).backend_tokenizer
+
+
+def _build_word_piece_tokenizer(vocabulary: Path) -> Any:
+    """Build the tokenizer of a BERT from its vocabulary, as transformers does.
+
+    Whether texts are lower-cased is written in `tokenizer_config.json` beside the vocabulary; BERT's default
+    is that they are.
+    """
+    from tokenizers import Tokenizer as Backend
+    from tokenizers.models import WordPiece
+    from tokenizers.normalizers import BertNormalizer
+    from tokenizers.pre_tokenizers import BertPreTokenizer
+    from tokenizers.processors import TemplateProcessing
+
+    settings: dict[str, Any] = {}
+    settings_file = vocabulary.with_name("tokenizer_config.json")
+    if settings_file.is_file():
+        settings = json.loads(settings_file.read_text(encoding="utf-8"))
+    backend = Backend(WordPiece.from_file(str(vocabulary), unk_token=_UNKNOWN_WORD))
+    backend.normalizer = BertNormalizer(
+        clean_text=True,
+        handle_chinese_chars=settings.get("tokenize_chinese_chars", True),
+        strip_accents=settings.get("strip_accents"),
+        lowercase=settings.get("do_lower_case", True),
+    )
+    backend.pre_tokenizer = BertPreTokenizer()
+    special_tokens = ["[PAD]", _UNKNOWN_WORD, "[CLS]", "[SEP]", "[MASK]"]
+    backend.add_special_tokens([token for token in special_tokens if backend.token_to_id(token) is not None])
+    start_id = backend.token_to_id("[CLS]")
+    end_id = backend.token_to_id("[SEP]")
+    if start_id is None or end_id is None:
+        raise InputError("this vocabulary has no [CLS] or no [SEP].", place=Place(file=str(vocabulary)))
+    backend.post_processor = TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", start_id), ("[SEP]", end_id)]
+    )
+    return backend
 
 
 def tokenize_in_chunks(

@@ -70,6 +70,7 @@ class UnifiedNetwork(CometNetwork):
         super().__init__(files, dtype, sparsemax=sparsemax)
         if self.config["model_type"] not in SUPPORTED_ENCODERS:
             raise InputError(f"a unified model on {self.config['model_type']} is not supported.")
+        self.reads_references = files.reads_references
         self.start_id = self.tokenizer.find_id("<s>")
         self.end_id = self.tokenizer.find_id("</s>")
         self.tag_weight: Tensor | None = None

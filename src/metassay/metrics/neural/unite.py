@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from metassay.errors import InputError
 from metassay.metrics.neural.base import NetworkScores, NeuralMetric, ScoringInput
 from metassay.metrics.neural.comet_checkpoint import find_comet_files
 from metassay.metrics.neural.unified_network import (
@@ -32,8 +33,15 @@ class UnifiedMetric(NeuralMetric[UnifiedNetwork]):
     """What the output is joined with."""
 
     def load_network(self) -> UnifiedNetwork:
-        """Load the network."""
-        return load_unified_network(self.model, self.encoder, self.dtype, self.sparsemax)
+        """Load the network; an error if it was not trained on the kinds of input that the metric reads."""
+        network = load_unified_network(self.model, self.encoder, self.dtype, self.sparsemax)
+        needs_reference = any(kind != SOURCE_INPUT for kind in self.input_kinds)
+        if needs_reference and not network.reads_references:
+            raise InputError(
+                f"{self.model} was trained without references, and {self.name} would give it some.",
+                remedy="Use comet_qe or unite_src with this model.",
+            )
+        return network
 
     def hash_model_files(self) -> Mapping[str, str]:
         """Compute the hashes of the checkpoint and of the encoder's tokenizer."""
