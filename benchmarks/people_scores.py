@@ -24,8 +24,9 @@ from metassay.data.preparation import prepare_dataset
 from metassay.metrics.registry import parse_metrics
 from metassay.metrics.selection import choose_metrics
 from metassay.perturbations.pairs import Pairs, make_pairs
-from metassay.workflows.pair_scoring import judge_pairs
-from metassay.workflows.pairs import given_pairs, human_rows, told_apart
+from metassay.workflows.given_pairs import build_given_pairs, drop_identical_pairs
+from metassay.workflows.human_pairs import find_human_pairs
+from metassay.workflows.pair_scoring import score_pairs
 from metassay.workflows.read import read
 
 DATA = Path(os.environ.get("METASSAY_DATA", "../shared/data"))
@@ -98,10 +99,11 @@ def score_dataset(name, folder):
         data, perturbations=FOR_TEXT if name == "realsumm" else METHODS, per_output=None, workers=1
     )
     metrics = choose_metrics(data, parse_metrics(METRICS), "none", "none")
-    judged = judge_pairs(
-        data, pairs, metrics, unit=find_clusters(data, None), also=np.arange(len(data)), workers=1
+    judged = score_pairs(
+        data, pairs, metrics, clusters=find_clusters(data, None), further_rows=np.arange(len(data)), workers=1
     )
-    better, worse = human_rows(data, human)
+    pair_rows = find_human_pairs(data, human)
+    better, worse = pair_rows.better, pair_rows.worse
     texts = data.outputs["output"].to_list()
     distance = compute_edited_share([texts[n] for n in better], [texts[n] for n in worse])
     shape = data.outputs["system"].n_unique(), data.outputs["item"].n_unique()
@@ -118,13 +120,13 @@ def score_dataset(name, folder):
         output=found.output,
         cluster=found.cluster,
         method=found.method,
-        scores=judged.outputs,
+        scores=judged.output_scores,
         tolerance=np.array([metric.tie_tolerance for metric in metrics]),
         better=better,
         worse=worse,
         distance=distance,
-        items=judged.unit.items,
-        units=judged.unit.codes,
+        items=judged.clusters.items,
+        units=judged.clusters.codes,
         grid=outputs,
         human=data.outputs[human].to_numpy(),
     )
@@ -132,7 +134,7 @@ def score_dataset(name, folder):
 
 def score_demetr(folder):
     """Score the pairs of DEMETR, and pairs that we make from the same outputs."""
-    every = told_apart(read(DATA / DEMETR, pairs=True))
+    every = drop_identical_pairs(read(DATA / DEMETR, pairs=True))
     theirs = every.filter_rows(every.outputs["perturbation"] != "reference", reason="a control")
     chosen = theirs.outputs["item"].unique().sort().to_frame().with_columns(pl.col("item").hash(7).alias("h"))
     kept = chosen.sort("h", "item").head(300)["item"]
@@ -144,8 +146,8 @@ def score_demetr(folder):
     metrics = choose_metrics(data, parse_metrics(METRICS), "none", "none")
     made = make_pairs(data, perturbations=METHODS, per_output=None, workers=1)
     arrays = {}
-    for side, source, pairs in (("theirs", theirs, given_pairs(theirs)), ("ours", data, made)):
-        found = judge_pairs(source, pairs, metrics, workers=1).outcomes
+    for side, source, pairs in (("theirs", theirs, build_given_pairs(theirs)), ("ours", data, made)):
+        found = score_pairs(source, pairs, metrics, workers=1).outcomes
         for field in ("outcome", "item", "output", "cluster", "method"):
             arrays[f"{side}_{field}"] = getattr(found, field)
         arrays[f"{side}_methods"] = np.array(found.methods)
@@ -156,13 +158,14 @@ def score_matched(name, folder):
     """Score perturbed outputs that are as far from the originals as pairs from human scores, for `GRADED`."""
     data, human = draw_data(name)
     texts = data.outputs["output"]
-    better, worse = (texts[rows].to_list() for rows in human_rows(data, human))
+    pair_rows = find_human_pairs(data, human)
+    better, worse = texts[pair_rows.better].to_list(), texts[pair_rows.worse].to_list()
     target_share = float(np.median(compute_edited_share(better, worse)))
     strengths = choose_strengths(data, target_share)
     specs = [f"{method}(strength={strength})" for method, strength in strengths.items()]
     pairs = make_pairs(data, perturbations=specs, per_output=None)
     metrics = choose_metrics(data, parse_metrics(METRICS), "none", "none")
-    found = judge_pairs(data, pairs, metrics, unit=find_clusters(data, None), workers=1).outcomes
+    found = score_pairs(data, pairs, metrics, clusters=find_clusters(data, None), workers=1).outcomes
     np.savez_compressed(
         folder / f"{name}.matched.npz",
         share=compute_edited_share(pairs.frame["output"].to_list(), pairs.frame["worse"].to_list()),
@@ -208,11 +211,11 @@ def score_neural(name, family, folder):
     chosen = chosen.filter(pl.col("item").is_in(items.implode()) & (pl.col("place") <= NEURAL_SYSTEMS))
     drawn = frame.with_row_index("row").join(chosen, on=["item", "system"], maintain_order="left")
     metrics = choose_metrics(data, parse_metrics(NEURAL[family]), "none", "none")
-    judged = judge_pairs(
+    judged = score_pairs(
         data,
         Pairs(drawn.drop("row", "place"), {}),
         metrics,
-        also=data.outputs["item"].is_in(items.implode()).arg_true().to_numpy(),
+        further_rows=data.outputs["item"].is_in(items.implode()).arg_true().to_numpy(),
         workers=1,
     )
     np.savez_compressed(
@@ -221,7 +224,7 @@ def score_neural(name, family, folder):
         tolerance=np.array([metric.tie_tolerance for metric in metrics]),
         pairs=drawn["row"].to_numpy(),
         outcome=judged.outcomes.outcomes,
-        scores=judged.outputs,
+        scores=judged.output_scores,
     )
 
 

@@ -100,11 +100,11 @@ def run(what: str, dataset: Dataset, contexts: Sequence[str], cache: str, **opti
 
 def judged(result: AssayResult) -> pl.DataFrame:
     """A row per pair that could be made: whether each metric was right, and what the output is."""
-    pairs = result.judged
+    pairs = result.scored
     facts = result.dataset.outputs.select("system", "lp", "year", "mqm")[pairs.rows]
     columns = {
         "method": np.array(pairs.outcomes.perturbation_names)[pairs.outcomes.perturbations],
-        "sampled": pairs.sampled,
+        "sampled": pairs.is_sampled,
     }
     names = {metric.spec for metric in result.metrics}
     columns |= {

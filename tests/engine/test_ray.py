@@ -109,7 +109,7 @@ def test_the_same_bytes_as_from_one_process(cluster, tmp_path, harm) -> None:
 
 @pytest.mark.slow
 def test_what_a_cluster_made_is_not_made_again_here_shard_after_shard(cluster, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(shards, "SHARD", 30)
+    monkeypatch.setattr(shards, "SHARD_SIZE", 30)
     (tmp_path / "data.csv").write_text(TABLE)
     data = read(tmp_path / "data.csv", task="mt", language="en")
     assay(data, **HOW, out=tmp_path / "local", workers=1)

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 import pytest
+
+from metassay.reporting.assay_page import build_assay_page
+from metassay.reporting.assay_view import AssayView, build_view
+from metassay.reporting.pages import Page, render_page
+from metassay.results.assay import AssayContent
+from metassay.results.wrong_pairs import WrongPairs
 
 METHODS = {"removal": 2410, "insertion": 2466, "swapping": 2398, "pronoun": 702}
 SENTINELS = {"length", "random", "constant"}
@@ -21,7 +29,37 @@ SKILL = {
 }
 
 
-def make_result(
+@dataclass(frozen=True)
+class ReportInput:
+    """What the page of an assay is built from."""
+
+    content: AssayContent
+    wrong_pairs: WrongPairs | None = None
+    manifest: Mapping[str, Any] | None = None
+
+    def view(self) -> AssayView:
+        return build_view(self.content)
+
+    def page(self) -> Page:
+        return build_assay_page(self.content, wrong_pairs=self.wrong_pairs, manifest=self.manifest)
+
+    def render(self) -> str:
+        return render_page(self.page())
+
+    def change(self, **fields: Any) -> ReportInput:
+        """Return a copy whose content has other values in some fields."""
+        return replace(self, content=msgspec.structs.replace(self.content, **fields))
+
+
+def make_result(**options: Any) -> ReportInput:
+    """Make the result of an assay; the options are those of `make_fields`."""
+    fields = make_fields(**options)
+    wrong_pairs = msgspec.convert(fields.pop("examples"), WrongPairs)
+    manifest = fields.pop("manifest")
+    return ReportInput(msgspec.convert(fields, AssayContent), wrong_pairs, manifest)
+
+
+def make_fields(
     *,
     task: str = "mt",
     metrics: tuple[str, ...] = tuple(SKILL),
@@ -29,7 +67,7 @@ def make_result(
     seed: int = 7,
     text: Callable[[str], str] = str,
 ) -> dict[str, Any]:
-    """An assay's result; `text` is applied to every name and text in it."""
+    """Make the JSON of an assay's result; `text` is applied to every name and text in it."""
     rng = random.Random(seed)
     names = columns or {
         "system": ["Online-A", "Online-B", "Lan-Bridge", "JDExplore", "PROMT", "Quartz", "apertium", "noise"],
@@ -65,6 +103,17 @@ def make_result(
             }
             for column, rows in contexts.items()
         },
+        "answer": _answer(ranked),
+        "people": None,
+        "cost_class": {},
+        "same_decisions": [],
+        "claims": _claims(contexts),
+        "pairs_from": "rule",
+        "price": {},
+        "label_errors": [],
+        "difficulty": None,
+        "valid_pairs_only": False,
+        "cluster": {"column": "item", "why": "every item is its own cluster"},
         "pareto": [text(metric) for metric in metrics[:2]],
         "phi": {
             "metrics": [text(metric) for metric in base],
@@ -83,8 +132,13 @@ def make_result(
                 "perturbation": text(n),
                 "applied": a,
                 "not_applicable": 11,
+                "outputs": a + 13,
                 "unchanged": 2,
-                "mean_edit_distance": 1.2,
+                "pairs": a,
+                "judged": 0,
+                "disagreements": 0,
+                "ties": 0,
+                "edit_distance": 1.2,
             }
             for n, a in METHODS.items()
         ],
@@ -105,6 +159,7 @@ def _row(rng: random.Random, metric: str, context: str, accuracy: float, pairs: 
         "items": pairs // 8,
         "outputs": pairs // 4,
         "pairs": pairs,
+        "clusters": pairs // 8,
     }
 
 
@@ -129,12 +184,15 @@ def _column(rng: random.Random, base: dict[str, float], values: list[str], text:
             {
                 "metric": text(metric),
                 "stability": 0.02,
-                "worst_case": accuracy - 0.05,
+                "worst_case": max(0.0, accuracy - 0.05),
                 "worst_context": values[-1],
-                "robust_accuracy": accuracy - 0.03,
+                "robust_accuracy": max(0.0, accuracy - 0.03),
             }
             for metric, accuracy in base.items()
         ],
+        "trend": None,
+        "trend_p": None,
+        "regret": None,
     }
 
 
@@ -151,7 +209,14 @@ def _h1(rng: random.Random, base: dict[str, float], contexts: int, text: Callabl
             "cramers_v": v,
         }
         row |= {"p_permutation": p, "p_cmh": min(1, p * 1.2), "p_holm": min(1, p * 3)}
-        rows.append({**row, "p_permutation_holm": min(1, p * 3), "p_cmh_holm": min(1, p * 3.6)})
+        rows.append(
+            {
+                **row,
+                "p_permutation_holm": min(1, p * 3),
+                "p_cmh_holm": min(1, p * 3.6),
+                "cluster_variance_ratio": None,
+            }
+        )
     return rows
 
 
@@ -180,7 +245,16 @@ def _h2(rng: random.Random, values: list[str], text: Callable[[str], str]) -> di
             {"contexts": values[:2], "agreement": 0.9, "metrics": [text("chrf")]},
             {"contexts": values[2:], "agreement": 0.8, "metrics": []},
         ],
-        "prediction": {"intercept": 0.5, "coefficients": {text("year"): 0.1}, "explained": 0.31, "pairs": 10},
+        "prediction": {
+            "intercept": 0.5,
+            "coefficients": {text("year"): 0.1},
+            "rmse": 0.1,
+            "mae": 0.1,
+            "baseline_rmse": 0.12,
+            "explained": 0.31,
+            "pairs": 10,
+            "p": 0.01,
+        },
     }
 
 
@@ -202,20 +276,58 @@ def _confounding(
         "by_method": by_method,
         "by_k": [],
         "sentence": text(f"{metric} is confounded with how the worse output is made") if flag else "",
+        "variance_net": 0.2 if flag else 0.003,
+        "share": 0.5 if flag else 0.02,
+        "share_low": 0.4 if flag else 0.0,
+        "p": 0.001 if flag else 0.4,
+        "p_holm": 0.004 if flag else 1.0,
+        "responsible": [text("removal")] if flag else [],
+        "unseen": [],
+        "sentinel": metric in SENTINELS,
     }
 
 
 def _choice(rows: list[dict[str, Any]], context: str) -> dict[str, Any]:
     local = sorted((r for r in rows if r["context"] == context), key=lambda r: -r["accuracy"])
     if not local:
-        return {"metrics": [], "choice": None, "top_group": [], "why": ""}
+        return {"metrics": [], "choice": None, "top_group": [], "behind": [], "why": ""}
     top = [r["metric"] for r in local if r["high"] >= local[0]["low"]]
     why = f"{top[0]} is the most accurate here, and the more stable over contexts"
-    return {"metrics": [r["metric"] for r in local], "choice": top[0], "top_group": top, "why": why}
+    metrics = [r["metric"] for r in local]
+    return {"metrics": metrics, "choice": top[0], "top_group": top, "behind": [], "why": why}
+
+
+def _answer(ranked: list[dict[str, Any]]) -> dict[str, Any] | None:
+    choice = _choice(ranked, "global")
+    if choice["choice"] is None:
+        return None
+    return {"metric": choice["choice"], "top_group": choice["top_group"], "exceptions": []}
+
+
+def _claims(contexts: dict[str, Any]) -> dict[str, Any]:
+    """Claim every difference between contexts that has a small p-value."""
+    variations = [
+        {"column": column, "metric": row["metric"], "p": row["p_permutation_holm"]}
+        for column, part in contexts.items()
+        for row in part["h1"] or []
+        if row["p_permutation_holm"] <= 0.05
+    ]
+    return {
+        "error_rate": 0.05,
+        "tests": {},
+        "set_aside": {},
+        "lead": [],
+        "vary": variations,
+        "trend": [],
+        "predict": [],
+        "method": [],
+        "order": {column: {} for column in contexts},
+    }
 
 
 def _example(rng: random.Random, metric: str, text: Callable[[str], str]) -> dict[str, Any]:
     score = rng.uniform(20, 60)
+    margin = rng.choice([0.0, 1.7])
     return {
         "contexts": {text("domain"): text("news")},
         "item": text(f"2022/es-en/{rng.randint(1, 900)}"),
@@ -225,17 +337,17 @@ def _example(rng: random.Random, metric: str, text: Callable[[str], str]) -> dic
         "output": text("The mayor did not want to say when the new bridge will open."),
         "worse": text("The mayor did not want to say when the bridge new will open."),
         "references": [text("The mayor would not say when the new bridge is going to open.")],
-        "judgements": {text(metric): [score, score + (worse := rng.choice([0.0, 1.7])), -1 if worse else 0]},
-        "doubtful": False,
+        "outcomes": {text(metric): [score, score + margin, -1 if margin else 0]},
+        "is_doubtful": False,
     }
 
 
 @pytest.fixture
-def result() -> dict[str, Any]:
+def result() -> ReportInput:
     return make_result()
 
 
 @pytest.fixture
-def results() -> Callable[..., dict[str, Any]]:
-    """The function that makes results."""
+def results() -> Callable[..., ReportInput]:
+    """Return the function that makes results."""
     return make_result

@@ -6,22 +6,19 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
+import msgspec
 import pytest
 import vl_convert
 
-from metassay.reporting.charts.accuracy import accuracy_chart, frame, outside_frame, slot
+from metassay.reporting.charts.accuracy import accuracy_chart, find_hidden_sentinels, find_slot
 from metassay.reporting.charts.heatmaps import agreement_chart
 from metassay.reporting.charts.theme import CATEGORY, SLOTS, TOKENS
-from metassay.reporting.findings import find
-from metassay.reporting.html import summarize, thinned
 
 NAME = "'\"]; name \u2028"
 
 
-def _specs(summary: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for column in summary["columns"]:
-        yield from (column[kind] for kind in ("chart", "agreement") if column[kind])
-    yield summary["methods"]["chart"]
+def _list_specs(result: Any) -> list[dict[str, Any]]:
+    return [chart.spec for section in result.page().every_section() for chart in section.charts]
 
 
 def _code(value: Any, key: str = "") -> Iterator[str]:
@@ -38,55 +35,63 @@ def _code(value: Any, key: str = "") -> Iterator[str]:
 
 def test_names_from_the_data_never_become_code(results):
     many = {"topic": [f"t{n}" for n in range(100)]}
-    plain = summarize(results(text=lambda text: text + NAME))
-    wide = summarize(results(text=lambda text: text + NAME, columns=many, metrics=("bleu", "chrf")))
-    for spec in (*_specs(plain), *_specs(wide)):
+    plain = results(text=lambda text: text + NAME)
+    wide = results(text=lambda text: text + NAME, columns=many, metrics=("bleu", "chrf"))
+    for spec in (*_list_specs(plain), *_list_specs(wide)):
         assert not [
             code for code in _code(vl_convert.vegalite_to_vega(spec)) if "name" in code and "\u2028" in code
         ]
 
 
 def test_charts_draw_without_a_browser(result):
-    for spec in _specs(summarize(result)):
+    for spec in _list_specs(result):
         assert vl_convert.vegalite_to_svg({**spec, "width": 600}).startswith("<svg")
 
 
-def test_the_frame_holds_every_interval_and_names_what_it_leaves_out(result):
-    findings = find(result)
-    column = findings.columns[0]
-    low, high = frame(findings, column)
-    inside = [end for name in findings.metrics for e in column.of(name) for end in (e.low, e.high)]
-    assert low <= min(inside) <= max(inside) <= high
-    assert "constant" in outside_frame(findings, column)
+def test_the_axis_includes_every_interval_and_hidden_sentinels_are_named(result):
+    view = result.view()
+    column = view.columns[0]
+    spec = accuracy_chart(view, column)
+    domains = [
+        layer["encoding"]["y"]["scale"]["domain"]
+        for layer in spec["layer"]
+        if "scale" in layer.get("encoding", {}).get("y", {})
+    ]
+    low, high = domains[0]
+    rows = [row for metric in view.metrics for row in column.defined_accuracies(metric)]
+    assert low <= min(row.low for row in rows)
+    assert max(row.high for row in rows) <= high
+    assert "constant" in find_hidden_sentinels(view, column)
 
 
 def test_sentinels_and_metrics_beyond_the_palette_share_the_muted_slot(results):
-    findings = find(results(metrics=("length", *(f"m{n}" for n in range(SLOTS + 3)))))
-    assert [slot(findings, name) for name in findings.metrics] == [*range(SLOTS), SLOTS, SLOTS, SLOTS]
-    assert slot(findings, "length") == SLOTS
+    view = results(metrics=("length", *(f"m{n}" for n in range(SLOTS + 3)))).view()
+    assert [find_slot(view, metric) for metric in view.metrics] == [*range(SLOTS), SLOTS, SLOTS, SLOTS]
+    assert find_slot(view, "length") == SLOTS
 
 
 def test_too_many_contexts_for_a_heatmap_are_compared_with_global(results):
-    findings = find(results(columns={"topic": [f"t{n}" for n in range(120)]}, metrics=("bleu", "chrf")))
-    agreement = findings.columns[0].agreement
+    result = results(columns={"topic": [f"t{n}" for n in range(120)]}, metrics=("bleu", "chrf"))
+    agreement = result.content.contexts["topic"].h2
     assert agreement is not None
     assert len(agreement_chart(agreement, "topic")["data"]["values"]) == 120
 
 
-def test_charts_of_very_many_contexts_are_thinned_evenly(results):
-    findings = find(results(columns={"topic": [str(n) for n in range(1000)]}, metrics=("bleu", "chrf")))
-    kept = [int(context) for context in thinned(findings.columns[0]).contexts]
+def test_charts_of_very_many_contexts_are_limited_evenly(results):
+    view = results(columns={"topic": [str(n) for n in range(1000)]}, metrics=("bleu", "chrf")).view()
+    kept = [int(context) for context in view.columns[0].limit_contexts().contexts]
     steps = {b - a for a, b in pairwise(kept)}
     assert (kept[0], kept[-1], len(kept)) == (0, 999, 150)
     assert steps == {6, 7}
 
 
 def test_rows_without_an_interval_still_draw(result):
-    for column in result["contexts"].values():
-        for row in column["local_accuracy"]:
-            row["low"] = row["high"] = None
-    findings = find(result)
-    assert accuracy_chart(findings, findings.columns[0])["data"]["values"][0]["low"] is None
+    contexts = {}
+    for name, column in result.content.contexts.items():
+        rows = [msgspec.structs.replace(row, low=None, high=None) for row in column.local_accuracy]
+        contexts[name] = msgspec.structs.replace(column, local_accuracy=rows)
+    view = result.change(contexts=contexts).view()
+    assert accuracy_chart(view, view.columns[0])["data"]["values"][0]["low"] is None
 
 
 def _luminance(colour: str) -> float:

@@ -11,9 +11,8 @@ import pytest
 from metassay.errors import UnknownName
 from metassay.reporting.charts.ranking import build_ranking_chart
 from metassay.reporting.charts.theme import PRINTED, for_paper
-from metassay.reporting.html import rendered_assay
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.pages import paper_files
+from metassay.reporting.pages import paper_files, rendered
 from metassay.reporting.tables import Field, grid, grid_text
 from metassay.results.rank import RankedMetric, Ranking
 
@@ -92,7 +91,7 @@ def test_long_names_are_whole(spec, columns):
 
 
 def test_every_chart_and_table_of_an_assay_leaves_a_file(result):
-    page = rendered_assay(result)
+    page = rendered(result.page())
     files = paper_files(page.charts, page.grids, "svg", "markdown")
     assert sum(name.startswith("figures/") for name in files) == 2 * len(page.charts) > 6
     assert sum(name.startswith("tables/") for name in files) == len(page.grids) > 5

@@ -14,8 +14,9 @@ import pytest
 from metassay.cli import run as command
 from metassay.data.fingerprint import fingerprint_data
 from metassay.errors import InputError
-from metassay.reporting.joined_page import joined_page
+from metassay.reporting.joined_page import build_joined_page
 from metassay.results.aggregate import AggregateContent
+from metassay.results.assay import AssayContent
 from metassay.results.depend import DependContent
 from metassay.results.rank import RankContent
 from metassay.sample import sample_path
@@ -54,7 +55,8 @@ def build_page(found):
     ranking = msgspec.convert(found["rank"], RankContent) if "rank" in found else None
     dependence = msgspec.convert(found["depend"], DependContent) if "depend" in found else None
     aggregation = msgspec.convert(found["aggregate"], AggregateContent) if "aggregate" in found else None
-    return joined_page(found.get("assay"), ranking, dependence, aggregation)
+    assay = msgspec.convert(found["assay"], AssayContent) if "assay" in found else None
+    return build_joined_page(assay, ranking, dependence, aggregation)
 
 
 def test_every_metric_has_one_row_with_what_each_run_found(runs):
@@ -77,9 +79,9 @@ def test_every_metric_has_one_row_with_what_each_run_found(runs):
             if (each["metric"], each["aggregation"], each["group"]) == (name, "corpus", "mean")
         ]
         assert [row["corpus"]] == corpus
-        assert row["said"].startswith(f"{row['metric']} is right in ")
-        assert f"SPA {agreed['value']:.3f}" in row["said"]
-        assert not re.search(r"—|None|nan|,\.|  ", row["said"])
+        assert row["summary"].startswith(f"{row['metric']} is right in ")
+        assert f"SPA {agreed['value']:.3f}" in row["summary"]
+        assert not re.search(r"—|None|nan|,\.|  ", row["summary"])
 
 
 def test_the_first_sentence_is_the_choice_of_the_assay_as_people_see_it(runs):
@@ -100,7 +102,7 @@ def test_fewer_runs_make_a_page_with_fewer_columns(runs):
     (table,) = page.sections[0].grids
     assert [field.key for field in table.fields] == [
         "metric",
-        "said",
+        "summary",
         "meta-metric spa",
         "cluster",
         "corpus",

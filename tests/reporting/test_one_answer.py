@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,20 +15,23 @@ from metassay.meta.contexts.human_pairs import HumanPairs
 from metassay.meta.contexts.pair_analysis import analyze_pairs
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.metrics.base import COST_CLASSES
-from metassay.reporting.answer import answer_lines
+from metassay.reporting.assay_answer import write_recommendation_answer
+from metassay.reporting.assay_caveats import list_remarks
+from metassay.reporting.assay_page import build_assay_page
 from metassay.reporting.assay_sentences import add_sentences, list_warnings
-from metassay.reporting.findings import find
-from metassay.reporting.html import summarize
-from metassay.reporting.joined_page import joined_page
+from metassay.reporting.assay_view import AssayView, build_view
+from metassay.reporting.joined_page import build_joined_page
+from metassay.reporting.pages import Page
+from metassay.reporting.sections.assay_tests import build_test_table
 from metassay.reporting.terminal.assay import describe_assay
-from metassay.reporting.wording import NOTHING, Sentence, in_labels
+from metassay.reporting.wording import NOTHING
+from metassay.results.assay import AssayContent
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.assay import demo
 from metassay.workflows.recommend import recommend
 
 NAMES = ("bleu", "chrf", "ter", "wil", "wip", "meteor")
 DANGLING = re.compile(r"[,;:] ?[.;]|\( ?\)|\bat least ?[.,]|\bin ?[.,;]|  |\.\.$|\bNone\b|\bnan\b")
-SAID = {"answer", "caveats", "warnings", "remarks", "sentences", "agreement_sentences"}
 
 
 def random_people(rng: np.random.Generator, metrics: tuple[str, ...], columns, item, cluster) -> HumanPairs:
@@ -59,7 +59,7 @@ def random_people(rng: np.random.Generator, metrics: tuple[str, ...], columns, i
     return HumanPairs("mqm", pairs, contexts, [systems] if rng.random() < 0.8 else [])
 
 
-def random_result(seed: int) -> dict[str, Any]:
+def random_result(seed: int) -> AssayContent:
     """An assay of random judgements: few items, gaps, metrics that agree, contexts of one item."""
     rng = np.random.default_rng(seed)
     clear = seed % 4 == 0  # items enough, and metrics different enough, to show that one is ahead
@@ -116,104 +116,104 @@ def random_result(seed: int) -> dict[str, Any]:
         notes=["a", "a"],
         warnings=list_warnings(analysis),
     )
-    return add_sentences(content).to_dict()
+    return add_sentences(content)
 
 
-def stored(result: dict[str, Any], folder) -> RunFolder:
+def store(result: AssayContent, folder) -> RunFolder:
     run = RunFolder.open(folder, {"command": "assay"})
-    run.write_json("results/assay.json", result)
+    run.write_json("results/assay.json", result.to_dict())
     run.write_json("timings.json", {"seconds_per_1000_outputs": {}})
     run.write_manifest({"state": "finished"})
     return run
 
 
-def sentences(value: Any, key: str = "") -> Iterator[str]:
-    """Everything that is said on a page."""
-    if isinstance(value, Sentence):
-        yield str(value)
-    elif isinstance(value, str) and key in SAID:
-        yield value
-    elif isinstance(value, dict):
-        for name, inner in value.items():
-            yield from sentences(inner, name)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from sentences(inner, key)
+def list_sentences(page: Page) -> list[str]:
+    """List every sentence on a page."""
+    sentences = [*page.lead, *page.doubts]
+    for section in page.every_section():
+        sentences += [*section.sentences, *section.bullets, *(note.text for note in section.footnotes)]
+    return [str(sentence) for sentence in sentences]
 
 
-def check_people(result: dict[str, Any], said: list[str], lines: list[str]) -> None:
-    """People are named wherever they were heard, and the first sentence is theirs where they are followed."""
-    people = result["people"]
-    if people is None:
-        assert "people" not in " ".join([*said, *lines])
+def check_human_comparison(result: AssayContent, lead: list[str], lines: list[str]) -> None:
+    """Human pairs are named wherever they were used, and decide where they are followed."""
+    comparison = result.human_comparison
+    if comparison is None:
+        assert "human pairs" not in " ".join([*lead, *lines])
         return
-    human = f"pairs judged by people ({people['human']}"
-    assert human in said[0] if people["followed"] else human in said[1]
-    assert human in lines[-1] or any(human in line for line in lines)
-    if people["followed"]:
-        assert result["answer"]["metric"] == people["by_people"]["metric"] != people["by_rule"]["metric"]
-        assert "people are followed" in said[0]
-        assert not result["answer"]["exceptions"]
+    assert result.answer is not None
+    assert any("human pairs" in sentence for sentence in lead)
+    assert any("human pairs" in line for line in lines)
+    if comparison.followed:
+        assert result.answer.metric == comparison.by_human_pairs.metric
+        assert result.answer.metric != comparison.by_perturbed_pairs.metric
+        assert not result.answer.exceptions
 
 
-def check(result: dict[str, Any], folder, capsys) -> int:
-    """All doors against each other; the number of contexts where another metric is shown to be ahead."""
-    page, findings = summarize(result), find(result)
-    recommended = in_labels(recommend(folder).to_dict())
+def check_tests(view: AssayView, output: str) -> None:
+    """Page and terminal show the same deciding p-values."""
+    for column in view.columns:
+        table = build_test_table(view, column)
+        shown = [test for test in column.result.h1 or [] if view.labels.is_shown(test.metric)]
+        rows = () if table is None else table.rows
+        for row, test in zip(rows, shown, strict=True):
+            assert row["p_permutation_holm"] == test.p_permutation_holm
+            assert format_cell(test.p_permutation_holm) in output
+
+
+def check(result: AssayContent, folder, capsys) -> int:
+    """Compare all outputs; return the number of contexts where another metric is shown to be ahead."""
+    view = build_view(result)
+    page = build_assay_page(result)
+    recommendation = recommend(folder)
     capsys.readouterr()
     print_blocks(describe_assay(result))
     terminal = capsys.readouterr()
-    lines = answer_lines(recommended)
-    whys = [e["why"] for part in recommended["recommendation"].values() for e in part.values()]
-    for said in (*sentences(page), *lines, *whys, *terminal.err.splitlines()):
-        assert NOTHING not in said, said
-        assert not DANGLING.search(said), said
-    said = [str(each) for each in page["answer"]]
-    assert terminal.out.splitlines()[1 : 1 + len(said)] == said
-    assert list(joined_page({"assay": result}).lead) == said[:1]
-    doubts = [*map(str, page["caveats"]), *page["warnings"]]
-    assert all(f"- {doubt}" in terminal.out for doubt in doubts)
-    assert terminal.err.count("Note: ") == len(page["remarks"]) == len(set(page["remarks"]))
-    if findings.best is None:
+    lines = write_recommendation_answer(recommendation, view.labels)
+    reasons = [entry.why for part in recommendation.recommendation.values() for entry in part.values()]
+    for sentence in (*list_sentences(page), *lines, *reasons, *terminal.err.splitlines()):
+        assert NOTHING not in sentence, sentence
+        assert not DANGLING.search(sentence), sentence
+    lead = [str(sentence) for sentence in page.lead]
+    assert terminal.out.splitlines()[1 : 1 + len(lead)] == lead
+    assert all(f"- {doubt}" in terminal.out for doubt in page.doubts)
+    assert terminal.err.count("Note: ") == len(list_remarks(view))
+    if view.best is None:
         assert lines == []
         return 0
-    first = findings.best.metric
-    assert first not in findings.sentinels
-    assert said[0].startswith(f"{first} tells a better ")
-    assert re.fullmatch(rf"Use {re.escape(first)}(;.*)?\.", lines[0])
-    exceptions, shown_ahead = {}, 0
-    for column, entries in recommended["recommendation"].items():
-        assert entries["global"]["choice"] == first
+    if len({*view.labels.single_labels}) == len(view.all_metrics):  # no metrics that decided alike
+        assert str(build_joined_page(assay=result).lead[0]) == lead[0]
+    first = view.best.metric
+    assert first not in view.uninformed
+    assert lead[0].startswith(view.labels[first])
+    assert re.fullmatch(rf"Use {re.escape(view.labels[first])}(;.*)?\.", lines[0])
+    exceptions = {}
+    for column, entries in recommendation.recommendation.items():
+        assert entries["global"].choice == first
         if "cannot be told apart" in lines[0]:
-            assert "It is the only metric in the top group" not in entries["global"]["why"]
-        others = {c: e["choice"] for c, e in entries.items() if e["choice"] not in {first, None}}
-        exceptions |= {(column, context): metric for context, metric in others.items()}
-    assert exceptions == findings.exceptions
-    check_people(result, said, lines)
-    for column, part in zip(findings.columns, page["columns"]):
-        where = next((text for text in said if f"y {column.name} nothing speaks" in text), "")
-        own = {c: m for (name, c), m in exceptions.items() if name == column.name}
-        scored = {c for c in own if column.estimates[c, first].accuracy is not None}
-        assert len(re.findall(r" trust ", where)) == min(2, len(scored))
-        shown_ahead += len(scored)
-        for context, metric in re.findall(r"on (\S+) trust (.+?), right", where):
-            assert own[context] == metric
-        for shown, row in zip(part["h1"].rows if part["h1"] else (), column.h1, strict=True):
-            assert shown["corrected"] == row["p_permutation_holm"]
-            assert format_cell(row["p_permutation_holm"]) in terminal.out
-    return shown_ahead
+            assert "It is the only metric in the top group" not in entries["global"].why
+        for context, entry in entries.items():
+            if entry.choice not in {first, None}:
+                exceptions[column, context] = entry.choice
+    assert exceptions == view.exceptions
+    check_human_comparison(result, lead, lines)
+    check_tests(view, terminal.out)
+    return len(exceptions)
 
 
 def test_random_results_contradict_themselves_nowhere(tmp_path, capsys):
-    ahead, untested, alike, followed = 0, 0, 0, 0
+    ahead = 0
+    untested = 0
+    alike = 0
+    followed = 0
     for seed in range(200):
-        result = json.loads(json.dumps(random_result(seed), allow_nan=False))
-        stored(result, tmp_path / str(seed))
+        result = random_result(seed)
+        store(result, tmp_path / str(seed))
         ahead += check(result, tmp_path / str(seed), capsys)
-        alike += bool(result["same_decisions"])
-        followed += bool(result["people"] and result["people"]["followed"])
-        h1 = [part["h1"] or [] for part in result["contexts"].values()]
-        untested += any(row["p_permutation"] is None for rows in h1 for row in rows)
+        alike += bool(result.same_decisions)
+        followed += bool(result.human_comparison and result.human_comparison.followed)
+        tests = [column.h1 or [] for column in result.contexts.values()]
+        untested += any(test.p_permutation is None for column_tests in tests for test in column_tests)
     assert ahead >= 10
     assert untested >= 20
     assert alike >= 20
@@ -223,4 +223,4 @@ def test_random_results_contradict_themselves_nowhere(tmp_path, capsys):
 @pytest.mark.parametrize("task", ["mt", "asr", "text", "ranking"])
 def test_the_samples_contradict_themselves_nowhere(task, tmp_path, capsys):
     result = demo(task=task, out=tmp_path / task)
-    check(json.loads(result.to_json()), tmp_path / task, capsys)
+    check(result.content, tmp_path / task, capsys)

@@ -11,10 +11,11 @@ import pytest
 
 import metassay
 from metassay.metrics.base import Metric
+from metassay.options import PERTURBED_PAIRS
 from metassay.perturbations.pairs import Pairs, PerturbationCount
 from metassay.sample import sample_path
-from metassay.workflows.assay import _made_by, assay
-from metassay.workflows.options import AssaySettings
+from metassay.workflows.assay import assay
+from metassay.workflows.assay_outcome import _name_origin
 from metassay.workflows.recommend import recommend
 
 FAST = {"resamples": 37, "permutations": 30, "minimum_items": 1}
@@ -177,9 +178,9 @@ def test_criteria_decide_between_equal_metrics(pairs, tmp_path) -> None:
 
 
 def test_examples_of_errors_begin_with_the_widest_margin(pairs) -> None:
-    (judged,) = assayed(pairs, Said()).examples()["pairs"][0]["judgements"].values()
+    (outcome,) = assayed(pairs, Said()).collect_wrong_pairs().pairs[0].outcomes.values()
     gap = (pairs["worse"].cast(float) - pairs["output"].cast(float)).to_numpy()
-    assert judged[1] - judged[0] == gap.max()
+    assert outcome.worse_score - outcome.score == gap.max()
 
 
 SMALL = {"metrics": "chrf", "perturbations": "removal,insertion,swapping", "contexts": ["system"]} | FAST
@@ -228,8 +229,8 @@ def test_pairs_of_a_language_model_are_not_called_rules() -> None:
     frame = frame.with_columns(pl.Series("perturbation", ["removal", "llm"]))
     counts = {name: PerturbationCount(applied=1, pairs=1) for name in ("removal", "llm")}
     pairs = Pairs(frame, counts, (), {}, np.zeros(2, np.uint64))
-    assert _made_by(AssaySettings(), pairs) == "model"
-    assert _made_by(AssaySettings(), pairs.filter_rows(np.array([True, False]))) == "rule"
+    assert _name_origin(PERTURBED_PAIRS, pairs) == "model"
+    assert _name_origin(PERTURBED_PAIRS, pairs.filter_rows(np.array([True, False]))) == "rule"
 
 
 def test_outputs_of_equal_text_are_no_pair_whatever_people_say() -> None:

@@ -50,15 +50,15 @@ def test_the_same_again_is_read(folder) -> None:
     before, written = contents(folder), (folder / "report.html").stat().st_mtime_ns
     shuffled = data(ROWS[::-1])
     again = made(folder, shuffled, workers=2)
-    assert again.finished is not None
+    assert again.is_stored
     assert (folder / "report.html").stat().st_mtime_ns == written
     assert contents(folder) == before
     afresh = made(folder.parent / "other")
-    assert afresh.finished is None
+    assert not afresh.is_stored
     assert again.to_json() == afresh.to_json()
-    assert again.examples() == afresh.examples()
+    assert again.collect_wrong_pairs() == afresh.collect_wrong_pairs()
     assert again.to_frame().equals(afresh.to_frame())
-    assert (again.judged.better == afresh.judged.better).all(), (
+    assert (again.scored.better == afresh.scored.better).all(), (
         "what no file holds is computed when asked for"
     )
     assert contents(folder.parent / "other") == before
@@ -88,8 +88,8 @@ def _with_rows_left_out(*_):
 @pytest.mark.parametrize("change", [_with_code, _with_version, _with_dictionary, _with_rows_left_out])
 def test_what_is_in_no_setting_and_decides_is_not_read_over(folder, monkeypatch, tmp_path, change) -> None:
     more = change(monkeypatch, tmp_path)
-    assert made(folder, **more).finished is None
-    assert made(folder, **more).finished is not None
+    assert not made(folder, **more).is_stored
+    assert made(folder, **more).is_stored
 
 
 def test_a_function_of_the_same_name_that_says_otherwise_is_another_context(tmp_path) -> None:
@@ -102,7 +102,7 @@ def test_a_function_of_the_same_name_that_says_otherwise_is_another_context(tmp_
         return "odd" if int(row["item"]) % 3 else "even"
 
     second = made(tmp_path / "run", contexts=[part])
-    assert second.finished is None
+    assert not second.is_stored
     assert first.to_dict()["contexts"] != second.to_dict()["contexts"]
 
 
@@ -116,8 +116,8 @@ def test_a_file_that_is_not_what_it_was_is_made_again_and_named(folder, name, ca
     content[len(content) // 2] ^= 1
     file.write_bytes(content)
     with caplog.at_level(logging.WARNING):
-        assert made(folder).finished is None
+        assert not made(folder).is_stored
     assert file.name in caplog.text
     after = {name: kept for name, kept in contents(folder).items() if not name.endswith(".broken")}
     assert after == before
-    assert made(folder).finished is not None
+    assert made(folder).is_stored

@@ -16,13 +16,9 @@ from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
 from metassay.sample import sample_path
 from metassay.workflows.assay import assay
-from metassay.workflows.pairs import (
-    _rated_systems,
-    context_metadata,
-    human_column,
-    human_pairs,
-    output_weights,
-)
+from metassay.workflows.context_facts import collect_context_facts
+from metassay.workflows.human_pairs import _build_score_arrays, find_human_column, make_human_pairs
+from metassay.workflows.output_weights import compute_output_weights
 from metassay.workflows.read import read
 
 FAST = {"resamples": 60, "permutations": 39}
@@ -39,23 +35,25 @@ def data() -> Dataset:
 
 
 def test_every_two_outputs_that_people_tell_apart(data) -> None:
-    pairs = human_pairs(data, "mqm").frame.select("item", "system", "worse_system", "output", "worse").rows()
+    pairs = (
+        make_human_pairs(data, "mqm").frame.select("item", "system", "worse_system", "output", "worse").rows()
+    )
     assert pairs == [
         ("1", "a", "b", "w x y", "w x"),
         ("1", "a", "c", "w x y", "w"),
         ("1", "b", "c", "w x", "w"),
     ]
-    assert human_pairs(data, "mqm", 1).frame.height == 2
+    assert make_human_pairs(data, "mqm", 1).frame.height == 2
     with pytest.raises(InputError, match="by more than 6"):
-        human_pairs(data, "mqm", 6)
+        make_human_pairs(data, "mqm", 6)
 
 
 def test_the_human_score_must_be_clear(data) -> None:
-    assert human_column(data, None) == "mqm"
+    assert find_human_column(data, None) == "mqm"
     with pytest.raises(UnknownName, match="Did you mean mqm"):
-        human_column(data, "mqn")
+        find_human_column(data, "mqn")
     with pytest.raises(InputError, match="not one human score but: none"):
-        human_column(Dataset("mt", data.outputs), None)
+        find_human_column(Dataset("mt", data.outputs), None)
 
 
 def test_length_agrees_with_people_here(data) -> None:
@@ -65,13 +63,13 @@ def test_length_agrees_with_people_here(data) -> None:
 
 
 def test_weights_from_a_column_shift_the_mean(data) -> None:
-    weights = output_weights(data, "views", [build_context(data, "system")])
+    weights = compute_output_weights(data, "views", [build_context(data, "system")])
     assert weights.tolist() == [1, 2, 1, 3, 1, 1]
-    assert output_weights(data, "uniform", []) is None
+    assert compute_output_weights(data, "uniform", []) is None
     with pytest.raises(InputError, match="weights are positive numbers"):
-        output_weights(data, "mqm", [])
+        compute_output_weights(data, "mqm", [])
     with pytest.raises(UnknownName):
-        output_weights(data, "vews", [])
+        compute_output_weights(data, "vews", [])
 
 
 def test_density_gives_typical_outputs_more_weight() -> None:
@@ -80,7 +78,7 @@ def test_density_gives_typical_outputs_more_weight() -> None:
         {"item": [f"{i:02d}" for i in range(31)], "system": "s", "output": ["w " * n for n in lengths]}
     )
     data = Dataset("mt", frame)
-    weights = output_weights(data, "density", [build_context(data, "system")])
+    weights = compute_output_weights(data, "density", [build_context(data, "system")])
     assert weights[-1] < weights[0]
     assert weights.mean() == pytest.approx(1)
 
@@ -89,7 +87,7 @@ def test_metadata_of_contexts_is_what_is_constant_in_them(data) -> None:
     frame = data.outputs.with_columns(
         family=pl.col("system").replace_strict({"a": "x", "b": "x", "c": "y"}), nothing=pl.lit("same")
     )
-    found = context_metadata(Dataset("mt", frame, human=("mqm",)), [build_context(data, "system")])
+    found = collect_context_facts(Dataset("mt", frame, human=("mqm",)), [build_context(data, "system")])
     known = found["system"]
     assert known["family"] == ["x", "x", "y"]
     assert known["output_length"] == [2.0, 1.5, 1.5]
@@ -119,7 +117,7 @@ def test_systems_are_compared_on_segments_that_people_scored_for_all_of_them() -
         whole = [item for item in items if all((item, system) in scored for system in systems)]
         assert 0 < len(whole) < len(items)
         expected.append([[places[item, system] for item in whole] for system in systems])
-    found = _rated_systems(dataset, "mqm", unit, scores)
+    found = _build_score_arrays(dataset, "mqm", unit, scores)
     assert len(found) == 2
     for one, rows_of in zip(found, expected):
         assert np.array_equal(one.human, dataset.outputs["mqm"].to_numpy()[rows_of])

@@ -171,7 +171,7 @@ def test_scores_are_those_of_the_examples(runs: Path) -> None:
             item=example["item"], system=example["system"], perturbation=example["perturbation"]
         )
         for pair in explorer.read_page(query).pairs:
-            for metric, (score, worse_score, outcome) in example["judgements"].items():
+            for metric, (score, worse_score, outcome) in example["outcomes"].items():
                 scores = pair.metric_scores[metric]
                 assert scores.output == pytest.approx(score, rel=1e-6)
                 assert scores.worse_output == pytest.approx(worse_score, rel=1e-6)

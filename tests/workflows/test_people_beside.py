@@ -6,19 +6,20 @@ import json
 from statistics import median
 
 import jsonschema
+import msgspec
 import polars as pl
 import pytest
 from rapidfuzz.distance import Levenshtein
 
 import metassay
 from metassay.cli import run
-from metassay.reporting.answer import answer, answer_lines
-from metassay.reporting.findings import find
-from metassay.reporting.wording import in_labels
+from metassay.reporting.assay_answer import write_answer, write_recommendation_answer
+from metassay.reporting.assay_view import build_view
+from metassay.results.assay import AssayContent
 from metassay.sample import sample_path
 from metassay.schemas import schema
 from metassay.workflows.assay import assay
-from metassay.workflows.pairs import human_rows
+from metassay.workflows.human_pairs import find_human_pairs
 from metassay.workflows.read import read
 from metassay.workflows.recommend import recommend
 
@@ -66,17 +67,17 @@ def test_spa_is_that_of_rank(dataset, result) -> None:
 
 
 def test_every_first_screen_names_people_and_keeps_the_words_apart(folder, result, capsys) -> None:
-    said = [str(sentence) for sentence in answer(find(result))]
+    view = build_view(msgspec.convert(result, AssayContent))
+    said = [str(sentence) for sentence in write_answer(view)]
     assert "perturbed pairs" in said[0]
-    assert "pairs judged by people" in said[1]
-    assert any("SPA" in sentence and "ranking systems" in sentence for sentence in said)
+    assert "human pairs" in said[1]
+    assert any("SPA" in sentence and "systems" in sentence for sentence in said)
     assert any("Kendall’s τ" in sentence and "interval" in sentence for sentence in said)
-    lines = answer_lines(in_labels(recommend(folder).to_dict()))
+    lines = write_recommendation_answer(recommend(folder), view.labels)
     assert lines[1:] == said[1 : len(lines)]
     assert run(["recommend", str(folder)]) == 0
     assert said[1] in capsys.readouterr().out
     page = (folder / "report.html").read_text()
-    assert "What people say" in page
     assert 'id="note-people"' in page
 
 
@@ -106,10 +107,10 @@ def test_of_several_human_scores_one_is_heard_and_named(dataset) -> None:
     doubled = metassay.read(outputs, task="mt").with_human_column("esa")
     found = assay(doubled, metrics="chrf", **FAST).to_dict()
     assert found["people"]["human"] == dataset.human[0] == "mqm"
-    assert any("mqm is heard; --human names another" in note for note in found["notes"])
+    assert any("Using mqm as the human score" in note for note in found["notes"])
     named = assay(doubled, metrics="chrf", human="esa", **FAST).to_dict()
     assert named["people"]["human"] == "esa"
-    assert not any("is heard" in note for note in named["notes"])
+    assert not any("as the human score" in note for note in named["notes"])
 
 
 def test_data_without_human_scores_has_no_people(dataset) -> None:
@@ -139,10 +140,11 @@ def test_label_errors_stand_beside_accuracies_where_all_methods_were_read(result
 def test_difficulty_says_where_pairs_of_people_lie(dataset, result) -> None:
     found = result["difficulty"]
     assert sum(part["pairs"] for part in found["bins"]) == result["pairs"]
-    rows = human_rows(dataset, dataset.human[0])
+    rows = find_human_pairs(dataset, dataset.human[0])
     texts = dataset.outputs["output"]
     shares = [
-        Levenshtein.normalized_distance(texts[a], texts[b]) for a, b in zip(*(side.tolist() for side in rows))
+        Levenshtein.normalized_distance(texts[better], texts[worse])
+        for better, worse in zip(rows.better.tolist(), rows.worse.tolist())
     ]
     assert found["people"]["pairs"] == len(shares)
     assert found["people"]["median"] == pytest.approx(median(shares))

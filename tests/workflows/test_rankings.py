@@ -16,7 +16,7 @@ from metassay.errors import InputError
 from metassay.perturbations.pairs import make_pairs
 from metassay.perturbations.ranking_pairs import gain_change
 from metassay.workflows.assay import read_sample
-from metassay.workflows.pairs import checked
+from metassay.workflows.ranking_validity import check_ranking_gains
 
 GOOD = "q1 Q0 a 1 3 bm25\nq1 Q0 b 2 2 bm25\nq1 Q0 c 3 1 bm25\nq2 Q0 a 1 3 bm25\n"
 OTHER = "q1 Q0 c 1 3 dense\nq1 Q0 a 2 2 dense\nq2 Q0 b 1 1 dense\n"
@@ -133,7 +133,7 @@ def test_an_assay_of_rankings(real_data):
     assert accuracy["map"] > accuracy["recip_rank"]
     again = metassay.assay(data, contexts=["system"], resamples=100, permutations=99, workers=1)
     assert again.to_dict() == found
-    np.testing.assert_array_equal(again.judged.worse, result.judged.worse)
+    np.testing.assert_array_equal(again.scored.worse, result.scored.worse)
 
 
 def test_pairs_that_did_not_get_worse_are_told_and_can_be_dropped(real_data):
@@ -195,8 +195,8 @@ def test_a_method_whose_copies_gain_as_often_as_not_is_refused(tmp_path):
     gained = gain_change(pairs.lists.take(pairs.rows), pairs.copies)
     assert (gained.change >= 0).all()
     with pytest.raises(InputError, match="no pair is valid"):
-        checked(pairs, valid_only=True)
-    assert len(checked(pairs, valid_only=False)) == len(pairs)
+        check_ranking_gains(pairs, valid_only=True)
+    assert len(check_ranking_gains(pairs, valid_only=False)) == len(pairs)
 
 
 def test_a_refused_method_is_named_and_its_pairs_are_gone():
@@ -211,7 +211,7 @@ def test_a_refused_method_is_named_and_its_pairs_are_gone():
     lame = pairs.filter_rows(kept)
     gained = int(((methods == "shuffle") & (found.change > 0)).sum())
     assert gained >= 3
-    result = checked(lame, valid_only=True)
+    result = check_ranking_gains(lame, valid_only=True)
     assert set(result.frame["perturbation"]) == {"rank_swapping"}
     assert result.validity["shuffle"]["refused"] == 1
     assert "refused" not in result.validity["rank_swapping"]

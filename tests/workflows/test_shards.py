@@ -27,19 +27,19 @@ def results(folder: Path) -> dict[str, Any]:
 
 
 def test_shards_hold_whole_items(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shards, "SHARD", 3)
+    monkeypatch.setattr(shards, "SHARD_SIZE", 3)
     items = np.array([0, 0, 1, 1, 1, 2, 3, 3], dtype=np.int32)
-    assert shards.cuts(items) == [slice(0, 5), slice(5, 8)]
+    assert shards.divide_into_shards(items) == [slice(0, 5), slice(5, 8)]
 
 
 def test_results_are_those_of_one_shard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With people's scores, more methods than are sampled, two languages, and scores kept in parts."""
     data = read(sample_path("mt"))
     assay(data, metrics="bleu,chrf,wer", perturbations=METHODS, out=tmp_path / "one", **FEW)
-    monkeypatch.setattr(shards, "SHARD", 100)
+    monkeypatch.setattr(shards, "SHARD_SIZE", 100)
     found = assay(data, metrics="bleu,chrf,wer", perturbations=METHODS, out=tmp_path / "many", **FEW)
-    assert found.judged.aside is not None
-    assert len(found.judged.aside.files["every"]) > 5
+    assert found.scored.spilled is not None
+    assert len(found.scored.spilled.files[shards.ALL_PAIRS]) > 5
     assert results(tmp_path / "many") == results(tmp_path / "one")
     for name in TABLES:
         one, many = (pl.read_parquet(tmp_path / folder / name) for folder in ("one", "many"))
@@ -50,7 +50,7 @@ def test_results_are_those_of_one_shard(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_parts_are_numbered_over_all_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = read(sample_path("text"), language="en")
-    monkeypatch.setattr(shards, "SHARD", 60)
+    monkeypatch.setattr(shards, "SHARD_SIZE", 60)
     settings = FEW | {
         "metrics": "rouge1,rougel",
         "perturbations": "removal,swapping",
@@ -71,11 +71,11 @@ def test_without_a_folder_nothing_is_left(monkeypatch: pytest.MonkeyPatch, tmp_p
     data = read(sample_path("text"), language="en")
     few = FEW | {"metrics": "rouge1,rougel"}
     whole = assay(data, **few)
-    monkeypatch.setattr(shards, "SHARD", 60)
+    monkeypatch.setattr(shards, "SHARD_SIZE", 60)
     found = assay(data, **few)
     assert not list(tmp_path.iterdir())
     assert found.to_json() == whole.to_json()
-    assert found.examples() == whole.examples()
+    assert found.collect_wrong_pairs() == whole.collect_wrong_pairs()
     assert_frame_equal(found.pairs.frame, whole.pairs.frame)
 
 
@@ -93,9 +93,9 @@ def test_a_shard_without_a_pair_is_scored_all_the_same(monkeypatch: pytest.Monke
     ]
     settings = FEW | {"metrics": "chrf,wer", "perturbations": "removal", "minimum_items": 5}
     whole = assay(read(rows, task="mt", language="en"), **settings)
-    monkeypatch.setattr(shards, "SHARD", 20)
+    monkeypatch.setattr(shards, "SHARD_SIZE", 20)
     found = assay(read(rows, task="mt", language="en"), **settings)
-    assert found.judged.aside is not None
-    assert found.judged.aside.every[0].is_empty()
+    assert found.scored.spilled is not None
+    assert found.scored.spilled.pair_tables[0].is_empty()
     assert found.to_json() == whole.to_json()
     assert whole.to_dict()["people"]["pairs"] > 30

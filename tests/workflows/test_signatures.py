@@ -10,7 +10,7 @@ import pytest
 from sacrebleu import corpus_bleu
 
 import metassay
-from metassay.reporting.findings import find
+from metassay.reporting.assay_view import build_view
 from metassay.sample import sample_path
 from metassay.workflows.assay import assay
 from metassay.workflows.read import read
@@ -144,11 +144,11 @@ def test_chinese_of_unknown_language_is_said_to_be_split_at_spaces(table) -> Non
 
 
 def test_a_sentinel_that_was_asked_for_is_a_metric_in_the_report_too() -> None:
-    result = assay(read(sample_path("mt")), metrics="length,bleu", **FAST).to_dict()
-    findings = find(result)
-    assert sorted(row["metric"] for row in result["global"]) == sorted(["bleu", "length"])
-    assert sorted(findings.metrics) == ["BLEU", "length"]
-    assert findings.sentinels == {"random", "constant", "random_per_system"}
+    result = assay(read(sample_path("mt")), metrics="length,bleu", **FAST).content
+    view = build_view(result)
+    assert sorted(row.metric for row in result.overall) == ["bleu", "length"]
+    assert sorted(view.metrics) == ["bleu", "length"]
+    assert set(view.sentinels) == {"random", "constant", "random_per_system"}
 
 
 def characters(output, references):

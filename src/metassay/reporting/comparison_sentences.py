@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
+from metassay.reporting.labels import MetricLabels
+from metassay.reporting.recommendation_reasons import SPECS
 from metassay.results.assay import GLOBAL
-from metassay.results.compare import RunComparison, SharedOutputs
+from metassay.results.compare import ChoiceChange, RunComparison, SharedOutputs
 
 
-def describe_changes(comparison: RunComparison) -> list[str]:
+def describe_changes(comparison: RunComparison, labels: MetricLabels = SPECS) -> list[str]:
     """Describe every change that is more than chance: accuracies, recommendations, orders."""
     sentences = []
     for change in comparison.accuracies:
         if change.moved:
             verb = "gained" if change.difference > 0 else "lost"
             sentences.append(
-                f"{change.metric} {verb} accuracy {_describe_place(change.column, change.context)}:"
+                f"{labels[change.metric]} {verb} accuracy {_describe_place(change.column, change.context)}:"
                 f" {100 * change.before:.0f} % before, {100 * change.after:.0f} % now."
             )
-    for choice in comparison.recommendation:
-        if choice.changed:
-            place = _describe_place(choice.column, choice.context)
-            sentences.append(f"The recommended metric {place} is {choice.after} now; it was {choice.before}.")
+    sentences += [_describe_choice(choice, labels) for choice in comparison.recommendation if choice.changed]
     for order in comparison.orders:
         place = _describe_place(order.column, order.context)
-        sentences += [
-            f"{swap.better_after} is more accurate than {swap.better_before} {place} now; it was less."
-            for swap in order.swapped
-            if swap.is_significant
-        ]
+        for swap in order.swapped:
+            if swap.is_significant:
+                better = labels[swap.better_after]
+                worse = labels[swap.better_before]
+                sentences.append(f"{better} is more accurate than {worse} {place} now; before, it was less.")
     return sentences
 
 
@@ -53,6 +52,13 @@ def describe_pairing(*, paired: bool) -> str:
     if paired:
         return "Paired comparison: both runs have the same items and systems."
     return "Unpaired comparison: small changes may be missed. Runs of the same outputs are compared in pairs."
+
+
+def _describe_choice(choice: ChoiceChange, labels: MetricLabels) -> str:
+    place = _describe_place(choice.column, choice.context)
+    after = "none" if choice.after is None else labels[choice.after]
+    before = "none" if choice.before is None else labels[choice.before]
+    return f"The recommended metric {place} is {after} now; it was {before}."
 
 
 def _describe_place(column: str, context: str) -> str:

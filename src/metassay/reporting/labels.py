@@ -6,6 +6,7 @@ Results, JSON and input use specs (`chrf(word_order=2)`); people read labels in 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Self
 
@@ -67,6 +68,17 @@ class MetricLabels:
     def representative(self, spec: str) -> str:
         """Return the metric that stands for the group of this metric: itself, where it has no group."""
         return self._representatives.get(spec, spec)
+
+    def write_labels(self, text: str) -> str:
+        """Write labels in place of specs in a sentence from a stored result.
+
+        A word after `on`, `under` or `its` is a context, a perturbation or a criterion, not a metric.
+        """
+        if not self._labels:
+            return text
+        specs = "|".join(re.escape(spec) for spec in sorted(self._labels, key=len, reverse=True))
+        pattern = rf"(?<!on )(?<!under )(?<!its )(?<![\w(=.])(?:{specs})(?![\w(=])"
+        return re.sub(pattern, lambda match: self[match[0]], text)
 
     def is_shown(self, spec: str) -> bool:
         """Whether the metric has rows of its own: not where another one stands for its group."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
 from metassay.metrics.labels import label_metrics
 from metassay.reporting.charts.theme import SHAPES, SLOTS, Scheme, Spec, chart, data_uri, drawn, in_order
 from metassay.reporting.dashboard_frame import render_dashboard_page
-from metassay.reporting.wording import about, count, in_labels
+from metassay.reporting.labels import MetricLabels
+from metassay.reporting.wording import about, count
 from metassay.results.overview import OverviewContent, RunSummary
 
 STATES_WITHOUT_ANSWER = {"running": "not finished yet", "finished": "no assay"}
@@ -49,11 +49,11 @@ class HistoryChart:
 
 def render_overview(overview: OverviewContent, links: Mapping[str, Mapping[str, str]]) -> str:
     """Render the page of all runs; `links` has the addresses of `explorer` and `report` by run."""
-    labelled: dict[str, Any] = in_labels(msgspec.to_builtins(overview))
+    labels = MetricLabels(row.metric for run in overview.runs for row in run.metrics)
     changes = [
-        change
-        for change in reversed(labelled["comparisons"])
-        if change["sentences"] or change["error"] is not None
+        msgspec.structs.replace(change, sentences=[labels.write_labels(text) for text in change.sentences])
+        for change in reversed(overview.comparisons)
+        if change.sentences or change.error is not None
     ]
     return render_dashboard_page(
         "dashboard.html.j2",

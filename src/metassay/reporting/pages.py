@@ -26,6 +26,7 @@ from metassay.reporting.charts.theme import (
     CATEGORY,
     FORMS,
     PAPER,
+    SLOTS,
     TOKENS,
     Spec,
     config,
@@ -42,21 +43,32 @@ _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028",
 
 
 @dataclass(frozen=True)
+class LegendEntry:
+    """A metric in the legend that the page writes above a chart; a click brings it out."""
+
+    name: str
+    slot: int
+    sentinel: bool = False
+
+
+@dataclass(frozen=True)
 class Chart:
-    """A drawing: its Vega-Lite specification, and what there is to see."""
+    """A Vega-Lite specification with a name and a caption; `sentinels` are listed in the legend too."""
 
     name: str
     spec: Spec
     caption: str = ""
+    sentinels: Sequence[str] = ()
 
     @property
-    def legend(self) -> list[dict[str, Any]]:
-        """The metrics of a chart whose legend the page writes, to bring one out."""
+    def legend(self) -> list[LegendEntry]:
+        """The metrics of a chart whose legend the page writes; empty where the chart draws its own."""
         slots = (self.spec.get("usermeta") or {}).get("slots") or {}
-        return [{"name": name, "slot": slot, "sentinel": False} for name, slot in slots.items()]
+        entries = [LegendEntry(name, slot) for name, slot in slots.items()]
+        return [*entries, *(LegendEntry(name, SLOTS, sentinel=True) for name in self.sentinels)]
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        """For notebooks: Vega-Lite where they draw it, else a picture."""
+        """Return Vega-Lite for notebooks that draw it, and a picture for others."""
         spec = with_legend(self.spec) | {"config": config("light"), "width": 640}
         older = spec | {"$schema": str(spec["$schema"]).replace("/v6.", "/v5.")}
         return {
@@ -68,11 +80,33 @@ class Chart:
 
 
 @dataclass(frozen=True)
+class Footnote:
+    """An explanation that sentences refer to by name (`{note:note}`)."""
+
+    name: str
+    title: str
+    text: str | Sentence
+
+
+@dataclass(frozen=True)
+class KeyFigure:
+    """A number at the top of a page, such as the number of items."""
+
+    label: str
+    value: str
+    detail: str = ""
+
+
+@dataclass(frozen=True)
 class Section:
-    """A part of a page; of its `choices` one is shown at a time, and the reader picks which."""
+    """A part of a page: sentences, then charts, tables and lists, then subsections.
+
+    Of its `choices` one is shown at a time, and the reader picks which. `template` is a template that shows
+    `content` in a way of its own.
+    """
 
     title: str
-    sentences: Sequence[str] = ()
+    sentences: Sequence[str | Sentence] = ()
     charts: Sequence[Chart] = ()
     grids: Sequence[Grid] = ()
     folded: Sequence[Grid] = ()
@@ -81,22 +115,47 @@ class Section:
     """What the choices are."""
     beside: bool = False
     """Whether charts stand beside each other where there is room."""
+    subsections: Sequence[Section] = ()
+    bullets: Sequence[str | Sentence] = ()
+    footnotes: Sequence[Footnote] = ()
+    anchor: str = ""
+    """Name for links to this section; by default its number."""
+    contents_title: str = ""
+    """Shorter title for the table of contents."""
+    template: str = ""
+    content: Any = None
+
+    def with_descendants(self) -> list[Section]:
+        """Return this section, its choices and its subsections."""
+        inner = [*self.choices, *self.subsections]
+        return [self, *(each for section in inner for each in section.with_descendants())]
 
 
 @dataclass(frozen=True)
 class Page:
-    """Everything that a page shows, top to bottom."""
+    """Everything that a page shows, top to bottom.
+
+    `main_tables` are what a notebook shows of the page; by default the tables of its sections.
+    """
 
     kicker: str
     title: str
     lead: Sequence[str | Sentence]
     sections: Sequence[Section]
-    doubts: Sequence[str] = ()
+    doubts: Sequence[str | Sentence] = ()
     notes: Sequence[str] = ()
+    key_figures: Sequence[KeyFigure] = ()
+    main_tables: Sequence[Grid] = ()
 
     def every_section(self) -> list[Section]:
-        """All sections, and their choices."""
-        return [each for section in self.sections for each in (section, *section.choices)]
+        """Return all sections with their choices and subsections."""
+        return [each for section in self.sections for each in section.with_descendants()]
+
+    @property
+    def footnote_numbers(self) -> dict[str, int]:
+        """The number of each footnote, by name."""
+        names = [footnote.name for section in self.every_section() for footnote in section.footnotes]
+        return {name: number for number, name in enumerate(names, start=1)}
 
 
 @cache
@@ -259,7 +318,7 @@ def in_two_lines(name: str, frame: pl.DataFrame, said: Sequence[str | Sentence])
 
 def fragment(page: Page, *, sentences: int = 3, at_most: int = 20) -> str:
     """What a notebook shows of a result: the first sentences and tables, without styles or scripts."""
-    grids = [grid for section in page.sections for grid in section.grids]
+    grids = page.main_tables or [grid for section in page.sections for grid in section.grids]
     cut = [
         replace(grid, rows=grid.rows[:at_most], left=grid.left + max(0, len(grid.rows) - at_most))
         for grid in grids

@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from metassay.reporting.sections.examples import (
+from metassay.reporting.word_edits import (
     SHOWN_RANKS,
+    Alignment,
     Edit,
-    alignment,
+    RankingMove,
+    align_with_reference,
+    find_word_edits,
     format_score,
     list_ranking_moves,
-    word_edits,
 )
 from metassay.reporting.wording import about, count
 from metassay.results.pair_explorer import PairQuery, PairScores, StoredPair, Text
@@ -70,8 +72,8 @@ class PairCard:
     source: str
     references: list[str]
     edits: list[Edit] | None = None
-    ranking_moves: list[dict[str, Any]] | None = None
-    alignments: list[dict[str, Any]] = field(default_factory=list)
+    ranking_moves: list[RankingMove] | None = None
+    alignments: list[Alignment] = field(default_factory=list)
     """For speech: both outputs aligned with the first reference."""
     cuts: list[str] = field(default_factory=list)
     """What was cut: `the first 3000 of 5000 characters`."""
@@ -113,10 +115,10 @@ def build_pair_card(
     alignments = []
     task_definition = about(task)
     if references and task_definition is not None and task_definition.shows_word_alignment:
-        alignments = [alignment(references[0], text) for text in texts]
+        alignments = [align_with_reference(references[0], text) for text in texts]
     return PairCard(
         **card,
-        edits=word_edits(*texts),
+        edits=find_word_edits(*texts),
         alignments=alignments,
         cuts=[cut for text in (pair.output, pair.worse_output) if (cut := _describe_cut_text(text))],
     )
@@ -151,7 +153,7 @@ def _build_other_run_card(
             differing_sides.append(side)
     edits = None
     if differing_sides:
-        edits = word_edits(_cut_text(str(other.output)), _cut_text(str(other.worse_output)))
+        edits = find_word_edits(_cut_text(str(other.output)), _cut_text(str(other.worse_output)))
     return OtherRunCard(query.other_run, verdict, edits, differing_sides)
 
 

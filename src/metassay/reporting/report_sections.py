@@ -25,6 +25,18 @@ ViewT_contra = TypeVar("ViewT_contra", bound="ResultView[Any]", contravariant=Tr
 
 BUILT_IN_SECTIONS: dict[str, tuple[str, ...]] = {
     "aggregate": ("aggregate_scores:AggregateScoresSection",),
+    "assay": (
+        "assay_human_pairs:AssayHumanPairsSection",
+        "assay_accuracy:AssayAccuracySection",
+        "assay_agreement:AssayAgreementSection",
+        "assay_perturbations:AssayPerturbationsSection",
+        "assay_choice:AssayChoiceSection",
+        "assay_tests:AssayTestsSection",
+        "assay_numbers:AssayNumbersSection",
+        "assay_wrong_pairs:AssayWrongPairsSection",
+        "assay_method:AssayMethodSection",
+        "assay_provenance:AssayProvenanceSection",
+    ),
     "depend": (
         "depend_overview:DependOverviewSection",
         "depend_corrections:DependCorrectionsSection",

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from metassay.data.csv_export import escape_cell
 from metassay.errors import UnknownName
-from metassay.reporting.findings import Estimate, brief
+from metassay.reporting.accuracy_phrases import HasAccuracy, describe_accuracy
 from metassay.reporting.labels import MetricLabel
 from metassay.reporting.wording import NOTHING, Label, count, number, percent, probability
 
@@ -61,6 +61,20 @@ _LATEX = {
 
 
 @dataclass(frozen=True)
+class AccuracyCell:
+    """An accuracy with its interval in one cell: people read both, other programs the accuracy."""
+
+    accuracy: float | None
+    low: float | None
+    high: float | None
+
+    @classmethod
+    def from_row(cls, row: HasAccuracy | None) -> AccuracyCell | None:
+        """Build the cell of a row of results; None where there is no such row."""
+        return None if row is None else cls(row.accuracy, row.low, row.high)
+
+
+@dataclass(frozen=True)
 class Field:
     """A table column: its key in the rows, its heading, how its cells read; `hint` explains the heading."""
 
@@ -77,8 +91,8 @@ class Field:
     def show(self, row: Mapping[str, Any]) -> str:
         """What a person reads in the cell."""
         value = row.get(self.key)
-        if isinstance(value, Estimate):
-            return brief(value)
+        if isinstance(value, AccuracyCell):
+            return describe_accuracy(value)
         if value is None or value == "":
             return NOTHING
         return _SHOW[self.kind](value)
@@ -86,7 +100,7 @@ class Field:
     def raw(self, row: Mapping[str, Any]) -> str:
         """What sorts the column and goes into the CSV."""
         value = row.get(self.key)
-        if isinstance(value, Estimate):
+        if isinstance(value, AccuracyCell):
             value = value.accuracy
         if isinstance(value, tuple | list):
             value = " ".join(map(_exact, value))

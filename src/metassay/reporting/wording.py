@@ -34,7 +34,8 @@ def about(task: str | None) -> Task | None:
 class Span:
     """A stretch of a sentence.
 
-    `kind` is empty, `metric`, `context`, `column`, `figure`, `section` or `note`.
+    `kind` is empty, `metric`, `context`, `column`, `figure`, `cite`, `note` (the name of a footnote) or
+    `link ANCHOR`.
     """
 
     text: str

@@ -38,9 +38,9 @@ from metassay.results.assay import (
 )
 from metassay.stats.arrays import count_codes
 from metassay.stats.correlation import lag_one_autocorrelation
-from metassay.workflows.assay_plan import Plan
-from metassay.workflows.pairs import human_rows
-from metassay.workflows.run_files import Found
+from metassay.workflows.assay_outcome import AssayOutcome
+from metassay.workflows.assay_plan import AssayPlan
+from metassay.workflows.human_pairs import find_human_pairs
 
 _PAIRS_PER_BATCH = 2**22
 _AUTOCORRELATION_LEVEL = 0.01  # chance of a warning where neighbouring items are unrelated
@@ -49,11 +49,11 @@ _SIMULATED = "simulated"
 """Value of the column `human_kind` in data whose human scores were not given by people."""
 
 
-def build_content(dataset: Dataset, plan: Plan, outcome: Found, workers: int) -> AssayContent:
+def build_content(dataset: Dataset, plan: AssayPlan, outcome: AssayOutcome, workers: int) -> AssayContent:
     """Build the content of the result from the analyses of the pairs and what is known about the data."""
-    scored = outcome.judged
+    scored = outcome.scored
     competing = outcome.analysis.settings.competing
-    sampled_outcomes = scored.outcomes.select_pairs(scored.sampled).select_metrics(competing)
+    sampled_outcomes = scored.outcomes.select_pairs(scored.is_sampled).select_metrics(competing)
     edits = _measure_edits(outcome, workers)
     perturbation_statistics = _summarize_perturbations(dataset, outcome, edits, sampled_outcomes)
     difficulty = _measure_difficulty(dataset, plan, edits, sampled_outcomes, workers)
@@ -83,12 +83,12 @@ def build_content(dataset: Dataset, plan: Plan, outcome: Found, workers: int) ->
         ],
         price={metric: list(price) for metric, price in outcome.prices.items()},
         perturbation_statistics=perturbation_statistics,
-        label_errors=outcome.label_rows(),
+        label_errors=outcome.list_label_error_rates(),
         difficulty=difficulty,
         valid_pairs_only=plan.valid_pairs,
         notes=[*dataset.notes, *scored.notes, *outcome.pairs.notes, *plan.notes],
         data=summarize_dataset(dataset, {metric.spec: metric.higher_is_better for metric in plan.metrics}),
-        cluster=ClusterChoice(column=scored.unit.column, why=scored.unit.why),
+        cluster=ClusterChoice(column=scored.clusters.column, why=scored.clusters.why),
         warnings=warnings,
     )
     return add_sentences(content)
@@ -99,23 +99,23 @@ def _name_left_out(dataset: Dataset) -> dict[str, list[str]]:
     return {REFERENCE_SYSTEM_REASON: names} if names else {}
 
 
-def _measure_edits(outcome: Found, workers: int) -> EditDistances:
-    spilled = outcome.judged.aside
+def _measure_edits(outcome: AssayOutcome, workers: int) -> EditDistances:
+    spilled = outcome.scored.spilled
     if spilled is not None:
-        return spilled.edits
+        return spilled.read_edits()
     frame = outcome.pairs.frame
     return measure_edits(frame["output"], frame["worse"], workers)
 
 
 def _summarize_perturbations(
-    dataset: Dataset, outcome: Found, edits: EditDistances, sampled_outcomes: PairOutcomes
+    dataset: Dataset, outcome: AssayOutcome, edits: EditDistances, sampled_outcomes: PairOutcomes
 ) -> list[PerturbationStatistics]:
-    spilled = outcome.judged.aside
+    spilled = outcome.scored.spilled
     human_differences: Mapping[str, Sequence[float]]
     if spilled is None:
         human_differences = compare_human_scores(outcome.pairs.frame, dataset)
     else:
-        human_differences = spilled.differences
+        human_differences = spilled.human_differences
     mean_edits = average_edits(edits, sampled_outcomes.perturbation_names, sampled_outcomes.perturbations)
     return summarize_perturbations(
         outcome.pairs.counts, mean_edits, human_differences, outcome.pairs.validity
@@ -123,27 +123,27 @@ def _summarize_perturbations(
 
 
 def _measure_difficulty(
-    dataset: Dataset, plan: Plan, edits: EditDistances, sampled_outcomes: PairOutcomes, workers: int
+    dataset: Dataset, plan: AssayPlan, edits: EditDistances, sampled_outcomes: PairOutcomes, workers: int
 ) -> Difficulty | None:
     """Measure accuracy by edit share, with the distances of human pairs where human scores are compared."""
     human_distances = None
-    if plan.heard is not None:
+    if plan.compared_human is not None:
         texts = dataset.outputs["output"]
-        better, worse = human_rows(dataset, plan.heard)
-        distances = measure_edits(texts[better], texts[worse], workers)
-        human_distances = summarize_human_distances(plan.heard, distances.shares)
+        rows = find_human_pairs(dataset, plan.compared_human)
+        distances = measure_edits(texts[rows.better], texts[rows.worse], workers)
+        human_distances = summarize_human_distances(plan.compared_human, distances.shares)
     return measure_difficulty(
         sampled_outcomes,
         divide_by_difficulty(edits.shares),
         human_distances,
-        ties=plan.asked.ties,
-        resamples=plan.asked.resamples,
+        ties=plan.settings.ties,
+        resamples=plan.settings.resamples,
         seed=plan.seed,
     )
 
 
 def _correct_accuracies(
-    dataset: Dataset, plan: Plan, outcome: Found, sampled_outcomes: PairOutcomes
+    dataset: Dataset, plan: AssayPlan, outcome: AssayOutcome, sampled_outcomes: PairOutcomes
 ) -> list[CorrectedAccuracy] | None:
     """Correct accuracies for label errors; None where some perturbation and language was never read."""
     languages = sorted(set(dataset.languages), key=str)
@@ -155,7 +155,7 @@ def _correct_accuracies(
     readings = []
     for code in np.flatnonzero(has_pairs):
         perturbation = sampled_outcomes.perturbation_names[code // len(languages)]
-        error = outcome.labels.get((perturbation, languages[code % len(languages)]))
+        error = outcome.label_errors.get((perturbation, languages[code % len(languages)]))
         if error is None:
             return None
         readings.append(LabelReading(error.pairs_read, error.not_worse))
@@ -164,8 +164,8 @@ def _correct_accuracies(
         sampled_outcomes,
         strata,
         readings,
-        ties=plan.asked.ties,
-        resamples=plan.asked.resamples,
+        ties=plan.settings.ties,
+        resamples=plan.settings.resamples,
         seed=plan.seed,
     )
 
@@ -183,23 +183,23 @@ def _insert_corrections(
     return msgspec.structs.replace(statistics, overall=rows)
 
 
-def _warn_of_simulated_scores(dataset: Dataset, plan: Plan) -> list[str]:
+def _warn_of_simulated_scores(dataset: Dataset, plan: AssayPlan) -> list[str]:
     """Warn where the data itself says that its human scores are simulated."""
     outputs = dataset.outputs
-    if plan.heard is None or _HUMAN_KIND not in outputs.columns:
+    if plan.compared_human is None or _HUMAN_KIND not in outputs.columns:
         return []
     if set(outputs[_HUMAN_KIND]) != {_SIMULATED}:
         return []
     warning = (
-        f"The scores in {plan.heard} are simulated ({_HUMAN_KIND}), not given by people; what is said of"
-        " human scores here holds for these."
+        f"The scores in {plan.compared_human} are simulated ({_HUMAN_KIND}), not given by people; what is"
+        " said of human scores here holds for these."
     )
     return [warning]
 
 
-def _warn_of_penalties(plan: Plan) -> list[str]:
+def _warn_of_penalties(plan: AssayPlan) -> list[str]:
     """Warn where the human score may count errors: every human comparison would be reversed."""
-    if not plan.counted:
+    if not plan.may_count_errors:
         return []
     warning = (
         f"{plan.human} is never negative, and higher is taken for better. If it counts errors, every human"
@@ -208,10 +208,10 @@ def _warn_of_penalties(plan: Plan) -> list[str]:
     return [warning]
 
 
-def _warn_of_related_neighbours(dataset: Dataset, plan: Plan, outcome: Found) -> list[str]:
+def _warn_of_related_neighbours(dataset: Dataset, plan: AssayPlan, outcome: AssayOutcome) -> list[str]:
     """Warn where no cluster is named and neighbouring items are alike, as parts of a document are."""
-    scored = outcome.judged
-    if plan.asked.cluster is not None or scored.unit.column != "item":
+    scored = outcome.scored
+    if plan.settings.cluster is not None or scored.clusters.column != "item":
         return []
     outcomes = scored.outcomes.outcomes[: len(plan.metrics)]
     items = scored.outcomes.items

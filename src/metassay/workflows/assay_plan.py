@@ -13,36 +13,38 @@ from metassay.workflows.options import AssaySettings
 
 
 @dataclass(frozen=True)
-class Plan:
-    """How an assay of one data set is made: what was asked for, and what that means here."""
+class AssayPlan:
+    """How one data set is assayed: the user's settings, with defaults resolved for this data.
 
-    asked: AssaySettings
+    `human` is the human score that the user named or that pairs are made from; `compared_human` the human
+    score that perturbed pairs are compared with. `may_count_errors`: the human score looks like a count of
+    errors, which would reverse every comparison. `llm` identifies the language model, without its key.
+    """
+
+    settings: AssaySettings
     metrics: tuple[Metric, ...]
     contexts: tuple[Context, ...]
     perturbations: tuple[str | Perturbation[Any], ...] | None
     normalize: str
     human: str | None
     llm: Mapping[str, str | None] | None
-    """Which language model was asked, and the prompt of one's own if there is one; never a key."""
     seed: int
     valid_pairs: bool = False
-    heard: str | None = None
-    """The human score by which people's own pairs are judged beside those that were made."""
-    counted: bool = False
-    """Whether the human score looks like a count of errors."""
+    compared_human: str | None = None
+    may_count_errors: bool = False
 
     @property
     def notes(self) -> list[str]:
-        """What making the contexts left to say."""
+        """Notes on how the contexts were made."""
         return [note for context in self.contexts for note in context.notes]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything that decides the result, but the data, as plain values."""
-        asked = self.asked.to_dict(AssaySettings)
-        del asked["strict_resources"]  # decides whether there is a result, not which
+        """Return everything that decides the result, except for the data, for the manifest."""
+        configuration = self.settings.to_dict(AssaySettings)
+        del configuration["strict_resources"]  # decides whether there is a result, not which
         for name in ("scores", "lower_is_better", "higher_is_better"):
-            del asked[name]  # in the signatures of the metrics
-        return asked | {
+            del configuration[name]  # part of the signatures of the metrics
+        return configuration | {
             "metrics": [metric.signature for metric in self.metrics],
             "contexts": [context.name for context in self.contexts],
             "perturbations": None if self.perturbations is None else [str(p) for p in self.perturbations],

@@ -1,4 +1,4 @@
-"""What an assay returns."""
+"""What `assay` returns: the typed content, and what belongs to the run it came from."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from metassay.data.dataset import Dataset
@@ -15,112 +16,129 @@ from metassay.engine.scoring import measure_costs
 from metassay.metrics.base import Metric
 from metassay.metrics.judge import Judge
 from metassay.perturbations.pairs import Pairs
-from metassay.reporting.html import assay_page
+from metassay.reporting.assay_page import build_assay_page
 from metassay.reporting.pages import Page
 from metassay.results.assay import AssayContent
-from metassay.store.run_folder import RunFolder
+from metassay.results.wrong_pairs import WrongPairs
 from metassay.store.versions import collect_versions
 from metassay.workflows.assay_content import build_content
-from metassay.workflows.assay_plan import Plan
-from metassay.workflows.pair_files import wrong_pairs
-from metassay.workflows.pair_scoring import JudgedPairs
-from metassay.workflows.run_files import EXAMPLES, RESULT, Found, Result, warnings_as_notes
+from metassay.workflows.assay_outcome import AssayOutcome
+from metassay.workflows.assay_plan import AssayPlan
+from metassay.workflows.assay_preparation import PreparedAssay
+from metassay.workflows.pair_scoring import ScoredPairs
+from metassay.workflows.run_files import EXAMPLES, RESULT, Result, warnings_as_notes
 from metassay.workflows.scoring_rows import build_scoring_rows
+from metassay.workflows.wrong_pairs import collect_wrong_pairs
 
 
 @dataclass(frozen=True, repr=False)
 class AssayResult(Result):
-    """Local accuracies, both hypotheses, confounding and a recommendation, for one data set.
+    """Accuracies per context, tests, confounding and a recommendation for one data set.
 
-    Of a run that was finished before, what its files hold is read; the rest is computed when asked for.
+    `content` has all of it as typed objects. If the run was finished before (`is_stored`), the content is
+    read from its files, and pairs and scores are computed again only where they are used.
 
     >>> import metassay
-    >>> found = metassay.demo(task="text", out=None)
-    >>> set(found.cost()) == set(found.manifest()["metrics"]), sorted(found.examples())
-    (True, ['doubtful', 'looked_at', 'pairs'])
+    >>> result = metassay.demo(task="text", out=None)
+    >>> set(result.measure_costs()) == set(result.manifest()["metrics"])
+    True
+    >>> len(result.collect_wrong_pairs().pairs) > 0
+    True
     """
 
-    dataset: Dataset
-    plan: Plan
-    find: Callable[[], Found]
-    folder: Path | None = None
-    finished: RunFolder | None = None
-    workers: int = 1
+    prepared: PreparedAssay
+    compute: Callable[[], AssayOutcome]
+    is_stored: bool = False
 
     @cached_property
-    def _found(self) -> Found:
-        return self.find()
-
-    @property
-    def pairs(self) -> Pairs:
-        """Outputs beside worse copies of them: those that count in the results."""
-        return self._found.pairs
-
-    @property
-    def judged(self) -> JudgedPairs:
-        """All pairs, with the scores of both sides."""
-        return self._found.judged
-
-    @property
-    def metrics(self) -> tuple[Metric, ...]:
-        """The metrics that were assayed."""
-        return self.plan.metrics
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON object of `metassay assay`."""
-        return self._content
+    def _outcome(self) -> AssayOutcome:
+        return self.compute()
 
     @cached_property
     def content(self) -> AssayContent:
-        """Computed once: report, tables and the command line all read this one object."""
-        if self.finished is not None:
-            return self.finished.read_result(RESULT, AssayContent)
-        return build_content(self.dataset, self.plan, self._found, self.workers)
+        """The result as typed objects: what the report, the command line and tables read."""
+        if self.is_stored and self.prepared.run is not None:
+            return self.prepared.run.read_result(RESULT, AssayContent)
+        return build_content(self.dataset, self.plan, self._outcome, self.prepared.execution.workers)
 
-    @cached_property
-    def _content(self) -> dict[str, Any]:
+    @property
+    def dataset(self) -> Dataset:
+        """The data as it was assayed."""
+        return self.prepared.dataset
+
+    @property
+    def plan(self) -> AssayPlan:
+        """The settings, resolved for this data."""
+        return self.prepared.plan
+
+    @property
+    def folder(self) -> Path | None:
+        """The run folder, if there is one."""
+        return None if self.prepared.run is None else self.prepared.run.path
+
+    @property
+    def pairs(self) -> Pairs:
+        """The pairs that count in the results."""
+        return self._outcome.pairs
+
+    @property
+    def scored(self) -> ScoredPairs:
+        """All pairs, with the scores of both outputs."""
+        return self._outcome.scored
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metrics under assay."""
+        return self.plan.metrics
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object of `metassay assay`."""
         return self.content.to_dict()
 
+    def to_json(self) -> str:
+        """Return the JSON object that the command line prints."""
+        return self.content.to_json()
+
     def to_frame(self) -> pl.DataFrame:
-        """Local accuracy: one row per column, context and metric."""
-        parts = self.to_dict()["contexts"]
-        rows = [{"column": column, **row} for column, part in parts.items() for row in part["local_accuracy"]]
+        """Return accuracy per context: one row per column, context and metric."""
+        rows = []
+        for column, analysis in self.content.contexts.items():
+            rows += [{"column": column, **msgspec.to_builtins(row)} for row in analysis.local_accuracy]
         return pl.DataFrame(rows, infer_schema_length=None)
 
-    def examples(self) -> dict[str, Any]:
-        """Pairs that some metric got wrong, and how many labels are doubtful."""
-        if self.finished is not None:
-            found = self.finished.read_json(EXAMPLES)
-            return found if isinstance(found, dict) else {"pairs": found}  # of earlier versions
-        return wrong_pairs(self.dataset, self.metrics, self.judged, self.plan.contexts)
+    def collect_wrong_pairs(self) -> WrongPairs:
+        """Collect examples of pairs that some metric got wrong."""
+        if self.is_stored and self.prepared.run is not None:
+            return self.prepared.run.read_result(EXAMPLES, WrongPairs)
+        return collect_wrong_pairs(self.dataset, self.metrics, self.scored, self.plan.contexts)
 
-    def cost(self) -> dict[str, float]:
-        """Seconds per 1,000 outputs of each metric, measured on a sample, one thread, each metric alone."""
+    def measure_costs(self) -> dict[str, float]:
+        """Measure the seconds per 1,000 outputs of each metric, on a sample, with one thread."""
         with warnings_as_notes():  # they were noted when the outputs were scored
             return measure_costs(self.metrics, build_scoring_rows(self.dataset))
 
-    def _prompts(self) -> dict[str, str]:
-        """What each judge among the metrics is asked."""
-        return {metric.spec: metric.prompt_text for metric in self.metrics if isinstance(metric, Judge)}
-
     def page(self) -> Page:
-        """The answer, the table of all outputs and every chart."""
-        return assay_page(self.to_dict())
+        """Build the report page."""
+        return build_assay_page(self.content)
 
     def manifest(self) -> dict[str, Any]:
-        """What was done, with what, on how much: the same on any machine and number of workers."""
-        return {
+        """Return what was done, with what, on how much: the same on any machine and number of workers."""
+        manifest: dict[str, Any] = {
             "state": "finished",
             "versions": collect_versions(),
             "metrics": {metric.spec: metric.signature for metric in self.metrics},
             "seed": self.plan.seed,
-            **({"usage": dict(self.pairs.usage)} if self.pairs.usage else {}),
-            **({"prompts": prompts} if (prompts := self._prompts()) else {}),
-            "counts": {
-                "items": self.dataset.outputs["item"].n_unique(),
-                "systems": self.dataset.outputs["system"].n_unique(),
-                "outputs": len(self.dataset),
-                "pairs": self.pairs.frame.height,
-                "left_out": dict(self.dataset.left_out),
-            },
         }
+        if self.pairs.usage:
+            manifest["usage"] = dict(self.pairs.usage)
+        prompts = {metric.spec: metric.prompt_text for metric in self.metrics if isinstance(metric, Judge)}
+        if prompts:
+            manifest["prompts"] = prompts
+        manifest["counts"] = {
+            "items": self.dataset.outputs["item"].n_unique(),
+            "systems": self.dataset.outputs["system"].n_unique(),
+            "outputs": len(self.dataset),
+            "pairs": self.pairs.frame.height,
+            "left_out": dict(self.dataset.left_out),
+        }
+        return manifest

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from metassay.data.context import Context
     from metassay.data.dataset import Dataset
     from metassay.store.run_folder import RunFolder
-    from metassay.workflows.pair_scoring import JudgedPairs
+    from metassay.workflows.pair_scoring import ScoredPairs
 
 CREDITS_FILE = "results/cluster_credits.parquet"
 """One row per column, context and cluster; `credit/METRIC` and `weight/METRIC` as in `ClusterCredits`."""
@@ -28,13 +28,15 @@ _WEIGHT = "weight/"
 
 
 def build_credit_table(
-    dataset: Dataset, judged: JudgedPairs, contexts: Sequence[Context], metric_count: int, ties: str
+    dataset: Dataset, scored: ScoredPairs, contexts: Sequence[Context], metric_count: int, ties: str
 ) -> list[pl.DataFrame]:
     """Build the table of credits of the first `metric_count` metrics, in parts, one per context."""
     metrics = np.arange(metric_count)
-    sampled = judged.outcomes.select_metrics(metrics).select_pairs(judged.sampled)
-    outcomes, columns = sort_pairs(sampled, [judged.in_context(context).drop_empty() for context in contexts])
-    cluster_names = name_clusters(dataset, judged.unit)
+    sampled = scored.outcomes.select_metrics(metrics).select_pairs(scored.is_sampled)
+    outcomes, columns = sort_pairs(
+        sampled, [scored.select_contexts(context).drop_empty() for context in contexts]
+    )
+    cluster_names = name_clusters(dataset, scored.clusters)
     frames = []
     for column in (global_context(outcomes), *columns):
         for context, clusters in collect_cluster_credits(outcomes, column, ties=ties):

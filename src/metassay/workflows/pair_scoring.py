@@ -1,15 +1,13 @@
-"""From pairs to judgements: score both sides, and see which one each metric prefers."""
+"""Score the outputs and worse outputs of pairs with every metric, and compare the two scores."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from metassay.data.clusters import Clusters, find_clusters
 from metassay.data.context import Context
@@ -26,199 +24,250 @@ from metassay.metrics.judge import Judge
 from metassay.options import Progress
 from metassay.perturbations.pairs import Pairs
 from metassay.perturbations.ranking_pairs import RankedPairs
-from metassay.workflows.pair_files import Aside
+from metassay.stats.arrays import BoolArray, FloatArray, IntArray, LongArray
 from metassay.workflows.pair_verdicts import build_verdict_table, compare_pairs
 from metassay.workflows.scoring_rows import build_scoring_rows
+from metassay.workflows.spilled_pairs import SpilledPairs
 
-KEY = ["item", "system"]
-_NONE: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+OUTPUT_KEY = ["item", "system"]
+_NO_ROWS: LongArray = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
-class JudgedPairs:
-    """Pairs with the scores of both sides, oriented to higher is better: float64[metrics, pairs]."""
+class ScoredPairs:
+    """Pairs with the scores of both outputs, oriented to higher is better: float64[metrics, pairs].
+
+    `rows` are the rows of the better outputs in the data set. `is_sampled` marks the pairs that count in the
+    results; the others show only how perturbations differ. `verdicts` are those of language models on the
+    sampled pairs, in every order asked. `metric_notes` are what a reader of the scores must know.
+    `output_scores` [metrics, outputs] is NaN where an output was not scored, and empty for rankings. Where
+    the pairs were scored shard by shard, their tables are `spilled`, and `better` and `worse` are empty.
+    """
 
     pairs: Pairs
-    rows: NDArray[np.int64]
-    """For each pair, the row of its output in the data set."""
-    better: NDArray[np.float64]
-    worse: NDArray[np.float64]
+    rows: LongArray | IntArray
+    better: FloatArray
+    worse: FloatArray
     outcomes: PairOutcomes
     seconds: dict[str, float]
-    unit: Clusters
-    sampled: NDArray[np.bool_]
-    """The pairs that count in the results; the others tell only how methods differ."""
+    clusters: Clusters
+    is_sampled: BoolArray
     notes: tuple[str, ...] = ()
     verdicts: pl.DataFrame | None = None
-    """What judges said of the sampled pairs, in every order that they were asked in; None without judges."""
-    of_metrics: tuple[str, ...] = ()
-    """What a reader of the metrics' scores must know."""
-    outputs: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
-    """Scores of the outputs, [metrics, outputs]; NaN where one was not scored. Empty for rankings."""
-    parts: int = 0
-    """The batches that metrics which see one text at a time scored them in."""
-    aside: Aside | None = None
-    """What was put away of pairs that were judged shard by shard; `better` and `worse` are empty then."""
+    metric_notes: tuple[str, ...] = ()
+    output_scores: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    batch_count: int = 0
+    spilled: SpilledPairs | None = None
 
-    def in_context(self, context: Context) -> PairContexts:
-        """The context of each sampled pair: that of its output."""
-        rows = self.rows if self.sampled.all() else self.rows[self.sampled]
+    def select_contexts(self, context: Context) -> PairContexts:
+        """Return the context of each sampled pair: that of its better output."""
+        rows = self.rows if self.is_sampled.all() else self.rows[self.is_sampled]
         worse_codes = None
         if self.pairs.worse_rows is not None:
-            worse_codes = context.codes[self.pairs.worse_rows[self.sampled]]
+            worse_codes = context.codes[self.pairs.worse_rows[self.is_sampled]]
         return PairContexts(context.name, context.values, context.codes[rows], worse_codes)
 
 
-def judge_pairs(
+@dataclass(frozen=True)
+class PairScores:
+    """Scores of both outputs of pairs, [metrics, pairs], with the seconds that each metric took."""
+
+    better: FloatArray
+    worse: FloatArray
+    seconds: dict[str, float]
+    batch_count: int = 0
+    verdicts: Sequence[pl.DataFrame] = ()
+
+
+@dataclass(frozen=True)
+class _ScoringOptions:
+    """How texts are scored; none of it changes a score."""
+
+    workers: int | None
+    score_store: ScoreStore | None
+    first_batch: int
+    cluster: RayCluster | None
+    progress: Progress | None
+
+
+def score_pairs(
     dataset: Dataset,
     pairs: Pairs,
     metrics: Sequence[Metric],
     *,
     sample: Pairs | None = None,
-    unit: Clusters | None = None,
-    weights: NDArray[np.float64] | None = None,
+    clusters: Clusters | None = None,
+    weights: FloatArray | None = None,
     workers: int | None = None,
-    parts: ScoreStore | None = None,
-    first: int = 0,
+    score_store: ScoreStore | None = None,
+    first_batch: int = 0,
     cluster: RayCluster | None = None,
     progress: Progress | None = None,
-    also: NDArray[np.int64] | None = None,
-) -> JudgedPairs:
-    """Score every output that has pairs, and every worse copy, with every metric.
+    further_rows: LongArray | None = None,
+) -> ScoredPairs:
+    """Score both outputs of every pair with every metric, and compare the scores.
 
-    Language models are asked about the pairs in `sample` (None: all) alone, since each question costs. `also`
-    are rows of further outputs that the other metrics score. Batches are numbered from `first`.
+    Language models are only asked about the pairs in `sample` (None: all), because each question costs.
+    `further_rows` are outputs without pairs that the other metrics score too. Batches are numbered from
+    `first_batch`.
     """
-    rows = _rows(dataset, pairs)
-    outputs = np.full((len(metrics), 0 if dataset.task_definition.is_ranking else len(dataset)), np.nan)
-    sampled = _in_sample(pairs, sample)
-    names = tuple(metric.spec for metric in metrics)
-    verdicts: list[pl.DataFrame] = []
-    counted: list[int] = []
+    rows = find_output_rows(dataset, pairs)
+    is_sampled = _mark_sampled(pairs, sample)
+    output_count = 0 if dataset.task_definition.is_ranking else len(dataset)
+    output_scores = np.full((len(metrics), output_count), np.nan)
     if isinstance(pairs, RankedPairs):
-        seconds, better, worse = _score_ranked(dataset, pairs, metrics, workers)
+        scores = _score_rankings(dataset, pairs, metrics, workers)
     else:
-        how = _How(workers, parts, first, cluster, progress, _NONE if also is None else also, counted)
-        seconds, better, worse = _score_texts(dataset, pairs, sampled, metrics, how, verdicts, outputs)
-    of_metrics = tuple(note for metric in metrics for note in metric.notes())
-    tolerance = np.array([metric.tie_tolerance for metric in metrics])
-    made_by = pairs.frame["perturbation"]
-    methods = tuple(sorted(made_by.unique()))
-    unit = unit or find_clusters(dataset, None)
+        options = _ScoringOptions(workers, score_store, first_batch, cluster, progress)
+        scores = _score_texts(dataset, pairs, is_sampled, metrics, options, further_rows, output_scores)
+    clusters = clusters or find_clusters(dataset, None)
+    perturbations = pairs.frame["perturbation"]
+    names = tuple(sorted(perturbations.unique()))
+    codes = perturbations.replace_strict(names, range(len(names)), return_dtype=pl.Int32).to_numpy()
+    tolerances = np.array([metric.tie_tolerance for metric in metrics])
     outcomes = PairOutcomes(
-        metrics=names,
-        perturbation_names=methods,
-        outcomes=compare_scores(better, worse, tolerance),
-        items=unit.items[rows],
+        metrics=tuple(metric.spec for metric in metrics),
+        perturbation_names=names,
+        outcomes=compare_scores(scores.better, scores.worse, tolerances),
+        items=clusters.items[rows],
         outputs=rows.astype(np.int32),
-        clusters=unit.codes[rows],
-        perturbations=made_by.replace_strict(methods, range(len(methods)), return_dtype=pl.Int32).to_numpy(),
+        clusters=clusters.codes[rows],
+        perturbations=codes,
         weights=None if weights is None else weights[rows],
         worse_outputs=None if pairs.worse_rows is None else pairs.worse_rows.astype(np.int32),
     )
-    said = pl.concat(verdicts) if verdicts else None
-    of_outputs = said, of_metrics, outputs, sum(counted)
-    return JudgedPairs(pairs, rows, better, worse, outcomes, seconds, unit, sampled, unit.notes, *of_outputs)
+    return ScoredPairs(
+        pairs=pairs,
+        rows=rows,
+        better=scores.better,
+        worse=scores.worse,
+        outcomes=outcomes,
+        seconds=scores.seconds,
+        clusters=clusters,
+        is_sampled=is_sampled,
+        notes=clusters.notes,
+        verdicts=pl.concat(scores.verdicts) if scores.verdicts else None,
+        metric_notes=tuple(note for metric in metrics for note in metric.notes()),
+        output_scores=output_scores,
+        batch_count=scores.batch_count,
+    )
 
 
-def _in_sample(pairs: Pairs, sample: Pairs | None) -> NDArray[np.bool_]:
-    """Which of the pairs are in a sample of them."""
+def _mark_sampled(pairs: Pairs, sample: Pairs | None) -> BoolArray:
+    """Mark which of the pairs are in a sample of them."""
     if sample is None or sample is pairs:
         return np.ones(pairs.frame.height, dtype=np.bool_)
-    key = [*KEY, "perturbation"]
-    marked = pairs.frame.select(key).join(
-        sample.frame.select(key).with_columns(pl.lit(value=True).alias("chosen")),
-        on=key,
-        how="left",
-        maintain_order="left",
-    )
-    return marked["chosen"].fill_null(value=False).to_numpy()
-
-
-@dataclass(frozen=True)
-class _How:
-    workers: int | None
-    parts: ScoreStore | None
-    first: int
-    cluster: RayCluster | None
-    progress: Progress | None
-    also: NDArray[np.int64]
-    counted: list[int]
-    """How many batches each call of the engine took."""
-
-
-Sides = tuple[dict[str, float], NDArray[np.float64], NDArray[np.float64]]
-"""Seconds by metric, and the scores of both sides, [metrics, pairs], higher is better."""
+    key = [*OUTPUT_KEY, "perturbation"]
+    sampled = sample.frame.select(key).with_columns(pl.lit(value=True).alias("is_sampled"))
+    marked = pairs.frame.select(key).join(sampled, on=key, how="left", maintain_order="left")
+    return marked["is_sampled"].fill_null(value=False).to_numpy()
 
 
 def _score_texts(
     dataset: Dataset,
     pairs: Pairs,
-    sampled: NDArray[np.bool_],
+    is_sampled: BoolArray,
     metrics: Sequence[Metric],
-    how: _How,
-    verdicts: list[pl.DataFrame],
-    outputs: NDArray[np.float64],
-) -> Sides:
-    """Scores of both sides; those of a language model are NaN where the pair is not in the sample.
+    options: _ScoringOptions,
+    further_rows: LongArray | None,
+    output_scores: FloatArray,
+) -> PairScores:
+    """Score texts; scores of a language model are NaN where the pair is not in the sample.
 
-    The score of a side by a judge that compares is its verdict. What judges said is left in `verdicts`, and
-    scores of outputs in `outputs`.
+    Writes the scores of single outputs into `output_scores`. A judge that compares two outputs gives the
+    better one its verdict as score, and the other 1 - verdict.
     """
-    better, worse = (np.full((len(metrics), pairs.frame.height), np.nan) for _ in range(2))
+    better = np.full((len(metrics), pairs.frame.height), np.nan)
+    worse = np.full((len(metrics), pairs.frame.height), np.nan)
+    sample = pairs.filter_rows(is_sampled)
     seconds: dict[str, float] = {}
-    few = pairs.filter_rows(sampled)
-    asked = np.array([isinstance(metric, Judge) for metric in metrics], dtype=np.bool_)
-    for own, kept, where in ((~asked, pairs, slice(None)), (asked, few, sampled)):
-        single = [m for m in np.flatnonzero(own).tolist() if not _compares(metrics[m])]
-        scoring = replace(how, also=_NONE) if own is asked else how
-        scored, better_side, worse_side = _score_single(dataset, kept, [metrics[m] for m in single], scoring)
-        seconds |= scored[0]
-        outputs[np.array(single, dtype=np.int64)[:, None], scored[1]] = scored[2]
-        for place, one, two in zip(single, better_side, worse_side):
-            better[place, where], worse[place, where] = one, two
-    for place, metric in enumerate(metrics):
+    batch_count = 0
+    programs = _find_single_output_metrics(metrics, judges=False)
+    if len(programs):
+        selected = [metrics[m] for m in programs]
+        scored = _score_single_outputs(dataset, pairs, selected, options, _or_no_rows(further_rows))
+        better[programs] = scored.better
+        worse[programs] = scored.worse
+        output_scores[programs[:, None], scored.output_rows] = scored.output_scores
+        seconds |= scored.seconds
+        batch_count += scored.batch_count
+    judges = _find_single_output_metrics(metrics, judges=True)
+    if len(judges):
+        selected = [metrics[m] for m in judges]
+        scored = _score_single_outputs(dataset, sample, selected, options, _NO_ROWS)
+        sampled_positions = np.flatnonzero(is_sampled)
+        better[judges[:, None], sampled_positions] = scored.better
+        worse[judges[:, None], sampled_positions] = scored.worse
+        output_scores[judges[:, None], scored.output_rows] = scored.output_scores
+        seconds |= scored.seconds
+        batch_count += scored.batch_count
+    verdicts = []
+    for m, metric in enumerate(metrics):
         if not isinstance(metric, Judge):
             continue
         if metric.pairwise:
             started = time.perf_counter()
-            found = compare_pairs(metric, build_scoring_rows(dataset).frame[_rows(dataset, few)], few.frame)
-            better[place, sampled], worse[place, sampled] = found.verdict, 1 - found.verdict
-            verdicts.append(build_verdict_table(metric, few.frame, found.by_order))
+            rows = build_scoring_rows(dataset).frame[find_output_rows(dataset, sample)]
+            comparison = compare_pairs(metric, rows, sample.frame)
+            better[m, is_sampled] = comparison.verdict
+            worse[m, is_sampled] = 1 - comparison.verdict
+            verdicts.append(build_verdict_table(metric, sample.frame, comparison.by_order))
             seconds[metric.spec] = time.perf_counter() - started
         else:
-            said = (np.sign(better[place, sampled] - worse[place, sampled]) + 1) / 2
-            verdicts.append(build_verdict_table(metric, few.frame, said[None]))
-    return seconds, better, worse
+            preferences = (np.sign(better[m, is_sampled] - worse[m, is_sampled]) + 1) / 2
+            verdicts.append(build_verdict_table(metric, sample.frame, preferences[None]))
+    return PairScores(better, worse, seconds, batch_count, verdicts)
 
 
-def _score_single(
-    dataset: Dataset, pairs: Pairs, metrics: Sequence[Metric], how: _How
-) -> tuple[tuple[dict[str, float], NDArray[np.int64], NDArray[np.float64]], NDArray[Any], NDArray[Any]]:
-    """Scores of both sides by metrics that see one text at a time, each output scored once.
+def _find_single_output_metrics(metrics: Sequence[Metric], *, judges: bool) -> LongArray:
+    """Find the positions of metrics that read one output at a time: language models, or all others."""
+    positions = []
+    for m, metric in enumerate(metrics):
+        if isinstance(metric, Judge):
+            if judges and not metric.pairwise:
+                positions.append(m)
+        elif not judges:
+            positions.append(m)
+    return np.array(positions, dtype=np.int64)
 
-    First come seconds, the rows of the outputs, and their scores.
-    """
-    if not metrics:
-        nothing = np.empty((0, pairs.frame.height))
-        return ({}, _NONE, np.empty((0, 0))), nothing, nothing
-    rows = _rows(dataset, pairs)
-    outputs = np.union1d(rows, how.also)
-    both = _both_sides(dataset, pairs, rows, how.also)
+
+@dataclass(frozen=True)
+class _SingleOutputScores(PairScores):
+    """Scores by metrics that read one output at a time, with those of the outputs at `output_rows`."""
+
+    output_rows: LongArray = field(default_factory=lambda: _NO_ROWS)
+    output_scores: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+
+
+def _score_single_outputs(
+    dataset: Dataset,
+    pairs: Pairs,
+    metrics: Sequence[Metric],
+    options: _ScoringOptions,
+    further_rows: LongArray,
+) -> _SingleOutputScores:
+    """Score both outputs with metrics that read one output at a time; each output is scored once."""
+    rows = find_output_rows(dataset, pairs)
+    output_rows = np.union1d(rows, further_rows)
     scored = score_rows(
         metrics,
-        both,
-        workers=how.workers,
-        store=how.parts,
-        first_batch=how.first,
-        cluster=how.cluster,
-        progress=how.progress,
+        _list_scored_rows(dataset, pairs, rows, further_rows),
+        workers=options.workers,
+        store=options.score_store,
+        first_batch=options.first_batch,
+        cluster=options.cluster,
+        progress=options.progress,
     )
-    how.counted.append(scored.batch_count)
     scores = np.stack([metric.orient_scores(scored.scores[metric.spec]) for metric in metrics])
-    own = scores[:, : len(outputs)]
-    found = scored.seconds, outputs, own
-    return found, own[:, np.searchsorted(outputs, rows)], scores[:, len(outputs) :]
+    output_scores = scores[:, : len(output_rows)]
+    return _SingleOutputScores(
+        better=output_scores[:, np.searchsorted(output_rows, rows)],
+        worse=scores[:, len(output_rows) :],
+        seconds=scored.seconds,
+        batch_count=scored.batch_count,
+        output_rows=output_rows,
+        output_scores=output_scores,
+    )
 
 
 def score_selected_parts(
@@ -230,16 +279,16 @@ def score_selected_parts(
     store: ScoreStore | None,
     workers: int | None = None,
     first_part: int = 0,
-    also: NDArray[np.int64] | None = None,
+    further_rows: LongArray | None = None,
     progress: Progress | None = None,
 ) -> SelectedBatches:
-    """Score and store the selected parts of what `judge_pairs` scores, except for language models."""
+    """Score and store the selected parts of what `score_pairs` scores, except for language models."""
     if store is None:
         raise InputError("parts are stored in a run folder.", remedy="Pass --out.")
-    rows = _both_sides(dataset, pairs, _rows(dataset, pairs), _NONE if also is None else also)
+    rows = find_output_rows(dataset, pairs)
     return store_selected_batches(
         [metric for metric in metrics if not isinstance(metric, Judge)],
-        rows,
+        _list_scored_rows(dataset, pairs, rows, _or_no_rows(further_rows)),
         selected,
         store=store,
         workers=workers,
@@ -248,54 +297,51 @@ def score_selected_parts(
     )
 
 
-def scored_texts(dataset: Dataset, pairs: Pairs) -> pl.DataFrame:
-    """What metrics may read of every text that the pairs ask them to score."""
-    return _both_sides(dataset, pairs, _rows(dataset, pairs), _NONE).frame
+def list_scored_texts(dataset: Dataset, pairs: Pairs) -> pl.DataFrame:
+    """List every text that metrics score for these pairs, with the fields that metrics may read."""
+    return _list_scored_rows(dataset, pairs, find_output_rows(dataset, pairs), _NO_ROWS).frame
 
 
-def _both_sides(
-    dataset: Dataset, pairs: Pairs, rows: NDArray[np.int64], also: NDArray[np.int64]
-) -> OutputRows:
-    """Every output that has pairs, and those in `also`, once, and then the worse side of each pair."""
-    scored_rows = np.union1d(rows, also)
+def _list_scored_rows(dataset: Dataset, pairs: Pairs, rows: LongArray, further_rows: LongArray) -> OutputRows:
+    """List each output with pairs or in `further_rows` once, then the worse output of each pair."""
+    scored_rows = np.union1d(rows, further_rows)
     base = build_scoring_rows(dataset)
     outputs = base.frame[scored_rows]
-    outputs = outputs.with_columns(_as_scored(outputs["output"], pairs, np.searchsorted(scored_rows, rows)))
-    copies = base.frame[rows].with_columns(pairs.frame["worse"].alias("output"))
+    texts = _insert_preprocessed(outputs["output"], pairs, np.searchsorted(scored_rows, rows))
+    outputs = outputs.with_columns(texts)
+    worse_outputs = base.frame[rows].with_columns(pairs.frame["worse"].alias("output"))
     if "worse_system" in pairs.frame.columns:
-        copies = copies.with_columns(pairs.frame["worse_system"].alias("system"))
-    return OutputRows(pl.concat([outputs, copies]), base.qrels)
+        worse_outputs = worse_outputs.with_columns(pairs.frame["worse_system"].alias("system"))
+    return OutputRows(pl.concat([outputs, worse_outputs]), base.qrels)
 
 
-def _compares(metric: Metric) -> bool:
-    return isinstance(metric, Judge) and metric.pairwise
+def _insert_preprocessed(texts: pl.Series, pairs: Pairs, positions: LongArray) -> pl.Series:
+    """Replace the texts that have pairs, at `positions`, by the preprocessed texts of their pairs."""
+    distinct_positions, first_pairs = np.unique(positions, return_index=True)
+    return texts.scatter(distinct_positions, pairs.frame["output"][first_pairs]).alias("output")
 
 
-def _score_ranked(
+def _score_rankings(
     dataset: Dataset, pairs: RankedPairs, metrics: Sequence[Metric], workers: int | None
-) -> Sides:
-    """The same for rankings, from grades alone: nothing is worth keeping that takes seconds to score."""
+) -> PairScores:
+    """Score rankings from relevance grades. It takes seconds, so no scores are stored."""
     if dataset.qrels is None:
         raise InputError("rankings cannot be scored without relevance judgements.", remedy="Pass --qrels.")
-    lists = score_lists(metrics, pairs.lists, dataset.outputs, dataset.qrels, workers=workers)
-    copies = score_lists(metrics, pairs.copies, pairs.frame, dataset.qrels, workers=workers)
-    better, worse = (
-        np.array([metric.orient_scores(side.scores[metric.spec]) for metric in metrics])
-        for side in (lists, copies)
-    )
-    return copies.seconds, better[:, pairs.rows], worse
+    outputs = score_lists(metrics, pairs.lists, dataset.outputs, dataset.qrels, workers=workers)
+    perturbed = score_lists(metrics, pairs.copies, pairs.frame, dataset.qrels, workers=workers)
+    better = np.array([metric.orient_scores(outputs.scores[metric.spec]) for metric in metrics])
+    worse = np.array([metric.orient_scores(perturbed.scores[metric.spec]) for metric in metrics])
+    return PairScores(better[:, pairs.rows], worse, perturbed.seconds)
 
 
-def _rows(dataset: Dataset, pairs: Pairs) -> NDArray[np.int64]:
-    """The row of each pair's output in the data set."""
+def find_output_rows(dataset: Dataset, pairs: Pairs) -> LongArray:
+    """Find the row of each pair's better output in the data set."""
     if pairs.rows is not None:
         return pairs.rows
-    index = dataset.outputs.select(KEY).with_row_index("row")
-    joined = pairs.frame.select(KEY).join(index, on=KEY, how="left", maintain_order="left")
+    index = dataset.outputs.select(OUTPUT_KEY).with_row_index("row")
+    joined = pairs.frame.select(OUTPUT_KEY).join(index, on=OUTPUT_KEY, how="left", maintain_order="left")
     return joined["row"].cast(pl.Int64).to_numpy()
 
 
-def _as_scored(texts: pl.Series, pairs: Pairs, position: NDArray[np.int64]) -> pl.Series:
-    """The text of each output as it is scored: after preprocessing, where it has a pair at `position`."""
-    known, first = np.unique(position, return_index=True)
-    return texts.scatter(known, pairs.frame["output"][first]).alias("output")
+def _or_no_rows(rows: LongArray | None) -> LongArray:
+    return _NO_ROWS if rows is None else rows

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import polars as pl
 
-from metassay.data.clusters import Clusters
 from metassay.data.dataset import Dataset
 from metassay.data.normalisation import choose_normalisation
 from metassay.data.preparation import prepare_dataset
@@ -22,26 +20,17 @@ from metassay.engine.workers import count_workers
 from metassay.llm.budget import read_prices
 from metassay.llm.prompts import read_prompt
 from metassay.llm.settings import LlmSettings
-from metassay.metrics.judge import Judge
-from metassay.metrics.precomputed_scores import PrecomputedScores, list_distinct_texts
-from metassay.options import HUMAN_PAIRS, PERTURBED_PAIRS, accept_options
-from metassay.perturbations.pairs import Pairs, make_pairs, make_pairs_by_shard
-from metassay.perturbations.registry import list_default_perturbations, parse_perturbations
-from metassay.perturbations.runner import PairSettings
+from metassay.metrics.precomputed_scores import list_distinct_texts
+from metassay.options import accept_options
+from metassay.perturbations.pairs import Pairs, make_pairs
 from metassay.specs import split_specs
 from metassay.store.remote import upload_in_background
 from metassay.store.run_folder import RunFolder
 from metassay.store.versions import collect_environment, collect_versions
-from metassay.workflows import shards
 from metassay.workflows.options import PerturbOptions, PerturbSettings
-from metassay.workflows.pair_scoring import scored_texts
-from metassay.workflows.pairs import checked, given_pairs, human_pairs
+from metassay.workflows.pair_scoring import list_scored_texts
 from metassay.workflows.read import Source, ensure_dataset
 from metassay.workflows.run_files import SCHEMA_VERSION, Result
-
-if TYPE_CHECKING:
-    from metassay.workflows.assay_plan import Plan
-    from metassay.workflows.shards import Execution
 
 ANSWERS = "llm-answers.jsonl"
 TEXTS = "texts.jsonl"
@@ -79,69 +68,6 @@ def with_cache(llm: LlmSettings | None, run: RunFolder | None) -> LlmSettings | 
         return llm
     upload_in_background(run.path / ANSWERS)
     return replace(llm, cache=run.path / ANSWERS)
-
-
-def every_pair(data: Dataset, plan: Plan, execution: Execution) -> Pairs:
-    """All pairs: brought along, chosen by people, or every applicable perturbation of every output."""
-    settings = plan.asked
-    if data.rows_are_pairs:
-        return given_pairs(data)
-    if plan.human is not None and settings.pairs == HUMAN_PAIRS:
-        return human_pairs(data, plan.human, settings.minimum_gap)
-    judged_by_model = any(isinstance(metric, Judge) for metric in plan.metrics)
-    pairs = make_pairs(
-        data,
-        perturbations=plan.perturbations,
-        per_output=None,
-        seed=plan.seed,
-        preprocess=settings.preprocess,
-        workers=execution.workers,
-        strict_resources=settings.strict_resources,
-        llm=None if judged_by_model and plan.perturbations is None else execution.llm,
-        store=execution.text_store,
-        progress=None if execution.progress is None else functools.partial(execution.progress, "perturbing"),
-    )
-    if not plan.valid_pairs and not data.task_definition.is_ranking:
-        return pairs
-    return checked(pairs, valid_only=plan.valid_pairs)
-
-
-def in_shards(data: Dataset, plan: Plan, execution: Execution) -> bool:
-    """Whether pairs are made and judged shard by shard: those that rules make of more outputs than one has.
-
-    Not where something must see all pairs at once: models that are asked, scores from files, and methods that
-    take a worse system's output.
-    """
-    if (
-        len(data) <= shards.SHARD
-        or plan.asked.pairs != PERTURBED_PAIRS
-        or data.task_definition.is_ranking
-        or execution.llm is not None
-    ):
-        return False
-    named = plan.perturbations
-    methods = (
-        list_default_perturbations(data.task_definition) if named is None else parse_perturbations(named)
-    )
-    whole = any("rivals" in method.needed_fields for method in methods)
-    return not whole and not any(isinstance(metric, Judge | PrecomputedScores) for metric in plan.metrics)
-
-
-def shard_pairs(
-    data: Dataset, plan: Plan, execution: Execution, unit: Clusters
-) -> Iterator[tuple[slice, Pairs]]:
-    """Every applicable perturbation of every output, shard by shard."""
-    settings, cuts = plan.asked, shards.cuts(unit.items)
-    pair_settings = PairSettings(
-        requested=plan.perturbations is not None,
-        seed=plan.seed,
-        preprocess=settings.preprocess,
-        workers=execution.workers,
-        strict_resources=settings.strict_resources,
-        store=execution.text_store,
-    )
-    parts = (data.slice_rows(cut) for cut in cuts)
-    yield from zip(cuts, make_pairs_by_shard(data, parts, pair_settings, plan.perturbations))
 
 
 @dataclass(frozen=True, repr=False)
@@ -218,7 +144,7 @@ def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult
     if run is not None:
         run.write_table("pairs.parquet", pairs.frame)
         if not data.task_definition.is_ranking:
-            texts = scored_texts(assayed, every if len(assayed) == len(data) else make(assayed))
+            texts = list_scored_texts(assayed, every if len(assayed) == len(data) else make(assayed))
             run.write_text(TEXTS, list_distinct_texts(texts).write_ndjson())
         run.write_json("resources.json", dict(pairs.resources))
         run.write_manifest({"state": "finished", "versions": collect_versions(), "result": result.to_dict()})

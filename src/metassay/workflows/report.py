@@ -8,13 +8,13 @@ from typing import Any
 
 from metassay.errors import InputError, Place, display_path
 from metassay.reporting.aggregate_page import build_aggregate_page
+from metassay.reporting.assay_page import build_assay_page
 from metassay.reporting.depend_page import build_depend_page
 from metassay.reporting.depend_view import CurvesByDataset
 from metassay.reporting.estimate_page import build_estimate_page
-from metassay.reporting.html import rendered_assay
-from metassay.reporting.joined_page import QUESTIONS, joined_page
+from metassay.reporting.joined_page import QUESTIONS, build_joined_page
 from metassay.reporting.judge_page import build_judge_page
-from metassay.reporting.pages import Page, Rendered, paper_files, rendered
+from metassay.reporting.pages import Page, paper_files, rendered
 from metassay.reporting.rank_page import build_rank_page
 from metassay.reporting.score_page import build_score_page
 from metassay.results.aggregate import AggregateContent
@@ -24,9 +24,11 @@ from metassay.results.estimate import EstimateContent
 from metassay.results.judge import JudgeContent
 from metassay.results.rank import RankContent
 from metassay.results.score import ScoreContent
+from metassay.results.wrong_pairs import WrongPairs
 from metassay.store.files import write_bytes
 from metassay.store.remote import local_path, open_run
 from metassay.store.run_folder import RunFolder, read_manifest
+from metassay.workflows.assay_run_files import select_shown_entries
 from metassay.workflows.run_files import (
     CURVES,
     EXAMPLES,
@@ -34,7 +36,6 @@ from metassay.workflows.run_files import (
     RESULT,
     assay_run,
     command_of,
-    report_content,
 )
 
 _MOST_BYTES_BEFORE_TITLE = 2**16
@@ -66,7 +67,16 @@ def _build_judge_page(run: RunFolder) -> Page:
     return build_judge_page(run.read_result("results/judge.json", JudgeContent))
 
 
+def _build_assay_page(run: RunFolder) -> Page:
+    return build_assay_page(
+        run.read_result(RESULT, AssayContent),
+        wrong_pairs=run.read_result(EXAMPLES, WrongPairs),
+        manifest=select_shown_entries(read_manifest(run.path)),
+    )
+
+
 PAGE_BUILDERS: Mapping[str, Callable[[RunFolder], Page]] = {
+    "assay": _build_assay_page,
     "rank": _build_rank_page,
     "depend": _build_depend_page,
     "aggregate": _build_aggregate_page,
@@ -74,7 +84,7 @@ PAGE_BUILDERS: Mapping[str, Callable[[RunFolder], Page]] = {
     "judge": _build_judge_page,
     "estimate": _build_estimate_page,
 }
-"""How the page of a stored run is built, by verb; that of `assay` is built differently."""
+"""How the page of a stored run is built, by verb."""
 
 
 def report(
@@ -103,8 +113,10 @@ def report(
     target = folders[0] / REPORT if out is None else local_path(out)
     if out is not None:
         _refuse_replacing_other_file(target)
-    found = _joined(folders) if len(runs) > 1 else _single(folders[0])
-    files = paper_files(found.charts, found.grids, figures, tables) | {target.name: found.html.encode()}
+    page = _build_joined_page(folders) if len(runs) > 1 else _build_page(folders[0])
+    rendered_page = rendered(page)
+    files = paper_files(rendered_page.charts, rendered_page.grids, figures, tables)
+    files[target.name] = rendered_page.html.encode()
     try:
         for name, content in files.items():
             write_bytes(target.parent / name, content)
@@ -134,16 +146,15 @@ def _refuse_replacing_other_file(target: Path) -> None:
         )
 
 
-def _single(run: str | Path) -> Rendered:
-    """The page of one run."""
+def _build_page(run: str | Path) -> Page:
+    """Build the page of one run."""
     folder = RunFolder.load(run)
     command = command_of(folder)
     if command not in PAGE_BUILDERS:
-        folder = assay_run(run)
+        folder = assay_run(run)  # raises an error that says what the run is, unless it is an assay
+        command = "assay"
     with folder.explain_errors():
-        if command not in PAGE_BUILDERS:
-            return rendered_assay(run_content(folder))
-        return rendered(PAGE_BUILDERS[command](folder))
+        return PAGE_BUILDERS[command](folder)
 
 
 def read_rank_result(folder: RunFolder) -> RankContent:
@@ -166,82 +177,81 @@ def read_curves(folder: RunFolder) -> CurvesByDataset:
     return folder.read_result(CURVES, dict[str, dict[str, MetricCurves]])
 
 
-def _joined(runs: Sequence[str | Path]) -> Rendered:
-    """The page of several runs, each of another verb, all of the same data."""
-    folders: dict[str, RunFolder] = {}
-    for run in runs:
-        folder = RunFolder.load(run)
-        command, place = command_of(folder), Place(file=str(run))
-        if command not in QUESTIONS:
-            what = f"this is a run of `metassay {command}`, which has a page of its own."
-            raise InputError(
-                what, place=place, remedy=f"Runs that are joined are of: {', '.join(QUESTIONS)}."
-            )
-        if command in folders:
-            what = (
-                f"this is a second run of `metassay {command}`, beside {display_path(folders[command].path)}."
-            )
-            raise InputError(what, place=place, remedy="Name one run of each verb.")
-        folders[command] = folder
-    _check_one_data_set(list(folders.values()))
-    with folder.explain_errors():
-        assay_content = None
-        if "assay" in folders:
-            assay_content = folders["assay"].read_result(RESULT, AssayContent).to_dict()
-        ranking = None
-        if "rank" in folders:
-            ranking = read_rank_result(folders["rank"])
+def _build_joined_page(runs: Sequence[str | Path]) -> Page:
+    """Build the page of several runs, each of another verb, all on the same data."""
+    folders = _load_by_command(runs)
+    _check_same_data(list(folders.values()))
+    first_folder = next(iter(folders.values()))
+    with first_folder.explain_errors():
+        assay = folders["assay"].read_result(RESULT, AssayContent) if "assay" in folders else None
+        ranking = read_rank_result(folders["rank"]) if "rank" in folders else None
         dependence = None
         curves: CurvesByDataset = {}
         if "depend" in folders:
             dependence = read_depend_result(folders["depend"])
             curves = read_curves(folders["depend"])
-        aggregation = None
-        if "aggregate" in folders:
-            aggregation = read_aggregate_result(folders["aggregate"])
-        return rendered(joined_page(assay_content, ranking, dependence, aggregation, curves))
+        aggregation = read_aggregate_result(folders["aggregate"]) if "aggregate" in folders else None
+        return build_joined_page(assay, ranking, dependence, aggregation, curves)
 
 
-def _check_one_data_set(folders: Sequence[RunFolder]) -> None:
-    """Runs are of one data set where a human score of both is the same, else where items and systems are."""
-    first, *others = [(folder, _marks(folder)) for folder in folders]
-    for other in others:
-        (one, mine), (two, theirs) = first, other
-        common = sorted(set(mine["human"]) & set(theirs["human"]))
-        if any(mine["human"][name] == theirs["human"][name] for name in common):
+def _load_by_command(runs: Sequence[str | Path]) -> dict[str, RunFolder]:
+    """Load runs by verb; at most one run of each verb can be on a page."""
+    folders: dict[str, RunFolder] = {}
+    for run in runs:
+        folder = RunFolder.load(run)
+        command = command_of(folder)
+        if command not in QUESTIONS:
+            raise InputError(
+                f"this is a run of `metassay {command}`, which has a page of its own.",
+                place=Place(file=str(run)),
+                remedy=f"Runs that are joined are of: {', '.join(QUESTIONS)}.",
+            )
+        if command in folders:
+            first = display_path(folders[command].path)
+            raise InputError(
+                f"this is a second run of `metassay {command}`, beside {first}.",
+                place=Place(file=str(run)),
+                remedy="Name one run of each verb.",
+            )
+        folders[command] = folder
+    return folders
+
+
+def _check_same_data(folders: Sequence[RunFolder]) -> None:
+    """Check that runs are on the same data: they share a human score, or have the same items and systems."""
+    first = folders[0]
+    expected = _read_fingerprint(first)
+    for folder in folders[1:]:
+        fingerprint = _read_fingerprint(folder)
+        common = sorted(set(expected["human"]) & set(fingerprint["human"]))
+        if any(expected["human"][name] == fingerprint["human"][name] for name in common):
             continue
-        if not common and mine["keys"] == theirs["keys"]:
+        if not common and expected["keys"] == fingerprint["keys"]:
             continue
-        counts = [f"{each['items']} items of {each['systems']} systems" for each in (mine, theirs)]
-        scores = (
-            f"their human scores ({', '.join(common)}) differ" if common else "their items or systems differ"
-        )
+        difference = "their items or systems differ"
+        if common:
+            difference = f"their human scores ({', '.join(common)}) differ"
         raise InputError(
-            f"this is of other data than {display_path(one.path)}: {scores} "
-            f"({counts[1]} here, {counts[0]} there).",
-            place=Place(file=str(two.path)),
+            f"this is of other data than {display_path(first.path)}: {difference}"
+            f" ({_count_outputs(fingerprint)} here, {_count_outputs(expected)} there).",
+            place=Place(file=str(folder.path)),
             remedy="Join runs on the same rows: the same files, --where, --systems and --human.",
         )
 
 
-def _marks(folder: RunFolder) -> dict[str, Any]:
-    """What tells the data of a run from other data."""
-    found = read_manifest(folder.path).get("data")
-    if not isinstance(found, dict) or not {"items", "systems", "keys", "human"} <= set(found):
+def _count_outputs(fingerprint: Mapping[str, Any]) -> str:
+    return f"{fingerprint['items']} items of {fingerprint['systems']} systems"
+
+
+def _read_fingerprint(folder: RunFolder) -> dict[str, Any]:
+    """Read what distinguishes the data of a run from other data."""
+    fingerprint = read_manifest(folder.path).get("data")
+    if not isinstance(fingerprint, dict) or not {"items", "systems", "keys", "human"} <= set(fingerprint):
         raise InputError(
             "its manifest does not say of which data the run is.",
             place=Place(file=str(folder.path)),
             remedy="Make the run again, in another folder.",
         )
-    if not isinstance(found["human"], dict):
+    if not isinstance(fingerprint["human"], dict):
         raise InputError("its manifest was edited.", place=Place(file=str(folder.path)))
-    return found
-
-
-def run_content(folder: RunFolder) -> dict[str, Any]:
-    """Everything that a finished assay says."""
-    return report_content(
-        folder.read_result(RESULT, AssayContent).to_dict(),
-        folder.read_json(EXAMPLES),
-        read_manifest(folder.path),
-    )
+    return fingerprint

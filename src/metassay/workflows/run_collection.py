@@ -11,8 +11,8 @@ import msgspec
 import polars as pl
 
 from metassay.errors import InputError, MetassayError, Place, display_path
-from metassay.reporting.answer import answer
-from metassay.reporting.findings import find
+from metassay.reporting.assay_answer import write_answer
+from metassay.reporting.assay_view import build_view
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.assay import AssayContent
 from metassay.results.overview import MetricAccuracy, OverviewContent, RunChange, RunSummary
@@ -188,7 +188,7 @@ def _add_result(summary: RunSummary, run: RunFolder) -> RunSummary:
     if run.find_file(RESULT) is None:
         return summary
     result = run.read_result(RESULT, AssayContent)
-    sentences = answer(find(result.to_dict()))
+    sentences = write_answer(build_view(result))
     metrics = [
         MetricAccuracy(metric=row.metric, accuracy=row.accuracy, low=row.low, high=row.high)
         for row in result.overall

@@ -1,21 +1,19 @@
-"""Pairs judged shard by shard, so that memory holds the texts and scores of one.
+"""Pairs of a large data set, made and scored shard by shard, so that memory holds the texts of one shard.
 
-A shard is some 131,072 outputs with all outputs of their items. As soon as its pairs are judged they are put
-into files. Of each pair a few bytes stay: its output, its method, how far its sides are apart, and what every
-metric said of it. Nothing in the results tells whether there was one shard or a hundred.
+A shard has about 131,072 outputs: all outputs of some items. Its tables are written to files as soon as its
+pairs are scored. Of each pair a few bytes stay in memory: its output, its perturbation, and the outcome of
+every metric. Results do not depend on the number of shards.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from metassay.data.clusters import Clusters
 from metassay.data.context import Context
@@ -25,22 +23,25 @@ from metassay.engine.ray_cluster import RayCluster
 from metassay.engine.score_store import ScoreStore
 from metassay.errors import InputError
 from metassay.llm.settings import LlmSettings
-from metassay.meta.contexts.pair_outcomes import PairOutcomes
+from metassay.meta.contexts.pair_outcomes import OutcomeArray, PairOutcomes
 from metassay.meta.contexts.perturbation_validity import compare_human_scores, measure_edits
 from metassay.metrics.base import Metric
 from metassay.options import Progress
 from metassay.perturbations.pairs import Pairs, PerturbationCount
 from metassay.perturbations.text_store import TextStore
 from metassay.results.partial_run import PartialRun
-from metassay.stats.arrays import FloatArray, IntArray, LongArray
+from metassay.stats.arrays import BoolArray, FloatArray, IntArray, LongArray
 from metassay.store.scratch import ScratchTables
-from metassay.workflows.pair_files import Aside, Widest, explorer_frame, judgements_frame
-from metassay.workflows.pair_scoring import JudgedPairs, judge_pairs, score_selected_parts
+from metassay.workflows.outcome_tables import ShardPosition, build_explorer_table, build_outcome_table
+from metassay.workflows.pair_scoring import ScoredPairs, score_pairs, score_selected_parts
 from metassay.workflows.pair_table import EXPLORER_FILE, OUTCOMES_FILE, PAIRS_FILE
+from metassay.workflows.spilled_pairs import SpilledPairs
+from metassay.workflows.wrong_pairs import LargestErrors
 
-SHARD = 2**17
-"""Outputs of a shard: the same on every machine, since parts are numbered shard by shard."""
-_EVERY, _EDITS = "every", "edits"
+SHARD_SIZE = 2**17
+"""Outputs of a shard: the same on every machine, because batches are numbered shard by shard."""
+ALL_PAIRS = "all_pairs"
+EDITS = "edits"
 
 
 @dataclass(frozen=True)
@@ -61,192 +62,249 @@ class Execution:
             self.progress(stage, done, total)
 
 
-def cuts(items: IntArray) -> list[slice]:
-    """The stretches of outputs, sorted by item, that are judged one after the other: whole items each."""
+def divide_into_shards(items: IntArray) -> list[slice]:
+    """Divide outputs, sorted by item, into shards that contain all outputs of their items."""
     edges = [0]
     while edges[-1] < len(items):
-        last = items[min(edges[-1] + SHARD, len(items)) - 1]
-        edges.append(int(np.searchsorted(items, last, side="right")))
+        last_item = items[min(edges[-1] + SHARD_SIZE, len(items)) - 1]
+        edges.append(int(np.searchsorted(items, last_item, side="right")))
     return [slice(start, stop) for start, stop in pairwise(edges)]
 
 
-class Shards:
-    """Judges the pairs of a data set as they are made, and puts away all but what statistics need."""
+@dataclass
+class _PairArrays:
+    """What stays in memory of the pairs of each shard, one array per shard."""
+
+    rows: list[IntArray] = field(default_factory=list)
+    perturbations: list[np.ndarray] = field(default_factory=list)
+    is_sampled: list[BoolArray] = field(default_factory=list)
+    outcomes: list[OutcomeArray] = field(default_factory=list)
+
+    def count_pairs(self) -> int:
+        """Count the pairs of all shards so far."""
+        return sum(len(rows) for rows in self.rows)
+
+
+class ShardScorer:
+    """Scores the pairs of a data set shard by shard and writes to files all that statistics do not need.
+
+    `metrics` begin with those under assay, of which there are `assayed_count`; sentinels follow.
+    `further_rows` are outputs that are scored although they may have no pairs.
+    """
 
     def __init__(
         self,
-        data: Dataset,
+        dataset: Dataset,
         metrics: Sequence[Metric],
-        assayed: int,
+        assayed_count: int,
         contexts: Sequence[Context],
-        unit: Clusters,
+        clusters: Clusters,
         weights: FloatArray | None,
         execution: Execution,
-        also: LongArray | None,
+        further_rows: LongArray | None,
     ) -> None:
-        self.data, self.metrics, self.assayed, self.contexts = data, metrics, assayed, contexts
-        self.unit, self.weights, self.execution, self.also = unit, weights, execution, also
-        self.files: dict[str, list[Path]] = {
-            name: [] for name in (PAIRS_FILE, _EVERY, EXPLORER_FILE, OUTCOMES_FILE, _EDITS)
+        self.dataset = dataset
+        self.metrics = metrics
+        self.assayed_count = assayed_count
+        self.contexts = contexts
+        self.clusters = clusters
+        self.weights = weights
+        self.execution = execution
+        self.further_rows = further_rows
+        self._files: dict[str, list[Path]] = {
+            name: [] for name in (PAIRS_FILE, ALL_PAIRS, EXPLORER_FILE, OUTCOMES_FILE, EDITS)
         }
-        self.kept: dict[str, list[NDArray[Any]]] = {}
-        """What stays in memory of the pairs of each shard."""
-        self.counts: list[tuple[Mapping[str, PerturbationCount], Mapping[str, PerturbationCount]]] = []
-        self.differences: dict[str, list[float]] = {}
-        self.widest: Widest | None = None
+        self._arrays = _PairArrays()
+        self._counts: list[Mapping[str, PerturbationCount]] = []
+        self._sample_counts: list[Mapping[str, PerturbationCount]] = []
+        self._human_differences: dict[str, list[float]] = {}
+        self._largest_errors: LargestErrors | None = None
 
-    def judge(self, made: Iterable[tuple[slice, Pairs]], per_output: int | None) -> tuple[Pairs, JudgedPairs]:
-        """The sampled pairs, and all of them judged."""
-        outputs = np.full((len(self.metrics), len(self.data) if self.also is not None else 0), np.nan)
+    def score(
+        self, pairs_by_shard: Iterable[tuple[slice, Pairs]], per_output: int | None
+    ) -> tuple[Pairs, ScoredPairs]:
+        """Score all pairs; return the sampled pairs, and all pairs with their outcomes."""
+        scored_outputs = 0 if self.further_rows is None else len(self.dataset)
+        output_scores = np.full((len(self.metrics), scored_outputs), np.nan)
         seconds = dict.fromkeys((metric.spec for metric in self.metrics), 0.0)
-        parts = 0
-        known: Pairs | None = None
-        for cut, pairs in made:
-            self.execution.report_progress("scoring", cut.start, len(self.data))
+        batch_count = 0
+        description: Pairs | None = None
+        for shard, pairs in pairs_by_shard:
+            self.execution.report_progress("scoring", shard.start, len(self.dataset))
             sample = pairs.sample(per_output)
-            known = replace(pairs, frame=pairs.frame.clear(), priorities=np.empty(0, np.uint64), rows=None)
-            own = self._judged(cut, pairs, sample, parts)
-            parts += own.parts
-            seconds = {name: spent + own.seconds[name] for name, spent in seconds.items()}
-            outputs[:, cut if outputs.size else slice(0)] = own.outputs[:, : None if outputs.size else 0]
-            self._put_away(cut, sample, own)
-            del pairs, sample, own  # before the next are made
+            description = _describe_without_pairs(pairs)
+            scored = self._score_shard(shard, pairs, sample, batch_count)
+            batch_count += scored.batch_count
+            seconds = {metric: spent + scored.seconds[metric] for metric, spent in seconds.items()}
+            if scored_outputs:
+                output_scores[:, shard] = scored.output_scores
+            self._spill(shard, sample, scored)
+            del pairs, sample, scored  # free their memory before the next shard is made
             release_memory()
-        if known is None or self.widest is None:
-            raise InputError("there are no outputs to judge.")
-        self.execution.report_progress("scoring", len(self.data), len(self.data))
-        sampled, judged = self._found(known, self.widest)
-        return sampled, replace(judged, seconds=seconds, outputs=outputs, parts=parts)
+        if description is None or self._largest_errors is None:
+            raise InputError("there are no outputs to score.")
+        self.execution.report_progress("scoring", len(self.dataset), len(self.dataset))
+        sample, scored = self._join_shards(description, self._largest_errors)
+        return sample, replace(scored, seconds=seconds, output_scores=output_scores, batch_count=batch_count)
 
-    def score_parts(self, made: Iterable[tuple[slice, Pairs]], selected: Collection[int]) -> PartialRun:
+    def score_parts(
+        self, pairs_by_shard: Iterable[tuple[slice, Pairs]], selected: Collection[int]
+    ) -> PartialRun:
         """Score and store only the selected parts, which are numbered over all shards."""
         numbers: list[int] = []
         part_count = 0
-        for cut, pairs in made:
-            self.execution.report_progress("scoring", cut.start, len(self.data))
+        for shard, pairs in pairs_by_shard:
+            self.execution.report_progress("scoring", shard.start, len(self.dataset))
             part = score_selected_parts(
-                self.data.slice_rows(cut),
+                self.dataset.slice_rows(shard),
                 pairs,
                 self.metrics,
                 selected,
                 store=self.execution.score_store,
                 workers=self.execution.workers,
                 first_part=part_count,
-                also=self._select_also(cut),
+                further_rows=self._select_further_rows(shard),
             )
             numbers += part.numbers
             part_count += part.batch_count
         return PartialRun(part_numbers=tuple(numbers), part_count=part_count)
 
-    def _select_also(self, cut: slice) -> LongArray | None:
-        """Return the rows in `also` that lie in a shard, numbered from its start."""
-        if self.also is None:
+    def _select_further_rows(self, shard: slice) -> LongArray | None:
+        """Return the further rows that lie in a shard, numbered from its start."""
+        if self.further_rows is None:
             return None
-        rows: LongArray = self.also[(self.also >= cut.start) & (self.also < cut.stop)] - cut.start
+        is_inside = (self.further_rows >= shard.start) & (self.further_rows < shard.stop)
+        rows: LongArray = self.further_rows[is_inside] - shard.start
         return rows
 
-    def _judged(self, cut: slice, pairs: Pairs, sample: Pairs, first: int) -> JudgedPairs:
-        return judge_pairs(
-            self.data.slice_rows(cut),
+    def _score_shard(self, shard: slice, pairs: Pairs, sample: Pairs, first_batch: int) -> ScoredPairs:
+        clusters = replace(self.clusters, codes=self.clusters.codes[shard], items=self.clusters.items[shard])
+        return score_pairs(
+            self.dataset.slice_rows(shard),
             pairs,
             self.metrics,
             sample=sample,
-            unit=replace(self.unit, codes=self.unit.codes[cut], items=self.unit.items[cut]),
+            clusters=clusters,
             workers=self.execution.workers,
-            parts=self.execution.score_store,
-            first=first,
+            score_store=self.execution.score_store,
+            first_batch=first_batch,
             cluster=self.execution.cluster,
-            also=self._select_also(cut),
+            further_rows=self._select_further_rows(shard),
         )
 
-    def _put_away(self, cut: slice, sample: Pairs, judged: JudgedPairs) -> None:
-        """Tables into files, and of each pair what statistics need."""
-        part, before = self.data.slice_rows(cut), sum(map(len, self.kept.get("row", ())))
-        contexts = [replace(each, codes=each.codes[cut]) for each in self.contexts]
-        names = {"system": self.data.systems, "perturbation": sorted(judged.pairs.counts)}
-        about = sample, judged, contexts, self.metrics[: self.assayed]
-        self._write(_EVERY, judged.pairs.frame)
-        if judged.sampled.all():
-            self.files[PAIRS_FILE].append(self.files[_EVERY][-1])
+    def _spill(self, shard: slice, sample: Pairs, scored: ScoredPairs) -> None:
+        """Write the tables of a shard to files, and keep of each pair what statistics need."""
+        self._write_tables(shard, sample, scored)
+        differences = compare_human_scores(sample.frame, self.dataset.slice_rows(shard))
+        for perturbation, values in differences.items():
+            self._human_differences.setdefault(perturbation, []).extend(values)
+        outcomes = scored.outcomes
+        names = sorted(scored.pairs.counts)
+        codes = np.array([names.index(name) for name in outcomes.perturbation_names], np.int8)
+        first_pair = self._arrays.count_pairs()
+        self._arrays.rows.append((scored.rows + shard.start).astype(np.int32))
+        self._arrays.perturbations.append(codes[outcomes.perturbations])
+        self._arrays.is_sampled.append(scored.is_sampled)
+        self._arrays.outcomes.append(outcomes.outcomes)
+        self._counts.append(scored.pairs.counts)
+        self._sample_counts.append(sample.counts)
+        positions = first_pair + np.arange(len(scored.rows))
+        errors = LargestErrors(positions, scored.better, scored.worse, outcomes.outcomes)
+        errors = errors.keep_largest(self.assayed_count)
+        if self._largest_errors is not None:
+            errors = self._largest_errors.append(errors).keep_largest(self.assayed_count)
+        self._largest_errors = errors
+
+    def _write_tables(self, shard: slice, sample: Pairs, scored: ScoredPairs) -> None:
+        self._write(ALL_PAIRS, scored.pairs.frame)
+        if scored.is_sampled.all():
+            self._files[PAIRS_FILE].append(self._files[ALL_PAIRS][-1])
         else:
             self._write(PAIRS_FILE, sample.frame)
-        self._write(EXPLORER_FILE, explorer_frame(part, *about, names, cut.start))
-        self._write(OUTCOMES_FILE, judgements_frame(judged))
+        explorer_table = build_explorer_table(
+            self.dataset.slice_rows(shard),
+            sample,
+            scored,
+            [replace(context, codes=context.codes[shard]) for context in self.contexts],
+            self.metrics[: self.assayed_count],
+            ShardPosition(shard.start, self.dataset.systems, sorted(scored.pairs.counts)),
+        )
+        self._write(EXPLORER_FILE, explorer_table)
+        self._write(OUTCOMES_FILE, build_outcome_table(scored))
         edits = measure_edits(sample.frame["output"], sample.frame["worse"], self.execution.workers)
         characters = edits.characters.astype(np.int32)
-        self._write(_EDITS, pl.DataFrame({"characters": characters, "share": edits.shares}))
-        for spec, own in compare_human_scores(sample.frame, part).items():
-            self.differences.setdefault(spec, []).extend(own)
-        said = judged.outcomes
-        place = np.array([names["perturbation"].index(name) for name in said.perturbation_names], np.int8)
-        method = place[said.perturbations]
-        stays = {
-            "row": (judged.rows + cut.start).astype(np.int32),
-            "method": method,
-            "sampled": judged.sampled,
-            "outcome": said.outcomes,
-        }
-        for column, array in stays.items():
-            self.kept.setdefault(column, []).append(array)
-        self.counts.append((judged.pairs.counts, sample.counts))
-        wide = Widest(before + np.arange(len(method)), judged.better, judged.worse, said.outcomes)
-        wide = wide.kept(self.assayed)
-        self.widest = wide if self.widest is None else self.widest.beside(wide).kept(self.assayed)
+        self._write(EDITS, pl.DataFrame({"characters": characters, "share": edits.shares}))
 
-    def _write(self, name: str, frame: pl.DataFrame) -> None:
-        file = self.execution.scratch.write(f"{Path(name).stem}-{len(self.files[name]):05d}", frame)
-        self.files[name].append(file)
+    def _write(self, name: str, table: pl.DataFrame) -> None:
+        file = self.execution.scratch.write(f"{Path(name).stem}-{len(self._files[name]):05d}", table)
+        self._files[name].append(file)
 
-    def _found(self, known: Pairs, widest: Widest) -> tuple[Pairs, JudgedPairs]:
-        """All shards together: sampled pairs, and all of them judged; `known` is what no pair tells."""
-        names = sorted(known.counts)
-        code = self._all("method")
-        used = np.unique(code)
-        place = np.zeros(len(names), np.int32)
-        place[used] = np.arange(len(used), dtype=np.int32)
-        rows, sampled = self._all("row"), self._all("sampled")
-        item = self.unit.items[rows]
-        outcomes = PairOutcomes(
-            metrics=tuple(metric.spec for metric in self.metrics),
-            perturbation_names=tuple(names[k] for k in used),
-            outcomes=self._all("outcome"),
-            items=item,
-            outputs=rows,
-            clusters=item if self.unit.codes is self.unit.items else self.unit.codes[rows],
-            perturbations=place[code],
-            weights=None if self.weights is None else self.weights[rows],
+    def _join_shards(self, description: Pairs, largest_errors: LargestErrors) -> tuple[Pairs, ScoredPairs]:
+        """Join the pairs of all shards: the sampled pairs, and all pairs with their outcomes."""
+        outcomes = self._join_outcomes(sorted(description.counts))
+        pair_tables = self._map_tables(ALL_PAIRS)
+        spilled = SpilledPairs(
+            largest_errors, self._human_differences, self._files, pair_tables, self._map_tables(EDITS)
         )
-        every, few = (_added(counts) for counts in zip(*self.counts))
-        mapped_pairs, edited = ([map_table(file) for file in self.files[name]] for name in (_EVERY, _EDITS))
-        aside = Aside(widest, self.differences, self.files, mapped_pairs, edited)
-        judged = JudgedPairs(
-            pairs=replace(known, frame=pl.concat(mapped_pairs, rechunk=False), counts=every),
-            rows=rows,
-            sampled=sampled,
+        scored = ScoredPairs(
+            pairs=replace(
+                description, frame=pl.concat(pair_tables, rechunk=False), counts=_add_counts(self._counts)
+            ),
+            rows=outcomes.outputs,
+            is_sampled=np.concatenate(self._arrays.is_sampled),
             better=np.empty((len(self.metrics), 0)),
             worse=np.empty((len(self.metrics), 0)),
             outcomes=outcomes,
             seconds={},
-            unit=self.unit,
-            notes=self.unit.notes,
-            of_metrics=tuple(note for metric in self.metrics for note in metric.notes()),
-            aside=aside,
+            clusters=self.clusters,
+            notes=self.clusters.notes,
+            metric_notes=tuple(note for metric in self.metrics for note in metric.notes()),
+            spilled=spilled,
         )
-        sampled_pairs = pl.concat([map_table(file) for file in self.files[PAIRS_FILE]], rechunk=False)
+        sampled_pairs = pl.concat(self._map_tables(PAIRS_FILE), rechunk=False)
         release_memory()
-        return replace(known, frame=sampled_pairs, counts=few), judged
+        return replace(description, frame=sampled_pairs, counts=_add_counts(self._sample_counts)), scored
 
-    def _all(self, name: str) -> Any:
-        """An array over the pairs of all shards; of each shard it is dropped."""
-        return np.concatenate(self.kept.pop(name), axis=-1)
+    def _join_outcomes(self, perturbation_names: Sequence[str]) -> PairOutcomes:
+        """Join the outcomes of all shards; the arrays of the shards are dropped."""
+        codes = np.concatenate(self._arrays.perturbations)
+        self._arrays.perturbations.clear()
+        used_codes = np.unique(codes)
+        new_codes = np.zeros(len(perturbation_names), np.int32)
+        new_codes[used_codes] = np.arange(len(used_codes), dtype=np.int32)
+        rows = np.concatenate(self._arrays.rows)
+        self._arrays.rows.clear()
+        all_outcomes = np.concatenate(self._arrays.outcomes, axis=-1)
+        self._arrays.outcomes.clear()
+        items = self.clusters.items[rows]
+        items_are_clusters = self.clusters.codes is self.clusters.items
+        return PairOutcomes(
+            metrics=tuple(metric.spec for metric in self.metrics),
+            perturbation_names=tuple(perturbation_names[code] for code in used_codes),
+            outcomes=all_outcomes,
+            items=items,
+            outputs=rows,
+            clusters=items if items_are_clusters else self.clusters.codes[rows],
+            perturbations=new_codes[codes],
+            weights=None if self.weights is None else self.weights[rows],
+        )
+
+    def _map_tables(self, name: str) -> list[pl.DataFrame]:
+        return [map_table(file) for file in self._files[name]]
 
 
-def _added(counts: Iterable[Mapping[str, PerturbationCount]]) -> dict[str, PerturbationCount]:
-    """The counts of all shards together."""
-    names = [field.name for field in fields(PerturbationCount)]
-    found: dict[str, PerturbationCount] = {}
-    for own in counts:
-        for spec, count in own.items():
-            before = found.get(spec, PerturbationCount())
-            found[spec] = PerturbationCount(*(getattr(before, n) + getattr(count, n) for n in names))
-    return found
+def _describe_without_pairs(pairs: Pairs) -> Pairs:
+    """Return what is known of all pairs (notes, resources, usage) without the pairs themselves."""
+    return replace(pairs, frame=pairs.frame.clear(), priorities=np.empty(0, np.uint64), rows=None)
+
+
+def _add_counts(counts_by_shard: Iterable[Mapping[str, PerturbationCount]]) -> dict[str, PerturbationCount]:
+    """Add up the counts of all shards."""
+    names = [column.name for column in fields(PerturbationCount)]
+    totals: dict[str, PerturbationCount] = {}
+    for counts in counts_by_shard:
+        for perturbation, count in counts.items():
+            total = totals.get(perturbation, PerturbationCount())
+            sums = {name: getattr(total, name) + getattr(count, name) for name in names}
+            totals[perturbation] = PerturbationCount(**sums)
+    return totals

@@ -39,7 +39,7 @@ def describe_assay(result: AssayResult) -> list[Block]:
     """Describe the result of an assay."""
     from metassay.reporting.terminal import assay
 
-    return assay.describe_assay(result.to_dict())
+    return assay.describe_assay(result.content)
 
 
 def describe_partial_run(result: PartialRun) -> list[Block]:
@@ -53,7 +53,7 @@ def describe_recommendation(result: RecommendResult) -> list[Block]:
     """Describe which metric to use in each context."""
     from metassay.reporting.terminal import recommend
 
-    return recommend.describe_recommendation(result.to_dict())
+    return recommend.describe_recommendation(result)
 
 
 def describe_scores(
@@ -129,7 +129,7 @@ def describe_comparisons(result: CompareResult) -> list[Block]:
     """Describe what changed between runs."""
     from metassay.reporting.terminal import compare
 
-    return compare.describe_comparisons(result.to_dict())
+    return compare.describe_comparisons(result)
 
 
 def describe_list(result: ListResult) -> list[Block]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from metassay.reporting.charts.theme import Spec, chart, height_of, in_order, label_room, names_axis, rows_of
-from metassay.reporting.findings import Agreement
+from metassay.results.assay import RankAgreement
 
 LABELLED_UP_TO = 16
 """Names up to which each cell shows its number."""
@@ -82,21 +82,27 @@ TOOLTIP: list[Spec] = [
 ]
 
 
-def agreement_chart(agreement: Agreement, column: str) -> Spec:
-    """The heatmap of all contexts, or dots against global where there are too many for one."""
+def agreement_chart(agreement: RankAgreement, column: str) -> Spec:
+    """Draw the heatmap of all contexts, or dots against global where there are too many for one."""
     contexts = agreement.contexts
     if len(contexts) > HEATMAP_UP_TO or len(agreement.matrix) < len(contexts):
-        return _against_global(agreement, column)
+        return _draw_against_global(agreement, column)
     size = range(len(contexts))
-    cells = [_cell(agreement, i, j) for i in size for j in size if agreement.cell(i, j) is not None]
+    cells = [
+        _build_agreement_cell(agreement, i, j)
+        for i in size
+        for j in size
+        if agreement.matrix[i][j] is not None
+    ]
     description = f"Rank agreement of the metrics between {len(contexts)} contexts of {column}, global first."
     return matrix_chart(description, contexts, cells, TOOLTIP)
 
 
-def _against_global(agreement: Agreement, column: str) -> Spec:
-    known = [j for j in range(1, len(agreement.contexts)) if agreement.cell(0, j) is not None]
-    rows = sorted((_cell(agreement, 0, j) for j in known), key=lambda row: (-row["value"], row["column"]))
-    lowest: float = min((row["low"] if "low" in row else row["value"] for row in rows), default=0.0)
+def _draw_against_global(agreement: RankAgreement, column: str) -> Spec:
+    defined = [j for j in range(1, len(agreement.contexts)) if agreement.matrix[0][j] is not None]
+    cells = [_build_agreement_cell(agreement, 0, j) for j in defined]
+    rows = sorted(cells, key=lambda cell: (-cell["value"], cell["column"]))
+    lowest: float = min([row["low"] if "low" in row else row["value"] for row in rows], default=0.0)
     x = in_order("column", [row["column"] for row in rows])
     y: Spec = {"field": "value", "type": "quantitative", "axis": {"title": "agreement with global"}}
     return chart(
@@ -120,10 +126,15 @@ def _against_global(agreement: Agreement, column: str) -> Spec:
     )
 
 
-def _cell(agreement: Agreement, i: int, j: int) -> Spec:
-    value, low, high = (agreement.cell(i, j, of) for of in ("matrix", "low", "high"))
-    cell: Spec = {"row": agreement.contexts[i], "column": agreement.contexts[j], "value": _rounded(value)}
-    return cell if low is None or high is None else {**cell, "low": _rounded(low), "high": _rounded(high)}
+def _build_agreement_cell(agreement: RankAgreement, i: int, j: int) -> Spec:
+    cell: Spec = {
+        "row": agreement.contexts[i],
+        "column": agreement.contexts[j],
+        "value": _rounded(agreement.matrix[i][j]),
+    }
+    if i < len(agreement.low) and agreement.low[i][j] is not None and agreement.high[i][j] is not None:
+        cell |= {"low": _rounded(agreement.low[i][j]), "high": _rounded(agreement.high[i][j])}
+    return cell
 
 
 def _rounded(value: float | None) -> float | None:
@@ -131,43 +142,48 @@ def _rounded(value: float | None) -> float | None:
 
 
 @dataclass(frozen=True)
-class MethodCell:
-    """How often `metric` is right on the pairs that `method` made."""
+class PerturbationCell:
+    """How often a metric is right on the pairs of one perturbation."""
 
     metric: str
-    method: str
+    perturbation: str
     accuracy: float
 
 
-METHOD_COLOUR: Spec = {
+ACCURACY_COLOUR: Spec = {
     "field": "accuracy",
     "type": "quantitative",
     "scale": {"domain": [0, 1], "range": "heatmap"},
     "legend": None,
 }
-METHOD_TOOLTIP: list[Spec] = [
+PERTURBATION_TOOLTIP: list[Spec] = [
     {"field": "metric", "type": "nominal", "title": "metric"},
-    {"field": "method", "type": "nominal", "title": "method"},
-    {"field": "accuracy", "type": "quantitative", "format": ".1%", "title": "told right"},
+    {"field": "perturbation", "type": "nominal", "title": "perturbation"},
+    {"field": "accuracy", "type": "quantitative", "format": ".1%", "title": "right pairs"},
 ]
 
 
-def methods_chart(cells: Sequence[MethodCell], metrics: Sequence[str], methods: Sequence[str]) -> Spec:
-    """The heatmap metrics × methods, in the orders given."""
+def perturbations_chart(
+    cells: Sequence[PerturbationCell], metrics: Sequence[str], perturbations: Sequence[str]
+) -> Spec:
+    """Draw the heatmap metrics × perturbations, in the orders given."""
     axes: Spec = {"title": None, "ticks": False, "domain": False}
-    cell = {"type": "rect", "cornerRadius": 2, "stroke": {"expr": "paper"}, "strokeWidth": 1.5}
+    mark = {"type": "rect", "cornerRadius": 2, "stroke": {"expr": "paper"}, "strokeWidth": 1.5}
     return chart(
-        f"Accuracy of {len(metrics)} metrics under each of {len(methods)} perturbation methods.",
+        f"Accuracy of {len(metrics)} metrics under each of {len(perturbations)} perturbations.",
         height=32 * len(metrics),
-        usermeta={"labels": label_room(methods)},
+        usermeta={"labels": label_room(perturbations)},
         data={"values": [{**asdict(cell), "percent": 100 * cell.accuracy} for cell in cells]},
         encoding={
-            "x": {**in_order("method", methods), "axis": {**axes, "orient": "top", "labelPadding": 6}},
+            "x": {
+                **in_order("perturbation", perturbations),
+                "axis": {**axes, "orient": "top", "labelPadding": 6},
+            },
             "y": {**in_order("metric", metrics), "axis": axes},
-            "tooltip": METHOD_TOOLTIP,
+            "tooltip": PERTURBATION_TOOLTIP,
         },
         layer=[
-            {"mark": cell, "encoding": {"color": METHOD_COLOUR}},
+            {"mark": mark, "encoding": {"color": ACCURACY_COLOUR}},
             numbers("percent", "quantitative", strong="datum.accuracy > 0.72", format=".0f"),
         ],
     )
@@ -175,47 +191,6 @@ def methods_chart(cells: Sequence[MethodCell], metrics: Sequence[str], methods: 
 
 METRIC_HEIGHT = 20
 SIGNIFICANT = 0.05
-
-
-def comparisons_chart(ranking: Mapping[str, Any]) -> Spec:
-    """The matrix of one-sided p-values, the better metric in the row; filled where p is at most .05."""
-    order = [row["metric"] for row in ranking["metrics"] if not row.get("baseline")]
-    rows_meta = rows_of(order, METRIC_HEIGHT) | {"labels": {"room": 0, "count": len(order)}}
-    significant = f"datum.p <= {SIGNIFICANT}"
-    whom = f", for {ranking['answers_for']}" if ranking.get("answers_for") else ""
-    return chart(
-        f"Which of {len(order)} metrics differ by {ranking['meta']} on {ranking['dataset']}{whom}.",
-        height=height_of(rows_meta),
-        usermeta=rows_meta,
-        data={"values": [dict(pair) for pair in ranking["comparisons"]]},
-        encoding={
-            "y": {**in_order("a", order), "axis": names_axis(title="the better metric")},
-            "x": {**in_order("b", order), "axis": names_axis(title="the other metric", labelAngle=-90)},
-        },
-        layer=[
-            {
-                "mark": {"type": "rect", "fill": {"expr": "ink"}},
-                "encoding": {
-                    "opacity": {"condition": {"test": significant, "value": 0.85}, "value": 0.12},
-                    "tooltip": [
-                        {"field": "a", "type": "nominal"},
-                        {"field": "b", "type": "nominal"},
-                        {"field": "p", "type": "quantitative", "format": ".3f"},
-                        {"field": "p_two_sided", "type": "quantitative", "format": ".3f"},
-                        *(_kinds_of_systems(ranking)),
-                    ],
-                },
-            }
-        ],
-    )
-
-
-def _kinds_of_systems(ranking: Mapping[str, Any]) -> list[Spec]:
-    """p-values for these systems and for systems like these, where there are both."""
-    if not any("p_systems" in pair for pair in ranking["comparisons"]):
-        return []
-    named = (("p_inputs", "p, these systems"), ("p_systems", "p, systems like these"))
-    return [{"field": n, "type": "quantitative", "format": ".3f", "title": title} for n, title in named]
 
 
 def signed_chart(

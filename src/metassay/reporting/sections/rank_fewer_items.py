@@ -10,7 +10,7 @@ import msgspec
 
 from metassay.meta.people.downsampling import SUBSETS_PER_SIZE
 from metassay.meta.people.meta_metrics.registry import label_meta_metric
-from metassay.reporting.charts.accuracy import downsampled_chart
+from metassay.reporting.charts.downsampling import downsampled_chart
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.rank_view import RankView
 from metassay.reporting.report_sections import ReportSection

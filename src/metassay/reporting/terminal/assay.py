@@ -2,46 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from metassay.reporting.answer import answer
-from metassay.reporting.findings import find
-from metassay.reporting.html import caveats, remarks
-from metassay.reporting.terminal.blocks import Block, Line, Table, lines, notes, select_columns
+from metassay.reporting.assay_answer import write_answer
+from metassay.reporting.assay_caveats import list_caveats, list_remarks
+from metassay.reporting.assay_view import AssayView, build_view
+from metassay.reporting.terminal.blocks import Block, Line, Table, lines, notes
+from metassay.results.assay import AccuracyTest, AssayContent, HumanAccuracy, MetricAccuracy
 from metassay.results.partial_run import PartialRun
 
-ACCURACY_COLUMNS = ("metric", "accuracy", "low", "high", "ties", "pairs")
-SPA_COLUMNS = ("spa", "spa_low", "spa_high")
-H1_COLUMNS = ("metric", "chi2", "dof", "p", "cramers_v", "p_cmh", "p_permutation")
 
-
-def describe_assay(result: Mapping[str, Any]) -> list[Block]:
+def describe_assay(result: AssayContent) -> list[Block]:
     """Describe the result of an assay."""
-    findings = find(result)
-    content = dict(findings.result)
-    doubts = [*caveats(findings), *dict.fromkeys(content["warnings"])]
-    blocks = [Line(), *lines(answer(findings))]
+    view = build_view(result)
+    doubts = [*list_caveats(view), *dict.fromkeys(result.warnings)]
+    blocks = [Line(), *lines(write_answer(view))]
     if doubts:
         blocks += [Line(), Line("Before you rely on this:"), *lines(f"- {doubt}" for doubt in doubts)]
     blocks.append(
         Table(
-            select_columns(content["global"], ACCURACY_COLUMNS),
-            title=f"How often each metric preferred the better output of {findings.pairs} (95 % interval)",
+            [_build_accuracy_row(view, row) for row in result.overall if view.labels.is_shown(row.metric)],
+            title=f"How often each metric preferred the better output of {view.pairs} (95 % interval)",
         )
     )
-    if findings.people is not None:
+    comparison = result.human_comparison
+    if comparison is not None:
         blocks.append(
             Table(
-                select_columns(findings.people["metrics"], (*ACCURACY_COLUMNS, *SPA_COLUMNS)),
-                title="The same for pairs chosen by human scores, and SPA over systems (95 % interval)",
-                most_important=("metric", "accuracy", "low", "high", *SPA_COLUMNS),
+                [_build_human_row(view, r) for r in comparison.metrics if view.labels.is_shown(r.metric)],
+                title="The same for human pairs, and SPA over systems (95 % interval)",
+                most_important=("metric", "accuracy", "low", "high", "spa", "spa_low", "spa_high"),
             )
         )
-    for column, context in content["contexts"].items():
-        if context["h1"]:
-            blocks.append(_build_h1_table(column, context["h1"]))
-    return [*blocks, *notes(remarks(findings))]
+    for name, column in result.contexts.items():
+        if column.h1:
+            blocks.append(_build_h1_table(view, name, column.h1))
+    return [*blocks, *notes(list_remarks(view))]
+
+
+def _build_accuracy_row(view: AssayView, row: MetricAccuracy | HumanAccuracy) -> dict[str, Any]:
+    return {
+        "metric": view.labels[row.metric],
+        "accuracy": row.accuracy,
+        "low": row.low,
+        "high": row.high,
+        "ties": row.ties,
+        "pairs": row.pairs,
+    }
+
+
+def _build_human_row(view: AssayView, row: HumanAccuracy) -> dict[str, Any]:
+    spa = {"spa": row.spa, "spa_low": row.spa_low, "spa_high": row.spa_high}
+    return _build_accuracy_row(view, row) | spa
+
+
+def _build_h1_table(view: AssayView, column: str, tests: list[AccuracyTest]) -> Table:
+    rows = [
+        {
+            "metric": view.labels[test.metric],
+            "chi2": test.chi2,
+            "dof": test.dof,
+            "p": test.p,
+            "cramers_v": test.cramers_v,
+            "p_cmh": test.p_cmh,
+            "p_permutation": test.p_permutation,
+            "p_holm": test.p_permutation_holm,
+        }
+        for test in tests
+        if view.labels.is_shown(test.metric)
+    ]
+    return Table(
+        rows,
+        title=f"H1: accuracy differs between contexts of {column} (small p: it does)",
+        most_important=("metric", "p_holm", "p_permutation", "cramers_v", "chi2", "dof", "p"),
+    )
 
 
 def describe_partial_run(result: PartialRun) -> list[Block]:
@@ -50,15 +84,3 @@ def describe_partial_run(result: PartialRun) -> list[Block]:
     last = result.part_numbers[-1]
     scored = len(result.part_numbers)
     return [Line(f"Scored {scored} of {result.part_count} parts, from {first} to {last}.")]
-
-
-def _build_h1_table(column: str, tests: list[dict[str, Any]]) -> Table:
-    rows = []
-    for test in tests:
-        row = {name: test[name] for name in H1_COLUMNS}
-        rows.append({**row, "p_holm": test["p_permutation_holm"]})
-    return Table(
-        rows,
-        title=f"H1: accuracy differs between contexts of {column} (small p: it does)",
-        most_important=("metric", "p_holm", "p_permutation", "cramers_v", "chi2", "dof", "p"),
-    )

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from metassay.reporting.comparison_sentences import describe_pairing
-from metassay.reporting.terminal.blocks import Block, Line, Table, lines, select_columns
-from metassay.reporting.wording import in_labels
-
-COLUMNS = ("metric", "before", "after", "difference", "low", "high", "p_holm")
+from metassay.reporting.comparison_sentences import describe_changes, describe_pairing
+from metassay.reporting.labels import MetricLabels
+from metassay.reporting.terminal.blocks import Block, Line, Table, lines
+from metassay.results.assay import GLOBAL
+from metassay.results.compare import CompareContent
 
 
-def describe_comparisons(result: Mapping[str, Any]) -> list[Block]:
+def describe_comparisons(result: CompareContent) -> list[Block]:
     """Describe each run against the run before it."""
     blocks: list[Block] = []
-    for comparison in in_labels(result["comparisons"]):
-        sentences = comparison["sentences"] or ["Nothing changed by more than chance."]
-        over_all_contexts = [row for row in comparison["accuracies"] if row["column"] == "global"]
+    for comparison in result.comparisons:
+        labels = MetricLabels(change.metric for change in comparison.accuracies)
+        sentences = describe_changes(comparison, labels) or ["Nothing changed by more than chance."]
+        rows = [
+            {
+                "metric": labels[change.metric],
+                "before": change.before,
+                "after": change.after,
+                "difference": change.difference,
+                "low": change.low,
+                "high": change.high,
+                "p_holm": change.p_holm,
+            }
+            for change in comparison.accuracies
+            if change.column == GLOBAL
+        ]
         blocks += [
-            Line(f"{comparison['before']} → {comparison['after']}"),
-            *lines([*comparison["warnings"], *sentences, describe_pairing(paired=comparison["paired"])]),
-            Table(select_columns(over_all_contexts, COLUMNS), title="Accuracy over all contexts"),
+            Line(f"{comparison.before} → {comparison.after}"),
+            *lines([*comparison.warnings, *sentences, describe_pairing(paired=comparison.paired)]),
+            Table(rows, title="Accuracy over all contexts"),
         ]
     return blocks

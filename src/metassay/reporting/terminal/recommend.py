@@ -2,39 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from metassay.reporting.answer import answer_lines
+from metassay.reporting.assay_answer import write_recommendation_answer
+from metassay.reporting.labels import MetricLabels
 from metassay.reporting.terminal.blocks import Block, Line, Table, lines
-from metassay.reporting.wording import in_labels
+from metassay.results.assay import MetricRobustness, Recommendation
+from metassay.results.recommend import RecommendContent
 
 
-def describe_recommendation(result: Mapping[str, Any]) -> list[Block]:
+def describe_recommendation(result: RecommendContent) -> list[Block]:
     """Describe which metric to use in each context."""
-    content = in_labels(result)
-    blocks = lines(answer_lines(content))
-    for column, choices in content["recommendation"].items():
-        rows = []
-        for context, choice in choices.items():
-            top_group = ", ".join(choice["top_group"])
-            rows.append(
-                {"context": context, "use": choice["choice"], "top group": top_group, "why": choice["why"]}
-            )
+    labels = MetricLabels(result.shared_errors.metrics, result.same_decisions)
+    blocks = lines(write_recommendation_answer(result, labels))
+    for column, recommendations in result.recommendation.items():
+        rows = [_build_choice_row(labels, *entry) for entry in recommendations.items()]
         blocks.append(Table(rows, title=f"By {column}"))
-        robust_choice = content["robust_choice"][column]
+        robust_choice = result.robust_choice[column]
         if robust_choice is not None:
-            blocks.append(
-                Line(f"Where the mix of {column} may change, {robust_choice} is the safest choice.")
-            )
-        blocks.append(Table(content["robustness"][column]))
-    cost_rows = []
-    for metric, cost_class in content["cost_class"].items():
-        seconds = content["cost"].get(metric)
-        cost_rows.append({"metric": metric, "cost": cost_class, "seconds per 1000 outputs": seconds})
+            label = labels[robust_choice]
+            blocks.append(Line(f"Where the mix of {column} may change, {label} is the safest choice."))
+        shown = [row for row in result.robustness[column] if labels.is_shown(row.metric)]
+        blocks.append(Table([_build_robustness_row(labels, row) for row in shown]))
+    cost_rows = [
+        {
+            "metric": labels[metric],
+            "cost": cost_class,
+            "seconds per 1000 outputs": result.seconds.get(metric),
+        }
+        for metric, cost_class in result.cost_class.items()
+        if labels.is_shown(metric)
+    ]
     blocks.append(Table(cost_rows))
-    costs_differ = len(set(content["cost_class"].values())) > 1
-    if content["pareto"] and costs_differ:
-        metrics = ", ".join(content["pareto"])
+    costs_differ = len(set(result.cost_class.values())) > 1
+    if result.pareto and costs_differ:
+        metrics = ", ".join(labels.label_all(result.pareto))
         blocks.append(Line(f"No metric is both more accurate and cheaper than: {metrics}."))
     return blocks
+
+
+def _build_choice_row(
+    labels: MetricLabels, context: str, recommendation: Recommendation
+) -> dict[str, str | None]:
+    choice = recommendation.choice
+    return {
+        "context": context,
+        "use": None if choice is None else labels[choice],
+        "top group": ", ".join(labels.label_all(recommendation.top_group)),
+        "why": labels.write_labels(recommendation.why),
+    }
+
+
+def _build_robustness_row(labels: MetricLabels, row: MetricRobustness) -> dict[str, str | float | None]:
+    return {
+        "metric": labels[row.metric],
+        "stability": row.stability,
+        "worst_case": row.worst_case,
+        "worst_context": row.worst_context,
+        "robust_accuracy": row.robust_accuracy,
+    }

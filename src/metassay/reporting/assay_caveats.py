@@ -1,0 +1,144 @@
+"""What a careful reader must know before using the answer of an assay, and further remarks."""
+
+from __future__ import annotations
+
+from metassay.reporting.accuracy_phrases import describe_accuracy
+from metassay.reporting.assay_view import AssayView
+from metassay.reporting.data_summary import describe_data
+from metassay.reporting.wording import Sentence, count, listing, named, percent, plural, sentence
+from metassay.results.assay import MetricAccuracy, PerturbationStatistics
+
+_LISTED_NAMES = 5
+
+
+def list_caveats(view: AssayView) -> list[Sentence]:
+    """List what weakens the answer: sentinels that win, confounding, wrong labels, missing scores."""
+    best = view.best
+    if best is None:
+        return []
+    caveats = [
+        _warn_of_sentinel(view, best),
+        _warn_of_confounding(view, best),
+        _warn_of_single_metric(view),
+        *_warn_of_wrong_labels(view),
+        _warn_of_unused_perturbations(view),
+        *_warn_of_missing_scores(view, best),
+    ]
+    return [caveat for caveat in caveats if caveat is not None]
+
+
+def list_remarks(view: AssayView) -> list[str]:
+    """List further remarks, each once, without those that a warning already makes."""
+    remarks = describe_data(view.result.data)
+    groups = view.result.same_decisions
+    if groups:
+        single_labels = view.labels.single_labels
+        listed = "; ".join(listing([single_labels.get(spec, spec) for spec in group]) for group in groups)
+        remarks.append(f"These metrics decided every pair alike and are shown on one line: {listed}.")
+    warnings = set(view.result.warnings)
+    remarks += [note for note in dict.fromkeys(view.result.notes) if note not in warnings]
+    return remarks
+
+
+def _warn_of_sentinel(view: AssayView, best: MetricAccuracy) -> Sentence | None:
+    for metric in sorted(view.uninformed, key=lambda metric: view.labels[metric]):
+        row = view.accuracies[metric]
+        if metric != best.metric and row.accuracy is not None and row.accuracy >= (best.accuracy or 0.0):
+            return sentence(
+                "{sentinel:metric}, which knows nothing of quality, is right in {share:figure}: the pairs"
+                " give themselves away, and no accuracy here should be trusted.",
+                sentinel=view.labels[metric],
+                share=describe_accuracy(row),
+            )
+    return None
+
+
+def _warn_of_confounding(view: AssayView, best: MetricAccuracy) -> Sentence | None:
+    claimed = [claim.metric for claim in view.result.claims.perturbation_dependences]
+    metrics = sorted(claimed, key=lambda metric: metric != best.metric)
+    if not metrics:
+        return None
+    return sentence(
+        "The accuracy of {metrics} depends on how the worse outputs were made:"
+        " see {section:link perturbations}.",
+        metrics=named(view.labels.label_all(metrics), "metric"),
+        section="accuracy by perturbation",
+    )
+
+
+def _warn_of_single_metric(view: AssayView) -> Sentence | None:
+    if len(view.metrics) > 1:
+        return None
+    return sentence("Only one metric was assayed: a choice needs at least two.")
+
+
+def _warn_of_wrong_labels(view: AssayView) -> list[Sentence]:
+    """Say of rankings how many perturbed ones did not lose gain, and what became of their pairs."""
+    rows = [row for row in view.result.perturbation_statistics if row.worse is not None]
+    total = sum((row.worse or 0) + (row.equal or 0) + (row.better or 0) for row in rows)
+    wrong = total - sum(row.worse or 0 for row in rows)
+    if not wrong:
+        return []
+    dropped = view.result.valid_pairs_only
+    consequence = "they were dropped" if dropped else "errors on them are not errors of the metrics"
+    caveats = [
+        sentence(
+            "{share:figure} of the reordered lists did not lose gain, so their labels are wrong:"
+            " {consequence}.",
+            share=percent(wrong / total, digits=1),
+            consequence=consequence,
+        )
+    ]
+    circular = [view.labels[metric] for metric in view.metrics if metric.lower().startswith("ndcg")]
+    if dropped and circular:
+        pattern = (
+            "Discounted gain decided which lists are worse; {names} measures just that, so it is favoured."
+        )
+        if len(circular) > 1:
+            pattern = (
+                "Discounted gain decided which lists are worse; {names} measure just that, so they are"
+                " favoured."
+            )
+        caveats.append(sentence(pattern, names=named(circular, "metric")))
+    caveats += [_describe_refused(row) for row in rows if row.refused]
+    return caveats
+
+
+def _describe_refused(row: PerturbationStatistics) -> Sentence:
+    return sentence(
+        "{perturbation} was refused: it improved rankings as often as not ({better} gained, {worse} lost).",
+        perturbation=row.perturbation,
+        better=count(row.better),
+        worse=count(row.worse),
+    )
+
+
+def _warn_of_unused_perturbations(view: AssayView) -> Sentence | None:
+    """Name perturbations that never applied, for want of a dictionary, say."""
+    rows = view.result.perturbation_statistics
+    unused = [row.perturbation for row in rows if not row.applied and not row.refused]
+    if not unused:
+        return None
+    return sentence(
+        "{unused} of {all} did not apply here ({names}): no metric was tried on their errors.",
+        unused=count(len(unused)),
+        all=plural(len(rows), "perturbation"),
+        names=named(unused, "", at_most=_LISTED_NAMES),
+    )
+
+
+def _warn_of_missing_scores(view: AssayView, best: MetricAccuracy) -> list[Sentence]:
+    """Name contexts in which the chosen metric scored no pair."""
+    caveats = []
+    for column in view.columns:
+        scored = {row.context for row in column.defined_accuracies(best.metric)}
+        missing = [context for context in column.contexts if context not in scored]
+        if missing:
+            caveats.append(
+                sentence(
+                    "{metric:metric} scored no pair on {contexts}.",
+                    metric=view.labels[best.metric],
+                    contexts=named(missing, "context", at_most=_LISTED_NAMES),
+                )
+            )
+    return caveats

@@ -1,0 +1,52 @@
+"""Chart of a meta-metric by the number of segments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from metassay.reporting.charts.metric_lines import draw_metrics, draw_sentinels
+from metassay.reporting.charts.theme import SLOTS, Spec, chart
+
+
+def downsampled_chart(rows: Sequence[Mapping[str, Any]], meta: str, order: Sequence[str]) -> Spec:
+    """Draw a meta-metric by the number of segments: medians over random subsets, with the range of 95 %.
+
+    `order` are the metrics, best first, which decides their colours; rows of others are baselines, in grey.
+    """
+    slots = {name: min(position, SLOTS) for position, name in enumerate(order)}
+    values = [
+        {**row, "slot": slots.get(row["metric"], SLOTS), "sentinel": row["metric"] not in slots}
+        | {"share": row["segments"], "accuracy": row["median"]}
+        for row in rows
+    ]
+    sizes = sorted({row["segments"] for row in rows})
+    x = {
+        "field": "share",
+        "type": "quantitative",
+        "scale": {"type": "log", "nice": False, "domain": [sizes[0], sizes[-1]]},
+        "axis": {"format": ",d", "title": "segments (logarithmic)", "grid": False, "values": sizes},
+    }
+    ends = [row[end] for row in values if not row["sentinel"] for end in ("low", "high")]
+    y = {
+        "field": "accuracy",
+        "type": "quantitative",
+        "scale": {"zero": False, "nice": False, "domain": [min(ends) - 0.01, max(ends) + 0.01]},
+        "axis": {"title": meta, "domain": False},
+    }
+    titles = {"accuracy": f"median {meta}", "low": "95 % interval: low", "high": "high"}
+    tooltip = [
+        {"field": "metric", "type": "nominal", "title": "metric"},
+        {"field": "share", "type": "quantitative", "format": ",", "title": "segments"},
+        *({"field": n, "type": "quantitative", "format": ".3f", "title": t} for n, t in titles.items()),
+    ]
+    return chart(
+        f"{meta} of {len(slots)} metrics on fewer segments.",
+        height=320,
+        usermeta={"slots": slots},
+        data={"values": values},
+        layer=[
+            draw_sentinels(x, y),
+            *draw_metrics(x, y, {}, side_by_side=False, metric_count=len(slots), tooltip=tooltip),
+        ],
+    )

@@ -1,0 +1,127 @@
+"""Layers that charts of several metrics share: lines with intervals, each metric in its colour and shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from metassay.reporting.accuracy_phrases import HasAccuracy
+from metassay.reporting.charts.theme import SHAPES, SLOTS, Spec
+
+
+def build_accuracy_axis(low: float, high: float) -> Spec:
+    """Build the vertical axis of a chart of accuracies."""
+    return {
+        "field": "accuracy",
+        "type": "quantitative",
+        "scale": {"domain": [low, high], "zero": False, "nice": False},
+        "axis": {"format": ".0%", "title": "right pairs", "tickCount": 6, "domain": False},
+    }
+
+
+def find_accuracy_range(rows: Sequence[HasAccuracy]) -> tuple[float, float]:
+    """Find the range of accuracies and intervals, with a little space above and below."""
+    ends = [end for row in rows for end in (row.accuracy, row.low, row.high) if end is not None]
+    if not ends:
+        return 0.0, 1.0
+    space = max(0.02, 0.06 * (max(ends) - min(ends)))
+    return round(max(0.0, min(ends) - space), 3), round(min(1.0, max(ends) + space), 3)
+
+
+def draw_chance_level(low: float, high: float) -> list[Spec]:
+    """Draw a line at ½, what a coin toss gets right, where it is in the range."""
+    if not low < 0.5 < high:
+        return []
+    return [
+        {
+            "data": {"values": [{"level": 0.5}]},
+            "mark": {"type": "rule", "strokeDash": [2, 3], "stroke": {"expr": "quiet"}},
+            "encoding": {"y": {"field": "level", "type": "quantitative"}},
+        }
+    ]
+
+
+def draw_sentinels(x: Spec, y: Spec) -> Spec:
+    """Draw sentinels as grey dashed lines."""
+    return {
+        "transform": [{"filter": "datum.sentinel"}],
+        "mark": {
+            "type": "line",
+            "clip": True,
+            "strokeDash": [4, 3],
+            "strokeWidth": 1.5,
+            "stroke": {"expr": "muted"},
+            "aria": False,
+        },
+        "encoding": {"x": x, "y": y, "detail": {"field": "metric"}, "opacity": {"value": 0.9}},
+    }
+
+
+def draw_metrics(
+    x: Spec, y: Spec, offset: Spec, *, side_by_side: bool, metric_count: int, tooltip: Sequence[Spec]
+) -> list[Spec]:
+    """Draw metrics as lines and points with their intervals: as rules side by side, else as bands."""
+    colour = {
+        "field": "slot",
+        "type": "nominal",
+        "scale": {"domain": list(range(SLOTS + 1)), "range": "category"},
+        "legend": None,
+        "condition": {"test": f"datum.slot === {SLOTS} && datum.metric === focus", "value": {"expr": "ink"}},
+    }
+    shape = {
+        "field": "slot",
+        "type": "nominal",
+        "scale": {"domain": list(range(SLOTS + 1)), "range": [*SHAPES, "circle"]},
+        "legend": None,
+    }
+    base = {"x": x, "y": y, "color": colour, "detail": {"field": "metric"}, **offset}
+    without_sentinels = [{"filter": "!datum.sentinel"}]
+    interval_ends = {**base, "y": {**y, "field": "low"}, "y2": {"field": "high"}}
+    if side_by_side:
+        interval_mark: Spec = {"type": "rule", "strokeWidth": 2}
+        interval_opacity = _fade(0.45)
+    else:
+        interval_mark = {"type": "area", "clip": True}
+        interval_opacity = _fade(0.25, at_rest=0.3 / max(3, metric_count))
+    return [
+        {
+            "transform": without_sentinels,
+            "mark": {**interval_mark, "aria": False},
+            "encoding": {**interval_ends, "opacity": interval_opacity},
+        },
+        {
+            "transform": without_sentinels,
+            "mark": {"type": "line", "strokeWidth": 2, "aria": False},
+            "encoding": {**base, "opacity": _fade(0.55 if side_by_side else 0.9)},
+        },
+        {
+            "transform": without_sentinels,
+            "mark": {"type": "point", "filled": True, "size": 58 if side_by_side else 24},
+            "encoding": {**base, "shape": shape, "opacity": _fade(1.0), "tooltip": list(tooltip)},
+        },
+    ]
+
+
+def _fade(in_focus: float, at_rest: float | None = None) -> Spec:
+    """Build the opacity of a mark: in focus, at rest, at rest without a colour of its own, out of focus."""
+    resting = in_focus if at_rest is None else at_rest
+    return {
+        "condition": [
+            {"test": "datum.metric === focus", "value": in_focus},
+            {"test": f"focus === '' && datum.slot < {SLOTS}", "value": resting},
+            {"test": "focus === ''", "value": 0.3 * resting},
+        ],
+        "value": 0.08 * in_focus,
+    }
+
+
+def build_tooltip() -> list[dict[str, Any]]:
+    """Build the tooltip of an accuracy: metric, context, interval, pairs."""
+    return [
+        {"field": "metric", "type": "nominal", "title": "metric"},
+        {"field": "context", "type": "nominal", "title": "context"},
+        {"field": "accuracy", "type": "quantitative", "format": ".1%", "title": "right pairs"},
+        {"field": "low", "type": "quantitative", "format": ".1%", "title": "95 % interval: low"},
+        {"field": "high", "type": "quantitative", "format": ".1%", "title": "high"},
+        {"field": "pairs", "type": "quantitative", "format": ",", "title": "pairs"},
+    ]

@@ -1,0 +1,202 @@
+"""Sentences that compare perturbed pairs, human pairs and SPA.
+
+The words never mix: *perturbed pairs* are an output and a perturbed output, *human pairs* are two systems'
+outputs with different human scores, and SPA is about ranking systems.
+"""
+
+from __future__ import annotations
+
+from metassay.reporting.accuracy_phrases import describe_accuracy
+from metassay.reporting.labels import MetricLabels
+from metassay.reporting.pair_phrases import HUMAN_PAIRS, PERTURBED_PAIRS
+from metassay.reporting.wording import (
+    Sentence,
+    digits_for,
+    interval,
+    joined,
+    listing,
+    named,
+    number,
+    percent,
+    sentence,
+)
+from metassay.results.assay import (
+    ContextHumanAgreement,
+    HumanAccuracy,
+    HumanChoice,
+    HumanComparison,
+    OrderAgreement,
+)
+
+_WHAT_EACH_MEASURES = (
+    "Perturbed pairs show how well metrics see such errors in a segment; by themselves they do not show how"
+    " well metrics rank systems. SPA does."
+)
+
+
+def describe_human_choice(comparison: HumanComparison, labels: MetricLabels, ability: str) -> Sentence:
+    """State the metric that is right most often on human pairs, where the run follows them."""
+    rows = _rows_by_metric(comparison)
+    chosen = rows[comparison.by_human_pairs.metric]
+    other = rows[comparison.by_perturbed_pairs.metric]
+    digits = digits_for(chosen.low, chosen.high)
+    ends = ""
+    if chosen.low is not None:
+        ends = f"; 95\u202f% interval {interval(chosen.low, chosen.high, digits=digits)}"
+    return sentence(
+        "{best:metric} {ability} in {share:figure} of human pairs{note:note} ({human:column}{ends}), ahead of"
+        " {other:metric}, the choice by perturbed pairs, with {other_share:figure}: the choice follows human"
+        " pairs.{equals}",
+        best=labels[chosen.metric],
+        ability=ability,
+        share=percent(chosen.accuracy, digits=digits),
+        note="people",
+        human=comparison.human,
+        ends=ends,
+        other=labels[other.metric],
+        other_share=describe_accuracy(other),
+        equals=_list_equals(comparison.by_human_pairs, labels, " {equals} cannot be told apart from it."),
+    )
+
+
+def compare_choices(comparison: HumanComparison, labels: MetricLabels) -> Sentence:
+    """State what human pairs say of the metric chosen on perturbed pairs."""
+    rows = _rows_by_metric(comparison)
+    best = rows[comparison.by_human_pairs.metric]
+    chosen = rows[comparison.by_perturbed_pairs.metric]
+    opening = sentence("On human pairs{note:note} ({human:column})", note="people", human=comparison.human)
+    if best.accuracy is None:
+        return sentence("{opening} no metric has a score.", opening=opening)
+    if chosen.accuracy is None:
+        return sentence(
+            "{opening} {best:metric} is right most often, in {share:figure}; {chosen:metric}, the choice by"
+            " perturbed pairs, has no score there.",
+            opening=opening,
+            best=labels[best.metric],
+            share=describe_accuracy(best),
+            chosen=labels[chosen.metric],
+        )
+    if labels[best.metric] == labels[chosen.metric]:
+        return sentence(
+            "{opening} {best:metric} is right most often, too, in {share:figure}{equals}.",
+            opening=opening,
+            best=labels[best.metric],
+            share=describe_accuracy(best),
+            equals=_list_equals(comparison.by_human_pairs, labels, "; {equals} cannot be told apart from it"),
+        )
+    verdict = "too close to tell apart"
+    if comparison.followed:
+        verdict = "that is more than chance, so the choice follows human pairs"
+    return sentence(
+        "{opening} {best:metric} is right most often, in {share:figure} against {other:figure} of"
+        " {chosen:metric}, the choice by perturbed pairs: {verdict}.",
+        opening=opening,
+        best=labels[best.metric],
+        share=describe_accuracy(best),
+        other=describe_accuracy(chosen),
+        chosen=labels[chosen.metric],
+        verdict=verdict,
+    )
+
+
+def describe_human_agreement(comparison: HumanComparison, labels: MetricLabels) -> list[Sentence]:
+    """State who ranks systems as human scores do, and how far the orders of the metrics agree."""
+    sentences = [
+        _describe_spa(comparison, labels),
+        _describe_orders(comparison),
+        _describe_contexts(comparison),
+        sentence(_WHAT_EACH_MEASURES),
+    ]
+    return [each for each in sentences if each is not None]
+
+
+def _describe_spa(comparison: HumanComparison, labels: MetricLabels) -> Sentence | None:
+    if comparison.by_spa is None:
+        return None
+    row = _rows_by_metric(comparison)[comparison.by_spa.metric]
+    return sentence(
+        "For ranking these {systems} systems {best:metric} agrees best with human scores: SPA"
+        " {spa:figure}{ends}.",
+        systems=comparison.systems,
+        best=labels[row.metric],
+        spa=number(row.spa),
+        ends=_write_interval(row.spa_low, row.spa_high, "95\u202f% interval "),
+    )
+
+
+def _describe_orders(comparison: HumanComparison) -> Sentence | None:
+    """State how far the order on perturbed pairs agrees with the human orders, and what is possible."""
+    agreement = comparison.agreement
+    orders = [
+        (HUMAN_PAIRS, agreement.perturbed_with_human, comparison.ceiling.pairs),
+        ("SPA", agreement.perturbed_with_spa, comparison.ceiling.spa),
+    ]
+    defined = [order for order in orders if order[1].tau is not None]
+    if not defined:
+        return None
+    parts = [_write_tau(name, tau, is_first=n == 0) for n, (name, tau, _) in enumerate(defined)]
+    ceilings = [number(ceiling) for _, _, ceiling in defined if ceiling is not None]
+    possible = ""
+    if len(ceilings) == len(defined):
+        possible = f"; a second sample of human scores of this size would agree at about {listing(ceilings)}"
+    return sentence(
+        "The order of the metrics on {perturbed} agrees with that by {parts} (Kendall’s τ){possible}.",
+        perturbed=PERTURBED_PAIRS,
+        parts=joined(parts, last=", and by "),
+        possible=possible,
+    )
+
+
+def _write_tau(name: str, agreement: OrderAgreement, *, is_first: bool) -> Sentence:
+    words = "95\u202f% interval " if is_first else ""
+    return sentence(
+        "{name} at {tau:figure}{ends}",
+        name=name,
+        tau=number(agreement.tau),
+        ends=_write_interval(agreement.low, agreement.high, words),
+    )
+
+
+def _describe_contexts(comparison: HumanComparison) -> Sentence | None:
+    """State between which values tau runs over the contexts that are large enough."""
+    ranges = []
+    for column, rows in comparison.contexts.items():
+        defined = [row for row in rows if row.tau is not None]
+        if len(defined) > 1:
+            ranges.append(_write_tau_range(column, defined))
+    if not ranges:
+        return None
+    return sentence("On human pairs this agreement runs {ranges}.", ranges=joined(ranges))
+
+
+def _write_tau_range(column: str, rows: list[ContextHumanAgreement]) -> Sentence:
+    lowest = min(rows, key=lambda row: row.tau or 0.0)
+    highest = max(rows, key=lambda row: row.tau or 0.0)
+    return sentence(
+        "by {column:column} from {low:figure}{low_ends} on {worst:context} to {high:figure}{high_ends} on"
+        " {best:context}",
+        column=column,
+        low=number(lowest.tau),
+        low_ends=_write_interval(lowest.low, lowest.high),
+        worst=lowest.context,
+        high=number(highest.tau),
+        high_ends=_write_interval(highest.low, highest.high),
+        best=highest.context,
+    )
+
+
+def _rows_by_metric(comparison: HumanComparison) -> dict[str, HumanAccuracy]:
+    return {row.metric: row for row in comparison.metrics}
+
+
+def _list_equals(choice: HumanChoice, labels: MetricLabels, pattern: str) -> Sentence:
+    """List the metrics that cannot be told apart from the choice; empty where there are none."""
+    own = labels[choice.metric]
+    others = [label for label in labels.label_all(choice.top_group) if label != own]
+    return sentence(pattern, equals=named(others, "metric")) if others else sentence("")
+
+
+def _write_interval(low: float | None, high: float | None, words: str = "") -> str:
+    if low is None or high is None:
+        return ""
+    return f" ({words}{number(low)} to {number(high)})"

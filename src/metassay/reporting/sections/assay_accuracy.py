@@ -1,0 +1,187 @@
+"""Section of the `assay` page: accuracy over contexts, and by difficulty."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from metassay.reporting.accuracy_phrases import describe_accuracy
+from metassay.reporting.assay_view import AssayView, ColumnView
+from metassay.reporting.charts.accuracy import accuracy_chart, difficulty_chart, find_hidden_sentinels
+from metassay.reporting.difficulty_bins import format_edit_share, name_bins
+from metassay.reporting.pages import Chart, Section
+from metassay.reporting.report_sections import ReportSection
+from metassay.reporting.wording import Sentence, about, joined, listing, number, sentence
+from metassay.results.assay import BinAccuracy, Difficulty, MetricAccuracy
+
+_MOST_TRENDS = 4
+
+
+class AssayAccuracySection(ReportSection[AssayView]):
+    """A chart of accuracies for every column, and one by the share of edited characters."""
+
+    verb: ClassVar[str] = "assay"
+    position: ClassVar[int] = 20
+
+    def build(self, view: AssayView) -> Section | None:
+        """Build one subsection per column; None where there are no contexts."""
+        if not view.columns:
+            return None
+        subsections = [_build_column(view, column) for column in view.columns if column.contexts]
+        difficulty = view.result.difficulty
+        if difficulty is not None and any(row.accuracy is not None for row in difficulty.accuracy):
+            subsections.append(_build_difficulty(view, difficulty))
+        return Section(
+            "Accuracy over contexts",
+            sentences=[_introduce(view)],
+            subsections=subsections,
+            anchor="accuracy",
+        )
+
+
+def _introduce(view: AssayView) -> Sentence:
+    task = about(view.result.task)
+    pattern = (
+        "How often each metric tells the better {noun} from the worse one{accuracy:note}. Bars and bands are"
+        " 95\u202f% intervals; press a name to bring its line out."
+    )
+    if view.sentinels:
+        pattern += " Grey dashed lines are sentinels{sentinels:note}, which know nothing of quality."
+    noun = "output" if task is None else task.output_noun
+    return sentence(pattern, noun=noun, accuracy="accuracy", sentinels="sentinels")
+
+
+def _build_column(view: AssayView, column: ColumnView) -> Section:
+    charted = column.limit_contexts()
+    hidden = find_hidden_sentinels(view, charted)
+    remarks = []
+    if len(charted.contexts) < len(column.contexts):
+        remarks.append(
+            f"{len(charted.contexts)} of {len(column.contexts)} contexts, evenly spaced in their order."
+        )
+    if hidden:
+        remarks.append(f"Outside the frame: {listing([view.labels[metric] for metric in hidden])}.")
+    chart = Chart(
+        f"accuracy by {column.name}",
+        accuracy_chart(view, charted),
+        " ".join(remarks),
+        sentinels=[view.labels[metric] for metric in view.sentinels if metric not in hidden],
+    )
+    sentences = [describe_spread(view, column), describe_trend(view, column)]
+    return Section(
+        f"By {column.name}",
+        sentences=[each for each in sentences if each is not None],
+        charts=[chart],
+    )
+
+
+def describe_spread(view: AssayView, column: ColumnView) -> Sentence | None:
+    """Say which metric differs most between contexts, of those that are shown to differ."""
+    claimed = [claim.metric for claim in view.result.claims.variations if claim.column == column.name]
+    small = view.small_contexts(column.name)
+    ends: dict[str, tuple[MetricAccuracy, MetricAccuracy]] = {}
+    for metric in claimed:
+        rows = [
+            row for row in column.defined_accuracies(metric) if row.context not in small and row.items != 1
+        ]
+        if len(rows) > 1 and view.labels.is_shown(metric):
+            ends[metric] = (min(rows, key=_accuracy), max(rows, key=_accuracy))
+    if not ends:
+        return None
+    widest = max(ends, key=lambda metric: _accuracy(ends[metric][1]) - _accuracy(ends[metric][0]))
+    low, high = ends[widest]
+    return sentence(
+        "{metric:metric} varies{most}: {high:figure} on {best:context}, {low:figure} on {worst:context}.",
+        metric=view.labels[widest],
+        most=" most" if len(ends) > 1 else "",
+        high=describe_accuracy(high),
+        best=high.context,
+        low=describe_accuracy(low),
+        worst=low.context,
+    )
+
+
+def describe_trend(view: AssayView, column: ColumnView) -> Sentence | None:
+    """Say how accuracy moves along contexts that have an order, such as buckets of human scores."""
+    trends = column.result.trend or {}
+    if all(rho is None for rho in trends.values()):
+        return None
+    claimed = {claim.metric for claim in view.result.claims.trends if claim.column == column.name}
+    metrics = [metric for metric in view.metrics if metric in claimed][:_MOST_TRENDS]
+    if not metrics:
+        return sentence(
+            "Accuracy is not shown to follow the order of {column:column} for any metric.", column=column.name
+        )
+    correlations = [trends.get(metric) or 0.0 for metric in metrics]
+    listed = [
+        sentence("{rho:figure} for {metric:metric}", rho=number(rho), metric=view.labels[metric])
+        for metric, rho in zip(metrics, correlations)
+    ]
+    return sentence(
+        "{direction}: Spearman’s correlation between the order of {column:column} and accuracy is {listed}.",
+        direction=_describe_direction(correlations),
+        column=column.name,
+        listed=joined(listed),
+    )
+
+
+def _describe_direction(correlations: list[float]) -> str:
+    if min(correlations) > 0:
+        return "Accuracy rises along the contexts"
+    if max(correlations) < 0:
+        return "Accuracy falls along the contexts"
+    return "Accuracy follows the order of the contexts, up or down depending on the metric"
+
+
+def _build_difficulty(view: AssayView, difficulty: Difficulty) -> Section:
+    caption = "Each point is at the median of its part of the pairs."
+    if difficulty.human_pairs is not None:
+        caption += " Grey: the middle half of the human pairs, and their median (dashed)."
+    chart = Chart("difficulty", difficulty_chart(view, difficulty, name_bins(difficulty)), caption)
+    return Section(
+        "By how close the two texts of a pair are",
+        sentences=describe_difficulty(view, difficulty),
+        charts=[chart],
+    )
+
+
+def describe_difficulty(view: AssayView, difficulty: Difficulty) -> list[Sentence]:
+    """Say how often the best metric is right on the closest and farthest pairs, and where human pairs are."""
+    sentences = []
+    best = view.best
+    if best is not None:
+        rows: dict[int, BinAccuracy] = {}
+        for row in difficulty.accuracy:
+            if row.metric == best.metric and row.accuracy is not None:
+                rows[row.bin] = row
+        last = len(difficulty.bins) - 1
+        if 0 in rows and last in rows:
+            sentences.append(
+                sentence(
+                    "{metric:metric} is right in {few:figure} of the pairs whose texts differ in"
+                    " {close:figure} of their characters or less, and in {many:figure} of those that differ"
+                    " in {far:figure} or more.",
+                    metric=view.labels[best.metric],
+                    few=describe_accuracy(rows[0]),
+                    close=format_edit_share(difficulty.bins[0].high),
+                    many=describe_accuracy(rows[last]),
+                    far=format_edit_share(difficulty.bins[-1].low),
+                )
+            )
+    distances = difficulty.human_pairs
+    if distances is not None:
+        sentences.append(
+            sentence(
+                "The texts of human pairs ({human:column}) differ in {median:figure} of their characters"
+                " (median; middle half {low:figure} to {high:figure}), those of these pairs in {own:figure}.",
+                human=distances.human,
+                median=format_edit_share(distances.median),
+                low=format_edit_share(distances.low),
+                high=format_edit_share(distances.high),
+                own=format_edit_share(difficulty.median),
+            )
+        )
+    return sentences
+
+
+def _accuracy(row: MetricAccuracy) -> float:
+    return row.accuracy or 0.0

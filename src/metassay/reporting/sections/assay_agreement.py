@@ -1,0 +1,195 @@
+"""Section of the `assay` page: do all contexts order the metrics alike (H2)."""
+
+from __future__ import annotations
+
+from statistics import fmean, median
+from typing import ClassVar
+
+from metassay.reporting.assay_view import AssayView, ColumnView
+from metassay.reporting.charts.heatmaps import agreement_chart
+from metassay.reporting.pages import Chart, Section
+from metassay.reporting.report_sections import ReportSection
+from metassay.reporting.wording import Sentence, joined, named, number, percent, plural, sentence
+from metassay.results.assay import ContextGroup, RankAgreement
+
+STATISTIC_NAMES = {
+    "tau_ap_b": "τ\u2011AP\u2011b",
+    "tau_ap": "τ\u2011AP",
+    "tau_ap_a": "τ\u2011AP\u2011a",
+    "weighted_tau": "weighted τ",
+    "kendall": "Kendall’s τ",
+}
+_FEW_METRICS = 4
+_LISTED_GROUPS = 5
+_LEAST_EXPLAINED = 0.05
+_LEVEL = 0.05
+
+
+class AssayAgreementSection(ReportSection[AssayView]):
+    """Rank agreement of the metrics between contexts, with a heatmap for every column."""
+
+    verb: ClassVar[str] = "assay"
+    position: ClassVar[int] = 30
+
+    def build(self, view: AssayView) -> Section | None:
+        """Build one subsection per column with a rank agreement; None where no column has one."""
+        subsections = []
+        for column in view.columns:
+            agreement = column.result.h2
+            if agreement is not None and agreement.matrix:
+                chart = Chart(f"agreement by {column.name}", agreement_chart(agreement, column.name))
+                sentences = describe_agreement(view, column, agreement)
+                subsections.append(Section(f"By {column.name}", sentences=sentences, charts=[chart]))
+        if not subsections:
+            return None
+        introduction = sentence(
+            "If the metrics come in the same order everywhere, one choice serves all. Each cell compares the"
+            " orders in two contexts{note:note}: 1 is the same order, 0 unrelated, −1 reversed."
+            " {whole:context} is all outputs together.",
+            note="h2",
+            whole="global",
+        )
+        return Section(
+            "Does the order of the metrics hold?",
+            sentences=[introduction],
+            subsections=subsections,
+            anchor="agreement",
+            contents_title="Order of the metrics",
+        )
+
+
+def describe_agreement(view: AssayView, column: ColumnView, agreement: RankAgreement) -> list[Sentence]:
+    """Describe the rank agreement between contexts, most important first."""
+    sentences: list[Sentence | None] = [_describe_typical(agreement, column)]
+    if not _is_unanimous(agreement):
+        differing = _find_differing_contexts(view, column, agreement)
+        sentences += [
+            _describe_noise(agreement),
+            _describe_differing(view, column, differing),
+            _describe_groups(view, agreement) if differing else None,
+            _describe_prediction(view, column, agreement),
+        ]
+    if len(view.metrics) < _FEW_METRICS:
+        sentences.append(
+            sentence(
+                "With {metrics} the agreement can take only a handful of values, so read it with care.",
+                metrics=plural(len(view.metrics), "metric"),
+            )
+        )
+    return [each for each in sentences if each is not None]
+
+
+def _describe_typical(agreement: RankAgreement, column: ColumnView) -> Sentence:
+    if _is_unanimous(agreement):
+        return sentence("The metrics come in the same order for every {column:column}.", column=column.name)
+    cells = _list_cells(agreement)
+    if not cells:
+        return sentence("No agreement between values of {column:column} is defined.", column=column.name)
+    lowest, first, second = min(cells, key=lambda cell: cell[0])
+    return sentence(
+        "Between two values of {column:column} the order of the metrics typically agrees at {middle}"
+        " ({statistic}), least between {first:context} and {second:context} at {lowest}.",
+        column=column.name,
+        middle=number(median(value for value, _, _ in cells)),
+        statistic=STATISTIC_NAMES.get(agreement.statistic, agreement.statistic),
+        first=first,
+        second=second,
+        lowest=number(lowest),
+    )
+
+
+def _list_cells(agreement: RankAgreement) -> list[tuple[float, str, str]]:
+    """List the agreement of every two contexts; with `global` only where there is nothing else."""
+    is_complete = len(agreement.matrix) == len(agreement.contexts) > 2
+    cells = []
+    for i in range(1 if is_complete else 0, len(agreement.matrix)):
+        for j in range(i + 1, len(agreement.contexts)):
+            value = agreement.matrix[i][j]
+            if value is not None:
+                cells.append((value, agreement.contexts[i], agreement.contexts[j]))
+    return cells
+
+
+def _is_unanimous(agreement: RankAgreement) -> bool:
+    defined = [value for row in agreement.matrix for value in row if value is not None]
+    return len(defined) > 1 and min(defined) >= 1
+
+
+def _describe_noise(agreement: RankAgreement) -> Sentence | None:
+    ceilings = [value for value in agreement.ceiling[1:] if value is not None]
+    if not ceilings:
+        return None
+    return sentence(
+        "For scale: two samples of the same context, each as large as these, would agree at {ceiling} on"
+        " average, so contexts that order the metrics alike agree about as well.",
+        ceiling=number(fmean(ceilings)),
+    )
+
+
+def _find_differing_contexts(view: AssayView, column: ColumnView, agreement: RankAgreement) -> list[str]:
+    """Find the contexts whose order is shown to differ from that over all outputs."""
+    p_values = view.result.claims.order.get(column.name, {})
+    return [context for context in agreement.contexts if p_values.get(context, 1.0) <= _LEVEL]
+
+
+def _describe_differing(view: AssayView, column: ColumnView, differing: list[str]) -> Sentence | None:
+    if not view.result.claims.order.get(column.name):
+        return None
+    if not differing:
+        return sentence("In no context is the order shown to differ from the one over all outputs.")
+    return sentence(
+        "The order over all outputs is shown not to hold on {contexts}.", contexts=named(differing, "context")
+    )
+
+
+def _describe_groups(view: AssayView, agreement: RankAgreement) -> Sentence | None:
+    """List groups of contexts that order the metrics alike, and the metrics that serve each."""
+    groups = agreement.context_groups
+    if len(groups) < 2:
+        return None
+    in_all = set.intersection(*(set(group.metrics) for group in groups))
+    shared = next((metric for metric in groups[0].metrics if metric in in_all), None)
+    parts = [_describe_group(view, group, with_metric=shared is None) for group in groups[:_LISTED_GROUPS]]
+    if len(groups) > _LISTED_GROUPS:
+        parts.append(sentence("{count} more", count=len(groups) - _LISTED_GROUPS))
+    end = sentence("")
+    if shared is not None:
+        end = sentence(" {metric:metric} is among the best in all of them.", metric=view.labels[shared])
+    return sentence(
+        "Contexts that order the metrics alike, in {count}: {groups}.{end}",
+        count=plural(len(groups), "group"),
+        groups=joined(parts, between="; ", last="; "),
+        end=end,
+    )
+
+
+def _describe_group(view: AssayView, group: ContextGroup, *, with_metric: bool) -> Sentence:
+    contexts = named(group.contexts, "context", at_most=6)
+    if not with_metric:
+        return contexts
+    if not group.metrics:
+        return sentence("{contexts} (no single metric is among the best in all)", contexts=contexts)
+    return sentence(
+        "{contexts} (there {metric:metric} is among the best)",
+        contexts=contexts,
+        metric=view.labels[group.metrics[0]],
+    )
+
+
+def _describe_prediction(view: AssayView, column: ColumnView, agreement: RankAgreement) -> Sentence | None:
+    prediction = agreement.prediction
+    if prediction is None or prediction.explained is None:
+        return None
+    facts = named(list(prediction.coefficients), "column")
+    is_claimed = any(claim.column == column.name for claim in view.result.claims.predictions)
+    if prediction.explained < _LEAST_EXPLAINED or not is_claimed:
+        return sentence(
+            "What is known of the contexts ({facts}) is not shown to help predict which of them agree.",
+            facts=facts,
+        )
+    return sentence(
+        "What is known of two contexts ({facts}) predicts {explained} of the variation in their agreement,"
+        " measured on contexts that were left out.",
+        facts=facts,
+        explained=percent(prediction.explained),
+    )

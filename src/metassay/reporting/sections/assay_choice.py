@@ -1,0 +1,231 @@
+"""Section of the `assay` page: which metric to use where, at what cost, and which metrics err together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from metassay.metrics.base import COST_CLASSES
+from metassay.reporting.assay_view import AssayView, ColumnView
+from metassay.reporting.charts.accuracy import cost_chart
+from metassay.reporting.charts.heatmaps import matrix_chart
+from metassay.reporting.charts.theme import Spec
+from metassay.reporting.pages import Chart, Section
+from metassay.reporting.recommendation_reasons import ReasonWriter
+from metassay.reporting.report_sections import ReportSection
+from metassay.reporting.tables import AccuracyCell, Field, Grid, grid
+from metassay.reporting.wording import Sentence, named, percent, sentence, tidy
+from metassay.results.assay import GLOBAL, MetricRobustness
+
+_CHOICE_FIELDS = (
+    Field("choice", "use", "name"),
+    Field("accuracy", "right pairs", "percent"),
+    Field("top_group", "not clearly worse", "text", "the other metrics in the top group"),
+    Field("reason", "why", "prose"),
+)
+_ROBUSTNESS_FIELDS = (
+    Field("metric", "metric", "name"),
+    Field("worst_case", "worst case", "percent", "lowest lower bound over the contexts"),
+    Field("worst_context", "on", "text"),
+    Field("robust_accuracy", "robust accuracy", "percent", "worst mix of contexts near the observed one"),
+    Field("stability", "variation", "percent", "standard deviation between contexts, net of sampling error"),
+)
+_PHI_TOOLTIP: tuple[Spec, ...] = (
+    {"field": "row", "type": "nominal", "title": "metric"},
+    {"field": "column", "type": "nominal", "title": "and"},
+    {"field": "value", "type": "quantitative", "format": ".3f", "title": "phi"},
+)
+_SHARED_ERRORS = (
+    "Correlation (phi) of being wrong on the same pair: metrics that err on different pairs make a better"
+    " team than metrics that err alike."
+)
+_COST_CAPTION = (
+    "By cost class, with 95 % intervals. Ringed, on the dashed line: no other metric is both more accurate"
+    " and cheaper."
+)
+_MOST_ROWS = 500
+_FEWEST_METRICS_FOR_PHI = 3
+
+
+class AssayChoiceSection(ReportSection[AssayView]):
+    """Recommendations by context with reasons, cost classes, robustness and shared errors."""
+
+    verb: ClassVar[str] = "assay"
+    position: ClassVar[int] = 50
+
+    def build(self, view: AssayView) -> Section | None:
+        """Build the tables of recommendations; None where there are none."""
+        subsections = [_build_column(view, column) for column in view.columns if column.recommendations]
+        if not subsections:
+            return None
+        phi = build_phi_chart(view)
+        if phi is not None:
+            subsections.append(_build_shared_errors(phi))
+        introduction = sentence(
+            "For each context the metric to use first, and those that are not clearly worse{note:note}.",
+            note="top",
+        )
+        costs = describe_costs(view)
+        chart = build_cost_chart(view)
+        return Section(
+            "What to use where",
+            sentences=[introduction] if costs is None else [introduction, costs],
+            charts=[] if chart is None else [chart],
+            subsections=subsections,
+            anchor="choice",
+        )
+
+
+def _build_column(view: AssayView, column: ColumnView) -> Section:
+    robust = describe_robust_choice(view, column)
+    robustness = _build_robustness_table(view, column)
+    return Section(
+        f"By {column.name}",
+        sentences=[] if robust is None else [robust],
+        grids=[build_recommendation_table(view, column)],
+        folded=[] if robustness is None else [robustness],
+    )
+
+
+def build_recommendation_table(view: AssayView, column: ColumnView) -> Grid:
+    """List what to use in each context and why, `global` first."""
+    writer = ReasonWriter(view.result, column.name, labels=view.labels)
+    ordered = [context for context in column.contexts if context in column.recommendations]
+    others = [context for context in column.recommendations if context not in ordered]
+    rows = []
+    for context in [*others, *ordered]:
+        recommendation = column.recommendations[context]
+        choice = recommendation.choice
+        label = None if choice is None else view.labels[choice]
+        group = [name for name in view.labels.label_all(recommendation.top_group) if name != label]
+        rows.append(
+            {
+                "context": context,
+                "choice": label,
+                "accuracy": _find_accuracy(view, column, context, choice),
+                "top_group": group or None,
+                "reason": tidy(writer.explain_choice(context, recommendation)),
+            }
+        )
+    fields = [Field("context", column.name, "name"), *_CHOICE_FIELDS]
+    if view.result.human_comparison is not None:
+        fields = [
+            replace(field, label=f"right {view.pairs}") if field.key == "accuracy" else field
+            for field in fields
+        ]
+    caption = f"What to use, by {column.name}"
+    return grid(f"recommendation-{column.name}", caption, fields, rows, at_most=_MOST_ROWS)
+
+
+def _find_accuracy(
+    view: AssayView, column: ColumnView, context: str, metric: str | None
+) -> AccuracyCell | None:
+    if metric is None:
+        return None
+    if context == GLOBAL:
+        return AccuracyCell.from_row(view.accuracies.get(metric))
+    return AccuracyCell.from_row(column.accuracies.get((context, metric)))
+
+
+def describe_robust_choice(view: AssayView, column: ColumnView) -> Sentence | None:
+    """Name the metric to use where one must serve every context."""
+    recommendation = column.recommendations.get(GLOBAL)
+    rows = {row.metric: row for row in column.result.robustness}
+    metric = None if recommendation is None else recommendation.robust_choice
+    if metric is None or metric not in rows or len(column.contexts) < 2:
+        return None
+    opening = sentence(
+        "Where the mix of {column:column} may change, {metric:metric} holds up best",
+        column=column.name,
+        metric=view.labels[metric],
+    )
+    return _describe_worst_case(opening, rows[metric])
+
+
+def _describe_worst_case(opening: Sentence, row: MetricRobustness) -> Sentence:
+    if row.worst_case is not None:
+        return sentence(
+            "{opening}: at worst, on {worst:context}, it is right in at least {share:figure}.",
+            opening=opening,
+            worst=row.worst_context,
+            share=percent(row.worst_case),
+        )
+    if row.robust_accuracy is not None:
+        return sentence(
+            "{opening}: it stays right in {share:figure}.",
+            opening=opening,
+            share=percent(row.robust_accuracy),
+        )
+    return sentence("{opening}.", opening=opening)
+
+
+def _build_robustness_table(view: AssayView, column: ColumnView) -> Grid | None:
+    if len(column.contexts) < 2:
+        return None
+    rows = [
+        {
+            "metric": view.labels[row.metric],
+            "worst_case": row.worst_case,
+            "worst_context": row.worst_context,
+            "robust_accuracy": row.robust_accuracy,
+            "stability": row.stability,
+        }
+        for row in column.result.robustness
+        if view.labels.is_shown(row.metric)
+    ]
+    if not rows:
+        return None
+    caption = f"If one metric must serve every {column.name}"
+    return grid(f"robustness-{column.name}", caption, _ROBUSTNESS_FIELDS, rows)
+
+
+def describe_costs(view: AssayView) -> Sentence | None:
+    """Name the metrics that no other beats in both accuracy and cost class."""
+    classes = set(view.result.cost_class.values())
+    if len(classes) == 1 and len(view.metrics) > 1:
+        (cost_class,) = classes
+        return sentence("All metrics are in one cost class, {cost_class}.", cost_class=cost_class)
+    if len(classes) < 2 or not view.result.pareto:
+        return None
+    front = view.labels.label_all(view.result.pareto)
+    return sentence(
+        "No metric is both more accurate and cheaper than {names}.", names=named(front, "metric", at_most=8)
+    )
+
+
+def build_cost_chart(view: AssayView) -> Chart | None:
+    """Draw accuracy by cost class; None where all metrics are in one class."""
+    known = view.result.cost_class
+    placed = [
+        (COST_CLASSES.index(known[metric]), metric)
+        for metric in view.metrics
+        if known.get(metric) in COST_CLASSES and view.accuracies[metric].accuracy is not None
+    ]
+    classes = {metric: COST_CLASSES[rank] for rank, metric in sorted(placed, key=lambda pair: pair[0])}
+    if len(set(classes.values())) < 2:
+        return None
+    return Chart("accuracy and cost", cost_chart(view, classes, view.result.pareto or []), _COST_CAPTION)
+
+
+def build_phi_chart(view: AssayView) -> Spec | None:
+    """Draw which metrics are wrong on the same pairs (phi), for three metrics or more."""
+    errors = view.result.shared_errors
+    shown = [n for n, metric in enumerate(errors.metrics) if view.labels.is_shown(metric)]
+    if len(shown) < _FEWEST_METRICS_FOR_PHI or not errors.matrix:
+        return None
+    labels = [view.labels[errors.metrics[n]] for n in shown]
+    cells: list[dict[str, Any]] = []
+    for i, row_label in zip(shown, labels):
+        for j, column_label in zip(shown, labels):
+            value = errors.matrix[i][j]
+            if value is not None:
+                cells.append({"row": row_label, "column": column_label, "value": round(min(1.0, value), 4)})
+    return matrix_chart("Which metrics are wrong on the same pairs.", labels, cells, _PHI_TOOLTIP)
+
+
+def _build_shared_errors(spec: Spec) -> Section:
+    return Section(
+        "Which metrics err together",
+        sentences=[_SHARED_ERRORS],
+        charts=[Chart("shared errors", spec)],
+    )

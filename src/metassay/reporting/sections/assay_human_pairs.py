@@ -1,0 +1,106 @@
+"""Section of the `assay` page: the metrics on human pairs and on systems with human scores."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from metassay.reporting.assay_view import AssayView
+from metassay.reporting.pages import Section
+from metassay.reporting.report_sections import ReportSection
+from metassay.reporting.tables import AccuracyCell, Field, Grid, grid
+from metassay.reporting.wording import sentence
+from metassay.results.assay import ContextHumanAgreement, HumanAccuracy, HumanComparison
+
+_INTRODUCTION = (
+    "Human pairs are two systems’ outputs for one item, the better one by human score; perturbed pairs are an"
+    " output and a perturbed output{note:note}. Both are about segments. SPA is about ranking systems."
+)
+_METRIC_FIELDS = (
+    Field("metric", "metric", "name"),
+    Field("human", "human pairs", "percent", "right pairs, with the 95\u202f% interval"),
+    Field("rank", "rank", "count", "by human pairs"),
+    Field("spa", "SPA", "number", "soft pairwise accuracy: agreement with human scores on pairs of systems"),
+    Field("spa_low", "95\u202f% interval: low", "number"),
+    Field("spa_high", "high", "number"),
+    Field("rank_spa", "rank by SPA", "count"),
+    Field("perturbed", "perturbed pairs", "percent", "right pairs, with the 95\u202f% interval"),
+    Field("ties", "ties", "percent", "human pairs to which the metric gives equal scores"),
+    Field("pairs", "number of human pairs", "count"),
+)
+_AGREEMENT_FIELDS = (
+    Field("tau", "τ", "number", "Kendall’s tau-b between the orders of the metrics on both kinds of pairs"),
+    Field("low", "95\u202f% interval: low", "number"),
+    Field("high", "high", "number"),
+    Field("ceiling", "ceiling", "number", "tau that a second sample of human scores would reach"),
+    Field("items", "items", "count"),
+    Field("pairs", "human pairs", "count"),
+)
+_MOST_ROWS = 500
+
+
+class AssayHumanPairsSection(ReportSection[AssayView]):
+    """Accuracy on human pairs and SPA of every metric, and agreement by context."""
+
+    verb: ClassVar[str] = "assay"
+    position: ClassVar[int] = 10
+
+    def build(self, view: AssayView) -> Section | None:
+        """Build the tables; None where the data has no human scores."""
+        comparison = view.result.human_comparison
+        if comparison is None:
+            return None
+        by_context = [
+            _build_context_table(view, column, rows) for column, rows in comparison.contexts.items() if rows
+        ]
+        return Section(
+            "What human scores say",
+            sentences=[sentence(_INTRODUCTION, note="people")],
+            grids=[_build_metric_table(view, comparison)],
+            folded=by_context,
+            anchor="people",
+        )
+
+
+def _build_metric_table(view: AssayView, comparison: HumanComparison) -> Grid:
+    rows = [_build_metric_row(view, row) for row in comparison.metrics if view.labels.is_shown(row.metric)]
+    return grid("people", f"Perturbed pairs and human pairs ({comparison.human})", _METRIC_FIELDS, rows)
+
+
+def _build_metric_row(view: AssayView, row: HumanAccuracy) -> dict[str, Any]:
+    return {
+        "metric": view.labels[row.metric],
+        "human": AccuracyCell.from_row(row),
+        "rank": row.rank,
+        "spa": row.spa,
+        "spa_low": row.spa_low,
+        "spa_high": row.spa_high,
+        "rank_spa": row.rank_spa,
+        "perturbed": AccuracyCell.from_row(view.accuracies.get(row.metric)),
+        "ties": row.ties,
+        "pairs": row.pairs,
+    }
+
+
+def _build_context_table(view: AssayView, column: str, contexts: list[ContextHumanAgreement]) -> Grid:
+    """List contexts with the agreement of both orders, and the accuracy of each metric on human pairs."""
+    metrics = [row.metric for row in contexts[0].metrics if view.labels.is_shown(row.metric)]
+    fields = [
+        Field("context", column, "name"),
+        *_AGREEMENT_FIELDS,
+        *(Field(f"metric {metric}", view.labels[metric], "percent") for metric in metrics),
+    ]
+    rows = []
+    for context in contexts:
+        row: dict[str, Any] = {
+            "context": context.context,
+            "tau": context.tau,
+            "low": context.low,
+            "high": context.high,
+            "ceiling": context.ceiling,
+            "items": context.items,
+            "pairs": context.pairs,
+        }
+        row |= {f"metric {each.metric}": AccuracyCell.from_row(each) for each in context.metrics}
+        rows.append(row)
+    caption = f"Human pairs, and agreement of their order of the metrics with perturbed pairs, by {column}"
+    return grid(f"people-{column}", caption, fields, rows, at_most=_MOST_ROWS)

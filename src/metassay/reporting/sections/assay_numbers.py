@@ -1,0 +1,195 @@
+"""Section of the `assay` page: all numbers in tables."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from metassay.reporting.assay_tables import ACCURACY_FIELDS, build_accuracy_row, build_global_table
+from metassay.reporting.assay_view import AssayView, ColumnView
+from metassay.reporting.difficulty_bins import name_bins
+from metassay.reporting.pages import Section
+from metassay.reporting.report_sections import ReportSection
+from metassay.reporting.sections.assay_perturbations import build_perturbation_table
+from metassay.reporting.tables import AccuracyCell, Field, Grid, grid
+from metassay.results.assay import RankAgreement
+
+_MOST_ROWS = 500
+_STATISTICS_FIELDS = (
+    Field("perturbation", "perturbation", "name"),
+    Field("pairs", "pairs used", "count"),
+    Field("applied", "applied", "count"),
+    Field("not_applicable", "did not apply", "count"),
+    Field("unchanged", "left it unchanged", "count"),
+    Field("edit_distance", "mean edit distance", "number", "characters edited"),
+    Field("edit_share", "edited share", "percent", "edited characters over the length of the text"),
+    Field("human_scored", "with human scores", "count", "pairs whose perturbed output has a human score too"),
+    Field("disagreements", "human scores disagree", "count", "pairs whose perturbed output scored higher"),
+    Field("worse", "lost gain", "count", "perturbed rankings with less discounted gain"),
+    Field("equal", "kept gain", "count", "the same discounted gain: their label is wrong"),
+    Field("better", "won gain", "count", "more discounted gain: their label is wrong"),
+)
+
+
+class AssayNumbersSection(ReportSection[AssayView]):
+    """Every accuracy, agreement and count, for reading and download."""
+
+    verb: ClassVar[str] = "assay"
+    position: ClassVar[int] = 70
+
+    def build(self, view: AssayView) -> Section:
+        """Build the tables over all outputs, and those of every column."""
+        tables = [
+            build_global_table(view),
+            build_difficulty_table(view),
+            build_perturbation_table(view),
+            _build_statistics_table(view),
+        ]
+        return Section(
+            "All numbers",
+            sentences=["Press a heading to sort; every table downloads as CSV with full precision."],
+            grids=[table for table in tables if table is not None],
+            subsections=[_build_column(view, column) for column in view.columns],
+            anchor="numbers",
+        )
+
+
+def _build_column(view: AssayView, column: ColumnView) -> Section:
+    folded = [
+        _build_detail_table(view, column),
+        _build_share_table(column),
+        build_agreement_table(view, column),
+    ]
+    return Section(
+        f"By {column.name}",
+        grids=[build_accuracy_table(view, column)],
+        folded=[table for table in folded if table is not None],
+    )
+
+
+def build_accuracy_table(view: AssayView, column: ColumnView) -> Grid:
+    """List contexts down and metrics across: accuracy with its interval."""
+    fields = [
+        Field("context", column.name, "name"),
+        *(Field(f"metric {metric}", view.labels[metric], "percent") for metric in view.all_metrics),
+    ]
+    rows = []
+    for context in column.contexts:
+        row: dict[str, Any] = {"context": context}
+        for metric in view.all_metrics:
+            row[f"metric {metric}"] = AccuracyCell.from_row(column.accuracies.get((context, metric)))
+        rows.append(row)
+    caption = f"Accuracy by {column.name}"
+    return grid(f"accuracy-{column.name}", caption, fields, rows, at_most=_MOST_ROWS)
+
+
+def _build_detail_table(view: AssayView, column: ColumnView) -> Grid:
+    """List one row per context and metric with everything that was counted."""
+    rows = []
+    for context in column.contexts:
+        for metric in view.all_metrics:
+            accuracy = column.accuracies.get((context, metric))
+            if accuracy is not None:
+                rows.append(build_accuracy_row(view, accuracy))
+    return grid(f"detail-{column.name}", f"Accuracy by {column.name}, in full", ACCURACY_FIELDS, rows)
+
+
+def _build_share_table(column: ColumnView) -> Grid | None:
+    """List the share of each perturbation among the pairs of each context."""
+    shares = column.result.perturbation_shares
+    perturbations = list(dict.fromkeys(name for row in shares.values() for name in row))
+    if not perturbations:
+        return None
+    fields = [
+        Field("context", column.name, "name"),
+        *(Field(f"perturbation {name}", name, "percent") for name in perturbations),
+    ]
+    rows = []
+    for context in column.contexts:
+        if context in shares:
+            cells = {f"perturbation {name}": share for name, share in shares[context].items()}
+            rows.append({"context": context, **cells})
+    caption = f"Shares of the perturbations, by {column.name}"
+    return grid(f"mix-{column.name}", caption, fields, rows, at_most=_MOST_ROWS)
+
+
+def build_agreement_table(view: AssayView, column: ColumnView) -> Grid | None:
+    """List each context against global, with its noise ceiling and the test that its order differs."""
+    agreement = column.result.h2
+    if agreement is None or not agreement.matrix:
+        return None
+    fields = [
+        Field("context", column.name, "name"),
+        Field("agreement", "agreement with global", "number"),
+        Field("low", "95\u202f% interval: low", "number"),
+        Field("high", "high", "number"),
+        Field("ceiling", "noise ceiling", "number", "agreement of two samples of this context of its size"),
+        Field(
+            "p", "p, differs", "probability", "that two metrics change places, for all claims of this report"
+        ),
+    ]
+    p_values = view.result.claims.order.get(column.name, {})
+    rows = [
+        _build_agreement_row(agreement, position, p_values.get(context))
+        for position, context in enumerate(agreement.contexts)
+        if position > 0
+    ]
+    caption = f"Order of the metrics by {column.name}, against global"
+    return grid(f"agreement-{column.name}", caption, fields, rows)
+
+
+def _build_agreement_row(agreement: RankAgreement, position: int, p: float | None) -> dict[str, Any]:
+    return {
+        "context": agreement.contexts[position],
+        "agreement": agreement.matrix[0][position],
+        "low": agreement.low[0][position],
+        "high": agreement.high[0][position],
+        "ceiling": agreement.ceiling[position],
+        "p": p,
+    }
+
+
+def build_difficulty_table(view: AssayView) -> Grid | None:
+    """List accuracy by the share of edited characters."""
+    difficulty = view.result.difficulty
+    if difficulty is None or all(row.accuracy is None for row in difficulty.accuracy):
+        return None
+    cells = {
+        (row.bin, row.metric): AccuracyCell.from_row(row)
+        for row in difficulty.accuracy
+        if row.accuracy is not None
+    }
+    fields = [
+        Field("context", "characters edited", "name"),
+        Field("pairs", "pairs", "count"),
+        *(Field(f"metric {metric}", view.labels[metric], "percent") for metric in view.metrics),
+    ]
+    rows = []
+    for position, (name, part) in enumerate(zip(name_bins(difficulty), difficulty.bins)):
+        row: dict[str, Any] = {"context": name, "pairs": part.pairs}
+        row |= {f"metric {metric}": cells.get((position, metric)) for metric in view.metrics}
+        rows.append(row)
+    return grid("difficulty", "Accuracy by characters edited", fields, rows)
+
+
+def _build_statistics_table(view: AssayView) -> Grid | None:
+    """List how often each perturbation applied, and how many of its pairs were used."""
+    rows = [
+        {
+            "perturbation": row.perturbation,
+            "pairs": row.pairs,
+            "applied": row.applied,
+            "not_applicable": row.not_applicable,
+            "unchanged": row.unchanged,
+            "edit_distance": row.edit_distance,
+            "edit_share": row.edit_share,
+            "human_scored": row.human_scored,
+            "disagreements": row.disagreements,
+            "worse": row.worse,
+            "equal": row.equal,
+            "better": row.better,
+        }
+        for row in view.result.perturbation_statistics
+    ]
+    if not rows:
+        return None
+    return grid("validity", "How the worse outputs were made", _STATISTICS_FIELDS, rows)

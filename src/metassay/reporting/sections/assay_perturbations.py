@@ -1,0 +1,126 @@
+"""Section of the `assay` page: what each metric overlooks, by perturbation."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from metassay.reporting.assay_sentences import describe_confounding
+from metassay.reporting.assay_view import AssayView
+from metassay.reporting.charts.heatmaps import PerturbationCell, perturbations_chart
+from metassay.reporting.pages import Chart, Section
+from metassay.reporting.report_sections import ReportSection
+from metassay.reporting.tables import Field, Grid, grid
+from metassay.reporting.wording import listing, percent, sentence, tidy
+from metassay.results.assay import MetricConfounding
+
+_OVERLOOKED_FIELDS = (
+    Field("metric", "metric", "name"),
+    Field("overlooked", "perturbations of which it gets less than half right", "prose"),
+)
+
+
+class AssayPerturbationsSection(ReportSection[AssayView]):
+    """Accuracy by metric and perturbation, and metrics that depend on the perturbation."""
+
+    verb: ClassVar[str] = "assay"
+    position: ClassVar[int] = 40
+
+    def build(self, view: AssayView) -> Section | None:
+        """Build the heatmap and the sentences; None where pairs have no perturbation."""
+        chart = build_perturbations_chart(view)
+        if chart is None:
+            return None
+        introduction = sentence(
+            "Accuracy in per cent, on the pairs of one perturbation at a time{note:note}. A metric that is"
+            " right under one perturbation and wrong under another measures the perturbation as much as the"
+            " quality.",
+            note="methods",
+        )
+        return Section(
+            "What each metric overlooks",
+            sentences=[introduction, *_describe_dependences(view)],
+            charts=[chart],
+            subsections=[_build_overlooked(view)],
+            anchor="perturbations",
+            contents_title="What each overlooks",
+        )
+
+
+def build_perturbations_chart(view: AssayView) -> Chart | None:
+    """Draw the heatmap of accuracy by metric and perturbation; None where there is nothing to draw."""
+    rows = sort_confounding(view)
+    cells = [cell for row in rows for cell in _list_cells(view, row)]
+    if not cells:
+        return None
+    metrics = list(dict.fromkeys(cell.metric for cell in cells))
+    perturbations = list(dict.fromkeys(cell.perturbation for cell in cells))
+    return Chart("accuracy by perturbation", perturbations_chart(cells, metrics, perturbations))
+
+
+def sort_confounding(view: AssayView) -> list[MetricConfounding]:
+    """Return the rows on confounding in the order of the metrics, sentinels last."""
+    rows = {row.metric: row for row in view.result.confounding}
+    return [rows[metric] for metric in view.all_metrics if metric in rows]
+
+
+def build_perturbation_table(view: AssayView) -> Grid | None:
+    """List the accuracy by perturbation, its variance, and whether the metric is confounded."""
+    rows = sort_confounding(view)
+    perturbations = list(dict.fromkeys(name for row in rows for name in row.by_perturbation))
+    if not perturbations:
+        return None
+    fields = [
+        Field("metric", "metric", "name"),
+        *(Field(f"perturbation {name}", name, "percent") for name in perturbations),
+        Field("variance", "variance", "number", "σ² of accuracy over single perturbations"),
+        Field("low", "95\u202f% interval: low", "number"),
+        Field("high", "high", "number"),
+        Field("flag", "confounded?", "verdict"),
+    ]
+    table = []
+    for row in rows:
+        cells: dict[str, Any] = {"metric": view.labels[row.metric]}
+        cells |= {f"perturbation {name}": accuracy for name, accuracy in row.by_perturbation.items()}
+        cells |= {"variance": row.variance, "low": row.low, "high": row.high}
+        table.append(cells | {"flag": "yes" if row.flag else "no"})
+    return grid("methods", "Accuracy by perturbation", fields, table)
+
+
+def _describe_dependences(view: AssayView) -> list[str]:
+    """Describe the metrics that are claimed to depend on the perturbation."""
+    claimed = {claim.metric for claim in view.result.claims.perturbation_dependences}
+    rows = [row for row in sort_confounding(view) if row.metric in claimed and row.responsible]
+    return [tidy(describe_confounding(row, view.labels)) for row in rows]
+
+
+def _build_overlooked(view: AssayView) -> Section:
+    rows = sort_confounding(view)
+    tests = sum(accuracy is not None for row in rows for accuracy in row.by_perturbation.values())
+    introduction = (
+        "The perturbations of whose pairs a metric gets less than half right, a tie being wrong; in brackets,"
+        " the share that it gets right. 95 % confidence is that of the list as a whole (one-sided t-tests"
+        f" over clusters, Holm’s correction over {tests} of them)."
+    )
+    table = [
+        {"metric": view.labels[row.metric], "overlooked": _list_overlooked(row)}
+        for row in rows
+        if not row.sentinel
+    ]
+    return Section(
+        "What each metric cannot see",
+        sentences=[introduction],
+        grids=[grid("overlooked", "What each metric cannot see", _OVERLOOKED_FIELDS, table)],
+    )
+
+
+def _list_overlooked(row: MetricConfounding) -> str:
+    names = [f"{each.perturbation} ({percent(each.accuracy)})" for each in row.overlooked]
+    return listing(names) if names else "none is shown"
+
+
+def _list_cells(view: AssayView, row: MetricConfounding) -> list[PerturbationCell]:
+    return [
+        PerturbationCell(view.labels[row.metric], name, accuracy)
+        for name, accuracy in row.by_perturbation.items()
+        if accuracy is not None
+    ]

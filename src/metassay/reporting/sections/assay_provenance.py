@@ -1,0 +1,75 @@
+"""Section of the `assay` page: where the page comes from: signatures, configuration, versions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from metassay.reporting.assay_view import AssayView
+from metassay.reporting.pages import Section
+from metassay.reporting.report_sections import ReportSection
+from metassay.reporting.tables import Field, Grid, grid
+
+_SIGNATURE_FIELDS = (
+    Field("metric", "metric", "name"),
+    Field("signature", "signature", "name"),
+    Field("direction", "better is", "text"),
+)
+_MANIFEST_FIELDS = (Field("entry", "entry", "name"), Field("value", "value", "prose"))
+
+
+class AssayProvenanceSection(ReportSection[AssayView]):
+    """Signatures of the metrics, and the configuration and versions of the run."""
+
+    verb: ClassVar[str] = "assay"
+    position: ClassVar[int] = 100
+
+    def build(self, view: AssayView) -> Section:
+        """Build the tables of signatures and of the manifest."""
+        origin = (
+            f"Made by {_name_program(view.manifest)}. The same data, configuration and seed give this page"
+            " again, byte for byte."
+        )
+        entries = list_entries(view.manifest)
+        manifest = grid("manifest", "Configuration and versions", _MANIFEST_FIELDS, entries)
+        return Section(
+            "Provenance",
+            sentences=[origin],
+            grids=[_build_signature_table(view)] if view.result.metrics else [],
+            folded=[manifest] if entries else [],
+            anchor="provenance",
+        )
+
+
+def _build_signature_table(view: AssayView) -> Grid:
+    """List the metrics with everything that decides their scores."""
+    labels = view.labels.single_labels  # metrics that decided alike have signatures of their own
+    rows = [
+        {
+            "metric": labels.get(row.metric, row.metric),
+            "signature": row.signature,
+            "direction": "higher" if row.higher_is_better else "lower",
+        }
+        for row in view.result.metrics
+    ]
+    return grid("signatures", "Metrics and their signatures", _SIGNATURE_FIELDS, rows)
+
+
+def _name_program(manifest: Mapping[str, Any]) -> str:
+    versions = manifest.get("versions")
+    version = versions.get("metassay") if isinstance(versions, Mapping) else None
+    return f"metassay {version}" if version else "metassay"
+
+
+def list_entries(value: Any, path: str = "") -> list[dict[str, str]]:
+    """List the entries of nested mappings as rows `a.b.c: value`, in their own order."""
+    if isinstance(value, Mapping):
+        rows = []
+        for key, inner in value.items():
+            rows += list_entries(inner, f"{path}.{key}" if path else str(key))
+        return rows
+    if isinstance(value, list | tuple):
+        if any(isinstance(inner, Mapping | list) for inner in value):
+            return [row for n, inner in enumerate(value) for row in list_entries(inner, f"{path}[{n}]")]
+        value = ", ".join(map(str, value))
+    return [{"entry": path, "value": "" if value is None else str(value)}]

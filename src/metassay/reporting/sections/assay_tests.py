@@ -1,0 +1,152 @@
+"""Section of the `assay` page: tests of differences between contexts (H1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from metassay.reporting.assay_view import AssayView, ColumnView
+from metassay.reporting.pages import Section
+from metassay.reporting.report_sections import ReportSection
+from metassay.reporting.tables import Field, Grid, grid
+from metassay.reporting.wording import Sentence, named, number, plural, sentence
+from metassay.results.assay import AccuracyTest
+
+_FIELDS = (
+    Field("metric", "metric", "name"),
+    Field("chi2", "χ²", "number"),
+    Field("dof", "dof", "count", "degrees of freedom: contexts − 1"),
+    Field("cramers_v", "Cramér’s V", "number", "size of the effect: 0 none, 1 complete"),
+    Field("p", "p, χ²", "probability", "chi-square test on pair counts, as published"),
+    Field("p_cmh", "p, CMH", "probability", "Cochran–Mantel–Haenszel, stratified by perturbation"),
+    Field("p_permutation", "p, permutation", "probability", "labels exchanged by whole outputs or clusters"),
+    Field(
+        "p_permutation_holm", "p, Holm", "probability", "the deciding p, corrected for the number of metrics"
+    ),
+    Field("differs", "differs?", "verdict", "with one error rate for all claims of this report"),
+)
+_SLIGHT = 0.1
+_MODERATE = 0.3
+
+
+class AssayTestsSection(ReportSection[AssayView]):
+    """The tests that accuracy is the same in all contexts of a column."""
+
+    verb: ClassVar[str] = "assay"
+    position: ClassVar[int] = 60
+
+    def build(self, view: AssayView) -> Section | None:
+        """Build one subsection per column; None where no column could be tested."""
+        if not any(column.result.h1 for column in view.columns):
+            return None
+        introduction = sentence(
+            "Null hypothesis{note:note}: “the metric is right equally often in every context; the differences"
+            " that we see are chance”. A small p says that chance is a poor explanation; Cramér’s V says how"
+            " large the difference is.",
+            note="h1",
+        )
+        return Section(
+            "Is the difference between contexts real?",
+            sentences=[introduction],
+            subsections=[_build_column(view, column) for column in view.columns],
+            anchor="tests",
+            contents_title="Is the difference real?",
+        )
+
+
+def _build_column(view: AssayView, column: ColumnView) -> Section:
+    sentences: list[str | Sentence] = [describe_tests(view, column)]
+    exchanges = column.result.h1_exchanges or []
+    if exchanges:
+        sentences.append(f"The permutation test exchanged {', '.join(exchanges)}.")
+    table = build_test_table(view, column)
+    return Section(f"By {column.name}", sentences=sentences, grids=[] if table is None else [table])
+
+
+def build_test_table(view: AssayView, column: ColumnView) -> Grid | None:
+    """List the tests of equal accuracy, one row per metric."""
+    if not column.result.h1:
+        return None
+    rows = [
+        {
+            "metric": view.labels[test.metric],
+            "chi2": test.chi2,
+            "dof": test.dof,
+            "cramers_v": test.cramers_v,
+            "p": test.p,
+            "p_cmh": test.p_cmh,
+            "p_permutation": test.p_permutation,
+            "p_permutation_holm": test.p_permutation_holm,
+            "differs": _judge_difference(view, column, test),
+        }
+        for test in column.result.h1
+        if view.labels.is_shown(test.metric)
+    ]
+    return grid(f"h1-{column.name}", f"Does accuracy differ by {column.name}?", _FIELDS, rows)
+
+
+def describe_tests(view: AssayView, column: ColumnView) -> Sentence:
+    """Describe for which metrics accuracy is shown to differ, and how much."""
+    tests = [test for test in column.result.h1 or [] if view.labels.is_shown(test.metric)]
+    if not tests:
+        return sentence("There is nothing to test: {column:column} has one value only.", column=column.name)
+    testable = [test for test in tests if test.p_permutation_holm is not None]
+    if not testable:
+        return _describe_untestable(view, column)
+    differing = [test for test in testable if _judge_difference(view, column, test) == "yes"]
+    if not differing:
+        return sentence(
+            "For none of {count} is accuracy shown to differ between values of {column:column}.",
+            count=plural(len(tests), "metric"),
+            column=column.name,
+        )
+    strongest = max(differing, key=lambda test: test.cramers_v or 0.0)
+    return sentence(
+        "Accuracy differs between values of {column:column} for {which}; the difference is {size} (largest"
+        " Cramér’s V {v}, {metric:metric}).",
+        column=column.name,
+        which=_list_differing(view, differing, len(tests)),
+        size=_describe_effect(strongest.cramers_v),
+        v=number(strongest.cramers_v),
+        metric=view.labels[strongest.metric],
+    )
+
+
+def _describe_untestable(view: AssayView, column: ColumnView) -> Sentence:
+    reason = (
+        "too few of its values hold two clusters. Compare values that several clusters share, or name a"
+        " smaller cluster with --cluster"
+    )
+    if len(column.contexts) - len(view.small_contexts(column.name)) < 2:
+        reason = "fewer than two of its values are large enough"
+    return sentence(
+        "Whether accuracy differs by {column:column} cannot be tested: {reason}.",
+        column=column.name,
+        reason=reason,
+    )
+
+
+def _judge_difference(view: AssayView, column: ColumnView, test: AccuracyTest) -> str | None:
+    """Return `yes` where the difference is claimed; None where it could not be tested."""
+    if test.p_permutation_holm is None:
+        return None
+    claims = view.result.claims.variations
+    is_claimed = any(claim.column == column.name and claim.metric == test.metric for claim in claims)
+    return "yes" if is_claimed else "not shown"
+
+
+def _list_differing(view: AssayView, differing: Sequence[AccuracyTest], tested: int) -> Sentence:
+    if len(differing) == tested > 1:
+        return sentence("all {count} metrics", count=tested)
+    names = named([view.labels[test.metric] for test in differing], "metric")
+    return sentence("{names} ({some} of {all})", names=names, some=len(differing), all=tested)
+
+
+def _describe_effect(cramers_v: float | None) -> str:
+    if cramers_v is None:
+        return "of unknown size"
+    if cramers_v < _SLIGHT:
+        return "slight"
+    if cramers_v < _MODERATE:
+        return "moderate"
+    return "large"

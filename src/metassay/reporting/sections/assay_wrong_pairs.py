@@ -1,0 +1,120 @@
+"""Section of the `assay` page: pairs that metrics got wrong, to be read one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from metassay.reporting.assay_view import AssayView
+from metassay.reporting.pages import Section
+from metassay.reporting.report_sections import ReportSection
+from metassay.reporting.word_edits import (
+    Edit,
+    align_with_reference,
+    find_word_edits,
+    format_score,
+    list_ranking_moves,
+)
+from metassay.reporting.wording import about, percent, plural
+from metassay.results.wrong_pairs import WrongPair, WrongPairs
+
+_MOST_ALIGNED = 600
+"""Pairs of speech that are shown against their reference; aligning more would slow down the page."""
+
+
+class AssayWrongPairsSection(ReportSection[AssayView]):
+    """A browser of pairs that some metric got wrong, chosen by metric, perturbation, system and context."""
+
+    verb: ClassVar[str] = "assay"
+    position: ClassVar[int] = 80
+
+    def build(self, view: AssayView) -> Section | None:
+        """Build the data that the page's script shows; None where no pairs were kept."""
+        if view.wrong_pairs is None or not view.wrong_pairs.pairs or not view.metrics:
+            return None
+        pairs = [_build_pair(view, pair, n) for n, pair in enumerate(view.wrong_pairs.pairs)]
+        doubtful = sum(pair["doubtful"] for pair in pairs)
+        introduction = (
+            "Each pair is an output and a worse one. The metric should score the first better; here it did"
+            " not. Judge for yourself whether the second is really worse."
+        )
+        return Section(
+            "Pairs they got wrong",
+            sentences=[introduction, *_describe_doubtful(view.wrong_pairs, doubtful)],
+            anchor="examples",
+            template="examples.html.j2",
+            content={
+                "pairs": pairs,
+                "metrics": [view.labels[metric] for metric in view.metrics],
+                "perturbations": sorted({pair["method"] for pair in pairs}),
+                "systems": sorted({pair["system"] for pair in pairs if pair["system"]}),
+                "contexts": sorted({tuple(context) for pair in pairs for context in pair["contexts"]}),
+                "doubtful": doubtful,
+            },
+        )
+
+
+def _describe_doubtful(wrong_pairs: WrongPairs, shown: int) -> list[str]:
+    """Say how many perturbed outputs come nearer to a reference than their output."""
+    if not wrong_pairs.checked:
+        return []
+    share = percent((wrong_pairs.doubtful or 0) / wrong_pairs.checked, digits=1)
+    text = (
+        f"In {share} of {plural(wrong_pairs.checked, 'pair')} checked, the worse output is fewer words away"
+        " from a reference than the output: their labels are doubtful."
+    )
+    sentences = [text]
+    if shown:
+        verb = "is" if shown == 1 else "are"
+        sentences.append(f"{plural(shown, 'such pair')} {verb} listed separately.")
+    return [" ".join(sentences)]
+
+
+def _build_pair(view: AssayView, pair: WrongPair, number: int) -> dict[str, Any]:
+    """Build one pair as the page's script reads it."""
+    outcomes = []
+    for metric, scored in pair.outcomes.items():
+        if metric in view.metrics:
+            scores = (format_score(scored.score), format_score(scored.worse_score))
+            outcomes.append([view.metrics.index(metric), *scores, scored.outcome])
+    content: dict[str, Any] = {
+        "item": pair.item,
+        "system": pair.system,
+        "method": pair.perturbation,
+        "contexts": [[column, context] for column, context in pair.contexts.items()],
+        "judged": outcomes,
+        "doubtful": pair.is_doubtful,
+    }
+    if isinstance(pair.output, list) or isinstance(pair.worse, list):
+        return content | {"lists": _build_rankings(pair)}
+    content |= {
+        "source": pair.source or "",
+        "references": pair.references,
+        "edits": _shorten(find_word_edits(pair.output, pair.worse)),
+    }
+    task = about(view.result.task)
+    if number < _MOST_ALIGNED and pair.references and task is not None and task.shows_word_alignment:
+        alignments = [align_with_reference(pair.references[0], text) for text in (pair.output, pair.worse)]
+        content["alignments"] = [[_shorten(each.edits), each.errors] for each in alignments]
+    return content
+
+
+def _build_rankings(pair: WrongPair) -> list[list[Any]]:
+    """Build two rankings side by side, with the relevance grades of their documents."""
+    grades = {document: str(grade) for document, grade in pair.grades.items()}
+    return [
+        [
+            move.rank,
+            move.output,
+            grades.get(move.output, ""),
+            move.worse,
+            grades.get(move.worse, ""),
+            move.moved,
+        ]
+        for move in list_ranking_moves(pair.output, pair.worse)
+    ]
+
+
+def _shorten(edits: Sequence[Edit]) -> list[list[Any]]:
+    """Shorten edits for the page's script: 0 and the common words, or 1 and the words of each side."""
+    return [[0, edit.before] if edit.kind == "same" else [1, edit.before, edit.after] for edit in edits]

@@ -1,0 +1,139 @@
+"""Two texts or rankings side by side: what changed word by word, or place by place.
+
+Words are aligned as sclite does, so for speech the counts of each kind are the ones that its reports give.
+
+>>> [(edit.kind, edit.before, edit.after) for edit in find_word_edits("a cat sat", "the cat")]
+[('replaced', 'a', 'the'), ('same', 'cat', 'cat'), ('gone', 'sat', '')]
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal
+
+from metassay.metrics.alignment import find_alignment_steps
+
+_SPACELESS = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+EditKind = Literal["same", "gone", "new", "replaced"]
+_KINDS: dict[str, EditKind] = {
+    "hit": "same",
+    "deletion": "gone",
+    "insertion": "new",
+    "substitution": "replaced",
+}
+_ERROR_NAMES: dict[EditKind, str] = {
+    "replaced": "substitution",
+    "gone": "deletion",
+    "new": "insertion",
+}
+SHOWN_RANKS = 30
+"""Ranks of a ranking that are shown."""
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A run of words that are the same, only before (`gone`), only after (`new`), or `replaced`."""
+
+    kind: EditKind
+    before: str
+    after: str
+    words: int
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """An output against its reference, and the errors that the word error rate counts, in words."""
+
+    edits: list[Edit]
+    errors: str
+
+
+@dataclass(frozen=True)
+class RankingMove:
+    """One rank of two rankings side by side; `moved` says from where the second document came."""
+
+    rank: int
+    output: str
+    worse: str
+    moved: str
+
+
+def find_word_edits(before: str, after: str) -> list[Edit]:
+    """Find the cheapest way from one text to the other, in runs; texts without spaces go by character."""
+    separator = "" if _is_spaceless(before, after) else " "
+    old = before.split() if separator else list(before)
+    new = after.split() if separator else list(after)
+    edits = []
+    i = 0
+    j = 0
+    for step, run in groupby(find_alignment_steps(old, new)):
+        words = len(list(run))
+        old_end = i + words * (step != "insertion")
+        new_end = j + words * (step != "deletion")
+        old_text = separator.join(old[i:old_end])
+        new_text = separator.join(new[j:new_end])
+        edits.append(Edit(_KINDS[step], old_text, new_text, words))
+        i = old_end
+        j = new_end
+    return edits
+
+
+def count_edits(edits: Sequence[Edit]) -> dict[EditKind, int]:
+    """Count the words of each kind of edit: for speech, hits, deletions, insertions and substitutions."""
+    totals: Counter[EditKind] = Counter()
+    for edit in edits:
+        totals[edit.kind] += edit.words
+    return dict(totals)
+
+
+def align_with_reference(reference: str, output: str) -> Alignment:
+    """Align an output with its reference, and describe its errors."""
+    edits = find_word_edits(reference, output)
+    counts = count_edits(edits)
+    errors = []
+    for kind, name in _ERROR_NAMES.items():
+        if kind in counts:
+            plural = "" if counts[kind] == 1 else "s"
+            errors.append(f"{counts[kind]} {name}{plural}")
+    return Alignment(edits, ", ".join(errors) or "no errors")
+
+
+def list_ranking_moves(output: Sequence[str], worse: Sequence[str]) -> list[RankingMove]:
+    """List the first ranks of two rankings side by side."""
+    rank_before = {document: rank for rank, document in enumerate(output)}
+    moves = []
+    for rank in range(min(SHOWN_RANKS, max(len(output), len(worse)))):
+        document = worse[rank] if rank < len(worse) else ""
+        old_document = output[rank] if rank < len(output) else ""
+        moved = _describe_move(rank_before.get(document), rank) if document else ""
+        moves.append(RankingMove(rank + 1, old_document, document, moved))
+    return moves
+
+
+def format_score(score: float | str | None) -> str:
+    """Format a score with four significant digits; empty where there is none."""
+    if score is None:
+        return ""
+    if isinstance(score, str):
+        return score
+    return f"{score:.4g}".replace("-", "−")
+
+
+def _describe_move(before: int | None, after: int) -> str:
+    if before is None:
+        return "new"
+    if before == after:
+        return ""
+    return f"{'↑' if before > after else '↓'}{abs(before - after)}"
+
+
+def _is_spaceless(before: str, after: str) -> bool:
+    """Whether both texts are in a script without spaces: Thai, Lao, Burmese, Khmer, Chinese, Japanese."""
+    texts = [text for text in (before, after) if text]
+    return bool(texts) and all(len(text.split()) == 1 and _SPACELESS.search(text) for text in texts)

@@ -1,0 +1,50 @@
+"""Pairs that metrics got wrong, kept in the run folder for readers of the report."""
+
+from __future__ import annotations
+
+import msgspec
+
+from metassay.results.base import Count, ResultStruct
+
+Text = str | list[str]
+"""A text, or for rankings the ids of the first documents."""
+
+
+class ScoredOutcome(msgspec.Struct, frozen=True, array_like=True):
+    """How a metric scored both outputs of a pair, and its outcome: 1 right, 0 tie, -1 wrong."""
+
+    score: float
+    worse_score: float
+    outcome: int
+
+
+class WrongPair(msgspec.Struct, frozen=True, kw_only=True):
+    """One pair that some metric got wrong.
+
+    `is_doubtful`: the worse output is nearer to a reference than the output is, so the label may be wrong.
+    `grades` are relevance grades of the documents of a ranking.
+    """
+
+    item: str
+    system: str
+    perturbation: str
+    output: Text
+    worse: Text
+    worse_system: str | None = None
+    contexts: dict[str, str] = {}
+    outcomes: dict[str, ScoredOutcome] = {}
+    is_doubtful: bool = False
+    source: str | None = None
+    references: list[str] = []
+    grades: dict[str, int] = {}
+
+
+class WrongPairs(ResultStruct, frozen=True, kw_only=True):
+    """Examples of pairs that metrics got wrong, doubtful ones last.
+
+    `checked` pairs, evenly spaced over all, tell how many labels are `doubtful`; None for rankings.
+    """
+
+    pairs: list[WrongPair]
+    checked: Count | None = None
+    doubtful: Count | None = None

@@ -1,0 +1,197 @@
+"""The steps of an assay from its plan to its statistics: make pairs, score them, compare, test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from metassay.data.dataset import Dataset
+from metassay.data.memory import release_memory
+from metassay.data.uninformed_scores import find_determining_property, list_output_properties
+from metassay.meta.contexts.pair_analysis import PairAnalysis, analyze_pairs
+from metassay.metrics.base import Metric
+from metassay.metrics.precomputed_scores import PrecomputedScores, list_distinct_texts
+from metassay.metrics.selection import collect_costs
+from metassay.metrics.sentinels import SENTINELS
+from metassay.options import HUMAN_PAIRS, PERTURBED_PAIRS
+from metassay.perturbations.label_errors import LabelError, find_label_errors
+from metassay.perturbations.pairs import Pairs
+from metassay.reporting.assay_sentences import describe_uninformed_metric
+from metassay.results.assay import LabelErrorRate
+from metassay.stats.arrays import FloatArray
+from metassay.workflows.assay_pairs import make_assay_pairs, make_sharded_pairs, needs_shards
+from metassay.workflows.assay_preparation import PreparedAssay
+from metassay.workflows.context_facts import collect_context_facts
+from metassay.workflows.human_pairs import score_human_pairs
+from metassay.workflows.output_weights import compute_output_weights
+from metassay.workflows.pair_scoring import ScoredPairs, list_scored_texts, score_pairs
+from metassay.workflows.run_files import warnings_as_notes
+from metassay.workflows.shards import ShardScorer
+
+LabelErrors = Mapping[tuple[str, str | None], LabelError | None]
+"""Label errors by perturbation and language; None where nobody read such pairs."""
+
+
+@dataclass(frozen=True)
+class AssayOutcome:
+    """Pairs, scores and statistics of an assay. `pairs` are those that count in the results.
+
+    `prices` are what requests cost, of metrics that are paid for.
+    """
+
+    pairs: Pairs
+    scored: ScoredPairs
+    analysis: PairAnalysis
+    prices: Mapping[str, Sequence[float]]
+    label_errors: LabelErrors
+
+    def list_label_error_rates(self) -> list[LabelErrorRate]:
+        """List how often labels are wrong, for perturbations and languages of which pairs were read."""
+        return [
+            LabelErrorRate(
+                perturbation=perturbation,
+                language=language,
+                read=error.pairs_read,
+                not_worse=error.not_worse,
+                rate=error.rate,
+                low=error.low,
+                high=error.high,
+            )
+            for (perturbation, language), error in self.label_errors.items()
+            if error is not None
+        ]
+
+
+def compute_outcome(prepared: PreparedAssay) -> AssayOutcome:
+    """Make the pairs, score them, and compare and test the metrics in every context."""
+    dataset = prepared.dataset
+    plan = prepared.plan
+    execution = prepared.execution
+    weights = compute_output_weights(dataset, plan.settings.weights, plan.contexts)
+    sample, scored, metrics = make_and_score_pairs(prepared, weights)
+    uninformed = _find_uninformed_metrics(dataset, metrics, scored.output_scores)
+    notes = [describe_uninformed_metric(metric, source) for metric, source in uninformed.items()]
+    scored = replace(scored, notes=(*scored.notes, *notes))
+    execution.report_progress("judging", 0, 1)
+    human_pairs = None
+    if plan.compared_human is not None:
+        human_pairs = score_human_pairs(dataset, plan.compared_human, scored, metrics, plan.contexts, weights)
+        if human_pairs is None:
+            note = f"{plan.compared_human} tells no two outputs of an item apart."
+            scored = replace(scored, notes=(*scored.notes, note))
+    costs = collect_costs(plan.metrics)
+    analysis = analyze_pairs(
+        scored.outcomes.select_pairs(scored.is_sampled),
+        [scored.select_contexts(context) for context in plan.contexts],
+        ties=plan.settings.ties,
+        agreement=plan.settings.agreement,
+        seed=plan.seed,
+        resamples=plan.settings.resamples,
+        permutations=plan.settings.permutations,
+        all_perturbations=scored.outcomes,
+        cost_classes=costs.classes,
+        sentinels=[metric.spec for metric in prepared.sentinels],
+        uninformed=[
+            metric.spec
+            for metric in plan.metrics
+            if metric.spec in uninformed or isinstance(metric, tuple(SENTINELS))
+        ],
+        facts=collect_context_facts(dataset, plan.contexts),
+        minimum_items=plan.settings.minimum_items,
+        workers=execution.workers,
+        pairs_from=_name_origin(plan.settings.pairs, sample),
+        human_pairs=human_pairs,
+    )
+    execution.report_progress("judging", 1, 1)
+    release_memory()
+    label_errors = _find_label_errors(dataset, plan.settings.pairs, scored.pairs)
+    return AssayOutcome(sample, scored, analysis, costs.prices, label_errors)
+
+
+def make_and_score_pairs(
+    prepared: PreparedAssay, weights: FloatArray | None
+) -> tuple[Pairs, ScoredPairs, tuple[Metric, ...]]:
+    """Make all pairs and score them; return the sampled pairs, all scored pairs and the metrics used."""
+    dataset = prepared.dataset
+    plan = prepared.plan
+    execution = prepared.execution
+    metrics = prepared.all_metrics
+    further_rows = prepared.find_human_scored_rows()
+    if needs_shards(dataset, plan, execution):
+        scorer = ShardScorer(
+            dataset,
+            metrics,
+            len(plan.metrics),
+            plan.contexts,
+            prepared.clusters,
+            weights,
+            execution,
+            further_rows,
+        )
+        pairs_by_shard = make_sharded_pairs(dataset, plan, execution, prepared.clusters)
+        with warnings_as_notes() as notes:
+            sample, scored = scorer.score(pairs_by_shard, plan.settings.per_output)
+    else:
+        pairs = make_assay_pairs(dataset, plan, execution)
+        sample = pairs
+        if plan.settings.pairs == PERTURBED_PAIRS:
+            sample = pairs.sample(plan.settings.per_output)
+        metrics = bind_precomputed_scores(dataset, pairs, metrics)
+        with warnings_as_notes() as notes:
+            scored = score_pairs(
+                dataset,
+                pairs,
+                metrics,
+                sample=sample,
+                clusters=prepared.clusters,
+                weights=weights,
+                further_rows=further_rows,
+                workers=execution.workers,
+                score_store=execution.score_store,
+                cluster=execution.cluster,
+                progress=execution.progress,
+            )
+    scored = replace(scored, notes=(*scored.notes, *notes, *scored.metric_notes))
+    return sample, scored, metrics
+
+
+def bind_precomputed_scores(dataset: Dataset, pairs: Pairs, metrics: Sequence[Metric]) -> tuple[Metric, ...]:
+    """Give metrics whose scores are in files the scores of the texts of these pairs."""
+    if not any(isinstance(metric, PrecomputedScores) for metric in metrics):
+        return tuple(metrics)
+    texts = list_distinct_texts(list_scored_texts(dataset, pairs))
+    return tuple(
+        metric.bind_to_texts(texts) if isinstance(metric, PrecomputedScores) else metric for metric in metrics
+    )
+
+
+def _find_uninformed_metrics(
+    dataset: Dataset, metrics: Sequence[Metric], output_scores: FloatArray
+) -> dict[str, str]:
+    """Find metrics whose scores depend on one property of the outputs alone, and that property."""
+    uninformed: dict[str, str] = {}
+    if output_scores.shape != (len(metrics), len(dataset)):
+        return uninformed
+    properties = list_output_properties(dataset)
+    for metric, scores in zip(metrics, output_scores):
+        determining_property = find_determining_property(scores, properties)
+        if determining_property is not None and not isinstance(metric, tuple(SENTINELS)):
+            uninformed[metric.spec] = determining_property
+    return uninformed
+
+
+def _find_label_errors(dataset: Dataset, pair_source: object, pairs: Pairs) -> LabelErrors:
+    """Find how often labels are wrong: known for perturbed texts only."""
+    if pair_source != PERTURBED_PAIRS or dataset.task_definition.is_ranking:
+        return {}
+    return find_label_errors(pairs.counts, dataset.languages)
+
+
+def _name_origin(pair_source: object, sample: Pairs) -> str:
+    """Name where the pairs come from: `rule`, `model`, `people`, or nothing for pairs of the user."""
+    if pair_source == HUMAN_PAIRS:
+        return "people"
+    if pair_source != PERTURBED_PAIRS:
+        return ""
+    by_model = sample.counts.get("llm")
+    return "model" if by_model is not None and by_model.pairs else "rule"

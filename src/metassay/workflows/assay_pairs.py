@@ -1,0 +1,85 @@
+"""Make the pairs of an assay: perturbed, human, or given by the user; all at once or shard by shard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from metassay.data.clusters import Clusters
+from metassay.data.dataset import Dataset
+from metassay.metrics.judge import Judge
+from metassay.metrics.precomputed_scores import PrecomputedScores
+from metassay.options import HUMAN_PAIRS, PERTURBED_PAIRS
+from metassay.perturbations.pairs import Pairs, make_pairs, make_pairs_by_shard
+from metassay.perturbations.registry import list_default_perturbations, parse_perturbations
+from metassay.perturbations.runner import PairSettings
+from metassay.workflows import shards
+from metassay.workflows.assay_plan import AssayPlan
+from metassay.workflows.given_pairs import build_given_pairs
+from metassay.workflows.human_pairs import make_human_pairs
+from metassay.workflows.ranking_validity import check_ranking_gains
+from metassay.workflows.shards import Execution, divide_into_shards
+
+
+def make_assay_pairs(dataset: Dataset, plan: AssayPlan, execution: Execution) -> Pairs:
+    """Make all pairs: given, human, or every applicable perturbation of every output."""
+    settings = plan.settings
+    if dataset.rows_are_pairs:
+        return build_given_pairs(dataset)
+    if plan.human is not None and settings.pairs == HUMAN_PAIRS:
+        return make_human_pairs(dataset, plan.human, settings.minimum_gap)
+    # A language model that judges the pairs should not also make them, unless the user asks for it.
+    model_judges = any(isinstance(metric, Judge) for metric in plan.metrics)
+    llm = None if model_judges and plan.perturbations is None else execution.llm
+    pairs = make_pairs(
+        dataset,
+        perturbations=plan.perturbations,
+        per_output=None,
+        seed=plan.seed,
+        preprocess=settings.preprocess,
+        workers=execution.workers,
+        strict_resources=settings.strict_resources,
+        llm=llm,
+        store=execution.text_store,
+        progress=None if execution.progress is None else partial(execution.progress, "perturbing"),
+    )
+    if not plan.valid_pairs and not dataset.task_definition.is_ranking:
+        return pairs
+    return check_ranking_gains(pairs, valid_only=plan.valid_pairs)
+
+
+def needs_shards(dataset: Dataset, plan: AssayPlan, execution: Execution) -> bool:
+    """Whether pairs are made and scored shard by shard: perturbed pairs of a large data set.
+
+    Not where something must see all pairs at once: language models, scores from files, and perturbations that
+    take the output of a worse system.
+    """
+    is_large = len(dataset) > shards.SHARD_SIZE
+    if not is_large or plan.settings.pairs != PERTURBED_PAIRS or dataset.task_definition.is_ranking:
+        return False
+    if execution.llm is not None:
+        return False
+    if any(isinstance(metric, Judge | PrecomputedScores) for metric in plan.metrics):
+        return False
+    if plan.perturbations is None:
+        perturbations = list_default_perturbations(dataset.task_definition)
+    else:
+        perturbations = parse_perturbations(plan.perturbations)
+    return not any("rivals" in perturbation.needed_fields for perturbation in perturbations)
+
+
+def make_sharded_pairs(
+    dataset: Dataset, plan: AssayPlan, execution: Execution, clusters: Clusters
+) -> Iterator[tuple[slice, Pairs]]:
+    """Make every applicable perturbation of every output, shard by shard."""
+    pair_settings = PairSettings(
+        requested=plan.perturbations is not None,
+        seed=plan.seed,
+        preprocess=plan.settings.preprocess,
+        workers=execution.workers,
+        strict_resources=plan.settings.strict_resources,
+        store=execution.text_store,
+    )
+    slices = divide_into_shards(clusters.items)
+    datasets = (dataset.slice_rows(shard) for shard in slices)
+    yield from zip(slices, make_pairs_by_shard(dataset, datasets, pair_settings, plan.perturbations))

@@ -1,0 +1,227 @@
+"""What `assay` decides before it makes the first pair: data, plan, run folder and caches."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from metassay.data.clusters import Clusters, find_clusters
+from metassay.data.context import build_contexts
+from metassay.data.dataset import Dataset
+from metassay.data.directions import (
+    REQUESTED,
+    RequestedDirections,
+    looks_like_penalties,
+    orient_human_scores,
+)
+from metassay.data.normalisation import choose_normalisation
+from metassay.data.preparation import prepare_dataset
+from metassay.engine.ray_cluster import parse_engine
+from metassay.engine.score_store import ScoreStore
+from metassay.engine.workers import count_workers
+from metassay.errors import InputError
+from metassay.llm.settings import LlmSettings
+from metassay.metrics.base import Metric
+from metassay.metrics.external import orient_metrics
+from metassay.metrics.judge import connect_judges
+from metassay.metrics.precomputed_scores import read_precomputed_scores
+from metassay.metrics.registry import parse_metrics
+from metassay.metrics.selection import choose_metrics, choose_missing_sentinels
+from metassay.options import GIVEN_PAIRS, HUMAN_PAIRS, PERTURBED_PAIRS, is_pair_source, split_names
+from metassay.perturbations.text_store import TextStore
+from metassay.specs import split_specs
+from metassay.stats.arrays import LongArray
+from metassay.store.cache_folder import find_cache_folder
+from metassay.store.cached_scores import CachedScores
+from metassay.store.cached_texts import CachedTexts
+from metassay.store.layout import SHARDS_FOLDER
+from metassay.store.run_folder import RunFolder
+from metassay.store.scratch import ScratchTables
+from metassay.store.versions import collect_environment
+from metassay.workflows.assay_plan import AssayPlan
+from metassay.workflows.assay_run_files import has_finished
+from metassay.workflows.given_pairs import drop_identical_pairs
+from metassay.workflows.human_pairs import choose_compared_human_score, find_human_column
+from metassay.workflows.options import AssayOptions
+from metassay.workflows.perturb import described, with_cache
+from metassay.workflows.read import Source, ensure_dataset, read
+from metassay.workflows.run_files import AUTOMATIC, run_name
+from metassay.workflows.shards import Execution
+
+
+@dataclass(frozen=True)
+class PreparedAssay:
+    """Everything that is decided before the first pair is made.
+
+    `environment` has the versions of code, libraries and dictionaries. `run` is None if nothing is written.
+    """
+
+    dataset: Dataset
+    plan: AssayPlan
+    clusters: Clusters
+    sentinels: Sequence[Metric]
+    execution: Execution
+    run: RunFolder | None
+    environment: Mapping[str, Any]
+
+    @property
+    def all_metrics(self) -> tuple[Metric, ...]:
+        """The metrics under assay, then the sentinels."""
+        return (*self.plan.metrics, *self.sentinels)
+
+    def is_finished(self) -> bool:
+        """Whether the run folder has all results of the same assay, made without a language model."""
+        if self.run is None or not self.run.is_resumed or self.execution.llm is not None:
+            return False
+        return has_finished(self.run, self.dataset, self.plan, self.environment)
+
+    def find_human_scored_rows(self) -> LongArray | None:
+        """Return the rows with the human score that the assay is compared with, if there is one."""
+        column = self.plan.compared_human
+        if column is None:
+            return None
+        return self.dataset.outputs[column].is_not_null().arg_true().to_numpy()
+
+
+def prepare_assay(source: Dataset | Source | None, options: AssayOptions) -> PreparedAssay:
+    """Read and orient the data, make the plan, and open the run folder and the caches."""
+    dataset, options = read_assay_data(source, options)
+    dataset, directions = orient_assay_data(dataset, options)
+    dataset, plan = plan_assay(dataset, options, directions)
+    fingerprint = None if options.out is None else dataset.fingerprint
+    identity = {"command": "assay", "configuration": plan.to_dict(), "input": dataset.content_hash}
+    folder = run_name(identity) if options.out == AUTOMATIC else options.out
+    run = None if folder is None else RunFolder.open(folder, identity, data=fingerprint)
+    environment = collect_environment(dataset.languages)
+    llm = None if options.llm is None else with_cache(options.llm, run)
+    plan = replace(plan, metrics=connect_judges(plan.metrics, llm))
+    return PreparedAssay(
+        dataset=dataset,
+        plan=plan,
+        clusters=find_clusters(dataset, options.cluster),
+        sentinels=choose_missing_sentinels(plan.metrics),
+        execution=_choose_execution(options, plan, run, environment, llm),
+        run=run,
+        environment=environment,
+    )
+
+
+def read_assay_data(source: Dataset | Source | None, options: AssayOptions) -> tuple[Dataset, AssayOptions]:
+    """Read the data or the user's pairs; options then say `given` where the rows are pairs."""
+    if is_pair_source(options.pairs):
+        if source is not None:
+            raise InputError(
+                "pairs that are brought along need no other data.", remedy="Leave one of the two out."
+            )
+        dataset = read(options.pairs, pairs=True)
+    elif source is None:
+        raise InputError("no data was named.", remedy="Pass data, or pairs with item, output and worse.")
+    else:
+        dataset = ensure_dataset(source)
+    if not dataset.rows_are_pairs:
+        return dataset, options
+    if options.perturbations is not None or options.preprocess != "none":
+        raise InputError("pairs that are brought along are neither perturbed nor preprocessed.")
+    return dataset, replace(options, pairs=GIVEN_PAIRS)
+
+
+def orient_assay_data(dataset: Dataset, options: AssayOptions) -> tuple[Dataset, RequestedDirections]:
+    """Turn human scores so that higher is better, normalise texts and leave out reference systems."""
+    for name in split_names(options.human):
+        dataset = dataset.with_human_column(name)
+    directions = RequestedDirections(
+        split_names(options.lower_is_better), split_names(options.higher_is_better)
+    )
+    dataset, directions = orient_human_scores(dataset, directions)
+    # In pairs of the user, the user says which output is better, so references stay.
+    keep_references = options.keep_references or dataset.rows_are_pairs
+    dataset = prepare_dataset(dataset, normalize=options.normalize, keep_references=keep_references)
+    if dataset.rows_are_pairs:
+        dataset = drop_identical_pairs(dataset)
+    return dataset, directions
+
+
+def plan_assay(
+    dataset: Dataset, options: AssayOptions, directions: RequestedDirections
+) -> tuple[Dataset, AssayPlan]:
+    """Resolve the options for this data; the data gets notes on what was chosen."""
+    contexts = build_contexts(dataset, options.contexts)
+    normalize = choose_normalisation(dataset, options.normalize)
+    requested_human = next(iter(split_names(options.human)), None)
+    compared_human, notes = choose_compared_human_score(dataset, options, requested_human)
+    dataset = dataset.with_notes(*notes)
+    human = compared_human or requested_human
+    if options.pairs == HUMAN_PAIRS:
+        human = find_human_column(dataset, requested_human)
+    oriented_by_user = {direction.score for direction in dataset.directions if direction.why == REQUESTED}
+    may_count_errors = False
+    if human is not None and human not in oriented_by_user:
+        may_count_errors = looks_like_penalties(human, dataset.outputs[human].to_numpy())
+    valid_pairs = options.valid_pairs
+    if valid_pairs is None:
+        valid_pairs = options.pairs != HUMAN_PAIRS and dataset.task_definition.valid_pairs_only
+    perturbations = None if options.perturbations is None else tuple(split_specs(options.perturbations))
+    plan = AssayPlan(
+        options,
+        valid_pairs=valid_pairs,
+        metrics=_choose_metrics(dataset, options, normalize, directions),
+        contexts=contexts,
+        perturbations=perturbations,
+        normalize=normalize,
+        human=human,
+        compared_human=compared_human,
+        may_count_errors=may_count_errors,
+        llm=described(options.llm),
+        seed=options.seed,
+    )
+    return dataset, plan
+
+
+def _choose_metrics(
+    dataset: Dataset, options: AssayOptions, normalize: str, directions: RequestedDirections
+) -> tuple[Metric, ...]:
+    """Choose the metrics to compute and those whose scores are in files."""
+    precomputed = read_precomputed_scores(options.scores)
+    if precomputed and dataset.task_definition.is_ranking:
+        raise InputError("scores made elsewhere are taken of texts, not of rankings.")
+    if options.metrics is not None:
+        computed = parse_metrics(options.metrics)
+    elif precomputed:
+        computed = ()
+    else:
+        computed = parse_metrics(dataset.task_definition.default_metrics)
+    metrics = orient_metrics((*computed, *precomputed), directions)
+    preprocess = options.preprocess if options.pairs == PERTURBED_PAIRS else "none"
+    return choose_metrics(dataset, metrics, normalize, preprocess)
+
+
+def _choose_execution(
+    options: AssayOptions,
+    plan: AssayPlan,
+    run: RunFolder | None,
+    environment: Mapping[str, Any],
+    llm: LlmSettings | None,
+) -> Execution:
+    """Choose workers, cluster, and where scores and texts are stored."""
+    run_scores = None if run is None else run.scores
+    run_texts = None if run is None else run.texts(json.dumps(environment))
+    score_store: ScoreStore | None = run_scores
+    text_store: TextStore | None = run_texts
+    cache_folder = find_cache_folder(options.cache)
+    cluster = parse_engine(options.engine)
+    if cache_folder is not None:
+        score_store = CachedScores(run_scores, cache_folder, plan.metrics)
+        text_store = CachedTexts(run_texts, cache_folder, environment)
+    if cluster is not None and score_store is None:
+        raise InputError("a cluster leaves its parts in a run folder.", remedy="Pass --out.")
+    return Execution(
+        workers=count_workers(options.workers),
+        score_store=score_store,
+        text_store=text_store,
+        cluster=cluster,
+        progress=options.progress,
+        llm=llm,
+        scratch=ScratchTables(None if run is None else run.path / SHARDS_FOLDER),
+    )

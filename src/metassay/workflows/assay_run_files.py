@@ -1,0 +1,109 @@
+"""What an assay writes into its run folder, and whether a folder has the results of the same assay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from metassay.data.dataset import Dataset
+from metassay.data.memory import is_large_table
+from metassay.metrics.precomputed_scores import PrecomputedScores
+from metassay.metrics.sentinels import SENTINELS
+from metassay.perturbations.text_store import identify
+from metassay.reporting.assay_page import build_assay_page
+from metassay.reporting.pages import render_page
+from metassay.store.layout import TIMINGS
+from metassay.store.metric_cache import hash_dependencies
+from metassay.store.parts import hash_bytes
+from metassay.store.run_folder import RunFolder
+from metassay.workflows.assay_plan import AssayPlan
+from metassay.workflows.credit_files import CREDITS_FILE, build_credit_table
+from metassay.workflows.outcome_tables import build_explorer_table, build_outcome_table
+from metassay.workflows.pair_table import EXPLORER_FILE, OUTCOMES_FILE, OUTPUTS_FILE, PAIRS_FILE
+from metassay.workflows.run_files import EXAMPLES, REPORT, RESULT, VERDICTS
+
+if TYPE_CHECKING:
+    from metassay.workflows.assay_result import AssayResult
+
+
+def has_finished(run: RunFolder, dataset: Dataset, plan: AssayPlan, environment: Mapping[str, Any]) -> bool:
+    """Whether the run was finished before, and everything that decides it is known and unchanged."""
+    for metric in plan.metrics:
+        if not metric.is_cacheable and not isinstance(metric, (PrecomputedScores, *SENTINELS)):
+            return False
+    return run.is_finished(
+        hash_dependencies(environment, plan.metrics, _list_further_inputs(run, dataset, plan))
+    )
+
+
+def write_run(run: RunFolder, result: AssayResult, environment: Mapping[str, Any]) -> None:
+    """Write outputs, pairs, results and report; the manifest last, because it says that all is complete."""
+    content = result.content
+    wrong_pairs = result.collect_wrong_pairs()
+    manifest = result.manifest()
+    tables = _build_tables(result)
+    outputs = result.dataset.outputs
+    files: dict[str, Any] = {
+        OUTPUTS_FILE: [outputs] if is_large_table(outputs.height) else outputs,
+        PAIRS_FILE: tables[PAIRS_FILE],
+        EXPLORER_FILE: tables[EXPLORER_FILE],
+        "resources.json": dict(result.pairs.resources),
+        RESULT: content.to_dict(),
+        EXAMPLES: wrong_pairs.to_dict(),
+        "results/local_accuracy.parquet": result.to_frame(),
+        OUTCOMES_FILE: tables[OUTCOMES_FILE],
+        CREDITS_FILE: build_credit_table(
+            result.dataset,
+            result.scored,
+            result.plan.contexts,
+            len(result.metrics),
+            result.plan.settings.ties,
+        ),
+    }
+    if result.scored.verdicts is not None:
+        files[VERDICTS] = result.scored.verdicts
+    shown_manifest = select_shown_entries(run.build_manifest(manifest))
+    page = build_assay_page(content, wrong_pairs=wrong_pairs, manifest=shown_manifest)
+    files[TIMINGS] = {"seconds": result.scored.seconds, "seconds_per_1000_outputs": result.measure_costs()}
+    files[REPORT] = render_page(page)
+    further_inputs = _list_further_inputs(run, result.dataset, result.plan)
+    run.finish(files, **manifest, basis=hash_dependencies(environment, result.metrics, further_inputs))
+
+
+def select_shown_entries(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Select the entries of a manifest that a page shows: all but hashes that depend on the page itself."""
+    return {key: value for key, value in manifest.items() if key not in {"basis", "files"}}
+
+
+def _list_further_inputs(run: RunFolder, dataset: Dataset, plan: AssayPlan) -> list[Any]:
+    """List what decides a run and is neither in its settings nor in the content of its data.
+
+    Contexts and perturbations may be code of the user; notes and left-out rows depend on how data was read.
+    """
+    perturbations = [part if isinstance(part, str) else identify(part) for part in plan.perturbations or ()]
+    contexts = [
+        (context.name, context.values, context.notes, hash_bytes(context.codes.tobytes()))
+        for context in plan.contexts
+    ]
+    reading = [dict(dataset.left_out), dataset.reference_systems, dataset.notes, dataset.rows_are_pairs]
+    custom_task: list[str] = []
+    if dataset.custom_task is not None:
+        custom_task = [str(value) for value in vars(dataset.custom_task).values() if not callable(value)]
+    return [perturbations, contexts, reading, custom_task, run.data]
+
+
+def _build_tables(result: AssayResult) -> Mapping[str, pl.DataFrame | list[pl.DataFrame]]:
+    """Build the tables of pairs, or map them into memory where they were spilled to files."""
+    scored = result.scored
+    if scored.spilled is not None:
+        return scored.spilled.map_tables()
+    explorer_table = build_explorer_table(
+        result.dataset, result.pairs, scored, result.plan.contexts, result.metrics
+    )
+    return {
+        PAIRS_FILE: result.pairs.frame,
+        EXPLORER_FILE: explorer_table,
+        OUTCOMES_FILE: build_outcome_table(scored),
+    }

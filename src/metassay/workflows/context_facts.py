@@ -1,0 +1,69 @@
+"""What the data says of its contexts: constant columns, mean length, mean human scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from metassay.data.context import Context
+from metassay.data.dataset import Dataset
+from metassay.meta.contexts.agreement_prediction import ContextFacts
+from metassay.stats.arrays import FloatArray
+from metassay.workflows.output_weights import count_words
+
+
+def collect_context_facts(dataset: Dataset, contexts: Sequence[Context]) -> dict[str, ContextFacts]:
+    """Collect for every context column the facts that may predict which contexts order metrics alike."""
+    lengths = count_words(dataset.outputs["output"])
+    return {context.name: _collect_facts(dataset, context, lengths) for context in contexts}
+
+
+def _collect_facts(dataset: Dataset, context: Context, lengths: FloatArray) -> ContextFacts:
+    context_columns = set(context.name.replace(":", "+").split("+"))
+    facts: dict[str, list[str | float]] = {}
+    for name, values in _find_constant_columns(dataset, context, context_columns).items():
+        facts[name] = list(values)
+    numbers = {"output_length": lengths}
+    for name in dataset.human:
+        if name not in context_columns:
+            numbers[f"mean_{name}"] = dataset.outputs[name].to_numpy()
+    for name, values_by_output in numbers.items():
+        means = _average_by_context(values_by_output, context)
+        if means is not None:
+            facts[name] = list(means)
+    return facts
+
+
+def _find_constant_columns(
+    dataset: Dataset, context: Context, context_columns: set[str]
+) -> dict[str, list[str]]:
+    """Find the metadata columns that have one value in each context, and not the same in all."""
+    codes = pl.Series("_code", context.codes)
+    outputs = pl.DataFrame([codes, *(dataset.outputs[name] for name in dataset.metadata)])
+    outputs = outputs.filter(pl.col("_code") >= 0)
+    constant = {}
+    for name in dataset.metadata:
+        if name in context_columns:
+            continue
+        grouped = outputs.group_by("_code").agg(
+            pl.col(name).n_unique().alias("distinct"), pl.col(name).first().cast(pl.String)
+        )
+        values = grouped.sort("_code")[name]
+        if (grouped["distinct"] == 1).all() and not values.has_nulls() and values.n_unique() > 1:
+            constant[name] = values.to_list()
+    return constant
+
+
+def _average_by_context(values: FloatArray, context: Context) -> list[float] | None:
+    """Average numbers by context; None where a context has none."""
+    is_used = (context.codes >= 0) & ~np.isnan(values)
+    codes = context.codes[is_used]
+    counts = np.bincount(codes, minlength=len(context.values))
+    if not (counts > 0).all():
+        return None
+    means: list[float] = (
+        np.bincount(codes, values[is_used], minlength=len(context.values)) / counts
+    ).tolist()
+    return means

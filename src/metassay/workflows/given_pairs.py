@@ -1,0 +1,53 @@
+"""Pairs that the user brings: a table with the columns item, output and worse."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from metassay.data.dataset import Dataset
+from metassay.perturbations.pairs import Pairs, PerturbationCount
+
+UNNAMED_PERTURBATION = "unnamed"
+"""Value of the column `perturbation` where the user does not say how a pair was made."""
+EQUAL_OUTPUTS = "both sides of the pair are equal"
+
+
+def drop_identical_pairs(dataset: Dataset) -> Dataset:
+    """Drop and count the pairs whose two outputs are the same text."""
+    return dataset.filter_rows(dataset.outputs["output"] != dataset.outputs["worse"], reason=EQUAL_OUTPUTS)
+
+
+def build_given_pairs(dataset: Dataset) -> Pairs:
+    """Build the pairs of a data set of pairs, one per row, in its order."""
+    outputs = dataset.outputs
+    perturbation = pl.lit(UNNAMED_PERTURBATION).alias("perturbation")
+    if "perturbation" in outputs.columns:
+        perturbation = pl.col("perturbation").fill_null(UNNAMED_PERTURBATION)
+    frame = outputs.select("item", "system", perturbation, "output", "worse")
+    pair_counts = dict(frame["perturbation"].value_counts().iter_rows())
+    counts = {name: PerturbationCount(applied=count, pairs=count) for name, count in pair_counts.items()}
+    notes = []
+    distinct = outputs.select("item", "system", "output").n_unique()
+    if distinct < len(dataset):
+        notes.append(
+            f"{distinct:,} distinct outputs are in {len(dataset):,} pairs; each pair counts as one output."
+        )
+    notes += _note_worse_references(outputs)
+    return Pairs(frame, counts, tuple(notes), rows=np.arange(len(dataset)))
+
+
+def _note_worse_references(outputs: pl.DataFrame) -> list[str]:
+    """Note how many pairs have a reference as worse output, and no reference as better output."""
+    if "references" not in outputs.columns:
+        return []
+    output_is_reference = pl.col("references").list.contains(pl.col("output"))
+    worse_is_reference = pl.col("references").list.contains(pl.col("worse"))
+    count = outputs.filter(worse_is_reference & ~output_is_reference).height
+    if not count:
+        return []
+    note = (
+        f"In {count:,} pairs the worse text is the reference itself: a metric that rewards likeness to it"
+        " must be wrong there."
+    )
+    return [note]

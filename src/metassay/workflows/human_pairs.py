@@ -1,0 +1,180 @@
+"""Human pairs: two systems' outputs for one item that have different human scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from metassay.data.clusters import Clusters
+from metassay.data.context import Context
+from metassay.data.dataset import Dataset
+from metassay.data.score_arrays import ScoreArrays
+from metassay.data.test_sets import name_test_sets
+from metassay.errors import InputError, UnknownName
+from metassay.meta.contexts.human_pairs import HumanPairs
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, compare_scores
+from metassay.metrics.base import Metric
+from metassay.options import PERTURBED_PAIRS
+from metassay.perturbations.pairs import Pairs, PerturbationCount
+from metassay.stats.arrays import FloatArray, LongArray
+from metassay.workflows.options import AssaySettings
+from metassay.workflows.pair_scoring import ScoredPairs
+
+HUMAN_PERTURBATION = "human"
+"""Value of the column `perturbation` in human pairs."""
+PREFERRED_HUMAN_SCORES = ("mqm", "esa", "da_sqm", "da")
+"""Which human score is used if there are several and none is named: the most expensive to collect first."""
+
+
+@dataclass(frozen=True)
+class PairRows:
+    """Rows of the better and of the worse output of each human pair."""
+
+    better: LongArray
+    worse: LongArray
+
+    def __len__(self) -> int:
+        """Return the number of pairs."""
+        return len(self.better)
+
+
+def find_human_column(dataset: Dataset, requested: str | None) -> str:
+    """Find the human score to use: the requested one, or the only one."""
+    if requested is not None:
+        if requested not in dataset.human:
+            raise UnknownName("human score", requested, dataset.human)
+        return requested
+    if len(dataset.human) != 1:
+        listing = ", ".join(dataset.human) or "none"
+        raise InputError(
+            f"the data has not one human score but: {listing}.", remedy="Name one with --human COLUMN."
+        )
+    return dataset.human[0]
+
+
+def choose_compared_human_score(
+    dataset: Dataset, settings: AssaySettings, requested: str | None
+) -> tuple[str | None, list[str]]:
+    """Choose the human score that an assay of perturbed pairs is compared with; None where there is none.
+
+    Returns the column and notes for the reader: the requested score, else the first of
+    `PREFERRED_HUMAN_SCORES`, else the first column; scores of single raters (`mqm:rater1`) come last.
+    """
+    if settings.pairs != PERTURBED_PAIRS or not dataset.human or dataset.task_definition.is_ranking:
+        return None, []
+    if settings.preprocess != "none":
+        return None, ["Human scores are for texts that were not preprocessed, so human pairs are not used."]
+    if requested is not None or len(dataset.human) == 1:
+        return requested or dataset.human[0], []
+    preference = {name: rank for rank, name in enumerate(PREFERRED_HUMAN_SCORES)}
+
+    def rank_column(name: str) -> tuple[bool, int]:
+        is_single_rater = ":" in name
+        return is_single_rater, preference.get(name.lower(), len(preference))
+
+    column = min(dataset.human, key=rank_column)
+    others = ", ".join(name for name in dataset.human if name != column)
+    return column, [f"Using {column} as the human score (also available: {others}; choose with --human)."]
+
+
+def find_human_pairs(dataset: Dataset, human_column: str, minimum_gap: float = 0.0) -> PairRows:
+    """Find all pairs of outputs of one item whose human scores differ by more than `minimum_gap`.
+
+    Pairs with identical texts are left out, because no metric can tell them apart.
+    """
+    if minimum_gap < 0:
+        raise InputError(f"a minimum gap of {minimum_gap} is negative.")
+    rated = dataset.outputs.select("item", human_column).with_row_index("row").drop_nulls(human_column)
+    pairs = rated.join(rated, on="item", suffix="_worse")
+    pairs = pairs.filter(pl.col(human_column) - pl.col(f"{human_column}_worse") > minimum_gap)
+    pairs = pairs.select("row", "row_worse").sort("row", "row_worse")
+    texts = dataset.outputs["output"]
+    pairs = pairs.filter(texts[pairs["row"]] != texts[pairs["row_worse"]])
+    return PairRows(
+        better=pairs["row"].cast(pl.Int64).to_numpy(), worse=pairs["row_worse"].cast(pl.Int64).to_numpy()
+    )
+
+
+def make_human_pairs(dataset: Dataset, human_column: str, minimum_gap: float = 0.0) -> Pairs:
+    """Make human pairs with the columns of perturbed pairs, and `worse_system`."""
+    rows = find_human_pairs(dataset, human_column, minimum_gap)
+    outputs = dataset.outputs.select("item", "system", "output")
+    worse_outputs = outputs[rows.worse]
+    frame = outputs[rows.better].select(
+        "item",
+        "system",
+        pl.lit(HUMAN_PERTURBATION).alias("perturbation"),
+        "output",
+        worse_outputs["output"].alias("worse"),
+        worse_outputs["system"].alias("worse_system"),
+    )
+    if frame.is_empty():
+        raise InputError(f"no two outputs of an item differ in {human_column} by more than {minimum_gap:g}.")
+    count = PerturbationCount(applied=frame.height, pairs=frame.height)
+    unrated = dataset.outputs[human_column].null_count()
+    notes = (f"{unrated} outputs without {human_column} are in no pair.",) if unrated else ()
+    return Pairs(frame, {HUMAN_PERTURBATION: count}, notes, worse_rows=rows.worse)
+
+
+def score_human_pairs(
+    dataset: Dataset,
+    human_column: str,
+    scored: ScoredPairs,
+    metrics: Sequence[Metric],
+    contexts: Sequence[Context],
+    weights: FloatArray | None,
+) -> HumanPairs | None:
+    """Compare the metric scores of outputs on human pairs; None where there is no human pair."""
+    rows = find_human_pairs(dataset, human_column)
+    if not len(rows):
+        return None
+    clusters = scored.clusters
+    outcomes = []
+    for metric, scores in zip(metrics, scored.output_scores):
+        tolerance = np.array([metric.tie_tolerance])
+        outcomes.append(compare_scores(scores[None, rows.better], scores[None, rows.worse], tolerance))
+    pair_outcomes = PairOutcomes(
+        metrics=tuple(metric.spec for metric in metrics),
+        perturbation_names=(HUMAN_PERTURBATION,),
+        outcomes=np.concatenate(outcomes),
+        items=clusters.items[rows.better],
+        outputs=rows.better.astype(np.int32),
+        clusters=clusters.codes[rows.better],
+        perturbations=np.zeros(len(rows), dtype=np.int32),
+        weights=None if weights is None else weights[rows.better],
+        worse_outputs=rows.worse.astype(np.int32),
+    )
+    pair_contexts = [
+        PairContexts(context.name, context.values, context.codes[rows.better], context.codes[rows.worse])
+        for context in contexts
+    ]
+    score_arrays = _build_score_arrays(dataset, human_column, clusters, scored.output_scores)
+    return HumanPairs(human_column, pair_outcomes, pair_contexts, score_arrays)
+
+
+def _build_score_arrays(
+    dataset: Dataset, human_column: str, clusters: Clusters, output_scores: FloatArray
+) -> list[ScoreArrays]:
+    """Build the arrays of each test set: items for which every system with human scores has one."""
+    system_codes = dataset.outputs["system"].rank("dense").to_numpy()
+    human_scores = dataset.outputs[human_column]
+    frame = pl.DataFrame({"row": np.arange(len(dataset)), "test_set": name_test_sets(dataset)})
+    arrays = []
+    for _, rated in frame.filter(human_scores.is_not_null()).group_by("test_set", maintain_order=True):
+        rows = rated["row"].to_numpy()
+        systems, system_positions = np.unique(system_codes[rows], return_inverse=True)
+        items, item_positions = np.unique(clusters.items[rows], return_inverse=True)
+        row_table = np.full((len(systems), len(items)), -1)
+        row_table[system_positions.ravel(), item_positions.ravel()] = rows
+        complete_rows = row_table[:, (row_table >= 0).all(axis=0)]
+        data_order = np.argsort(complete_rows.min(axis=0, initial=len(dataset)))
+        complete_rows = complete_rows[:, data_order]
+        if len(complete_rows) > 1 and complete_rows.size:
+            human = human_scores.to_numpy()[complete_rows]
+            arrays.append(
+                ScoreArrays(human, output_scores[:, complete_rows], clusters.codes[complete_rows[0]])
+            )
+    return arrays

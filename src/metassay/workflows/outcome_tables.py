@@ -1,0 +1,101 @@
+"""Tables of pairs in a run folder: outcomes of every metric, and what the pair explorer shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from metassay.meta.contexts.pair_outcomes import MISSING
+from metassay.workflows.pair_table import PAIR_KEY
+
+if TYPE_CHECKING:
+    from metassay.data.context import Context
+    from metassay.data.dataset import Dataset
+    from metassay.metrics.base import Metric
+    from metassay.perturbations.pairs import Pairs
+    from metassay.workflows.pair_scoring import ScoredPairs
+
+_NAME_COLUMNS = ("system", "perturbation", "worse_system")
+
+
+@dataclass(frozen=True)
+class ShardPosition:
+    """Where a shard lies in its data set: its first row, and the systems and perturbations of the whole."""
+
+    first_row: int
+    systems: Sequence[str]
+    perturbations: Sequence[str]
+
+
+def build_outcome_table(scored: ScoredPairs) -> pl.DataFrame:
+    """Build the table of outcomes: 1 right, 0 tie, −1 wrong, null undefined; one column per metric."""
+    columns = [pl.Series("sampled", scored.is_sampled)]
+    for metric, outcomes in zip(scored.outcomes.metrics, scored.outcomes.outcomes):
+        columns.append(pl.Series(metric, outcomes).cast(pl.Int8).replace(MISSING, None))
+    return scored.pairs.frame.select(PAIR_KEY).with_columns(*columns)
+
+
+def build_explorer_table(
+    dataset: Dataset,
+    sample: Pairs,
+    scored: ScoredPairs,
+    contexts: Sequence[Context],
+    metrics: Sequence[Metric],
+    position: ShardPosition | None = None,
+) -> pl.DataFrame:
+    """Build the table of the sampled pairs for the pair explorer; `pair_table` describes its columns.
+
+    `position` is given where the data set is a shard of a larger one.
+    """
+    rows = scored.rows[scored.is_sampled]
+    first_row = 0 if position is None else position.first_row
+    columns = [sample.frame["item"]]
+    columns += [
+        _encode_names(sample.frame[name], position) for name in sample.frame.columns if name in _NAME_COLUMNS
+    ]
+    columns.append(pl.Series("output", (rows + first_row).astype(np.uint32)))
+    for context in contexts:
+        labels = pl.Series(context.values, dtype=pl.Enum(context.values))
+        codes = pl.Series(context.codes[rows])
+        columns.append(labels.gather(codes.set(codes < 0, None)).alias(f"context/{context.name}"))
+    for name in dataset.human:
+        columns.append(dataset.outputs[name].gather(rows).cast(pl.Float64).alias(f"human/{name}"))
+        if "worse_system" in sample.frame.columns:
+            columns.append(_find_worse_human_scores(sample.frame, dataset.outputs, name))
+    lower_is_better = {metric.spec for metric in metrics if not metric.higher_is_better}
+    for m, metric in enumerate(scored.outcomes.metrics):
+        sign = -1.0 if metric in lower_is_better else 1.0
+        columns += _build_metric_columns(scored, m, metric, sign)
+    return pl.DataFrame(columns)
+
+
+def _build_metric_columns(scored: ScoredPairs, m: int, metric: str, sign: float) -> list[pl.Series]:
+    """Build outcome, both scores as the metric gives them, and the margin of one metric."""
+    better = scored.better[m, scored.is_sampled]
+    worse = scored.worse[m, scored.is_sampled]
+    outcomes = pl.Series(f"outcome/{metric}", scored.outcomes.outcomes[m, scored.is_sampled].astype(np.int8))
+    numbers = {"score": sign * better, "worse_score": sign * worse, "margin": better - worse}
+    columns = [outcomes.set(outcomes == MISSING, None)]
+    for kind, values in numbers.items():
+        columns.append(pl.Series(f"{kind}/{metric}", values).fill_nan(None))
+    return columns
+
+
+def _encode_names(names: pl.Series, position: ShardPosition | None) -> pl.Series:
+    """Encode names as an Enum; shards share the categories of the whole data set."""
+    if position is None:
+        return names.cast(pl.Enum(names.unique().drop_nulls().sort()))
+    categories = position.perturbations if names.name == "perturbation" else position.systems
+    return names.cast(pl.Enum(categories))
+
+
+def _find_worse_human_scores(pairs: pl.DataFrame, outputs: pl.DataFrame, name: str) -> pl.Series:
+    """Find the human score of the worse output, where it is another system's output."""
+    worse_outputs = pairs.select("item", pl.col("worse_system").cast(pl.String).alias("system"))
+    scores = outputs.select("item", "system", pl.col(name).cast(pl.Float64))
+    joined = worse_outputs.join(scores, on=["item", "system"], how="left", maintain_order="left")
+    return joined[name].alias(f"human_worse/{name}")

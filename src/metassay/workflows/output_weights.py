@@ -1,0 +1,63 @@
+"""Weights of outputs: a column of the data, or how typical an output is of its context."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from metassay.data.context import Context
+from metassay.data.dataset import Dataset
+from metassay.errors import InputError, Place, UnknownName
+from metassay.meta.contexts.density_weights import estimate_density_weights
+from metassay.stats.arrays import FloatArray
+
+DENSITY = "density"
+UNIFORM = "uniform"
+
+
+def compute_output_weights(
+    dataset: Dataset, requested: str | None, contexts: Sequence[Context]
+) -> FloatArray | None:
+    """Return one weight per output; None where all outputs count the same.
+
+    `density` weighs an output by the density of its (first) context, estimated from the lengths of output,
+    reference and source, so that odd outputs count less.
+    """
+    if requested is None or requested == UNIFORM:
+        return None
+    if requested == DENSITY:
+        return estimate_density_weights(_build_features(dataset), contexts[0].codes)
+    if requested not in dataset.outputs.columns:
+        raise UnknownName("column of weights", requested, (DENSITY, UNIFORM, *dataset.metadata))
+    weights = dataset.outputs[requested].cast(pl.Float64, strict=False)
+    is_finite = weights.is_finite().fill_null(value=False)
+    is_positive = (weights > 0).fill_null(value=False)
+    is_invalid = ~(is_finite & is_positive)
+    if is_invalid.any():
+        first = dataset.outputs.row(int(is_invalid.arg_max() or 0), named=True)
+        raise InputError(
+            f"the weight of item {first['item']}, system {first['system']} is {first[requested]}; "
+            "weights are positive numbers.",
+            place=Place(column=requested),
+        )
+    return weights.to_numpy()
+
+
+def _build_features(dataset: Dataset) -> FloatArray:
+    outputs = dataset.outputs
+    lengths = [count_words(outputs["output"])]
+    if "references" in outputs.columns:
+        lengths.append(count_words(outputs["references"].list.first()))
+    if "source" in outputs.columns:
+        lengths.append(count_words(outputs["source"].fill_null("")))
+    return np.log1p(np.column_stack(lengths))
+
+
+def count_words(column: pl.Series) -> FloatArray:
+    """Count the words of each text, or the documents of each ranking; NaN where a text is missing."""
+    if column.dtype.is_nested():
+        return column.list.len().cast(pl.Float64).to_numpy()
+    counts = (np.nan if text is None else len(text.split()) for text in column)
+    return np.fromiter(counts, np.float64, len(column))

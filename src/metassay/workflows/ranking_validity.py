@@ -1,0 +1,59 @@
+"""Check that perturbed rankings are worse: that they lose discounted cumulative gain."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+
+from metassay.errors import InputError
+from metassay.perturbations.pairs import Pairs
+from metassay.perturbations.ranking_pairs import GainChange, RankedPairs, gain_change
+
+
+def check_ranking_gains(pairs: Pairs, *, valid_only: bool) -> Pairs:
+    """Count perturbed rankings that lost, kept or won gain; pairs of texts are returned as they are.
+
+    With `valid_only`, pairs without a loss are dropped, because their label is wrong. A perturbation whose
+    rankings win as often as they lose is refused: all its pairs are dropped.
+    """
+    if not isinstance(pairs, RankedPairs):
+        if valid_only:
+            raise InputError("only of rankings can it be told which pairs are valid.")
+        return pairs
+    changes = gain_change(pairs.lists.take(pairs.rows), pairs.copies)
+    perturbations = pairs.frame["perturbation"].to_numpy()
+    validity = {name: changes.take(perturbations == name).counts() for name in pairs.counts}
+    refused = []
+    if valid_only:
+        refused = [name for name, count in validity.items() if count["better"] >= max(count["worse"], 1)]
+    for name in refused:
+        validity[name]["refused"] = 1
+    note = _describe_changes(changes, valid_only=valid_only)
+    checked = replace(pairs, notes=(*pairs.notes, note), validity=validity)
+    if not valid_only:
+        return checked
+    is_valid = changes.worse & ~np.isin(perturbations.astype(str), refused)
+    if not is_valid.any():
+        reason = f" {', '.join(refused)}: copies gained as often as they lost." if refused else ""
+        raise InputError(
+            f"no reordered list lost gain, so no pair is valid.{reason}",
+            remedy="--all-pairs keeps every pair, whatever its label is worth.",
+        )
+    return checked.filter_rows(is_valid)
+
+
+def _describe_changes(changes: GainChange, *, valid_only: bool) -> str:
+    total = len(changes.change)
+    counts = Counter(np.sign(changes.change).astype(int).tolist())
+    shares = {sign: f"{100 * counts[sign] / max(total, 1):.1f} %" for sign in (-1, 0, 1)}
+    clearly_worse = f"{100 * changes.clear.mean():.1f} %" if total else "0 %"
+    consequence = "The labels of the last two are wrong: without --all-pairs they are dropped."
+    if valid_only:
+        consequence = "The last two are dropped."
+    return (
+        f"Of {total} reordered lists {shares[-1]} lost discounted gain "
+        f"({clearly_worse} hold more than before at no rank), {shares[0]} kept it and {shares[1]} won."
+        f" {consequence}"
+    )

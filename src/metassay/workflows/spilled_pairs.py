@@ -1,0 +1,39 @@
+"""Pairs of a large data set whose tables were written to files, shard by shard, to save memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from metassay.data.memory import map_table
+from metassay.meta.contexts.perturbation_validity import EditDistances
+from metassay.workflows.wrong_pairs import LargestErrors
+
+
+@dataclass(frozen=True)
+class SpilledPairs:
+    """Files of the shards, and what was computed from their texts before they were written.
+
+    `human_differences` are differences of human scores by perturbation. `files` has the tables of the shards
+    by name; they last until the run is finished. `pair_tables` (all pairs) and `edit_tables` (sampled pairs)
+    are mapped into memory and can be read as long as they are held.
+    """
+
+    largest_errors: LargestErrors
+    human_differences: Mapping[str, list[float]]
+    files: Mapping[str, list[Path]]
+    pair_tables: Sequence[pl.DataFrame]
+    edit_tables: Sequence[pl.DataFrame]
+
+    def read_edits(self) -> EditDistances:
+        """Read the edit distances of the sampled pairs."""
+        characters = np.concatenate([table["characters"] for table in self.edit_tables])
+        return EditDistances(characters, np.concatenate([table["share"] for table in self.edit_tables]))
+
+    def map_tables(self) -> dict[str, list[pl.DataFrame]]:
+        """Map the tables of all shards into memory, by name."""
+        return {name: [map_table(file) for file in files] for name, files in self.files.items()}

@@ -1,0 +1,235 @@
+"""Pairs that metrics got wrong, chosen for the reader of a report: the largest errors of each metric."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from rapidfuzz.distance import Levenshtein
+
+from metassay.meta.contexts.pair_outcomes import RIGHT, OutcomeArray
+from metassay.results.wrong_pairs import ScoredOutcome, WrongPair, WrongPairs
+from metassay.stats.arrays import FloatArray, LongArray
+
+if TYPE_CHECKING:
+    from metassay.data.context import Context
+    from metassay.data.dataset import Dataset
+    from metassay.metrics.base import Metric
+    from metassay.workflows.pair_scoring import ScoredPairs
+
+MOST_PAIRS = 3000
+"""Pairs in a report."""
+MOST_CHARACTERS = 1_200_000
+"""Characters of pairs in a report."""
+LONGEST_TEXT = 400
+"""Longer texts are hard to compare by eye, so their pairs are left out."""
+SHOWN_DOCUMENTS = 12
+CHECKED_PAIRS = 2000
+"""Pairs that are checked for doubtful labels."""
+
+
+@dataclass(frozen=True)
+class LargestErrors:
+    """Pairs that some metric got wrong, those with the largest margin of each metric.
+
+    `positions` say which of all pairs they are, ascending; scores and outcomes are [metrics, these pairs].
+    """
+
+    positions: LongArray
+    better: FloatArray
+    worse: FloatArray
+    outcomes: OutcomeArray
+
+    def rank_by_margin(self, metric_count: int) -> list[LongArray]:
+        """Return for each of the first metrics the pairs that it got wrong, the largest margin first."""
+        margins = self.worse - self.better
+        is_wrong = (self.outcomes < RIGHT) & ~np.isnan(margins)
+        ranked = []
+        for wrong, margin in zip(is_wrong[:metric_count], margins):
+            order = np.argsort(-margin[wrong], kind="stable")
+            ranked.append(np.flatnonzero(wrong)[order][:MOST_PAIRS])
+        return ranked
+
+    def keep_largest(self, metric_count: int) -> LargestErrors:
+        """Return the pairs that are among the largest errors of one of the first metrics."""
+        ranked = self.rank_by_margin(metric_count)
+        kept = np.unique(np.concatenate([np.empty(0, np.int64), *ranked]))
+        return LargestErrors(
+            self.positions[kept], self.better[:, kept], self.worse[:, kept], self.outcomes[:, kept]
+        )
+
+    def append(self, other: LargestErrors) -> LargestErrors:
+        """Return both; the positions of the other are larger."""
+        return LargestErrors(
+            np.concatenate([self.positions, other.positions]),
+            np.concatenate([self.better, other.better], axis=1),
+            np.concatenate([self.worse, other.worse], axis=1),
+            np.concatenate([self.outcomes, other.outcomes], axis=1),
+        )
+
+
+def collect_wrong_pairs(
+    dataset: Dataset, metrics: Sequence[Metric], scored: ScoredPairs, contexts: Sequence[Context]
+) -> WrongPairs:
+    """Collect pairs that some metric got wrong: the largest errors of each metric in turn.
+
+    Pairs whose worse output comes nearer to a reference than the output are doubtful and come last; how many
+    of all pairs are doubtful is estimated on pairs evenly spaced over all of them.
+    """
+    errors = _find_largest_errors(scored, len(metrics))
+    chosen = _take_turns(errors.rank_by_margin(len(metrics)))
+    rows = scored.rows[errors.positions[np.array(chosen, dtype=np.int64)]].tolist()
+    texts = read_pairs(scored, errors.positions)[chosen].rows(named=True)
+    known = _read_output_fields(dataset, rows)
+    outcomes = _list_outcomes(metrics, errors, chosen)
+    pairs: list[WrongPair] = []
+    characters_left = MOST_CHARACTERS
+    for n, row in enumerate(rows):
+        if characters_left < 0:
+            break
+        pair = _build_pair(dataset, texts[n], known[n], row, contexts, outcomes[n])
+        if pair is not None:
+            pairs.append(pair)
+            characters_left -= len(str(pair))
+    checked, doubtful = _count_doubtful(dataset, scored)
+    return WrongPairs(
+        pairs=sorted(pairs, key=lambda pair: pair.is_doubtful), checked=checked, doubtful=doubtful
+    )
+
+
+def _find_largest_errors(scored: ScoredPairs, metric_count: int) -> LargestErrors:
+    if scored.spilled is not None:
+        return scored.spilled.largest_errors.keep_largest(metric_count)
+    positions = np.arange(len(scored.rows))
+    errors = LargestErrors(positions, scored.better, scored.worse, scored.outcomes.outcomes)
+    return errors.keep_largest(metric_count)
+
+
+def _take_turns(ranked: Sequence[LongArray]) -> list[int]:
+    """Take one pair of each metric in turn, each pair once."""
+    chosen: dict[int, None] = {}
+    for turn in range(MOST_PAIRS):
+        for order in ranked:
+            if turn < len(order):
+                chosen[int(order[turn])] = None
+    return list(chosen)[:MOST_PAIRS]
+
+
+def read_pairs(scored: ScoredPairs, positions: LongArray) -> pl.DataFrame:
+    """Read the texts of the pairs at these positions, which ascend."""
+    if scored.spilled is None:
+        return scored.pairs.frame[positions]
+    # Shard by shard: a table in many chunks would be copied first.
+    tables = []
+    first = 0
+    for table in scored.spilled.pair_tables:
+        in_shard = positions[(positions >= first) & (positions < first + table.height)]
+        tables.append(table[in_shard - first])
+        first += table.height
+    return pl.concat(tables)
+
+
+def _read_output_fields(dataset: Dataset, rows: Sequence[int]) -> list[dict[str, Any]]:
+    """Read source and references of outputs, as far as the data has them."""
+    columns = [name for name in ("source", "references") if name in dataset.outputs.columns]
+    if not columns:
+        return [{} for _ in rows]
+    return dataset.outputs.select(columns)[list(rows)].rows(named=True)
+
+
+def _list_outcomes(
+    metrics: Sequence[Metric], errors: LargestErrors, chosen: Sequence[int]
+) -> list[dict[str, ScoredOutcome]]:
+    """List for each chosen pair both scores of every metric, as the metric gives them, and its outcome."""
+    by_pair: list[dict[str, ScoredOutcome]] = [{} for _ in chosen]
+    for m, metric in enumerate(metrics):
+        sign = 1.0 if metric.higher_is_better else -1.0
+        better = (sign * errors.better[m, chosen]).tolist()
+        worse = (sign * errors.worse[m, chosen]).tolist()
+        outcomes = errors.outcomes[m, chosen].tolist()
+        for n, pair in enumerate(by_pair):
+            if not np.isnan(better[n] - worse[n]):
+                pair[metric.spec] = ScoredOutcome(better[n], worse[n], outcomes[n])
+    return by_pair
+
+
+def _build_pair(
+    dataset: Dataset,
+    texts: dict[str, Any],
+    known: dict[str, Any],
+    row: int,
+    contexts: Sequence[Context],
+    outcomes: dict[str, ScoredOutcome],
+) -> WrongPair | None:
+    """Build a pair with what is known of its output; None where its texts are too long to read."""
+    labels = {}
+    for context in contexts:
+        if context.name != "system" and context.codes[row] >= 0:
+            labels[context.name] = context.values[context.codes[row]]
+    if dataset.task_definition.is_ranking:
+        output = list(texts["output"])[:SHOWN_DOCUMENTS]
+        worse = list(texts["worse"])[:SHOWN_DOCUMENTS]
+        grades = _find_grades(dataset, texts["item"], {*output, *worse})
+        return WrongPair(
+            item=texts["item"],
+            system=texts["system"],
+            perturbation=texts["perturbation"],
+            output=output,
+            worse=worse,
+            contexts=labels,
+            outcomes=outcomes,
+            grades=grades,
+        )
+    if max(len(texts["output"]), len(texts["worse"])) > LONGEST_TEXT:
+        return None
+    references = known.get("references") or []
+    return WrongPair(
+        item=texts["item"],
+        system=texts["system"],
+        perturbation=texts["perturbation"],
+        worse_system=texts.get("worse_system"),
+        output=texts["output"],
+        worse=texts["worse"],
+        contexts=labels,
+        outcomes=outcomes,
+        is_doubtful=_is_nearer_to_reference(texts["output"], texts["worse"], references),
+        source=known.get("source"),
+        references=references,
+    )
+
+
+def _find_grades(dataset: Dataset, item: str, documents: set[str]) -> dict[str, int]:
+    """Find the relevance grades of these documents."""
+    if dataset.qrels is None:
+        return {}
+    is_wanted = (pl.col("item") == item) & pl.col("document").is_in(list(documents))
+    graded = dataset.qrels.filter(is_wanted)
+    return dict(zip(graded["document"].to_list(), graded["grade"].to_list()))
+
+
+def _is_nearer_to_reference(output: str, worse: str, references: Sequence[str]) -> bool:
+    """Whether the worse output is fewer words away from a reference than the output is from any."""
+    if not references:
+        return False
+    reference_words = [reference.split() for reference in references]
+    output_distance = min(Levenshtein.distance(output.split(), words) for words in reference_words)
+    worse_distance = min(Levenshtein.distance(worse.split(), words) for words in reference_words)
+    return worse_distance < output_distance
+
+
+def _count_doubtful(dataset: Dataset, scored: ScoredPairs) -> tuple[int | None, int | None]:
+    """Count how many of some evenly spaced pairs have a doubtful label: (checked, doubtful)."""
+    has_references = "references" in dataset.outputs.columns
+    if dataset.task_definition.is_ranking or not has_references or not len(scored.rows):
+        return None, None
+    positions = np.linspace(0, len(scored.rows) - 1, num=CHECKED_PAIRS)
+    checked = np.unique(positions.astype(np.int64))
+    references = dataset.outputs["references"].gather(scored.rows[checked]).to_list()
+    texts = read_pairs(scored, checked).select("output", "worse").rows()
+    doubtful = sum(
+        _is_nearer_to_reference(output, worse, own) for (output, worse), own in zip(texts, references)
+    )
+    return len(checked), doubtful
