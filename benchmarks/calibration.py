@@ -494,7 +494,7 @@ PEOPLE_DESIGNS = (
     ("two metrics, equally good everywhere", (0.75,) * 2, (0.6,) * 2, FAMILY),
     ("six metrics, equally good everywhere", (0.75,) * 6, (0.6,) * 6, FAMILY),
     (
-        "six metrics, equally good to people, not by rule",
+        "six metrics, equally good for people, not on perturbed pairs",
         (0.9, 0.8, 0.75, 0.7, 0.65, 0.6),
         (0.6,) * 6,
         FAMILY,
@@ -506,8 +506,8 @@ PEOPLE_DESIGNS = (
         (0.58, 0.62, 0.6, 0.56, 0.64, 0.54),
         None,
     ),
-    ("power: .05 ahead to people, .10 behind by rule", (0.9, 0.8, 0.7), (0.6, 0.65, 0.55), None),
-    ("power: .10 ahead to people, .10 behind by rule", (0.9, 0.8, 0.7), (0.6, 0.7, 0.55), None),
+    ("power: .05 better for people, .10 worse on perturbed pairs", (0.9, 0.8, 0.7), (0.6, 0.65, 0.55), None),
+    ("power: .10 better for people, .10 worse on perturbed pairs", (0.9, 0.8, 0.7), (0.6, 0.7, 0.55), None),
 )
 
 
@@ -537,7 +537,7 @@ def list_interval_rates(replicates):
     trials = max(replicates // 4, 50)
     for items in (30, 300, 1000):
         kept, size = measure_top_group(items, trials)
-        yield Rate(f"top group ({size:.1f} of 8), {items} items: holds the best", kept, trials, (0.95, 1))
+        yield Rate(f"top group ({size:.1f} of 8), {items} items: contains the best", kept, trials, (0.95, 1))
 
 
 def list_claim_rates(replicates):
@@ -552,26 +552,26 @@ def list_claim_rates(replicates):
     for contexts, items, share in ((2, 60, 1), (20, 30, 2), (250, 20, 4)):
         trials = max(2 * few // share, 5)
         made, before = measure_false_claims(contexts, items, trials)
-        yield Rate(f"{contexts} contexts: a report with any false claim", made, trials, FAMILY)
-        yield Rate("    with each context tested alone: on X trust Y", before, trials, None)
+        yield Rate(f"{contexts} contexts: a report with any false statement", made, trials, FAMILY)
+        yield Rate("    with each context tested alone: a wrong winner", before, trials, None)
     for contexts, items, share in ((2, 60, 1), (20, 30, 2)):
         trials = max(2 * few // share, 5)
         made, _ = measure_false_claims(contexts, items, trials, people=True)
-        yield Rate(f"{contexts} contexts and people: a report with any false claim", made, trials, FAMILY)
+        yield Rate(f"{contexts} contexts and people: a report with any false statement", made, trials, FAMILY)
     for contexts, items in ((2, 60), (20, 30), (20, 100), (250, 40)):
         trials = max(few // (1 + contexts // 50), 5)
         found = measure_power(contexts, items, 0.2, trials)
-        yield Rate(f"    power: ahead by .20 in one of {contexts}, {items} items", found, trials, None)
+        yield Rate(f"    power: better by .20 in one of {contexts}, {items} items", found, trials, None)
     for name, rule, people, bounds in PEOPLE_DESIGNS:
         trials = 3 * few
         follows, held = measure_followed_people(rule, people, trials)
-        yield Rate(f"people followed: {name}", follows, trials, bounds)
+        yield Rate(f"recommendation follows people: {name}", follows, trials, bounds)
         if len(set(people)) > 1:
-            yield Rate("    tau by pairs judged by people: covers", held, trials, (0.92, 1))
+            yield Rate("    tau with human pairs: covers", held, trials, (0.92, 1))
     for error in (0.02, 0.15):
         trials = 3 * few
         found, raw = measure_corrected_coverage(error, trials)
-        yield Rate(f"corrected, {error:.0%} of labels wrong, 100 read: covers", found, trials, COVERS)
+        yield Rate(f"corrected, {error:.0%} of labels wrong, 100 pairs read: covers", found, trials, COVERS)
         yield Rate("    the raw accuracy: covers", raw, trials, None)
     for columns in (1, 2, 6):
         found = measure_false_alarms(columns, 2 * few)

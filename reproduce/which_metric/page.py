@@ -1,4 +1,4 @@
-"""The page that joins what five ways of asking say of the metrics of WMT22 and WMT23."""
+"""Write docs/which-metric.md: five measures of quality for the metrics of WMT22 and WMT23."""
 
 from __future__ import annotations
 
@@ -22,35 +22,32 @@ STUDIED = Path(__file__).parents[2] / "benchmarks" / "people_study.json"
 
 
 def page(rows: Sequence[Row]) -> str:
-    lines = ["# Which metric, of those of WMT22 and WMT23?", "", INTRODUCTION, ""]
+    lines = ["# Metrics of WMT22 and WMT23", "", INTRODUCTION, ""]
     for year, name in YEARS.items():
         own = [row for row in rows if row["year"] == year]
         lines += [f"## {name}", "", _described(own), "", *_table(own), ""]
-    lines += ["## Do the ways of asking agree?", "", AGREE, "", *_agreement(rows), "", *_reading(rows), ""]
+    lines += ["## Do the measures agree?", "", AGREE, "", *_agreement(rows), "", *_reading(rows), ""]
     lines += ["## What to conclude", "", *_conclusions(rows)]
     return "\n".join(lines) + "\n"
 
 
-INTRODUCTION = """Five ways to ask how good a metric is, on one page: how it ranks systems (SPA, Thompson et
-al., 2024), whether it tells two translations of a segment apart as people do (acc_eq, Deutsch et al., 2023),
-whether it treats systems alike (SysDep, von Däniken et al., 2024, and what is left of it after shrinkage),
-how often it sees that a translation was made worse (local accuracy, Deviyani and Diaz, 2025), and whether a
-system's score had better be the mean of its segments' (Cavalin et al., 2024); the last two of lexical
-metrics, which can be computed on any text. Made by `python -m reproduce.which_metric.run FOLDER`; every
-figure by language pair is in `reproduce/which_metric/ours.json`.
+INTRODUCTION = """How good are the metrics of the WMT metrics tasks? This page shows five measures:
 
-- **SPA**, **acc_eq**: mean over language pairs.
-- **SysDep**, **residual**: as shares of the SysDep of a metric that knows nothing (one fit, no bootstrap),
-  mean over pairs; lower is fairer. The residual is what equally good systems would see of it. A metric that
-  says next to nothing has none, so it means something beside a high SPA alone.
-- **local**: share of worse copies that it scores lower, a tie being wrong (five rules, 40 segments per pair).
-- **mean / corpus**: Pearson correlation over systems of people's means with the mean of segment scores, and
-  with the corpus score where the metric has one; mean over pairs.
+- **SPA**: does the metric rank systems as people do? (Thompson et al., 2024)
+- **acc_eq**: does it order two translations of a segment as people do? (Deutsch et al., 2023)
+- **SysDep**: does it treat all systems alike? Lower is better. It is given as a share of the SysDep of a
+  constant metric. The **residual** is the part that noise does not explain (von Däniken et al., 2024).
+- **local**: how often does it detect that a translation was made worse? (Deviyani and Diaz, 2025; five
+  perturbations, 40 segments per language pair)
+- **mean / corpus**: correlation of system scores with people, for means of segment scores and for corpus
+  scores (Cavalin et al., 2024).
 
-Metrics of the shared tasks are their official scores, those that scored every output; *ours* are
-metassay's."""
-AGREE = """Kendall's τ-b between the orders of the metrics, mean over language pairs (without
-`Random-sysname`, which knows the system's name alone); SysDep and residual count as lower is better."""
+The last two were computed only for lexical metrics. All values are means over language pairs. Metrics of the
+shared tasks have their official scores; *ours* are computed by metassay. A small residual means little if SPA
+is low, because a metric that knows nothing has none. `python -m reproduce.which_metric.run FOLDER` computes
+the page; `reproduce/which_metric/ours.json` has the values of each language pair."""
+AGREE = """Kendall's τ-b between the orders of metrics, mean over language pairs, without
+`Random-sysname`. For SysDep and residual, lower counts as better."""
 
 
 def _means(rows: Sequence[Row]) -> list[Row]:
@@ -138,21 +135,21 @@ def _reading(rows: Sequence[Row]) -> list[str]:
         for a, b in (("acc_eq", "sysdep"), ("spa", "residual"), ("local", "spa"))
     )
     return [
-        f"- SysDep and acc_eq agree at {shrunk}: a metric that tells segments apart shrinks less.",
-        f"- The residual is another question: SPA's order and that of fairness agree at {fair}.",
-        f"- Local accuracy of the lexical metrics and SPA agree at {local}. {_study()}",
+        f"- SysDep and acc_eq agree at {shrunk}: metrics that are good at segments depend less on systems.",
+        f"- SPA and the residual agree at {fair}: metrics that rank systems well often have favourites.",
+        f"- Local accuracy of lexical metrics and SPA agree at {local}. {_study()}",
         _aggregation(rows),
     ]
 
 
 def _study() -> str:
-    """Whether pairs made by rule predict people, with more metrics on more data."""
+    """Describe how well local accuracy predicts people in the larger study."""
     known = json.loads(STUDIED.read_text(encoding="utf-8"))
     systems, pairs = (known["weights"][way]["equal"] for way in ("spa", "pairs"))
     return (
         f"With {known['metrics']} lexical metrics on {systems['sets']} data sets they agree at "
         f"{systems['mean']:.2f} ({systems['low']:.2f} to {systems['high']:.2f}), and local accuracy with "
-        f"people's pairs of a segment at {pairs['mean']:.2f} ({pairs['low']:.2f} to {pairs['high']:.2f}; "
+        f"accuracy on human pairs at {pairs['mean']:.2f} ({pairs['low']:.2f} to {pairs['high']:.2f}; "
         "[study](do-perturbations-predict-people.md))."
     )
 
@@ -173,21 +170,20 @@ def _conclusions(rows: Sequence[Row]) -> list[str]:
     free = max((row for row in newest if row["reads"] == "source"), key=lambda row: row["spa"])
     fairest = min(leaders, key=lambda row: row["residual"])
     ranking = (
-        f"- **To rank translation systems of WMT23's kind**: {', '.join(row['metric'] for row in leaders)} "
-        "have the "
-        f"highest SPA ({leaders[-1]['spa']:.3f} to {leaders[0]['spa']:.3f}); whether such differences are "
-        "beyond noise is for `metassay rank` to say. The fairest of the five to equally good systems is "
-        f"{fairest['metric']} (residual {fairest['residual']:.0%})."
+        f"- **To rank systems like those of WMT23**: {', '.join(row['metric'] for row in leaders)} have the "
+        f"highest SPA ({leaders[-1]['spa']:.3f} to {leaders[0]['spa']:.3f}). `metassay rank` tests whether "
+        "they differ by more than chance. Of these five, "
+        f"{fairest['metric']} has the smallest residual ({fairest['residual']:.0%})."
     )
     source = (
-        f"- **Without a reference** the best is {free['metric']} (SPA {free['spa']:.3f}, place "
+        f"- **Without a reference**: {free['metric']} is best (SPA {free['spa']:.3f}, rank "
         f"{newest.index(free) + 1} of {len(newest)})."
     )
     return [ranking, source, _words(rows), ADVICE]
 
 
 def _words(rows: Sequence[Row]) -> str:
-    """What there is to say about lexical metrics, in either year."""
+    """Describe the lexical metrics in both years."""
     said: list[str] = []
     firsts: set[str] = set()
     for year, name in YEARS.items():
@@ -196,19 +192,17 @@ def _words(rows: Sequence[Row]) -> str:
         firsts.add(own[0]["metric"])
         above = sum(row["spa"] > own[0]["spa"] for row in metrics)
         said.append(
-            f"{name} has {own[0]['metric'].removesuffix(', ours')} first and "
+            f"on {name} {own[0]['metric'].removesuffix(', ours')} is first and "
             f"{own[-1]['metric'].removesuffix(', ours')} last (SPA {ends([row['spa'] for row in own], 3)}; "
-            f"{above} of {len(metrics)} metrics are above the first)"
+            f"{above} of {len(metrics)} metrics are better than the first)"
         )
-    moved = (
-        " Which is first depends on the year: these figures prefer none of them." if len(firsts) > 1 else ""
-    )
-    return f"- **If only a lexical metric will do**: {'; '.join(said)}.{moved}"
+    moved = " The order depends on the year, so no lexical metric is preferred." if len(firsts) > 1 else ""
+    return f"- **If you can run only a lexical metric**: {'; '.join(said)}.{moved}"
 
 
-ADVICE = """- **To see which errors a metric overlooks**, measure local accuracy on your own outputs:
-  nobody need rate anything. It says nothing dependable about ranking systems.
-- **Before you publish that one system is better**, look at whom the metric flatters: the residual is what
-  two equally good systems may differ by in what the metric makes of them.
-- A figure here is of these systems and segments. Yours may differ; [choosing](choosing.md) says how to
-  ask."""
+ADVICE = """- **To find errors that a metric overlooks**, run an assay on your own outputs. It needs no
+  human ratings. It does not tell you which metric ranks systems as people do.
+- **Before you publish that one system is better**, check with `metassay depend` whether the metric
+  favours it.
+- These values hold for these systems and segments. [Choose a metric](choosing.md) shows how to test
+  metrics on your own data."""

@@ -122,9 +122,9 @@ def render_language(language: str) -> list[str]:
     lines = [
         f"## {language}",
         "",
-        f"{len(readings):,} pairs. Equal verdicts: {share:.1%}; {kappa_text}.",
+        f"{len(readings):,} pairs. The two readings agree on {share:.1%} of them ({kappa_text}).",
         "",
-        "| method | default | pairs | worse by both | share, 95 % | worse by each | grammatical by both |",
+        "| Perturbation | Default | Pairs | Worse | Share (95 % interval) | By each reading | Grammatical |",
         "|---|---|---|---|---|---|---|",
     ]
     readings_by_method: dict[str, list[PairReading]] = {}
@@ -141,7 +141,7 @@ def _render_method(method: str, readings: list[PairReading]) -> str:
     worse_by_first = sum(reading.verdicts[0] == "worse" for reading in readings)
     worse_by_second = sum(reading.verdicts[1] == "worse" for reading in readings)
     grammatical = sum(all(reading.grammatical) for reading in readings)
-    default = "yes" if load_perturbations()[method].default else "on request"
+    default = "yes" if load_perturbations()[method].default else "no"
     return (
         f"| `{method}` | {default} | {pairs} | {worse} | {worse / pairs:.2f} ({low:.2f}–{high:.2f})"
         f" | {worse_by_first}, {worse_by_second} | {grammatical / pairs:.2f} |"
