@@ -12,6 +12,7 @@ import pytest
 import metassay
 from metassay.cli import run
 from metassay.errors import InputError
+from metassay.reporting.estimate_page import count_equivalent_labels
 from metassay.schemas import schema
 from metassay.workflows.report import report
 
@@ -160,3 +161,38 @@ def test_command_leaves_a_run_folder_whose_page_can_be_written_again(tmp_path, c
     page = (folder / "report.html").read_text()
     assert report(folder).read_text() == page
     assert "How good would people find each system?" in page
+
+
+def test_equivalent_labels_are_those_of_the_same_variance() -> None:
+    """Against the variance of a mean with a control variate, estimated from draws."""
+    rng = np.random.default_rng(0)
+    items, labelled, correlation = 400, 100, 0.8
+    errors = {"labels": [], "metric": [], "more labels": []}
+    worth = round(count_equivalent_labels(labelled, items, correlation**2))
+    for _ in range(4000):
+        metric = rng.normal(size=items)
+        human = correlation * metric + np.sqrt(1 - correlation**2) * rng.normal(size=items)
+        order = rng.permutation(items)
+        chosen = order[:labelled]
+        shift = correlation * (metric.mean() - metric[chosen].mean())
+        errors["labels"].append(human[chosen].mean() - human.mean())
+        errors["metric"].append(human[chosen].mean() + shift - human.mean())
+        errors["more labels"].append(human[order[:worth]].mean() - human.mean())
+    variances = {name: np.var(values) for name, values in errors.items()}
+    assert variances["metric"] < 0.5 * variances["labels"]
+    assert variances["more labels"] == pytest.approx(variances["metric"], rel=0.08)
+
+
+def test_where_all_items_have_labels_the_metric_adds_nothing() -> None:
+    rows = []
+    rng = np.random.default_rng(1)
+    for item in range(60):
+        for system in "ab":
+            score = rng.normal()
+            rows.append({"seg_id": item, "system": system, "mqm": score, "M": score + rng.normal() / 2})
+    result = metassay.estimate(rows, human="mqm")
+    assert "All items have labels, so a metric adds nothing to these estimates." in "\n".join(
+        result.page().lead
+    )
+    for entry in result.systems:
+        assert entry.estimate.value == pytest.approx(entry.labels_only.value, abs=1e-9)

@@ -79,13 +79,29 @@ def _describe_metric(result: EstimateContent) -> str:
         return "No metric is shown to save labels here: the estimates use the labels alone."
     label = MetricLabels([chosen.metric])[chosen.metric]
     share = chosen.for_mean
-    sentence = f"With {label} on all items, {percent(share.value)} of the labels are saved"
+    saved = percent(share.value)
     if share.low is not None and share.high is not None:
-        sentence += f" (95 % interval {interval(share.low, share.high)})"
+        saved += f" (95 % interval {interval(share.low, share.high)})"
     labelled = max(entry.labelled for entry in result.systems)
+    items = result.systems[0].items
+    if labelled == items:
+        return (
+            "All items have labels, so a metric adds nothing to these estimates. "
+            f"For items without labels {label} would save {saved} of the labels of a system's mean."
+        )
+    sentence = f"With {label} on all items, {saved} of the labels are saved"
     if share.value is not None and 0 < share.value < 1:
-        sentence += f": {labelled} labels are worth about {labelled / (1 - share.value):.0f}"
+        worth = count_equivalent_labels(labelled, items, share.value)
+        sentence += f": {labelled} labels are worth about {worth:.0f}"
     return f"{sentence} for the mean of a system."
+
+
+def count_equivalent_labels(labelled: int, items: int, share_saved: float) -> float:
+    """Count the labels that would give the same precision without the metric.
+
+    The metric removes its share of the variance that is due to items without labels, 1/labelled - 1/items.
+    """
+    return 1 / (1 / labelled - share_saved * (1 / labelled - 1 / items))
 
 
 def find_chosen_metric(result: EstimateContent) -> CandidateMetric | None:
