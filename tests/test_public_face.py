@@ -15,10 +15,10 @@ import metassay
 from metassay.errors import InputError, UnknownName
 
 EXPORTED = """
-AggregateResult AlignResult AssayResult Batch CheckResult CompareResult Context Dataset DependResult EstimateResult InputError JudgeResult
+AggregateResult AlignResult AnnotateResult AssayResult Batch CheckResult CompareResult Context Dataset DependResult EstimateResult InputError JudgeResult
 MetaMetric MetassayError Metric MetricFailure MissingBackend OutputKind PerturbResult Perturbation RankResult RecommendResult ScoreArrays ScoreResult
 StatisticsMetric Stream TableEvidence Task TiedScores UnknownName View
-aggregate align assay check compare demo depend estimate judge perturb rank read recommend report score
+aggregate align annotate assay check compare demo depend estimate judge perturb rank read recommend report score
 """
 
 ROWS = [
@@ -71,7 +71,19 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
 
 @pytest.mark.parametrize(
     "verb",
-    ["assay", "score", "perturb", "rank", "depend", "aggregate", "check", "judge", "align", "estimate"],
+    [
+        "assay",
+        "score",
+        "perturb",
+        "rank",
+        "depend",
+        "aggregate",
+        "check",
+        "judge",
+        "align",
+        "estimate",
+        "annotate",
+    ],
 )
 def test_every_option_is_a_keyword_with_its_default(verb) -> None:
     parameters = inspect.signature(getattr(metassay, verb)).parameters

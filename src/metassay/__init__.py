@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 VERBS = {
     "aggregate": "metassay.workflows.aggregate",
     "align": "metassay.workflows.align",
+    "annotate": "metassay.workflows.annotate",
     "assay": "metassay.workflows.assay",
     "check": "metassay.workflows.check",
     "compare": "metassay.workflows.compare",
@@ -34,6 +35,7 @@ VERBS = {
 TYPES = {
     "AggregateResult": "metassay.workflows.aggregate",
     "AlignResult": "metassay.workflows.align",
+    "AnnotateResult": "metassay.workflows.annotate",
     "AssayResult": "metassay.workflows.assay_result",
     "Batch": "metassay.metrics.base",
     "CheckResult": "metassay.workflows.check",
@@ -69,6 +71,7 @@ TYPES = {
 __all__ = [  # a literal, because type checkers cannot read it from the tables above
     "AggregateResult",
     "AlignResult",
+    "AnnotateResult",
     "AssayResult",
     "Batch",
     "CheckResult",
@@ -100,6 +103,7 @@ __all__ = [  # a literal, because type checkers cannot read it from the tables a
     "View",
     "aggregate",
     "align",
+    "annotate",
     "assay",
     "check",
     "compare",
@@ -134,6 +138,7 @@ if TYPE_CHECKING:
     from metassay.tasks.base import OutputKind, TableEvidence, Task
     from metassay.workflows.aggregate import AggregateResult, aggregate
     from metassay.workflows.align import AlignResult, align
+    from metassay.workflows.annotate import AnnotateResult, annotate
     from metassay.workflows.assay import assay, demo
     from metassay.workflows.assay_result import AssayResult
     from metassay.workflows.check import CheckResult, check

@@ -419,6 +419,7 @@ def test_out_writes_for_every_command_that_has_it(capfd, data, tmp_path) -> None
         "aggregate": [data, "--repeats", "3", *few],
         "judge": [verdicts],
         "estimate": [rated, "--human", "mqm", "--resamples", "100"],
+        "annotate": [rated, "--human", "mqm", "--count", "5"],
     }
     takers = {
         name

@@ -22,7 +22,7 @@ COMMAND_GROUPS = {
     "Start here": ("check", "demo"),
     "Measure": ("assay", "score", "align", "perturb"),
     "Compare with people and judges": ("rank", "depend", "aggregate", "judge"),
-    "Decide with few labels": ("estimate",),
+    "Decide with few labels": ("estimate", "annotate"),
     "Use finished runs": ("recommend", "compare", "report", "serve"),
     "Installed": ("list", "models"),
     "Advanced": ("run", "resume", "work", "cache"),

@@ -18,7 +18,19 @@ import typer
 
 from metassay.errors import InputError, NoSuchFile, Place, UnknownName, is_remote
 
-COMMANDS = ("assay", "check", "demo", "score", "perturb", "rank", "depend", "aggregate", "judge", "estimate")
+COMMANDS = (
+    "assay",
+    "check",
+    "demo",
+    "score",
+    "perturb",
+    "rank",
+    "depend",
+    "aggregate",
+    "judge",
+    "estimate",
+    "annotate",
+)
 """The commands that a file may name."""
 TrustOption = Annotated[
     bool,

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from metassay.data.csv_export import to_csv
+from metassay.reporting.data_summary import describe_data
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
 from metassay.reporting.report_sections import ResultView, build_sections
@@ -32,7 +33,7 @@ def build_estimate_page(result: EstimateContent) -> Page:
         lead=describe_estimates(result),
         sections=build_sections("estimate", ResultView(result, labels)),
         doubts=describe_doubts(result),
-        notes=result.notes,
+        notes=[*describe_data(result.data), *result.notes],
     )
 
 

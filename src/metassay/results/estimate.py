@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from metassay.results.base import Count, Interval, ResultStruct, Share
+from metassay.results.data_summary import DataSummary
 
 
 class SystemEstimate(msgspec.Struct, frozen=True):
@@ -83,3 +84,4 @@ class EstimateContent(ResultStruct, frozen=True, kw_only=True):
     candidates: list[CandidateMetric] = msgspec.field(default_factory=list)
     sample: RandomSampleTest | None = None
     notes: list[str] = msgspec.field(default_factory=list)
+    data: DataSummary | None = None

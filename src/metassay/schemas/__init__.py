@@ -14,6 +14,7 @@ from typing import Any
 from metassay.results.base import json_schema
 
 RESULT_TYPES = {
+    "annotate": "annotate:AnnotateContent",
     "assay": "assay:AssayContent",
     "check": "check:CheckContent",
     "compare": "compare:CompareContent",

@@ -116,6 +116,7 @@ def estimate(data: Source, options: EstimateOptions) -> EstimateResult:
         candidates=[_build_candidate(candidate) for candidate in choice.candidates],
         sample=_test_sample(scores, options.seed),
         notes=[*labelled_data.notes, *context_notes],
+        data=labelled_data.read.data,
     )
     if run is not None:
         run.finish(render_estimate_files(result, result.to_frame()))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from metassay.data.annotation_file import PROBABILITY, AnnotationFile, parse_annotation_file
 from metassay.data.directions import note_possible_penalties, orient_scores
 from metassay.data.score_cube import ScoreCube
 from metassay.data.score_files import Scores, choose_human_score
-from metassay.errors import InputError
+from metassay.errors import InputError, Place, UnknownName
 from metassay.meta.decisions.labelled_scores import (
     ITEM,
     LabelledScores,
@@ -24,8 +25,8 @@ from metassay.workflows.options import AnnotateOptions, EstimateOptions
 from metassay.workflows.read import Source
 from metassay.workflows.read_scores import read_scores
 
-PROBABILITY = "probability"
-"""The column with the probability of each item to be chosen for labelling, as `annotate` writes it."""
+LARGEST_UNRATED_SHARE = 0.2
+"""The largest share of chosen items that may be without a rating."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,17 @@ def read_labelled_scores(
     Systems without labels are left out if `needs_labels`. Items on which some system has no metric score are
     left out, and metrics that do not score every output of the remaining items.
     """
-    read = read_scores(data, options, needs_human_scores=False)
-    human = _choose_human(read, options, needs_labels=needs_labels)
-    cube = _choose_cube(read.cubes, human, needs_labels=needs_labels)
+    labels_file = None if options.labels is None else parse_annotation_file(options.labels)
+    needs_column = needs_labels and labels_file is None
+    read = _read_scores(data, options, needs_column=needs_column)
+    human = _choose_human(read, options, labels_file, needs_labels=needs_labels)
+    cube = _choose_cube(read.cubes, human, needs_labels=needs_column)
     notes = [*read.notes, *cube.notes]
+    if labels_file is not None:
+        cube = _add_labels(cube, human, labels_file, str(options.labels))
+        notes += _note_unrated_items(labels_file, str(options.labels))
+        if needs_labels and human not in cube.human_scores:
+            raise no_labels_error(human)
     if human in cube.human_scores:
         systems, system_notes = _select_labelled_systems(cube, human)
         cube = cube.restrict_to(systems=systems)
@@ -77,7 +85,7 @@ def read_labelled_scores(
     probabilities = _check_probabilities(probabilities, labelled_items, cube.items)
     unit = options.cluster
     if unit is None:
-        unit = ITEM if probabilities is not None else find_sampling_unit(cube, labelled_items)
+        unit = find_sampling_unit(cube, labelled_items)
     units = np.arange(len(cube.items)) if unit == ITEM else number_without_gaps(cube.cluster_codes(unit))
     scores = LabelledScores(cube.systems, cube.items, labels, metrics, units, unit, probabilities)
     return LabelledData(scores, human, cube, read, tuple(dict.fromkeys(notes)))
@@ -91,9 +99,74 @@ def no_labels_error(human: str) -> InputError:
     )
 
 
-def _choose_human(read: Scores, options: EstimateOptions | AnnotateOptions, *, needs_labels: bool) -> str:
-    """Return the human score that was named, or the only one in the data."""
+def _read_scores(data: Source, options: EstimateOptions | AnnotateOptions, *, needs_column: bool) -> Scores:
+    """Read the scores; the data may lack the column of human scores unless `needs_column`."""
+    try:
+        return read_scores(data, options, needs_human_scores=False)
+    except UnknownName:
+        if needs_column or options.human is None:
+            raise
+        return read_scores(data, replace(options, human=None), needs_human_scores=False)
+
+
+def _add_labels(cube: ScoreCube, human: str, file: AnnotationFile, path: str) -> ScoreCube:
+    """Add the scores and the probabilities of an annotation file to those of the data."""
+    system_positions = {name: row for row, name in enumerate(cube.systems)}
+    item_positions = {name: column for column, name in enumerate(cube.qualified_items)}
+    no_scores = np.full((len(cube.systems), len(cube.items)), np.nan)
+    labels = cube.human_scores.get(human, no_scores).copy()
+    probabilities = no_scores.copy()
+    for number, row in enumerate(file.rows, start=1):
+        if row.item not in item_positions or row.system not in system_positions:
+            raise InputError(
+                f"the data has no output of item {row.item} by system {row.system}.",
+                place=Place(file=path, row=number),
+                remedy="Name the data that the file was made for.",
+            )
+        position = (system_positions[row.system], item_positions[row.item])
+        probabilities[position] = row.probability
+        if row.score is not None:
+            labels[position] = row.score
+    human_scores = dict(cube.human_scores)
+    if not np.isnan(labels).all():
+        human_scores[human] = labels
+    metric_scores = {name: scores for name, scores in cube.metric_scores.items() if not _is_probability(name)}
+    return replace(
+        cube, human_scores=human_scores, metric_scores=metric_scores | {PROBABILITY: probabilities}
+    )
+
+
+def _note_unrated_items(file: AnnotationFile, path: str) -> list[str]:
+    """Return a note on items that were chosen but not rated; refuse a file where they are many.
+
+    The probabilities in the file hold only if the chosen items are rated.
+    """
+    chosen = {row.item for row in file.rows}
+    rated = {row.item for row in file.rows if row.score is not None}
+    unrated = len(chosen - rated)
+    if not unrated:
+        return []
+    statement = f"{unrated} of {len(chosen)} chosen items have no rating yet"
+    if unrated > LARGEST_UNRATED_SHARE * len(chosen):
+        raise InputError(
+            f"{statement}; estimates would be biased.",
+            place=Place(file=path),
+            remedy="Have the items in the file rated first.",
+        )
+    return [f"{statement}. If they differ from the others, estimates are biased."]
+
+
+def _choose_human(
+    read: Scores,
+    options: EstimateOptions | AnnotateOptions,
+    labels_file: AnnotationFile | None,
+    *,
+    needs_labels: bool,
+) -> str:
+    """Return the human score that was named, that of the annotation file, or the only one in the data."""
     names = split_names(options.human)
+    if labels_file is not None and not names:
+        return labels_file.human
     has_labels = any(cube.human_scores for cube in read.cubes)
     if names or has_labels:
         return choose_human_score(read.cubes, names)

@@ -355,7 +355,28 @@ class DependSettings(Compared):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EstimateSettings(Compared):
+class LabelSettings(Compared):
+    """Where human labels on some of the items come from."""
+
+    labels: Annotated[
+        FilePath | None,
+        option(
+            "The CSV file that annotate wrote, filled in.",
+            command_line_type=str | None,
+            metavar="FILE",
+            panel=SCORES_PANEL,
+        ),
+    ] = None
+    cluster: Annotated[
+        str | None,
+        option(
+            "What is chosen for labelling: item, or a column such as doc_id; else found.", metavar="COLUMN"
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EstimateSettings(LabelSettings):
     """How human scores are estimated from few labels."""
 
     context: Annotated[
@@ -370,36 +391,27 @@ class EstimateSettings(Compared):
             metavar="these|similar",
         ),
     ] = None
-    cluster: Annotated[
-        str | None,
-        option(
-            "What was chosen for labelling: item, or a column such as doc_id; else found.", metavar="COLUMN"
-        ),
-    ] = None
     resamples: Annotated[int, option("Resamples for intervals and tests.", minimum=100)] = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnnotateSettings(Compared):
+class AnnotateSettings(LabelSettings):
     """Which items to have rated next, and how many."""
 
     count: Annotated[int | None, option("Choose this many items.", minimum=1)] = None
-    width: Annotated[float | None, option("As many as make the 95 % interval of every system this wide.")] = (
-        None
-    )
+    width: Annotated[
+        float | None, option("As many as make the 95 % interval of every system this wide.", minimum=0)
+    ] = None
     difference: Annotated[
-        float | None, option("As many as show a difference of two systems of this size.")
+        float | None, option("As many as show this difference between two systems.", minimum=0)
     ] = None
     power: Annotated[
         float, option("With --difference: the probability to show it.", minimum=0.5, maximum=0.99)
     ] = 0.8
-    cluster: Annotated[
-        str | None, option("Column of documents that are rated as a whole.", metavar="COLUMN")
-    ] = None
-    file: Annotated[
+    csv: Annotated[
         FilePath | None,
         option(
-            "Write the outputs to rate to this CSV file.",
+            "Write the outputs to rate to this CSV file; default ratings.csv in --out.",
             command_line_type=str | None,
             metavar="FILE",
         ),

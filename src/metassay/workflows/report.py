@@ -8,6 +8,7 @@ from typing import Any
 
 from metassay.errors import InputError, Place, display_path
 from metassay.reporting.aggregate_page import build_aggregate_page
+from metassay.reporting.annotate_page import build_annotate_page
 from metassay.reporting.assay_page import build_assay_page
 from metassay.reporting.depend_page import build_depend_page
 from metassay.reporting.depend_view import CurvesByDataset
@@ -18,6 +19,7 @@ from metassay.reporting.pages import Page, paper_files, rendered
 from metassay.reporting.rank_page import build_rank_page
 from metassay.reporting.score_page import build_score_page
 from metassay.results.aggregate import AggregateContent
+from metassay.results.annotate import AnnotateContent
 from metassay.results.assay import AssayContent
 from metassay.results.depend import DependContent, MetricCurves
 from metassay.results.estimate import EstimateContent
@@ -63,6 +65,10 @@ def _build_estimate_page(run: RunFolder) -> Page:
     return build_estimate_page(run.read_result("results/estimate.json", EstimateContent))
 
 
+def _build_annotate_page(run: RunFolder) -> Page:
+    return build_annotate_page(run.read_result("results/annotate.json", AnnotateContent))
+
+
 def _build_judge_page(run: RunFolder) -> Page:
     return build_judge_page(run.read_result("results/judge.json", JudgeContent))
 
@@ -83,6 +89,7 @@ PAGE_BUILDERS: Mapping[str, Callable[[RunFolder], Page]] = {
     "score": _build_score_page,
     "judge": _build_judge_page,
     "estimate": _build_estimate_page,
+    "annotate": _build_annotate_page,
 }
 """How the page of a stored run is built, by verb."""
 

@@ -9,6 +9,7 @@ from metassay.reporting.terminal.blocks import Block, Line, Note, Table
 if TYPE_CHECKING:
     from metassay.workflows.aggregate import AggregateResult
     from metassay.workflows.align import AlignResult
+    from metassay.workflows.annotate import AnnotateResult
     from metassay.workflows.assay import PartialRun
     from metassay.workflows.assay_result import AssayResult
     from metassay.workflows.cache import CacheResult
@@ -116,6 +117,13 @@ def describe_estimates(result: EstimateResult) -> list[Block]:
     from metassay.reporting.terminal import estimate
 
     return estimate.describe_estimate_result(result)
+
+
+def describe_annotation(result: AnnotateResult) -> list[Block]:
+    """Describe which items to have rated next."""
+    from metassay.reporting.terminal import annotate
+
+    return annotate.describe_annotate_result(result)
 
 
 def describe_judge_result(result: JudgeResult) -> list[Block]:

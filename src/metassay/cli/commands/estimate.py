@@ -7,7 +7,18 @@ from metassay.cli.printing import print_blocks, print_report_path
 from metassay.workflows.options import EstimateSettings, ScoreReadOptions
 
 EXAMPLE = "metassay estimate scores.csv --human mqm"
-COMMON_OPTIONS = ("human", "metrics", "context", "cluster", "join", "columns", "where", "out", "json")
+COMMON_OPTIONS = (
+    "human",
+    "metrics",
+    "context",
+    "target",
+    "labels",
+    "lower_is_better",
+    "join",
+    "where",
+    "out",
+    "json",
+)
 
 
 def run_estimate(

@@ -66,8 +66,11 @@ def number_without_gaps(codes: LongArray) -> LongArray:
 def find_sampling_unit(cube: ScoreCube, labelled_items: NDArray[np.bool_]) -> str:
     """Return the column of documents if each is labelled as a whole or not at all, else `ITEM`.
 
-    People often rate whole documents. The labels of a document are then one draw, not several.
+    People often rate whole documents. The labels of a document are then one draw, not several. Without any
+    label, the unit is the item.
     """
+    if not labelled_items.any():
+        return ITEM
     columns = {name.lower(): name for name in reversed(list(cube.item_metadata))}
     for name in CLUSTER_COLUMNS:
         if name not in columns:

@@ -1,0 +1,44 @@
+"""`metassay annotate`."""
+
+from __future__ import annotations
+
+from metassay.cli.options import DataOptions, OutputOptions
+from metassay.cli.printing import print_blocks, print_report_path
+from metassay.workflows.options import AnnotateSettings, ScoreReadOptions
+
+EXAMPLE = "metassay annotate scores.csv --human mqm --count 100 --csv ratings.csv"
+COMMON_OPTIONS = (
+    "human",
+    "metrics",
+    "count",
+    "width",
+    "difference",
+    "power",
+    "csv",
+    "labels",
+    "where",
+    "out",
+    "json",
+)
+
+
+def run_annotate(
+    data: DataOptions, output: OutputOptions, settings: AnnotateSettings, reading: ScoreReadOptions
+) -> None:
+    """Which items should people rate next, and how many? Writes a table for the raters."""
+    from metassay.workflows.annotate import annotate
+    from metassay.workflows.terminal_output import describe_annotation
+
+    result = annotate(
+        data.data,
+        **settings.to_dict(),
+        **reading.to_dict(),
+        seed=output.seed,
+        workers=output.workers,
+        out=output.out,
+    )
+    if output.json:
+        print(result.to_json())
+        return
+    print_blocks(describe_annotation(result))
+    print_report_path(output.out)

@@ -1,0 +1,92 @@
+"""The page of `annotate`: which items to have rated next, and why so many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from metassay.data.csv_export import to_csv
+from metassay.reporting.data_summary import describe_data
+from metassay.reporting.pages import Page, Section, render_page
+from metassay.reporting.tables import Field, grid
+from metassay.reporting.wording import listing, percent, plural
+from metassay.results.annotate import AnnotateContent
+
+METHOD = (
+    "Items on which the metrics are likely to be far from people are chosen with a higher probability. Each"
+    " label then counts with the weight 1 / probability, so that estimates stay unbiased (active inference:"
+    " Zrnic and Candès, 2024). A fifth of the probability is the same for all items."
+)
+
+
+def explain_count(chosen: int, unlabelled: int) -> str:
+    """Say how many items were chosen from how many."""
+    return f"{plural(chosen, 'item')} of {unlabelled} without a label were asked for."
+
+
+def explain_width(needed: int, labelled: int, items: int, width: float, hardest: Sequence[str]) -> str:
+    """Say how many labelled items make the intervals narrow enough."""
+    goal = f"the 95 % interval of every system is at most {width:g} wide"
+    return f"{_state_need(needed, labelled, items, goal)} The widest is that of {listing(hardest)}."
+
+
+def explain_difference(
+    needed: int, labelled: int, items: int, difference: float, power: float, hardest: Sequence[str]
+) -> str:
+    """Say how many labelled items show a difference of two systems."""
+    goal = f"a difference of {difference:g} between two systems is shown with probability {percent(power)}"
+    return f"{_state_need(needed, labelled, items, goal)} Most are needed for {listing(hardest)}."
+
+
+def _state_need(needed: int, labelled: int, items: int, goal: str) -> str:
+    if labelled == items:
+        return f"With {needed} labelled items like these, {goal}; all {items} items here are labelled."
+    if needed <= labelled:
+        return f"You can stop: with the {labelled} items that are labelled, {goal}."
+    return f"With {needed} labelled items, {goal}; {labelled} of {items} are labelled now."
+
+
+def describe_annotation(result: AnnotateContent) -> list[str]:
+    """Return the main statements: how many items to rate, why, and how to go on."""
+    if not result.items:
+        return [result.reason]
+    sentences = [f"Have {plural(len(result.items), 'more item')} rated.", result.reason]
+    if result.file is not None:
+        sentences.append(
+            f"{result.file} lists their outputs: fill in the column {result.human}, then run"
+            f" `metassay estimate DATA --labels {result.file}`."
+        )
+    else:
+        sentences.append("Add --csv FILE for a table that raters can fill in.")
+    return sentences
+
+
+def build_annotate_page(result: AnnotateContent) -> Page:
+    """Build the page of an `annotate` result."""
+    fields = (
+        Field("item", "item", "name"),
+        Field("probability", "probability", "decimal", "of being labelled in this or an earlier round"),
+    )
+    rows = [{"item": entry.item, "probability": entry.probability} for entry in result.items]
+    sections = []
+    if rows:
+        table = grid("items to rate", "Items to have rated next", fields, rows)
+        sections.append(Section("Items to rate", sentences=[METHOD], grids=[table]))
+    return Page(
+        kicker="Ratings to collect",
+        title="Which items should people rate next?",
+        lead=describe_annotation(result),
+        sections=sections,
+        notes=[*describe_data(result.data), *result.notes],
+    )
+
+
+def render_annotate_files(result: AnnotateContent, table: pl.DataFrame) -> dict[str, Any]:
+    """Render the files of an `annotate` run by name."""
+    return {
+        "results/annotate.json": result.to_dict(),
+        "results/annotate.csv": to_csv(table),
+        "report.html": render_page(build_annotate_page(result)),
+    }

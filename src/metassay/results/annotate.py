@@ -1,0 +1,32 @@
+"""Result of `annotate`: which items to have rated next, and how many are needed."""
+
+from __future__ import annotations
+
+import msgspec
+
+from metassay.results.base import Count, ResultStruct, Share
+from metassay.results.data_summary import DataSummary
+
+
+class ItemToRate(msgspec.Struct, frozen=True):
+    """An item to have rated, with its probability of being labelled in this or an earlier round."""
+
+    item: str
+    probability: Share
+
+
+class AnnotateContent(ResultStruct, frozen=True, kw_only=True):
+    """The items to have rated next."""
+
+    needed: Count
+    """Labelled items that are needed in all, with those that are labelled already."""
+    reason: str
+    """Why so many."""
+    items: list[ItemToRate]
+    human: str
+    labelled: Count
+    """Items that are labelled already."""
+    file: str | None = None
+    """The CSV file for the raters, if one was written."""
+    notes: list[str] = msgspec.field(default_factory=list)
+    data: DataSummary | None = None

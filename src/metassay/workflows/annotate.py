@@ -1,0 +1,260 @@
+"""`annotate`: which items to have rated next, and how many are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from metassay.data.annotation_file import (
+    TEXT_COLUMNS,
+    AnnotationFile,
+    OutputToRate,
+    format_annotation_file,
+)
+from metassay.data.columns import TEST_SET_COLUMNS, find_reference_columns, list_column_names
+from metassay.data.readers.base import ReaderOptions
+from metassay.data.readers.files import refuse_overwriting
+from metassay.data.score_files import read_score_frame
+from metassay.errors import InputError, UnknownName
+from metassay.meta.decisions.item_choice import ChosenItems, choose_items
+from metassay.meta.decisions.sample_size import (
+    NeededItems,
+    find_items_for_difference,
+    find_items_for_width,
+)
+from metassay.options import accept_options
+from metassay.reporting.annotate_page import (
+    build_annotate_page,
+    explain_count,
+    explain_difference,
+    explain_width,
+    render_annotate_files,
+)
+from metassay.reporting.pages import Page
+from metassay.reporting.result_display import ResultDisplay
+from metassay.results.annotate import AnnotateContent, ItemToRate
+from metassay.store.files import write_bytes
+from metassay.store.remote import local_path
+from metassay.store.run_folder import RunFolder
+from metassay.workflows.labelled_scores import LabelledData, read_labelled_scores
+from metassay.workflows.options import AnnotateOptions
+from metassay.workflows.read import Source
+
+SMALLEST_PILOT = 20
+"""The fewest labelled items from which it can be said how many more are needed."""
+RATINGS_FILE = "ratings.csv"
+
+
+class AnnotateResult(ResultDisplay, AnnotateContent, frozen=True, kw_only=True):
+    """The items to have rated next, with their probabilities."""
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a table with one row per item to rate."""
+        rows = [[entry.item, entry.probability] for entry in self.items]
+        return pl.DataFrame(rows, schema={"item": pl.String, "probability": pl.Float64}, orient="row")
+
+    def page(self) -> Page:
+        """Build the page of the result."""
+        return build_annotate_page(self)
+
+
+@accept_options(AnnotateOptions)
+def annotate(data: Source, options: AnnotateOptions) -> AnnotateResult:
+    """Choose items to have rated, so that `estimate` needs few ratings.
+
+    `data` has metric scores for every output; some items may have human scores already. Name `count`, or
+    `width` (of the 95 % interval of every system's mean) or `difference` (between two systems, shown with
+    probability `power`): these two need at least 20 labelled items to plan with. Items on which metrics are
+    likely to be wrong are chosen with a higher probability, which `estimate` takes into account.
+
+    `csv` is a file for the raters: fill in its last column and give it to `estimate` or `annotate` as
+    `labels`. With `out` it is `ratings.csv` in this folder.
+
+    >>> rows = [
+    ...     {"seg_id": n, "system": system, "M": n % 7 + bonus}
+    ...     for n in range(50)
+    ...     for system, bonus in (("a", 0.5), ("b", 0.0))
+    ... ]
+    >>> result = annotate(rows, count=10)
+    >>> result.needed, len(result.items)
+    (10, 10)
+    """
+    _check_options(data, options)
+    labelled_data = read_labelled_scores(data, options, needs_labels=False)
+    scores = labelled_data.scores
+    labelled = int(scores.labelled_items.sum())
+    needed, reason = _plan(labelled_data, labelled, options)
+    run = _open_run(labelled_data, options)
+    chosen = None
+    if needed > labelled and labelled < len(scores.items):
+        chosen = choose_items(scores, needed - labelled, np.random.default_rng(options.seed))
+    items = [] if chosen is None else _list_items(labelled_data, chosen)
+    result = AnnotateResult(
+        needed=needed,
+        reason=reason,
+        items=items,
+        human=labelled_data.human,
+        labelled=labelled,
+        file=_name_ratings_file(options) if chosen is not None else None,
+        notes=list(labelled_data.notes),
+        data=labelled_data.read.data,
+    )
+    ratings = b""
+    if chosen is not None and result.file is not None:
+        texts, text_columns = _read_texts(data, options)
+        ratings = format_annotation_file(_build_file(labelled_data, chosen, texts, text_columns))
+        if options.csv is not None:
+            write_bytes(local_path(options.csv), ratings)
+    if run is not None:
+        files = render_annotate_files(result, result.to_frame())
+        if ratings:
+            files[RATINGS_FILE] = ratings.decode()
+        run.finish(files)
+    return result
+
+
+def _check_options(data: Source, options: AnnotateOptions) -> None:
+    goals = [goal for goal in (options.count, options.width, options.difference) if goal is not None]
+    if len(goals) != 1 or goals[0] == 0:
+        raise InputError(
+            "name how many items to choose, or what they are needed for.",
+            remedy="One of: --count 100, --width 0.5, --difference 0.3 --power 0.8",
+        )
+    if options.csv is not None:
+        sources = data if isinstance(data, list | tuple) else [data]
+        files = [str(source) for source in sources if not isinstance(source, Mapping)]
+        inputs = [*files, *([] if options.labels is None else [str(options.labels)])]
+        refuse_overwriting(options.csv, inputs)
+
+
+def _plan(labelled_data: LabelledData, labelled: int, options: AnnotateOptions) -> tuple[int, str]:
+    """Return how many labelled items are needed in all, and a sentence that says why."""
+    scores = labelled_data.scores
+    if options.count is not None:
+        needed = min(labelled + options.count, len(scores.items))
+        return needed, explain_count(needed - labelled, len(scores.items) - labelled)
+    if labelled < SMALLEST_PILOT:
+        raise InputError(
+            f"only {labelled} items have labels; {SMALLEST_PILOT} are needed to plan with.",
+            remedy="Have some items rated first: metassay annotate DATA --count 50",
+        )
+    if options.width is not None:
+        plan: NeededItems = find_items_for_width(scores, options.width, options.seed)
+        return plan.count, explain_width(plan.count, labelled, len(scores.items), options.width, plan.hardest)
+    if len(scores.systems) < 2:
+        raise InputError("a difference needs two systems.", remedy="Use --width for a single system.")
+    difference = options.difference or 0.0
+    plan = find_items_for_difference(scores, difference, options.power, options.seed)
+    reason = explain_difference(
+        plan.count, labelled, len(scores.items), difference, options.power, plan.hardest
+    )
+    return plan.count, reason
+
+
+def _open_run(labelled_data: LabelledData, options: AnnotateOptions) -> RunFolder | None:
+    """Open the run folder, whose identity are the options and inputs that the result depends on."""
+    if options.out is None:
+        return None
+    configuration: dict[str, Any] = {
+        "human": labelled_data.human,
+        "metrics": list(labelled_data.read.metrics),
+        "count": options.count,
+        "width": options.width,
+        "difference": options.difference,
+        "power": options.power,
+        "unit": labelled_data.scores.unit,
+        "seed": options.seed,
+    }
+    inputs = {**labelled_data.read.hashes, "labels": labelled_data.cube.content_hash}
+    identity = {"command": "annotate", "configuration": configuration, "inputs": inputs}
+    return RunFolder.open(options.out, identity, data=labelled_data.read.marks)
+
+
+def _name_ratings_file(options: AnnotateOptions) -> str | None:
+    if options.csv is not None:
+        return str(options.csv)
+    return None if options.out is None else f"{options.out}/{RATINGS_FILE}"
+
+
+def _list_items(labelled_data: LabelledData, chosen: ChosenItems) -> list[ItemToRate]:
+    names = labelled_data.cube.qualified_items
+    return [
+        ItemToRate(names[position], float(chosen.probabilities[position])) for position in chosen.positions
+    ]
+
+
+TextsByOutput = dict[tuple[str, str], tuple[str, ...]]
+"""The texts for the raters, by item and system."""
+
+
+def _read_texts(data: Source, options: AnnotateOptions) -> tuple[TextsByOutput, tuple[str, ...]]:
+    """Read source, reference and output of every output, as far as the data has them."""
+    table = read_score_frame(
+        data,
+        how=ReaderOptions(options.quoting, reference=tuple(options.reference)),
+        join=options.join,
+        columns=options.columns,
+        where=options.where,
+        systems=options.systems,
+        exclude_systems=options.exclude_systems,
+    ).frame
+    by_lower_name = {name.lower(): name for name in reversed(table.columns)}
+
+    def find_column(names: tuple[str, ...]) -> str | None:
+        return next((by_lower_name[name] for name in names if name in by_lower_name), None)
+
+    references = find_reference_columns(table.columns)
+    columns = {
+        "source": find_column(list_column_names("source")),
+        "reference": references[0] if references else None,
+        "output": find_column(list_column_names("output")),
+    }
+    text_columns = [name for name in TEXT_COLUMNS if columns[name] is not None]
+    item = find_column(list_column_names("item"))
+    system = find_column(list_column_names("system"))
+    if item is None or system is None:
+        raise UnknownName("column", "item", table.columns)
+    prefix = [by_lower_name[name] for name in TEST_SET_COLUMNS if name in by_lower_name and name != item]
+    keys = table.select(
+        pl.concat_str([pl.col(name).cast(pl.String) for name in (*prefix, item)], separator="/").alias(
+            "item"
+        ),
+        pl.col(system).cast(pl.String).alias("system"),
+        *[pl.col(str(columns[name])).cast(pl.String).fill_null("").alias(name) for name in text_columns],
+    )
+    texts = {(row[0], row[1]): tuple(row[2:]) for row in keys.iter_rows()}
+    return texts, tuple(text_columns)
+
+
+def _build_file(
+    labelled_data: LabelledData, chosen: ChosenItems, texts: TextsByOutput, text_columns: tuple[str, ...]
+) -> AnnotationFile:
+    """Build the file for the raters: the chosen items, and those labelled before with their scores.
+
+    Earlier items are in the file because their probability of being labelled has changed with this round.
+    """
+    scores = labelled_data.scores
+    cube = labelled_data.cube
+    names = cube.qualified_items
+    human_scores = cube.human_scores.get(labelled_data.human)
+    is_listed = scores.labelled_items.copy()
+    is_listed[chosen.positions] = True
+    rows = []
+    for position in np.flatnonzero(is_listed):
+        for row, system in enumerate(scores.systems):
+            score = None
+            if human_scores is not None and not np.isnan(human_scores[row, position]):
+                score = float(human_scores[row, position])
+            key = (names[position], system)
+            output = OutputToRate(
+                item=names[position],
+                system=system,
+                texts=texts.get(key, ("",) * len(text_columns)),
+                probability=float(chosen.probabilities[position]),
+                score=score,
+            )
+            rows.append(output)
+    return AnnotationFile(labelled_data.human, text_columns, tuple(rows))
