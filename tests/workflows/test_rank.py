@@ -116,7 +116,12 @@ def test_every_analysis_gives_rows_of_plain_values(frame: pl.DataFrame) -> None:
     assert {row["rater"] for row in found["ceiling"]} == {"mqm:a", "mqm:b"}
     assert {row["ablated"] for row in found["stability"]} == {"systems", "segments"}
     assert {row["meta"] for row in found["discrimination"]} == {"spa", "pa"}
-    assert {row["agreement"] for row in found["thresholds"]} == {0.8, 0.9, 0.95}
+    assert {row["between"] for row in found["thresholds"]} == {"systems", "outputs"}
+    assert {entry["agreement"] for row in found["thresholds"] for entry in row["thresholds"]} == {
+        0.8,
+        0.9,
+        0.95,
+    }
     assert {row["separates"] for row in found["power"]} == {"systems", "metrics"}
     with pytest.raises(ValueError, match="several raters"):
         rank(frame, draws=10, analysis="ceiling")

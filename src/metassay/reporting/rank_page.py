@@ -14,7 +14,7 @@ from metassay.reporting.data_summary import describe_data
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
 from metassay.reporting.rank_sentences import describe_headline, list_doubts
-from metassay.reporting.rank_view import build_rank_view
+from metassay.reporting.rank_view import build_rank_view, list_analysis_rows
 from metassay.reporting.report_sections import build_sections
 from metassay.results.rank import RankContent
 
@@ -40,7 +40,7 @@ def render_rank_files(result: RankContent, table: pl.DataFrame) -> dict[str, Any
     comparisons = _list_comparisons(result)
     if comparisons:
         files["results/comparisons.csv"] = to_csv(pl.DataFrame(comparisons, infer_schema_length=None))
-    for name, rows in msgspec.to_builtins(result.analyses).items():
+    for name, rows in list_analysis_rows(result.analyses).items():
         files[f"results/{name}.csv"] = to_csv(pl.DataFrame(rows, infer_schema_length=None))
     for ranking in result.rankings:
         name = file_name(f"{ranking.dataset}-{ranking.meta_metric}-{ranking.context}")

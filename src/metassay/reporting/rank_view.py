@@ -7,9 +7,12 @@ from dataclasses import dataclass
 import msgspec
 
 from metassay.meta.people.meta_metrics.registry import label_meta_metric
+from metassay.reporting.agreement_curves import tabulate_thresholds
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.report_sections import ResultView
 from metassay.results.rank import RankAnalyses, RankContent, Ranking
+
+THRESHOLDS = "thresholds"
 
 
 @dataclass(frozen=True)
@@ -42,12 +45,17 @@ def list_metrics(result: RankContent) -> list[str]:
     return list(dict.fromkeys(metrics))
 
 
-def list_analysis_rows(analyses: RankAnalyses, labels: MetricLabels) -> dict[str, list[dict[str, object]]]:
-    """Return the rows of each analysis that was made, with labels of metrics, by its name."""
+def list_analysis_rows(
+    analyses: RankAnalyses, labels: MetricLabels | None = None
+) -> dict[str, list[dict[str, object]]]:
+    """Return the rows of each analysis that was made by its name, with labels of metrics if given."""
     rows_by_name: dict[str, list[dict[str, object]]] = {}
     for name, rows in msgspec.to_builtins(analyses).items():
+        if name == THRESHOLDS:
+            rows_by_name[name] = tabulate_thresholds(analyses.thresholds or [], labels)
+            continue
         for row in rows:
-            if row.get("metric") is not None:
+            if labels is not None and row.get("metric") is not None:
                 row["metric"] = labels[row["metric"]]
         rows_by_name[name] = rows
     return rows_by_name

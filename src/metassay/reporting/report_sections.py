@@ -60,6 +60,7 @@ BUILT_IN_SECTIONS: dict[str, tuple[str, ...]] = {
         "rank_rankings:RankRankingsSection",
         "rank_system_pairs:RankSystemPairsSection",
         "rank_fewer_items:RankFewerItemsSection",
+        "rank_differences:RankDifferencesSection",
         "rank_rankings:RankContextsSection",
         "rank_averages:RankAveragesSection",
     ),

@@ -5,6 +5,8 @@ JSON keys that differ from the names here (`segments`, `meta`, `a`, `b` …) are
 
 from __future__ import annotations
 
+import bisect
+
 import msgspec
 from msgspec import UNSET, UnsetType
 
@@ -194,17 +196,76 @@ class HumanCeiling(msgspec.Struct, frozen=True, kw_only=True):
     high: float | None
 
 
-class AgreementThreshold(msgspec.Struct, frozen=True, kw_only=True):
-    """The difference of system means from which on people agree with a metric in a share of system pairs.
+class AgreementPoint(msgspec.Struct, frozen=True, kw_only=True):
+    """How often people agree with differences of one size, with a 95 % interval."""
 
-    `difference` is None if the share is never reached, `high` if the data cannot exclude that.
+    difference: float
+    probability: Share
+    low: Share
+    high: Share
+
+
+class AgreementThreshold(msgspec.Struct, frozen=True, kw_only=True):
+    """The smallest difference with which people agree in this share of pairs.
+
+    `difference` is None if no difference in the data is large enough, `high` if the data cannot exclude that.
     """
 
-    metric: str
     agreement: Share
     difference: float | None
     low: float | None
     high: float | None
+    coverage: Share | None = None
+    """Outputs only: the share of pairs whose difference is at least as large."""
+
+
+class AgreementCurve(msgspec.Struct, frozen=True, kw_only=True):
+    """How often people agree with a difference in the scores of one metric, by its size."""
+
+    dataset: str
+    context: str
+    context_column: str | None
+    between: str
+    """`systems`: differences of mean scores; `outputs`: of single outputs of an item."""
+    metric: str
+    items: Count = msgspec.field(name="segments")
+    pairs: Count
+    """Pairs in which people prefer one side."""
+    accuracy: Share | None
+    """Share of these pairs that the metric orders as people do; its ties count half."""
+    smallest_difference: float
+    """Smaller differences have no meaning: at system level they are within the noise of the metric."""
+    largest_difference: float
+    """The largest difference in the data; nothing is known about larger ones."""
+    points: list[AgreementPoint]
+    """The curve, by ascending difference."""
+    thresholds: list[AgreementThreshold]
+
+    @property
+    def is_global(self) -> bool:
+        """Whether the curve is for all items, not for one context."""
+        return self.context_column is None
+
+    def find_agreement(self, difference: float) -> AgreementPoint | None:
+        """Return how often people agree with a difference; None outside the range of the data.
+
+        Between two points of the curve it is interpolated.
+        """
+        size = abs(difference)
+        if not self.smallest_difference <= size <= self.largest_difference:
+            return None
+        sizes = [point.difference for point in self.points]
+        position = min(max(bisect.bisect_right(sizes, size), 1), len(self.points) - 1)
+        before = self.points[position - 1]
+        after = self.points[position]
+        span = after.difference - before.difference
+        share = min(max((size - before.difference) / span, 0.0), 1.0) if span > 0 else 0.0
+        return AgreementPoint(
+            difference=size,
+            probability=before.probability + share * (after.probability - before.probability),
+            low=before.low + share * (after.low - before.low),
+            high=before.high + share * (after.high - before.high),
+        )
 
 
 class RequiredItems(msgspec.Struct, frozen=True, kw_only=True):
@@ -238,7 +299,7 @@ class RankAnalyses(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     stability: list[StabilityRow] | None = None
     discrimination: list[DiscriminationRow] | None = None
     ceiling: list[HumanCeiling] | None = None
-    thresholds: list[AgreementThreshold] | None = None
+    thresholds: list[AgreementCurve] | None = None
     power: list[RequiredItems] | None = None
     corpus: list[CorpusAgreement] | None = None
 

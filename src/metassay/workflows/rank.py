@@ -94,7 +94,16 @@ def rank(data: Source, options: RankOptions) -> RankResult:
     span_rankings = _rank_spans(span_ratings, plan, options)
     analyses = run_analyses(
         split_names(options.analysis),
-        AnalysisInput(data, scores.cubes, datasets, scores.human, meta_metrics, plan.settings),
+        AnalysisInput(
+            data,
+            scores.cubes,
+            datasets,
+            scores.human,
+            meta_metrics,
+            plan.settings,
+            plan.context_columns,
+            plan.fewest_items,
+        ),
         options.progress,
     )
     results = [ranking.to_result() for ranking in rankings]

@@ -11,19 +11,18 @@ import numpy as np
 from metassay.data.score_arrays import ScoreArrays
 from metassay.data.score_cube import ScoreCube
 from metassay.errors import InputError
-from metassay.meta.people.averages import strip_reference
+from metassay.meta.decisions.agreement_curves import estimate_agreement_curves
 from metassay.meta.people.discrimination import measure_discrimination
 from metassay.meta.people.human_ceiling import estimate_human_ceiling
 from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.registry import parse_meta_metrics
 from metassay.meta.people.power import items_to_separate_metrics, items_to_separate_systems
-from metassay.meta.people.ranking_data import RankingData
+from metassay.meta.people.ranking_data import GLOBAL, RankingData
 from metassay.meta.people.stability import measure_stability_over_items, measure_stability_over_systems
-from metassay.meta.people.thresholds import estimate_agreement_thresholds
 from metassay.options import Progress
 from metassay.results.rank import (
-    AgreementThreshold,
+    AgreementCurve,
     CorpusAgreement,
     DiscriminationRow,
     HumanCeiling,
@@ -48,6 +47,10 @@ class AnalysisInput:
     human: str
     meta_metrics: tuple[MetaMetric, ...]
     settings: ComparisonSettings
+    context_columns: tuple[str, ...] = ()
+    """Columns for whose values `thresholds` is also computed."""
+    fewest_items: int = 0
+    """Contexts with fewer items are left out."""
 
     @property
     def meta_metrics_with_pa_and_spa(self) -> tuple[MetaMetric, ...]:
@@ -125,25 +128,28 @@ def _analyse_ceiling(analysis_input: AnalysisInput) -> list[HumanCeiling]:
     return rows
 
 
-def _analyse_thresholds(analysis_input: AnalysisInput) -> list[AgreementThreshold]:
-    """Estimate the thresholds of each metric over the system pairs of all data sets that have it."""
-    datasets = list(analysis_input.iterate_complete())
-    positions = [
-        {strip_reference(name): position for position, name in enumerate(data.cube.metric_scores)}
-        for data, _ in datasets
-    ]
-    rows: list[AgreementThreshold] = []
-    for metric in sorted({name for of_dataset in positions for name in of_dataset}):
-        scores_with_metric = []
-        metric_positions = []
-        for (_, scores), of_dataset in zip(datasets, positions):
-            if metric in of_dataset:
-                scores_with_metric.append(scores)
-                metric_positions.append(of_dataset[metric])
-        rows += estimate_agreement_thresholds(
-            metric, scores_with_metric, metric_positions, seed=analysis_input.settings.seed
-        )
-    return rows
+def _analyse_thresholds(analysis_input: AnalysisInput) -> list[AgreementCurve]:
+    """Estimate what a difference means on each data set, and in each of its contexts that is large enough."""
+    seed = analysis_input.settings.seed
+    curves: list[AgreementCurve] = []
+    for data, scores in analysis_input.iterate_complete():
+        dataset = data.cube.dataset
+        metrics = tuple(data.cube.metric_scores)
+        curves += estimate_agreement_curves(scores, metrics, dataset=dataset, context=GLOBAL, seed=seed)
+        for column in analysis_input.context_columns:
+            labels = np.array(data.cube.item_metadata[column], dtype=object)[data.items_of_all_metrics]
+            for context in sorted({label for label in labels if label is not None}):
+                is_inside = labels == context
+                if is_inside.sum() >= analysis_input.fewest_items:
+                    curves += estimate_agreement_curves(
+                        scores.restrict_to(items=is_inside),
+                        metrics,
+                        dataset=dataset,
+                        context=context,
+                        context_column=column,
+                        seed=seed,
+                    )
+    return curves
 
 
 def _analyse_power(analysis_input: AnalysisInput) -> list[RequiredItems]:

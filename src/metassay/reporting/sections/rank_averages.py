@@ -8,7 +8,7 @@ import msgspec
 
 from metassay.meta.people.meta_metrics.registry import label_meta_metric
 from metassay.reporting.pages import Section
-from metassay.reporting.rank_view import RankView, list_analysis_rows
+from metassay.reporting.rank_view import THRESHOLDS, RankView, list_analysis_rows
 from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.tables import Grid, rows_grid
 from metassay.results.rank import AverageRanking
@@ -24,7 +24,7 @@ class RankAveragesSection(ReportSection[RankView]):
         """Build a table per average and analysis; None if there is none."""
         tables = [_build_average_table(average, view) for average in view.result.averages]
         for name, rows in list_analysis_rows(view.result.analyses, view.labels).items():
-            if rows:
+            if rows and name != THRESHOLDS:  # these have a section of their own
                 tables.append(rows_grid(name, name, rows))
         if not tables:
             return None

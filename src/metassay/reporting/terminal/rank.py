@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -9,9 +10,24 @@ import msgspec
 from metassay.meta.people.meta_metrics.registry import label_meta_metric
 from metassay.reporting.data_summary import summarize_in_one_line
 from metassay.reporting.rank_sentences import describe_headline, describe_significance
-from metassay.reporting.rank_view import RankView, build_rank_view, list_analysis_rows
+from metassay.reporting.rank_view import THRESHOLDS, RankView, build_rank_view, list_analysis_rows
 from metassay.reporting.terminal.blocks import Block, Line, Row, Table, lines, notes
 from metassay.results.rank import AverageRanking, RankContent, RankedMetric, Ranking
+
+GLOBAL = "global"
+THRESHOLD_COLUMNS = (
+    "dataset",
+    "between",
+    "metric",
+    "pairs",
+    "accuracy",
+    "d80",
+    "d80_low",
+    "d80_high",
+    "d90",
+    "d95",
+    "d80_coverage",
+)
 
 
 def describe_rankings(result: RankContent) -> list[Block]:
@@ -23,7 +39,10 @@ def describe_rankings(result: RankContent) -> list[Block]:
     for average in result.averages:
         blocks += _describe_average(average, view)
     for name, rows in list_analysis_rows(result.analyses, view.labels).items():
-        blocks.append(Table(rows, title=name))
+        if name == THRESHOLDS:
+            blocks += _describe_thresholds(rows)
+        else:
+            blocks.append(Table(rows, title=name))
     return [*blocks, *notes([*summarize_in_one_line(result.data), *result.notes])]
 
 
@@ -51,6 +70,17 @@ def _build_row(metric: RankedMetric, view: RankView) -> Row:
     columns["metric"] = f"{label} (baseline)" if is_baseline else label
     columns["items"] = columns.pop("segments")
     return columns
+
+
+def _describe_thresholds(rows: Sequence[Row]) -> list[Block]:
+    """Describe from which difference on people agree; contexts are on the page and in JSON only."""
+    of_all_items = [row for row in rows if row["context"] == GLOBAL]
+    shown = [{name: row[name] for name in THRESHOLD_COLUMNS} for row in of_all_items]
+    title = "The difference from which on people agree in 80, 90 and 95 % of pairs, and the share of pairs"
+    blocks: list[Block] = [Table(shown, title=f"{title} that differ so much")]
+    if len(shown) < len(rows):
+        blocks.append(Line("Those of contexts are on the page (--out) and in --json."))
+    return blocks
 
 
 def _describe_average(average: AverageRanking, view: RankView) -> list[Block]:

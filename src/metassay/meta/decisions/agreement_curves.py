@@ -1,0 +1,76 @@
+"""How often people agree with a difference in metric scores, between systems and between single outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from metassay.data.score_arrays import ScoreArrays
+from metassay.meta.decisions.output_differences import estimate_output_agreement
+from metassay.meta.decisions.system_differences import estimate_system_agreement, resample_system_pairs
+from metassay.results.rank import AgreementCurve
+from metassay.stats.random import AGREEMENT_THRESHOLDS, hash_name, make_branch_generator
+
+SYSTEMS = "systems"
+OUTPUTS = "outputs"
+FEWEST_SYSTEMS = 3
+
+
+def estimate_agreement_curves(
+    scores: ScoreArrays,
+    metrics: Sequence[str],
+    *,
+    dataset: str,
+    context: str,
+    context_column: str | None = None,
+    seed: int = 0,
+) -> list[AgreementCurve]:
+    """Estimate the curves of these metrics, in the order of `scores`, for systems and for outputs.
+
+    There is none for systems if these are fewer than three, and none for a metric that is constant.
+    """
+    systems, items = scores.human.shape
+    key = (AGREEMENT_THRESHOLDS, hash_name(dataset), hash_name(f"{context_column}={context}"))
+    resamples = None
+    if systems >= FEWEST_SYSTEMS:
+        resamples = resample_system_pairs(scores, make_branch_generator(seed, *key))
+    curves = []
+    for position, metric in enumerate(metrics):
+        system_agreement = None
+        if resamples is not None:
+            system_agreement = estimate_system_agreement(scores, position, resamples)
+        if system_agreement is not None:
+            curve = AgreementCurve(
+                dataset=dataset,
+                context=context,
+                context_column=context_column,
+                between=SYSTEMS,
+                metric=metric,
+                items=items,
+                pairs=systems * (systems - 1) // 2,
+                accuracy=system_agreement.accuracy,
+                smallest_difference=system_agreement.smallest_difference,
+                largest_difference=system_agreement.largest_difference,
+                points=system_agreement.points,
+                thresholds=system_agreement.thresholds,
+            )
+            curves.append(curve)
+        # every metric gets the same resamples, so that its curve does not depend on the other metrics
+        output_rng = make_branch_generator(seed, *key, 1)
+        output_agreement = estimate_output_agreement(scores, position, output_rng)
+        if output_agreement is not None:
+            curve = AgreementCurve(
+                dataset=dataset,
+                context=context,
+                context_column=context_column,
+                between=OUTPUTS,
+                metric=metric,
+                items=items,
+                pairs=output_agreement.pairs,
+                accuracy=output_agreement.accuracy,
+                smallest_difference=0.0,
+                largest_difference=output_agreement.largest_difference,
+                points=output_agreement.points,
+                thresholds=output_agreement.thresholds,
+            )
+            curves.append(curve)
+    return curves

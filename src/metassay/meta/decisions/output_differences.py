@@ -1,0 +1,128 @@
+"""What a difference between two outputs of an item means: how often people agree with it.
+
+Pairs in which people prefer one output are sorted by the size of the metric's difference and divided into
+bins of equal size. The share of right pairs per bin, made non-decreasing by isotonic regression, is the
+probability of agreement: no shape is assumed, because single outputs do not follow a logistic curve (a very
+large difference may still be wrong, if a rater overlooked an error). Intervals resample items.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import isotonic_regression
+
+from metassay.data.score_arrays import ScoreArrays
+from metassay.meta.decisions.system_differences import AGREEMENT_SHARES
+from metassay.results.rank import AgreementPoint, AgreementThreshold
+from metassay.stats.arrays import FloatArray
+from metassay.stats.resampling import draw_bootstrap_counts
+
+BINS = 20
+RESAMPLES = 200
+_TAILS = (0.025, 0.975)
+_SMALLEST_WEIGHT = 1e-9
+"""Weight of a bin that a resample leaves empty; isotonic regression needs positive weights."""
+
+
+@dataclass(frozen=True)
+class OutputAgreement:
+    """How often people agree with differences between outputs by one metric."""
+
+    pairs: int
+    accuracy: float
+    largest_difference: float
+    points: list[AgreementPoint]
+    thresholds: list[AgreementThreshold]
+
+
+def estimate_output_agreement(
+    scores: ScoreArrays, metric: int, rng: np.random.Generator, resamples: int = RESAMPLES
+) -> OutputAgreement | None:
+    """Estimate how often people agree with differences between outputs of an item by one metric.
+
+    None where people, or the metric, prefer no output.
+    """
+    first, second = np.triu_indices(len(scores.human), 1)
+    human_differences = scores.human[first] - scores.human[second]
+    metric_differences = scores.metrics[metric][first] - scores.metrics[metric][second]
+    is_preferred = human_differences != 0
+    sizes = np.abs(metric_differences[is_preferred])
+    if not len(sizes) or not sizes.any():
+        return None
+    signs = np.sign(human_differences[is_preferred]) * np.sign(metric_differences[is_preferred])
+    pair_credits = (1 + signs) / 2  # 1 right, 0 wrong, 1/2 tied by the metric
+    clusters = np.broadcast_to(scores.cluster_index, human_differences.shape)[is_preferred]
+    edges = np.unique(np.quantile(sizes, np.linspace(0, 1, BINS + 1)[1:-1]))
+    bins = np.searchsorted(edges, sizes, side="right")
+    shape = (len(edges) + 1, scores.cluster_count)
+    positions = bins * scores.cluster_count + clusters
+    counts = np.bincount(positions, minlength=shape[0] * shape[1]).reshape(shape)
+    right = np.bincount(positions, weights=pair_credits, minlength=shape[0] * shape[1]).reshape(shape)
+    is_filled = counts.sum(axis=1) > 0
+    bin_sizes = np.bincount(bins, weights=sizes, minlength=shape[0])[is_filled] / counts[is_filled].sum(
+        axis=1
+    )
+    drawn = draw_bootstrap_counts(scores.cluster_count, scores.cluster_count, resamples, rng)
+    weights = np.concatenate([np.ones((1, scores.cluster_count)), drawn])
+    curves = _fit_curves(weights @ right[is_filled].T, weights @ counts[is_filled].T)
+    all_sizes = np.abs(metric_differences)
+    return OutputAgreement(
+        pairs=len(sizes),
+        accuracy=float(pair_credits.mean()),
+        largest_difference=float(sizes.max()),
+        points=_list_points(curves, bin_sizes, float(sizes.max())),
+        thresholds=[_find_threshold(curves, bin_sizes, share, all_sizes) for share in AGREEMENT_SHARES],
+    )
+
+
+def _fit_curves(right: FloatArray, counts: FloatArray) -> FloatArray:
+    """Fit the non-decreasing share of right pairs per bin, `[draws, bins]`."""
+    shares = np.divide(right, counts, out=np.full(right.shape, 0.5), where=counts > 0)
+    weights = np.maximum(counts, _SMALLEST_WEIGHT)
+    return np.stack([isotonic_regression(y, weights=w).x for y, w in zip(shares, weights)])
+
+
+def _list_points(curves: FloatArray, bin_sizes: FloatArray, largest: float) -> list[AgreementPoint]:
+    """List the curve at the mean difference of each bin, and at the largest difference of all."""
+    low, high = np.quantile(curves[1:], _TAILS, axis=0)
+    differences = np.append(bin_sizes, largest)
+    bins = [*range(len(bin_sizes)), len(bin_sizes) - 1]
+    return [
+        AgreementPoint(
+            difference=float(difference),
+            probability=float(curves[0, k]),
+            low=float(low[k]),
+            high=float(high[k]),
+        )
+        for difference, k in zip(differences, bins)
+    ]
+
+
+def _find_threshold(
+    curves: FloatArray, bin_sizes: FloatArray, share: float, all_sizes: FloatArray
+) -> AgreementThreshold:
+    """Find the first difference at which the curve reaches a share, and how many pairs differ so much."""
+    differences = np.array([_find_first_difference(curve, bin_sizes, share) for curve in curves])
+    is_reached = np.isfinite(differences[0])
+    low, high = np.quantile(differences[1:], _TAILS, method="nearest")
+    return AgreementThreshold(
+        agreement=share,
+        difference=float(differences[0]) if is_reached else None,
+        low=float(low) if is_reached else None,
+        high=float(high) if is_reached and np.isfinite(high) else None,
+        coverage=float((all_sizes >= differences[0]).mean()) if is_reached else 0.0,
+    )
+
+
+def _find_first_difference(curve: FloatArray, bin_sizes: FloatArray, share: float) -> float:
+    """Interpolate the difference at which a curve reaches a share; infinite if it never does."""
+    reached = np.flatnonzero(curve >= share)
+    if not len(reached):
+        return np.inf
+    k = reached[0]
+    if k == 0:
+        return float(bin_sizes[0])
+    fraction = (share - curve[k - 1]) / (curve[k] - curve[k - 1])
+    return float(bin_sizes[k - 1] + fraction * (bin_sizes[k] - bin_sizes[k - 1]))

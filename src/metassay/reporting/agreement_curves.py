@@ -1,0 +1,69 @@
+"""Tables and sentences about what a difference in metric scores means to people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from metassay.reporting.labels import MetricLabels
+from metassay.reporting.wording import percent
+from metassay.results.rank import AgreementCurve, AgreementThreshold
+
+MAIN_SHARE = 0.8
+
+
+def tabulate_thresholds(
+    curves: Sequence[AgreementCurve], labels: MetricLabels | None = None
+) -> list[dict[str, Any]]:
+    """Return one row per curve, with the difference for each share of agreement, interval and coverage."""
+    rows = []
+    for curve in curves:
+        row: dict[str, Any] = {
+            "dataset": curve.dataset,
+            "context": curve.context,
+            "between": curve.between,
+            "metric": curve.metric if labels is None else labels[curve.metric],
+            "segments": curve.items,
+            "pairs": curve.pairs,
+            "accuracy": curve.accuracy,
+        }
+        for threshold in curve.thresholds:
+            name = f"d{threshold.agreement * 100:.0f}"
+            row[name] = threshold.difference
+            row[f"{name}_low"] = threshold.low
+            row[f"{name}_high"] = threshold.high
+            row[f"{name}_coverage"] = threshold.coverage
+        row["largest"] = curve.largest_difference
+        rows.append(row)
+    return rows
+
+
+def describe_curve(curve: AgreementCurve, human: str, labels: MetricLabels) -> str:
+    """Say from which difference on people agree with a metric in 80 % of pairs, or that none is so large."""
+    label = labels[curve.metric]
+    objects = "systems" if curve.between == "systems" else "single outputs"
+    threshold = find_threshold(curve, MAIN_SHARE)
+    if threshold is None or threshold.difference is None:
+        return (
+            f"No difference in {label} between {objects} is large enough for people ({human}) to agree "
+            f"with it in {percent(MAIN_SHARE)}."
+        )
+    low = format_difference(threshold.low or 0.0)
+    high = "unknown" if threshold.high is None else format_difference(threshold.high)
+    sentence = (
+        f"People ({human}) agree with a difference of {format_difference(threshold.difference)} in {label} "
+        f"between {objects} in {percent(MAIN_SHARE)} of pairs (95 % interval {low}–{high})"
+    )
+    if threshold.coverage is None:
+        return f"{sentence}."
+    return f"{sentence}; {percent(threshold.coverage)} of all pairs differ at least so much."
+
+
+def format_difference(difference: float) -> str:
+    """Write a difference with three significant digits, because metrics have different scales."""
+    return f"{difference:.3g}".replace("-", "−")
+
+
+def find_threshold(curve: AgreementCurve, share: float) -> AgreementThreshold | None:
+    """Find the threshold of a curve for a share of agreement."""
+    return next((threshold for threshold in curve.thresholds if threshold.agreement == share), None)

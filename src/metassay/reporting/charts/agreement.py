@@ -1,0 +1,45 @@
+"""Chart of how often people agree with a difference in metric scores."""
+
+from __future__ import annotations
+
+import msgspec
+
+from metassay.reporting.charts.theme import Spec, chart
+from metassay.results.rank import AgreementCurve
+
+
+def build_agreement_chart(curve: AgreementCurve, label: str) -> Spec:
+    """Draw the probability that people agree over the size of the difference, with its 95 % band."""
+    points = [msgspec.to_builtins(point) for point in curve.points]
+    x = {
+        "field": "difference",
+        "type": "quantitative",
+        "title": f"difference in {label} between two {curve.between}",
+    }
+    y = {
+        "field": "probability",
+        "type": "quantitative",
+        "title": "people agree",
+        "scale": {"domain": [0.4, 1.0], "clamp": True},
+        "axis": {"format": ".0%"},
+    }
+    tooltip = [
+        {"field": "difference", "type": "quantitative", "format": ".4g"},
+        {"field": "probability", "type": "quantitative", "format": ".1%", "title": "people agree"},
+        {"field": "low", "type": "quantitative", "format": ".1%", "title": "95 % interval: low"},
+        {"field": "high", "type": "quantitative", "format": ".1%"},
+    ]
+    band = {
+        "mark": {"type": "area", "opacity": 0.2, "color": {"expr": "ink"}},
+        "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}},
+    }
+    line = {
+        "mark": {"type": "line", "color": {"expr": "ink"}, "point": {"color": {"expr": "ink"}}},
+        "encoding": {"x": x, "y": y, "tooltip": tooltip},
+    }
+    return chart(
+        f"How often people agree with a difference in {label} between two {curve.between}.",
+        height=260,
+        data={"values": points},
+        layer=[band, line],
+    )

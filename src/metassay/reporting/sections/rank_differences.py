@@ -1,0 +1,85 @@
+"""Section of the `rank` page: what a difference in the scores of a metric means to people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from metassay.reporting.agreement_curves import describe_curve, tabulate_thresholds
+from metassay.reporting.charts.agreement import build_agreement_chart
+from metassay.reporting.pages import Chart, Section
+from metassay.reporting.rank_view import RankView
+from metassay.reporting.report_sections import ReportSection
+from metassay.reporting.tables import Field, grid
+from metassay.results.rank import AgreementCurve
+
+TITLE = "What does a difference mean?"
+EXPLANATION = (
+    "How often people prefer the same system, or the same output of an item, as the metric, by the size of "
+    "the difference. Nothing is known about differences beyond the end of a curve."
+)
+CAPTION = "Share of pairs in which people agree, by difference; the band is the 95 % interval."
+MOST_METRICS = 12
+FIELDS = (
+    Field("dataset", "data set", "name"),
+    Field("context", "context", "name"),
+    Field("between", "between", "text"),
+    Field("metric", "metric", "name"),
+    Field("pairs", "pairs", "count"),
+    Field("accuracy", "right", "percent", "share of pairs that the metric orders as people do"),
+    Field("d80", "80 % agree from", "decimal"),
+    Field("d80_low", "95 % interval: low", "decimal"),
+    Field("d80_high", "high", "decimal"),
+    Field("d80_coverage", "coverage", "percent", "share of output pairs that differ at least so much"),
+    Field("d90", "90 % agree from", "decimal"),
+    Field("d90_coverage", "coverage", "percent"),
+    Field("d95", "95 % agree from", "decimal"),
+    Field("d95_coverage", "coverage", "percent"),
+    Field("largest", "largest in the data", "decimal"),
+)
+
+
+class RankDifferencesSection(ReportSection[RankView]):
+    """Curves of agreement by difference for the best metrics, and a table of all."""
+
+    verb: ClassVar[str] = "rank"
+    position: ClassVar[int] = 35
+
+    def build(self, view: RankView) -> Section | None:
+        """Build a choice per metric; None if thresholds were not requested."""
+        curves = view.result.analyses.thresholds
+        if not curves:
+            return None
+        choices = []
+        for metric, dataset in _list_charted(view, curves):
+            of_metric = [
+                curve
+                for curve in curves
+                if (curve.metric, curve.dataset) == (metric, dataset) and curve.is_global
+            ]
+            choices.append(_build_choice(of_metric, view))
+        rows = tabulate_thresholds(curves, view.labels)
+        table = grid("thresholds", "Differences with which people agree", FIELDS, rows)
+        return Section(TITLE, [EXPLANATION], choices=choices, of="metric", folded=[table])
+
+
+def _list_charted(view: RankView, curves: Sequence[AgreementCurve]) -> list[tuple[str, str]]:
+    """List the best metrics of each data set, best first."""
+    with_curve = {(curve.metric, curve.dataset) for curve in curves}
+    charted: dict[tuple[str, str], None] = {}
+    for ranking in view.result.global_rankings:
+        for metric in ranking.defined_metrics[:MOST_METRICS]:
+            if (metric.metric, ranking.dataset) in with_curve:
+                charted[metric.metric, ranking.dataset] = None
+    return list(charted)
+
+
+def _build_choice(curves: Sequence[AgreementCurve], view: RankView) -> Section:
+    label = view.labels[curves[0].metric]
+    title = f"{label} on {curves[0].dataset}"
+    sentences = [describe_curve(curve, view.result.human, view.labels) for curve in curves]
+    charts = [
+        Chart(f"agreement {title} {curve.between}", build_agreement_chart(curve, label), CAPTION)
+        for curve in curves
+    ]
+    return Section(title, sentences, charts)
