@@ -141,6 +141,27 @@ class InputError(MetassayError, ValueError):
         self.remedy = remedy and _fit_in_line(remedy, _MAX_MESSAGE_LENGTH - len(first_line))
         super().__init__(f"{first_line}\n{self.remedy}" if self.remedy else first_line)
 
+    def use_python_names(self) -> None:
+        """Name keywords of Python instead of options of the command line."""
+        self.message = _name_python_keywords(self.message)
+        self.remedy = self.remedy and _name_python_keywords(self.remedy)
+        self.args = (_name_python_keywords(str(self)), *self.args[1:])
+
+
+def _name_python_keywords(text: str) -> str:
+    """Replace options of the command line by keywords of Python.
+
+    >>> _name_python_keywords("Name it with --column item=COLUMN, or try --quoting none.")
+    'Name it with columns={"item": "COLUMN"}, or try quoting="none".'
+    """
+    text = re.sub(r"--column (\w+)=(\w+)", r'columns={"\1": "\2"}', text)
+    text = re.sub(r"--(quoting|references|missing|task) ([a-z][\w-]*)", r'\1="\2"', text)
+    text = re.sub(r"--(keep|drop)-references\b", r"keep_references=\1", text)
+    text = text.replace("keep_references=keep", "keep_references=True")
+    text = text.replace("keep_references=drop", "keep_references=False")
+    text = re.sub(r"--([a-z][a-z-]*) ([A-Z]+)\b", r'--\1="\2"', text)
+    return re.sub(r"(?<![\w-])--([a-z][a-z-]*)", lambda match: match[1].replace("-", "_"), text)
+
 
 class NoSuchFile(InputError):
     """The user named a file that does not exist."""

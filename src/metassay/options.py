@@ -150,7 +150,12 @@ def accept_options(
             unknown = sorted(set(keywords) - set(names))
             if unknown:
                 raise UnknownName(f"option of {verb.__name__}", unknown[0], names)
-            return verb(data, options_class(*args, **keywords))
+            try:
+                return verb(data, options_class(*args, **keywords))
+            except InputError as error:
+                if CURRENT_COMMAND.get() is None:
+                    error.use_python_names()
+                raise
 
         call.__signature__ = signature  # type: ignore[attr-defined]
         return call

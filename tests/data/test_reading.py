@@ -209,7 +209,7 @@ def test_bad_tables_name_file_row_and_column(write, case) -> None:
 
 
 def test_where_the_file_stands_for_the_system_the_remedy_says_so(write) -> None:
-    with pytest.raises(InputError, match=r"That is the file's name.* --column system=COLUMN"):
+    with pytest.raises(InputError, match=r"That is the file's name.* columns=\{\"system\": \"COLUMN\"\}"):
         read(write("bad.csv", "id,engine,hyp,ref\n1,a,x,r\n1,b,z,r\n"))
 
 

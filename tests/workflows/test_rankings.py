@@ -112,7 +112,7 @@ def test_an_empty_run_and_float_grades_exit_with_the_file(run, folder):
 
 
 def test_rankings_without_judgements_say_what_is_missing(folder):
-    with pytest.raises(InputError, match="--qrels"):
+    with pytest.raises(InputError, match='with qrels="FILE"'):
         metassay.read(folder / "runs")
 
 

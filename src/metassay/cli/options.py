@@ -59,7 +59,7 @@ class DataOptions(OutputReadOptions):
         if self.reference or self.hypothesis:
             references, hypotheses = self._find_plain_files()
             dataset = read_parallel_files(
-                references, hypotheses, self.source, task=self.task, language=self.language
+                references, hypotheses, self.source, task=self.task, language=self.language, join=self.join
             )
         elif self.data:
             dataset = read(self.data, **self.to_dict(OutputReadOptions))

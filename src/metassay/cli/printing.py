@@ -30,7 +30,7 @@ def print_blocks(blocks: Sequence[Block]) -> None:
         if isinstance(block, Line):
             print_line(block.text, wrap=block.wrap)
         elif isinstance(block, Note):
-            print(f"Note: {block.text}", file=sys.stderr)
+            print(f"{block.heading}: {block.text}", file=sys.stderr)
         else:
             print_table(block)
 

@@ -7,6 +7,7 @@ and references are compared. Errors name file and row.
 from __future__ import annotations
 
 import ast
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -192,11 +193,26 @@ def _list_metadata(frame: pl.DataFrame, roles: ColumnRoles) -> list[str]:
 
 def _build_items(frame: pl.DataFrame, roles: ColumnRoles, file: str) -> pl.Series:
     """Return the item of each row: test set and segment joined by `/`, as in `2022/en-de/17`."""
-    ids = [cells.ids(frame[name], file) for name in (*roles.test_set, roles.item)]
+    ids = [cells.ids(frame[name], file) for name in roles.test_set]
+    if roles.item == roles.source:
+        ids.append(_hash_texts(cells.texts(frame[roles.item], file)))
+    else:
+        ids.append(cells.ids(frame[roles.item], file))
     if len(ids) == 1:
         return ids[0]
     numbered = pl.DataFrame([column.alias(str(number)) for number, column in enumerate(ids)])
     return numbered.select(pl.concat_str(pl.all(), separator="/")).to_series()
+
+
+def _hash_texts(texts: pl.Series) -> pl.Series:
+    """Return a short id for each text, the same in every file and in any order of rows."""
+    if texts.has_nulls():
+        raise InputError(
+            "there is no id, and the source, which would identify the item, is missing.",
+            place=Place(row=int(texts.is_null().arg_max() or 0) + 1, column=texts.name),
+        )
+    ids = {text: hashlib.blake2b(text.encode(), digest_size=5).hexdigest() for text in texts.unique()}
+    return texts.replace_strict(ids, return_dtype=pl.String)
 
 
 def _build_systems(frame: pl.DataFrame, roles: ColumnRoles, file: str) -> pl.Series:

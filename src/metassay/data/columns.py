@@ -28,6 +28,18 @@ HUMAN_SCORE_NAMES = ("mqm", "da", "da_sqm", "esa", "human")
 """Names of human scores in all tasks."""
 ROLE_COLUMN_NAMES = ("item", "system", "output", "source", "references")
 """Column names of `Dataset`. A column of a file that has such a name without the role is dropped."""
+ROLE_ALIASES = {
+    "ref": "references",
+    "refs": "references",
+    "reference": "references",
+    "hyp": "output",
+    "hypothesis": "output",
+    "src": "source",
+    "id": "item",
+    "sys": "system",
+    "model": "system",
+}
+"""Other names that people use for roles of columns."""
 _MOSTLY_NUMBERS = 0.5
 """Share of numbers from which a column of texts is probably meant to be a score."""
 _NUMERIC_SAMPLE = 100
@@ -60,16 +72,17 @@ def assign_roles(
 ) -> ColumnRoles:
     """Find the columns of a table of texts for each role.
 
-    `chosen` has the columns that the user chose, by role. Several columns are separated by commas.
+    `chosen` has the columns that the user chose, by role. Several columns are separated by commas. Without a
+    column of ids, the source identifies the item.
     """
-    chosen = dict(chosen or {})
+    chosen = resolve_role_names(chosen)
     check_column_choices(chosen, {*task.column_names, "references", "human"}, columns, file)
     by_lower_name = {name.lower(): name for name in reversed(columns)}
     roles: dict[str, str | None] = {}
     for role, names in task.column_names.items():
         unused = {name: column for name, column in by_lower_name.items() if column not in roles.values()}
         roles[role] = chosen.get(role) or _find_first(names, unused)
-    item = roles["item"]
+    item = roles["item"] or roles["source"]
     output = roles["output"]
     if item is None:
         raise missing_column_error("item", task.column_names["item"], columns, file)
@@ -87,6 +100,15 @@ def assign_roles(
         test_set=tuple(by_lower_name[name] for name in TEST_SET_COLUMNS if name in by_lower_name),
         human=_find_human_columns(columns, chosen.get("human")),
     )
+
+
+def resolve_role_names(chosen: Mapping[str, str] | None) -> dict[str, str]:
+    """Return chosen columns under the names of our roles: `ref` means `references`, `hyp` means `output`.
+
+    >>> resolve_role_names({"hyp": "translation", "item": "n"})
+    {'output': 'translation', 'item': 'n'}
+    """
+    return {ROLE_ALIASES.get(role, role): column for role, column in (chosen or {}).items()}
 
 
 def is_human_score(name: str, metrics: Collection[str] = ()) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -13,23 +14,34 @@ _OTHER_KEYS = ("doc_id", "speaker_id")
 """Keys besides those of items and systems."""
 
 
-def join_columns(table: pl.DataFrame, other: pl.DataFrame, *, file: str) -> tuple[pl.DataFrame, str]:
+def join_columns(
+    table: pl.DataFrame, other: pl.DataFrame, *, file: str, chosen: Mapping[str, str] | None = None
+) -> tuple[pl.DataFrame, str]:
     """Add the columns that only `other` has, matched by the key columns that both tables have.
 
-    Also returns a note that says how many rows have a match. `file` is the file of `other`.
+    Also returns a note that says how many rows have a match. `file` is the file of `other`; `chosen` has the
+    columns that the user chose, by role.
     """
+    chosen_keys = [name for role, name in (chosen or {}).items() if role in ("item", "system")]
+    for role in ("item", "system"):
+        other = _rename_key(other, (chosen or {}).get(role), list_column_names(role), table.columns)
     possible_keys = [
         *TEST_SET_COLUMNS,
         *list_column_names("item"),
         *list_column_names("system"),
         *_OTHER_KEYS,
     ]
-    keys = [name for name in table.columns if name in other.columns and name.lower() in possible_keys]
+    keys = [
+        name
+        for name in table.columns
+        if name in other.columns and (name.lower() in possible_keys or name in chosen_keys)
+    ]
     if not keys:
         raise InputError(
             "shares no key column with the data.",
             place=Place(file=file),
-            remedy=f"Both need some of: {', '.join(dict.fromkeys(possible_keys))}.",
+            remedy="Name the id that both have with --column item=COLUMN, or rename it to one of: "
+            f"{', '.join(dict.fromkeys(possible_keys))}.",
         )
     for key in keys:
         for keyed_table, keyed_file in ((table, None), (other, file)):
@@ -57,6 +69,18 @@ def join_columns(table: pl.DataFrame, other: pl.DataFrame, *, file: str) -> tupl
     matches = int(joined["_has_match"].fill_null(value=False).sum())
     note = f"{Path(file).name}: joined by {', '.join(keys)}; {matches} of {table.height} rows found a match."
     return joined.drop([*text_keys, "_has_match"]), note
+
+
+def _rename_key(
+    other: pl.DataFrame, chosen: str | None, known_names: Sequence[str], columns: Sequence[str]
+) -> pl.DataFrame:
+    """Rename the id column of `other` to the column that the user chose, if it has another name there."""
+    if chosen is None or chosen in other.columns or chosen not in columns:
+        return other
+    for name in other.columns:
+        if name.lower() in known_names and name not in columns:
+            return other.rename({name: chosen})
+    return other
 
 
 def drop_repeated_rows(table: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:

@@ -12,16 +12,18 @@ import polars as pl
 
 from metassay.data.assemble_rankings import assemble_rankings
 from metassay.data.assemble_texts import assemble_texts
+from metassay.data.columns import resolve_role_names
 from metassay.data.dataset import Dataset
 from metassay.data.joins import join_columns
 from metassay.data.memory import is_large_table, release_memory, spill_to_disk
 from metassay.data.readers.base import RawTable, ReaderOptions
 from metassay.data.readers.judgements import read_judgements
+from metassay.data.readers.line_scores import is_line_file_of_scores, read_line_scores
 from metassay.data.readers.plain_text import read_parallel_lines
 from metassay.data.readers.registry import fetch_paths, read_join_table, read_tables
 from metassay.data.readers.remote_files import download_if_remote
 from metassay.data.readers.transcripts import read_transcripts
-from metassay.errors import InputError, Place, UnknownName
+from metassay.errors import InputError, Place, UnknownName, display_path
 from metassay.options import OutputReadOptions, accept_options, split_names
 from metassay.tasks import asr, find_task, guess_task
 from metassay.tasks.base import TableEvidence, Task
@@ -62,10 +64,11 @@ def read(source: Source, options: ReadOptions) -> Dataset:
     """
     if isinstance(source, Dataset):
         return source
+    options = replace(options, columns=resolve_role_names(options.columns))
     task_name = None if options.task is None else find_task(options.task).name
     reader_options = ReaderOptions(quoting=options.quoting, task=task_name)
     tables = read_tables(source, reader_options)
-    tables, notes = _join_files(tables, options.join, reader_options)
+    tables, notes = _join_files(tables, options.join, reader_options, options.columns)
     task, task_guess = _choose_task(
         tables[0], options.task, language=options.language, has_judgements=options.qrels is not None
     )
@@ -90,10 +93,12 @@ def read_parallel_files(
     *,
     task: str | Task | None = None,
     language: str | None = None,
+    join: Paths | None = None,
 ) -> Dataset:
     """Read parallel text files: line n of each belongs to segment n, and the name of a file is its system.
 
-    Transcripts of speech (trn, stm with ctm, Kaldi folders) are matched by utterance instead.
+    Transcripts of speech (trn, stm with ctm, Kaldi folders) are matched by utterance instead. `join` names
+    files with further columns, or with one human score per line.
     """
     references = [download_if_remote(path) for path in references]
     outputs = [download_if_remote(path) for path in outputs]
@@ -106,10 +111,11 @@ def read_parallel_files(
         table = RawTable(references[0], frame, asr.TASK.name, tuple(notes))
     else:
         table = RawTable(outputs[0], read_parallel_lines(references, outputs, source))
-    chosen_task, task_guess = _choose_task(table, task, language=language)
-    dataset = assemble_texts([table], task=chosen_task, language=language)
-    input_files = _list_input_files([*references, *outputs], source)
-    return replace(dataset, task_guess=task_guess, input_files=input_files).with_notes(*table.notes)
+    tables, notes = _join_files([table], join, ReaderOptions())
+    chosen_task, task_guess = _choose_task(table, task, language=language, has_source_file=source is not None)
+    dataset = assemble_texts(tables, task=chosen_task, language=language)
+    input_files = _list_input_files([*references, *outputs], source, join)
+    return replace(dataset, task_guess=task_guess, input_files=input_files).with_notes(*notes)
 
 
 def _assemble_rankings(tables: Sequence[RawTable], task: Task, options: ReadOptions) -> Dataset:
@@ -152,7 +158,12 @@ def _list_input_files(*sources: Source | Paths | None) -> tuple[str, ...]:
 
 
 def _choose_task(
-    table: RawTable, named: str | Task | None, *, language: str | None = None, has_judgements: bool = False
+    table: RawTable,
+    named: str | Task | None,
+    *,
+    language: str | None = None,
+    has_judgements: bool = False,
+    has_source_file: bool = False,
 ) -> tuple[Task, str | None]:
     """Return the task that the user named, or else the one that a table speaks for.
 
@@ -162,7 +173,11 @@ def _choose_task(
         return find_task(named), None
     columns = frozenset(name.lower() for name in table.frame.columns)
     evidence = TableEvidence(
-        columns, format_task=table.task, language=language, has_judgements=has_judgements
+        columns,
+        format_task=table.task,
+        language=language,
+        has_judgements=has_judgements,
+        has_source_file=has_source_file,
     )
     task, reason = guess_task(evidence)
     guess = f"Taken for {task.title} (--task {task.name}), since {reason}."
@@ -173,20 +188,47 @@ def _choose_task(
 
 
 def _join_files(
-    tables: Sequence[RawTable], join: Paths | None, options: ReaderOptions
+    tables: Sequence[RawTable],
+    join: Paths | None,
+    options: ReaderOptions,
+    columns: Mapping[str, str] | None = None,
 ) -> tuple[list[RawTable], list[str]]:
     """Add the columns of further files to all tables. Also returns the notes of all tables and files."""
     joined = list(tables)
     notes = [note for table in tables for note in table.notes]
     for file in [] if join is None else fetch_paths(join):
+        if is_line_file_of_scores(file):
+            joined, line_notes = _join_line_scores(joined, file)
+            notes += line_notes
+            continue
         other = read_join_table(file, options)
         notes += other.notes
         for index, table in enumerate(joined):
-            frame, note = join_columns(table.frame, other.frame, file=file)
+            frame, note = join_columns(table.frame, other.frame, file=file, chosen=columns)
             left_out = table.left_out if index else Counter(table.left_out) + Counter(other.left_out)
             joined[index] = replace(table, frame=frame, left_out=left_out)
             notes.append(note)
     return joined, notes
+
+
+def _join_line_scores(tables: Sequence[RawTable], file: str) -> tuple[list[RawTable], list[str]]:
+    """Add a file with one human score per line, in the order of the outputs."""
+    outputs = sum(table.frame.height for table in tables)
+    scores = read_line_scores(file)
+    if len(scores) != outputs:
+        raise InputError(
+            f"{len(scores)} lines of scores, but there are {outputs} outputs.",
+            place=Place(file=file),
+            remedy="One line is needed for each output, the systems one after the other.",
+        )
+    joined = []
+    start = 0
+    for table in tables:
+        part = scores.slice(start, table.frame.height)
+        human_columns = (*table.human_columns, scores.name)
+        joined.append(replace(table, frame=table.frame.with_columns(part), human_columns=human_columns))
+        start += table.frame.height
+    return joined, [f"{display_path(file)}: read as human scores, one line per output ({scores.name})."]
 
 
 def _select_rows(

@@ -18,6 +18,7 @@ from metassay.data.columns import (
     find_reference_columns,
     find_score_columns,
     list_column_names,
+    resolve_role_names,
 )
 from metassay.data.dataset import Dataset
 from metassay.data.directions import RequestedDirections, note_reversed_scores
@@ -35,7 +36,7 @@ from metassay.results.data_summary import DataSummary
 from metassay.stats.arrays import FloatArray
 
 REPEATED_ROW_REASON = "exact copy of another row"
-ROLES = ("item", "system", "human")
+ROLES = ("item", "system", "human", "output", "source", "references")
 _WITH_REFERENCE = re.compile(r".+-(src|ref\w*|\w+_ref)")
 
 
@@ -256,6 +257,7 @@ def read_score_frame(
     `human` and `metrics` settle of which kind a column is, where a number in one file is text in another.
     """
     how = how or ReaderOptions()
+    columns = resolve_role_names(columns)
     raw = (
         [RawTable("the data set", source.outputs, None, source.notes, source.human, source.declared_metadata)]
         if isinstance(source, Dataset)
@@ -269,7 +271,7 @@ def read_score_frame(
         frame, said = drop_repeated_rows(table.frame)
         left_out[REPEATED_ROW_REASON] += table.frame.height - frame.height
         left_out.update(table.left_out)
-        frames.append((table.file, _with_roles(pivot_long_scores(frame, table.file), columns)))
+        frames.append((table.file, pivot_long_scores(frame, table.file)))
         notes += said
     for file in [] if join is None else fetch_paths(join):
         beside = read_join_table(file, how)
@@ -277,9 +279,10 @@ def read_score_frame(
         notes += beside.notes
         left_out.update(beside.left_out)
         for index, (name, frame) in enumerate(frames):
-            joined, note = join_columns(*_with_items(frame, other), file=file)
+            joined, note = join_columns(*_with_items(frame, other), file=file, chosen=columns)
             frames[index] = (name, joined)
             notes.append(note)
+    frames = [(name, _with_roles(frame, columns)) for name, frame in frames]
     people = tuple(dict.fromkeys(name for table in raw for name in table.human_columns))
     described = tuple(dict.fromkeys(name for table in raw for name in table.metadata_columns))
     merged = _merged([frame for _, frame in frames], [*human, *people], metrics, described)
@@ -308,7 +311,8 @@ def _with_roles(frame: pl.DataFrame, columns: Mapping[str, str] | None) -> pl.Da
             raise UnknownName("column role", role, ROLES)
         if column not in frame.columns:
             raise UnknownName("column", column, frame.columns)
-    renamed = {column: "seg_id" if role == "item" else role for role, column in (columns or {}).items()}
+    new_names = {"item": "seg_id", "references": "ref"}
+    renamed = {column: new_names.get(role, role) for role, column in (columns or {}).items()}
     clash = [name for name in renamed.values() if name in frame.columns and name not in renamed]
     return frame.drop(clash).rename(renamed)
 

@@ -26,11 +26,6 @@ def describe_data(data: DataSummary | None) -> list[str]:
     return [*sentences, *describe_columns(data)]
 
 
-def summarize_in_one_line(data: DataSummary | None) -> list[str]:
-    """Return the same sentences as one note for the screen."""
-    return [" ".join(describe_data(data))] if data is not None else []
-
-
 def describe_stored_data(data: object) -> list[str]:
     """Describe the summary of a stored result, which is plain JSON; None in results of older versions."""
     return describe_data(msgspec.convert(data, DataSummary | None))

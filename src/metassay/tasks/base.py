@@ -14,7 +14,7 @@ TEXT_COLUMNS: Mapping[str, tuple[str, ...]] = {
     "item": ("seg_id", "item", "id", "segment", "utt_id", "utterance"),
     "output": ("output", "hyp", "hypothesis", "mt", "translation"),
     "source": ("src", "source"),
-    "system": ("system",),
+    "system": ("system", "model"),
 }
 """Usual names of the columns of text data, by role. Lower case; the first name that a table has is used."""
 
@@ -39,6 +39,8 @@ class TableEvidence:
     """Target language, if the user named it."""
     has_judgements: bool = False
     """Whether relevance judgements were given."""
+    has_source_file: bool = False
+    """Whether a file of sources was given (`--source`), which people do for translations."""
 
     def find_column(self, *names: str) -> str | None:
         """Return the first of these names that the table has."""

@@ -20,6 +20,8 @@ def _explain_match(evidence: TableEvidence) -> str | None:
         return None
     if evidence.find_column("lp"):
         return "there are outputs with a language pair (lp)"
+    if evidence.has_source_file:
+        return "there is a file of sources (--source)"
     source = evidence.find_text_column("source")
     target_language = evidence.language or evidence.find_column("tgt", "target_language", "tgt_lang")
     if source and target_language:

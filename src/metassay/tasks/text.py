@@ -6,7 +6,10 @@ from metassay.tasks.base import TEXT_COLUMNS, TableEvidence, Task
 
 COLUMNS = {
     **TEXT_COLUMNS,
-    "item": (*TEXT_COLUMNS["item"], "doc_id", "document_id", "example_id", "question_id", "qid"),
+    "item": (
+        *TEXT_COLUMNS["item"],
+        *("doc_id", "document_id", "article_id", "example_id", "question_id", "prompt_id", "qid", "doc"),
+    ),
     "output": (
         *TEXT_COLUMNS["output"],
         *("summary", "answer", "response", "prediction", "generated", "generation", "caption", "completion"),
@@ -15,7 +18,6 @@ COLUMNS = {
         *TEXT_COLUMNS["source"],
         *("document", "article", "question", "prompt", "input", "dialogue", "dialog"),
     ),
-    "system": (*TEXT_COLUMNS["system"], "model"),
 }
 CRITERIA = (
     *("coherence", "relevance", "fluency", "consistency", "adequacy", "faithfulness", "factuality"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from metassay.errors import InputError
@@ -35,16 +36,23 @@ def _convert_pandas(columns: Mapping[str, Any]) -> pl.DataFrame:
     converted = []
     for name, values in columns.items():
         try:
-            converted.append(pl.Series(name, values.to_numpy(), strict=True, nan_to_null=True))
-        except (TypeError, pl.exceptions.PolarsError):
-            cells = [None if _is_missing(cell) else cell for cell in values.tolist()]
-            converted.append(pl.Series(name, cells, strict=False))
+            column = pl.Series(name, values.to_numpy(), strict=True, nan_to_null=True)
+        except (TypeError, ValueError, pl.exceptions.PolarsError):
+            column = pl.Series(name, dtype=pl.Object)
+        if column.dtype == pl.Object:
+            column = pl.Series(name, [_convert_cell(cell) for cell in values.tolist()], strict=False)
+        converted.append(column)
     return pl.DataFrame(converted)
 
 
-def _is_missing(cell: Any) -> bool:
-    """Whether a cell is None or one of pandas' missing values, which are unequal to themselves."""
-    return cell is None or cell != cell  # noqa: PLR0124 - true for NaN
+def _convert_cell(cell: Any) -> Any:
+    """Return a list for an array or tuple, None for one of pandas' missing values, and other cells as is."""
+    if isinstance(cell, np.ndarray | tuple):
+        return list(cell)
+    if isinstance(cell, list):
+        return cell
+    is_missing = cell is None or cell != cell  # noqa: PLR0124 - missing values are unequal to themselves
+    return None if is_missing else cell
 
 
 def _check_table(converted: pl.DataFrame | pl.Series) -> pl.DataFrame:

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import polars as pl
 
-from metassay.data.readers.files import decode_text, file_stem, read_bytes
+from metassay.data.columns import list_column_names
+from metassay.data.readers.files import (
+    decode_text,
+    file_ending,
+    file_stem,
+    is_pipe,
+    read_bytes,
+    read_first_lines,
+)
+from metassay.data.readers.tables import TABLE_ENDINGS
+from metassay.data.readers.trn import is_trn
 from metassay.errors import InputError, Place, display_path
 
 
@@ -55,6 +66,48 @@ def read_parallel_lines(
             pl.DataFrame({"seg_id": ids, "system": [system] * size, "output": lines, **shared_columns})
         )
     return pl.concat(tables)
+
+
+def refuse_plain_text(path: str) -> None:
+    """Raise an error if a file without the ending of a table is plain text, or transcripts in `trn` format.
+
+    Such files can only be read together with their references.
+    """
+    if is_pipe(path) or file_ending(path) in TABLE_ENDINGS:
+        return
+    lines = read_first_lines(path)[:20]
+    if is_trn(path):
+        raise InputError(
+            "transcripts in trn format need the transcripts of the reference.",
+            place=Place(file=path),
+            remedy="Name both: -r REFERENCE.trn OUTPUT.trn",
+        )
+    if lines and not _looks_like_table(lines):
+        raise InputError(
+            "this is plain text, not a table with named columns.",
+            place=Place(file=path),
+            remedy="Name the file of references: -r REFERENCE OUTPUT… (or --reference FILE).",
+        )
+
+
+def _looks_like_table(lines: Sequence[str]) -> bool:
+    """Whether lines are JSON or Parquet, have a header with a known name, or the same number of tabs."""
+    header = lines[0]
+    if header.lstrip().startswith(("{", "[")) or header.startswith("PAR1"):
+        return True
+    names = {name.strip(' "\r').lower() for name in re.split(r"[,\t;|]", header)}
+    if len(names) > 1 and names & _list_known_names():
+        return True
+    tabs = {line.count("\t") for line in lines}
+    return len(tabs) == 1 and 0 not in tabs
+
+
+def _list_known_names() -> set[str]:
+    """Return the names of columns by which a table is recognised."""
+    names = {"metric", "score", "ref", "reference", "references", "worse", "lp"}
+    for role in ("item", "system", "output", "source", "document"):
+        names.update(list_column_names(role))
+    return names
 
 
 def _check_length(path: str, lines: Sequence[str], size: int, first_reference: str) -> None:

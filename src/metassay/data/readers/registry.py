@@ -59,6 +59,8 @@ BUILT_IN_READERS = (
     ReaderEntry("pearmut", "PearmutReader", (".json", ".jsonl")),
     ReaderEntry("appraise", "AppraiseReader", (".csv",)),
     ReaderEntry("inspect_logs", "InspectLogReader", (".eval", ".json")),
+    ReaderEntry("deepeval", "DeepEvalReader", (".json",)),
+    ReaderEntry("promptfoo", "PromptfooReader", (".json",)),
     ReaderEntry("inspect_samples", "InspectSamplesReader", (".csv", ".tsv", ".tab", ".parquet", ".pq")),
     ReaderEntry("lm_eval", "LmEvalReader", (".jsonl",)),
     ReaderEntry("speech_manifest", "SpeechManifestReader"),
@@ -198,8 +200,10 @@ def _read_path(path: str, options: ReaderOptions) -> list[RawTable]:
         from metassay.data.readers.trec_runs import read_run
 
         return [RawTable(path, read_run(path), ranking.TASK.name)]
+    from metassay.data.readers.plain_text import refuse_plain_text
     from metassay.data.readers.tables import TableReader
 
+    refuse_plain_text(path)
     return TableReader().read_tables(path, options)
 
 

@@ -10,9 +10,8 @@ from metassay.reporting.aggregate_page import (
     describe_aggregation,
     label_aggregated_metric,
 )
-from metassay.reporting.data_summary import summarize_in_one_line
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.terminal.blocks import Block, Line, Row, Table, lines, notes
+from metassay.reporting.terminal.blocks import Block, Line, Row, Table, lines, notes, summarize_data
 from metassay.results.aggregate import AGGREGATIONS, AggregateContent, AggregatedSystem, AggregationPair
 
 EXPLANATION = """\
@@ -36,7 +35,8 @@ def describe_aggregate_result(result: AggregateContent) -> list[Block]:
         Table(downsampled, title="Pearson when only some segments are used"),
         Table(human, title="Pearson of system scores with human scores, mean over test sets"),
         Line(EXPLANATION),
-        *notes([*summarize_in_one_line(result.data), *result.notes]),
+        *summarize_data(result.data),
+        *notes(result.notes),
     ]
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from metassay.reporting.annotate_page import describe_annotation
-from metassay.reporting.data_summary import summarize_in_one_line
-from metassay.reporting.terminal.blocks import Block, Line, Table, lines, notes
+from metassay.reporting.terminal.blocks import Block, Line, Table, lines, notes, summarize_data
 from metassay.results.annotate import AnnotateContent
 
 MOST_ITEMS = 20
@@ -17,4 +16,4 @@ def describe_annotate_result(result: AnnotateContent) -> list[Block]:
     blocks.append(Table(rows, title="Items to rate"))
     if len(result.items) > MOST_ITEMS:
         blocks.append(Line(f"{len(result.items) - MOST_ITEMS} more items; --json and --csv list them all."))
-    return [*blocks, *notes([*summarize_in_one_line(result.data), *result.notes])]
+    return [*blocks, *summarize_data(result.data), *notes(result.notes)]

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from metassay.reporting.data_summary import describe_data
+from metassay.results.data_summary import DataSummary
+
 Row = Mapping[str, Any]
 """A row of a result: values by column name."""
 
@@ -34,6 +37,8 @@ class Note:
     """A remark on standard error."""
 
     text: str
+    heading: str = "Note"
+    """What stands before the remark."""
 
 
 Block = Line | Table | Note
@@ -47,6 +52,12 @@ def lines(sentences: Iterable[object]) -> list[Block]:
 def notes(sentences: Iterable[object]) -> list[Block]:
     """Return a note for each sentence."""
     return [Note(str(sentence)) for sentence in sentences]
+
+
+def summarize_data(data: DataSummary | None) -> list[Block]:
+    """Return the summary of the data as one remark."""
+    sentences = describe_data(data)
+    return [Note(" ".join(sentences).removeprefix("Data: "), heading="Data")] if sentences else []
 
 
 def select_columns(rows: Iterable[Row], names: Sequence[str]) -> list[Row]:

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 from msgspec.structs import asdict
 
-from metassay.reporting.data_summary import summarize_in_one_line
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.sections.depend_corrections import COLUMNS, describe_corrections
 from metassay.reporting.sections.depend_method import explain_terms
-from metassay.reporting.terminal.blocks import Block, Row, Table, lines, notes, select_columns
+from metassay.reporting.terminal.blocks import Block, Row, Table, lines, notes, select_columns, summarize_data
 from metassay.results.depend import Correction, DependContent, MetricDependence
 
 MOST_IMPORTANT = (
@@ -36,7 +35,8 @@ def describe_dependence(result: DependContent) -> list[Block]:
     return [
         *blocks,
         *lines(explain_terms(result.by, result.human)),
-        *notes([*summarize_in_one_line(result.data), *result.notes]),
+        *summarize_data(result.data),
+        *notes(result.notes),
     ]
 
 

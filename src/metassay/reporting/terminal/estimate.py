@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metassay.reporting.data_summary import summarize_in_one_line
 from metassay.reporting.estimate_page import describe_doubts, describe_estimates
 from metassay.reporting.sections.estimate_systems import build_system_row
-from metassay.reporting.terminal.blocks import Block, Line, Table, lines, notes
+from metassay.reporting.terminal.blocks import Block, Line, Table, lines, notes, summarize_data
 from metassay.results.estimate import EstimateContent, SystemDifference, SystemEstimate
 
 MOST_PAIRS = 15
@@ -22,7 +21,7 @@ def describe_estimate_result(result: EstimateContent) -> list[Block]:
         for entry in estimates:
             title = f"{column} {entry.context}, {entry.labelled} of {entry.items} items labelled"
             blocks += _build_tables(entry.systems, [], title)
-    return [*blocks, *notes([*summarize_in_one_line(result.data), *result.notes])]
+    return [*blocks, *summarize_data(result.data), *notes(result.notes)]
 
 
 def _build_tables(

@@ -8,10 +8,9 @@ from typing import Any
 import msgspec
 
 from metassay.meta.people.meta_metrics.registry import label_meta_metric
-from metassay.reporting.data_summary import summarize_in_one_line
 from metassay.reporting.rank_sentences import describe_headline, describe_significance
 from metassay.reporting.rank_view import THRESHOLDS, RankView, build_rank_view, list_analysis_rows
-from metassay.reporting.terminal.blocks import Block, Line, Row, Table, lines, notes
+from metassay.reporting.terminal.blocks import Block, Line, Row, Table, lines, notes, summarize_data
 from metassay.results.rank import AverageRanking, RankContent, RankedMetric, Ranking
 
 GLOBAL = "global"
@@ -43,7 +42,7 @@ def describe_rankings(result: RankContent) -> list[Block]:
             blocks += _describe_thresholds(rows)
         else:
             blocks.append(Table(rows, title=name))
-    return [*blocks, *notes([*summarize_in_one_line(result.data), *result.notes])]
+    return [*blocks, *summarize_data(result.data), *notes(result.notes)]
 
 
 def _describe_ranking(ranking: Ranking, view: RankView) -> list[Block]:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from msgspec.structs import asdict
 
-from metassay.reporting.data_summary import summarize_in_one_line
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.terminal.blocks import Block, Line, Row, Table, lines, notes
+from metassay.reporting.terminal.blocks import Block, Line, Row, Table, lines, notes, summarize_data
 from metassay.results.official_score import OfficialScore
 from metassay.results.score import ScoreContent, ScoredSystem, SystemComparison
 
@@ -59,7 +58,7 @@ def describe_bare_scores(result: ScoreContent, score_format: ScoreFormat) -> lis
     for system in result.systems:
         decimals = score_format.choose_decimals(system, default=4)
         numbers.append(score_format.format_score(system, decimals=decimals))
-    return [*lines(numbers), *notes([*summarize_in_one_line(result.data), *result.notes])]
+    return [*lines(numbers), *summarize_data(result.data), *notes(result.notes)]
 
 
 def describe_scores(result: ScoreContent, score_format: ScoreFormat, *, verbose: bool = False) -> list[Block]:
@@ -79,7 +78,7 @@ def describe_scores(result: ScoreContent, score_format: ScoreFormat, *, verbose:
         blocks += _describe_details(result.systems, labels, score_format)
     else:
         blocks.append(Line("Precisions, counts, signatures and other aggregations: --verbose"))
-    return [*blocks, *notes([*summarize_in_one_line(result.data), *result.notes])]
+    return [*blocks, *summarize_data(result.data), *notes(result.notes)]
 
 
 def _build_row(entry: ScoredSystem | SystemComparison, labels: MetricLabels) -> Row:

@@ -1,0 +1,79 @@
+"""Reader of DeepEval test runs: `.latest_test_run.json`, or a file in its results folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from metassay.data.readers.base import RawTable, Reader
+from metassay.data.readers.files import file_stem, read_first_lines, read_text
+from metassay.data.readers.json_tables import MALFORMED_CONTENT_ERRORS, malformed_content_error, parse_object
+from metassay.data.readers.sample_columns import build_columns, parse_score, select_metadata
+from metassay.errors import InputError, Place
+
+_KEYS = ('"testCases"', '"testRunData"')
+
+
+class DeepEvalReader(Reader):
+    """Test runs of DeepEval."""
+
+    name = "deepeval test run"
+    files = ".json with testCases"
+    summary = "inputs, actual and expected outputs, metric scores of DeepEval"
+
+    def sniff(self, path: str) -> bool:
+        """Whether a JSON file has the keys of a DeepEval test run."""
+        start = "\n".join(read_first_lines(path))
+        return start.lstrip().startswith("{") and any(key in start for key in _KEYS)
+
+    def read(self, path: str) -> RawTable:
+        """Read a row per test case. The system is the hyperparameter `model`, else the name of the file."""
+        try:
+            return _read_test_run(path)
+        except InputError:
+            raise
+        except MALFORMED_CONTENT_ERRORS as error:
+            raise malformed_content_error(error, path) from None
+
+
+def _read_test_run(path: str) -> RawTable:
+    content = parse_object(read_text(path), Place(path))
+    test_run = content.get("testRunData", content)
+    test_cases = test_run.get("testCases") or []
+    if not test_cases:
+        raise InputError("the test run has no test cases with a single turn.", place=Place(path))
+    hyperparameters = test_run.get("hyperparameters") or {}
+    system = str(hyperparameters.get("model") or file_stem(path))
+    rows = []
+    scores = []
+    metadata = []
+    for number, case in enumerate(test_cases, start=1):
+        rows.append(_build_row(case, system))
+        scores.append(_collect_scores(case, Place(path, row=number)))
+        metadata.append(select_metadata(case.get("additionalMetadata")))
+    outputs = pl.DataFrame(rows, infer_schema_length=None)
+    score_columns = build_columns(scores, outputs.columns, "score_")
+    taken = [*outputs.columns, *score_columns.columns]
+    metadata_columns = build_columns(metadata, taken, "metadata_")
+    table = pl.concat([outputs, score_columns, metadata_columns], how="horizontal")
+    return RawTable(path, table, metadata_columns=tuple(metadata_columns.columns))
+
+
+def _build_row(case: Mapping[str, Any], system: str) -> dict[str, str | None]:
+    name = case.get("name")
+    order = case.get("order")
+    return {
+        "seg_id": str(name if order is None else order),
+        "system": system,
+        "src": case.get("input"),
+        "hyp": case.get("actualOutput"),
+        "ref": case.get("expectedOutput"),
+    }
+
+
+def _collect_scores(case: Mapping[str, Any], place: Place) -> dict[str, float | None]:
+    """Return the score of each metric of a test case."""
+    metrics = case.get("metricsData") or []
+    return {str(metric["name"]): parse_score(metric.get("score"), place) for metric in metrics}

@@ -1,0 +1,138 @@
+"""Reader of promptfoo results: what `promptfoo eval --output results.json` writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from metassay.data.readers.base import RawTable, Reader
+from metassay.data.readers.files import read_first_lines, read_text
+from metassay.data.readers.json_tables import MALFORMED_CONTENT_ERRORS, malformed_content_error, parse_object
+from metassay.data.readers.sample_columns import build_columns, parse_score, select_metadata
+from metassay.errors import InputError, Place
+
+_REFERENCE_VARIABLES = ("reference", "ref", "expected", "expected_output", "ground_truth", "target", "answer")
+"""Variables of a test that hold the expected output."""
+_REFERENCE_ASSERTIONS = (
+    "equals",
+    "similar",
+    "levenshtein",
+    "rouge-n",
+    "bleu",
+    "gleu",
+    "meteor",
+    "factuality",
+)
+"""Assertions whose value is the expected output."""
+_MAXIMUM_METADATA_LENGTH = 60
+"""Longer variables are texts, not contexts."""
+
+
+class PromptfooReader(Reader):
+    """Results of promptfoo."""
+
+    name = "promptfoo results"
+    files = ".json with evalId"
+    summary = "prompts, outputs, expected outputs and scores of promptfoo eval"
+
+    def sniff(self, path: str) -> bool:
+        """Whether a JSON file has the keys of promptfoo's results."""
+        start = "\n".join(read_first_lines(path))
+        is_object = start.lstrip().startswith("{")
+        return is_object and '"results"' in start and ('"evalId"' in start or '"promptIdx"' in start)
+
+    def read(self, path: str) -> RawTable:
+        """Read a row per test and provider; with several prompts, provider and prompt are the system."""
+        try:
+            return _read_results(path)
+        except InputError:
+            raise
+        except MALFORMED_CONTENT_ERRORS as error:
+            raise malformed_content_error(error, path) from None
+
+
+def _read_results(path: str) -> RawTable:
+    content = parse_object(read_text(path), Place(path))
+    results = content["results"]
+    if isinstance(results, Mapping):
+        results = results["results"]
+    if not results:
+        raise InputError("there are no results.", place=Place(path))
+    test_numbers = _number_tests(results)
+    prompts = {_name_prompt(result) for result in results}
+    rows = []
+    scores = []
+    metadata = []
+    for number, result in enumerate(results, start=1):
+        system = _name_provider(result)
+        if len(prompts) > 1:
+            system = f"{system}/{_name_prompt(result)}"
+        output = (result.get("response") or {}).get("output")
+        rows.append(
+            {
+                "seg_id": test_numbers[number - 1],
+                "system": system,
+                "src": (result.get("prompt") or {}).get("raw"),
+                "hyp": output if output is None or isinstance(output, str) else str(output),
+                "ref": _find_reference(result),
+            }
+        )
+        scores.append(_collect_scores(result, Place(path, row=number)))
+        metadata.append(select_metadata(result.get("vars"), _MAXIMUM_METADATA_LENGTH))
+    outputs = pl.DataFrame(rows, infer_schema_length=None)
+    if outputs["ref"].null_count() == outputs.height:
+        outputs = outputs.drop("ref")
+    score_columns = build_columns(scores, outputs.columns, "score_")
+    taken = [*outputs.columns, *score_columns.columns]
+    metadata_columns = build_columns(metadata, taken, "metadata_")
+    table = pl.concat([outputs, score_columns, metadata_columns], how="horizontal")
+    return RawTable(path, table, metadata_columns=tuple(metadata_columns.columns))
+
+
+def _number_tests(results: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the number of the test of each result; equal variables are one test if there are no numbers."""
+    numbers: dict[str, str] = {}
+    tests = []
+    for result in results:
+        if result.get("testIdx") is not None:
+            tests.append(str(result["testIdx"]))
+            continue
+        variables = repr(sorted((result.get("vars") or {}).items()))
+        tests.append(numbers.setdefault(variables, str(len(numbers))))
+    return tests
+
+
+def _name_provider(result: Mapping[str, Any]) -> str:
+    provider = result.get("provider")
+    if isinstance(provider, Mapping):
+        return str(provider.get("label") or provider.get("id"))
+    return str(provider)
+
+
+def _name_prompt(result: Mapping[str, Any]) -> str:
+    """Return the number of the prompt, or else its label."""
+    if result.get("promptIdx") is not None and not isinstance(result.get("provider"), Mapping):
+        return str(result["promptIdx"])
+    return str((result.get("prompt") or {}).get("label", ""))
+
+
+def _find_reference(result: Mapping[str, Any]) -> str | None:
+    """Return the expected output: a variable with a usual name, else the value of an assertion."""
+    variables = result.get("vars") or {}
+    for name in _REFERENCE_VARIABLES:
+        if isinstance(variables.get(name), str):
+            return str(variables[name])
+    for assertion in (result.get("testCase") or {}).get("assert") or []:
+        if assertion.get("type") in _REFERENCE_ASSERTIONS and isinstance(assertion.get("value"), str):
+            return str(assertion["value"])
+    return None
+
+
+def _collect_scores(result: Mapping[str, Any], place: Place) -> dict[str, float | None]:
+    """Return the total score and the named scores of a result."""
+    scores = {"promptfoo": parse_score(result.get("score"), place)}
+    for name, value in (result.get("namedScores") or {}).items():
+        scores[str(name)] = parse_score(value, place)
+    return scores
