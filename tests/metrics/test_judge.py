@@ -358,7 +358,7 @@ def test_direct_judges_compare_outputs_by_their_scores(server, tmp_path):
         }
     )
     scored = metassay.judge(single, llm=llm).to_dict()
-    assert (scored["kind"], scored["judges"][0]["accuracy"]) == ("scores", 1)
+    assert (scored["kind"], scored["judges"][0]["accuracy"]) == ("grade", 1)
     with pytest.raises(InputError, match="is not a judge"):
         metassay.judge(single, llm=llm, judge="chrf")
     with pytest.raises(InputError, match="no column holds the output_1"):

@@ -12,7 +12,8 @@ import pytest
 
 import metassay
 from metassay.cli import run
-from metassay.data.verdicts import PAIRS, VerdictTable
+from metassay.data.verdict_types import PAIRWISE
+from metassay.data.verdicts import VerdictTable
 from metassay.errors import InputError
 from metassay.meta.judges.verdict_arrays import VerdictArrays, combine_repeats
 from metassay.results.base import json_schema
@@ -277,13 +278,13 @@ def test_invalid_tables_are_errors(change, message):
 
 
 def test_errors_for_missing_columns_and_unknown_names_suggest_a_remedy():
-    with pytest.raises(InputError, match="no column holds the judge"):
+    with pytest.raises(InputError, match="name the judge of each in a column judge"):
         metassay.judge(preferences().drop("judge"))
     with pytest.raises(InputError, match="no column holds the winner"):
         metassay.judge(preferences().drop("winner"))
     with pytest.raises(InputError, match="Did you mean domain"):
         metassay.judge(preferences(), context=["domian"])
-    with pytest.raises(InputError, match="half, strict"):
+    with pytest.raises(InputError, match="half, judgebench, strict"):
         metassay.judge(preferences(), ties="thirds")
     with pytest.raises(InputError, match="no rows"):
         metassay.judge(preferences().clear())
@@ -310,7 +311,7 @@ def test_preference_is_a_score_of_both_systems():
             "gold": [0.0, None],
         }
     )
-    table = VerdictTable(PAIRS, frame, raters=(), metadata=(), gold=None)
+    table = VerdictTable(PAIRWISE, frame, raters=(), metadata=(), gold=None)
     arrays = VerdictArrays(table)
     assert arrays.systems == ["a", "b"]
     np.testing.assert_array_equal(arrays.build_matrix("j"), [[1.0, 0.5], [0.0, 0.5]])

@@ -22,25 +22,42 @@ from metassay.data.columns import (
     check_column_choices,
     missing_column_error,
 )
+from metassay.data.directions import RequestedDirections, find_direction, note_reversed_scores
+from metassay.data.verdict_types import (
+    GRADE,
+    LABEL,
+    PAIRWISE,
+    are_ordered_codes,
+    check_verdict_type,
+    is_text_column,
+    normalize_labels,
+    number_labels,
+)
+from metassay.data.winners import (
+    AUTO,
+    OUTPUT,
+    POSITION,
+    are_letters_positions,
+    check_letter_meaning,
+    looks_like_winners,
+    parse_winners,
+)
 from metassay.errors import InputError, Place, UnknownName
+from metassay.results.data_summary import HUMAN_SCORE, LOWER, METRIC_SCORE
 
-PAIRS = "pairs"
-LABELS = "labels"
-SCORES = "scores"
-"""Kinds of verdicts: preferences between two outputs, good or bad, and numbers."""
 QUESTION_COLUMNS = ("item", "pair", "system")
 """Columns that identify what a verdict is about, as far as a table has them."""
 VERDICT_COLUMNS: dict[str, tuple[str, ...]] = {
-    "item": ("item", "seg_id", "id", "pair_id", "question_id"),
+    "item": ("item", "seg_id", "id", "pair_id", "question_id", "prompt_id"),
     "pair": ("pair",),
     "judge": ("judge", "annotator", "evaluator"),
     "judge_family": ("judge_family",),
     "winner": ("winner", "verdict", "preference", "preferred"),
-    "score": ("score", "rating"),
+    "score": ("score", "rating", "judge_score", "judge_rating", "label", "judge_label"),
     "better": ("better", "gold", "human_winner"),
-    "swapped": ("swapped",),
+    "swapped": ("swapped", "order"),
     "repeat": ("repeat",),
-    "system": ("system",),
+    "system": ("system", "model"),
     "family": ("family",),
     "output_1": ("output_1", "output_a", "response_1", "response_a", "answer_1", "answer_a"),
     "output_2": ("output_2", "output_b", "response_2", "response_b", "answer_2", "answer_b"),
@@ -52,13 +69,13 @@ VERDICT_COLUMNS: dict[str, tuple[str, ...]] = {
     "date": ("date",),
 }
 """Accepted names of the column for each role, in lower case."""
-FIRST_OUTPUT = ("1", "a", "[[a]]", "output_1", "output_a", "model_a", "response_1", "response_a", "1.0")
-SECOND_OUTPUT = ("2", "b", "[[b]]", "output_2", "output_b", "model_b", "response_2", "response_b", "2.0")
-TIE = ("0", "c", "[[c]]", "tie", "both", "draw", "equal", "0.5", "0.0", "tie (bothbad)")
-POSITIONS = {"first": 1.0, "second": 0.0}
-"""Accepted spellings of a winner, in lower case."""
-TRUE = ("true", "1", "yes")
-FALSE = ("false", "0", "no")
+TRUE = ("true", "1", "yes", "ba", "b,a", "21", "swapped")
+FALSE = ("false", "0", "no", "ab", "a,b", "12", "original")
+"""Spellings of whether the second output was shown first, also as the order of the two."""
+HUMAN_NAMES = (*HUMAN_SCORE_NAMES, "human_score", "human_rating", "human_label")
+"""Names of columns of human labels, in lower case."""
+ONLY_JUDGE = "judge"
+"""Name of the judge in a table that does not name any."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +86,13 @@ class VerdictTable:
     `pair`, `system`, `family` (`system_1`, `family_1` … for pairs), `longer` (1 if the first output is
     longer, 0 if the second is), `cost`, and a column for each of `raters`.
 
-    The value of a pair is 1, 0 or ½ if the first, the second or neither output is preferred; that of a label
-    is 1 (good) or 0 (bad); that of a score is any number. It is null where no verdict could be read.
+    The value of a pairwise verdict is 1, 0 or ½ if the first, the second or neither output is preferred; that
+    of a label is its code, 1 (good) or 0 (bad) where there are only these; that of a grade is any number,
+    higher is better. It is null where no verdict could be read.
     """
 
     kind: str
+    """`PAIRWISE`, `LABEL` or `GRADE`."""
     frame: pl.DataFrame
     raters: tuple[str, ...]
     """Single people whose verdicts are known."""
@@ -81,6 +100,8 @@ class VerdictTable:
     """Columns that can be contexts."""
     gold: str | None
     """The column, or the raters, from which the column `gold` was made."""
+    notes: tuple[str, ...] = ()
+    """What a user should know about how the table was read."""
 
     def has_columns(self, *names: str) -> bool:
         """Return whether the table has all these columns."""
@@ -94,49 +115,218 @@ def parse_verdicts(
     human: str | None = None,
     raters: Sequence[str] = (),
     family: str | None = None,
+    verdict_type: str | None = None,
+    letters: str = AUTO,
+    directions: RequestedDirections | None = None,
     file: str = "",
 ) -> VerdictTable:
     """Convert a table of verdicts to columns with fixed names.
 
     `columns` maps roles to columns. `human` is the column of human labels. `raters` are columns or judges
     that are single people; by default columns such as `human:ann`. `family` is the column of model families.
+    `verdict_type` is `pairwise`, `grade` or `label`; by default it follows from the table. `letters` says
+    whether A and B are outputs or positions. `directions` are requests of the user for grades.
     """
-    roles = _assign_roles(frame, columns, family, file)
+    check_verdict_type(verdict_type)
+    check_letter_meaning(letters)
     if frame.is_empty():
         raise InputError("the table has no rows.", place=Place(file or None))
-    are_pairs = "winner" in roles
-    parse_values = _parse_preferences if are_pairs else _parse_numbers
-    table = _build_verdict_columns(frame, roles, file)
+    roles = _assign_roles(frame, columns, family, file)
+    if human is not None and human not in frame.columns:
+        raise UnknownName("column", human, frame.columns)
     gold = human or roles.get("better") or _find_human_column(frame)
-    if gold is not None:
-        if gold not in frame.columns:
-            raise UnknownName("column", gold, frame.columns)
-        table = table.with_columns(parse_values(frame, gold, table, file).alias("gold"))
     raters = [*raters] or _find_rater_columns(frame)
+    if gold is not None and raters and frame[gold].null_count() == frame.height:
+        gold = None  # the column is empty: the raters are the human labels
     rater_columns = [name for name in raters if name in frame.columns]
-    table = table.with_columns([parse_values(frame, name, table, file).alias(name) for name in rater_columns])
+    verdict_column = roles["winner"] if "winner" in roles else roles["score"]
+    human_columns = [name for name in (gold, *rater_columns) if name is not None]
+    table = _build_question_columns(frame, roles, file)
+    _check_raters(table, raters)
+    ratings = _Ratings(frame, table, verdict_column, human_columns, tuple(raters))
+    kind, type_notes = _choose_type(ratings, roles, verdict_type)
+    parsed = _parse_ratings(ratings, kind, letters, directions or RequestedDirections(), file)
+    table = table.with_columns(parsed.columns["value"].alias("value"))
+    table = table.with_columns([parsed.columns[name].alias(name) for name in rater_columns])
+    if gold is not None:
+        table = table.with_columns(parsed.columns[gold].alias("gold"))
     table = _move_raters_to_columns(table, [name for name in raters if name not in frame.columns])
     if gold is None and raters:
-        table = _add_consensus(table, raters, are_pairs=are_pairs)
-        gold = f"the mean of {', '.join(raters)}"
+        table = _add_consensus(table, raters, kind)
+        gold = f"the {'mean' if kind == GRADE else 'majority'} of {', '.join(raters)}"
     if "gold" not in table.columns:
         table = table.with_columns(gold=pl.lit(None, dtype=pl.Float64))
-    human_columns = [name for name in frame.columns if name.lower() in HUMAN_SCORE_NAMES]
-    used = {*roles.values(), gold, *raters, *human_columns}
+    known_human_columns = [name for name in frame.columns if name.lower() in HUMAN_NAMES]
+    used = {*roles.values(), gold, *raters, *known_human_columns}
     metadata = [name for name in frame.columns if name not in used and not frame[name].dtype.is_nested()]
+    table = _renumber_repeats(table)
     _check_unique(table, roles, file)
     _check_consistent_gold(table, file)
     return VerdictTable(
-        kind=_determine_kind(table, are_pairs=are_pairs),
+        kind=kind,
         frame=table.sort(_key_columns(table)),
         raters=tuple(raters),
         metadata=tuple(metadata),
         gold=gold,
+        notes=(*type_notes, *parsed.notes),
     )
 
 
+@dataclass(frozen=True)
+class _Ratings:
+    """The columns of a table that hold verdicts of judges and of people."""
+
+    frame: pl.DataFrame
+    table: pl.DataFrame
+    """The same rows with the columns of fixed names that identify questions."""
+    verdict_column: str
+    human_columns: Sequence[str]
+    raters: tuple[str, ...]
+    """Columns, or judges, that are single people."""
+
+    @property
+    def columns(self) -> list[pl.Series]:
+        """All columns with verdicts."""
+        return [self.frame[name] for name in dict.fromkeys([self.verdict_column, *self.human_columns])]
+
+    @property
+    def has_humans(self) -> bool:
+        """Whether there are human labels to compare with."""
+        return bool(self.human_columns or self.raters)
+
+    def are_ordered(self) -> bool:
+        """Return whether numbers are grades: raters who disagree, or judge and humans, are close."""
+        question = _question_columns(self.table)
+        verdicts = self.table.select(
+            *question, source="judge", value=_to_floats(self.frame[self.verdict_column])
+        )
+        tables = [verdicts.with_columns(is_human=pl.col("source").is_in(list(self.raters)))]
+        for name in self.human_columns:
+            column = self.table.select(*question, value=_to_floats(self.frame[name]))
+            tables.append(column.with_columns(source=pl.lit(f"column {name}"), is_human=pl.lit(value=True)))
+        ratings = pl.concat(tables, how="diagonal").drop_nulls("value").unique([*question, "source"])
+        human_ratings = ratings.filter("is_human")
+        if human_ratings["source"].n_unique() > 1:
+            ratings = human_ratings
+        pairs = ratings.join(ratings, on=question, suffix="_other", nulls_equal=True)
+        pairs = pairs.filter(
+            pl.col("source") < pl.col("source_other"), pl.col("is_human") | pl.col("is_human_other")
+        )
+        return are_ordered_codes(pairs["value"].to_list(), pairs["value_other"].to_list())
+
+
+def _to_floats(column: pl.Series) -> pl.Series:
+    return column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
+
+
+def _check_raters(table: pl.DataFrame, raters: Sequence[str]) -> None:
+    judges = {*table["judge"]}
+    for rater in raters:
+        if rater not in table.columns and rater not in judges:
+            raise UnknownName("column or judge", rater, [*table.columns, *sorted(judges)])
+
+
+def _choose_type(
+    ratings: _Ratings, roles: Mapping[str, str], verdict_type: str | None
+) -> tuple[str, list[str]]:
+    """Return the type of the verdicts, and a note if it was guessed."""
+    if verdict_type is not None:
+        return verdict_type, []
+    systems = [ratings.table[name] for name in ("system_1", "system_2") if name in ratings.table.columns]
+    if "winner" in roles and looks_like_winners(ratings.frame[ratings.verdict_column], systems):
+        return PAIRWISE, []
+    if any(is_text_column(column) for column in ratings.columns):
+        return LABEL, []
+    values = {value for column in ratings.columns for value in _to_floats(column).drop_nulls().unique()}
+    if ratings.has_humans and values <= {0.0, 1.0}:
+        return LABEL, []
+    are_whole = all(value == round(value) for value in values)
+    if not ratings.has_humans or not are_whole or ratings.are_ordered():
+        return GRADE, []
+    note = (
+        "The verdicts are whole numbers and are read as labels without an order, because nothing shows that"
+        " raters who disagree choose close numbers. If they are grades, say so: --verdict-type grade."
+    )
+    return LABEL, [note]
+
+
+@dataclass(frozen=True)
+class _ParsedRatings:
+    """Verdicts as numbers: `value` for those of judges, and a column for each human column."""
+
+    columns: dict[str, pl.Series]
+    notes: list[str]
+
+
+def _parse_ratings(
+    ratings: _Ratings, kind: str, letters: str, directions: RequestedDirections, file: str
+) -> _ParsedRatings:
+    """Parse the verdicts of judges and people to numbers."""
+    directions.check([ratings.verdict_column, *ratings.human_columns], "column of grades")
+    if kind == GRADE:
+        return _parse_grades(ratings, directions, file)
+    if directions.names:
+        raise InputError(
+            f"{directions.names[0]} holds verdicts of type {kind}, and only grades have a direction.",
+            remedy="If they are grades, say so: --verdict-type grade.",
+        )
+    if kind == PAIRWISE:
+        return _parse_pairwise(ratings, letters, file)
+    codes = number_labels(ratings.columns)
+    columns = {}
+    for role, name in _name_by_role(ratings).items():
+        labels = normalize_labels(ratings.frame[name])
+        columns[role] = labels.replace_strict(codes, return_dtype=pl.Float64)
+    return _ParsedRatings(columns, [])
+
+
+def _name_by_role(ratings: _Ratings) -> dict[str, str]:
+    return {"value": ratings.verdict_column} | {name: name for name in ratings.human_columns}
+
+
+def _parse_grades(ratings: _Ratings, directions: RequestedDirections, file: str) -> _ParsedRatings:
+    """Parse grades and reverse those of which lower is better."""
+    columns = {}
+    found_directions = []
+    for role, name in _name_by_role(ratings).items():
+        grades = cells.scores(ratings.frame[name], file)
+        kind = METRIC_SCORE if role == "value" else HUMAN_SCORE
+        direction = find_direction(name, grades.to_numpy(), kind=kind, requested=directions)
+        found_directions.append(direction)
+        columns[role] = -grades if direction.better == LOWER else grades
+    return _ParsedRatings(columns, note_reversed_scores(found_directions))
+
+
+def _parse_pairwise(ratings: _Ratings, letters: str, file: str) -> _ParsedRatings:
+    """Parse winners; letters are outputs or positions, as the user or the human labels say."""
+    winners = {
+        role: parse_winners(ratings.frame, name, ratings.table, file)
+        for role, name in _name_by_role(ratings).items()
+    }
+    notes = [parsed.note for parsed in winners.values() if parsed.note is not None]
+    columns = {role: parsed.values for role, parsed in winners.items()}
+    swapped = ratings.table["swapped"]
+    verdicts = winners["value"]
+    has_swapped_letters = bool((verdicts.is_letter & swapped).any())
+    are_positions = letters == POSITION
+    if letters == AUTO and has_swapped_letters and ratings.human_columns:
+        gold = columns[ratings.human_columns[0]]
+        are_positions = are_letters_positions(verdicts.values, gold, swapped, verdicts.is_letter)
+        meaning = "the position shown" if are_positions else "the output, wherever it was shown"
+        notes.append(
+            f"A and B in {ratings.verdict_column} are read as {meaning}. To change that: --letters"
+            f" {OUTPUT if are_positions else POSITION}."
+        )
+    if are_positions:
+        is_reversed = verdicts.is_letter & swapped
+        columns["value"] = pl.select(
+            pl.when(is_reversed).then(1 - verdicts.values).otherwise(verdicts.values)
+        ).to_series()
+    return _ParsedRatings(columns, notes)
+
+
 def _find_human_column(frame: pl.DataFrame) -> str | None:
-    return next((name for name in frame.columns if name.lower() in HUMAN_SCORE_NAMES), None)
+    return next((name for name in frame.columns if name.lower() in HUMAN_NAMES), None)
 
 
 def _find_rater_columns(frame: pl.DataFrame) -> list[str]:
@@ -167,22 +357,32 @@ def _assign_roles(
         if matches:
             roles[role] = matches[0]
     roles |= choices
-    for role in ("item", "judge"):
-        if role not in roles:
-            raise missing_column_error(role, VERDICT_COLUMNS[role], frame.columns, file)
+    if "item" not in roles:
+        raise missing_column_error("item", VERDICT_COLUMNS["item"], frame.columns, file)
     if "winner" not in roles and "score" not in roles:
         names = (*VERDICT_COLUMNS["winner"], *VERDICT_COLUMNS["score"])
         raise missing_column_error("winner", names, frame.columns, file)
+    # a column `order` that does not hold orders is something else
+    if roles.get("swapped", "").lower() == "order" and not _holds_orders(frame[roles["swapped"]]):
+        del roles["swapped"]
     if "winner" in roles:
         roles.pop("score", None)
     return roles
 
 
-def _build_verdict_columns(frame: pl.DataFrame, roles: Mapping[str, str], file: str) -> pl.DataFrame:
-    """Add all columns of a verdict table but `gold`; the order of rows and other columns stay."""
+def _holds_orders(column: pl.Series) -> bool:
+    text = column.cast(pl.String).str.strip_chars().str.to_lowercase()
+    return bool(text.is_in([*TRUE, *FALSE]).all())
+
+
+def _build_question_columns(frame: pl.DataFrame, roles: Mapping[str, str], file: str) -> pl.DataFrame:
+    """Add all columns of a verdict table but verdicts; the order of rows and other columns stay."""
+    judges = pl.lit(ONLY_JUDGE)
+    if "judge" in roles:
+        judges = pl.lit(cells.ids(frame[roles["judge"]], file))
     table = frame.with_columns(
         _build_item_ids(frame, roles["item"], file).alias("item"),
-        cells.ids(frame[roles["judge"]], file).alias("judge"),
+        judges.alias("judge"),
         _parse_swapped(frame, roles.get("swapped"), file).alias("swapped"),
     )
     for role in ("judge_family", "pair", "system", "family", "system_1", "system_2", "family_1", "family_2"):
@@ -195,11 +395,12 @@ def _build_verdict_columns(frame: pl.DataFrame, roles: Mapping[str, str], file: 
     for role in ("repeat", "date"):
         values = pl.col(roles[role]).cast(pl.String) if role in roles else pl.lit("0")
         table = table.with_columns(values.alias(role))
-    if "winner" in roles:
-        value = _parse_preferences(frame, roles["winner"], table, file)
-    else:
-        value = cells.scores(frame[roles["score"]], file)
-    return table.with_columns(value.alias("value"))
+    if "pair" not in roles and "winner" in roles and "system_1" in roles and "system_2" in roles:
+        # an item may have a pair for every two systems
+        table = table.with_columns(
+            pair=pl.concat_str("system_1", "system_2", separator=" and ", ignore_nulls=True)
+        )
+    return table
 
 
 def _build_item_ids(frame: pl.DataFrame, item_column: str, file: str) -> pl.Series:
@@ -211,48 +412,6 @@ def _build_item_ids(frame: pl.DataFrame, item_column: str, file: str) -> pl.Seri
         for position, name in enumerate([*prefixes, item_column])
     ]
     return pl.DataFrame(parts).select(pl.concat_str(pl.all(), separator="/"))["0"]
-
-
-def _parse_preferences(frame: pl.DataFrame, name: str, table: pl.DataFrame, file: str) -> pl.Series:
-    """Parse a column of winners to 1, 0, ½ or null.
-
-    A winner is an output, a position, or the name of one of the two systems.
-    """
-    winners = frame[name].cast(pl.String).str.strip_chars().str.to_lowercase()
-    swapped = table["swapped"].fill_null(value=False)
-    first_systems = _get_lower_case(table, "system_1")
-    second_systems = _get_lower_case(table, "system_2")
-    values: list[float | None] = []
-    rows = zip(winners, swapped, first_systems, second_systems)
-    for row, (winner, is_swapped, first_system, second_system) in enumerate(rows, start=1):
-        if winner is None or winner in cells.MISSING_SCORES:
-            values.append(None)
-        elif winner in POSITIONS:
-            values.append(abs(POSITIONS[winner] - is_swapped))
-        elif winner in FIRST_OUTPUT or (winner == first_system != second_system):
-            values.append(1.0)
-        elif winner in SECOND_OUTPUT or (winner == second_system != first_system):
-            values.append(0.0)
-        elif winner in TIE:
-            values.append(0.5)
-        else:
-            raise InputError(
-                f"{frame[name][row - 1]!r} names no output.",
-                place=Place(file or None, row, name),
-                remedy="Write 1, 2 or tie; nothing where no verdict could be read.",
-            )
-    return pl.Series(name, values, dtype=pl.Float64)
-
-
-def _get_lower_case(table: pl.DataFrame, name: str) -> Sequence[str | None]:
-    """Return a column in lower case; all None if the table does not have it."""
-    if name not in table.columns:
-        return [None] * table.height
-    return table[name].str.to_lowercase().to_list()
-
-
-def _parse_numbers(frame: pl.DataFrame, name: str, _: pl.DataFrame, file: str) -> pl.Series:
-    return cells.scores(frame[name], file)
 
 
 def _parse_swapped(frame: pl.DataFrame, name: str | None, file: str) -> pl.Series:
@@ -276,9 +435,6 @@ def _compare_lengths(frame: pl.DataFrame, roles: Mapping[str, str], file: str) -
 
 def _move_raters_to_columns(table: pl.DataFrame, raters: Sequence[str]) -> pl.DataFrame:
     """Turn the verdicts of judges who are people into columns next to the verdicts of the other judges."""
-    for rater in raters:
-        if rater not in table["judge"].to_list():
-            raise UnknownName("column or judge", rater, [*table.columns, *table["judge"].unique()])
     if not raters:
         return table
     question = _question_columns(table)
@@ -287,23 +443,39 @@ def _move_raters_to_columns(table: pl.DataFrame, raters: Sequence[str]) -> pl.Da
         table.filter(is_rater).group_by([*question, "judge"], maintain_order=True).agg(pl.col("value").mean())
     )
     by_question = means.pivot("judge", index=question, values="value")
-    return table.filter(~is_rater).join(by_question, on=question, how="left", maintain_order="left")
+    return table.filter(~is_rater).join(
+        by_question, on=question, how="left", maintain_order="left", nulls_equal=True
+    )
 
 
-def _add_consensus(table: pl.DataFrame, raters: Sequence[str], *, are_pairs: bool) -> pl.DataFrame:
-    """Add gold labels from several raters: the mean of their scores, or the output that most prefer."""
+def _add_consensus(table: pl.DataFrame, raters: Sequence[str], kind: str) -> pl.DataFrame:
+    """Add gold labels from several raters: the mean of grades, or what most raters say.
+
+    Raters that are divided equally make a tie of a pair, and give an output no label.
+    """
     mean = pl.mean_horizontal([pl.col(name) for name in raters])
-    majority = pl.when(mean > 0.5).then(1.0).when(mean < 0.5).then(0.0).when(mean == 0.5).then(0.5)
-    return table.with_columns(gold=majority if are_pairs else mean)
+    if kind == GRADE:
+        return table.with_columns(gold=mean)
+    if kind == PAIRWISE:
+        majority = pl.when(mean > 0.5).then(1.0).when(mean < 0.5).then(0.0).when(mean == 0.5).then(0.5)
+        return table.with_columns(gold=majority)
+    modes = pl.concat_list([pl.col(name) for name in raters]).list.drop_nulls().list.eval(pl.element().mode())
+    label = pl.when(modes.list.len() == 1).then(modes.list.first())
+    return table.with_columns(gold=label)
 
 
-def _determine_kind(table: pl.DataFrame, *, are_pairs: bool) -> str:
-    """Return `labels` if all values are 0 or 1 and some have a gold label, else `pairs` or `scores`."""
-    if are_pairs:
-        return PAIRS
-    values = {*table["value"].drop_nulls().unique(), *table["gold"].drop_nulls().unique()}
-    has_gold = table["gold"].null_count() < table.height
-    return LABELS if has_gold and values <= {0.0, 1.0} else SCORES
+def _renumber_repeats(table: pl.DataFrame) -> pl.DataFrame:
+    """Number repetitions within each order, if the column `repeat` numbers the orders instead.
+
+    Then no repetition of a question has both orders, although the question has.
+    """
+    question = ["judge", *_question_columns(table), "date"]
+    by_repeat = table.group_by([*question, "repeat"]).agg(pl.col("swapped").n_unique())
+    by_question = table.group_by(question).agg(pl.col("swapped").n_unique())
+    if by_repeat["swapped"].max() != 1 or by_question["swapped"].max() != 2:
+        return table
+    number = pl.col("repeat").rank("dense").over([*question, "swapped"])
+    return table.with_columns(repeat=number.cast(pl.String))
 
 
 def _question_columns(table: pl.DataFrame) -> list[str]:
@@ -322,7 +494,9 @@ def _check_unique(table: pl.DataFrame, roles: Mapping[str, str], file: str) -> N
         return
     row = table.filter(is_repeated).row(0, named=True)
     remedy = "A column repeat numbers verdicts on one question; pair and system distinguish questions."
-    if "repeat" in roles:
+    if "judge" not in roles:
+        remedy = "If several judges gave them, name the judge of each in a column judge."
+    elif "repeat" in roles:
         remedy = "Give each verdict its own number in the column repeat."
     raise InputError(
         f"{row['judge']} has two verdicts on item {row['item']}, and nothing distinguishes them.",

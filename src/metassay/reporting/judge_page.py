@@ -32,11 +32,11 @@ from metassay.results.judge import (
 
 SIGNIFICANT = 0.05
 UNITS = {
-    "pairs": "pairs of outputs",
-    "labels": "outputs",
-    "scores": "pairs of outputs of one item with different human scores",
+    "pairwise": "pairs of outputs",
+    "label": "outputs",
+    "grade": "pairs of outputs of one item with different human scores",
 }
-"""What the accuracy of each kind of verdict is counted over."""
+"""What the accuracy of each type of verdict is counted over."""
 
 JudgeView = ResultView[JudgeContent]
 

@@ -122,11 +122,11 @@ class JudgeContent(ResultStruct, frozen=True, kw_only=True):
     """Judges compared with human labels, with each other and with themselves."""
 
     kind: str
-    """`pairs`, `labels` or `scores`."""
+    """Type of the verdicts: `pairwise`, `grade` or `label`."""
     gold: str | None
     """Where the human labels come from."""
     ties: str
-    """Whether a tie counts `half` or is wrong (`strict`)."""
+    """Whether a tie counts `half` or is wrong (`strict`), or both orders are added up (`judgebench`)."""
     items: Count
     judges: list[JudgeEntry]
     contexts: dict[str, list[ContextAccuracy]]

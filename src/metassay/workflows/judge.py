@@ -8,9 +8,11 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from metassay.data.directions import RequestedDirections
 from metassay.data.reading import Source
+from metassay.data.verdict_types import GRADE
 from metassay.data.verdicts import parse_verdicts
-from metassay.errors import InputError
+from metassay.errors import UnknownName
 from metassay.llm.asker import Asker
 from metassay.llm.settings import LlmSettings
 from metassay.meta.judges.agreement import TIES
@@ -68,14 +70,17 @@ def judge(data: Source, options: JudgeOptions) -> JudgeResult:
     the column of human labels. `people` are columns or judges that are single people, for the alternative
     annotator test with `epsilon`. `family` is the column of model families, `context` are columns within
     whose values accuracy is measured as well. A verdict that changes with the order of the outputs is half
-    right, or wrong with `ties="strict"`. `out` is a folder for a page, JSON and CSV.
+    right, or wrong with `ties="strict"`; `ties="judgebench"` adds up both orders, so that a preference and a
+    tie count as the preference. `verdict_type` is pairwise, grade or label, `letters` whether A and B are
+    outputs or positions; both follow from the table by default. `lower_is_better` names columns of grades.
+    `out` is a folder for a page, JSON and CSV.
 
     >>> verdicts = [{"item": n, "judge": "j", "winner": 1 + n % 2, "better": 1} for n in range(10)]
     >>> judge(pl.DataFrame(verdicts)).judges[0].accuracy
     0.5
     """
     if options.ties not in TIES:
-        raise InputError(f"unknown treatment of ties {options.ties!r}.", remedy="Known: half, strict.")
+        raise UnknownName("treatment of ties", options.ties, TIES)
     judge_column = (options.columns or {}).get("judge")
     source = read_verdicts(data, join=options.join, quoting=options.quoting, judge_column=judge_column)
     model_judge = None
@@ -88,14 +93,23 @@ def judge(data: Source, options: JudgeOptions) -> JudgeResult:
     if model_judge is not None and options.llm is not None:
         frame, asked, model_notes = _ask_model(source.frame, model_judge, options.llm, run, options)
         notes += model_notes
+    verdict_type = options.verdict_type
+    if verdict_type is None and model_judge is not None and "winner" not in frame.columns:
+        verdict_type = GRADE  # our prompts ask for numbers of which higher is better
     table = parse_verdicts(
         frame,
         columns=options.columns,
         human=options.human,
         raters=split_names(options.people),
         family=options.family,
+        verdict_type=verdict_type,
+        letters=options.letters,
+        directions=RequestedDirections(
+            split_names(options.lower_is_better), split_names(options.higher_is_better)
+        ),
         file=source.file,
     )
+    notes += table.notes
     analysis = analyze_judges(
         table,
         contexts=None if options.context is None else split_names(options.context),
@@ -134,6 +148,10 @@ def _open_run(frame: pl.DataFrame, model_judge: Judge | None, options: JudgeOpti
         "epsilon": options.epsilon,
         "seed": options.seed,
         "family": options.family,
+        "verdict_type": options.verdict_type,
+        "letters": options.letters,
+        "lower_is_better": list(split_names(options.lower_is_better)),
+        "higher_is_better": list(split_names(options.higher_is_better)),
         "people": list(split_names(options.people)),
         "context": None if options.context is None else list(split_names(options.context)),
     }

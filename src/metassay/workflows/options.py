@@ -435,8 +435,24 @@ class JudgeSettings(Settings):
         Names | None, repeatable_option("Also within each value of this column.", "--context", "COLUMN")
     ] = None
     ties: Annotated[
-        str, option("A verdict that changes with the order is half right (half) or wrong (strict).")
+        str,
+        option(
+            "A verdict that changes with the order is half right (half) or wrong (strict);"
+            " judgebench adds up both orders."
+        ),
     ] = "half"
+    verdict_type: Annotated[
+        str | None, option("pairwise, grade (ordered numbers) or label (unordered).", metavar="TYPE")
+    ] = None
+    letters: Annotated[
+        str, option("What winners A and B mean: output, position (A was shown first) or auto.")
+    ] = "auto"
+    lower_is_better: Annotated[
+        Names, option("Columns of grades of which lower is better.", command_line_type=str)
+    ] = ""
+    higher_is_better: Annotated[
+        Names, option("Columns of grades of which higher is better.", command_line_type=str)
+    ] = ""
     epsilon: Annotated[
         float, option("Alternative annotator test: .2 for experts, .15 for skilled people, .1 for a crowd.")
     ] = 0.2

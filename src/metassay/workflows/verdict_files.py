@@ -60,7 +60,9 @@ def read_verdicts(
             (verdict_frames if has_judges else other_frames).append(named_frame)
             notes += table.notes
         if not verdict_frames:
-            verdict_frames.append(other_frames.pop(0))  # its columns are reported as missing later
+            # the table of a single judge, or one whose columns are reported as missing later
+            position = next((i for i, other in enumerate(other_frames) if _has_verdicts(other.frame)), 0)
+            verdict_frames.append(other_frames.pop(position))
     for path in [] if join is None else fetch_paths(join):
         table = read_join_table(path, options)
         other_frames.append(NamedFrame(path, table.frame))
@@ -95,3 +97,8 @@ def _find_verdict_files(data: Any) -> list[str]:
 def _has_judges(frame: pl.DataFrame, judge_column: str | None) -> bool:
     lower_names = {name.lower() for name in frame.columns}
     return judge_column in frame.columns or any(name in lower_names for name in VERDICT_COLUMNS["judge"])
+
+
+def _has_verdicts(frame: pl.DataFrame) -> bool:
+    lower_names = {name.lower() for name in frame.columns}
+    return any(name in lower_names for role in ("winner", "score") for name in VERDICT_COLUMNS[role])

@@ -136,7 +136,7 @@ def test_difference_is_undefined_where_a_side_is_empty():
 
 
 def test_unknown_treatment_of_ties_is_an_error():
-    with pytest.raises(InputError, match="half, strict"):
+    with pytest.raises(InputError, match="half, judgebench, strict"):
         compute_credits(np.zeros(1), np.zeros(1), ties="third")
 
 

@@ -30,6 +30,8 @@ _TYPE_NAMES = {
     list: "a list",
     dict: "an object",
 }
+_MIXED_COLUMNS = frozenset({"winner", "better", "verdict", "preference", "preferred", "gold", "human_winner"})
+"""Columns that may hold both numbers and texts: 1, 2 or "tie"."""
 _LIST_TYPES: dict[type, type[pl.DataType]] = {
     str: pl.String,
     int: pl.Int64,
@@ -142,7 +144,12 @@ def _build_table(records: Sequence[dict[str, Any]], file: str) -> pl.DataFrame:
 
 
 def _build_column(name: str, values: list[Any], file: str) -> pl.Series:
-    """Build a column of one type. Whole numbers may be mixed with fractions, nothing else may be mixed."""
+    """Build a column of one type. Whole numbers may be mixed with fractions.
+
+    Nothing else may be mixed, except for numbers and texts in columns of verdicts.
+    """
+    if name.lower() in _MIXED_COLUMNS and any(isinstance(value, str) for value in values):
+        values = [str(value) if type(value) in {int, float} else value for value in values]
     type_name = _find_common_type(name, values, file)
     if type_name == "a number" and any(isinstance(value, float) for value in values):
         values = [_convert_integer(value) for value in values]

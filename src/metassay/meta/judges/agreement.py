@@ -4,7 +4,7 @@ A verdict on two outputs is 1 if the first is preferred, 0 if the second is, ½ 
 verdict could be read. Its credit is 1 minus the distance to the gold label; with strict ties only equal
 verdicts count:
 
-    half:    credit = 1 − |verdict − gold|        strict:  credit = 1[verdict = gold]
+    half:    credit = 1 − |verdict − gold|        strict, judgebench:  credit = 1[verdict = gold]
 
 A tie where humans have a preference is therefore half right, or wrong.
 """
@@ -17,19 +17,21 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.errors import InputError
+from metassay.errors import UnknownName
 from metassay.stats.arrays import FloatArray
 
 IntArray = NDArray[np.int32]
 BoolArray = NDArray[np.bool_]
 
-TIES = ("half", "strict")
+JUDGEBENCH = "judgebench"
+TIES = ("half", "strict", JUDGEBENCH)
+"""Ways of counting ties. `judgebench` adds up both orders, as JudgeBench does (Tan et al., 2024)."""
 
 
 def compute_credits(verdicts: FloatArray, gold: FloatArray, *, ties: str = "half") -> FloatArray:
     """Compute how right each verdict is, from 0 to 1; NaN where the verdict or its gold label is missing."""
     if ties not in TIES:
-        raise InputError(f"unknown treatment of ties {ties!r}.", remedy="Known: half, strict.")
+        raise UnknownName("treatment of ties", ties, TIES)
     distances = np.abs(verdicts - gold)
     if ties == "half":
         return 1 - distances
@@ -61,11 +63,14 @@ class CombinedVerdicts:
     """1 or 0; NaN where only one order was asked or could be read."""
 
 
-def combine_orders(verdicts: FloatArray, questions: IntArray, swapped: BoolArray) -> CombinedVerdicts:
+def combine_orders(
+    verdicts: FloatArray, questions: IntArray, swapped: BoolArray, *, ties: str = "half"
+) -> CombinedVerdicts:
     """Combine the verdicts on each question, which was asked in one order or in both.
 
-    Two verdicts that prefer the same output count as that verdict, others as a tie. A question with an order
-    that could not be read has no verdict.
+    Two verdicts that prefer the same output count as that verdict, others as a tie; with `judgebench`, a
+    preference and a tie count as the preference. A question with an order that could not be read has no
+    verdict.
     """
     question_count = int(questions.max(initial=-1)) + 1
     in_order = ~swapped
@@ -76,7 +81,10 @@ def combine_orders(verdicts: FloatArray, questions: IntArray, swapped: BoolArray
     has_both = has_first & has_second
     is_consistent = np.where(has_both & ~np.isnan(first + second), first == second, np.nan)
     single_verdicts = np.where(has_first, first, second)
-    tie_or_verdict = np.where(is_consistent == 1, first, 0.5)
+    if ties == JUDGEBENCH:
+        tie_or_verdict = (1 + np.sign(first + second - 1)) / 2
+    else:
+        tie_or_verdict = np.where(is_consistent == 1, first, 0.5)
     both_verdicts = np.where(np.isnan(is_consistent), np.nan, tie_or_verdict)
     return CombinedVerdicts(np.where(has_both, both_verdicts, single_verdicts), is_consistent)
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from metassay.data.verdicts import LABELS, PAIRS, SCORES, VerdictTable
+from metassay.data.verdict_types import GRADE, LABEL, PAIRWISE
+from metassay.data.verdicts import VerdictTable
 from metassay.meta.judges.alternative_annotator_test import alternative_annotator_test
 from metassay.meta.judges.estimates import ItemEstimate
 from metassay.meta.judges.judge_measures import (
@@ -87,9 +88,9 @@ def _measure_judge(
     arrays: VerdictArrays, judge: str, rows: pl.DataFrame, bootstrap: ClusterBootstrap, ties: str
 ) -> JudgeMeasures:
     verdicts = arrays.build_verdicts(rows)
-    if arrays.table.kind == PAIRS:
+    if arrays.table.kind == PAIRWISE:
         return measure_preferences(verdicts, bootstrap, ties=ties)
-    if arrays.table.kind == LABELS:
+    if arrays.table.kind == LABEL:
         return measure_labels(verdicts, bootstrap)
     return measure_scores(arrays.build_matrix(judge), arrays.human_matrix, verdicts, bootstrap)
 
@@ -172,7 +173,7 @@ def _test_judges_as_annotators(arrays: VerdictArrays, epsilon: float) -> list[re
     for judge in arrays.judges:
         judge_ratings, rater_ratings = arrays.build_ratings(judge)
         test = alternative_annotator_test(
-            judge_ratings, rater_ratings, epsilon=epsilon, categories=arrays.table.kind != SCORES
+            judge_ratings, rater_ratings, epsilon=epsilon, categories=arrays.table.kind != GRADE
         )
         entry = results.AlternativeTestEntry(
             judge=judge,
@@ -233,7 +234,7 @@ def _estimate_drift(
     arrays: VerdictArrays, bootstrap: ClusterBootstrap, ties: str
 ) -> list[results.AccuracyDrift]:
     """Compare the accuracy of each judge at its last and at its first date; not for scores."""
-    if arrays.table.kind == SCORES:
+    if arrays.table.kind == GRADE:
         return []
     entries = []
     for judge in arrays.judges:

@@ -103,7 +103,7 @@ def measure_preferences(
     verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap, *, ties: str = "half"
 ) -> JudgeMeasures:
     """Measure a judge that prefers one of two outputs, asked in one order or in both."""
-    combined = combine_orders(verdicts.values, verdicts.pair_questions, verdicts.swapped)
+    combined = combine_orders(verdicts.values, verdicts.pair_questions, verdicts.swapped, ties=ties)
     first = verdicts.first_positions
     gold = verdicts.gold[first]
     items = verdicts.items[first]
@@ -138,7 +138,12 @@ def _estimate_length_bias(
 
 
 def measure_labels(verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap) -> JudgeMeasures:
-    """Measure a judge that calls single outputs good (1) or bad (0)."""
+    """Measure a judge that labels single outputs; the share of good (1) ones is corrected for its errors."""
+    are_good_or_bad = bool(np.isin(verdicts.values[~np.isnan(verdicts.values)], (0.0, 1.0)).all())
+    are_good_or_bad &= bool(np.isin(verdicts.gold[~np.isnan(verdicts.gold)], (0.0, 1.0)).all())
+    corrected = None
+    if are_good_or_bad:
+        corrected = correct_share(verdicts.values, verdicts.gold, verdicts.items, bootstrap)
     judge_credits = JudgeCredits(
         compute_credits(verdicts.values, verdicts.gold, ties="strict"),
         verdicts.items,
@@ -149,7 +154,7 @@ def measure_labels(verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap) -> Judg
         accuracy=judge_credits.estimate_accuracy(bootstrap),
         base_rate=base_rate(verdicts.values, verdicts.gold, ties="strict"),
         repeats_same=verdicts.estimate_repeat_agreement(bootstrap),
-        corrected=correct_share(verdicts.values, verdicts.gold, verdicts.items, bootstrap),
+        corrected=corrected,
         missing_count=verdicts.missing_count,
     )
 

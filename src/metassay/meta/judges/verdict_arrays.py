@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metassay.data.verdicts import PAIRS, QUESTION_COLUMNS, SCORES, VerdictTable
+from metassay.data.verdict_types import GRADE, PAIRWISE
+from metassay.data.verdicts import QUESTION_COLUMNS, VerdictTable
 from metassay.errors import InputError, UnknownName
 from metassay.meta.judges.judge_measures import JudgeVerdicts
 from metassay.stats.arrays import FloatArray
@@ -49,7 +50,7 @@ class VerdictArrays:
     def verdicts_by_system(self) -> pl.DataFrame | None:
         """Verdicts with one system each; a preference becomes a score of both. None without systems."""
         frame = self.table.frame
-        if self.table.kind != PAIRS:
+        if self.table.kind != PAIRWISE:
             return frame if "system" in frame.columns else None
         if not self.table.has_columns("system_1", "system_2"):
             return None
@@ -114,7 +115,14 @@ class VerdictArrays:
         rows = self.get_rows(judge)
         raters = self.table.raters
         question = [name for name in QUESTION_COLUMNS if name in rows.columns]
-        value = pl.col("value").mean() if self.table.kind == SCORES else combine_repeats(pl.col("value"))
+        if self.table.kind == GRADE:
+            value = pl.col("value").mean()
+        elif self.table.kind == PAIRWISE:
+            value = combine_repeats(pl.col("value"))
+        else:
+            # a label has no middle: repeated verdicts that differ count as none
+            is_unanimous = pl.col("value").drop_nulls().n_unique() == 1
+            value = pl.when(is_unanimous).then(pl.col("value").max()).alias("value")
         rater_means = [pl.col(name).mean() for name in raters]
         means = rows.group_by(question, maintain_order=True).agg(value, *rater_means)
         return _get_floats(means, "value"), np.stack([_get_floats(means, name) for name in raters])
@@ -123,7 +131,7 @@ class VerdictArrays:
         """Return the context of each verdict; for scores, of each item."""
         if column not in self.table.frame.columns:
             raise UnknownName("column", column, self.table.metadata)
-        if self.table.kind != SCORES:
+        if self.table.kind != GRADE:
             return rows[column].cast(pl.String).to_list()
         values_by_item = self._collect_values_by_item(column)
         if any(len(values) > 1 for values in values_by_item.values()):
@@ -140,7 +148,7 @@ class VerdictArrays:
     def _is_default_context(self, column: str) -> bool:
         if column.lower() not in DEFAULT_CONTEXTS or self.table.frame[column].n_unique() < 2:
             return False
-        if self.table.kind != SCORES:
+        if self.table.kind != GRADE:
             return True
         # scores are compared within items, so that an item must have one context
         return all(len(values) == 1 for values in self._collect_values_by_item(column).values())

@@ -41,6 +41,15 @@ EXPLANATIONS = {
     " errors of the judge (Rogan and Gladen)",
 }
 """What columns of the table mean."""
+TIE_RULES = {
+    "half": "A verdict counts if it prefers the same output in both orders; else it is a tie, which is half"
+    " right.",
+    "strict": "A verdict counts if it prefers the same output in both orders; else it is a tie, which is"
+    " wrong.",
+    "judgebench": "The verdicts of both orders are added up, as JudgeBench does: a preference and a tie count"
+    " as the preference, two contradictory verdicts as wrong.",
+}
+"""How ties count, by the name of the option."""
 CHART_CAPTION = "Agreement with humans, with 95 % intervals."
 
 
@@ -86,11 +95,7 @@ def _explain_measures(result: JudgeContent, table: Grid) -> str:
     """Say where human labels come from, how ties count, and what the shown columns mean."""
     sentences = [f"Human labels: {result.gold}." if result.gold else "This table has no human labels."]
     if any(entry.both_orders_same is not None for entry in result.judges):
-        credit = "half right" if result.ties == "half" else "wrong"
-        sentences.append(
-            "A verdict counts if it prefers the same output in both orders; else it is a tie, which is"
-            f" {credit}."
-        )
+        sentences.append(TIE_RULES[result.ties])
     sentences += [
         f"{field.label.capitalize()}: {EXPLANATIONS[field.label]}."
         for field in table.fields

@@ -1,0 +1,91 @@
+"""Types of verdicts: pairwise (one of two outputs), grade (an ordered number) and label (unordered).
+
+Codes such as 1 … 17 can be grades or labels. They are grades if raters who disagree choose codes that are
+close to each other, which raters of unordered labels have no reason to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from metassay.data import cells
+from metassay.errors import UnknownName
+
+PAIRWISE = "pairwise"
+GRADE = "grade"
+LABEL = "label"
+VERDICT_TYPES = (PAIRWISE, GRADE, LABEL)
+
+GOOD = ("good", "yes", "true", "correct", "pass", "1", "1.0")
+BAD = ("bad", "no", "false", "incorrect", "fail", "0", "0.0")
+"""Spellings of the two labels whose share can be corrected, in lower case."""
+_FEW_CODES = 10
+_MOST_CODES = 50
+"""More distinct whole numbers than this are grades."""
+_FEWEST_DISAGREEMENTS = 30
+_SCALE_CORRELATION = 0.2
+_CODE_CORRELATION = 0.4
+"""Correlation of codes between raters who disagree from which codes are grades: few codes, and many codes."""
+
+
+def check_verdict_type(verdict_type: str | None) -> None:
+    """Raise an error if the user named a type that does not exist."""
+    if verdict_type is not None and verdict_type not in VERDICT_TYPES:
+        raise UnknownName("type of verdicts", verdict_type, VERDICT_TYPES)
+
+
+def is_text_column(column: pl.Series) -> bool:
+    """Return whether a column holds words: it has values, and none of them is a number."""
+    if column.dtype == pl.Boolean:
+        return True
+    if column.dtype != pl.String:
+        return False
+    present = column.drop_nulls().str.strip_chars()
+    present = present.filter(~present.str.to_lowercase().is_in(list(cells.MISSING_SCORES)))
+    return len(present) > 0 and bool(present.cast(pl.Float64, strict=False).is_null().all())
+
+
+def normalize_labels(column: pl.Series) -> pl.Series:
+    """Return labels as text in lower case without surrounding spaces; null where a cell is empty.
+
+    >>> normalize_labels(pl.Series([1.0, 2.0, None])).to_list()
+    ['1', '2', None]
+    """
+    if column.dtype.is_float():
+        is_whole = bool((column.drop_nulls() == column.drop_nulls().round()).all())
+        column = column.cast(pl.Int64) if is_whole else column
+    text = column.cast(pl.String).str.strip_chars().str.to_lowercase()
+    return text.set(text.is_in(list(cells.MISSING_SCORES)), None)
+
+
+def number_labels(columns: Sequence[pl.Series]) -> dict[str, float]:
+    """Return the code of every label in these columns: 1 and 0 if all mean good and bad, else from 0."""
+    labels = sorted({label for column in columns for label in normalize_labels(column).drop_nulls()})
+    if all(label in (*GOOD, *BAD) for label in labels):
+        return {label: float(label in GOOD) for label in labels}
+    return {label: float(code) for code, label in enumerate(labels)}
+
+
+def are_ordered_codes(first: Sequence[float], second: Sequence[float]) -> bool:
+    """Return whether two raters' codes of the same outputs are ordered.
+
+    They are if the codes differ in enough places and are correlated there.
+
+    >>> are_ordered_codes([1, 2, 3, 4] * 10, [2, 3, 4, 5] * 10)
+    True
+    >>> are_ordered_codes([1, 2, 3, 4] * 10, [4, 3, 2, 1] * 10)
+    False
+    """
+    ratings = np.array([first, second], dtype=np.float64)
+    ratings = ratings[:, ~np.isnan(ratings).any(axis=0)]
+    if len(np.unique(ratings)) > _MOST_CODES:
+        return True
+    needed = _SCALE_CORRELATION if len(np.unique(ratings)) <= _FEW_CODES else _CODE_CORRELATION
+    disagreements = ratings[:, ratings[0] != ratings[1]]
+    if disagreements.shape[1] < _FEWEST_DISAGREEMENTS or (np.ptp(disagreements, axis=1) == 0).any():
+        return False
+    correlation = np.corrcoef(disagreements[0], disagreements[1])
+    return bool(np.asarray(correlation)[0, 1] >= needed)

@@ -1,0 +1,143 @@
+"""Winners of pairs in all spellings: outputs, positions, names of systems, and codes.
+
+`1`, `2`, `output_a` or the name of a system is an output, wherever it was shown; `first` and `second` are
+positions. The letters A and B are used for both: the human labels show which is meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from metassay.data import cells
+from metassay.errors import InputError, Place, UnknownName
+
+AUTO = "auto"
+OUTPUT = "output"
+POSITION = "position"
+LETTER_MEANINGS = (AUTO, OUTPUT, POSITION)
+"""What the letters A and B can mean."""
+
+FIRST_OUTPUT = ("1", "output_1", "output_a", "model_1", "model_a", "response_1", "response_a", "1.0")
+SECOND_OUTPUT = ("2", "output_2", "output_b", "model_2", "model_b", "response_2", "response_b", "2.0")
+TIE = ("0", "c", "[[c]]", "tie", "both", "draw", "equal", "0.5", "0.0", "tie (bothbad)", "both_bad")
+POSITIONS = {"first": 1.0, "second": 0.0}
+LETTERS = {"a": 1.0, "[[a]]": 1.0, "b": 0.0, "[[b]]": 0.0}
+"""Accepted spellings of a winner, in lower case."""
+ZERO_BASED = {"0": 1.0, "1": 0.0}
+SHARE_OF_FIRST = {"0": 0.0, "0.0": 0.0, "0.5": 0.5, "1": 1.0, "1.0": 1.0}
+"""Columns that contain nothing else number outputs from 0, or hold the score of the first output."""
+_EVIDENCE = 3.0
+"""Standard errors by which accuracy must differ between the orders to show that letters are positions."""
+
+
+@dataclass(frozen=True)
+class ParsedWinners:
+    """Winners as 1, 0 or ½ (first, second or neither output), null where missing, and which are letters.
+
+    `note` says how codes were read, where that is not obvious.
+    """
+
+    values: pl.Series
+    is_letter: pl.Series
+    note: str | None = None
+
+
+def check_letter_meaning(letters: str) -> None:
+    """Raise an error if the user named a meaning of A and B that does not exist."""
+    if letters not in LETTER_MEANINGS:
+        raise UnknownName("meaning of letters", letters, LETTER_MEANINGS)
+
+
+def parse_winners(frame: pl.DataFrame, name: str, table: pl.DataFrame, file: str) -> ParsedWinners:
+    """Parse a column of winners; letters are read as outputs.
+
+    `table` has the columns `swapped` and, if systems are known, `system_1` and `system_2`.
+    """
+    winners = frame[name].cast(pl.String).str.strip_chars().str.to_lowercase()
+    codes, note = _find_codes(winners, name)
+    swapped = table["swapped"].fill_null(value=False)
+    first_systems = _get_lower_case(table, "system_1")
+    second_systems = _get_lower_case(table, "system_2")
+    values: list[float | None] = []
+    rows = zip(winners, swapped, first_systems, second_systems)
+    for row, (winner, is_swapped, first_system, second_system) in enumerate(rows, start=1):
+        if winner is None or winner in cells.MISSING_SCORES:
+            values.append(None)
+        elif winner in codes:
+            values.append(codes[winner])
+        elif winner in POSITIONS:
+            values.append(abs(POSITIONS[winner] - is_swapped))
+        elif winner in FIRST_OUTPUT or (winner == first_system != second_system):
+            values.append(1.0)
+        elif winner in SECOND_OUTPUT or (winner == second_system != first_system):
+            values.append(0.0)
+        elif winner in LETTERS:
+            values.append(LETTERS[winner])
+        elif winner in TIE:
+            values.append(0.5)
+        else:
+            raise InputError(
+                f"{frame[name][row - 1]!r} names no output.",
+                place=Place(file or None, row, name),
+                remedy="Write 1, 2 or tie; nothing where no verdict could be read."
+                " Labels of single outputs need --verdict-type label.",
+            )
+    systems = {*first_systems, *second_systems}
+    letters = [letter for letter in LETTERS if letter not in systems]
+    is_letter = winners.is_in(letters).fill_null(value=False)
+    return ParsedWinners(pl.Series(name, values, dtype=pl.Float64), is_letter, note)
+
+
+def looks_like_winners(column: pl.Series, systems: Sequence[pl.Series]) -> bool:
+    """Return whether a column names an output, a position, a tie or a system in some row."""
+    winners = column.cast(pl.String).str.strip_chars().str.to_lowercase().drop_nulls()
+    spellings = [*FIRST_OUTPUT, *SECOND_OUTPUT, *TIE, *POSITIONS, *LETTERS]
+    for names in systems:
+        spellings += names.cast(pl.String).str.to_lowercase().drop_nulls().unique().to_list()
+    return winners.is_empty() or bool(winners.is_in(spellings).any())
+
+
+def are_letters_positions(
+    values: pl.Series, gold: pl.Series, swapped: pl.Series, is_letter: pl.Series
+) -> bool:
+    """Return whether letters are shown to be positions, if they were read as outputs.
+
+    Then verdicts agree with the human labels where the outputs were not swapped, and contradict them where
+    they were.
+    """
+    is_decided = (is_letter & gold.is_in([0.0, 1.0])).fill_null(value=False)
+    agrees = (values == gold).fill_null(value=False).to_numpy()
+    shares = []
+    variance = 0.0
+    for order in (False, True):
+        agreement = agrees[(is_decided & (swapped == order)).to_numpy()]
+        if not len(agreement):
+            return False
+        # one more of each kind, so that a few equal verdicts prove nothing
+        share = (agreement.sum() + 1) / (len(agreement) + 2)
+        shares.append(float(share))
+        variance += share * (1 - share) / len(agreement)
+    in_order, in_swapped_order = shares
+    has_evidence = in_order - in_swapped_order > _EVIDENCE * np.sqrt(variance)
+    return bool(in_order > 0.5 > in_swapped_order and has_evidence)
+
+
+def _find_codes(winners: pl.Series, name: str) -> tuple[dict[str, float], str | None]:
+    """Return what the numbers 0, ½ and 1 mean in a column that has no other values, with a note about it."""
+    present = {*winners.drop_nulls().unique()} - {*cells.MISSING_SCORES}
+    if present == {"0", "1"}:
+        return ZERO_BASED, f"{name} contains only 0 and 1: 0 is read as the first output, 1 as the second."
+    if {"0.5"} < present <= {*SHARE_OF_FIRST}:
+        return SHARE_OF_FIRST, f"{name}: 1 is read as the first output, 0 as the second, 0.5 as a tie."
+    return {}, None
+
+
+def _get_lower_case(table: pl.DataFrame, name: str) -> Sequence[str | None]:
+    """Return a column in lower case; all None if the table does not have it."""
+    if name not in table.columns:
+        return [None] * table.height
+    return table[name].str.to_lowercase().to_list()

@@ -1,0 +1,226 @@
+"""`judge` reads verdicts as people have them: spellings, orders, types and directions."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import metassay
+from metassay.errors import InputError, UnknownName
+
+
+def build_pairs(items=60, *, swapped=(False, True), right=1.0, seed=0):
+    """Pairs with the better output, asked in each order; the judge is right in `right` of askings."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for item in range(items):
+        better = int(rng.integers(1, 3))
+        for is_swapped in swapped:
+            winner = better if rng.random() < right else 3 - better
+            rows.append(
+                {
+                    "item": f"i{item}",
+                    "judge": "j",
+                    "swapped": is_swapped,
+                    "winner": winner,
+                    "better": better,
+                }
+            )
+    return pl.DataFrame(rows)
+
+
+def get_judge(frame, **options):
+    return metassay.judge(frame, **options).to_dict()["judges"][0]
+
+
+def test_letters_that_name_positions_are_recognised_by_the_human_labels():
+    frame = build_pairs(right=0.9)
+    expected = get_judge(frame)
+    is_first = (pl.col("winner") == 1) != pl.col("swapped")
+    positions = frame.with_columns(winner=pl.when(is_first).then(pl.lit("A")).otherwise(pl.lit("B")))
+    result = metassay.judge(positions)
+    assert result.to_dict()["judges"][0] == expected
+    assert any("the position shown" in note for note in result.notes)
+    as_outputs = get_judge(positions, letters="output")
+    assert as_outputs["accuracy"] == pytest.approx(0.5, abs=0.1)
+
+
+def test_letters_that_name_outputs_stay_outputs():
+    frame = build_pairs(right=0.9)
+    letters = frame.with_columns(winner=pl.col("winner").replace_strict({1: "A", 2: "B"}))
+    result = metassay.judge(letters)
+    assert result.to_dict()["judges"][0] == get_judge(frame)
+    assert any("the output, wherever it was shown" in note for note in result.notes)
+
+
+def test_unknown_meaning_of_letters_is_an_error():
+    with pytest.raises(UnknownName, match="auto, output, position"):
+        metassay.judge(build_pairs(), letters="place")
+
+
+def test_winners_zero_and_one_number_the_outputs_from_zero():
+    frame = build_pairs(right=0.8)
+    zero_based = frame.with_columns(winner=pl.col("winner") - 1)
+    result = metassay.judge(zero_based)
+    assert result.to_dict()["judges"][0] == get_judge(frame)
+    assert any("0 is read as the first output" in note for note in result.notes)
+
+
+def test_repeat_that_numbers_the_orders_does_not_double_the_pairs():
+    frame = build_pairs(right=0.9)
+    numbered = frame.with_columns(repeat=pl.col("swapped").cast(int) + 1)
+    assert get_judge(numbered) == get_judge(frame)
+    assert get_judge(numbered)["pairs"] == 60
+
+
+def test_json_lines_may_mix_numbers_and_the_word_tie(tmp_path):
+    winners = [1, 2, "tie"]
+    rows = [{"item": str(i), "judge": "j", "winner": winners[i % 3], "better": 1} for i in range(30)]
+    path = tmp_path / "verdicts.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert get_judge(str(path))["accuracy"] == pytest.approx((1 + 0 + 0.5) / 3)
+
+
+def test_people_are_the_human_labels_if_the_human_column_is_empty():
+    rows = [
+        {"item": str(i), "judge": judge, "pair": None, "winner": 1 + i % 2, "human": None}
+        for i in range(40)
+        for judge in ("model", "ann", "bob")
+    ]
+    frame = pl.DataFrame(rows, schema_overrides={"pair": pl.String, "human": pl.Float64})
+    result = metassay.judge(frame, people="ann,bob")
+    assert [entry.accuracy for entry in result.judges] == [1.0]
+    assert "the majority of ann, bob" in result.sentences()[0]
+
+
+def test_arena_table_has_one_judge_and_a_pair_for_every_two_models():
+    rng = np.random.default_rng(0)
+    rows = []
+    for question in range(40):
+        for first, second in (("x", "y"), ("y", "z")):
+            better = rng.choice(["model_a", "model_b"])
+            rows += [
+                {
+                    "question_id": question,
+                    "model_a": first,
+                    "model_b": second,
+                    "winner": better,
+                    "order": order,
+                    "human_winner": better,
+                }
+                for order in ("AB", "BA")
+            ]
+    entry = get_judge(pl.DataFrame(rows))
+    assert (entry["judge"], entry["pairs"], entry["accuracy"]) == ("judge", 80, 1.0)
+    assert entry["both_orders_same"] == 1.0
+    assert entry["position_bias"] == 0.0
+
+
+def test_table_of_judge_scores_and_human_scores_is_read():
+    rng = np.random.default_rng(0)
+    rows = []
+    for item in range(50):
+        for model in ("a", "b"):
+            human = float(rng.normal())
+            rows.append({"id": item, "model": model, "judge_score": 2 * human, "human_score": human})
+    entry = get_judge(pl.DataFrame(rows))
+    assert (entry["judge"], entry["pairs"], entry["accuracy"]) == ("judge", 50, 1.0)
+
+
+def test_direction_of_grades_follows_from_the_name_or_the_option():
+    rng = np.random.default_rng(0)
+    rows = []
+    for item in range(50):
+        for system in ("a", "b"):
+            quality = float(rng.normal())
+            rows.append({"item": item, "judge": "j", "system": system, "score": quality, "human": -quality})
+    frame = pl.DataFrame(rows)
+    assert get_judge(frame)["accuracy"] == 0
+    assert get_judge(frame, lower_is_better="human")["accuracy"] == 1
+    named = metassay.judge(
+        frame.rename({"human": "errors"}).with_columns(pl.col("errors") + 9), human="errors"
+    )
+    assert named.judges[0].accuracy == 1
+    assert any("errors" in note for note in named.notes)
+    with pytest.raises(UnknownName, match="column of grades"):
+        metassay.judge(frame, lower_is_better="hmuan")
+    with pytest.raises(InputError, match="only grades have a direction"):
+        metassay.judge(build_pairs(), lower_is_better="winner")
+
+
+def test_folder_without_tables_is_an_error():
+    with pytest.raises(InputError, match="holds no table"):
+        metassay.judge("/")
+
+
+def build_labels(labels=17, items=200, seed=0):
+    """Three people and a judge who choose one of several labels and mostly agree."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, labels, items)
+    columns = {}
+    for name, right in (("score", 0.75), ("human:ann", 0.8), ("human:bea", 0.7), ("human:cid", 0.75)):
+        columns[name] = np.where(rng.random(items) < right, truth, rng.integers(0, labels, items))
+    return pl.DataFrame({"item": np.arange(items), "judge": "j", **columns})
+
+
+def test_renumbering_labels_changes_nothing():
+    frame = build_labels()
+    first = metassay.judge(frame).to_dict()
+    assert first["kind"] == "label"
+    columns = ["score", "human:ann", "human:bea", "human:cid"]
+    for seed in range(5):
+        order = np.random.default_rng(seed).permutation(17)
+        renumbered = frame.with_columns([pl.Series(name, order[frame[name].to_numpy()]) for name in columns])
+        content = metassay.judge(renumbered).to_dict()
+        assert content["alt_test"] == first["alt_test"]
+        assert content["judges"] == first["judges"]
+
+
+def test_text_labels_give_the_same_result_as_their_codes():
+    frame = build_labels()
+    columns = ["score", "human:ann", "human:bea", "human:cid"]
+    words = frame.with_columns([pl.format("label {}", name).alias(name) for name in columns])
+    assert metassay.judge(words).to_dict()["alt_test"] == metassay.judge(frame).to_dict()["alt_test"]
+
+
+def test_ordered_numbers_are_grades_and_the_type_can_be_declared():
+    rng = np.random.default_rng(0)
+    quality = rng.normal(size=300)
+    columns = {
+        name: np.clip(np.round(3 + quality + 0.7 * rng.normal(size=300)), 1, 5).astype(int)
+        for name in ("score", "human:ann", "human:bea")
+    }
+    frame = pl.DataFrame({"item": np.arange(300), "judge": "j", **columns})
+    assert metassay.judge(frame).kind == "grade"
+    assert metassay.judge(frame, verdict_type="label").kind == "label"
+    assert metassay.judge(build_labels(), verdict_type="grade").kind == "grade"
+    with pytest.raises(UnknownName, match="grade, label, pairwise"):
+        metassay.judge(frame, verdict_type="number")
+
+
+def test_good_and_bad_as_words_have_a_corrected_share():
+    rng = np.random.default_rng(0)
+    truth = rng.random(200) < 0.5
+    verdicts = np.where(rng.random(200) < 0.9, truth, ~truth)
+    frame = pl.DataFrame({"item": np.arange(200), "judge": "j", "label": verdicts, "human": truth})
+    words = frame.with_columns(
+        [pl.col(name).replace_strict({True: "yes", False: "no"}) for name in ("label", "human")]
+    )
+    assert get_judge(words)["corrected"]["value"] == pytest.approx(truth.mean())
+    assert get_judge(frame) == get_judge(words)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "accuracy"),
+    [(("1", "tie"), 1.0), (("tie", "1"), 1.0), (("1", "2"), 0.0), (("tie", "tie"), 0.0), (("2", "tie"), 0.0)],
+)
+def test_judgebench_counts_one_right_and_one_tie_as_right(verdicts, accuracy):
+    rows = [
+        {"item": str(item), "judge": "j", "swapped": is_swapped, "winner": winner, "better": "1"}
+        for item in range(30)
+        for is_swapped, winner in zip((False, True), verdicts)
+    ]
+    assert get_judge(pl.DataFrame(rows), ties="judgebench")["accuracy"] == accuracy
