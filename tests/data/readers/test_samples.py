@@ -139,3 +139,31 @@ def test_the_readers_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["list", "readers"]) == 0
     shown = capsys.readouterr().out
     assert all(name in shown for name in names)
+
+
+def test_the_files_of_an_archive_are_limited_together(tmp_path, monkeypatch) -> None:
+    """Each is small enough; all of them would fill the memory."""
+    sample = {"id": 1, "input": "a", "output": {}, "target": "b", "note": "x" * 300_000}
+    bomb = tmp_path / "bomb.eval"
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(
+            "header.json", json.dumps({"eval": {"task": "t", "model": "m"}, "status": "success"})
+        )
+        for number in range(5):
+            archive.writestr(f"samples/{number}_epoch_1.json", json.dumps(sample))
+    monkeypatch.setenv("METASSAY_UNPACK_LIMIT", "1")
+    with pytest.raises(InputError, match="holds more than 1 MB"):
+        only_table(bomb)
+    monkeypatch.setenv("METASSAY_UNPACK_LIMIT", "2")
+    assert len(only_table(bomb)) == 5
+
+
+def test_an_excel_file_is_limited_like_other_archives(tmp_path, monkeypatch) -> None:
+    pytest.importorskip("fastexcel")
+    bomb = tmp_path / "bomb.xlsx"
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(5):
+            archive.writestr(f"xl/worksheets/sheet{number}.xml", "x" * 300_000)
+    monkeypatch.setenv("METASSAY_UNPACK_LIMIT", "1")
+    with pytest.raises(InputError, match="holds more than 1 MB"):
+        only_table(bomb)

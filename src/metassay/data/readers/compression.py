@@ -1,10 +1,11 @@
-"""Decompress gzip and zstd, with a limit on the size of the result."""
+"""Decompress gzip and zstd, and check ZIP archives, with a limit on the size of the result."""
 
 from __future__ import annotations
 
 import gzip
 import io
 import os
+import zipfile
 from typing import IO
 
 import pyarrow as pa
@@ -33,9 +34,20 @@ def decompress(content: bytes, path: str = "") -> bytes:
     stream = _open_compressed(io.BytesIO(content))
     if stream is None:
         return content
-    limit = _get_requested_limit() or max(_SIZE_WITHOUT_LIMIT, _MAXIMUM_RATIO * len(content))
     with stream:
-        return _read_at_most(stream, limit, path)
+        return _read_at_most(stream, _get_limit(len(content)), path)
+
+
+def check_archive_size(content: bytes, path: str) -> None:
+    """Raise an error if all files of a ZIP archive together are too large, by the limits of `decompress`.
+
+    A file cannot be larger than the archive says: `zipfile` reads no more, and zstd is checked on its own.
+    """
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        size = sum(info.file_size for info in archive.infolist())
+    limit = _get_limit(len(content))
+    if size > limit:
+        raise _too_large_error(limit, path)
 
 
 def decompress_beginning(file: IO[bytes], size: int) -> bytes:
@@ -70,12 +82,21 @@ def _read_at_most(stream: gzip.GzipFile | IO[bytes], limit: int, path: str) -> b
     while chunk := stream.read(_CHUNK_BYTES):
         content.write(chunk)
         if content.tell() > limit:
-            raise InputError(
-                f"it holds more than {limit // _MEGABYTE:,} MB.",
-                place=Place(file=path),
-                remedy=f"If that is as it should be, allow more with {LIMIT_VARIABLE}=MB in the environment.",
-            )
+            raise _too_large_error(limit, path)
     return content.getvalue()
+
+
+def _too_large_error(limit: int, path: str) -> InputError:
+    return InputError(
+        f"it holds more than {limit // _MEGABYTE:,} MB.",
+        place=Place(file=path),
+        remedy=f"If that is as it should be, allow more with {LIMIT_VARIABLE}=MB in the environment.",
+    )
+
+
+def _get_limit(compressed_size: int) -> int:
+    """Return how many bytes content of this size may grow to."""
+    return _get_requested_limit() or max(_SIZE_WITHOUT_LIMIT, _MAXIMUM_RATIO * compressed_size)
 
 
 def _get_requested_limit() -> int | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import zipfile
 
 import polars as pl
 
+from metassay.data.readers.compression import check_archive_size
 from metassay.data.readers.delimited import missing_rows_error
 from metassay.data.readers.parquet_tables import PYTHON_ERRORS
 from metassay.errors import InputError, MissingBackend, Place
@@ -25,8 +27,13 @@ def parse_excel(content: bytes, *, file: str) -> pl.DataFrame:
     except ImportError:
         raise MissingBackend("fastexcel, which reads Excel files,", extra="excel") from None
     try:
+        if zipfile.is_zipfile(io.BytesIO(content)):
+            check_archive_size(content, file)
         table = pl.read_excel(io.BytesIO(content), infer_schema_length=None)
+    except InputError:
+        raise
     except (
+        zipfile.BadZipFile,
         fastexcel.FastExcelError,
         pl.exceptions.PolarsError,
         pl.exceptions.PanicException,

@@ -17,7 +17,7 @@ from typing import Any
 import polars as pl
 
 from metassay.data.readers.base import RawTable, Reader
-from metassay.data.readers.compression import decompress
+from metassay.data.readers.compression import check_archive_size, decompress
 from metassay.data.readers.files import file_ending, file_stem, read_bytes, read_first_lines, read_text
 from metassay.data.readers.json_tables import MALFORMED_CONTENT_ERRORS, check_value, malformed_content_error
 from metassay.data.readers.sample_columns import build_columns, parse_score, select_metadata
@@ -119,6 +119,7 @@ def _load_archive(path: str) -> tuple[JsonObject, list[JsonObject]]:
     """Return header and samples of an `.eval` file, a ZIP archive of JSON files."""
     try:
         content = read_bytes(path)
+        check_archive_size(content, path)
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             names = [name for name in archive.namelist() if re.fullmatch(r"samples/[^/]+\.json", name)]
             header = _load_member(archive, content, "header.json", path)
@@ -144,7 +145,11 @@ def _load_member(archive: zipfile.ZipFile, content: bytes, name: str, path: str)
     # inspect compresses with zstd, which `zipfile` cannot read: find the data behind the local header.
     name_length, extra_length = struct.unpack_from("<HH", content, info.header_offset + 26)
     start = info.header_offset + 30 + name_length + extra_length
-    return json.loads(decompress(content[start : start + info.compress_size], path))
+    unpacked = decompress(content[start : start + info.compress_size], path)
+    if len(unpacked) != info.file_size:
+        # Otherwise many small sizes in the archive could hide large files from `check_archive_size`.
+        raise InputError(f"{shorten_text(name)} is not as large as the archive says.", place=Place(path))
+    return json.loads(unpacked)
 
 
 def _extract_text(content: Any) -> str | None:
