@@ -170,6 +170,13 @@ class NoSuchFile(InputError):
         super().__init__("there is no such file.", place=place)
 
 
+class LinkOutside(InputError):
+    """A link in a run folder leads to a file outside the folder, which is not read."""
+
+    def __init__(self, *, place: Place) -> None:
+        super().__init__("this link leads out of the run folder.", place=place)
+
+
 class UnknownName(InputError):
     """The user named a metric, column or other thing that does not exist.
 

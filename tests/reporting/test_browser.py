@@ -90,6 +90,26 @@ def test_hostile_text_in_every_field_does_nothing(opened, results, kind):
     assert report.settled() == []
 
 
+def test_names_of_javascript_properties_break_no_chart(opened, tmp_path):
+    from metassay.store.run_folder import RunFolder
+    from metassay.workflows.assay import assay
+    from metassay.workflows.report import run_content
+
+    names = ["__proto__", "constructor", "toString"]
+    rows = [
+        {"id": str(n), "system": name, "hyp": f"word {n} {name} more of it", "ref": f"word {n} most of it"}
+        for n in range(8)
+        for name in names
+    ]
+    table = tmp_path / "names.jsonl"
+    table.write_text("\n".join(json.dumps(row) for row in rows))
+    options = {"resamples": 20, "permutations": 19, "perturbations": "removal,insertion,swapping"}
+    assay(table, metrics="bleu,chrf", contexts=["system"], out=tmp_path / "run", **options)
+    report = opened(run_content(RunFolder.load(tmp_path / "run")))
+    assert report.page.locator("#column-0-accuracy svg .mark-symbol path").count() == 2 * 3
+    assert report.settled() == []
+
+
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_hostile_data_through_a_whole_run_do_nothing(opened, tmp_path, kind):
     """From a table whose every text, name and column is an attack to the page of its run."""

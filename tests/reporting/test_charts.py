@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
@@ -10,6 +11,7 @@ import msgspec
 import pytest
 import vl_convert
 
+from metassay.reporting.charts import theme
 from metassay.reporting.charts.accuracy import accuracy_chart, find_hidden_sentinels, find_slot
 from metassay.reporting.charts.heatmaps import agreement_chart
 from metassay.reporting.charts.theme import CATEGORY, SLOTS, TOKENS
@@ -112,3 +114,17 @@ def test_text_and_lines_stand_out_from_the_paper(scheme):
     for surface in ("paper", "ground"):
         assert all(_contrast(tokens[name], tokens[surface]) >= 4.5 for name in ("ink", "quiet", "accent"))
     assert all(_contrast(colour, tokens["paper"]) >= 3 for colour in CATEGORY[scheme])
+
+
+def test_systems_named_like_properties_of_javascript_objects_have_their_bars() -> None:
+    names = ["__proto__", "constructor", "toString", "plain"]
+    spec = theme.chart(
+        "bars",
+        height=80,
+        data={"values": [{"system": name, "value": number} for number, name in enumerate(names, start=1)]},
+        mark="bar",
+        encoding={"x": {"field": "value", "type": "quantitative"}, "y": theme.in_order("system", names)},
+    )
+    drawing = theme.drawn(spec)
+    assert len(re.findall(r'<path aria-label="value: [^"]*" role="graphics-symbol"', drawing)) == 4
+    assert all(f">{name}" in drawing for name in names)

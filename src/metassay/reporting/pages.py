@@ -33,6 +33,7 @@ from metassay.reporting.charts.theme import (
     drawn,
     file_name,
     for_paper,
+    protect_name,
     with_legend,
 )
 from metassay.reporting.tables import ENDINGS, Grid, grid_text, plain_grids
@@ -169,6 +170,7 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["data_block"] = data_block
+    environment.filters["protect_name"] = protect_name
     return environment
 
 

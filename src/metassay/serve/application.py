@@ -20,7 +20,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from metassay.errors import MetassayError, UnknownName
+from metassay.errors import LinkOutside, MetassayError, UnknownName
 from metassay.serve.host_check import HostCheck
 from metassay.workflows.dashboard import (
     BadRequest,
@@ -119,6 +119,8 @@ async def _respond_to_error(_: Request, error: MetassayError) -> Response:
         status = 404
     elif isinstance(error, BadRequest | UnknownName):
         status = 400
+    elif isinstance(error, LinkOutside):
+        status = 403
     else:
         status = 500
     return _respond_with_page(render_error_page("This cannot be shown", str(error)), status)
@@ -135,5 +137,8 @@ async def _read_form(request: Request) -> dict[str, str]:
                     raise HTTPException(413)
     except (TimeoutError, ClientDisconnect):
         raise HTTPException(408) from None
-    fields = parse_qs(body.decode(errors="replace"), keep_blank_values=True, max_num_fields=10)
+    try:
+        fields = parse_qs(body.decode(errors="replace"), keep_blank_values=True, max_num_fields=10)
+    except ValueError:  # more fields than the form has
+        raise HTTPException(400) from None
     return {name: values[0] for name, values in fields.items()}

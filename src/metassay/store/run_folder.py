@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from metassay.data.readers.files import check_path
-from metassay.errors import InputError, MetassayError, Place, display_path, shorten_text
+from metassay.errors import InputError, LinkOutside, MetassayError, Place, display_path, shorten_text
 from metassay.options import CURRENT_COMMAND
 from metassay.results.base import ResultT, decode_json
 from metassay.schemas import first_fault, schema
@@ -173,7 +173,7 @@ class RunFolder:
         """Return the path of a file in the folder, or None; refuse links that lead out of the folder."""
         path = self.path / name
         if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.path)):
-            raise InputError("this link leads out of the run folder.", place=Place(file=str(path)))
+            raise LinkOutside(place=Place(file=str(path)))
         return path if path.is_file() else None
 
     def find_intact_file(self, name: str) -> Path | None:

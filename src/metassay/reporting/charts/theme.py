@@ -66,6 +66,24 @@ FONT = (
 )
 
 
+_OBJECT_PROPERTIES = frozenset(
+    {
+        "__proto__",
+        "__defineGetter__",
+        "__defineSetter__",
+        "__lookupGetter__",
+        "__lookupSetter__",
+        "constructor",
+        "hasOwnProperty",
+        "isPrototypeOf",
+        "propertyIsEnumerable",
+        "toLocaleString",
+        "toString",
+        "valueOf",
+    }
+)
+"""What every JavaScript object has."""
+
 WRAP = 30
 """Characters of a name that stand on one line."""
 _LINES = 6
@@ -167,6 +185,26 @@ def height_of(usermeta: Spec, wrap: int = WRAP) -> int:
     return int(rows["count"] * max(rows["step"], _LINE_HEIGHT * lines + 4))
 
 
+def protect_name(name: str) -> str:
+    """Return a name that Vega can use as a key of an object, and that looks the same.
+
+    Vega keeps groups in plain JavaScript objects, which already have properties such as `constructor`: a
+    system of that name broke its chart. A space of no width makes the name another key.
+    """
+    return f"{name}\u200b" if name in _OBJECT_PROPERTIES else name
+
+
+def _protect_names(value: Any) -> Any:
+    """Protect all names in a specification, at any depth."""
+    if isinstance(value, str):
+        return protect_name(value)
+    if isinstance(value, dict):
+        return {protect_name(key): _protect_names(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_protect_names(entry) for entry in value]
+    return value
+
+
 def chart(description: str, **body: Any) -> Spec:
     """A specification with our schema version, parameters and accessible description."""
     return {
@@ -175,7 +213,7 @@ def chart(description: str, **body: Any) -> Spec:
         "params": parameters(),
         "autosize": {"type": "fit-x", "contains": "padding"},
         "width": "container",
-        **body,
+        **_protect_names(body),
     }
 
 
