@@ -63,6 +63,8 @@ _SIZE_UNITS = {"MB": 10**6, "GB": 10**9, "TB": 10**12, "MIB": 2**20, "GIB": 2**3
 
 CURRENT_COMMAND: ContextVar[Mapping[str, Any] | None] = ContextVar("current_command", default=None)
 """The command that is running and the options it was given; a run folder records them for `resume`."""
+RESUMABLE_RUN: ContextVar[str | None] = ContextVar("resumable_run", default=None)
+"""The run folder in which the running command keeps finished parts; None where it keeps nothing."""
 
 
 @dataclass(frozen=True)

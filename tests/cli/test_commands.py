@@ -376,7 +376,7 @@ def test_an_interrupted_run_exits_130_and_goes_on_to_the_same_bytes(tmp_path) ->
             process.send_signal(sent)
             _, err = process.communicate(timeout=60)
         assert process.returncode == 130
-        assert "Interrupted" in err
+        assert f"Interrupted. Finished parts are kept in {tmp_path / 'a'}" in err
         assert list((tmp_path / "a" / "scores").glob("part-bleu-*"))
         started.unlink()
     for folder in ("a", "b"):
@@ -384,6 +384,20 @@ def test_an_interrupted_run_exits_130_and_goes_on_to_the_same_bytes(tmp_path) ->
     for file in sorted((tmp_path / "b").rglob("*")):
         if file.is_file() and file.name != "timings.json":
             assert file.read_bytes() == (tmp_path / "a" / file.relative_to(tmp_path / "b")).read_bytes(), file
+
+
+@pytest.mark.parametrize("keeps_parts", [True, False])
+def test_an_interruption_promises_only_what_was_kept(capfd, monkeypatch, tmp_path, keeps_parts) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("metassay.workflows.assay.analyze_pairs", interrupt)
+    out = ("--out", tmp_path / "run") if keeps_parts else ("--json",)
+    asked = ("assay", sample_path("text"), "--metrics", "rouge1", "--perturbations", "removal", *out)
+    code, _, error = metassay(capfd, *asked)
+    assert code == 130
+    assert ("Finished parts are kept in" in error) is keeps_parts
+    assert ("Nothing was kept" in error) is not keeps_parts
 
 
 def test_less_memory_changes_no_result(capfd, monkeypatch) -> None:

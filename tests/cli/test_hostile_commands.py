@@ -135,6 +135,33 @@ def test_closed_streams_end_in_words_or_silence(data) -> None:
 
 
 @pytest.mark.posix
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize(
+    "line", ['run check "$1"', 'run check "$1" --json', "run --help", "run list metrics"]
+)
+def test_output_to_a_full_device_is_an_error_of_one_line(data, line) -> None:
+    full = shell(f"{line} > /dev/full", data)
+    assert full.returncode == 2
+    assert "The output cannot be written (No space left on device)." in full.stderr
+    assert "Traceback" not in full.stderr
+    assert "defect" not in full.stderr
+
+
+def test_judge_of_the_root_folder_is_refused(capfd) -> None:
+    assert run(["judge", "/"]) == 2
+    assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["depend", "rank", "estimate"])
+def test_a_score_that_cannot_be_squared_is_refused_by_row(capfd, tmp_path, verb) -> None:
+    table = tmp_path / "scores.csv"
+    rows = [f"{n},{s},en-de,{n},{'1e308' if (n, s) == (3, 'b') else n}" for n in range(20) for s in "ab"]
+    table.write_text("\n".join(["seg_id,system,lp,mqm,metric", *rows]))
+    assert run([verb, str(table), "--human", "mqm", "--json"]) == 2
+    assert "scores.csv, row 8, column metric: a score of 1e+308 is too large" in capfd.readouterr().err
+
+
+@pytest.mark.posix
 def test_a_process_substitution_is_read_whole(data) -> None:
     direct = shell('run score "$1" --json --quiet', data)
     through = shell('run score <(cat "$1") --json --quiet', data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -13,9 +14,12 @@ EXIT_DEFECT = 1
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
+FULL_DEVICE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Numbers of the errors that say that nothing more can be written."""
 
 DEFECT = "This is a defect of metassay, not of your data. Please report it, with the lines above."
-INTERRUPTED = "Interrupted. With --out, the same command continues where this one stopped."
+INTERRUPTED_RUN = "Interrupted. Finished parts are kept in {run}: run the same command again to continue."
+INTERRUPTED = "Interrupted. Nothing was kept. A command with --out can be continued after an interruption."
 OUT_OF_MEMORY = (
     "There is not enough memory.\nUse a smaller --memory, or fewer outputs at a time (--where, --systems)."
 )
@@ -39,10 +43,13 @@ def run(arguments: list[str]) -> int:
 
     from metassay.cli.application import build_application
     from metassay.errors import MetassayError
+    from metassay.options import RESUMABLE_RUN
 
+    RESUMABLE_RUN.set(None)
     warnings.showwarning = _print_warning  # type: ignore[assignment]
     try:
         status = build_application().main(arguments, prog_name="metassay", standalone_mode=False)
+        sys.stdout.flush()  # a full device is noticed here, not after the last line of this program
     except typer.TyperException as error:
         return _print_usage_error(error)
     except MetassayError as error:
@@ -62,7 +69,9 @@ def run(arguments: list[str]) -> int:
     except BaseException as error:  # noqa: BLE001 - also panics of compiled libraries, which are no Exception
         return _print_unexpected_error(error)
     if status == EXIT_INTERRUPTED:
-        print(INTERRUPTED, file=sys.stderr, flush=True)
+        run_folder = RESUMABLE_RUN.get()
+        message = INTERRUPTED if run_folder is None else INTERRUPTED_RUN.format(run=run_folder)
+        print(message, file=sys.stderr, flush=True)
     return status if isinstance(status, int) else 0
 
 
@@ -99,10 +108,14 @@ def _print_usage_error(error: Exception) -> int:
 
 def _ignore_broken_pipe() -> int:
     """End quietly because nobody reads our output any more."""
-    with suppress(OSError):
-        # Python flushes standard output at exit and would complain once more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _discard_output()
     return EXIT_BROKEN_PIPE
+
+
+def _discard_output() -> None:
+    """Send the rest of standard output nowhere: Python flushes it at exit and would fail once more."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _print_unexpected_error(error: BaseException) -> int:
@@ -113,6 +126,10 @@ def _print_unexpected_error(error: BaseException) -> int:
 
     if isinstance(error, MemoryError):
         print(OUT_OF_MEMORY, file=sys.stderr)
+        return EXIT_BAD_INPUT
+    if isinstance(error, OSError) and error.errno in FULL_DEVICE:
+        print(f"The output cannot be written ({error.strerror}).\nMake room there.", file=sys.stderr)
+        _discard_output()
         return EXIT_BAD_INPUT
     plugin_error = describe_user_error(error)
     if plugin_error is not None:

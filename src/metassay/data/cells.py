@@ -11,6 +11,8 @@ from metassay.errors import InputError, Place, display_path, shorten_text
 
 MISSING_SCORES = frozenset({"", "none", "na", "n/a", "n.a.", "n.a", "#n/a", "null", "nan", "-"})
 """What people write for a score that is not there, in lower case."""
+LARGEST_SCORE = 1e100
+"""Squares and sums of larger scores overflow, and results would be undefined."""
 _THOUSANDS = r"^\s*[+-]?[1-9]\d{0,2},\d{3}\s*$"
 _DECIMAL_COMMA = r"^\s*[+-]?\d*,\d+\s*$"
 
@@ -115,6 +117,14 @@ def scores(column: pl.Series, file: str) -> pl.Series:
     infinite = numbers.is_infinite().fill_null(value=False)
     if infinite.any():
         raise infinite_score(Place(file, int(infinite.arg_max() or 0) + 1, column.name))
+    too_large = (numbers.abs() > LARGEST_SCORE).fill_null(value=False)
+    if too_large.any():
+        row = int(too_large.arg_max() or 0)
+        raise InputError(
+            f"a score of {numbers[row]:g} is too large to compute with (at most {LARGEST_SCORE:g}).",
+            place=Place(file, row + 1, column.name),
+            remedy="Leave the cell empty (or write None) where there is no score.",
+        )
     return numbers.alias(column.name)
 
 

@@ -15,7 +15,7 @@ import polars as pl
 
 from metassay.data.readers.files import check_path
 from metassay.errors import InputError, LinkOutside, MetassayError, Place, display_path, shorten_text
-from metassay.options import CURRENT_COMMAND
+from metassay.options import CURRENT_COMMAND, RESUMABLE_RUN
 from metassay.results.base import ResultT, decode_json
 from metassay.schemas import first_fault, schema
 from metassay.store.files import final_name, remove_abandoned_files, write_bytes
@@ -84,6 +84,7 @@ class RunFolder:
                 place=Place(file=str(path)),
                 remedy=_CHOOSE_ANOTHER_FOLDER,
             ) from None
+        RESUMABLE_RUN.set(str(path))
         command = CURRENT_COMMAND.get()
         if command is not None:
             run.write_json(CALL, {**command, "folder": str(Path.cwd())})
