@@ -64,7 +64,11 @@ BUILT_IN_SECTIONS: dict[str, tuple[str, ...]] = {
         "rank_rankings:RankContextsSection",
         "rank_averages:RankAveragesSection",
     ),
-    "score": ("score_systems:ScoreSystemsSection", "score_comparisons:ScoreComparisonsSection"),
+    "score": (
+        "score_systems:ScoreSystemsSection",
+        "score_meanings:ScoreMeaningsSection",
+        "score_comparisons:ScoreComparisonsSection",
+    ),
 }
 """Sections of metassay by verb, as `module:class` below `metassay.reporting.sections`."""
 

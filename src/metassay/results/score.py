@@ -47,11 +47,35 @@ class SystemComparison(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     segments: Count
 
 
+class DifferenceMeaning(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How often people agree with such a difference between two systems, according to a run of `rank`."""
+
+    group: str | None = None
+    """The test set, if the data has several."""
+    metric: str
+    better: str
+    worse: str
+    difference: float
+    """Of the mean segment scores, not negative."""
+    human: str
+    """The human score of the run."""
+    dataset: str | None
+    """The data set of the run that this is known from; None if it has none with this metric."""
+    agreement: Share | None
+    """Share of pairs with such a difference in which people prefer `better`; None if it is not known."""
+    low: Share | None
+    high: Share | None
+    reason: str | None
+    """Why the agreement is not known; None if it is."""
+
+
 class ScoreContent(ResultStruct, frozen=True, kw_only=True):
     """Scores of every system by every metric, and comparisons of systems if a test was requested."""
 
     systems: list[ScoredSystem]
     comparisons: list[SystemComparison] = msgspec.field(default_factory=list)
+    meanings: list[DifferenceMeaning] = msgspec.field(default_factory=list)
+    """With `meaning`: what each difference between systems means to people."""
     notes: list[str] = msgspec.field(default_factory=list)
     data: DataSummary | None = None
     """None only in results that older versions stored."""

@@ -168,6 +168,14 @@ class ScoreSettings(Settings):
     draws: Annotated[
         int | None, option("Draws of the test; default 1000 and 10000.", metavar="N", minimum=1)
     ] = None
+    meaning: Annotated[
+        FilePath | None,
+        option(
+            "Say how often people agree with each difference: a run of rank --analysis thresholds.",
+            command_line_type=str | None,
+            metavar="RUN",
+        ),
+    ] = None
     resamples: Annotated[int, option("Resamples of the intervals.", metavar="N", minimum=2)] = 1000
     normalize: Annotated[str | None, option("Speech text: english, whisper or none.")] = None
     keep_references: Annotated[

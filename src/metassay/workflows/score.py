@@ -34,12 +34,13 @@ from metassay.reporting.tables import to_text
 from metassay.results.aggregate import AGGREGATIONS, BOOTSTRAP, CORPUS, SEGMENT
 from metassay.results.base import select_content, to_optional
 from metassay.results.official_score import OfficialScore
-from metassay.results.score import ScoreContent, ScoredSystem, SystemComparison
+from metassay.results.score import DifferenceMeaning, ScoreContent, ScoredSystem, SystemComparison
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.options import ScoreOptions, ScoreSettings
 from metassay.workflows.output_scores import OutputScores, build_score_cubes, score_outputs
 from metassay.workflows.read import Source, ensure_dataset
 from metassay.workflows.run_files import check_target, warnings_as_notes, write_table
+from metassay.workflows.score_meaning import explain_system_differences
 
 
 class ScoreResult(ResultDisplay, ScoreContent, frozen=True, kw_only=True):
@@ -101,7 +102,8 @@ def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
 
     `aggregate` names any of corpus, segment and bootstrap. Intervals are those of the first of these, from
     `resamples` resamples of segments. `test` (bootstrap or randomization) compares all pairs of systems.
-    `per_segment` names a file for the table of segment scores, `out` a folder for the whole result.
+    `meaning` names a run of `rank` with the analysis `thresholds`, to say how often people agree with each
+    difference. `per_segment` names a file for the table of segment scores, `out` a folder for all results.
 
     >>> rows = [{"seg_id": 1, "system": "a", "hyp": "the red fox ran off", "ref": "the red fox ran away"}]
     >>> [system.corpus for system in score(rows, metrics="ter").systems]
@@ -124,6 +126,7 @@ def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
     result = ScoreResult(
         systems=_score_systems(cubes, metrics, data, options),
         comparisons=_compare_systems(cubes, metrics, options),
+        meanings=_explain_differences(cubes, metrics, options),
         notes=[*data.notes, *_note_reference_systems(data), *metric_warnings],
         segments=segments,
         data=summarize_dataset(data, {metric.spec: metric.higher_is_better for metric in metrics}),
@@ -247,6 +250,15 @@ def _compare_systems(
                 cube, metric, options.test, draws=options.draws, seed=options.seed, group=group
             )
     return comparisons
+
+
+def _explain_differences(
+    cubes: Sequence[ScoreCube], metrics: Sequence[Metric], options: ScoreOptions
+) -> list[DifferenceMeaning]:
+    """Look up what the differences between systems mean to people, if a run of `rank` was named."""
+    if options.meaning is None:
+        return []
+    return explain_system_differences(cubes, metrics, options.meaning)
 
 
 def _note_reference_systems(data: Dataset) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import asdict
 
+from metassay.reporting.difference_meanings import TITLE, explain_meanings, tabulate_meanings
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.terminal.blocks import Block, Line, Row, Table, lines, notes, summarize_data
 from metassay.results.official_score import OfficialScore
@@ -74,6 +75,9 @@ def describe_scores(result: ScoreContent, score_format: ScoreFormat, *, verbose:
     )
     if score_format.test is not None:
         blocks.append(Line(P_VALUE_EXPLANATIONS[score_format.test]))
+    if result.meanings:
+        blocks.append(Table(tabulate_meanings(result.meanings, labels), title=TITLE))
+        blocks.append(Line(explain_meanings(result.meanings)))
     if verbose:
         blocks += _describe_details(result.systems, labels, score_format)
     else:

@@ -1,0 +1,29 @@
+"""Section of the `score` page: how often people agree with the differences between systems."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from metassay.reporting.difference_meanings import TITLE, explain_meanings, tabulate_meanings
+from metassay.reporting.pages import Section
+from metassay.reporting.report_sections import ReportSection, ResultView
+from metassay.reporting.tables import rows_grid
+from metassay.results.score import ScoreContent
+
+MOST_ROWS = 2000
+
+
+class ScoreMeaningsSection(ReportSection[ResultView[ScoreContent]]):
+    """A table of all differences with the share of people who agree."""
+
+    verb: ClassVar[str] = "score"
+    position: ClassVar[int] = 15
+
+    def build(self, view: ResultView[ScoreContent]) -> Section | None:
+        """Build the table; None if no run of `rank` was named."""
+        meanings = view.result.meanings
+        if not meanings:
+            return None
+        rows = tabulate_meanings(meanings, view.labels)
+        table = rows_grid("meanings", TITLE, rows, at_most=MOST_ROWS)
+        return Section(TITLE, [explain_meanings(meanings)], grids=[table])

@@ -1,0 +1,68 @@
+"""What differences between scored systems mean to people, from a finished run of `rank`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from metassay.data.directions import orient_scores
+from metassay.data.score_cube import ScoreCube
+from metassay.errors import InputError, Place
+from metassay.meta.decisions.difference_meaning import explain_differences, find_system_curve
+from metassay.meta.people.averages import strip_reference
+from metassay.metrics.base import Metric
+from metassay.results.rank import AgreementCurve, RankContent
+from metassay.results.score import DifferenceMeaning
+from metassay.store.remote import open_run
+from metassay.store.run_folder import RunFolder
+
+
+def explain_system_differences(
+    cubes: Sequence[ScoreCube], metrics: Sequence[Metric], run: str | Path
+) -> list[DifferenceMeaning]:
+    """Look up how often people agree with the difference of every two systems, by every metric.
+
+    `run` is a run folder of `rank` with the analysis `thresholds`. Its metrics are found by name, with or
+    without the reference that WMT adds (`chrF-refA`).
+    """
+    result = read_rank_run(run)
+    meanings: list[DifferenceMeaning] = []
+    for metric in metrics:
+        for cube in cubes:
+            curve = _find_curve(result.analyses.thresholds or [], metric, cube)
+            scores = orient_scores(cube.metric_scores[metric.spec], higher_is_better=metric.higher_is_better)
+            meanings += explain_differences(
+                scores,
+                cube.systems,
+                curve,
+                metric=metric.spec,
+                human=result.human,
+                group=cube.dataset if len(cubes) > 1 else None,
+            )
+    return meanings
+
+
+def read_rank_run(run: str | Path) -> RankContent:
+    """Read the result of a run of `rank` that has the analysis `thresholds`; refuse other runs."""
+    folder = RunFolder.load(open_run(run))
+    command = folder.identity.get("command")
+    if command != "rank":
+        raise InputError(f"is a run of {command}, not of rank.", place=Place(file=str(run)))
+    result = folder.read_result("results/rank.json", RankContent)
+    if not result.analyses.thresholds:
+        raise InputError(
+            "has no curves of agreement.",
+            place=Place(file=str(run)),
+            remedy="Repeat that run of rank with --analysis=thresholds.",
+        )
+    return result
+
+
+def _find_curve(curves: Sequence[AgreementCurve], metric: Metric, cube: ScoreCube) -> AgreementCurve | None:
+    names = [metric.spec, metric.label]
+    names += [curve.metric for curve in curves if strip_reference(curve.metric).lower() in _lower(names)]
+    return find_system_curve(curves, names, cube.dataset)
+
+
+def _lower(names: Sequence[str]) -> set[str]:
+    return {name.lower() for name in names}
