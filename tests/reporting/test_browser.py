@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -33,6 +34,11 @@ class Opened:
         self.page.on("request", lambda request: self.asked.append(request.url))
         self.page.goto(path.as_uri())
         self.page.wait_for_selector("html[data-ready]", state="attached", timeout=60_000)
+        self.page.evaluate(
+            "document.querySelectorAll('.collapsed > details').forEach((each) => { each.open = true })"
+        )
+        shown = "[...document.querySelectorAll('figure.chart')].filter((each) => each.offsetParent)"
+        self.page.wait_for_function(f"{shown}.every((each) => each.dataset.drawn)", timeout=60_000)
 
     def settled(self) -> list[str]:
         """Everything that went wrong, once nothing is under way any more."""
@@ -288,6 +294,38 @@ def test_the_report_of_the_bundled_sample(opened, tmp_path, task):
         assert report.page.locator(f"#{part}").count() == 1
     assert report.page.locator("figure.chart svg").count() == report.page.locator("figure.chart").count() >= 3
     assert report.settled() == []
+
+
+FIRST_SCREEN = """height => {
+  const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT), texts = [];
+  while (walker.nextNode()) {
+    const node = walker.currentNode, range = document.createRange();
+    range.selectNodeContents(node);
+    const box = range.getBoundingClientRect();
+    if (box.height && box.top < height && node.parentElement.checkVisibility()) texts.push(node.textContent);
+  }
+  return texts.join(" ");
+}"""
+
+
+def test_the_first_screen_of_the_demo_is_the_verdict(browser, tmp_path):
+    """Limits of words, numbers and pixels, at two sizes of the window."""
+    from metassay.workflows.assay import demo
+
+    demo(out=tmp_path / "run")
+    for width, height, screens in ((1400, 900, 1), (390, 844, 2)):
+        context = browser.new_context(offline=True, viewport={"width": width, "height": height})
+        page = context.new_page()
+        page.goto((tmp_path / "run" / "report.html").as_uri())
+        page.wait_for_selector("html[data-ready]", state="attached", timeout=60_000)
+        assert page.locator(".closing").bounding_box()["y"] < screens * height
+        bottom = page.evaluate("document.querySelector('.closing').getBoundingClientRect().bottom")
+        assert bottom <= screens * height
+        text = page.evaluate(FIRST_SCREEN, height)
+        assert len(text.split()) < 130
+        assert len(re.findall(r"\d[\d\u202f.,]*", text)) < 25
+        assert len(page.inner_text("main").split()) < 2000
+        context.close()
 
 
 def test_headings_tables_and_charts_are_labelled(opened, result):

@@ -93,7 +93,7 @@ def test_the_first_sentence_is_the_choice_of_the_assay_as_people_see_it(runs):
     label = {"bleu": "BLEU", "chrf": "chrF"}[choice]
     assert lead[0].startswith(f"{label} is the choice of the assay; it is in ")
     assert ("in the first cluster by agreement with people (SPA), too" in lead[0]) == (rank == 1)
-    assert lead[1].startswith(f"{label} tells a better translation from a worse one")
+    assert label in lead[1]
 
 
 def test_fewer_runs_make_a_page_with_fewer_columns(runs):

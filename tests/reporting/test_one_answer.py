@@ -15,7 +15,6 @@ from metassay.meta.contexts.human_pairs import HumanPairs
 from metassay.meta.contexts.pair_analysis import analyze_pairs
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.metrics.base import COST_CLASSES
-from metassay.reporting.assay_answer import write_recommendation_answer
 from metassay.reporting.assay_caveats import list_remarks
 from metassay.reporting.assay_page import build_assay_page
 from metassay.reporting.assay_sentences import add_sentences, list_warnings
@@ -26,6 +25,7 @@ from metassay.reporting.sections.assay_tests import build_test_table
 from metassay.reporting.terminal.assay import describe_assay
 from metassay.reporting.wording import NOTHING
 from metassay.results.assay import AssayContent
+from metassay.results.verdict import Claim
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.assay import demo
 from metassay.workflows.recommend import recommend
@@ -142,12 +142,26 @@ def check_human_comparison(result: AssayContent, lead: list[str], lines: list[st
         assert "human pairs" not in " ".join([*lead, *lines])
         return
     assert result.answer is not None
-    assert any("human pairs" in sentence for sentence in lead)
-    assert any("human pairs" in line for line in lines)
+    assert any("of human pairs" in line or "human pair" in line for line in lines)
     if comparison.followed:
         assert result.answer.metric == comparison.by_human_pairs.metric
         assert result.answer.metric != comparison.by_perturbed_pairs.metric
         assert not result.answer.exceptions
+
+
+def check_verdict(verdict: list[Claim]) -> None:
+    """No claim of a verdict contradicts another one."""
+    use = {metric for claim in verdict if claim.kind == "use" for metric in claim.metrics}
+    avoid = {metric for claim in verdict if claim.kind == "avoid" for metric in claim.metrics}
+    best = {claim.metrics[0] for claim in verdict if claim.kind == "answer"}
+    assert not avoid & (use | best)
+    questions = [claim.question for claim in verdict if claim.kind in {"answer", "unanswered"}]
+    assert len(questions) == len(set(questions))
+    assert "rank_systems" in questions
+    assert sum(claim.kind in {"use", "none"} for claim in verdict) == 1
+    for claim in verdict:
+        if claim.value is not None and claim.low is not None and claim.kind == "answer":
+            assert claim.low <= claim.value <= claim.high
 
 
 def check_tests(view: AssayView, output: str) -> None:
@@ -157,8 +171,10 @@ def check_tests(view: AssayView, output: str) -> None:
         shown = [test for test in column.result.h1 or [] if view.labels.is_shown(test.metric)]
         rows = () if table is None else table.rows
         for row, test in zip(rows, shown, strict=True):
-            assert row["p_permutation_holm"] == test.p_permutation_holm
-            assert format_cell(test.p_permutation_holm) in output
+            p = view.find_variation_p(column.name, test)
+            assert row["p_deciding"] == p
+            assert format_cell(p) in output
+            assert row["differs"] == (None if p is None else "yes" if p <= 0.05 else "not shown")
 
 
 def check(result: AssayContent, folder, capsys) -> int:
@@ -169,28 +185,33 @@ def check(result: AssayContent, folder, capsys) -> int:
     capsys.readouterr()
     print_blocks(describe_assay(result))
     terminal = capsys.readouterr()
-    lines = write_recommendation_answer(recommendation, view.labels)
+    lines = [claim.sentence for claim in recommendation.verdict]
     reasons = [entry.why for part in recommendation.recommendation.values() for entry in part.values()]
     for sentence in (*list_sentences(page), *lines, *reasons, *terminal.err.splitlines()):
         assert NOTHING not in sentence, sentence
         assert not DANGLING.search(sentence), sentence
     lead = [str(sentence) for sentence in page.lead]
     assert terminal.out.splitlines()[1 : 1 + len(lead)] == lead
+    assert all(str(sentence) in terminal.out for sentence in page.closing)
+    assert set(lead) | set(page.closing) <= set(lines)
     assert all(f"- {doubt}" in terminal.out for doubt in page.doubts)
     assert terminal.err.count("Note: ") == len(list_remarks(view))
     if view.best is None:
-        assert lines == []
+        assert lines == ["No metric can be recommended: no pair could be scored."]
         return 0
     if len({*view.labels.single_labels}) == len(view.all_metrics):  # no metrics that decided alike
         assert str(build_joined_page(assay=result).lead[0]) == lead[0]
     first = view.best.metric
     assert first not in view.uninformed
-    assert lead[0].startswith(view.labels[first])
-    assert re.fullmatch(rf"Use {re.escape(view.labels[first])}(;.*)?\.", lines[0])
+    recommended = recommendation.verdict[0]
+    if recommended.kind == "use":
+        assert recommended.metrics[0] == first
+        assert re.search(rf"\b[Uu]se {re.escape(view.labels[first])}[ ,.]", lines[0])
+    check_verdict(recommendation.verdict)
     exceptions = {}
     for column, entries in recommendation.recommendation.items():
         assert entries["global"].choice == first
-        if "cannot be told apart" in lines[0]:
+        if len(view.labels.label_all(recommended.metrics)) > 1 and recommended.kind == "use":
             assert "It is the only metric in the top group" not in entries["global"].why
         for context, entry in entries.items():
             if entry.choice not in {first, None}:

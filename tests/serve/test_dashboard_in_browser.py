@@ -245,8 +245,8 @@ def test_words_that_changed_are_marked_and_everything_else_is_there(visiting, ma
 
 def test_the_order_is_that_of_the_margins_and_the_scores_are_the_examples(visiting, made):
     examples = json.loads((made / "run-1/results/examples.json").read_text())["pairs"]
-    widest = max(examples, key=lambda row: row["judgements"]["bleu"][1] - row["judgements"]["bleu"][0])
-    score, worse, said = widest["judgements"]["bleu"]
+    widest = max(examples, key=lambda row: row["outcomes"]["bleu"][1] - row["outcomes"]["bleu"][0])
+    score, worse, said = widest["outcomes"]["bleu"]
     assert said == -1
     page = visiting(made).go("/runs/run-1/?metric=bleu&outcome=wrong&order=worst")
     texts = page.locator(".pair .judged:has(b:text-is('BLEU')) .scores").all_inner_texts()

@@ -41,26 +41,18 @@ def write_answer(view: AssayView) -> list[Sentence]:
     return [*opening, *describe_human_agreement(comparison, view.labels), *on_perturbed_pairs]
 
 
-def write_recommendation_answer(result: RecommendContent, labels: MetricLabels) -> list[str]:
-    """Write the answer of a run for `recommend`: the metric to use, every exception, human pairs."""
+def write_exceptions(result: RecommendContent, labels: MetricLabels) -> list[str]:
+    """List the contexts in which another metric is to be used."""
     answer = result.answer
     if answer is None:
         return []
-    metric = labels[answer.metric]
-    others = [label for label in labels.label_all(answer.top_group) if label != metric]
-    equals = f"; {named(others, 'metric')} cannot be told apart from it" if others else ""
-    lines = [f"Use {metric}{equals}."]
-    lines += [
+    lines = [
         f"On {row.context} ({row.column}) use {labels[row.metric]}."
         for row in answer.exceptions[:_LISTED_EXCEPTIONS]
     ]
     more = len(answer.exceptions) - _LISTED_EXCEPTIONS
     if more > 0:
         lines.append(f"{plural(more, 'more exception')} in the tables below.")
-    comparison = result.human_comparison
-    if comparison is not None:
-        lines.append(str(compare_choices(comparison, labels)))
-        lines += [str(each) for each in describe_human_agreement(comparison, labels)]
     return lines
 
 

@@ -9,6 +9,7 @@ from metassay.reporting.wording import Sentence, count, listing, named, percent,
 from metassay.results.assay import MetricAccuracy, PerturbationStatistics
 
 _LISTED_NAMES = 5
+_COIN = 0.5
 
 
 def list_caveats(view: AssayView) -> list[Sentence]:
@@ -18,6 +19,7 @@ def list_caveats(view: AssayView) -> list[Sentence]:
         return []
     caveats = [
         _warn_of_sentinel(view, best),
+        _warn_of_no_skill(view),
         _warn_of_confounding(view, best),
         _warn_of_single_metric(view),
         *_warn_of_wrong_labels(view),
@@ -25,6 +27,53 @@ def list_caveats(view: AssayView) -> list[Sentence]:
         *_warn_of_missing_scores(view, best),
     ]
     return [caveat for caveat in caveats if caveat is not None]
+
+
+def list_doubts(view: AssayView) -> list[str | Sentence]:
+    """List all caveats and warnings except for the one in the verdict."""
+    main_caveat = choose_main_caveat(view)
+    doubts: list[str | Sentence] = [*list_caveats(view), *dict.fromkeys(view.result.warnings)]
+    return [doubt for doubt in doubts if str(doubt) != main_caveat]
+
+
+def choose_main_caveat(view: AssayView) -> str | None:
+    """Choose the caveat for the first screen: what could make the recommendation wrong comes first."""
+    best = view.best
+    if best is None:
+        return None
+    candidates = [
+        _warn_of_circular_labels(view),
+        *_list_human_warnings(view),
+        *list_caveats(view),
+        *view.result.warnings,
+    ]
+    return next((str(candidate) for candidate in candidates if candidate is not None), None)
+
+
+def _list_human_warnings(view: AssayView) -> list[str]:
+    """List the warnings about the human score: it may be simulated, or count errors."""
+    comparison = view.result.human_comparison
+    if comparison is None:
+        return []
+    opening = (f"The scores in {comparison.human} ", f"{comparison.human} is never negative")
+    return [warning for warning in view.result.warnings if warning.startswith(opening)]
+
+
+def _warn_of_no_skill(view: AssayView) -> Sentence | None:
+    """Warn where no metric is shown to do better than a coin on human pairs, or than a constant by SPA."""
+    comparison = view.result.human_comparison
+    if comparison is None:
+        return None
+    rows = {row.metric: row for row in comparison.metrics}
+    by_pairs = rows[comparison.by_human_pairs.metric]
+    if by_pairs.low is not None and by_pairs.low <= _COIN:
+        return sentence("No metric is shown to choose between two outputs better than a coin.")
+    by_spa = None if comparison.by_spa is None else rows[comparison.by_spa.metric]
+    if by_spa is None or by_spa.spa_low is None or comparison.spa_constant is None:
+        return None
+    if by_spa.spa_low <= comparison.spa_constant:
+        return sentence("No metric is shown to rank systems better than a constant score would.")
+    return None
 
 
 def list_remarks(view: AssayView) -> list[str]:
@@ -40,17 +89,25 @@ def list_remarks(view: AssayView) -> list[str]:
     return remarks
 
 
-def _warn_of_sentinel(view: AssayView, best: MetricAccuracy) -> Sentence | None:
+def find_winning_sentinel(view: AssayView, best: MetricAccuracy) -> str | None:
+    """Find a metric without knowledge of quality that is right at least as often as the best metric."""
     for metric in sorted(view.uninformed, key=lambda metric: view.labels[metric]):
         row = view.accuracies[metric]
         if metric != best.metric and row.accuracy is not None and row.accuracy >= (best.accuracy or 0.0):
-            return sentence(
-                "{sentinel:metric}, which knows nothing of quality, is right in {share:figure}: the pairs"
-                " give themselves away, and no accuracy here should be trusted.",
-                sentinel=view.labels[metric],
-                share=describe_accuracy(row),
-            )
+            return metric
     return None
+
+
+def _warn_of_sentinel(view: AssayView, best: MetricAccuracy) -> Sentence | None:
+    sentinel = find_winning_sentinel(view, best)
+    if sentinel is None:
+        return None
+    return sentence(
+        "{sentinel:metric}, which knows nothing of quality, is right in {share:figure}: the pairs"
+        " give themselves away, and no accuracy here should be trusted.",
+        sentinel=view.labels[sentinel],
+        share=describe_accuracy(view.accuracies[sentinel]),
+    )
 
 
 def _warn_of_confounding(view: AssayView, best: MetricAccuracy) -> Sentence | None:
@@ -89,19 +146,26 @@ def _warn_of_wrong_labels(view: AssayView) -> list[Sentence]:
             consequence=consequence,
         )
     ]
-    circular = [view.labels[metric] for metric in view.metrics if metric.lower().startswith("ndcg")]
-    if dropped and circular:
-        pattern = (
-            "Discounted gain decided which lists are worse; {names} measures just that, so it is favoured."
-        )
-        if len(circular) > 1:
-            pattern = (
-                "Discounted gain decided which lists are worse; {names} measure just that, so they are"
-                " favoured."
-            )
-        caveats.append(sentence(pattern, names=named(circular, "metric")))
+    circular = _warn_of_circular_labels(view)
+    if circular is not None:
+        caveats.append(circular)
     caveats += [_describe_refused(row) for row in rows if row.refused]
     return caveats
+
+
+def _warn_of_circular_labels(view: AssayView) -> Sentence | None:
+    """Say that nDCG is favoured where discounted gain decided which rankings are worse."""
+    if not view.result.valid_pairs_only:
+        return None
+    circular = [view.labels[metric] for metric in view.metrics if metric.lower().startswith("ndcg")]
+    if not circular:
+        return None
+    pattern = "Discounted gain decided which lists are worse; {names} measures just that, so it is favoured."
+    if len(circular) > 1:
+        pattern = (
+            "Discounted gain decided which lists are worse; {names} measure just that, so they are favoured."
+        )
+    return sentence(pattern, names=named(circular, "metric"))
 
 
 def _describe_refused(row: PerturbationStatistics) -> Sentence:

@@ -67,6 +67,27 @@ def describe_uninformed_metric(metric: str, determining_property: str) -> str:
     )
 
 
+def describe_simulated_scores(human: str) -> str:
+    """Warn that the human scores were not given by people."""
+    return f"The scores in {human} are simulated, not given by people."
+
+
+def describe_possible_penalties(human: str) -> str:
+    """Warn that the human score may count errors."""
+    return (
+        f"{human} is never negative, and higher is taken for better. If it counts errors, every human"
+        f" comparison is reversed: pass --lower-is-better {human}."
+    )
+
+
+def describe_related_neighbours(correlation: float) -> str:
+    """Warn that neighbouring items are alike although no cluster is named."""
+    return (
+        f"Neighbouring items are alike (correlation {correlation:.2f}), like parts of a document. If they"
+        " are parts of one, name its column with --cluster; without it intervals are too narrow."
+    )
+
+
 def list_warnings(analysis: PairAnalysis) -> list[str]:
     """List what a reader should know before using the result of these analyses."""
     warnings = []

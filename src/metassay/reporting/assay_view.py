@@ -14,6 +14,7 @@ from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pair_phrases import describe_pairs
 from metassay.reporting.report_sections import ResultView
 from metassay.results.assay import (
+    AccuracyTest,
     AssayContent,
     ContextColumn,
     MetricAccuracy,
@@ -114,6 +115,13 @@ class AssayView(ResultView[AssayContent]):
     def small_contexts(self, column: str) -> list[str]:
         """Return the contexts of a column that are too small to take part in claims."""
         return self.result.claims.small_contexts.get(column, [])
+
+    def find_variation_p(self, column: str, test: AccuracyTest) -> float | None:
+        """Find the p-value that decides whether accuracy differs, adjusted for all claims of the result."""
+        if test.p_permutation_holm is None:
+            return None
+        p_values = self.result.claims.variation_p.get(column, {})
+        return p_values.get(test.metric)
 
     def _sort_by_accuracy(self, rows: Sequence[MetricAccuracy]) -> list[str]:
         shown = [row for row in rows if self.labels.is_shown(row.metric)]

@@ -16,6 +16,7 @@ from metassay.reporting.aggregate_page import (
 from metassay.reporting.assay_answer import write_answer
 from metassay.reporting.assay_caveats import list_caveats, list_remarks
 from metassay.reporting.assay_tables import build_global_table
+from metassay.reporting.assay_verdict import get_verdict
 from metassay.reporting.assay_view import AssayView
 from metassay.reporting.charts.accuracy import accuracy_chart
 from metassay.reporting.charts.ranking import MetricPoint, build_accuracy_agreement_chart
@@ -217,7 +218,7 @@ def _write_lead(view: JoinedView) -> list[str]:
     """Write what the runs say together, then what each says by itself."""
     sentences = _describe_choice(view)
     if view.assay is not None:
-        sentences.append(str(write_answer(view.assay)[0]))
+        sentences.append(get_verdict(view.assay)[0].sentence)
     if view.ranking is not None:
         sentences += [describe_best_metric(ranking, view.ranking) for ranking in view.rankings]
     if view.dependence is not None:
@@ -378,7 +379,7 @@ def _build_assay_section(assay: AssayView) -> Section:
     charts += [chart for chart in optional_charts if chart is not None]
     return Section(
         f"{QUESTIONS['assay']} Accuracy over contexts",
-        [str(each) for each in write_answer(assay)[1:]],
+        [str(each) for each in write_answer(assay)],
         charts,
         [build_global_table(assay)],
     )

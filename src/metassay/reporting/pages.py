@@ -90,15 +90,6 @@ class Footnote:
 
 
 @dataclass(frozen=True)
-class KeyFigure:
-    """A number at the top of a page, such as the number of items."""
-
-    label: str
-    value: str
-    detail: str = ""
-
-
-@dataclass(frozen=True)
 class Section:
     """A part of a page: sentences, then charts, tables and lists, then subsections.
 
@@ -125,6 +116,8 @@ class Section:
     """Shorter title for the table of contents."""
     template: str = ""
     content: Any = None
+    collapsed: bool = False
+    """Whether only its title is shown until the reader opens it."""
 
     def with_descendants(self) -> list[Section]:
         """Return this section, its choices and its subsections."""
@@ -136,6 +129,7 @@ class Section:
 class Page:
     """Everything that a page shows, top to bottom.
 
+    `lead` are the lines at the top, `questions` a table below them, and `closing` the lines below the table.
     `main_tables` are what a notebook shows of the page; by default the tables of its sections.
     """
 
@@ -145,7 +139,8 @@ class Page:
     sections: Sequence[Section]
     doubts: Sequence[str | Sentence] = ()
     notes: Sequence[str] = ()
-    key_figures: Sequence[KeyFigure] = ()
+    questions: Grid | None = None
+    closing: Sequence[str | Sentence] = ()
     main_tables: Sequence[Grid] = ()
 
     def every_section(self) -> list[Section]:

@@ -31,6 +31,7 @@ BUILT_IN_SECTIONS: dict[str, tuple[str, ...]] = {
         "assay_agreement:AssayAgreementSection",
         "assay_perturbations:AssayPerturbationsSection",
         "assay_choice:AssayChoiceSection",
+        "assay_details:AssayDetailsSection",
         "assay_tests:AssayTestsSection",
         "assay_numbers:AssayNumbersSection",
         "assay_wrong_pairs:AssayWrongPairsSection",

@@ -10,6 +10,7 @@ import msgspec
 
 from metassay.results.base import Count, Interval, ResultStruct, Share
 from metassay.results.data_summary import DataSummary
+from metassay.results.verdict import Claim
 
 GLOBAL = "global"
 """The context of all outputs together."""
@@ -277,7 +278,8 @@ class Claims(msgspec.Struct, frozen=True, kw_only=True):
 
     `tests` counts what could have been claimed, by kind; `small_contexts` names, by column, contexts too
     small to take part; `order` has, by column and context, the p-value of the clearest lead against the order
-    of the metrics over all outputs.
+    of the metrics over all outputs; `variation_p` has, by column and metric, the p-value that decides whether
+    accuracy differs between contexts.
     """
 
     error_rate: float
@@ -290,6 +292,7 @@ class Claims(msgspec.Struct, frozen=True, kw_only=True):
     perturbation_dependences: list[PerturbationDependence] = msgspec.field(name="method")
     human_leads: list[MetricLead] = msgspec.field(name="people", default_factory=list)
     order: dict[str, dict[str, Share]]
+    variation_p: dict[str, dict[str, Share]] = msgspec.field(default_factory=dict)
 
 
 class MetricChoice(msgspec.Struct, frozen=True, kw_only=True):
@@ -390,6 +393,8 @@ class HumanComparison(msgspec.Struct, frozen=True, kw_only=True):
     by_perturbed_pairs: MetricChoice = msgspec.field(name="by_rule")
     by_human_pairs: HumanChoice = msgspec.field(name="by_people")
     by_spa: MetricChoice | None
+    spa_constant: Share | None = None
+    """SPA of a metric that gives all outputs the same score: what needs no skill."""
     metrics: list[HumanAccuracy]
     agreement: HumanAgreement
     ceiling: HumanCeiling
@@ -542,3 +547,5 @@ class AssayContent(ContextStatistics, frozen=True, kw_only=True):
     warnings: list[str]
     data: DataSummary | None = None
     """None only in results that older versions stored."""
+    verdict: list[Claim] = msgspec.field(default_factory=list)
+    """Empty only in results that older versions stored."""

@@ -6,6 +6,7 @@ import msgspec
 
 from metassay.results.assay import Answer, HumanComparison, MetricRobustness, Recommendation, SharedErrors
 from metassay.results.base import ResultStruct
+from metassay.results.verdict import Claim
 
 
 class RecommendContent(ResultStruct, frozen=True, kw_only=True):
@@ -26,3 +27,6 @@ class RecommendContent(ResultStruct, frozen=True, kw_only=True):
     same_decisions: list[list[str]]
     shared_errors: SharedErrors
     human_comparison: HumanComparison | None = msgspec.field(name="people")
+    task: str
+    verdict: list[Claim]
+    """Empty where the user's own criteria decide."""

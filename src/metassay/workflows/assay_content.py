@@ -26,7 +26,15 @@ from metassay.meta.contexts.perturbation_validity import (
     measure_edits,
     summarize_perturbations,
 )
-from metassay.reporting.assay_sentences import add_sentences, list_warnings
+from metassay.reporting.assay_sentences import (
+    add_sentences,
+    describe_possible_penalties,
+    describe_related_neighbours,
+    describe_simulated_scores,
+    list_warnings,
+)
+from metassay.reporting.assay_verdict import build_verdict
+from metassay.reporting.assay_view import build_view
 from metassay.results.assay import (
     AssayContent,
     AssayedMetric,
@@ -91,7 +99,8 @@ def build_content(dataset: Dataset, plan: AssayPlan, outcome: AssayOutcome, work
         cluster=ClusterChoice(column=scored.clusters.column, why=scored.clusters.why),
         warnings=warnings,
     )
-    return add_sentences(content)
+    content = add_sentences(content)
+    return msgspec.structs.replace(content, verdict=build_verdict(build_view(content)))
 
 
 def _name_left_out(dataset: Dataset) -> dict[str, list[str]]:
@@ -190,22 +199,14 @@ def _warn_of_simulated_scores(dataset: Dataset, plan: AssayPlan) -> list[str]:
         return []
     if set(outputs[_HUMAN_KIND]) != {_SIMULATED}:
         return []
-    warning = (
-        f"The scores in {plan.compared_human} are simulated ({_HUMAN_KIND}), not given by people; what is"
-        " said of human scores here holds for these."
-    )
-    return [warning]
+    return [describe_simulated_scores(plan.compared_human)]
 
 
 def _warn_of_penalties(plan: AssayPlan) -> list[str]:
     """Warn where the human score may count errors: every human comparison would be reversed."""
-    if not plan.may_count_errors:
+    if not plan.may_count_errors or plan.human is None:
         return []
-    warning = (
-        f"{plan.human} is never negative, and higher is taken for better. If it counts errors, every human"
-        f" comparison is reversed: pass --lower-is-better {plan.human}."
-    )
-    return [warning]
+    return [describe_possible_penalties(plan.human)]
 
 
 def _warn_of_related_neighbours(dataset: Dataset, plan: AssayPlan, outcome: AssayOutcome) -> list[str]:
@@ -226,8 +227,4 @@ def _warn_of_related_neighbours(dataset: Dataset, plan: AssayPlan, outcome: Assa
     correlation, p = lag_one_autocorrelation(right_shares[order] / pair_counts[order])
     if not p <= _AUTOCORRELATION_LEVEL:
         return []
-    warning = (
-        f"Neighbouring items are alike (correlation {correlation:.2f}), like parts of a document. If they"
-        " are parts of one, name its column with --cluster; without it intervals are too narrow."
-    )
-    return [warning]
+    return [describe_related_neighbours(correlation)]

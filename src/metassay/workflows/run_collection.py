@@ -11,7 +11,7 @@ import msgspec
 import polars as pl
 
 from metassay.errors import InputError, MetassayError, Place, display_path
-from metassay.reporting.assay_answer import write_answer
+from metassay.reporting.assay_verdict import get_verdict
 from metassay.reporting.assay_view import build_view
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.assay import AssayContent
@@ -188,7 +188,7 @@ def _add_result(summary: RunSummary, run: RunFolder) -> RunSummary:
     if run.find_file(RESULT) is None:
         return summary
     result = run.read_result(RESULT, AssayContent)
-    sentences = write_answer(build_view(result))
+    verdict = get_verdict(build_view(result))
     metrics = [
         MetricAccuracy(metric=row.metric, accuracy=row.accuracy, low=row.low, high=row.high)
         for row in result.overall
@@ -199,7 +199,7 @@ def _add_result(summary: RunSummary, run: RunFolder) -> RunSummary:
         items=result.items,
         outputs=result.outputs,
         pairs=result.pairs,
-        answer=str(sentences[0]) if sentences else None,
+        answer=verdict[0].sentence if verdict else None,
         metrics=metrics,
     )
 

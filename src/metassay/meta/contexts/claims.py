@@ -72,12 +72,16 @@ def make_claims(candidates: ClaimCandidates) -> Claims:
         if lead.column is not None:
             p_by_context = order.setdefault(lead.column, {})
             p_by_context[lead.context] = min(lead.p, p_by_context.get(lead.context, 1.0))
+    all_variations = _adjust_for_kinds(candidates.variations, kinds)
+    variation_p: dict[str, dict[str, float]] = {}
+    for variation in all_variations:
+        variation_p.setdefault(variation.column, {})[variation.metric] = variation.p
     return Claims(
         error_rate=ERROR_RATE,
         tests=tests,
         small_contexts={column: list(names) for column, names in candidates.small_contexts.items() if names},
         leads=_keep_significant(all_leads),
-        variations=_keep_significant(_adjust_for_kinds(candidates.variations, kinds)),
+        variations=_keep_significant(all_variations),
         trends=_keep_significant(_adjust_for_kinds(candidates.trends, kinds)),
         predictions=_keep_significant(_adjust_for_kinds(candidates.predictions, kinds)),
         perturbation_dependences=_keep_significant(
@@ -85,6 +89,7 @@ def make_claims(candidates: ClaimCandidates) -> Claims:
         ),
         human_leads=_keep_significant(_adjust_for_kinds(candidates.human_leads or (), kinds)),
         order=order,
+        variation_p=variation_p,
     )
 
 

@@ -220,6 +220,7 @@ class HumanAnalysis:
                 metric=self.metrics[self.best], top_group=self._top_group(claims, eligible)
             ),
             by_spa=self._best_by_spa(eligible),
+            spa_constant=None if self.spa is None else to_optional(self.spa.constant),
             metrics=self._metric_rows(),
             agreement=HumanAgreement(
                 statistic=KENDALL,

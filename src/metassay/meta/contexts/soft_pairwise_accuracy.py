@@ -25,13 +25,17 @@ KENDALL = "kendall"
 
 @dataclass(frozen=True)
 class SoftPairwiseAccuracy:
-    """SPA of the competing metrics [metrics], its interval, resamples, and the ceiling."""
+    """SPA of the competing metrics [metrics], its interval, resamples, and the ceiling.
+
+    `constant` is the SPA of a metric that gives all outputs the same score.
+    """
 
     values: FloatArray
     low: FloatArray
     high: FloatArray
     resamples: FloatArray
     ceiling: float
+    constant: float
     systems: int
     segments: int
 
@@ -71,9 +75,19 @@ def measure_soft_pairwise_accuracy(
         high=high,
         resamples=resamples,
         ceiling=half_sample_ceiling(first_half, second_half, KENDALL),
+        constant=_measure_constant(test_sets, seed),
         systems=sum(len(test_set.human) for test_set in test_sets),
         segments=sum(test_set.human.shape[1] for test_set in test_sets),
     )
+
+
+def _measure_constant(test_sets: Sequence[ScoreArrays], seed: int) -> float:
+    """Compute SPA of a metric that gives all outputs the same score, averaged over test sets."""
+    values = []
+    for test_set in test_sets:
+        same_scores = np.zeros((1, *test_set.human.shape))
+        values.append(float(estimate_soft_accuracies(test_set.human, same_scores, seed)[0]))
+    return float(np.mean(values))
 
 
 def _measure_test_set(test_set: ScoreArrays, settings: AnalysisSettings, seed: int) -> _TestSetAgreement:

@@ -20,7 +20,7 @@ class AssayAccuracySection(ReportSection[AssayView]):
     """A chart of accuracies for every column, and one by the share of edited characters."""
 
     verb: ClassVar[str] = "assay"
-    position: ClassVar[int] = 20
+    position: ClassVar[int] = 50
 
     def build(self, view: AssayView) -> Section | None:
         """Build one subsection per column; None where there are no contexts."""
@@ -35,6 +35,7 @@ class AssayAccuracySection(ReportSection[AssayView]):
             sentences=[_introduce(view)],
             subsections=subsections,
             anchor="accuracy",
+            collapsed=True,
         )
 
 

@@ -29,7 +29,7 @@ class AssayAgreementSection(ReportSection[AssayView]):
     """Rank agreement of the metrics between contexts, with a heatmap for every column."""
 
     verb: ClassVar[str] = "assay"
-    position: ClassVar[int] = 30
+    position: ClassVar[int] = 60
 
     def build(self, view: AssayView) -> Section | None:
         """Build one subsection per column with a rank agreement; None where no column has one."""
@@ -54,6 +54,7 @@ class AssayAgreementSection(ReportSection[AssayView]):
             sentences=[introduction],
             subsections=subsections,
             anchor="agreement",
+            collapsed=True,
             contents_title="Order of the metrics",
         )
 

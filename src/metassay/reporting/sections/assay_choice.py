@@ -51,7 +51,7 @@ class AssayChoiceSection(ReportSection[AssayView]):
     """Recommendations by context with reasons, cost classes, robustness and shared errors."""
 
     verb: ClassVar[str] = "assay"
-    position: ClassVar[int] = 50
+    position: ClassVar[int] = 10
 
     def build(self, view: AssayView) -> Section | None:
         """Build the tables of recommendations; None where there are none."""

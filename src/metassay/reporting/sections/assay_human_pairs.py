@@ -42,7 +42,7 @@ class AssayHumanPairsSection(ReportSection[AssayView]):
     """Accuracy on human pairs and SPA of every metric, and agreement by context."""
 
     verb: ClassVar[str] = "assay"
-    position: ClassVar[int] = 10
+    position: ClassVar[int] = 40
 
     def build(self, view: AssayView) -> Section | None:
         """Build the tables; None where the data has no human scores."""
@@ -58,6 +58,7 @@ class AssayHumanPairsSection(ReportSection[AssayView]):
             grids=[_build_metric_table(view, comparison)],
             folded=by_context,
             anchor="people",
+            collapsed=True,
         )
 
 

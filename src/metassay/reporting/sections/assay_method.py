@@ -18,7 +18,7 @@ class AssayMethodSection(ReportSection[AssayView]):
     """Footnotes on the methods, remarks, and what was left out of the data."""
 
     verb: ClassVar[str] = "assay"
-    position: ClassVar[int] = 90
+    position: ClassVar[int] = 100
 
     def build(self, view: AssayView) -> Section:
         """Build the footnotes that the other sections refer to."""
@@ -34,6 +34,7 @@ class AssayMethodSection(ReportSection[AssayView]):
             footnotes=_build_footnotes(view),
             subsections=subsections,
             anchor="notes",
+            collapsed=True,
         )
 
 

@@ -11,6 +11,7 @@ from metassay.reporting.pages import Section
 from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.sections.assay_perturbations import build_perturbation_table
 from metassay.reporting.tables import AccuracyCell, Field, Grid, grid
+from metassay.reporting.wording import listing, plural
 from metassay.results.assay import RankAgreement
 
 _MOST_ROWS = 500
@@ -34,7 +35,7 @@ class AssayNumbersSection(ReportSection[AssayView]):
     """Every accuracy, agreement and count, for reading and download."""
 
     verb: ClassVar[str] = "assay"
-    position: ClassVar[int] = 70
+    position: ClassVar[int] = 90
 
     def build(self, view: AssayView) -> Section:
         """Build the tables over all outputs, and those of every column."""
@@ -46,11 +47,30 @@ class AssayNumbersSection(ReportSection[AssayView]):
         ]
         return Section(
             "All numbers",
-            sentences=["Press a heading to sort; every table downloads as CSV with full precision."],
+            sentences=[
+                _describe_counts(view),
+                "Press a heading to sort; every table downloads as CSV with full precision.",
+            ],
             grids=[table for table in tables if table is not None],
             subsections=[_build_column(view, column) for column in view.columns],
             anchor="numbers",
+            collapsed=True,
         )
+
+
+def _describe_counts(view: AssayView) -> str:
+    """Say how much data the numbers rest on."""
+    result = view.result
+    perturbations = len(result.perturbations)
+    made_by = f" made by {plural(perturbations, 'perturbation')}" if perturbations else ""
+    sentinels = f" and {plural(len(view.sentinels), 'sentinel')}" if view.sentinels else ""
+    contexts = sum(len(column.contexts) for column in view.columns)
+    columns = listing([column.name for column in view.columns])
+    return (
+        f"{plural(result.items, 'item')}, {plural(result.outputs, 'output')}, {plural(result.pairs, 'pair')}"
+        f"{made_by}, {plural(len(view.metrics), 'metric')}{sentinels},"
+        f" {plural(contexts, 'context')} ({columns})."
+    )
 
 
 def _build_column(view: AssayView, column: ColumnView) -> Section:

@@ -23,7 +23,7 @@ class AssayPerturbationsSection(ReportSection[AssayView]):
     """Accuracy by metric and perturbation, and metrics that depend on the perturbation."""
 
     verb: ClassVar[str] = "assay"
-    position: ClassVar[int] = 40
+    position: ClassVar[int] = 20
 
     def build(self, view: AssayView) -> Section | None:
         """Build the heatmap and the sentences; None where pairs have no perturbation."""

@@ -22,7 +22,7 @@ class AssayProvenanceSection(ReportSection[AssayView]):
     """Signatures of the metrics, and the configuration and versions of the run."""
 
     verb: ClassVar[str] = "assay"
-    position: ClassVar[int] = 100
+    position: ClassVar[int] = 110
 
     def build(self, view: AssayView) -> Section:
         """Build the tables of signatures and of the manifest."""
@@ -38,6 +38,7 @@ class AssayProvenanceSection(ReportSection[AssayView]):
             grids=[_build_signature_table(view)] if view.result.metrics else [],
             folded=[manifest] if entries else [],
             anchor="provenance",
+            collapsed=True,
         )
 
 

@@ -20,10 +20,8 @@ _FIELDS = (
     Field("p", "p, χ²", "probability", "chi-square test on pair counts, as published"),
     Field("p_cmh", "p, CMH", "probability", "Cochran–Mantel–Haenszel, stratified by perturbation"),
     Field("p_permutation", "p, permutation", "probability", "labels exchanged by whole outputs or clusters"),
-    Field(
-        "p_permutation_holm", "p, Holm", "probability", "the deciding p, corrected for the number of metrics"
-    ),
-    Field("differs", "differs?", "verdict", "with one error rate for all claims of this report"),
+    Field("p_deciding", "p that decides", "probability", "permutation test, for all claims of this report"),
+    Field("differs", "differs?", "verdict", "yes where the p that decides is at most .05"),
 )
 _SLIGHT = 0.1
 _MODERATE = 0.3
@@ -33,7 +31,7 @@ class AssayTestsSection(ReportSection[AssayView]):
     """The tests that accuracy is the same in all contexts of a column."""
 
     verb: ClassVar[str] = "assay"
-    position: ClassVar[int] = 60
+    position: ClassVar[int] = 80
 
     def build(self, view: AssayView) -> Section | None:
         """Build one subsection per column; None where no column could be tested."""
@@ -50,6 +48,7 @@ class AssayTestsSection(ReportSection[AssayView]):
             sentences=[introduction],
             subsections=[_build_column(view, column) for column in view.columns],
             anchor="tests",
+            collapsed=True,
             contents_title="Is the difference real?",
         )
 
@@ -76,7 +75,7 @@ def build_test_table(view: AssayView, column: ColumnView) -> Grid | None:
             "p": test.p,
             "p_cmh": test.p_cmh,
             "p_permutation": test.p_permutation,
-            "p_permutation_holm": test.p_permutation_holm,
+            "p_deciding": view.find_variation_p(column.name, test),
             "differs": _judge_difference(view, column, test),
         }
         for test in column.result.h1

@@ -26,7 +26,7 @@ class AssayWrongPairsSection(ReportSection[AssayView]):
     """A browser of pairs that some metric got wrong, chosen by metric, perturbation, system and context."""
 
     verb: ClassVar[str] = "assay"
-    position: ClassVar[int] = 80
+    position: ClassVar[int] = 30
 
     def build(self, view: AssayView) -> Section | None:
         """Build the data that the page's script shows; None where no pairs were kept."""
@@ -40,7 +40,7 @@ class AssayWrongPairsSection(ReportSection[AssayView]):
         )
         return Section(
             "Pairs they got wrong",
-            sentences=[introduction, *_describe_doubtful(view.wrong_pairs, doubtful)],
+            sentences=[introduction, *_count_listed(doubtful)],
             anchor="examples",
             template="examples.html.j2",
             content={
@@ -54,20 +54,24 @@ class AssayWrongPairsSection(ReportSection[AssayView]):
         )
 
 
-def _describe_doubtful(wrong_pairs: WrongPairs, shown: int) -> list[str]:
+def describe_doubtful_labels(wrong_pairs: WrongPairs | None) -> list[str]:
     """Say how many perturbed outputs come nearer to a reference than their output."""
-    if not wrong_pairs.checked:
+    if wrong_pairs is None or not wrong_pairs.checked or not wrong_pairs.doubtful:
         return []
-    share = percent((wrong_pairs.doubtful or 0) / wrong_pairs.checked, digits=1)
-    text = (
+    share = percent(wrong_pairs.doubtful / wrong_pairs.checked, digits=1)
+    doubt = (
         f"In {share} of {plural(wrong_pairs.checked, 'pair')} checked, the worse output is fewer words away"
         " from a reference than the output: their labels are doubtful."
     )
-    sentences = [text]
-    if shown:
-        verb = "is" if shown == 1 else "are"
-        sentences.append(f"{plural(shown, 'such pair')} {verb} listed separately.")
-    return [" ".join(sentences)]
+    return [doubt]
+
+
+def _count_listed(doubtful: int) -> list[str]:
+    """Say how many of the pairs below have a doubtful label."""
+    if not doubtful:
+        return []
+    verb = "is" if doubtful == 1 else "are"
+    return [f"{plural(doubtful, 'pair')} with a doubtful label {verb} listed separately."]
 
 
 def _build_pair(view: AssayView, pair: WrongPair, number: int) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 (() => {
   const block = document.getElementById("kept-pairs");
   if (!block) return;
-  const AT_ONCE = 20;
+  const AT_ONCE = 5;
   const { pairs, metrics, contexts } = JSON.parse(block.textContent);
   const form = document.getElementById("look");
   const place = document.getElementById("pairs");

@@ -91,6 +91,19 @@
   }
   document.addEventListener("toggle", () => { if (scheme) drawShown(); }, true);
 
+  // Links into what is folded away open it.
+  function openTarget() {
+    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target) return;
+    const inside = target.matches(".collapsed") ? [target.querySelector("details")] : [];
+    for (let each = target; each; each = each.parentElement) if (each.matches("details")) inside.push(each);
+    if (!inside.some((each) => !each.open)) return;
+    for (const each of inside) each.open = true;
+    target.scrollIntoView();
+  }
+  addEventListener("hashchange", openTarget);
+  openTarget();
+
   // Contents: mark where the reader is.
   const links = new Map([...document.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link]));
   const watcher = new IntersectionObserver((entries) => {

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from metassay.reporting.assay_answer import write_answer
-from metassay.reporting.assay_caveats import list_caveats, list_remarks
+from metassay.reporting.assay_caveats import list_doubts, list_remarks
+from metassay.reporting.assay_verdict import get_verdict
 from metassay.reporting.assay_view import AssayView, build_view
 from metassay.reporting.terminal.blocks import Block, Line, Table, lines, notes
+from metassay.reporting.terminal.verdict import describe_verdict
 from metassay.results.assay import AccuracyTest, AssayContent, HumanAccuracy, MetricAccuracy
 from metassay.results.partial_run import PartialRun
 
@@ -15,8 +16,8 @@ from metassay.results.partial_run import PartialRun
 def describe_assay(result: AssayContent) -> list[Block]:
     """Describe the result of an assay."""
     view = build_view(result)
-    doubts = [*list_caveats(view), *dict.fromkeys(result.warnings)]
-    blocks = [Line(), *lines(write_answer(view))]
+    doubts = list_doubts(view)
+    blocks: list[Block] = [Line(), *describe_verdict(get_verdict(view), view.labels, result.task)]
     if doubts:
         blocks += [Line(), Line("Before you rely on this:"), *lines(f"- {doubt}" for doubt in doubts)]
     blocks.append(
@@ -66,7 +67,7 @@ def _build_h1_table(view: AssayView, column: str, tests: list[AccuracyTest]) -> 
             "cramers_v": test.cramers_v,
             "p_cmh": test.p_cmh,
             "p_permutation": test.p_permutation,
-            "p_holm": test.p_permutation_holm,
+            "p_deciding": view.find_variation_p(column, test),
         }
         for test in tests
         if view.labels.is_shown(test.metric)
@@ -74,7 +75,7 @@ def _build_h1_table(view: AssayView, column: str, tests: list[AccuracyTest]) -> 
     return Table(
         rows,
         title=f"H1: accuracy differs between contexts of {column} (small p: it does)",
-        most_important=("metric", "p_holm", "p_permutation", "cramers_v", "chi2", "dof", "p"),
+        most_important=("metric", "p_deciding", "p_permutation", "cramers_v", "chi2", "dof", "p"),
     )
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from metassay.reporting.assay_answer import write_recommendation_answer
+from metassay.reporting.assay_answer import write_exceptions
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.terminal.blocks import Block, Line, Table, lines
+from metassay.reporting.terminal.verdict import describe_verdict
 from metassay.results.assay import MetricRobustness, Recommendation
 from metassay.results.recommend import RecommendContent
 
@@ -12,7 +13,8 @@ from metassay.results.recommend import RecommendContent
 def describe_recommendation(result: RecommendContent) -> list[Block]:
     """Describe which metric to use in each context."""
     labels = MetricLabels(result.shared_errors.metrics, result.same_decisions)
-    blocks = lines(write_recommendation_answer(result, labels))
+    blocks = describe_verdict(result.verdict, labels, result.task)
+    blocks += lines(write_exceptions(result, labels))
     for column, recommendations in result.recommendation.items():
         rows = [_build_choice_row(labels, *entry) for entry in recommendations.items()]
         blocks.append(Table(rows, title=f"By {column}"))

@@ -1,0 +1,26 @@
+"""The questions of users, in words, with the noun of the task: `Detect errors in single translations`."""
+
+from __future__ import annotations
+
+from metassay.reporting.wording import about
+from metassay.results.verdict import Question
+
+_TITLES: dict[Question, str] = {
+    "detect_errors": "Detect errors in single {outputs}",
+    "prefer_better": "Prefer the better {output} of your pairs",
+    "choose_outputs": "Choose between two {outputs} as people do",
+    "rank_systems": "Rank systems as people do",
+}
+
+
+def title_question(question: Question, task_name: str) -> str:
+    """Write what a user wants to do, for a task."""
+    task = about(task_name)
+    output = "output" if task is None else task.output_noun
+    return _TITLES[question].format(output=output, outputs=name_outputs(task_name))
+
+
+def name_outputs(task_name: str) -> str:
+    """Return the plural noun for the outputs of a task: `translations`."""
+    task = about(task_name)
+    return "outputs" if task is None else task.output_noun_plural

@@ -1,0 +1,19 @@
+"""What commands print first: the verdict of a result, the same lines as on its page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from metassay.reporting.labels import MetricLabels
+from metassay.reporting.terminal.blocks import Block, Table, lines
+from metassay.reporting.verdict_lines import list_closing_lines, list_opening_lines, list_question_rows
+from metassay.results.verdict import Claim
+
+
+def describe_verdict(verdict: Sequence[Claim], labels: MetricLabels, task: str) -> list[Block]:
+    """Describe a verdict: which metric to use, a row per question, its cost and the main caveat."""
+    return [
+        *lines(list_opening_lines(verdict)),
+        Table(list_question_rows(verdict, labels, task)),
+        *lines(list_closing_lines(verdict)),
+    ]

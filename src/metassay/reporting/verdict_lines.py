@@ -1,0 +1,89 @@
+"""A verdict as page, terminal, notebook and `recommend` show it: lines, a row per question, closing lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from metassay.reporting.labels import MetricLabels
+from metassay.reporting.question_titles import title_question
+from metassay.reporting.tables import Field, Grid, grid
+from metassay.reporting.wording import digits_for, interval, number, percent
+from metassay.results.verdict import Claim, select_claims
+
+_MOST_TIED = 3
+_FIELDS = (
+    Field("question", "question", "prose"),
+    Field("best", "best metric", "text"),
+    Field("result", "result", "text", "with the 95 % interval"),
+    Field("tied", "tied with", "text"),
+    Field("baseline", "without skill", "text"),
+)
+
+
+def list_opening_lines(verdict: Sequence[Claim]) -> list[str]:
+    """List the first lines: which metric to use, which to avoid, what cannot be answered, and the data."""
+    claims = select_claims(list(verdict), "use", "none", "avoid")
+    open_questions = select_claims(list(verdict), "unanswered")
+    claims += [claim for claim in open_questions if claim.question == "rank_systems"]
+    return [claim.sentence for claim in [*claims, *select_claims(list(verdict), "data")]]
+
+
+def list_closing_lines(verdict: Sequence[Claim]) -> list[str]:
+    """List the last lines: the cost of one metric for all contexts, and the main reason for doubt."""
+    return [claim.sentence for claim in select_claims(list(verdict), "regret", "caveat")]
+
+
+def list_question_rows(
+    verdict: Sequence[Claim], labels: MetricLabels, task: str
+) -> list[dict[str, str | None]]:
+    """List a row per question: the best metric, how good it is, and what is tied with it."""
+    claims = select_claims(list(verdict), "answer", "unanswered")
+    return [_build_row(claim, labels, task) for claim in claims]
+
+
+def build_question_table(verdict: Sequence[Claim], labels: MetricLabels, task: str) -> Grid | None:
+    """Build the table of questions for a page; None where nothing was answered."""
+    if not select_claims(list(verdict), "answer"):
+        return None
+    rows = list_question_rows(verdict, labels, task)
+    return grid("questions", "Best metric by question", _FIELDS, rows)
+
+
+def _build_row(claim: Claim, labels: MetricLabels, task: str) -> dict[str, str | None]:
+    title = "" if claim.question is None else title_question(claim.question, task)
+    if claim.kind == "unanswered":
+        unknown = dict.fromkeys(("result", "tied", "baseline"))
+        return {"question": title, "best": "this data cannot tell", **unknown}
+    names = labels.label_all(claim.metrics)
+    return {
+        "question": title,
+        "best": names[0],
+        "result": _describe_value(claim),
+        "tied": _list_tied(names[1:]),
+        "baseline": _describe_baseline(claim),
+    }
+
+
+def _describe_value(claim: Claim) -> str:
+    if claim.question == "rank_systems":
+        ends = "" if claim.low is None else f" ({number(claim.low)}–{number(claim.high)})"
+        return f"SPA {number(claim.value)}{ends}"
+    digits = digits_for(claim.low, claim.high)
+    ends = "" if claim.low is None else f" ({interval(claim.low, claim.high, digits=digits)})"
+    return f"{percent(claim.value, digits=digits)}{ends}"
+
+
+def _list_tied(names: Sequence[str]) -> str:
+    if not names:
+        return "none"
+    if len(names) > _MOST_TIED:
+        return f"{len(names)} others"
+    return ", ".join(names)
+
+
+def _describe_baseline(claim: Claim) -> str | None:
+    if claim.baseline is None:
+        return None
+    if claim.question == "rank_systems":
+        return f"constant: {number(claim.baseline)}"
+    return f"coin: {percent(claim.baseline)}"

@@ -1,0 +1,48 @@
+"""The verdict of a result: the lines that page, terminal and notebook begin with, as typed claims."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+ClaimKind = Literal["use", "none", "avoid", "data", "answer", "unanswered", "regret", "caveat"]
+"""What a claim says.
+
+`use`: which metric to use. `none`: no metric can be recommended. `avoid`: which metrics not to use. `data`:
+what the verdict rests on. `answer`: the best metric for one question. `unanswered`: a question that the data
+cannot answer. `regret`: what it costs to use one metric in all contexts. `caveat`: the main reason for doubt.
+"""
+
+Question = Literal["detect_errors", "prefer_better", "choose_outputs", "rank_systems"]
+"""What a user wants to do with a metric.
+
+`detect_errors`: detect an error in a single output (perturbed pairs). `prefer_better`: prefer the better
+output of pairs that the user made. `choose_outputs`: choose between two outputs as people do (human pairs).
+`rank_systems`: rank systems as people do (SPA).
+"""
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """One statement of a verdict, with the numbers that it rests on and its sentence.
+
+    `metrics` are the metrics that it names; in an answer the best one, then those not shown to be behind it.
+    `value` has the 95 % interval `low` to `high`. `baseline` is the value that needs no skill: of a coin,
+    or of a metric that scores all outputs the same. `p` is adjusted for all claims of the result.
+    """
+
+    kind: ClaimKind
+    sentence: str
+    question: Question | None = None
+    metrics: list[str] = []
+    context: str | None = None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    baseline: float | None = None
+    p: float | None = None
+
+
+def select_claims(verdict: list[Claim], *kinds: ClaimKind) -> list[Claim]:
+    """Return the claims of these kinds, in their order."""
+    return [claim for claim in verdict if claim.kind in kinds]

@@ -1,0 +1,188 @@
+"""The verdict of an assay, against sentences written by hand."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from assay_builders import make_accuracy, make_claims, make_column, make_content, make_perturbation
+from metassay.reporting.assay_verdict import build_verdict
+from metassay.reporting.assay_view import build_view
+from metassay.reporting.verdict_lines import list_closing_lines, list_opening_lines, list_question_rows
+from metassay.results.assay import (
+    Answer,
+    HumanAccuracy,
+    HumanAgreement,
+    HumanCeiling,
+    HumanChoice,
+    HumanComparison,
+    MetricChoice,
+    MetricLead,
+    OrderAgreement,
+)
+from metassay.results.base import Interval
+
+UNDEFINED = OrderAgreement(
+    tau=None, low=None, high=None, corrected_tau=None, corrected_low=None, corrected_high=None
+)
+
+
+def make_result(**fields):
+    overall = [
+        make_accuracy("chrf", 0.86, 0.85, 0.87),
+        make_accuracy("bleu", 0.80, 0.78, 0.82),
+        make_accuracy("ter", 0.70, 0.68, 0.72),
+    ]
+    leads = [
+        MetricLead(column=None, context="global", better="chrf", worse=worse, p=0.01)
+        for worse in ("bleu", "ter")
+    ]
+    defaults = {
+        "answer": Answer(metric="chrf", top_group=["chrf"], exceptions=[]),
+        "claims": make_claims(leads=leads),
+    }
+    return make_content(overall, **(defaults | fields))
+
+
+def make_human_row(metric, accuracy, spa):
+    return HumanAccuracy(
+        metric=metric,
+        accuracy=accuracy,
+        low=accuracy - 0.02,
+        high=accuracy + 0.02,
+        ties=0.0,
+        pairs=900,
+        rank=1,
+        spa=spa,
+        spa_low=spa - 0.05,
+        spa_high=spa + 0.05,
+        rank_spa=1,
+    )
+
+
+def make_comparison(**fields):
+    defaults = {
+        "human": "mqm",
+        "items": 50,
+        "pairs": 900,
+        "systems": 5,
+        "segments": 50,
+        "followed": False,
+        "by_perturbed_pairs": MetricChoice(metric="chrf"),
+        "by_human_pairs": HumanChoice(metric="chrf", top_group=["chrf", "bleu"]),
+        "by_spa": MetricChoice(metric="bleu"),
+        "spa_constant": 0.52,
+        "metrics": [
+            make_human_row("chrf", 0.63, 0.72),
+            make_human_row("bleu", 0.62, 0.74),
+            make_human_row("ter", 0.55, 0.60),
+        ],
+        "agreement": HumanAgreement(
+            statistic="kendall",
+            perturbed_with_human=UNDEFINED,
+            perturbed_with_spa=UNDEFINED,
+            human_with_spa=UNDEFINED,
+        ),
+        "ceiling": HumanCeiling(pairs=None, spa=None),
+        "contexts": {},
+    }
+    return HumanComparison(**(defaults | fields))
+
+
+def write_opening(result):
+    return [line.replace("\u202f", " ") for line in list_opening_lines(build_verdict(build_view(result)))]
+
+
+def test_without_human_scores_the_verdict_says_what_the_data_cannot_tell():
+    assert write_opening(make_result()) == [
+        "To detect errors in single translations, use chrF.",
+        "This data cannot tell which metric ranks systems as people do: it has no human scores.",
+        "100 translations, 50 items, no human scores.",
+    ]
+
+
+def test_with_human_scores_there_is_one_row_per_question():
+    human_leads = [MetricLead(column=None, context="global", better="chrf", worse="ter", p=0.02)]
+    result = make_result(human_comparison=make_comparison())
+    claims = msgspec.structs.replace(result.claims, human_leads=human_leads)
+    result = msgspec.structs.replace(result, claims=claims)
+    assert write_opening(result) == [
+        "Use chrF.",
+        "Avoid TER: behind on perturbed and human pairs.",
+        "100 translations, 50 items, human score mqm.",
+    ]
+    view = build_view(result)
+    rows = list_question_rows(build_verdict(view), view.labels, "mt")
+    assert [tuple(str(cell).replace("\u202f", " ") for cell in row.values()) for row in rows] == [
+        ("Detect errors in single translations", "chrF", "86 % (85–87)", "none", "coin: 50 %"),
+        ("Choose between two translations as people do", "chrF", "63 % (61–65)", "BLEU", "coin: 50 %"),
+        ("Rank systems as people do", "BLEU", "SPA 0.74 (0.69–0.79)", "chrF", "constant: 0.52"),
+    ]
+
+
+def test_the_best_metric_for_a_question_is_not_to_be_avoided():
+    human_leads = [
+        MetricLead(column=None, context="global", better="chrf", worse=worse, p=0.02)
+        for worse in ("bleu", "ter")
+    ]
+    result = make_result(human_comparison=make_comparison())
+    claims = msgspec.structs.replace(result.claims, human_leads=human_leads)
+    verdict = build_verdict(build_view(msgspec.structs.replace(result, claims=claims)))
+    (avoid,) = [claim for claim in verdict if claim.kind == "avoid"]
+    assert avoid.metrics == ["ter"]  # bleu is first by SPA
+
+
+@pytest.mark.parametrize(
+    ("top_group", "sentence"),
+    [
+        (["chrf", "bleu"], "use chrF or BLEU: no reliable difference between them."),
+        (["chrf", "bleu", "ter"], "use chrF, BLEU or TER: no reliable difference between them."),
+    ],
+)
+def test_tied_metrics_are_named_together(top_group, sentence):
+    answer = Answer(metric="chrf", top_group=top_group, exceptions=[])
+    assert write_opening(make_result(answer=answer))[0].endswith(sentence)
+
+
+def test_no_metric_is_recommended_where_a_sentinel_does_as_well():
+    lines = write_opening(make_result(sentinels=[make_accuracy("length", 0.9, 0.89, 0.91)]))
+    assert lines[0] == (
+        "No metric can be recommended: length, which knows nothing of quality, is right as often as the best"
+        " of them."
+    )
+
+
+def test_the_cost_of_one_metric_is_that_of_the_costliest_column():
+    rows = [make_accuracy(metric, 0.8, context=context) for metric in ("chrf", "bleu") for context in "ab"]
+    contexts = {
+        "domain": make_column(rows, regret=Interval(0.004, 0.0, 0.01)),
+        "system": make_column(rows, regret=Interval(0.001, 0.0, 0.002)),
+    }
+    result = msgspec.structs.replace(make_result(), contexts=contexts)
+    closing = list_closing_lines(build_verdict(build_view(result)))
+    assert closing[0].replace("\u202f", " ") == (
+        "Using chrF for every domain costs 0.4 points of accuracy (95 % interval 0.0–1.0)."
+    )
+
+
+def test_no_better_than_a_coin_is_the_main_caveat():
+    comparison = make_comparison(
+        metrics=[make_human_row(metric, 0.51, 0.7) for metric in ("chrf", "bleu", "ter")]
+    )
+    closing = list_closing_lines(build_verdict(build_view(make_result(human_comparison=comparison))))
+    assert closing == ["Keep in mind: no metric is shown to choose between two outputs better than a coin."]
+
+
+def test_circular_labels_of_rankings_are_the_main_caveat():
+    rows = [make_perturbation("rank_swapping", applied=90, worse=70, equal=10, better=10)]
+    result = make_result(perturbation_statistics=rows, valid_pairs_only=True, task="ranking")
+    overall = [*result.overall, make_accuracy("ndcg", 0.8)]
+    closing = list_closing_lines(build_verdict(build_view(msgspec.structs.replace(result, overall=overall))))
+    assert closing == [
+        "Keep in mind: discounted gain decided which lists are worse; nDCG measures just that, so it is favoured."
+    ]
+
+
+def test_a_run_without_scores_recommends_nothing():
+    verdict = build_verdict(build_view(make_content([make_accuracy("bleu", None)])))
+    assert [claim.sentence for claim in verdict] == ["No metric can be recommended: no pair could be scored."]
