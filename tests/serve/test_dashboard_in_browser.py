@@ -135,7 +135,9 @@ def test_reports_work_in_their_sandbox(visiting, made):
     visit = visiting(made, accept_downloads=True)
     page = visit.go("/runs/run-1/report")
     page.wait_for_selector("html[data-ready]", state="attached", timeout=60_000)
-    assert page.locator("figure.chart svg").count() == page.locator("figure.chart").count()
+    page.evaluate("document.querySelectorAll('.collapsed > details').forEach((each) => { each.open = true })")
+    drawn = "[...document.querySelectorAll('figure.chart')].every((each) => each.dataset.drawn)"
+    page.wait_for_function(drawn, timeout=60_000)
     with page.expect_download() as download:
         page.locator(".table[data-name=overall] > .tool").click()
     assert Path(download.value.path()).read_text("utf-8").startswith("metric,")

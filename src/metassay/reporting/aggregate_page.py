@@ -15,6 +15,7 @@ from metassay.reporting.pages import Page, render_page
 from metassay.reporting.report_sections import ResultView, build_sections
 from metassay.reporting.wording import number, plural
 from metassay.results.aggregate import MEAN_GROUP, AggregateContent, HumanAgreement
+from metassay.results.verdict import Claim
 
 TITLE = "Corpus scores or means of segment scores?"
 AGGREGATION_PHRASES = {
@@ -54,21 +55,30 @@ def label_aggregated_metric(name: str, labels: MetricLabels) -> str:
 
 def describe_aggregation(view: ResultView[AggregateContent]) -> list[str]:
     """Say which aggregations agree least, and which agrees best with humans; neither is tested."""
-    sentences = [*_describe_least_agreement(view), *_describe_human_agreement(view)]
-    return sentences or ["No correlation is defined: at least two systems with different scores are needed."]
+    return [claim.sentence for claim in build_aggregate_verdict(view)]
 
 
-def _describe_least_agreement(view: ResultView[AggregateContent]) -> list[str]:
+def build_aggregate_verdict(view: ResultView[AggregateContent]) -> list[Claim]:
+    """Build the claims that page, terminal and notebook begin with."""
+    claims = [*_describe_least_agreement(view), *_describe_human_agreement(view)]
+    if claims:
+        return claims
+    sentence = "No correlation is defined: at least two systems with different scores are needed."
+    return [Claim(kind="unanswered", sentence=sentence)]
+
+
+def _describe_least_agreement(view: ResultView[AggregateContent]) -> list[Claim]:
     pairs = [(pair.pearson, pair) for pair in view.result.between if pair.pearson is not None]
     if not pairs:
         return []
     pearson, least = min(pairs, key=lambda pair: pair[0])
     x = label_aggregated_metric(least.x, view.labels)
     y = label_aggregated_metric(least.y, view.labels)
-    return [f"Over all systems {x} and {y} agree least: Pearson {number(pearson)}."]
+    sentence = f"Over all systems {x} and {y} agree least: Pearson {number(pearson)}."
+    return [Claim(kind="finding", metrics=[least.x, least.y], value=pearson, sentence=sentence)]
 
 
-def _describe_human_agreement(view: ResultView[AggregateContent]) -> list[str]:
+def _describe_human_agreement(view: ResultView[AggregateContent]) -> list[Claim]:
     rows = [(row.pearson, row) for row in choose_average_rows(view.result) if row.pearson is not None]
     if not rows:
         return []
@@ -78,7 +88,7 @@ def _describe_human_agreement(view: ResultView[AggregateContent]) -> list[str]:
         f" with human scores ({best.human}): Pearson {number(pearson)} over"
         f" {plural(best.systems, 'system')}. Whether the others are worse was not tested."
     )
-    return [sentence]
+    return [Claim(kind="answer", metrics=[best.metric], value=pearson, sentence=sentence)]
 
 
 def choose_average_rows(result: AggregateContent) -> Sequence[HumanAgreement]:

@@ -18,6 +18,7 @@ from metassay.reporting.report_sections import build_sections
 from metassay.reporting.sections.depend_single_metrics import build_metric_charts
 from metassay.reporting.wording import number, percent, plural
 from metassay.results.depend import DependContent, MetricDependence
+from metassay.results.verdict import Claim
 
 CHART_WIDTH = 720
 TITLE = "Which systems does each metric favour?"
@@ -27,7 +28,7 @@ def build_depend_page(
     result: DependContent, curves: CurvesByDataset | None = None, labels: MetricLabels | None = None
 ) -> Page:
     """Build the page of a `depend` result; without `curves` it has no charts of single metrics."""
-    view = _build_view(result, curves, labels)
+    view = build_view(result, curves, labels)
     return Page(
         kicker="System dependence",
         title=TITLE,
@@ -37,9 +38,10 @@ def build_depend_page(
     )
 
 
-def _build_view(
+def build_view(
     result: DependContent, curves: CurvesByDataset | None = None, labels: MetricLabels | None = None
 ) -> DependView:
+    """Combine a result with the labels of its metrics and its curves."""
     if labels is None:
         labels = MetricLabels(entry.metric for entry in result.metrics)
     return DependView(result, labels, curves or {})
@@ -47,15 +49,27 @@ def _build_view(
 
 def describe_all_datasets(view: DependView) -> list[str]:
     """Return the main statements about each data set, as sentences."""
-    sentences: list[str] = []
+    return [claim.sentence for claim in build_depend_verdict(view)]
+
+
+def build_depend_verdict(view: DependView) -> list[Claim]:
+    """Build the claims that page, terminal and notebook begin with, for each data set."""
+    claims = []
     for dataset in view.datasets:
-        statements = describe_dataset(view, view.get_entries(dataset))
-        sentences += [view.get_sentence_prefix(dataset) + statement for statement in statements]
-    return sentences
+        prefix = view.get_sentence_prefix(dataset)
+        dataset_claims = _build_dataset_claims(view, view.get_entries(dataset))
+        claims += [
+            msgspec.structs.replace(claim, sentence=prefix + claim.sentence) for claim in dataset_claims
+        ]
+    return claims
 
 
 def describe_dataset(view: DependView, entries: Sequence[MetricDependence]) -> list[str]:
     """Say which metric depends least on systems, and how many favour some systems beyond shrinkage."""
+    return [claim.sentence for claim in _build_dataset_claims(view, entries)]
+
+
+def _build_dataset_claims(view: DependView, entries: Sequence[MetricDependence]) -> list[Claim]:
     human = view.result.human
     least = min(entries, key=lambda entry: (entry.sysdep, entry.metric))
     sentence = (
@@ -66,25 +80,42 @@ def describe_dataset(view: DependView, entries: Sequence[MetricDependence]) -> l
         sentence += f" (95 % interval {number(least.low)} to {number(least.high)})"
     if least.ratio is not None:
         sentence += f", {percent(least.ratio)} of that of a constant metric"
-    sentences = [f"{sentence}."]
+    claims = [
+        Claim(
+            kind="answer",
+            metrics=[least.metric],
+            value=least.sysdep,
+            low=least.low,
+            high=least.high,
+            sentence=f"{sentence}.",
+        )
+    ]
     unfair = find_unfair_metrics(entries)
     if unfair:
         worst = max(unfair, key=lambda entry: (entry.residual_range, entry.metric))
         verb = "favours" if len(unfair) == 1 else "favour"
-        sentences.append(
+        sentence = (
             f"{len(unfair)} of {plural(len(entries), 'metric')} {verb} some {view.result.by}s beyond"
             f" shrinkage (p fair ≤ .05 after Holm's correction), most of all {view.labels[worst.metric]}:"
             f" {worst.most_favoured} over {worst.most_disadvantaged},"
             f" by {number(worst.residual_range)} points."
         )
-    return sentences
+        claims.append(
+            Claim(
+                kind="finding",
+                metrics=[entry.metric for entry in unfair],
+                value=worst.residual_range,
+                sentence=sentence,
+            )
+        )
+    return claims
 
 
 def render_depend_files(
     result: DependContent, table: pl.DataFrame, curves: CurvesByDataset
 ) -> dict[str, Any]:
     """Render the files of a `depend` run by name: result as JSON and CSV, curves, charts and page."""
-    view = _build_view(result, curves)
+    view = build_view(result, curves)
     files: dict[str, Any] = {
         "results/depend.json": result.to_dict(),
         "results/depend.csv": to_csv(table),

@@ -29,6 +29,7 @@ from metassay.results.judge import (
     JudgeEntry,
     SelfPreference,
 )
+from metassay.results.verdict import Claim
 
 SIGNIFICANT = 0.05
 UNITS = {
@@ -51,9 +52,27 @@ def build_judge_page(result: JudgeContent) -> Page:
     return Page(
         kicker="Judges",
         title=title,
-        lead=[*(_describe_accuracy(entry, result) for entry in entries), *_describe_comparisons(result)],
+        lead=[claim.sentence for claim in build_judge_verdict(result)],
         sections=build_sections("judge", ResultView(result, MetricLabels([]))),
         notes=result.notes,
+    )
+
+
+def build_judge_verdict(result: JudgeContent) -> list[Claim]:
+    """Build the claims that page and notebook begin with: one per judge, then comparisons."""
+    claims = [_claim_accuracy(entry, result) for entry in sort_by_accuracy(result.judges)]
+    return claims + [Claim(kind="finding", sentence=text) for text in _describe_comparisons(result)]
+
+
+def _claim_accuracy(entry: JudgeEntry, result: JudgeContent) -> Claim:
+    return Claim(
+        kind="unanswered" if entry.accuracy is None else "answer",
+        metrics=[entry.judge],
+        value=entry.accuracy,
+        low=entry.low,
+        high=entry.high,
+        baseline=entry.base_rate,
+        sentence=_describe_accuracy(entry, result),
     )
 
 

@@ -9,18 +9,51 @@ from metassay.reporting.labels_saved_sentences import describe_labels_saved
 from metassay.reporting.rank_view import RankView
 from metassay.reporting.wording import count, listing, named, number, plural
 from metassay.results.rank import RankedMetric, Ranking
+from metassay.results.verdict import Claim
 
 LABELS_SAVED = "labels_saved"
+SPA = "spa"
 
 
 def describe_headline(view: RankView) -> list[str]:
     """Say which metric is best over all items, for each ranking, and which ones are within contexts."""
-    sentences = []
+    return [claim.sentence for claim in build_rank_verdict(view)]
+
+
+def build_rank_verdict(view: RankView) -> list[Claim]:
+    """Build the claims that page, terminal and notebook begin with."""
+    claims = []
     for ranking in view.result.global_rankings:
-        sentences.append(describe_best_metric(ranking, view))
+        claims.append(_claim_best_metric(ranking, view))
         if ranking.is_global:
-            sentences += describe_contexts(ranking, view)
-    return sentences
+            sentences = describe_contexts(ranking, view)
+            claims += [Claim(kind="finding", sentence=sentence) for sentence in sentences]
+    return claims
+
+
+def _claim_best_metric(ranking: Ranking, view: RankView) -> Claim:
+    sentence = describe_best_metric(ranking, view)
+    if not ranking.defined_metrics or ranking.is_too_small:
+        return Claim(kind="unanswered", sentence=sentence)
+    best = find_best_metric(ranking)
+    return Claim(
+        kind="answer",
+        question="rank_systems" if ranking.meta_metric == SPA else None,
+        metrics=[best.metric, *_find_undecided(ranking, best)],
+        value=best.value,
+        low=best.low,
+        high=best.high,
+        sentence=sentence,
+    )
+
+
+def _find_undecided(ranking: Ranking, best: RankedMetric) -> list[str]:
+    """Find the metrics that are not shown to be behind the best one."""
+    behind = {best.metric}
+    for comparison in ranking.comparisons:
+        if comparison.better == best.metric and comparison.p <= SIGNIFICANCE_LEVEL:
+            behind.add(comparison.worse)
+    return [metric.metric for metric in ranking.defined_metrics if metric.metric not in behind]
 
 
 def describe_best_metric(ranking: Ranking, view: RankView) -> str:
@@ -38,12 +71,7 @@ def describe_best_metric(ranking: Ranking, view: RankView) -> str:
             f"with {human}, but {size} are too few to name a best metric."
         )
     rivals = [metric.metric for metric in metrics if metric is not best]
-    behind = {
-        comparison.worse
-        for comparison in ranking.comparisons
-        if comparison.better == best.metric and comparison.p <= SIGNIFICANCE_LEVEL
-    }
-    undecided = [metric for metric in rivals if metric not in behind]
+    undecided = _find_undecided(ranking, best)
     if ranking.meta_metric == LABELS_SAVED:
         return describe_labels_saved(ranking, view, undecided if ranking.comparisons else [])
     opening = (

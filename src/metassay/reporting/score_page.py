@@ -15,6 +15,7 @@ from metassay.reporting.pages import Page, render_page
 from metassay.reporting.report_sections import ResultView, build_sections
 from metassay.reporting.wording import count, plural, probability
 from metassay.results.score import ScoreContent, SystemComparison
+from metassay.results.verdict import Claim
 
 SIGNIFICANT = 0.05
 TITLE = "Which systems differ?"
@@ -25,16 +26,26 @@ ScoreView = ResultView[ScoreContent]
 
 def build_score_page(result: ScoreContent, labels: MetricLabels | None = None) -> Page:
     """Build the page of a `score` result."""
-    view = ResultView(result, labels or MetricLabels(row.metric for row in result.systems))
-    lead = describe_differences(view) or ["Scores of every system. No test was requested (--test)."]
+    view = build_view(result, labels)
     return Page(
         kicker="Scores",
         title=TITLE,
-        lead=lead,
+        lead=[claim.sentence for claim in build_score_verdict(view)],
         sections=build_sections("score", view),
         doubts=_describe_too_few_draws(view),
         notes=[*describe_data(result.data), *result.notes],
     )
+
+
+def build_view(result: ScoreContent, labels: MetricLabels | None = None) -> ScoreView:
+    """Combine a result with the labels of its metrics."""
+    return ResultView(result, labels or MetricLabels(row.metric for row in result.systems))
+
+
+def build_score_verdict(view: ScoreView) -> list[Claim]:
+    """Build the claims that page and notebook begin with."""
+    sentences = describe_differences(view) or ["Scores of every system. No test was requested (--test)."]
+    return [Claim(kind="finding", sentence=sentence) for sentence in sentences]
 
 
 def group_comparisons(result: ScoreContent) -> dict[tuple[str, str | None], list[SystemComparison]]:

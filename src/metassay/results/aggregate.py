@@ -6,6 +6,7 @@ import msgspec
 
 from metassay.results.base import Count, ResultStruct
 from metassay.results.data_summary import DataSummary
+from metassay.results.verdict import Claim
 
 CORPUS = "corpus"
 SEGMENT = "segment"
@@ -89,4 +90,5 @@ class AggregateContent(ResultStruct, frozen=True, kw_only=True):
     human: list[HumanAgreement]
     notes: list[str] = msgspec.field(default_factory=list)
     data: DataSummary | None = None
+    verdict: list[Claim] = msgspec.field(default_factory=list)
     """None only in results that older versions stored."""

@@ -6,6 +6,7 @@ import msgspec
 
 from metassay.results.base import Count, ResultStruct
 from metassay.results.data_summary import DataSummary
+from metassay.results.verdict import Claim
 
 ByGroup = dict[str, float | None]
 """A number for each group (system, or value of another column)."""
@@ -169,6 +170,7 @@ class DependContent(ResultStruct, frozen=True, kw_only=True):
     corrections: list[Correction] = msgspec.field(default_factory=list)
     notes: list[str] = msgspec.field(default_factory=list)
     data: DataSummary | None = None
+    verdict: list[Claim] = msgspec.field(default_factory=list)
     """None only in results that older versions stored."""
 
 

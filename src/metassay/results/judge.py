@@ -6,6 +6,7 @@ import msgspec
 
 from metassay.results.base import Count, ResultStruct, Share
 from metassay.results.data_summary import DataSummary
+from metassay.results.verdict import Claim
 
 HUMANS = "people"
 PANEL = "panel"
@@ -136,4 +137,5 @@ class JudgeContent(ResultStruct, frozen=True, kw_only=True):
     asked: AskedModel | None = None
     notes: list[str] = msgspec.field(default_factory=list)
     data: DataSummary | None = None
+    verdict: list[Claim] = msgspec.field(default_factory=list)
     """None only in results that older versions stored."""

@@ -12,6 +12,7 @@ from msgspec import UNSET, UnsetType
 
 from metassay.results.base import Count, ResultStruct, Share
 from metassay.results.data_summary import DataSummary
+from metassay.results.verdict import Claim
 
 SpanShare = Share | None | UnsetType
 """A share that only rankings by error spans have; None where it is undefined."""
@@ -319,4 +320,5 @@ class RankContent(ResultStruct, frozen=True, kw_only=True):
         return [ranking for ranking in self.rankings if ranking.is_global] or self.rankings
 
     data: DataSummary | None = None
+    verdict: list[Claim] = msgspec.field(default_factory=list)
     """None only in results that older versions stored."""

@@ -7,6 +7,7 @@ import msgspec
 from metassay.results.base import Count, ResultStruct, Share
 from metassay.results.data_summary import DataSummary
 from metassay.results.official_score import OfficialScore
+from metassay.results.verdict import Claim
 
 
 class ScoredSystem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -78,4 +79,5 @@ class ScoreContent(ResultStruct, frozen=True, kw_only=True):
     """With `meaning`: what each difference between systems means to people."""
     notes: list[str] = msgspec.field(default_factory=list)
     data: DataSummary | None = None
+    verdict: list[Claim] = msgspec.field(default_factory=list)
     """None only in results that older versions stored."""

@@ -6,12 +6,13 @@ from typing import Literal
 
 import msgspec
 
-ClaimKind = Literal["use", "none", "avoid", "data", "answer", "unanswered", "regret", "caveat"]
+ClaimKind = Literal["use", "none", "avoid", "data", "answer", "unanswered", "regret", "caveat", "finding"]
 """What a claim says.
 
 `use`: which metric to use. `none`: no metric can be recommended. `avoid`: which metrics not to use. `data`:
 what the verdict rests on. `answer`: the best metric for one question. `unanswered`: a question that the data
 cannot answer. `regret`: what it costs to use one metric in all contexts. `caveat`: the main reason for doubt.
+`finding`: another statement.
 """
 
 Question = Literal["detect_errors", "prefer_better", "choose_outputs", "rank_systems"]

@@ -24,7 +24,12 @@ from metassay.metrics.base import StatisticsMetric
 from metassay.metrics.registry import MetricChoice
 from metassay.metrics.selection import choose_metrics
 from metassay.options import accept_options, split_names
-from metassay.reporting.aggregate_page import build_aggregate_page, render_aggregate_files
+from metassay.reporting.aggregate_page import (
+    build_aggregate_page,
+    build_aggregate_verdict,
+    build_view,
+    render_aggregate_files,
+)
 from metassay.reporting.pages import Page
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.aggregate import AggregateContent, AggregatedSystem
@@ -87,6 +92,7 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
         notes=[*data.notes, *metric_warnings],
         data=summarize_dataset(data, {metric.spec: metric.higher_is_better for metric in metrics}),
     )
+    result = msgspec.structs.replace(result, verdict=build_aggregate_verdict(build_view(result)))
     if run is not None:
         run.finish(render_aggregate_files(result, result.to_frame()))
     return result

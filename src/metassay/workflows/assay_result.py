@@ -17,7 +17,7 @@ from metassay.metrics.base import Metric
 from metassay.metrics.judge import Judge
 from metassay.perturbations.pairs import Pairs
 from metassay.reporting.assay_page import build_assay_page
-from metassay.reporting.pages import Page
+from metassay.reporting.pages import Chart, Page
 from metassay.results.assay import AssayContent
 from metassay.results.wrong_pairs import WrongPairs
 from metassay.store.versions import collect_versions
@@ -120,6 +120,13 @@ class AssayResult(Result):
     def page(self) -> Page:
         """Build the report page."""
         return build_assay_page(self.content)
+
+    def charts(self) -> dict[str, Chart]:
+        """Return the charts of the page by name, accuracy by context first."""
+        charts = super().charts()
+        main_charts = [f"accuracy by {column}" for column in self.content.contexts]
+        names = [name for name in [*main_charts, *charts] if name in charts]
+        return {name: charts[name] for name in names}
 
     def manifest(self) -> dict[str, Any]:
         """Return what was done, with what, on how much: the same on any machine and number of workers."""

@@ -28,7 +28,12 @@ from metassay.meta.dependence.grouped_outputs import SYSTEM, Grouping, group_out
 from metassay.meta.people.mapping_evaluation import MappingEvaluation, MappingEvaluator
 from metassay.meta.people.ranking_data import CONSTANT
 from metassay.options import Progress, accept_options, split_names
-from metassay.reporting.depend_page import build_depend_page, render_depend_files
+from metassay.reporting.depend_page import (
+    build_depend_page,
+    build_depend_verdict,
+    build_view,
+    render_depend_files,
+)
 from metassay.reporting.pages import Page
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.base import select_content
@@ -140,6 +145,7 @@ def depend(data: Source, options: DependOptions) -> DependResult:
         data=scores.data,
         analyses=analyses,
     )
+    result = msgspec.structs.replace(result, verdict=build_depend_verdict(build_view(result)))
     if run is not None:
         run.finish(render_depend_files(result, result.to_frame(), result.curves))
     return result

@@ -19,7 +19,12 @@ from metassay.meta.judges.agreement import TIES
 from metassay.meta.judges.analysis import analyze_judges
 from metassay.metrics.judge import Judge
 from metassay.options import accept_options, split_names
-from metassay.reporting.judge_page import build_judge_page, describe_judges, render_judge_files
+from metassay.reporting.judge_page import (
+    build_judge_page,
+    build_judge_verdict,
+    describe_judges,
+    render_judge_files,
+)
 from metassay.reporting.pages import Page
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.judge import AskedModel, JudgeContent, JudgeEntry
@@ -131,6 +136,7 @@ def judge(data: Source, options: JudgeOptions) -> JudgeResult:
         asked=asked,
         notes=notes,
     )
+    result = msgspec.structs.replace(result, verdict=build_judge_verdict(result))
     if run is not None:
         files = render_judge_files(result, result.to_frame())
         if asked is not None:

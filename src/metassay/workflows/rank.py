@@ -20,6 +20,8 @@ from metassay.meta.people.span_ranking import SpanRanking, SpanRatings, rank_spa
 from metassay.options import accept_options, split_names
 from metassay.reporting.pages import Page
 from metassay.reporting.rank_page import build_rank_page, render_rank_files
+from metassay.reporting.rank_sentences import build_rank_verdict
+from metassay.reporting.rank_view import build_rank_view
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.rank import RankContent
 from metassay.store.run_folder import RunFolder
@@ -116,6 +118,7 @@ def rank(data: Source, options: RankOptions) -> RankResult:
         notes=_collect_notes(scores, rankings, span_ratings, options),
         data=scores.data,
     )
+    result = msgspec.structs.replace(result, verdict=build_rank_verdict(build_rank_view(result)))
     if run is not None:
         run.finish(render_rank_files(result, result.to_frame()))
     return result

@@ -29,7 +29,12 @@ from metassay.options import accept_options
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page
 from metassay.reporting.result_display import ResultDisplay
-from metassay.reporting.score_page import build_score_page, render_score_files
+from metassay.reporting.score_page import (
+    build_score_page,
+    build_score_verdict,
+    build_view,
+    render_score_files,
+)
 from metassay.reporting.tables import to_text
 from metassay.results.aggregate import AGGREGATIONS, BOOTSTRAP, CORPUS, SEGMENT
 from metassay.results.base import select_content, to_optional
@@ -131,6 +136,7 @@ def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
         segments=segments,
         data=summarize_dataset(data, {metric.spec: metric.higher_is_better for metric in metrics}),
     )
+    result = msgspec.structs.replace(result, verdict=build_score_verdict(build_view(result)))
     if run is not None:
         run.finish(render_score_files(result, result.to_frame(), segments))
     return result
