@@ -31,23 +31,12 @@ def page(rows: Sequence[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-INTRODUCTION = """How good are the metrics of the WMT metrics tasks? This page shows five measures:
-
-- **SPA**: does the metric rank systems as people do? (Thompson et al., 2024)
-- **acc_eq**: does it order two translations of a segment as people do? (Deutsch et al., 2023)
-- **SysDep**: does it treat all systems alike? Lower is better. It is given as a share of the SysDep of a
-  constant metric. The **residual** is the part that noise does not explain (von Däniken et al., 2024).
-- **local**: how often does it detect that a translation was made worse? (Deviyani and Diaz, 2025; five
-  perturbations, 40 segments per language pair)
-- **mean / corpus**: correlation of system scores with people, for means of segment scores and for corpus
-  scores (Cavalin et al., 2024).
-
-The last two were computed only for lexical metrics. All values are means over language pairs. Metrics of the
-shared tasks have their official scores; *ours* are computed by metassay. A small residual means little if SPA
-is low, because a metric that knows nothing has none. `python -m reproduce.which_metric.run FOLDER` computes
-the page; `reproduce/which_metric/ours.json` has the values of each language pair."""
-AGREE = """Kendall's τ-b between the orders of metrics, mean over language pairs, without
-`Random-sysname`. For SysDep and residual, lower counts as better."""
+INTRODUCTION = (Path(__file__).parent / "introduction.md").read_text(encoding="utf-8").rstrip()
+ADVICE = (Path(__file__).parent / "advice.md").read_text(encoding="utf-8").rstrip()
+AGREE = (
+    "Kendall's τ-b between the orders of metrics, mean over language pairs, without `Random-sysname`. "
+    "For SysDep and residual, lower counts as better."
+)
 
 
 def _means(rows: Sequence[Row]) -> list[Row]:
@@ -198,11 +187,3 @@ def _words(rows: Sequence[Row]) -> str:
         )
     moved = " The order depends on the year, so no lexical metric is preferred." if len(firsts) > 1 else ""
     return f"- **If you can run only a lexical metric**: {'; '.join(said)}.{moved}"
-
-
-ADVICE = """- **To find errors that a metric overlooks**, run an assay on your own outputs. It needs no
-  human ratings. It does not tell you which metric ranks systems as people do.
-- **Before you publish that one system is better**, check with `metassay depend` whether the metric
-  favours it.
-- These values hold for these systems and segments. [Choose a metric](choosing.md) shows how to test
-  metrics on your own data."""

@@ -44,6 +44,7 @@ def write_documented_files(folder: Path) -> None:
     _write_pairs(folder, rows)
     _write_verdicts(folder)
     _write_runs(folder)
+    _write_examples(folder)
     for year, seed in (("wmt23", "tree"), ("wmt25", "tree25")):
         shutil.copytree(SEEDS / seed / "wmt99", folder / "mt-metrics-eval-v2" / year)
 
@@ -160,3 +161,9 @@ def _write_runs(folder: Path) -> None:
         metassay.assay(folder / "mine.csv", seed=seed, out=folder / name, **settings)
     for name in ("RUN_A", "RUN_B"):
         shutil.copytree(folder / name, folder / "runs" / name)
+
+
+def _write_examples(folder: Path) -> None:
+    """Write the raw files of the page with five examples, as users of each field have them."""
+    pl.read_parquet(sample_path("asr")).write_csv(folder / "transcripts.csv")
+    pl.read_parquet(sample_path("text")).write_csv(folder / "summaries.csv")
