@@ -16,7 +16,6 @@ COMMON_OPTIONS = (
     "power",
     "csv",
     "labels",
-    "where",
     "out",
     "json",
 )
