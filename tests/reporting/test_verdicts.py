@@ -9,6 +9,7 @@ import pytest
 
 import metassay
 from metassay.sample import sample_path
+from metassay.workflows.run_collection import summarize_runs
 
 RATED_ROWS = [
     {"seg_id": n, "system": system, "mqm": score - n % 3, "M": score + n % 5, "N": -score + n % 2}
@@ -50,3 +51,9 @@ def test_the_verdict_of_judge_has_the_base_rate():
     claim = compute("judge").verdict[0]
     assert (claim.kind, claim.metrics, claim.value) == ("answer", ["j"], 0.5)
     assert claim.baseline is not None
+
+
+def test_the_dashboard_shows_the_answer_of_a_run_of_any_verb(tmp_path):
+    result = metassay.rank(RATED_ROWS, human="mqm", draws=19, out=tmp_path / "rank")
+    (summary,) = summarize_runs(tmp_path / "rank").runs
+    assert summary.answer == result.verdict[0].sentence

@@ -14,7 +14,7 @@ from metassay.reporting.labels import MetricLabels
 from metassay.reporting.wording import about, count
 from metassay.results.overview import OverviewContent, RunSummary
 
-STATES_WITHOUT_ANSWER = {"running": "not finished yet", "finished": "no assay"}
+STATES_WITHOUT_ANSWER = {"running": "not finished yet", "finished": "no answer"}
 PAIR_KINDS = {"human": " chosen by human scores", "given": " made elsewhere"}
 LISTED_CHANGES = 12
 """Changes between runs that are shown; earlier ones are folded away."""

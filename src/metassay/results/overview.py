@@ -17,7 +17,7 @@ class MetricAccuracy(msgspec.Struct, frozen=True):
 
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """What the overview shows of one run. Only assays that are finished have numbers and an answer."""
+    """What the overview shows of one run. Only assays that are finished have numbers."""
 
     name: str
     folder: str

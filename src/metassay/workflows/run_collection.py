@@ -16,6 +16,7 @@ from metassay.reporting.assay_view import build_view
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.assay import AssayContent
 from metassay.results.overview import MetricAccuracy, OverviewContent, RunChange, RunSummary
+from metassay.results.verdict import Claim
 from metassay.store.layout import MANIFEST
 from metassay.store.remote import open_run, open_runs
 from metassay.store.run_folder import RunFolder, read_manifest
@@ -181,12 +182,12 @@ def _summarize_run(folder: Path) -> RunSummary:
 
 
 def _add_result(summary: RunSummary, run: RunFolder) -> RunSummary:
-    """Add the numbers and the answer of a finished assay; runs of other verbs do not have them."""
+    """Add the numbers and the answer of a finished assay; of runs of other verbs only the answer."""
     summary = msgspec.structs.replace(
         summary, has_report=run.find_file(REPORT) is not None, has_pairs=run.find_file(PAIRS_FILE) is not None
     )
     if run.find_file(RESULT) is None:
-        return summary
+        return msgspec.structs.replace(summary, answer=_read_answer(run, summary.command))
     result = run.read_result(RESULT, AssayContent)
     verdict = get_verdict(build_view(result))
     metrics = [
@@ -202,6 +203,23 @@ def _add_result(summary: RunSummary, run: RunFolder) -> RunSummary:
         answer=verdict[0].sentence if verdict else None,
         metrics=metrics,
     )
+
+
+class _StoredVerdict(msgspec.Struct):
+    """The verdict in the stored result of any verb; other fields are not read."""
+
+    verdict: list[Claim] = msgspec.field(default_factory=list)
+
+
+def _read_answer(run: RunFolder, command: str) -> str | None:
+    """Read the first sentence of the verdict of a run; None where it has none."""
+    if not command.isalpha():  # the manifest may come from anywhere
+        return None
+    name = f"results/{command}.json"
+    if run.find_file(name) is None:
+        return None
+    verdict = run.read_result(name, _StoredVerdict).verdict
+    return verdict[0].sentence if verdict else None
 
 
 @lru_cache(maxsize=2)
