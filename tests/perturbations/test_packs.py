@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from metassay.perturbations.base import View
+from metassay.perturbations.pattern_rules import load_rules, lower_text
 from metassay.perturbations.registry import parse_perturbation
-from metassay.perturbations.replacement import lowered, rules_of
 from metassay.stats.streams import Stream
 from metassay.text.word_lists import WordLists, find_folders_with
 from metassay.text.words import WITHOUT_SPACES, find_dictionary_words
@@ -147,10 +147,10 @@ def test_rules_match_as_their_patterns_do_where_case_is_ignored(language: str) -
     ]
     texts = [*lines, *map(str.upper, lines), *map(str.title, lines), "İ NOT ı ſans rıen"]
     names = [n for n in ("negation", "negation_removal") if language in find_folders_with(PACKS, f"{n}.tsv")]
-    for rule in (rule for name in names for rule in rules_of(language, name)):
+    for rule in (rule for name in names for rule in load_rules(language, name)):
         for text in texts:
             expected = [(m.span(), m.groups()) for m in rule.pattern.finditer(text)]
-            assert [(m.span(), m.groups()) for m in rule.matches(text, lowered(text))] == expected
+            assert [(m.span(), m.groups()) for m in rule.find_matches(text, lower_text(text))] == expected
             if rule.replacement is not None:
                 found = list(rule.pattern.finditer(text))
-                assert list(map(rule.written, found)) == [m.expand(rule.replacement) for m in found]
+                assert list(map(rule.fill_replacement, found)) == [m.expand(rule.replacement) for m in found]

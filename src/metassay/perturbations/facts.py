@@ -1,47 +1,27 @@
-"""Edits that change what is said: number, date, unit, sex, how many, when, a word left over.
+"""Change a fact: a number, a date, a unit, the sex of a person, a quantity, a tense, an untranslated word.
 
-All on request. Each changes a fact and leaves the sentence as grammatical as it was, so that a copy is worse
-whatever the taste of the reader.
+The sentence stays grammatical, so that the perturbed output is worse whatever the taste of the reader. None
+of these perturbations is a default.
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
 from metassay.perturbations.base import View
 from metassay.perturbations.languages import german
-from metassay.perturbations.replacement import pronoun_row
-from metassay.perturbations.words import WordEdit
-from metassay.stats.streams import Stream
+from metassay.perturbations.pronoun import classify_pronoun
+from metassay.perturbations.random_replacement import DisjointSpans, RandomReplacement, Replacement
 from metassay.text.segmentation import describe_missing_segmenter, is_written_without_spaces, segment
 from metassay.text.word_lists import WordLists, build_pattern, find_folders_with
-from metassay.text.words import WITHOUT_SPACES, Span, copy_case, find_dictionary_words, replace_spans
+from metassay.text.words import WITHOUT_SPACES, Span, copy_case, find_dictionary_words
 
-Options = tuple[Span, tuple[str, ...]]
 _PACKS = "metassay.perturbations.languages"
-
-
-@dataclass(frozen=True)
-class Exchange(WordEdit):
-    """Replaces something random by something random of its kind."""
-
-    default: ClassVar[bool] = False
-
-    @abstractmethod
-    def found(self, view: View[str]) -> list[Options]:
-        """What can be replaced, in order, and by what."""
-
-    def apply(self, view: View[str], stream: Stream) -> str | None:
-        """The output with what was drawn replaced."""
-        found = self.found(view)
-        if len(found) < self.strength:
-            return None
-        drawn = [found[i] for i in sorted(stream.sample(len(found), self.strength))]
-        return replace_spans(view.output, [(span, stream.choice(options)) for span, options in drawn])
+_LONGEST_NUMBER = 40
+"""Longer runs of digits are not numbers that people read, and have too many variants to list."""
 
 
 _NUMBER = re.compile(
@@ -53,7 +33,7 @@ _ALIKE = ("234", "567890")
 
 
 @dataclass(frozen=True)
-class Number(Exchange):
+class Number(RandomReplacement):
     """Changes one digit of a random number written in digits; separators and length stay.
 
     No number becomes 1 or stops being 1, nor changes its last digit in Russian but among those after which
@@ -61,26 +41,34 @@ class Number(Exchange):
     """
 
     name: ClassVar[str] = "number"
+    default: ClassVar[bool] = False
     needs_spaces: ClassVar[bool] = False
     summary: ClassVar[str] = "changes a digit of a random number"
 
-    def found(self, view: View[str]) -> list[Options]:
-        """Every number with all that differ in one digit."""
+    def find_replacements(self, view: View[str]) -> list[Replacement]:
+        """Return every number, with all numbers that differ from it in one digit."""
         text = view.output
-        numbers = (match for match in _NUMBER.finditer(text) if not _is_label(text, match))
-        options = ((match.span(), _other_numbers(match[0], view.language)) for match in numbers)
-        return [(span, others) for span, others in options if others]
+        replacements = []
+        for match in _NUMBER.finditer(text):
+            if len(match[0]) > _LONGEST_NUMBER or _is_list_number(text, match):
+                continue
+            other_numbers = _change_one_digit(match[0], view.language)
+            if other_numbers:
+                replacements.append(Replacement(match.span(), other_numbers))
+        return replacements
 
 
-def _is_label(text: str, match: re.Match[str]) -> bool:
+def _is_list_number(text: str, match: re.Match[str]) -> bool:
+    """Whether a number begins the text and numbers an entry of a list, as in `2.`."""
     return text[: match.start()].strip() == "" and text[match.end() : match.end() + 1] in {".", ")"}
 
 
 @functools.lru_cache(maxsize=1 << 14)
-def _other_numbers(number: str, language: str | None) -> tuple[str, ...]:
+def _change_one_digit(number: str, language: str | None) -> tuple[str, ...]:
+    """List the numbers that differ from a number in one digit and agree with the same form of a noun."""
     if number.strip("0") in {"", "1"} and len(number) < 2:
         return ()
-    found = []
+    numbers = []
     for i, old in enumerate(number):
         if not old.isdigit():
             continue
@@ -89,14 +77,14 @@ def _other_numbers(number: str, language: str | None) -> tuple[str, ...]:
             allowed = next((digits for digits in _ALIKE if old in digits), "")
         if language == "ru" and i == len(number) - 2:
             allowed = "" if old == "1" else allowed.replace("1", "")
-        barred = {old, "0"} if i == 0 else {old}
-        found += [number[:i] + new + number[i + 1 :] for new in allowed if new not in barred]
-    return tuple(found)
+        excluded = {old, "0"} if i == 0 else {old}
+        numbers += [number[:i] + new + number[i + 1 :] for new in allowed if new not in excluded]
+    return tuple(numbers)
 
 
 @functools.cache
-def _rows(language: str, name: str) -> dict[str, tuple[str, ...]]:
-    """Every word of a list with the others of its rows."""
+def _load_row_mates(language: str, name: str) -> dict[str, tuple[str, ...]]:
+    """Load the words of a list, each with the other words of its rows."""
     rows: dict[str, tuple[str, ...]] = {}
     for row in WordLists(_PACKS, language).read_rows(name):
         for word in row:
@@ -105,7 +93,8 @@ def _rows(language: str, name: str) -> dict[str, tuple[str, ...]]:
 
 
 @functools.cache
-def _calendar(language: str) -> dict[str, tuple[str, ...]]:
+def _load_calendar(language: str) -> dict[str, tuple[str, ...]]:
+    """Load days and months, each with the others of its kind in the same form."""
     kinds: dict[tuple[str, str], list[str]] = {}
     for kind, form, word in WordLists(_PACKS, language).read_rows("calendar", 3):
         kinds.setdefault((kind, form), []).append(word)
@@ -120,21 +109,21 @@ _BEFORE_DAY = re.compile(r"\b[Вв]\s+$")
 
 
 @dataclass(frozen=True)
-class Date(Exchange):
+class Date(RandomReplacement):
     """Replaces a random weekday or month by another one in the same form."""
 
     name: ClassVar[str] = "date"
+    default: ClassVar[bool] = False
     languages: ClassVar[frozenset[str] | None] = find_folders_with(_PACKS, "calendar.tsv")
     summary: ClassVar[str] = "replaces a weekday or month by another one"
 
-    def found(self, view: View[str]) -> list[Options]:
-        """Every day and month; Russian days after «в», and May and March where a date is meant."""
-        text, calendar = view.output, _calendar(view.language or "")
-        return [
-            (term.span(), calendar[term[0]])
-            for term in find_dictionary_words(text)
-            if term[0] in calendar and _is_date(text, term, view.language or "")
-        ]
+    def find_replacements(self, view: View[str]) -> list[Replacement]:
+        """Return every day and month; Russian days only after «в», May and March only in dates."""
+        language = view.language or ""
+        calendar = _load_calendar(language)
+        words = [word for word in find_dictionary_words(view.output) if word[0] in calendar]
+        dates = [word for word in words if _is_date(view.output, word, language)]
+        return [Replacement(word.span(), calendar[word[0]]) for word in dates]
 
 
 def _is_date(text: str, term: re.Match[str], language: str) -> bool:
@@ -154,90 +143,96 @@ _SIGNS = {"$": ("€", "£"), "€": ("$", "£"), "£": ("$", "€")}
 
 
 @dataclass(frozen=True)
-class Unit(Exchange):
+class Unit(RandomReplacement):
     """Replaces the unit after a random number, or the currency sign before it, by another of its kind."""
 
     name: ClassVar[str] = "unit"
+    default: ClassVar[bool] = False
     languages: ClassVar[frozenset[str] | None] = find_folders_with(_PACKS, "units.tsv")
     summary: ClassVar[str] = "replaces a unit or currency by another one"
 
-    def found(self, view: View[str]) -> list[Options]:
-        """Every unit beside digits."""
-        rows = _rows(view.language or "", "units")
-        found = []
+    def find_replacements(self, view: View[str]) -> list[Replacement]:
+        """Return every unit after digits and every currency sign before them."""
+        units = _load_row_mates(view.language or "", "units")
+        replacements = []
         for match in _UNIT.finditer(view.output):
             group = 1 if match[1] else 2
-            options = rows.get(match[1], ()) if match[1] else _SIGNS[match[2]]
-            if options:
-                found.append((match.span(group), options))
-        return found
+            alternatives = units.get(match[1], ()) if match[1] else _SIGNS[match[2]]
+            if alternatives:
+                replacements.append(Replacement(match.span(group), alternatives))
+        return replacements
 
 
 @dataclass(frozen=True)
-class Gender(Exchange):
+class Gender(RandomReplacement):
     """Makes a man of a woman or a woman of a man: he and she, er and sie, он and она, son and daughter."""
 
     name: ClassVar[str] = "gender"
+    default: ClassVar[bool] = False
     languages: ClassVar[frozenset[str] | None] = find_folders_with(_PACKS, "genders.tsv")
     summary: ClassVar[str] = "exchanges words for men and women (en, de, ru)"
 
-    def found(self, view: View[str]) -> list[Options]:
-        """Every word that has a counterpart which agrees with what stands around it."""
-        text, language = view.output, view.language or ""
-        words = _rows_one_way(language)
-        found: list[Options] = []
-        for term in find_dictionary_words(text):
-            word = term[0] if term[0] in words else term[0].lower()
-            if word in words or (word == "her" and language == "en"):
-                other = _counterpart(text, term, word, language)
-                if other:
-                    found.append((term.span(), (copy_case(term[0], other),)))
-        return found
+    def find_replacements(self, view: View[str]) -> list[Replacement]:
+        """Return every word that has a counterpart for the other sex."""
+        text = view.output
+        language = view.language or ""
+        counterparts = _load_counterparts(language)
+        replacements = []
+        for match in find_dictionary_words(text):
+            word = match[0] if match[0] in counterparts else match[0].lower()
+            if word in counterparts or (word == "her" and language == "en"):
+                counterpart = _find_counterpart(text, match, word, language)
+                if counterpart:
+                    replacements.append(Replacement(match.span(), (copy_case(match[0], counterpart),)))
+        return replacements
 
 
 @functools.cache
-def _rows_one_way(language: str) -> dict[str, str]:
+def _load_counterparts(language: str) -> dict[str, str]:
     return WordLists(_PACKS, language).read_mapping("genders")
 
 
-def _counterpart(text: str, term: re.Match[str], word: str, language: str) -> str | None:
-    """The word for the other sex; none where the pronoun's case or verb leaves it open."""
+def _find_counterpart(text: str, term: re.Match[str], word: str, language: str) -> str | None:
+    """Return the word for the other sex; None if the sentence does not show the case of a pronoun."""
     if len(term[0]) > 1 and term[0].isupper() and not text.isupper():
         return None
     if language == "en":
         if word == "her":
-            return {2: "him", 3: "his"}.get(pronoun_row(text, term, language))
-        return _rows_one_way(language)[word]
+            return {2: "him", 3: "his"}.get(classify_pronoun(text, term, language))
+        return _load_counterparts(language)[word]
     subjects = {"er", "sie", "он", "она"}
-    if word in subjects and pronoun_row(text, term, language) != 0:
+    if word in subjects and classify_pronoun(text, term, language) != 0:
         return None
     if language == "de" and term[0] != term[0].lower() and term[0] in german.FORMAL:
         return None
-    return _rows_one_way(language)[word]
+    return _load_counterparts(language)[word]
 
 
 @dataclass(frozen=True)
-class Listed(Exchange):
+class ListReplacement(RandomReplacement):
     """Replaces words by others of their row in a list of the pack, whose first cell says what must follow."""
 
+    default: ClassVar[bool] = False
     needs_spaces: ClassVar[bool] = False
     rows: ClassVar[str]
 
-    def found(self, view: View[str]) -> list[Options]:
-        """Every word of the list in its place; earlier rows win."""
-        text = view.output
-        found: dict[Span, tuple[str, ...]] = {}
-        for pattern, words in _listed(view.language or "", self.rows):
-            for match in pattern.finditer(text):
-                if all(match.end() <= start or end <= match.start() for start, end in found):
-                    others = (word for word in words if word != match[0].lower())
-                    found[match.span()] = tuple(copy_case(match[0], word) for word in others)
-        return sorted(found.items())
+    def find_replacements(self, view: View[str]) -> list[Replacement]:
+        """Return every word of the list; where two rows match, the earlier one is used."""
+        replacements = []
+        used_spans = DisjointSpans()
+        for pattern, words in _load_row_patterns(view.language or "", self.rows):
+            for match in pattern.finditer(view.output):
+                if used_spans.is_free(match.span()):
+                    used_spans.add(match.span())
+                    others = [word for word in words if word != match[0].lower()]
+                    alternatives = tuple(copy_case(match[0], word) for word in others)
+                    replacements.append(Replacement(match.span(), alternatives))
+        return sorted(replacements)
 
 
 @functools.cache
-def _listed(language: str, name: str) -> tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]:
-    """The rows of a list as patterns, each with its words."""
+def _load_row_patterns(language: str, name: str) -> tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]:
+    """Load the rows of a list as patterns, each with its words."""
     edge = "" if language in WITHOUT_SPACES else r"(?![\w'’-])"
     rows = []
     for follows, *words in WordLists(_PACKS, language).read_rows(name):
@@ -248,7 +243,7 @@ def _listed(language: str, name: str) -> tuple[tuple[re.Pattern[str], tuple[str,
 
 
 @dataclass(frozen=True)
-class Quantifier(Listed):
+class Quantifier(ListReplacement):
     """Changes how many or how often: all and few, more and less, always and sometimes."""
 
     name: ClassVar[str] = "quantifier"
@@ -258,7 +253,7 @@ class Quantifier(Listed):
 
 
 @dataclass(frozen=True)
-class Tense(Listed):
+class Tense(ListReplacement):
     """Moves an auxiliary or another common verb from the present to the past, or back."""
 
     name: ClassVar[str] = "tense"
@@ -268,13 +263,14 @@ class Tense(Listed):
 
 
 @dataclass(frozen=True)
-class Untranslated(Exchange):
+class Untranslated(RandomReplacement):
     """Leaves a word untranslated: one of the source takes the place of what stands about where it does.
 
     Both have four letters or more (two signs in scripts without spaces) and the output has not the source's.
     """
 
     name: ClassVar[str] = "untranslated"
+    default: ClassVar[bool] = False
     needs_spaces: ClassVar[bool] = False
     summary: ClassVar[str] = "puts a word of the source in the place of one of the output"
 
@@ -282,22 +278,25 @@ class Untranslated(Exchange):
         """Return how to get the package that finds the words of a language without spaces."""
         return describe_missing_segmenter(language)
 
-    def found(self, view: View[str]) -> list[Options]:
-        """Every long word of the output that some foreign word of the source stands level with."""
-        here, there = _content(view.output, view.language), _content(view.source or "", None)
-        if not here or not there:
+    def find_replacements(self, view: View[str]) -> list[Replacement]:
+        """Return every long word of the output that has a word of the source at about the same position."""
+        source = view.source or ""
+        output_spans = _find_long_words(view.output, view.language)
+        source_spans = _find_long_words(source, None)
+        if not output_spans or not source_spans:
             return []
-        said = view.output.lower()
-        pairs: dict[Span, tuple[str, ...]] = {}
-        for i, (start, end) in enumerate(there):
-            word = (view.source or "")[start:end]
-            if word.lower() not in said:
-                span = here[min(i * len(here) // len(there), len(here) - 1)]
-                pairs[span] = (*pairs.get(span, ()), word)
-        return sorted(pairs.items())
+        lower_output = view.output.lower()
+        words_by_span: dict[Span, tuple[str, ...]] = {}
+        for i, (start, end) in enumerate(source_spans):
+            word = source[start:end]
+            if word.lower() not in lower_output:
+                position = min(i * len(output_spans) // len(source_spans), len(output_spans) - 1)
+                span = output_spans[position]
+                words_by_span[span] = (*words_by_span.get(span, ()), word)
+        return [Replacement(span, words) for span, words in sorted(words_by_span.items())]
 
 
-def _content(text: str, language: str | None) -> list[Span]:
+def _find_long_words(text: str, language: str | None) -> list[Span]:
     if is_written_without_spaces(text, language):
         return [(start, end) for start, end in segment(text, language) if end - start > 1]
     return [term.span() for term in find_dictionary_words(text) if len(term[0]) > 3]

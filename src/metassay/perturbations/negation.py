@@ -10,7 +10,8 @@ from typing import ClassVar
 
 from metassay.perturbations.base import View
 from metassay.perturbations.languages import english, german_clauses, russian
-from metassay.perturbations.replacement import Rule, lowered, rules_of
+from metassay.perturbations.pattern_rules import PatternRule, load_rules, lower_text
+from metassay.perturbations.random_replacement import DisjointSpans
 from metassay.perturbations.words import WordEdit
 from metassay.stats.streams import Stream
 from metassay.text import resources
@@ -169,19 +170,22 @@ _CLAUSE = re.compile(r"[^.,;:!?()\n。，、；：！？「」（）]+")
 
 def _by_rules(text: str, language: str) -> list[Edit]:
     """What the rules of a pack put in, in clauses without a negation; earlier rules win."""
-    lower = lowered(text)
-    negated = [match.start() for match in _words_of(language).matches(text, lower)]
-    edits: list[tuple[Span, str | None]] = [
-        (clause.span(), None)
-        for clause in (_CLAUSE.finditer(text) if negated else ())
-        if any(clause.start() <= place < clause.end() for place in negated)
-    ]
-    for rule in rules_of(language, "negation"):
-        for match in rule.matches(text, lower):
-            if all(match.end() <= start or end <= match.start() for (start, end), _ in edits):
-                edits.append((match.span(), rule.written(match)))
-    kept = sorted((span, new) for span, new in edits if new is not None)
-    return [(span, _with_capital(text, span, new)) for span, new in kept]
+    lower = lower_text(text)
+    negated = [match.start() for match in _words_of(language).find_matches(text, lower)]
+    used_spans = DisjointSpans()
+    for clause in _CLAUSE.finditer(text) if negated else ():
+        if any(clause.start() <= place < clause.end() for place in negated):
+            used_spans.add(clause.span())
+    edits = []
+    for rule in load_rules(language, "negation"):
+        for match in rule.find_matches(text, lower):
+            if used_spans.is_free(match.span()):
+                used_spans.add(match.span())
+                replacement = rule.fill_replacement(match)
+                if replacement is not None:
+                    edits.append((match.span(), replacement))
+    edits.sort()
+    return [(span, _with_capital(text, span, replacement)) for span, replacement in edits]
 
 
 def _with_capital(text: str, span: Span, new: str) -> str:
@@ -193,10 +197,10 @@ def _with_capital(text: str, span: Span, new: str) -> str:
 
 
 @functools.cache
-def _words_of(language: str) -> Rule:
+def _words_of(language: str) -> PatternRule:
     """Any word of `negated.txt`; in scripts without spaces wherever it stands."""
     words = "|".join(sorted(WordLists(_PACKS, language).read_words("negated")))
-    return Rule.of(words if language in WITHOUT_SPACES else rf"\b(?:{words})\b", None)
+    return PatternRule.parse(words if language in WITHOUT_SPACES else rf"\b(?:{words})\b", None)
 
 
 def _in_question(text: str, place: int) -> bool:
@@ -227,16 +231,20 @@ class NegationRemoval(WordEdit):
 
 def _negations(text: str, language: str) -> Iterator[tuple[Span, str]]:
     """Where a negation stands and what takes its place; earlier rules win, places in order."""
-    taken: list[tuple[Span, str | None]] = []
-    lower = lowered(text)
-    for rule in rules_of(language, "negation_removal"):
-        for match in rule.matches(text, lower):
-            if all(match.end() <= start or end <= match.start() for (start, end), _ in taken):
-                new = rule.written(match)
-                taken.append((match.span(), None if new is None else _written(new)))
-    for span, new in sorted(taken, key=lambda edit: edit[0]):
-        if new is not None and not _in_question(text, span[0]):
-            yield _tidied(text, span, new)
+    used_spans = DisjointSpans()
+    edits = []
+    lower = lower_text(text)
+    for rule in load_rules(language, "negation_removal"):
+        for match in rule.find_matches(text, lower):
+            if used_spans.is_free(match.span()):
+                used_spans.add(match.span())
+                replacement = rule.fill_replacement(match)
+                if replacement is not None:
+                    edits.append((match.span(), _written(replacement)))
+    edits.sort(key=lambda edit: edit[0])
+    for span, replacement in edits:
+        if not _in_question(text, span[0]):
+            yield _tidied(text, span, replacement)
 
 
 def _written(replacement: str) -> str:

@@ -15,7 +15,8 @@ from metassay.tasks.base import Task
 
 MODULES = (
     "words",
-    "replacement",
+    "pronoun",
+    "phonetic",
     "entity",
     "negation",
     "llm",

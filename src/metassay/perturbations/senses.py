@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from metassay.perturbations.base import View
-from metassay.perturbations.facts import Exchange, Options
 from metassay.perturbations.languages import english, german, russian
+from metassay.perturbations.random_replacement import RandomReplacement, Replacement
 from metassay.perturbations.words import WordEdit
 from metassay.stats.streams import Stream
 from metassay.text import resources
@@ -88,9 +88,10 @@ def dictionary_form(text: str, term: re.Match[str], language: str) -> str:
 
 
 @dataclass(frozen=True)
-class Sense(Exchange):
+class Sense(RandomReplacement):
     """Replaces a random word by one that WordNet puts in some relation to its first sense, in its form."""
 
+    default: ClassVar[bool] = False
     languages: ClassVar[frozenset[str] | None] = frozenset({"en"})
     relation: ClassVar[english.Relation]
 
@@ -98,24 +99,28 @@ class Sense(Exchange):
         """WordNet, where it is not here."""
         return resources.describe_missing("WordNet", language=language)
 
-    def found(self, view: View[str]) -> list[Options]:
-        """Every word with such others."""
-        text, found = view.output, []
-        words, related, relation = find_dictionary_words(text), english.related, self.relation
-        lower = "\n".join([term[0] for term in words]).lower().split("\n")
-        for i, small in enumerate(lower if words else ()):
-            if related(small, relation) is None:
+    def find_replacements(self, view: View[str]) -> list[Replacement]:
+        """Return every word that has a related word which fits its place."""
+        text = view.output
+        words = find_dictionary_words(text)
+        # One call of `lower` for all words is faster than one for each.
+        lower_words = "\n".join([word[0] for word in words]).lower().split("\n") if words else []
+        replacements = []
+        for i, lower_word in enumerate(lower_words):
+            if english.related(lower_word, self.relation) is None:
                 continue
-            term = words[i]
-            form = small if term[0] == small else dictionary_form(text, term, "en")
-            previous = lower[i - 1] if i else ""
-            following = lower[i + 1] if i + 1 < len(lower) else ""
-            options = english.fitting(self.relation, previous, form, following) if form else ()
-            if options and term[0][:1].isupper():
-                options = tuple(copy_case(term[0], word) for word in options)
-            if options:
-                found.append((term.span(), options))
-        return found
+            word = words[i]
+            form = lower_word if word[0] == lower_word else dictionary_form(text, word, "en")
+            if not form:
+                continue
+            previous_word = lower_words[i - 1] if i else ""
+            next_word = lower_words[i + 1] if i + 1 < len(lower_words) else ""
+            related_words = english.fitting(self.relation, previous_word, form, next_word)
+            if related_words and word[0][:1].isupper():
+                related_words = tuple(copy_case(word[0], related) for related in related_words)
+            if related_words:
+                replacements.append(Replacement(word.span(), related_words))
+        return replacements
 
 
 @dataclass(frozen=True)

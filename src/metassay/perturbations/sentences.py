@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import re
 from abc import abstractmethod
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -16,7 +17,7 @@ from rapidfuzz.distance import Levenshtein
 
 from metassay.errors import InputError
 from metassay.perturbations.base import Perturbation, View
-from metassay.perturbations.facts import Exchange, Options
+from metassay.perturbations.random_replacement import RandomReplacement, Replacement
 from metassay.stats.streams import Stream
 from metassay.text.segmentation import is_written_without_spaces, segment, segment_with_signs
 from metassay.text.sentences import find_sentences
@@ -169,7 +170,7 @@ SHORTEST = 3
 
 
 @dataclass(frozen=True)
-class ClauseRemoval(Exchange):
+class ClauseRemoval(RandomReplacement):
     """Drops a random clause of at least three words that begins after a comma and ends before a mark.
 
     In languages whose pack lists them only one that a conjunction, a relative pronoun or the like opens, so
@@ -177,22 +178,29 @@ class ClauseRemoval(Exchange):
     """
 
     name: ClassVar[str] = "clause_removal"
+    default: ClassVar[bool] = False
     needs_spaces: ClassVar[bool] = False
     summary: ClassVar[str] = "drops a clause between commas"
 
-    def found(self, view: View[str]) -> list[Options]:
-        """Every such clause with the comma before it; none that a quotation or a bracket enters or leaves."""
-        text = view.output
-        spans = _find_words(view)
+    def find_replacements(self, view: View[str]) -> list[Replacement]:
+        """Return every such clause with the comma before it, unless it has a quotation mark or bracket."""
+        word_starts = [start for start, _ in _find_words(view)]
         openers = _openers(view.language)
-        found: list[Options] = []
-        for match in _CLAUSE.finditer(text):
-            inside = sum(match.start() <= start < match.end() for start, _ in spans)
-            opened = openers is None or (match[1].split() or [""])[0].lower() in openers
-            stays = len(spans) - inside >= SHORTEST and not _PAIRED.search(match[1])
-            if opened and stays and inside >= SHORTEST:
-                found.append((match.span(), ("",)))
-        return found
+        replacements = []
+        for match in _CLAUSE.finditer(view.output):
+            words_inside = _count_between(word_starts, match.start(), match.end())
+            words_outside = len(word_starts) - words_inside
+            is_long_enough = words_inside >= SHORTEST and words_outside >= SHORTEST
+            first_word = (match[1].split() or [""])[0].lower()
+            can_be_removed = openers is None or first_word in openers
+            if is_long_enough and can_be_removed and not _PAIRED.search(match[1]):
+                replacements.append(Replacement(match.span(), ("",)))
+        return replacements
+
+
+def _count_between(sorted_positions: list[int], start: int, end: int) -> int:
+    """Count the positions from `start` to before `end`."""
+    return bisect_left(sorted_positions, end) - bisect_left(sorted_positions, start)
 
 
 def _find_words(view: View[str]) -> list[Span]:
@@ -211,7 +219,7 @@ def _openers(language: str | None) -> frozenset[str] | None:
 
 
 @dataclass(frozen=True)
-class HallucinatedClause(Exchange):
+class HallucinatedClause(RandomReplacement):
     """Adds a clause that nothing supports to a random sentence: ", as two neighbours later confirmed".
 
     The clauses are those of the pack, which go with any statement; a sentence gets one before its full stop,
@@ -219,25 +227,27 @@ class HallucinatedClause(Exchange):
     """
 
     name: ClassVar[str] = "hallucinated_clause"
+    default: ClassVar[bool] = False
     needs_spaces: ClassVar[bool] = False
     languages: ClassVar[frozenset[str] | None] = find_folders_with(PACKS, "hallucinated_clauses.txt")
     summary: ClassVar[str] = "adds a clause that says what is not there"
 
-    def found(self, view: View[str]) -> list[Options]:
-        """Every statement of more than three words outside of quotations, with the clauses not yet there."""
-        text, clauses = view.output, WordLists(PACKS, view.language or "").read_lines("hallucinated_clauses")
-        new = tuple(clause for clause in clauses if clause.strip(" ,，、") not in text)
-        words = _find_words(view)
-        found = list[Options]()
+    def find_replacements(self, view: View[str]) -> list[Replacement]:
+        """Return the place for a clause in every statement of more than three words, without quotations."""
+        text = view.output
+        all_clauses = WordLists(PACKS, view.language or "").read_lines("hallucinated_clauses")
+        clauses = tuple(clause for clause in all_clauses if clause.strip(" ,，、") not in text)
+        if not clauses:
+            return []
+        word_starts = [start for start, _ in _find_words(view)]
+        replacements = []
         for start, end in find_sentences(text):
-            long = sum(start <= word < end for word, _ in words) > SHORTEST
-            whole = (
-                text[end - 1] in ".。" and text[end - 2] not in ".…" and not _PAIRED.search(text[start:end])
-            )
-            if long and whole:
-                place = end - 1 if new[0].startswith(",") else start
-                found.append(((place, place), new))
-        return found
+            is_statement = text[end - 1] in ".。" and text[end - 2] not in ".…"
+            is_long_enough = _count_between(word_starts, start, end) > SHORTEST
+            if is_statement and is_long_enough and not _PAIRED.search(text[start:end]):
+                place = end - 1 if clauses[0].startswith(",") else start
+                replacements.append(Replacement((place, place), clauses))
+        return replacements
 
 
 _RUN = re.compile(r"\S+")

@@ -31,9 +31,11 @@ def find_spacy_model(language: str) -> str | None:
 
 
 def find_spacy_entities(texts: Sequence[str], language: str) -> list[list[Entity]]:
-    """Find the persons, places and organisations in each text."""
+    """Find the persons, places and organisations in each text; none in texts that are too long for spaCy."""
+    model = _load_model(language)
     entities = []
-    for document in _load_model(language).pipe(texts):
+    # spaCy refuses texts of more than a million characters, because they need too much memory.
+    for document in model.pipe(text if len(text) <= model.max_length else "" for text in texts):
         known = [entity for entity in document.ents if entity.label_ in _TYPES]
         entities.append([(entity.start_char, entity.end_char, _TYPES[entity.label_]) for entity in known])
     return entities

@@ -1,0 +1,147 @@
+"""Rules of language packs: a pattern, and what replaces a match.
+
+Case is ignored. That makes regular expressions slow, so most rules are searched for in the text in lower
+case, and only if the text has the letters and words that every match has.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from metassay.text.word_lists import WordLists, build_pattern
+
+_PACKS = "metassay.perturbations.languages"
+_ODD_CASE = re.compile("[İıſ\u212a]")
+"""Letters that change when they are written in lower case and back."""
+_WORD = re.compile(r"\w+")
+_GROUP = re.compile(r"\([^()]*\)[?*]?")
+_GROUP_NUMBER = re.compile(r"\\(\d)(?!\d)")
+_LIST_NAME = re.compile(r"\{([a-z_]+)\}")
+_LETTERS = re.compile(r"(?:[^\W\d_]|[ '’-])+(?![?*{])")
+_SEPARATE_WORDS = re.compile(r"(?:\\b(?:\(\?<[^()]*\))?| |\['’\])\((?:\?:)?([^()\[\]\\?*+.$^]+)\)(?=\\b| )")
+"""A group of words in a pattern that are separated from what is around them."""
+
+ReadWords = Callable[[str], Iterable[str]]
+
+
+class LowerText(NamedTuple):
+    """A text in lower case, and its words."""
+
+    text: str
+    words: frozenset[str]
+
+
+def lower_text(text: str) -> LowerText | None:
+    """Write a text in lower case; None if positions or letters would not be the same."""
+    lower = text.lower()
+    if len(lower) != len(text) or _ODD_CASE.search(text) is not None:
+        return None
+    return LowerText(lower, frozenset(_WORD.findall(lower)))
+
+
+@dataclass(frozen=True)
+class PatternRule:
+    """A pattern and its replacement; None means that matches must not be changed by later rules."""
+
+    pattern: re.Pattern[str]
+    replacement: str | None
+    lower_pattern: re.Pattern[str] | None
+    """Matches in lower-case text where the pattern matches; None if the pattern has capitals."""
+    needed_letters: str
+    """Letters that every match has."""
+    needed_words: frozenset[str]
+    """Words of which every match has at least one; empty if that is not known."""
+    replacement_parts: tuple[str, ...]
+    """The replacement, split at the groups that it names: every second part is the number of a group."""
+
+    @classmethod
+    def parse(cls, pattern: str, replacement: str | None, read_words: ReadWords = tuple) -> PatternRule:
+        """Parse a rule of a pack; `read_words` returns the words that a name in braces stands for."""
+        full_pattern = _LIST_NAME.sub(lambda match: build_pattern(read_words(match[1])), pattern)
+        has_capitals = re.search("[A-ZÀ-Þ]", re.sub(r"\\.", "", full_pattern)) is not None
+        return cls(
+            pattern=re.compile(full_pattern, re.IGNORECASE),
+            replacement=replacement,
+            lower_pattern=None if has_capitals else re.compile(full_pattern),
+            needed_letters="" if has_capitals else _find_needed_letters(full_pattern),
+            needed_words=frozenset() if has_capitals else _find_needed_words(pattern, read_words),
+            replacement_parts=tuple(_GROUP_NUMBER.split(replacement or "")),
+        )
+
+    def find_matches(self, text: str, lower: LowerText | None) -> Iterator[re.Match[str]]:
+        """Yield the matches in a text; `lower` is its `lower_text`."""
+        if lower is None or self.lower_pattern is None:
+            yield from self.pattern.finditer(text)
+            return
+        if self.needed_letters not in lower.text:
+            return
+        if self.needed_words and self.needed_words.isdisjoint(lower.words):
+            return
+        for lower_match in self.lower_pattern.finditer(lower.text):
+            match = self.pattern.match(text, lower_match.start())
+            assert match is not None
+            yield match
+
+    def fill_replacement(self, match: re.Match[str]) -> str | None:
+        """Return what replaces a match, with the groups that it names; None if it must not be changed."""
+        if self.replacement is None:
+            return None
+        if "\\" in "".join(self.replacement_parts):
+            return match.expand(self.replacement)
+        filled = list(self.replacement_parts)
+        for i in range(1, len(filled), 2):
+            filled[i] = match[int(filled[i])] or ""
+        return "".join(filled)
+
+
+@functools.cache
+def load_rules(language: str, list_name: str) -> tuple[PatternRule, ...]:
+    """Load the rules of a list of a language pack. `{verbs}` in a pattern is any word of `verbs.txt`."""
+    lists = WordLists(_PACKS, language)
+    rules = []
+    for row in lists.read_rows(list_name):
+        replacement = row[1] if len(row) > 1 else None
+        rules.append(PatternRule.parse(row[0], replacement, lists.read_words))
+    return tuple(rules)
+
+
+def _find_needed_letters(pattern: str) -> str:
+    r"""Return the longest run of letters outside of groups, which every match has.
+
+    >>> _find_needed_letters(r"\bn(?:e |')(\S+) rien\b"), _find_needed_letters("sans?|ni")
+    (' rien', '')
+    """
+    flat_pattern = _remove_groups(pattern)
+    if "|" in flat_pattern:
+        return ""
+    return max(_LETTERS.findall(flat_pattern), key=len, default="")
+
+
+def _find_needed_words(pattern: str, read_words: ReadWords) -> frozenset[str]:
+    r"""Return the first words of a group of words of which every match has one; empty if there is none.
+
+    >>> sorted(_find_needed_words(r"\b(il y|elle) ({verbs})\b", lambda _: ["a"]))
+    ['elle', 'il']
+    """
+    if "|" in _remove_groups(pattern):
+        return frozenset()
+    for group in _SEPARATE_WORDS.finditer(pattern):
+        before = re.sub(r"\\.", "", pattern[: group.start()])
+        is_nested = before.count("(") != before.count(")")
+        alternatives = _LIST_NAME.sub(lambda match: "|".join(read_words(match[1])), group[1]).split("|")
+        first_words = [_WORD.match(alternative) for alternative in alternatives]
+        if not is_nested and all(first_words):
+            return frozenset(word[0] for word in first_words if word is not None)
+    return frozenset()
+
+
+def _remove_groups(pattern: str) -> str:
+    """Replace escapes, sets and groups of a pattern by tabs."""
+    flat_pattern = re.sub(r"\\.|\[[^]]*\]", "\t", pattern)
+    while _GROUP.search(flat_pattern):
+        flat_pattern = _GROUP.sub("\t", flat_pattern)
+    return flat_pattern

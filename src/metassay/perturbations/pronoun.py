@@ -1,0 +1,161 @@
+"""Replace a pronoun by another one that fits its place in the sentence."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from metassay.perturbations.base import View
+from metassay.perturbations.languages import english, german, russian
+from metassay.perturbations.random_replacement import RandomReplacement, Replacement
+from metassay.text.word_lists import WordLists, find_folders_with
+from metassay.text.words import (
+    WITHOUT_SPACES,
+    Span,
+    capitalise,
+    copy_case,
+    find_dictionary_words,
+    starts_sentence,
+)
+
+_NEXT_WORD = re.compile(r"\s+([^\W\d_]+)")
+_PREVIOUS_WORD = re.compile(r"([^\W\d_]+)\s+$")
+_CLAUSE = re.compile(r"[^.,;:!?()\[\]\"„“”»«–—\n]{1,200}")
+_GRAMMARS = {"en": english, "de": german, "ru": russian}
+"""Languages in which the neighbours of a pronoun decide its case. In the others, its form does."""
+_PACKS = "metassay.perturbations.languages"
+
+
+@dataclass(frozen=True)
+class Pronoun(RandomReplacement):
+    """Replaces a random pronoun by another one that fits its place in the sentence."""
+
+    name: ClassVar[str] = "pronoun"
+    languages: ClassVar[frozenset[str] | None] = find_folders_with(_PACKS, "pronouns.tsv")
+    summary: ClassVar[str] = "replaces a random pronoun by another one"
+
+    def find_replacements(self, view: View[str]) -> list[Replacement]:
+        """Return every pronoun that has alternatives."""
+        language = view.language or ""
+        if language in _GRAMMARS:
+            return _find_by_grammar(view.output, language)
+        return _find_by_list(view.output, language)
+
+
+def _find_by_grammar(text: str, language: str) -> list[Replacement]:
+    """Find pronouns whose case follows from their neighbours."""
+    pronouns = _list_pronouns(language)
+    replacements = []
+    for word in find_dictionary_words(text):
+        if word[0].lower() in pronouns:
+            alternatives = _list_alternatives(text, word, language)
+            if alternatives:
+                replacements.append(Replacement(word.span(), alternatives))
+    return replacements
+
+
+def _list_alternatives(text: str, word: re.Match[str], language: str) -> tuple[str, ...]:
+    """List the other pronouns of the same case, with the capital that the place needs."""
+    if len(word[0]) > 1 and word[0].isupper() and not text.isupper():
+        return ()  # `US` is not the pronoun `us`
+    grammar = _GRAMMARS[language]
+    pronoun_class = classify_pronoun(text, word, language)
+    if pronoun_class < 0:
+        return ()
+    pronoun = _remove_sentence_capital(text, word, language)
+    excluded = grammar.NEVER_CHOSEN
+    if pronoun in grammar.ADDRESS:
+        excluded |= grammar.ADDRESS
+    others = [other for other in grammar.PRONOUNS[pronoun_class] if _normalise(other) != _normalise(pronoun)]
+    allowed = [other for other in others if other not in excluded]
+    return tuple(_set_capital(text, word.span(), other, language) for other in allowed)
+
+
+def classify_pronoun(text: str, word: re.Match[str], language: str) -> int:
+    """Return the row of the grammar's pronouns that a pronoun belongs to in its sentence; -1 for none."""
+    start, end = word.span()
+    previous_match = _PREVIOUS_WORD.search(text, max(0, start - 25), start)
+    previous_word = previous_match[1].lower() if previous_match else ""
+    next_match = _NEXT_WORD.match(text, end)
+    next_word = next_match[1] if next_match else ""
+    if language != "de":  # in German, a capital marks a noun
+        next_word = next_word.lower()
+    clause_match = _CLAUSE.match(text, start)
+    clause = clause_match[0] if clause_match else ""
+    pronoun = _remove_sentence_capital(text, word, language)
+    return int(_GRAMMARS[language].pronoun_class(previous_word, pronoun, next_word, clause))
+
+
+def _remove_sentence_capital(text: str, word: re.Match[str], language: str) -> str:
+    """Return a pronoun without the capital of a sentence; German formal pronouns keep theirs."""
+    if language != "de":
+        return word[0].lower()
+    if word[0] not in german.FORMAL and starts_sentence(text, word.start()):
+        return word[0].lower()
+    return word[0]
+
+
+def _normalise(pronoun: str) -> str:
+    return pronoun.lower().replace("ё", "е")
+
+
+def _set_capital(text: str, span: Span, pronoun: str, language: str) -> str:
+    """Write a pronoun with the capital that its place needs, which may differ from the one it replaces."""
+    if language == "en" and pronoun == "i":
+        return "I"
+    start, end = span
+    original = text[start:end]
+    is_always_capital = original in {"I", "Я"} or (language == "de" and original in german.FORMAL)
+    if not is_always_capital:
+        return copy_case(original, pronoun)
+    return capitalise(pronoun) if starts_sentence(text, start) else pronoun
+
+
+@functools.cache
+def _list_pronouns(language: str) -> frozenset[str]:
+    """List all pronouns of a grammar in lower case, also as they are written without ё."""
+    pronouns = {pronoun.lower() for row in _GRAMMARS[language].PRONOUNS for pronoun in row}
+    return frozenset(pronouns | {_normalise(pronoun) for pronoun in pronouns})
+
+
+class _PronounList(NamedTuple):
+    """The pronouns of a language pack."""
+
+    pattern: re.Pattern[str]
+    """Matches any of the pronouns."""
+    alternatives: dict[str, tuple[str, ...]]
+    exceptions: tuple[re.Pattern[str], ...]
+    """Phrases with a word that looks like a pronoun but is none."""
+
+
+def _find_by_list(text: str, language: str) -> list[Replacement]:
+    """Find the pronouns of a language pack, each with the others of its row."""
+    pronouns = _load_pronoun_list(language)
+    exception_spans = [match.span() for pattern in pronouns.exceptions for match in pattern.finditer(text)]
+    replacements = []
+    for match in pronouns.pattern.finditer(text):
+        is_exception = any(start < match.end() and match.start() < end for start, end in exception_spans)
+        if not is_exception:
+            alternatives = pronouns.alternatives[match[0].lower()]
+            cased = tuple(_set_capital(text, match.span(), word, language) for word in alternatives)
+            replacements.append(Replacement(match.span(), cased))
+    return replacements
+
+
+@functools.cache
+def _load_pronoun_list(language: str) -> _PronounList:
+    lists = WordLists(_PACKS, language)
+    alternatives: dict[str, tuple[str, ...]] = {}
+    for row in lists.read_rows("pronouns"):
+        for word in row:
+            alternatives.setdefault(word, tuple(other for other in row if other != word))
+    pattern = "|".join(sorted(alternatives, key=lambda word: (-len(word), word)))
+    if language not in WITHOUT_SPACES:
+        pattern = rf"(?<![\w'’-])(?:{pattern})(?![\w'’-])"
+    exceptions = tuple(re.compile(line, re.IGNORECASE) for line in lists.read_lines("not_pronouns"))
+    return _PronounList(re.compile(pattern, re.IGNORECASE), alternatives, exceptions)
+
+
+PERTURBATIONS = (Pronoun,)

@@ -1,0 +1,62 @@
+"""The base of perturbations that replace random parts of a text by random alternatives."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from bisect import bisect_right, insort
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from metassay.perturbations.base import View
+from metassay.perturbations.words import WordEdit
+from metassay.stats.streams import Stream
+from metassay.text.words import Span, replace_spans
+
+
+class Replacement(NamedTuple):
+    """A part of a text, and what may replace it."""
+
+    span: Span
+    alternatives: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RandomReplacement(WordEdit):
+    """Replaces `strength` random parts of a text, each by a random alternative."""
+
+    @abstractmethod
+    def find_replacements(self, view: View[str]) -> list[Replacement]:
+        """Return every part that can be replaced, in order, with at least one alternative."""
+
+    def apply(self, view: View[str], stream: Stream) -> str | None:
+        """Return the output with random parts replaced."""
+        replacements = self.find_replacements(view)
+        if len(replacements) < self.strength:
+            return None
+        drawn = [replacements[i] for i in sorted(stream.sample(len(replacements), self.strength))]
+        edits = [(replacement.span, stream.choice(replacement.alternatives)) for replacement in drawn]
+        return replace_spans(view.output, edits)
+
+
+class DisjointSpans:
+    """Spans of a text that do not overlap.
+
+    >>> spans = DisjointSpans()
+    >>> spans.add((2, 5)), spans.is_free((4, 6)), spans.is_free((5, 6))
+    (None, False, True)
+    """
+
+    def __init__(self) -> None:
+        self._spans: list[Span] = []
+
+    def add(self, span: Span) -> None:
+        """Add a span that is free."""
+        insort(self._spans, span)
+
+    def is_free(self, span: Span) -> bool:
+        """Whether a span overlaps none of those that were added."""
+        start, end = span
+        position = bisect_right(self._spans, span)
+        is_after_previous = position == 0 or self._spans[position - 1][1] <= start
+        is_before_next = position == len(self._spans) or end <= self._spans[position][0]
+        return is_after_previous and is_before_next
