@@ -76,6 +76,8 @@ def test_aggregate_reverses_human_scores_that_count_errors(human: str) -> None:
     assert [row.pearson for row in result.human] == [row.pearson for row in expected.human]
     assert f"Lower {human} is better" in " ".join(result.notes)
     kept = metassay.aggregate(metassay.read(counted, human=human), higher_is_better=human, **few)
+    assert any("Worse than a constant" in note for note in kept.notes)
+    assert not any("Worse than a constant" in note for note in result.notes)
     assert kept.human[0].pearson == pytest.approx(-expected.human[0].pearson)
 
 

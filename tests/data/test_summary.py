@@ -50,6 +50,19 @@ def test_every_verb_reports_the_data(table: pl.DataFrame, scores: pl.DataFrame) 
         assert sum(system["outputs"] for system in summary["systems"]) == summary["outputs"], verb
 
 
+def test_judges_report_the_data() -> None:
+    verdicts = [
+        {"item": n, "judge": judge, "system": system, "score": n % 3, "human": n % 2}
+        for n in range(20)
+        for judge in ("j", "k")
+        for system in "ab"
+    ]
+    summary = metassay.judge(verdicts).data
+    assert summary is not None
+    assert (summary.outputs, summary.items) == (80, 20)
+    assert summary.systems == [SystemSummary("a", 40, 20), SystemSummary("b", 40, 20)]
+
+
 def test_directions_and_languages_of_scores_are_reported(scores: pl.DataFrame) -> None:
     summary = metassay.rank(scores, draws=10).data
     assert summary is not None

@@ -38,8 +38,8 @@ def note_contrary_metrics(cube: ScoreCube, human: str) -> list[str]:
     if not contrary:
         return []
     note = (
-        f"Worse than a constant, since they prefer what people do not: {', '.join(contrary)}. If lower is "
-        f"better there, say so: --lower-is-better {','.join(contrary)}."
+        f"Worse than a constant metric for {human}, because they prefer outputs that people rate lower: "
+        f"{', '.join(contrary)}. If the direction of a score is wrong, set it with --lower-is-better."
     )
     return [note]
 

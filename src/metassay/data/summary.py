@@ -8,9 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import polars as pl
 
+from metassay.data.columns import find_ignored_columns
 from metassay.data.dataset import Dataset
 from metassay.data.directions import ScoreDirection, find_direction
 from metassay.data.score_cube import ScoreCube
+from metassay.data.verdicts import VerdictTable
 from metassay.results.data_summary import (
     HIGHER,
     HUMAN_SCORE,
@@ -119,3 +121,20 @@ def _summarize_scores(cubes: Sequence[ScoreCube], languages: list[str]) -> list[
         ScoreSummary(name, direction.kind, direction.better, direction.why, languages, counts[name])
         for name, direction in sorted(directions.items(), key=lambda entry: (entry[1].kind, entry[0]))
     ]
+
+
+def summarize_verdicts(table: VerdictTable, read: pl.DataFrame) -> DataSummary:
+    """Summarize verdicts of judges. Only verdicts on single outputs belong to one system each.
+
+    `read` is the table as it was read, with all of its columns.
+    """
+    systems = []
+    if table.has_columns("system"):
+        counts = table.frame.group_by("system").agg(pl.len(), pl.col("item").n_unique()).sort("system")
+        systems = [SystemSummary(str(name), outputs, items) for name, outputs, items in counts.iter_rows()]
+    return DataSummary(
+        outputs=table.frame.height,
+        items=table.frame["item"].n_unique(),
+        systems=systems,
+        ignored_columns=dict(sorted(find_ignored_columns(read).items())),
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -16,6 +17,8 @@ from metassay.data.directions import (
     orient_human_scores,
 )
 from metassay.data.preparation import prepare_dataset
+from metassay.data.score_cautions import note_contrary_metrics
+from metassay.data.score_cube import ScoreCube
 from metassay.data.summary import summarize_dataset
 from metassay.errors import InputError
 from metassay.meta.aggregation.agreement import compare_aggregations
@@ -82,14 +85,15 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
     run = _open_run(data, metrics, options)
     with warnings_as_notes() as metric_warnings:
         scores = score_outputs(data, metrics, workers=options.workers, progress=options.progress)
+    cubes = build_score_cubes(data, scores)
     resampling = Resampling(options.resamples, options.size, options.repeats, seed=options.seed)
-    comparison = compare_aggregations(build_score_cubes(data, scores), metrics, resampling)
+    comparison = compare_aggregations(cubes, metrics, resampling)
     result = AggregateResult(
         systems=comparison.systems,
         between=comparison.between,
         downsampled=comparison.downsampled,
         human=comparison.human,
-        notes=[*data.notes, *metric_warnings],
+        notes=[*data.notes, *metric_warnings, *_note_contrary_metrics(cubes, metrics)],
         data=summarize_dataset(data, {metric.spec: metric.higher_is_better for metric in metrics}),
     )
     result = msgspec.structs.replace(result, verdict=build_aggregate_verdict(build_view(result)))
@@ -110,6 +114,17 @@ def _orient_human_scores(data: Dataset, options: AggregateOptions) -> Dataset:
         if direction.better == HIGHER and direction.why != REQUESTED:
             notes += note_possible_penalties(direction.score, oriented.outputs[direction.score].to_numpy())
     return oriented.with_notes(*notes)
+
+
+def _note_contrary_metrics(cubes: Sequence[ScoreCube], metrics: Sequence[StatisticsMetric]) -> list[str]:
+    """Name the metrics that agree with a human score worse than a constant metric."""
+    lower_is_better = frozenset(metric.spec for metric in metrics if not metric.higher_is_better)
+    notes = []
+    for cube in cubes:
+        directed = replace(cube, lower_is_better=lower_is_better)
+        for human in cube.human_scores:
+            notes += note_contrary_metrics(directed, human)
+    return list(dict.fromkeys(notes))
 
 
 def _choose_metrics_with_statistics(data: Dataset, requested: MetricChoice) -> tuple[StatisticsMetric, ...]:

@@ -10,6 +10,7 @@ import polars as pl
 
 from metassay.data.directions import RequestedDirections
 from metassay.data.reading import Source
+from metassay.data.summary import summarize_verdicts
 from metassay.data.verdict_types import GRADE
 from metassay.data.verdicts import parse_verdicts
 from metassay.errors import UnknownName
@@ -135,6 +136,7 @@ def judge(data: Source, options: JudgeOptions) -> JudgeResult:
         drift=analysis.drift,
         asked=asked,
         notes=notes,
+        data=summarize_verdicts(table, frame),
     )
     result = msgspec.structs.replace(result, verdict=build_judge_verdict(result))
     if run is not None:
