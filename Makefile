@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest
 SYSTEM_PACKAGES := chromium espeak-ng fonts-dejavu-core mythes-de mythes-ru sctk wordnet-base
 SAMPLE_PACKAGES := apertium apertium-eng-spa espeak-ng
 
-.PHONY: axe demo test test-all check lint lock format bench fuzz mutants docs reproduce release sample install neural-oracles chat-model system-packages clean
+.PHONY: axe demo test test-all check lint lock format bench fuzz mutants docs quotes reproduce release sample install neural-oracles chat-model system-packages clean
 
 # Packages are installed with the hashes in requirements/*.lock. If the package index has other files, the versions
 # in constraints.txt are installed instead; STRICT=1 makes that an error. The last step installs metassay itself,
@@ -86,6 +86,11 @@ fuzz: $(STAMP)
 # Draw small changes to the source and check that a test notices each: make mutants PACKAGE=stats SAMPLE=20 SEED=0
 mutants: $(STAMP)
 	$(BIN)/python -m scripts.mutants $(addprefix --package ,$(PACKAGE)) --sample $(or $(SAMPLE),20) --seed $(SEED)
+
+# Write the outputs and pictures that README and documentation show. Needs Chromium.
+quotes: $(STAMP)
+	$(BIN)/python -m scripts.quote_outputs
+	$(BIN)/python -m scripts.pictures
 
 docs: $(STAMP)
 	$(BIN)/zensical build --strict
