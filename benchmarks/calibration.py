@@ -345,7 +345,7 @@ def measure_corrected_coverage(error, replicates, read=100, items=200, pairs=4, 
         )
         wrong = rng.random(len(item)) < error
         made = build_outcomes(right ^ wrong, item, np.arange(len(item)), item)
-        counts = [LabelReading(read, int(rng.binomial(read, error)))]
+        counts = [LabelReading(read, 0, int(rng.binomial(read, error)))]
         rows = correct_for_label_errors(
             made,
             np.zeros(len(item), dtype=np.int32),

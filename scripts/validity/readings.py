@@ -33,6 +33,11 @@ class PairReading:
         """Whether both readers call the perturbed output worse."""
         return self.verdicts == ("worse", "worse")
 
+    @property
+    def is_better(self) -> bool:
+        """Whether the readers call the perturbed output better: one of them does, and none calls it worse."""
+        return "better" in self.verdicts and "worse" not in self.verdicts
+
 
 def read_rows(path: Path) -> list[Row]:
     """Read the rows of a tab-separated file."""
@@ -72,15 +77,18 @@ def load_readings(language: str) -> list[PairReading]:
 
 
 def write_counts() -> None:
-    """Write how many pairs were read and how many are not worse, for the package."""
+    """Write how many pairs were read, are not worse and are better, for the package."""
     lines = [
-        "# Perturbed outputs that two readers judged blind, and how many of them not both called worse.",
+        "# Perturbed outputs that two readers judged blind: how many of them not both called worse, and how",
+        "# many of these are better (one reader says so, none says worse); the others count as equal.",
         "# Written by scripts/validity/tally.py from benchmarks/readings.",
-        "# language\tperturbation\tpairs_read\tnot_worse",
+        "# language\tperturbation\tpairs_read\tnot_worse\tbetter",
     ]
     for language in list_languages():
         readings = load_readings(language)
         for method in sorted({reading.method for reading in readings}):
-            verdicts = [reading.is_worse for reading in readings if reading.method == method]
-            lines.append(f"{language}\t{method}\t{len(verdicts)}\t{verdicts.count(False)}")
+            pairs = [reading for reading in readings if reading.method == method]
+            not_worse = sum(not reading.is_worse for reading in pairs)
+            better = sum(reading.is_better for reading in pairs)
+            lines.append(f"{language}\t{method}\t{len(pairs)}\t{not_worse}\t{better}")
     COUNTS.write_text("\n".join(lines) + "\n", encoding="utf-8")

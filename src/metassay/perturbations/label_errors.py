@@ -29,6 +29,8 @@ class LabelError:
     pairs_read: int
     not_worse: int
     """Pairs that at least one of the two readers did not call worse."""
+    better: int
+    """Those of them that are better: one reader says so, and none says worse. The others are equal."""
     rate: float
     """`not_worse / pairs_read`."""
     low: float
@@ -46,9 +48,9 @@ def find_label_error(perturbation: str, language: str | None) -> LabelError | No
     counts = _load_counts().get((base_language, name))
     if counts is None or parameters:
         return None
-    pairs_read, not_worse = counts
+    pairs_read, not_worse, better = counts
     low, high = wilson_interval(not_worse, pairs_read)
-    return LabelError(name, base_language, pairs_read, not_worse, not_worse / pairs_read, low, high)
+    return LabelError(name, base_language, pairs_read, not_worse, better, not_worse / pairs_read, low, high)
 
 
 def find_label_errors(
@@ -64,14 +66,14 @@ def find_label_errors(
 
 
 @functools.cache
-def _load_counts() -> dict[tuple[str, str], tuple[int, int]]:
-    """Load pairs read and pairs not worse, by language and perturbation."""
+def _load_counts() -> dict[tuple[str, str], tuple[int, int, int]]:
+    """Load how many pairs were read, are not worse and are better, by language and perturbation."""
     text = files("metassay.perturbations").joinpath(COUNTS_FILE).read_text(encoding="utf-8")
-    counts: dict[tuple[str, str], tuple[int, int]] = {}
+    counts: dict[tuple[str, str], tuple[int, int, int]] = {}
     for line in text.splitlines():
         if not line.startswith("#"):
-            language, perturbation, pairs_read, not_worse = line.split("\t")
-            counts[language, perturbation] = int(pairs_read), int(not_worse)
+            language, perturbation, pairs_read, not_worse, better = line.split("\t")
+            counts[language, perturbation] = int(pairs_read), int(not_worse), int(better)
     return counts
 
 

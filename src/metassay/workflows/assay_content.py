@@ -167,7 +167,7 @@ def _correct_accuracies(
         error = outcome.label_errors.get((perturbation, languages[code % len(languages)]))
         if error is None:
             return None
-        readings.append(LabelReading(error.pairs_read, error.not_worse))
+        readings.append(LabelReading(error.pairs_read, error.not_worse - error.better, error.better))
     strata = (np.cumsum(has_pairs) - 1).astype(np.int32)[codes]
     return correct_for_label_errors(
         sampled_outcomes,

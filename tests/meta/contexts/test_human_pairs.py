@@ -199,12 +199,29 @@ def test_correction_gives_back_the_accuracy_that_wrong_labels_hid(ties, credit) 
     item = np.arange(125)
     pairs = PairOutcomes(("a",), ("removal",), outcome, item, item, item, np.zeros(125, dtype=int))
     found = correct_for_label_errors(
-        pairs, np.zeros(125, dtype=np.int32), [LabelReading(500, 100)], ties=ties, resamples=200, seed=0
+        pairs, np.zeros(125, dtype=np.int32), [LabelReading(500, 0, 100)], ties=ties, resamples=200, seed=0
     )
     assert found is not None
     assert found[0].accuracy_corrected == pytest.approx(0.6 + credit * 0.2, abs=1e-12)
     assert found[0].label_error == pytest.approx(0.2)
     assert found[0].corrected_low < 0.6 + credit * 0.2 < found[0].corrected_high
+
+
+def test_equal_readings_are_not_better_ones() -> None:
+    """Seven of ten copies are worse, three equal; right in .80, undecided on equal ones: seen .71."""
+    outcome = np.array([[1] * 71 + [-1] * 29])
+    item = np.arange(100)
+    pairs = PairOutcomes(("a",), ("removal",), outcome, item, item, item, np.zeros(100, dtype=int))
+    (row,) = correct_for_label_errors(
+        pairs,
+        np.zeros(100, dtype=np.int32),
+        [LabelReading(1000, 300, 0)],
+        ties="strict",
+        resamples=200,
+        seed=0,
+    )
+    assert row.accuracy_corrected == pytest.approx(0.8)
+    assert row.label_error == pytest.approx(0.3)
 
 
 def test_correction_is_by_stratum_and_items_weigh_as_in_the_accuracy() -> None:
@@ -215,7 +232,7 @@ def test_correction_is_by_stratum_and_items_weigh_as_in_the_accuracy() -> None:
     found = correct_for_label_errors(
         pairs,
         np.array([0, 1, 1, 0], dtype=np.int32),
-        [LabelReading(100, 0), LabelReading(100, 25)],
+        [LabelReading(100, 0, 0), LabelReading(100, 0, 25)],
         ties="strict",
         resamples=50,
         seed=0,
@@ -242,13 +259,13 @@ def test_few_readings_widen_the_interval_and_none_or_half_wrong_labels_leave_it_
 
     def width(read):
         row = correct_for_label_errors(
-            pairs, codes, [LabelReading(*read)], ties="strict", resamples=400, seed=0
+            pairs, codes, [LabelReading(read[0], 0, read[1])], ties="strict", resamples=400, seed=0
         )[0]
         return row.corrected_high - row.corrected_low
 
     assert width((20, 2)) > 1.5 * width((2000, 200))
     assert (
-        correct_for_label_errors(pairs, codes, [LabelReading(10, 5)], ties="strict", resamples=50, seed=0)
+        correct_for_label_errors(pairs, codes, [LabelReading(10, 0, 5)], ties="strict", resamples=50, seed=0)
         is None
     )
     assert correct_for_label_errors(pairs, codes, [], ties="strict", resamples=50, seed=0) is None

@@ -44,3 +44,17 @@ def test_judge_without_information_is_not_corrected():
     assert np.isnan(correct_share(verdicts, truth, items, bootstrap).value)
     assert np.isnan(correct_share(verdicts, np.full(300, np.nan), items, bootstrap).value)
     assert np.isnan(rogan_gladen(np.array(0.5), np.array(0.3), np.array(0.3)))
+
+
+@pytest.mark.parametrize("prevalence", [0.01, 0.05, 0.95, 0.99])
+def test_there_is_an_interval_that_covers_at_extreme_prevalence(prevalence):
+    rng = np.random.default_rng(2)
+    covered = 0
+    for draw in range(100):
+        truth = (rng.random(500) < prevalence).astype(float)
+        verdicts = np.where(truth == 1, rng.random(500) < 0.9, rng.random(500) < 0.15).astype(float)
+        gold = np.where(np.arange(500) < 100, truth, np.nan)
+        bootstrap = ClusterBootstrap(np.random.default_rng(draw), 200)
+        correction = correct_share(verdicts, gold, np.arange(500, dtype=np.int32), bootstrap)
+        covered += correction.low <= prevalence <= correction.high  # false if undefined
+    assert covered >= 88

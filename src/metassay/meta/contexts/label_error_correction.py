@@ -1,7 +1,8 @@
 """Accuracy corrected for wrong labels.
 
-A pair whose perturbed output is not worse has a wrong label, and a metric that rightly prefers the perturbed
-output is counted wrong. How often labels are wrong is known from perturbed outputs that people read.
+A pair whose perturbed output is better has a wrong label, and a metric that rightly prefers the perturbed
+output is counted wrong. If the perturbed output is equally good, no metric can be right. How often this
+happens is known from perturbed outputs that people read.
 """
 
 from __future__ import annotations
@@ -21,15 +22,17 @@ from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.compilation import kernel
 from metassay.stats.intervals import widened_percentile_interval
 
-_HIGHEST_DRAWN_RATE = 0.49  # at ½ the correction is undefined
+_LEAST_INFORMATION = 0.2  # with a smaller v - e, pairs say too little about the metric
+_LEAST_DRAWN_INFORMATION = 0.1  # draws below this would give arbitrarily large corrections
 
 
 @dataclass(frozen=True)
 class LabelReading:
-    """How many pairs of a stratum were read, and how many of them have a wrong label."""
+    """How many pairs of a stratum were read, and in how many the perturbed output is equal or better."""
 
     read: int
-    wrong: int
+    equal: int
+    better: int
 
 
 def correct_for_label_errors(
@@ -44,26 +47,29 @@ def correct_for_label_errors(
     """Correct the accuracy over all outputs for label errors (Rogan and Gladen, 1978), per metric.
 
     A stratum is a perturbation and a language; `strata` has the stratum of every pair, `readings` what is
-    known of each. With rate e of wrong labels, share t of ties and credit c for a tie, a metric of accuracy a
-    is seen to be right in
+    known of each. Let v, u and e be the shares of pairs whose perturbed output is worse, equal and better, t
+    the share of ties and c the credit for a tie; then m = 1 - (1 - 2 c) t is what a metric and its opposite
+    get together. A metric of accuracy a on pairs with a true difference, undecided on equal ones, is seen to
+    be right in
 
-        (1 - e) a + e (1 - a - (1 - 2 c) t),     hence     a = (seen - e (1 - (1 - 2 c) t)) / (1 - 2 e)
+        v a + e (m - a) + u m / 2,     hence     a = (seen - (e + u / 2) m) / (v - e)
 
-    for each stratum, if the metric is as often right about pairs with wrong labels as about the others of the
-    stratum: it then prefers the perturbed output. Intervals have both errors: clusters are resampled, and
-    rates drawn from Beta(wrong + 1/2, read - wrong + 1/2). None where half the labels of a stratum are wrong,
-    or more.
+    for each stratum. Intervals have both errors: clusters are resampled, and rates drawn from Beta
+    distributions (Jeffreys). None where v - e is below .2 in a stratum.
     """
-    wrong = np.array([reading.wrong for reading in readings], dtype=np.float64)
-    right = np.array([reading.read - reading.wrong for reading in readings], dtype=np.float64)
-    if not len(readings) or (wrong >= right).any():
+    equal = np.array([reading.equal for reading in readings], dtype=np.float64)
+    better = np.array([reading.better for reading in readings], dtype=np.float64)
+    worse = np.array([reading.read for reading in readings], dtype=np.float64) - equal - better
+    if not len(readings) or ((worse - better) / (worse + equal + better) < _LEAST_INFORMATION).any():
         return None
     stratum_count = len(readings)
     bootstrap = ClusterBootstrap(random.make_named_generator(seed, "bootstrap"), resamples)
     rng = random.make_named_generator(seed, "labels")
-    drawn_rates = rng.beta(wrong[:, None] + 0.5, right[:, None] + 0.5, (stratum_count, resamples))
-    drawn_rates = np.minimum(drawn_rates, _HIGHEST_DRAWN_RATE)
-    rates = (wrong / (wrong + right))[:, None]
+    shape = (stratum_count, resamples)
+    drawn_not_worse = rng.beta((equal + better)[:, None] + 0.5, worse[:, None] + 0.5, shape)
+    drawn_better = drawn_not_worse * rng.beta(better[:, None] + 0.5, equal[:, None] + 0.5, shape)
+    not_worse_rates = ((equal + better) / (worse + equal + better))[:, None]
+    better_rates = (better / (worse + equal + better))[:, None]
     corrected = []
     for metric_outcomes in outcomes.outcomes:
         sums, clusters = _sum_strata(outcomes, metric_outcomes, strata, stratum_count, TIE_CREDIT[ties])
@@ -71,11 +77,11 @@ def correct_for_label_errors(
             corrected.append(CorrectedAccuracy())
             continue
         total = sums.sum(axis=1, keepdims=True)
-        estimate = _rogan_gladen(total, rates)
-        draws = _rogan_gladen(bootstrap.resample_sums(sums, clusters), drawn_rates)
+        estimate = _correct(total, not_worse_rates, better_rates)
+        draws = _correct(bootstrap.resample_sums(sums, clusters), drawn_not_worse, drawn_better)
         low, high = widened_percentile_interval(estimate, draws[None], np.array([len(clusters)]))
         weights = total[2 * stratum_count :]
-        label_error = (weights / weights.sum() * rates).sum()
+        label_error = (weights / weights.sum() * not_worse_rates).sum()
         clipped = np.clip([estimate[0], low[0], high[0], label_error], 0, 1)
         has_interval = len(clusters) > 1
         corrected.append(
@@ -149,8 +155,10 @@ def _sum_all_clusters(
     return sums, is_used
 
 
-def _rogan_gladen(sums: FloatArray, rates: FloatArray) -> FloatArray:
+def _correct(sums: FloatArray, not_worse_rates: FloatArray, better_rates: FloatArray) -> FloatArray:
     """Correct accuracies [draws] from sums [3 · strata, draws] and rates [strata, draws or 1]."""
     credit, most, weight = np.split(sums, 3)
-    corrected = (credit - rates * most) / (1 - 2 * rates)
+    equal_rates = not_worse_rates - better_rates
+    information = np.maximum(1 - not_worse_rates - better_rates, _LEAST_DRAWN_INFORMATION)
+    corrected = (credit - (better_rates + equal_rates / 2) * most) / information
     return divide_or_nan(corrected.sum(axis=0), weight.sum(axis=0))

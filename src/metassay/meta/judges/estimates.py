@@ -39,6 +39,7 @@ class ItemEstimate:
         return ItemEstimate(self.value + amount, self.low + amount, self.high + amount, self.pairs)
 
 
+_NO_LIMIT = np.iinfo(np.int64).max
 UNDEFINED = ItemEstimate(np.nan, np.nan, np.nan, 0)
 
 
@@ -77,7 +78,8 @@ def estimate_mean(values: FloatArray, items: IntArray, bootstrap: ClusterBootstr
         np.array([mean]),
         np.array([item_means.means.var(ddof=1) / item_count]),
         np.array([item_count]),
-        np.array([item_count]),
+        # a mean of several verdicts can be more precise than one observation per item
+        np.array([_NO_LIMIT]),
     )
     low, high = proportion_interval(proportions, item_means.resample_mean(bootstrap))
     return ItemEstimate(float(mean), float(low[0]), float(high[0]), pairs)

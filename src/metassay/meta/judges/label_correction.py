@@ -6,7 +6,9 @@ becomes
 
     (p̂ + Sp − 1) / (Se + Sp − 1),    clipped to [0, 1].
 
-Se and Sp come from the labelled outputs, p̂ from all; both are resampled by item.
+Se and Sp come from the labelled outputs, p̂ from all; both are resampled by item. Where good or bad outputs
+are rare, resamples may contain none of them. Every resample therefore adds pseudo-outputs of random weight
+to the labelled ones, half an output of each kind on average (Jeffreys' prior, as in a Bayesian bootstrap).
 """
 
 from __future__ import annotations
@@ -19,13 +21,16 @@ from numpy.typing import NDArray
 from metassay.stats.arrays import FloatArray
 from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.intervals import percentile_interval
+from metassay.stats.random import make_generator
 
 IntArray = NDArray[np.int32]
 
 MINIMUM_INFORMATION = 0.2
 """With a smaller Se + Sp − 1 a judge carries too little information to be corrected."""
-MOST_UNDEFINED = 0.05
-"""Share of resamples that may be undefined; with more there is no interval."""
+FEW_LABELS = 10
+"""With fewer labelled good or bad outputs, their number decides nothing about the judge's information."""
+PSEUDO_OUTPUTS = 0.5
+"""Outputs that are added to each of good and bad, called good and called bad."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +60,9 @@ def correct_share(
 ) -> ShareCorrection:
     """Correct the mean of `verdicts` (1 good, 0 bad, ½ undecided) with `gold` (1, 0, NaN without a label).
 
-    An undecided verdict counts half on either side. Resamples in which the judge carries no information are
-    dropped; if they are more than 5 %, the interval is undefined.
+    An undecided verdict counts half on either side. If no good or no bad output has a label, sensitivity or
+    specificity are taken as ½. If few of them have one and show no information by chance, the share is the
+    median of the resamples. Undefined without labels, or if the judge carries too little information.
     """
     is_read = ~np.isnan(verdicts)
     verdicts = verdicts[is_read]
@@ -67,17 +73,30 @@ def correct_share(
     denominators = np.stack([np.ones(len(verdicts)), is_good, is_bad])
     totals = denominators.sum(axis=1)
     rates = np.divide(numerators.sum(axis=1), totals, out=np.full(3, np.nan), where=totals > 0)
-    share, sensitivity, specificity = rates.tolist()
     labelled = int(is_good.sum() + is_bad.sum())
+    if labelled:
+        rates = np.where(np.isnan(rates), 0.5, rates)
+    share, sensitivity, specificity = rates.tolist()
     has_information = sensitivity + specificity - 1 >= MINIMUM_INFORMATION  # false if either is NaN
-    if not has_information:
+    has_few_labels = labelled > 0 and min(is_good.sum(), is_bad.sum()) < FEW_LABELS
+    if not (has_information or has_few_labels):
         return ShareCorrection(np.nan, np.nan, np.nan, share, sensitivity, specificity, labelled)
-    value = float(rogan_gladen(rates[0], rates[1], rates[2]))
-    resampled = rogan_gladen(*bootstrap.resample_ratios(numerators, denominators, items[is_read]))
+    numerator_sums = bootstrap.resample_sums(numerators, items[is_read])
+    denominator_sums = bootstrap.resample_sums(denominators, items[is_read])
+    rng = make_generator(0)  # the same pseudo-outputs for every judge
+    right, wrong = rng.gamma(PSEUDO_OUTPUTS, size=(2, 2, bootstrap.resamples))
+    numerator_sums[1:] += right
+    denominator_sums[1:] += right + wrong
+    resampled_share, resampled_sensitivity, resampled_specificity = np.divide(
+        numerator_sums, denominator_sums, out=np.full_like(numerator_sums, np.nan), where=denominator_sums > 0
+    )
+    resampled = rogan_gladen(resampled_share, resampled_sensitivity, resampled_specificity)
+    # without information a resample says nothing: the share may be anything
+    resampled = np.where(np.isnan(resampled), rng.random(len(resampled)), resampled)
     lows, highs = percentile_interval(resampled[None])
-    low = float(lows[0])
-    high = float(highs[0])
-    if np.isnan(resampled).mean() > MOST_UNDEFINED:
-        low = np.nan
-        high = np.nan
+    value = float(np.median(resampled))
+    if has_information:
+        value = float(rogan_gladen(rates[0], rates[1], rates[2]))
+    low = min(float(lows[0]), value)
+    high = max(float(highs[0]), value)
     return ShareCorrection(value, low, high, share, sensitivity, specificity, labelled)
