@@ -155,3 +155,11 @@ def test_difficulty_says_where_pairs_of_people_lie(dataset, result) -> None:
     assert found["people"]["pairs"] == len(shares)
     assert found["people"]["median"] == pytest.approx(median(shares))
     assert {row["metric"] for row in found["accuracy"]} == set(METRICS.split(","))
+
+
+def test_sentinels_among_the_metrics_do_not_enter_the_agreement_of_orders(dataset, result) -> None:
+    with_sentinels = json.loads(assay(dataset, metrics=f"{METRICS},length,constant", **FAST).to_json())
+    for name, agreement in result["people"]["agreement"].items():
+        if isinstance(agreement, dict):
+            assert agreement["tau"] is not None
+            assert with_sentinels["people"]["agreement"][name]["tau"] == agreement["tau"]

@@ -275,13 +275,21 @@ def analyze_human_pairs(
     overall = analyze_global(outcomes, settings)
     competing = settings.competing
     accuracy = overall.estimates.accuracy[competing, 0]
+    # A metric that knows nothing of quality is last in every order, and would make them look alike.
+    is_informed = ~settings.is_uninformed
+    informed = competing[is_informed]
     by_perturbed = MetricOrder(
-        perturbed.estimates.accuracy[competing, 0],
-        perturbed.resamples[competing],
-        noise_ceiling(perturbed.estimates.tally, competing, 0, settings.halves, KENDALL),
+        perturbed.estimates.accuracy[informed, 0],
+        perturbed.resamples[informed],
+        noise_ceiling(perturbed.estimates.tally, informed, 0, settings.halves, KENDALL),
     )
-    by_human = MetricOrder(accuracy, overall.resamples[competing], overall.context.order.ceiling)
-    by_spa = None if spa is None else MetricOrder(spa.values, spa.resamples, spa.ceiling)
+    human_ceiling = overall.context.order.ceiling
+    if not is_informed.all():
+        human_ceiling = noise_ceiling(overall.estimates.tally, informed, 0, settings.halves, KENDALL)
+    by_human = MetricOrder(accuracy[is_informed], overall.resamples[informed], human_ceiling)
+    by_spa = None
+    if spa is not None:
+        by_spa = MetricOrder(spa.values[is_informed], spa.resamples[is_informed], spa.ceiling)
     context_analyses = {}
     for contexts in sorted_contexts:
         column = columns.get(contexts.column)
