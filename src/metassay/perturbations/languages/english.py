@@ -107,7 +107,7 @@ def _fitting(entry: Entry | None, previous: str, form: str, following: str) -> t
     return entry.candidates
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1 << 16)
 def is_name(word: str) -> bool:
     """Whether a word with a capital is a name in some meaning, as John is."""
     wordnet = _database()
@@ -126,7 +126,7 @@ def _is_phrase(entry: Entry, previous: str, following: str) -> bool:
     return f"{entry.lemma}_{following}" in phrases or f"{previous}_{entry.lemma}" in phrases
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1 << 16)
 def _entry(form: str) -> Entry | None:
     reading = _reading(form)
     if reading is None:
@@ -135,7 +135,7 @@ def _entry(form: str) -> Entry | None:
     return Entry(*reading, found) if found else None
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1 << 16)
 def related(form: str, relation: Relation) -> Entry | None:
     """The words in a relation to the first sense of a form, in its form; None where there are none."""
     reading = _reading(form)
@@ -223,7 +223,7 @@ COMMON = 5
 """How often a word must have been tagged in the texts WordNet was built on to take another's place."""
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1 << 16)
 def _reading(form: str) -> tuple[str, str] | None:
     """Part of speech and base form of a word, where they are beyond doubt."""
     if form in FUNCTION_WORDS or len(form) < 3 or not form.isalpha():

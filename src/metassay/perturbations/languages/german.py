@@ -150,7 +150,7 @@ def synonyms(previous: str, form: str, following: str) -> tuple[str, ...]:  # no
     return _candidates(form)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1 << 16)
 def _candidates(form: str) -> tuple[str, ...]:
     if len(form) < 4 or form.lower() in FUNCTION_WORDS:
         return ()
@@ -186,7 +186,7 @@ def _noun(word: str, lemma: str, form: str) -> str | None:
     return None
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1 << 16)
 def _gender(noun: str) -> str | None:
     listed = next((gender for gender, nouns in NOUNS.items() if noun in nouns), None)
     if listed is not None:
@@ -238,7 +238,7 @@ def _may_belong(text: str, word: Word, first: str) -> bool:
     return _may_be_named(bare) and (_is_listed(bare) or not _is_noun(text, word.start(), bare))
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1 << 16)
 def _may_be_named(word: str) -> bool:
     """Whether a word is listed, or a name to the tagger and nothing that the dictionary knows."""
     if len(word) < 2 or word in NOT_NAMES["de"]:

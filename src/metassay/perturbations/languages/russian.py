@@ -99,7 +99,7 @@ def synonyms(previous: str, form: str, following: str) -> tuple[str, ...]:  # no
     return _candidates(form)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1 << 16)
 def _candidates(form: str) -> tuple[str, ...]:
     if form in FUNCTION_WORDS or not _CYRILLIC.fullmatch(form):
         return ()
@@ -160,7 +160,7 @@ def _carried(tag: Any, pos: str) -> frozenset[str]:
     return frozenset(filter(None, (getattr(tag, name) for name in _CARRY[pos])))
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1 << 16)
 def _meanings(lemma: str) -> list[list[str]]:
     """The nearest synonyms of each meaning."""
     thesaurus = open_thesaurus("ru")
@@ -168,7 +168,7 @@ def _meanings(lemma: str) -> list[list[str]]:
     return [meaning[:CENTRAL] for meaning in thesaurus.list_meanings(lemma)]
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1 << 16)
 def _reading(lemma: str, pos: str) -> Any:
     """A dictionary form's reading as this part of speech; None for function words and where there is none."""
     if lemma in FUNCTION_WORDS:

@@ -174,7 +174,7 @@ def _looked_up(word: str) -> list[_Reading]:
     return [_at(*place) for own in found for place in own]
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1 << 16)
 def _known(word: str) -> tuple[_Reading, ...]:
     """The readings of a word that the dictionary has, the likeliest first, as pymorphy orders them."""
     small = word.lower()
@@ -185,13 +185,13 @@ def _known(word: str) -> tuple[_Reading, ...]:
     return tuple(found)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1 << 16)
 def _guessed(word: str) -> tuple[_Reading, ...]:
     """The readings of a word, by its ending where the dictionary has none."""
     return _known(word) or tuple(_reading(parse.tag) for parse in load_analyser().parse(word))
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1 << 16)
 def _form(name: str, kind: str) -> str | None:
     """The form of a name that the dictionary knows as one of its kind, else None."""
     if name in _NO_NAMES:
@@ -272,7 +272,7 @@ def _is_mans_verb(word: str) -> bool:
     return any(reading.part_of_speech == "VERB" and reading.gender == "masc" for reading in likeliest)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1 << 16)
 def _readings(word: str, kind: str) -> tuple[_Reading, ...]:
     """A word's readings as a name of this kind, of one gender and number: the likeliest."""
     known = [r for r in _known(word) if "Infr" not in r.grammemes] if word[:1].isupper() else ()
