@@ -21,7 +21,7 @@ from metassay.cli import run
 from metassay.cli.application import build_application
 from metassay.engine import batches
 from metassay.perturbations import collection, runner
-from metassay.reporting import html
+from metassay.reporting import assay_page
 from metassay.workflows import assay
 
 build_application()
