@@ -39,7 +39,7 @@ def announced(monkeypatch):
         points = [
             types.SimpleNamespace(name=name, load=lambda thing=thing: thing) for name, thing in found.items()
         ]
-        monkeypatch.setattr(plugins, "entry_points", lambda group: points if group == wanted else [])
+        monkeypatch.setattr(plugins, "find_entry_points", lambda group: points if group == wanted else [])
         registry.load_plugin_classes.cache_clear()
 
         nonlocal wanted
@@ -84,3 +84,17 @@ def test_files_that_do_not_hold_what_is_named(tmp_path, location, expected) -> N
     (tmp_path / "m.py").write_text("X = 1\n")
     with pytest.raises(InputError, match=expected):
         plugins.load_from_file(location.format(here=tmp_path))
+
+
+def test_installed_packages_are_scanned_once(monkeypatch) -> None:
+    scans: list[int] = []
+    scan = plugins.entry_points
+    monkeypatch.setattr(plugins, "entry_points", lambda: scans.append(1) or scan())
+    plugins._scan_packages.cache_clear()
+    for group in ("metrics", "readers", "tasks", "metrics"):
+        plugins.list_entry_points(group)
+        plugins.load_entry_points(group)
+    assert len(scans) == 1
+    monkeypatch.syspath_prepend("another-folder")  # may hold other packages
+    plugins.list_entry_points("metrics")
+    assert len(scans) == 2

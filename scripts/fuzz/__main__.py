@@ -65,7 +65,7 @@ def run_case(target: Target, seed: int, number: int, tally: Tally, root: Path) -
     started_at = time.process_time()
     tally.cases[target.name] += 1
     try:
-        with _limit_time(), patch.object(plugins, "entry_points", _list_no_entry_points):
+        with _limit_time(), patch.object(plugins, "find_entry_points", _list_no_entry_points):
             target.run_case(folder, random)
     except MetassayError as error:
         tally.refused[target.name] += 1
@@ -84,7 +84,7 @@ def run_case(target: Target, seed: int, number: int, tally: Tally, root: Path) -
 
 
 def _list_no_entry_points(group: str) -> tuple[()]:
-    """Stand in for `entry_points`: installed plug-ins must not change a case, and the search is slow."""
+    """Stand in for `find_entry_points`: installed plug-ins must not change a case, and the search is slow."""
     del group
     return ()
 

@@ -10,10 +10,10 @@ import os
 import sys
 import traceback
 from dataclasses import dataclass
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoints, entry_points
 from pathlib import Path
 from types import CodeType
-from typing import Any
+from typing import Any, cast
 
 from metassay.errors import InputError, Place
 
@@ -33,19 +33,29 @@ _plugin_locations: dict[str, str] = {}
 """Folders and files of packages with entry points of ours, with a description of the entry point."""
 
 
+def find_entry_points(group: str) -> EntryPoints:
+    """Return what installed packages announce under a group; packages are scanned once per search path."""
+    return _scan_packages(tuple(sys.path)).select(group=group)
+
+
+@functools.lru_cache(maxsize=4)
+def _scan_packages(search_path: tuple[str, ...]) -> EntryPoints:  # noqa: ARG001 - the key of the cache
+    return cast("EntryPoints", entry_points())
+
+
 def list_entry_points(group: str) -> list[str]:
     """List the names that installed packages announce under `metassay.<group>`, without loading anything."""
-    return [point.name for point in entry_points(group=f"metassay.{group}")]
+    return [point.name for point in find_entry_points(f"metassay.{group}")]
 
 
 def load_entry_points(group: str) -> dict[str, Any]:
     """Load everything that installed packages announce under `metassay.<group>`, by name."""
-    return {point.name: _load(point, group) for point in entry_points(group=f"metassay.{group}")}
+    return {point.name: _load(point, group) for point in find_entry_points(f"metassay.{group}")}
 
 
 def load_entry_point(group: str, name: str) -> Any:
     """Load what installed packages announce under `metassay.<group>` by this name."""
-    points = [point for point in entry_points(group=f"metassay.{group}") if point.name == name]
+    points = [point for point in find_entry_points(f"metassay.{group}") if point.name == name]
     return _load(points[0], group)
 
 

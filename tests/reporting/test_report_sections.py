@@ -54,7 +54,7 @@ def announce(monkeypatch: pytest.MonkeyPatch, *section_types: Any) -> None:
     def entry_points(group: str) -> list[SimpleNamespace]:
         return points if group == "metassay.report_sections" else []
 
-    monkeypatch.setattr(plugins, "entry_points", entry_points)
+    monkeypatch.setattr(plugins, "find_entry_points", entry_points)
 
 
 def view_of(mistakes: int) -> ResultView[SpellingResult]:

@@ -26,7 +26,9 @@ from metassay.sample import sample_path
 from metassay.serve import timeouts
 from metassay.serve.host_check import HostCheck
 from metassay.serve.server import RunServer
+from metassay.workflows import run_collection
 from metassay.workflows.assay import assay
+from metassay.workflows.dashboard import Dashboard
 from metassay.workflows.read import read
 from metassay.workflows.run_collection import summarize_runs
 
@@ -94,6 +96,36 @@ def test_the_overview_as_data(ask: Ask, runs: Path) -> None:
     assert {row["metric"]: row["accuracy"] for row in found["runs"][0]["metrics"]} == accuracies
     assert [entry["after"] for entry in found["comparisons"]] == ["run-2"]
     assert summarize_runs(runs).to_frame().height == 2 * len(accuracies)
+
+
+def test_an_overview_of_very_many_runs_reads_those_of_one_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(1000):
+        folder = tmp_path / f"run-{number:04d}"
+        folder.mkdir()
+        (folder / "manifest.json").write_text('{"identity": {"command": "score"}, "state": "finished"}')
+    summarized: list[Path] = []
+    summarize = run_collection._summarize_run
+    monkeypatch.setattr(
+        run_collection, "_summarize_run", lambda folder: summarized.append(folder) or summarize(folder)
+    )
+    dashboard = Dashboard([tmp_path], writable=False)
+    page = dashboard.render_overview()
+    assert len(summarized) == run_collection.RUNS_PER_PAGE
+    assert "Page 20 of 20 with " in page
+    assert "run-0999" in page
+    assert 'href="/?page=19"' in page
+    assert "run-0049" in dashboard.render_overview("1")
+    assert json.loads(dashboard.encode_overview("2"))["runs"][0]["name"] == "run-0050"
+    assert summarize_runs(tmp_path).total == len(summarize_runs(tmp_path).runs) == 1000
+
+
+def test_a_page_of_the_overview_that_does_not_exist_is_refused(ask: Ask) -> None:
+    assert ask("/?page=1")[0] == 200
+    for page in ("0", "2", "x", "-1", "9" * 30):
+        assert ask(f"/?page={page}")[0] == 400
+        assert ask(f"/api/overview?page={page}")[0] == 400
 
 
 def test_runs_come_and_go_and_names_stay(ask: Ask, runs: Path) -> None:

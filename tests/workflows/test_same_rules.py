@@ -55,7 +55,9 @@ def test_readers_of_other_packages_serve_rank_and_are_listed(monkeypatch, tmp_pa
             return table("ref")
 
     points = [types.SimpleNamespace(name="shouting", load=Shouting)]
-    monkeypatch.setattr(plugins, "entry_points", lambda group: points if group == "metassay.readers" else [])
+    monkeypatch.setattr(
+        plugins, "find_entry_points", lambda group: points if group == "metassay.readers" else []
+    )
     (tmp_path / "a.shout").write_text("!")
     assert rank(str(tmp_path / "a.shout"), human="mqm", draws=10).to_dict()["results"][0]["systems"] == 3
     names = {entry.reader for entry in list_readers().readers}

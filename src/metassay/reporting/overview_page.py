@@ -63,6 +63,9 @@ def render_overview(overview: OverviewContent, links: Mapping[str, Mapping[str, 
         charts=_build_history_charts(overview.runs),
         changes=changes,
         listed=LISTED_CHANGES,
+        page=overview.page,
+        pages=overview.pages,
+        total=count(overview.total),
         unchanged=len(overview.comparisons) - len(changes),
     )
 

@@ -54,7 +54,13 @@ class RunChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OverviewContent(ResultStruct, frozen=True, kw_only=True):
-    """All runs, and each assay against the assay before it."""
+    """The runs of one page, and each assay against the assay before it on the page.
+
+    Pages are numbered from 1, the earliest runs; `total` is the number of runs on all pages.
+    """
 
     runs: list[RunSummary]
     comparisons: list[RunChange]
+    page: int = 1
+    pages: int = 1
+    total: int = 0

@@ -51,11 +51,14 @@ def build_application(dashboard: Dashboard, host: str) -> ASGIApp:
     async def run_in_thread(make_content: Callable[[], ContentT]) -> ContentT:
         return await anyio.to_thread.run_sync(make_content, limiter=limiter)
 
-    async def show_overview(_: Request) -> Response:
-        return _respond_with_page(await run_in_thread(dashboard.render_overview))
+    async def show_overview(request: Request) -> Response:
+        page = request.query_params.get("page")
+        return _respond_with_page(await run_in_thread(lambda: dashboard.render_overview(page)))
 
-    async def send_overview(_: Request) -> Response:
-        return Response(await run_in_thread(dashboard.encode_overview), media_type="application/json")
+    async def send_overview(request: Request) -> Response:
+        page = request.query_params.get("page")
+        content = await run_in_thread(lambda: dashboard.encode_overview(page))
+        return Response(content, media_type="application/json")
 
     async def show_explorer(request: Request) -> Response:
         name = request.path_params["name"]

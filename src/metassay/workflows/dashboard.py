@@ -20,7 +20,7 @@ from metassay.results.pair_explorer import ExplorerView, PairPage, PairQuery, Ru
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.pair_explorer import PairExplorer
 from metassay.workflows.pair_table import PairTable
-from metassay.workflows.run_collection import RunCollection, RunState, read_report
+from metassay.workflows.run_collection import OverviewResult, RunCollection, RunState, read_report
 from metassay.workflows.run_notes import MAXIMUM_LENGTH, compute_version, read_notes, write_notes
 
 __all__ = ["BadRequest", "Dashboard", "PageNotFound", "dashboard_policy", "render_error_page"]
@@ -50,23 +50,22 @@ class Dashboard:
         """Must be sent with notes, so that pages of other servers cannot write any."""
         self._overview_lock = Lock()
         self._lock = Lock()
-        self._overview_page: tuple[tuple[RunState, ...], str] | None = None
+        self._overview_page: tuple[OverviewResult, str] | None = None
         self._open_runs: OrderedDict[RunState, tuple[PairExplorer, Lock]] = OrderedDict()
 
-    def render_overview(self) -> str:
-        """Render the page of all runs, again if one of them changed."""
+    def render_overview(self, page: str | None = None) -> str:
+        """Render a page of the overview of all runs, again if one of them changed; default the last page."""
         with self._overview_lock:
-            states = self.runs.read_states()
-            if self._overview_page is None or self._overview_page[0] != states:
-                overview = self.runs.summarize()
+            overview = self.runs.summarize(_parse_page(page))
+            if self._overview_page is None or self._overview_page[0] is not overview:
                 links = {run.name: _build_links(run) for run in overview.runs}
-                self._overview_page = (states, render_overview(overview, links))
+                self._overview_page = (overview, render_overview(overview, links))
             return self._overview_page[1]
 
-    def encode_overview(self) -> str:
-        """Return the overview as JSON."""
+    def encode_overview(self, page: str | None = None) -> str:
+        """Return one page of the overview as JSON; default the last page."""
         with self._overview_lock:
-            return self.runs.summarize().to_json()
+            return self.runs.summarize(_parse_page(page)).to_json()
 
     def read_report(self, name: str) -> bytes:
         """Read the report of a run."""
@@ -122,7 +121,7 @@ class Dashboard:
         """Return the explorer of a run and its lock, opened again where files of the run changed."""
         run = self._open_run(name)
         with self._lock:
-            state = next(state for state in self.runs.read_states() if state[0] == run.path)
+            state = self.runs.read_state(name)
             if state not in self._open_runs:
                 self._open_runs[state] = (PairExplorer(PairTable(run)), Lock())
             self._open_runs.move_to_end(state)
@@ -170,6 +169,15 @@ class Dashboard:
                 maximum_length=MAXIMUM_LENGTH,
             ),
         )
+
+
+def _parse_page(page: str | None) -> int | None:
+    """Return the number of a page of the overview from an address."""
+    if page is None:
+        return None
+    if not (page.isascii() and page.isdigit() and len(page) < 8):
+        raise BadRequest("the number of the page is not a number.")
+    return int(page)
 
 
 def _build_path(name: str, page: str = "") -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -10,7 +11,7 @@ from pathlib import Path
 import msgspec
 import polars as pl
 
-from metassay.errors import InputError, MetassayError, Place, display_path
+from metassay.errors import InputError, MetassayError, Place, UnknownName, display_path
 from metassay.reporting.assay_verdict import get_verdict
 from metassay.reporting.assay_view import build_view
 from metassay.reporting.result_display import ResultDisplay
@@ -24,6 +25,8 @@ from metassay.workflows.compare import compare_run_folders
 from metassay.workflows.pair_table import EXPLORER_FILE, PAIRS_FILE
 from metassay.workflows.run_files import REPORT, RESULT, run_folders
 
+RUNS_PER_PAGE = 50
+"""Runs that the overview shows on one page: as many as are read and compared in a second or two."""
 FileState = tuple[int, int, int] | None
 """Inode, size and time of a file; None where it does not exist."""
 RunState = tuple[Path, tuple[FileState, ...]]
@@ -46,7 +49,8 @@ def summarize_runs(*runs: str | Path) -> OverviewResult:
 
     A run that cannot be read is included, with its `error`.
     """
-    return RunCollection(runs).summarize()
+    collection = RunCollection(runs)
+    return collection.summarize(runs_per_page=len(collection.folders()))
 
 
 class RunCollection:
@@ -60,13 +64,16 @@ class RunCollection:
                 read_manifest(folder)  # raises an error: a mistyped name is not a broken run
         self._summaries: dict[RunState, RunSummary] = {}
         self._changes: dict[tuple[RunState, RunState], RunChange] = {}
-        self._latest: tuple[tuple[RunState, ...], OverviewResult] | None = None
+        self._latest: tuple[object, OverviewResult] | None = None
+        """The overview that was made last, and all that it depends on."""
 
     def folders(self) -> dict[str, Path]:
         """Return the run folders by name; where two folders have the same name, the second gets a number."""
         folder_by_name: dict[str, Path] = {}
         for folder in run_folders(self._paths):
-            name = folder.resolve().name.encode(errors="backslashreplace").decode() or "run"
+            # Only names such as `.` need resolving, which takes long for thousands of folders.
+            last_part = folder.resolve().name if folder.name in {"", ".."} else folder.name
+            name = last_part.encode(errors="backslashreplace").decode() or "run"
             if name in folder_by_name:
                 same = [known for known in folder_by_name if known == name or known.startswith(f"{name}~")]
                 name = f"{name}~{len(same) + 1}"
@@ -90,25 +97,40 @@ class RunCollection:
         """Return the names of the runs whose pairs can be explored."""
         return [name for name, folder in self.folders().items() if (folder / PAIRS_FILE).is_file()]
 
-    def read_states(self) -> tuple[RunState, ...]:
-        """Return what the summaries depend on: if it is the same, they are the same."""
-        return tuple(_read_state(folder) for folder in self.folders().values())
+    def read_state(self, name: str) -> RunState:
+        """Return what the summary and the pairs of a run depend on: if it is the same, they are the same."""
+        return _read_state(self.folders()[name])
 
-    def summarize(self) -> OverviewResult:
-        """Summarise all runs as they are now."""
-        state_by_name = {name: _read_state(folder) for name, folder in self.folders().items()}
-        states = tuple(state_by_name.values())
+    def summarize(self, page: int | None = None, *, runs_per_page: int = RUNS_PER_PAGE) -> OverviewResult:
+        """Summarise the runs of one page as they are now; by default those of the last page, the latest.
+
+        Raises `UnknownName` for a page that does not exist.
+        """
+        folder_by_name = self.folders()
+        pages = math.ceil(len(folder_by_name) / runs_per_page)
+        page = pages if page is None else page
+        if not 1 <= page <= pages:
+            raise UnknownName("page", str(page), [str(number) for number in range(1, pages + 1)])
+        first = (page - 1) * runs_per_page
+        names = list(folder_by_name)[first : first + runs_per_page]
+        state_by_name = {name: _read_state(folder_by_name[name]) for name in names}
+        states = (tuple(state_by_name.items()), page, len(folder_by_name))
         if self._latest is not None and self._latest[0] == states:
             return self._latest[1]
         self._summaries = {
-            state: self._summaries.get(state) or _summarize_run(folder=state[0]) for state in states
+            state: self._summaries.get(state) or _summarize_run(folder=state[0])
+            for state in state_by_name.values()
         }
         summaries = [
             msgspec.structs.replace(self._summaries[state], name=name)
             for name, state in state_by_name.items()
         ]
         overview = OverviewResult(
-            runs=summaries, comparisons=self._compare_neighbours(summaries, state_by_name)
+            runs=summaries,
+            comparisons=self._compare_neighbours(summaries, state_by_name),
+            page=page,
+            pages=pages,
+            total=len(folder_by_name),
         )
         self._latest = (states, overview)
         return overview
