@@ -120,12 +120,16 @@ def test_default_perturbations_of_a_language_pack_are_worse_in_22_of_25_pairs(la
 
 SLOW = {"entity", "negation", "antonym", "synonym"}
 """Perturbations that load taggers or dictionaries."""
+WORD_EDITS = {"removal", "insertion", "swapping", "untranslated"}
+"""Read in Chinese and Japanese before words were found by jieba or fugashi, which make other pairs."""
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_perturbations_still_make_the_pairs_that_were_read(language: str) -> None:
     read_pairs = set(read_table(language).select("method", "original", "changed").iter_rows())
     skipped = SLOW if language in FULLY_READ else set()
+    if language in {"zh", "ja"}:
+        skipped = WORD_EDITS
     expected = {pair for pair in read_pairs if pair[0] not in skipped}
     pairs: set[tuple[str, str, str]] = set()
     for path in sorted(TEXTS.glob(f"{language}.txt")) + sorted(TEXTS.glob(f"{language}-*.txt")):
