@@ -17,8 +17,8 @@ from metassay.errors import InputError, UnknownName
 EXPORTED = """
 AggregateResult AlignResult AnnotateResult AssayResult Batch CheckResult CompareResult Context Dataset DependResult EstimateResult InputError JudgeResult
 MetaMetric MetassayError Metric MetricFailure MissingBackend OutputKind PerturbResult Perturbation RankResult RecommendResult ScoreArrays ScoreResult
-StatisticsMetric Stream TableEvidence Task TiedScores UnknownName View
-aggregate align annotate assay check compare demo depend estimate judge perturb rank read recommend report score
+StatisticsMetric Stream TableEvidence Task TiedScores UnknownName View WatchResult
+aggregate align annotate assay check compare demo depend estimate judge perturb rank read recommend report score watch
 """
 
 ROWS = [

@@ -29,6 +29,7 @@ VERBS = {
     "recommend": "metassay.workflows.recommend",
     "report": "metassay.workflows.report",
     "score": "metassay.workflows.score",
+    "watch": "metassay.workflows.watch",
 }
 """The public functions, and the module of each."""
 
@@ -65,6 +66,7 @@ TYPES = {
     "TiedScores": "metassay.errors",
     "UnknownName": "metassay.errors",
     "View": "metassay.perturbations.base",
+    "WatchResult": "metassay.workflows.watch",
 }
 """The public types, and the module of each."""
 
@@ -101,6 +103,7 @@ __all__ = [  # a literal, because type checkers cannot read it from the tables a
     "TiedScores",
     "UnknownName",
     "View",
+    "WatchResult",
     "aggregate",
     "align",
     "annotate",
@@ -117,6 +120,7 @@ __all__ = [  # a literal, because type checkers cannot read it from the tables a
     "recommend",
     "report",
     "score",
+    "watch",
 ]
 
 if TYPE_CHECKING:
@@ -152,6 +156,7 @@ if TYPE_CHECKING:
     from metassay.workflows.recommend import RecommendResult, recommend
     from metassay.workflows.report import report
     from metassay.workflows.score import ScoreResult, score
+    from metassay.workflows.watch import WatchResult, watch
 
 
 def __getattr__(name: str) -> Any:

@@ -32,7 +32,7 @@ QUICK_OPTIONS = {
     "demo": "--out demo",
 }
 """Fewer draws than a user wants, unless the page names a number."""
-ALLOWED_EXIT_CODES = {("compare", "--fail-on"): {0, 3}}
+ALLOWED_EXIT_CODES = {("compare", "--fail-on"): {0, 3}, ("watch", "--fail-on"): {0, 3}}
 DATA_FOLDERS = {"ranking.md": "rankings", "speech.md": "speech"}
 """Pages whose `outputs.parquet` or `runs` are data of another task, and the folder with that data."""
 PAGES_WITH_TESTS_OF_THEIR_OWN = {"your-own-metric.md", "runs.md"}

@@ -23,7 +23,7 @@ COMMAND_GROUPS = {
     "Measure": ("assay", "score", "align", "perturb"),
     "Compare with people and judges": ("rank", "depend", "aggregate", "judge"),
     "Decide with few labels": ("estimate", "annotate"),
-    "Use finished runs": ("recommend", "compare", "report", "serve"),
+    "Use finished runs": ("recommend", "compare", "watch", "report", "serve"),
     "Installed": ("list", "models"),
     "Advanced": ("run", "resume", "work", "cache"),
 }

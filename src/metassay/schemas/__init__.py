@@ -21,6 +21,7 @@ RESULT_TYPES = {
     "depend": "depend:DependContent",
     "estimate": "estimate:EstimateContent",
     "recommend": "recommend:RecommendContent",
+    "watch": "watch:WatchContent",
 }
 """Types of results by command, as `module:class` below `metassay.results`."""
 

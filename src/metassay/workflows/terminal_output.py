@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from metassay.workflows.rank import RankResult
     from metassay.workflows.recommend import RecommendResult
     from metassay.workflows.score import ScoreResult
+    from metassay.workflows.watch import WatchResult
 
 __all__ = ["Block", "Line", "Note", "Table"]
 
@@ -124,6 +125,13 @@ def describe_annotation(result: AnnotateResult) -> list[Block]:
     from metassay.reporting.terminal import annotate
 
     return annotate.describe_annotate_result(result)
+
+
+def describe_watch(result: WatchResult) -> list[Block]:
+    """Describe what changed in a series of runs."""
+    from metassay.reporting.terminal import watch
+
+    return watch.describe_watch_result(result)
 
 
 def describe_judge_result(result: JudgeResult) -> list[Block]:

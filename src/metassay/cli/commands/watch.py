@@ -1,0 +1,42 @@
+"""`metassay watch`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from metassay.cli.commands.compare import EXIT_CHANGED
+from metassay.cli.options import JsonOption
+from metassay.cli.printing import print_blocks
+from metassay.errors import InputError
+
+EXAMPLE = "metassay watch runs/ --fail-on change"
+
+
+def run_watch(
+    runs: Annotated[
+        list[str],
+        typer.Argument(help="Two or more runs, oldest first, or a folder of runs.", metavar="RUN…"),
+    ],
+    *,
+    fail_on: Annotated[str | None, typer.Option(help="change: exit with 3 when something changed.")] = None,
+    page: Annotated[Path | None, typer.Option(help="Write a page with charts.", metavar="FILE.html")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Did anything change over time? May be asked after every run without false alarms piling up."""
+    from metassay.workflows.terminal_output import describe_watch
+    from metassay.workflows.watch import watch, write_watch_page
+
+    if fail_on not in (None, "change"):
+        raise InputError(f"--fail-on {fail_on!r} is not known.", remedy="Known: change.")
+    result = watch(*runs)
+    if page is not None:
+        write_watch_page(result, page)
+    if json:
+        print(result.to_json())
+    else:
+        print_blocks(describe_watch(result))
+    if fail_on == "change" and result.changed:
+        raise typer.Exit(EXIT_CHANGED)

@@ -1,0 +1,141 @@
+"""Detect a change in a series of runs, with an error rate that holds however often one looks.
+
+A confidence sequence is a series of intervals that all contain the true mean with probability 1 − α. With
+Z = Σ n_i (x_i − μ) over runs with values x_i of n_i clusters each and V = Σ n_i² Var(x_i),
+
+    |Z| ≤ √((V + r) (2 log(1/α) + log((V + r) / r)))    for all runs at once
+
+with probability 1 − α, for any r > 0 (normal mixture: Robbins, 1970; Howard et al., 2021). Values of runs are
+means over many clusters and taken as normal.
+
+A change after run s is shown once the sequence of runs 1 … s and the sequence that starts with run s + 1 do
+not overlap. The first has the error rate α / 2 for all s together, the second α / (2 s (s + 1)); these sum to
+α over all s, so that stable series ever raise an alarm with probability at most α.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from metassay.stats.arrays import FloatArray
+
+ERROR_RATE = 0.05
+_TUNED_RUNS = 10
+"""Intervals are narrowest for about this many runs like the first."""
+
+
+@dataclass(frozen=True)
+class RunSeries:
+    """One value per run, such as an accuracy, with its variance and the number of clusters behind it."""
+
+    values: FloatArray
+    variances: FloatArray
+    weights: FloatArray
+
+
+@dataclass(frozen=True)
+class MeanWithMargin:
+    """The mean of several runs; the true mean is within the margin at every look."""
+
+    value: float
+    margin: float
+
+
+@dataclass(frozen=True)
+class DetectedChange:
+    """A change that was shown at look `alarm`: runs before position `start` differ from those since."""
+
+    alarm: int
+    start: int
+    before: MeanWithMargin
+    after: MeanWithMargin
+
+
+def compute_confidence_sequence(
+    series: RunSeries, error_rate: float = ERROR_RATE
+) -> tuple[FloatArray, FloatArray]:
+    """Return the mean of the first 1, 2, … runs and the margins within which the true mean is."""
+    return _compute_sequence(_raise_small_variances(series), 0, error_rate)
+
+
+def detect_change(series: RunSeries, error_rate: float = ERROR_RATE) -> DetectedChange | None:
+    """Return the first change that is shown, or None. A stable series gives one with at most `error_rate`."""
+    series = _raise_small_variances(series)
+    runs = len(series.values)
+    means, margins = _compute_sequence(series, 0, error_rate / 2)
+    first: DetectedChange | None = None
+    largest_excess = 0.0
+    for start in range(1, runs):
+        later_means, later_margins = _compute_sequence(series, start, _error_rate_of_start(start, error_rate))
+        distances = np.abs(later_means - means[start - 1])
+        excess = distances - margins[start - 1] - later_margins
+        alarms = np.flatnonzero(excess > 0)
+        if not len(alarms):
+            continue
+        position = int(alarms[0])
+        alarm = start + position
+        # At the same look, several starts may be shown: the one that is shown most clearly is reported.
+        is_clearer = first is not None and alarm == first.alarm and excess[position] > largest_excess
+        if first is None or alarm < first.alarm or is_clearer:
+            largest_excess = float(excess[position])
+            before = MeanWithMargin(float(means[start - 1]), float(margins[start - 1]))
+            after = MeanWithMargin(float(later_means[position]), float(later_margins[position]))
+            first = DetectedChange(alarm, start, before, after)
+    return first
+
+
+def estimate_delay(
+    series: RunSeries, size: float, error_rate: float = ERROR_RATE, longest: int = 1000
+) -> tuple[int | None, int | None]:
+    """Return after how many more runs a change of this size is expected to be shown.
+
+    Future runs are like the mean of those so far. The second number is for a single test at a number of runs
+    that is fixed in advance, which may not be repeated. None beyond `longest` runs.
+    """
+    series = _raise_small_variances(series)
+    start = len(series.values)
+    _, margins = _compute_sequence(series, 0, error_rate / 2)
+    future = RunSeries(
+        np.zeros(longest),
+        np.full(longest, float(series.variances.mean())),
+        np.full(longest, float(series.weights.mean())),
+    )
+    _, later_margins = _compute_sequence(future, 0, _error_rate_of_start(start, error_rate))
+    shown = np.flatnonzero(margins[-1] + later_margins < size)
+    past_variance = (series.weights**2 * series.variances).sum() / series.weights.sum() ** 2
+    later_variances = future.variances / np.arange(1, longest + 1)
+    normal_margins = 1.96 * np.sqrt(past_variance + later_variances)
+    shown_by_test = np.flatnonzero(normal_margins < size)
+    delay = int(shown[0]) + 1 if len(shown) else None
+    delay_of_test = int(shown_by_test[0]) + 1 if len(shown_by_test) else None
+    return delay, delay_of_test
+
+
+def _raise_small_variances(series: RunSeries) -> RunSeries:
+    """Raise variances that are below the mean of all runs, per cluster.
+
+    A run in which a metric was right by chance nearly always has a small variance, and would count as
+    strong evidence of a change.
+    """
+    per_cluster = series.variances * series.weights
+    return replace(series, variances=np.maximum(per_cluster, per_cluster.mean()) / series.weights)
+
+
+def _error_rate_of_start(start: int, error_rate: float) -> float:
+    """Return the part of the error rate for a change after `start` runs; all parts sum to half of it."""
+    return error_rate / 2 / (start * (start + 1))
+
+
+def _compute_sequence(series: RunSeries, start: int, error_rate: float) -> tuple[FloatArray, FloatArray]:
+    """Return means and margins of the confidence sequence that begins with run `start`."""
+    weights = series.weights[start:]
+    total_weights = np.cumsum(weights)
+    means = np.cumsum(weights * series.values[start:]) / total_weights
+    variances = np.cumsum(weights**2 * series.variances[start:])
+    # r is fixed by the first run, before any other is seen; its value only decides where margins are small.
+    log_term = 2 * np.log(1 / error_rate)
+    r = _TUNED_RUNS * float(series.weights[0] ** 2 * series.variances[0]) / (log_term + np.log(1 + log_term))
+    margins = np.sqrt((variances + r) * (log_term + np.log((variances + r) / r))) / total_weights
+    return np.asarray(means), np.asarray(margins)

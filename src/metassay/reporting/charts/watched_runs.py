@@ -1,0 +1,41 @@
+"""Chart of `watch`: the value of each metric in every run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from metassay.reporting.charts.theme import Spec, chart, in_order
+from metassay.reporting.labels import MetricLabels
+from metassay.results.watch import WatchedSeries
+
+HEIGHT = 280
+
+
+def build_runs_chart(series: Sequence[WatchedSeries], runs: Sequence[str], labels: MetricLabels) -> Spec:
+    """Draw a line per metric over the runs, oldest first."""
+    rows = []
+    for entry in series:
+        for point in entry.runs:
+            number = runs.index(point.run) + 1
+            rows.append({"run": number, "metric": labels[entry.metric], "value": point.value})
+    metrics = [labels[entry.metric] for entry in series]
+    measure = series[0].measure
+    return chart(
+        f"{measure.capitalize()} of {len(series)} metrics in {len(runs)} runs.",
+        height=HEIGHT,
+        data={"values": rows},
+        mark={"type": "line", "point": True},
+        encoding={
+            "x": {"field": "run", "type": "quantitative", "title": "run", "axis": {"tickMinStep": 1}},
+            "y": {"field": "value", "type": "quantitative", "title": measure, "scale": {"zero": False}},
+            "color": {
+                **in_order("metric", metrics, range="category"),
+                "legend": {"orient": "top", "title": None},
+            },
+            "tooltip": [
+                {"field": "metric", "type": "nominal"},
+                {"field": "run", "type": "quantitative"},
+                {"field": "value", "type": "quantitative", "format": ".4f"},
+            ],
+        },
+    )

@@ -1,0 +1,103 @@
+"""The page of `watch`: what changed in a series of runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from metassay.reporting.charts.watched_runs import build_runs_chart
+from metassay.reporting.labels import MetricLabels
+from metassay.reporting.pages import Chart, Page, Section, render_page
+from metassay.reporting.tables import Field, grid
+from metassay.reporting.wording import digits_for, interval, percent, plural
+from metassay.results.base import Interval
+from metassay.results.watch import ACCURACY, HUMAN_AGREEMENT, WatchContent, WatchedSeries
+
+MEASURES = {ACCURACY: "accuracy", HUMAN_AGREEMENT: "agreement with people"}
+FIELDS = (
+    Field("metric", "metric", "name"),
+    Field("measure", "measure", "text"),
+    Field("runs", "runs", "count"),
+    Field("last", "last run", "percent"),
+    Field("mean", "mean of all runs", "percent"),
+    Field("low", "interval: low", "percent", "valid at every look, over all metrics"),
+    Field("high", "high", "percent"),
+    Field("changed", "changed from", "text"),
+    Field(
+        "delay", "runs to show .05", "count", "expected number of further runs until a change of .05 shows"
+    ),
+    Field("delay_of_fixed_test", "by one fixed test", "count", "which must not be repeated"),
+)
+
+
+def build_watch_page(result: WatchContent) -> Page:
+    """Build the page of a `watch` result."""
+    labels = MetricLabels(series.metric for series in result.series)
+    sections = []
+    for measure, title in MEASURES.items():
+        series = [entry for entry in result.series if entry.measure == measure]
+        if series:
+            spec = build_runs_chart(series, result.runs, labels)
+            charts = [Chart(f"runs {measure}", spec, f"{title.capitalize()} in every run, oldest first.")]
+            sections.append(Section(title.capitalize(), charts=charts))
+    rows = [build_series_row(entry, labels) for entry in result.series]
+    table = grid("series", "Every metric over all runs", FIELDS, rows)
+    sections.append(Section("Metrics", grids=[table]))
+    return Page(
+        kicker="Runs over time",
+        title="Did anything change?",
+        lead=describe_watch(result),
+        sections=sections,
+        notes=result.notes,
+    )
+
+
+def describe_watch(result: WatchContent) -> list[str]:
+    """Return the main statements: what changed, or that nothing did, and with which error rate."""
+    labels = MetricLabels(series.metric for series in result.series)
+    sentences = [_describe_change(entry, labels) for entry in result.series if entry.change is not None]
+    if not sentences:
+        sentences = [f"No change is shown in {plural(len(result.runs), 'run')}."]
+    sentences.append(
+        f"You may look after every run: where nothing changes, a change is ever reported with probability"
+        f" {percent(result.error_rate)} at most."
+    )
+    return sentences
+
+
+def _describe_change(series: WatchedSeries, labels: MetricLabels) -> str:
+    change = series.change
+    if change is None:
+        return ""
+    before = _format_interval(change.before)
+    after = _format_interval(change.after)
+    return (
+        f"{labels[series.metric]}: {MEASURES[series.measure]} changed from {before} to {after},"
+        f" from {change.first_run} on (shown by {change.shown_by})."
+    )
+
+
+def _format_interval(mean: Interval) -> str:
+    digits = digits_for(mean.low, mean.high)
+    return f"{percent(mean.value, digits=digits)} ({interval(mean.low, mean.high, digits=digits)})"
+
+
+def build_series_row(series: WatchedSeries, labels: MetricLabels) -> dict[str, Any]:
+    """Return the cells of one metric by column."""
+    last = series.runs[-1]
+    return {
+        "metric": labels[series.metric],
+        "measure": MEASURES[series.measure],
+        "runs": len(series.runs),
+        "last": last.value,
+        "mean": last.mean.value,
+        "low": last.mean.low,
+        "high": last.mean.high,
+        "changed": "" if series.change is None else series.change.first_run,
+        "delay": series.delay,
+        "delay_of_fixed_test": series.delay_of_fixed_test,
+    }
+
+
+def render_watch_page(result: WatchContent) -> str:
+    """Render the page as one HTML file."""
+    return render_page(build_watch_page(result))

@@ -1,0 +1,58 @@
+"""Result of `watch`: whether something changed in a series of runs."""
+
+from __future__ import annotations
+
+import msgspec
+
+from metassay.results.base import Count, Interval, ResultStruct, Share
+
+ACCURACY = "accuracy"
+"""How often a metric prefers the better output of a pair."""
+HUMAN_AGREEMENT = "agreement"
+"""How often a metric prefers the output with the higher human score."""
+
+
+class WatchedRun(msgspec.Struct, frozen=True):
+    """The value of one run, and the mean of all runs up to it with an interval that holds at every look."""
+
+    run: str
+    value: Share
+    clusters: Count
+    mean: Interval
+
+
+class SeriesChange(msgspec.Struct, frozen=True):
+    """A change that was shown: the mean of the runs before `first_run` and of the runs from it to `shown_by`.
+
+    The intervals are those of the confidence sequences that do not overlap.
+    """
+
+    first_run: str
+    shown_by: str
+    before: Interval
+    after: Interval
+
+
+class WatchedSeries(msgspec.Struct, frozen=True):
+    """One metric over all runs that have it."""
+
+    metric: str
+    measure: str
+    """`accuracy`, or `agreement` with human scores."""
+    runs: list[WatchedRun]
+    change: SeriesChange | None
+    delay: Count | None
+    """After how many more runs like these a change of .05 is expected to be shown; None for over 1,000."""
+    delay_of_fixed_test: Count | None
+    """The same for a single test at a fixed number of runs, which must not be repeated."""
+
+
+class WatchContent(ResultStruct, frozen=True, kw_only=True):
+    """All runs, oldest first, and what changed."""
+
+    runs: list[str]
+    changed: bool
+    error_rate: Share
+    """The probability that anything is called a change although nothing changed, at any look."""
+    series: list[WatchedSeries]
+    notes: list[str] = msgspec.field(default_factory=list)
