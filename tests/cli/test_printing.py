@@ -173,7 +173,7 @@ def test_every_command_has_its_group_and_an_example_that_parses(capfd) -> None:
         shown = capfd.readouterr().out
         assert f"Example:\n  {example}\n" in shown
         assert max(map(len, shown.splitlines())) <= 100
-    assert run(["score", "--help"]) == 0
+    assert run(["score", "--help-all"]) == 0
     headings = re.findall(r"^(\w[\w ]*):$", capfd.readouterr().out, re.MULTILINE)
     assert headings == ["Arguments", "Options", "Data", "Output", "Example"]
 

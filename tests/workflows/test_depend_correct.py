@@ -33,7 +33,7 @@ def file(tmp_path: Path) -> Path:
             "seg_id": segment,
             "mqm": human.ravel(),
             "good": (human + rng.normal(size=human.shape)).ravel(),
-            "ter": (-human + rng.normal(size=human.shape)).ravel(),
+            "ter": (20 - human + rng.normal(size=human.shape)).ravel(),
         }
     )
     frame.write_csv(tmp_path / "scores.csv")

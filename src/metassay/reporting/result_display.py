@@ -25,7 +25,7 @@ class ResultDisplay:
     All results can be used alike, for example a ranking of two metrics by their agreement with human scores:
 
     >>> import json, metassay
-    >>> quality = {"a": 2.0, "b": 1.0, "c": 0.0}
+    >>> quality = {"a": 0.0, "b": -1.0, "c": -2.0}
     >>> rows = [
     ...     {"seg_id": n, "system": system, "mqm": score, "M": score + n, "N": -score}
     ...     for n in range(9)
