@@ -39,6 +39,8 @@ def lines() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for section in PAGE.read_text().split("\n## ")[1:]:
         title, _, body = section.partition("\n")
+        if title not in TOOLS:
+            continue
         rows = [line.replace(r"\|", "\0") for line in body.splitlines() if line.startswith("| ")][1:]
         cells = [row.strip("| ").split(" | ") for row in rows]
         assert all(len(pair) == 2 for pair in cells), title
@@ -71,7 +73,7 @@ def folder(tmp_path, monkeypatch) -> Path:
 def test_the_page_has_ten_lines_for_each_tool_and_says_what_cannot_be_done() -> None:
     assert tuple(lines()) == TOOLS
     assert min(map(len, lines().values())) >= 10
-    assert PAGE.read_text().count("Cannot be done: ") == len(TOOLS)
+    assert PAGE.read_text().count("Not available: ") == len(TOOLS)
 
 
 @pytest.mark.posix

@@ -68,6 +68,9 @@ def test_package_and_page_have_the_counts_of_the_readings(language: str) -> None
     assert set(cells) == set(counts)
     for method, (pairs, worse, grammatical) in counts.items():
         error = find_label_error(method, language)
+        if language in {"zh", "ja"} and method in WORD_EDITS:
+            assert error is None
+            continue
         assert error is not None
         assert (error.pairs_read, error.not_worse) == (pairs, pairs - worse)
         assert error.rate == pytest.approx(1 - worse / pairs)

@@ -38,6 +38,11 @@ class LabelError:
     """Wilson's score interval of the rate, at 95 %."""
 
 
+# These were read before words of Chinese and Japanese were found by jieba or fugashi, which make other pairs.
+_SEGMENTED_LANGUAGES = frozenset({"ja", "zh"})
+_WORD_EDITS = frozenset({"removal", "insertion", "swapping", "untranslated"})
+
+
 def find_label_error(perturbation: str, language: str | None) -> LabelError | None:
     """Return the label error of a perturbation (a name or spec) in a language, or None if no pairs were read.
 
@@ -46,7 +51,7 @@ def find_label_error(perturbation: str, language: str | None) -> LabelError | No
     name, parameters = parse_spec(perturbation)
     base_language = get_base_language(language)
     counts = _load_counts().get((base_language, name))
-    if counts is None or parameters:
+    if counts is None or parameters or (base_language in _SEGMENTED_LANGUAGES and name in _WORD_EDITS):
         return None
     pairs_read, not_worse, better = counts
     low, high = wilson_interval(not_worse, pairs_read)
