@@ -16,6 +16,7 @@ from metassay.sample import sample_path
 from metassay.serve.server import RunServer
 from metassay.workflows.assay import assay, demo
 from metassay.workflows.read import read
+from run_copies import copy_without_checksums
 
 pytestmark = pytest.mark.browser
 
@@ -145,7 +146,7 @@ def test_reports_work_in_their_sandbox(visiting, made):
 
 
 def test_a_foreign_report_reads_nothing_of_this_server(visiting, made, tmp_path):
-    shutil.copytree(made / "run-1", tmp_path / "runs" / "foreign")
+    copy_without_checksums(made / "run-1", tmp_path / "runs" / "foreign")
     script = """
     window.got = [];
     const tried = [];
@@ -390,6 +391,7 @@ def _edit(folder: Path, attack: str) -> None:
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["state"] = manifest["identity"]["command"] = attack
     manifest["metrics"] |= {attack: attack}
+    del manifest["files"]  # with checksums, an edited file would not be read at all
     (folder / "manifest.json").write_text(json.dumps(manifest))
     file = folder / "results" / "assay.json"
     result = json.loads(file.read_text())
