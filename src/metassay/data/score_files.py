@@ -42,7 +42,7 @@ _WITH_REFERENCE = re.compile(r".+-(src|ref\w*|\w+_ref)")
 
 @dataclass(frozen=True)
 class ScoreFrame:
-    """One frame, the name of where it comes from, and notes on what was read."""
+    """A table of scores, the name of its source, and notes on how it was read."""
 
     frame: pl.DataFrame
     file: str

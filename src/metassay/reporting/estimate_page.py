@@ -59,7 +59,7 @@ def _describe_best(result: EstimateContent) -> str:
 def _describe_target(result: EstimateContent) -> str:
     items = result.systems[0].items
     labelled = max(entry.labelled for entry in result.systems)
-    sentence = f"{count_of(labelled, items)} items have labels; estimates are for the mean over"
+    sentence = f"{format_part_of_total(labelled, items)} items have labels; estimates are for the mean over"
     if result.target == "these items":
         sentence += f" all {items} items"
     else:
@@ -69,7 +69,7 @@ def _describe_target(result: EstimateContent) -> str:
     return f"{sentence}."
 
 
-def count_of(part: int, total: int) -> str:
+def format_part_of_total(part: int, total: int) -> str:
     """Write a part of a total: `100 of 460`, or `All 460`."""
     return f"All {total}" if part == total else f"{part} of {total}"
 

@@ -35,7 +35,7 @@ _WHAT_EACH_MEASURES = (
 
 
 def describe_human_choice(comparison: HumanComparison, labels: MetricLabels, ability: str) -> Sentence:
-    """State the metric that is right most often on human pairs, where the run follows them."""
+    """Say which metric is right most often on human pairs, if the recommendation follows these."""
     rows = _rows_by_metric(comparison)
     chosen = rows[comparison.by_human_pairs.metric]
     other = rows[comparison.by_perturbed_pairs.metric]

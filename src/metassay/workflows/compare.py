@@ -17,7 +17,7 @@ from metassay.results.compare import CompareContent, RunComparison, SharedOutput
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.credit_files import read_credit_table
 from metassay.workflows.pair_table import OUTPUTS_FILE, report_unreadable
-from metassay.workflows.run_files import RESULT, assay_run, run_folders
+from metassay.workflows.run_files import RESULT, assay_run, find_run_folders
 
 
 class CompareResult(ResultDisplay, CompareContent, frozen=True, kw_only=True):
@@ -44,7 +44,7 @@ def compare(*runs: str | Path) -> CompareResult:
     >>> compare(run, run).changed
     False
     """
-    folders = run_folders(runs)
+    folders = find_run_folders(runs)
     if len(folders) < 2:
         raise InputError(
             "there is one run only.", remedy="Name two or more runs, or a folder that holds them."

@@ -23,7 +23,7 @@ from metassay.store.remote import open_run, open_runs
 from metassay.store.run_folder import RunFolder, read_manifest
 from metassay.workflows.compare import compare_run_folders
 from metassay.workflows.pair_table import EXPLORER_FILE, PAIRS_FILE
-from metassay.workflows.run_files import REPORT, RESULT, run_folders
+from metassay.workflows.run_files import REPORT, RESULT, find_run_folders
 
 RUNS_PER_PAGE = 50
 """Runs that the overview shows on one page: as many as are read and compared in a second or two."""
@@ -70,7 +70,7 @@ class RunCollection:
     def folders(self) -> dict[str, Path]:
         """Return the run folders by name; where two folders have the same name, the second gets a number."""
         folder_by_name: dict[str, Path] = {}
-        for folder in run_folders(self._paths):
+        for folder in find_run_folders(self._paths):
             # Only names such as `.` need resolving, which takes long for thousands of folders.
             last_part = folder.resolve().name if folder.name in {"", ".."} else folder.name
             name = last_part.encode(errors="backslashreplace").decode() or "run"

@@ -42,7 +42,7 @@ VERDICTS = "results/verdicts.parquet"
 """What judges said of the pairs, in every order that they were asked in: `metassay judge RUN` reads it."""
 
 
-def run_folders(runs: Sequence[str | Path]) -> list[Path]:
+def find_run_folders(runs: Sequence[str | Path]) -> list[Path]:
     """The run folders, in the order given; one folder that is no run stands for all runs in it, by name."""
     open_folder = open_runs if len(runs) == 1 else open_run
     folders = [open_folder(run) for run in runs]

@@ -36,7 +36,7 @@ from metassay.results.watch import (
 from metassay.stats.arrays import FloatArray
 from metassay.store.files import write_bytes
 from metassay.workflows.credit_files import read_credit_table
-from metassay.workflows.run_files import RESULT, assay_run, run_folders
+from metassay.workflows.run_files import RESULT, assay_run, find_run_folders
 
 SMALLEST_RUN = 30
 """Accuracies over fewer clusters are not close enough to normal to be watched."""
@@ -95,7 +95,7 @@ def watch(*runs: str | Path) -> WatchResult:
     >>> watch(run, run).changed
     False
     """
-    folders = run_folders(runs)
+    folders = find_run_folders(runs)
     if len(folders) < 2:
         raise InputError(
             "there is one run only.", remedy="Name two or more runs, or a folder that holds them."

@@ -23,7 +23,7 @@ _IDENTIFIER = re.compile(
 )
 
 
-def has_order(column: str, contexts: Sequence[str]) -> bool:
+def are_contexts_ordered(column: str, contexts: Sequence[str]) -> bool:
     """Whether contexts are amounts along which accuracy can rise or fall; numbers that are names are not.
 
     >>> has_order("length:3", ["[1,5]", "[6,9]"]), has_order("doc_id", ["7", "9"])
@@ -53,7 +53,7 @@ def accuracy_trends(column: str, contexts: Sequence[str], accuracy: FloatArray) 
     None for a metric that is defined in too few contexts or never varies; None altogether where the contexts
     have no order or are few.
     """
-    if not has_order(column, contexts) or len(contexts) < FEWEST_CONTEXTS:
+    if not are_contexts_ordered(column, contexts) or len(contexts) < FEWEST_CONTEXTS:
         return None
     positions = _parse_positions(contexts)
     return [_trend(positions, row) for row in accuracy]
@@ -69,7 +69,7 @@ def trend_p_values(column: str, tally: AccuracyTally, is_large: BoolArray) -> Fl
     """
     large_contexts = np.flatnonzero(is_large)
     undefined = np.full(len(tally.credit), np.nan)
-    if len(large_contexts) < FEWEST_CONTEXTS or not has_order(column, tally.contexts):
+    if len(large_contexts) < FEWEST_CONTEXTS or not are_contexts_ordered(column, tally.contexts):
         return undefined
     rank_weights = average_ranks(_parse_positions([tally.contexts[c] for c in large_contexts]))
     rank_weights -= rank_weights.mean()

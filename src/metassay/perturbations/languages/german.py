@@ -235,11 +235,11 @@ def _may_belong(text: str, word: Word, first: str) -> bool:
         return True  # a family name
     if f"{first}_{bare}" in _TWO_WORDS:
         return True
-    return _may_be_named(bare) and (_is_listed(bare) or not _is_noun(text, word.start(), bare))
+    return _could_be_name(bare) and (_is_listed(bare) or not _is_noun(text, word.start(), bare))
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def _may_be_named(word: str) -> bool:
+def _could_be_name(word: str) -> bool:
     """Whether a word is listed, or a name to the tagger and nothing that the dictionary knows."""
     if len(word) < 2 or word in NOT_NAMES["de"]:
         return False
@@ -325,4 +325,4 @@ def _hint(text: str, start: int, end: int, words: Sequence[str]) -> str:
     return "LOC?" if before.lower() in _PLACE_PREPOSITIONS else "NAME"
 
 
-RULES = NameRules(_may_belong, _is_part, _kind, _form, _hint, _may_be_named)
+RULES = NameRules(_may_belong, _is_part, _kind, _form, _hint, _could_be_name)

@@ -64,8 +64,8 @@ def _may_belong(text: str, word: Word, first: str) -> bool:
     return bool(first) or _is_proper(bare) or not starts_sentence(text, word.start())
 
 
-def _may_be_named(word: str) -> bool:
-    """What `_may_belong` asks wherever a word stands; a run of common words that no list has is no name."""
+def _could_be_name(word: str) -> bool:
+    """Whether a word could be a name or part of one, regardless of where it stands in a text."""
     if len(word) < 2 or "_" in word or word in NOT_NAMES["en"] or word in PEOPLES["en"]:
         return False
     return (
@@ -165,7 +165,7 @@ def _hint(text: str, start: int, end: int, words: Sequence[str]) -> str:
     return "NAME" if len(words) > 1 or _PINYIN.fullmatch(words[0]) else ""
 
 
-_ENGLISH = NameRules(_may_belong, _is_part, _kind, _form, _hint, _may_be_named, modifiers=PLACES["en"])
+_ENGLISH = NameRules(_may_belong, _is_part, _kind, _form, _hint, _could_be_name, modifiers=PLACES["en"])
 _RULES = {"en": _ENGLISH, "de": german.RULES}
 HEADLINE = 0.6
 """Above this share of words with a capital inside a sentence, capitals say nothing."""

@@ -79,7 +79,7 @@ def may_be_mentioned(texts: Sequence[str], words: IndexedWords) -> NDArray[np.bo
         words.test_vocabulary(has_capital),
         words.test_vocabulary(lambda word: word.lower() in _GOVERNING),
     )
-    telling = words.test_vocabulary(lambda word: has_capital(word) and _may_be_named(word))
+    telling = words.test_vocabulary(lambda word: has_capital(word) and _could_be_name(word))
     follows = np.roll(governing[words.numbers], 1)
     follows[words.offsets[words.offsets < len(follows)]] = False
     hits = telling[words.numbers] | (follows & capital[words.numbers])
@@ -88,7 +88,7 @@ def may_be_mentioned(texts: Sequence[str], words: IndexedWords) -> NDArray[np.bo
     )
 
 
-def _may_be_named(word: str) -> bool:
+def _could_be_name(word: str) -> bool:
     """Whether a word with a capital is no common word of the dictionary's alone."""
     known = _looked_up(word.lower())
     named = any(not _ALL_TAGS.isdisjoint(reading.grammemes) for reading in known)
