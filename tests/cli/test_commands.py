@@ -391,7 +391,7 @@ def test_an_interruption_promises_only_what_was_kept(capfd, monkeypatch, tmp_pat
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("metassay.workflows.assay.analyze_pairs", interrupt)
+    monkeypatch.setattr("metassay.workflows.assay_outcome.analyze_pairs", interrupt)
     out = ("--out", tmp_path / "run") if keeps_parts else ("--json",)
     asked = ("assay", sample_path("text"), "--metrics", "rouge1", "--perturbations", "removal", *out)
     code, _, error = metassay(capfd, *asked)

@@ -90,8 +90,8 @@ def watch(*runs: str | Path) -> WatchResult:
     >>> import tempfile
     >>> from metassay.workflows.assay import assay, read_sample
     >>> run = tempfile.mkdtemp() + "/run"
-    >>> few = {"metrics": "rouge1,rougel", "contexts": ["domain"], "perturbations": "removal,insertion"}
-    >>> result = assay(read_sample("text"), resamples=20, permutations=19, out=run, **few)
+    >>> few = {"metrics": "chrf,ter", "contexts": ["domain"], "perturbations": "removal,insertion"}
+    >>> result = assay(read_sample("mt"), resamples=20, permutations=19, out=run, **few)
     >>> watch(run, run).changed
     False
     """
@@ -116,7 +116,7 @@ def watch(*runs: str | Path) -> WatchResult:
     watched = {key: series for key, series in measurements.items() if len(series) > 1}
     if not watched:
         raise InputError(
-            f"no metric has an accuracy over {SMALLEST_RUN} items or more in two runs.",
+            f"no metric has an accuracy over {SMALLEST_RUN} independent items or documents in two runs.",
             remedy="Watch runs of more items.",
         )
     # Each metric gets an equal part of the error rate.
