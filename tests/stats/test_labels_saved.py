@@ -95,7 +95,7 @@ def test_interval_of_a_useless_metric_contains_zero_in_95_percent(target) -> Non
     assert contained / simulations >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / simulations)
 
 
-PUBLISHED = {  # definitions.md, section 8: in-sample share for a mean and for a difference
+PUBLISHED = {  # from an independent implementation: in-sample share for a mean and for a difference
     "en-de": {
         "XCOMET-Ensemble-refA": (0.458, 0.143),
         "COMET-refA": (0.135, 0.093),

@@ -123,7 +123,7 @@ def test_probabilities_for_systems_are_calibrated_on_other_items_and_systems() -
 def test_differences_of_systems_on_wmt23_equal_the_published_ones(
     real_data, language_pair, metric, expected
 ) -> None:
-    """definitions.md, section 8: the difference with which people agree in 80 %."""
+    """The difference with which people agree in 80 %, from an independent implementation on WMT23."""
     scores = load_wmt23(real_data(f"wmt23/wmt23_{language_pair}_metrics.parquet"), metric)
     resamples = resample_system_pairs(scores, np.random.default_rng(0), resamples=200)
     threshold = estimate_system_agreement(scores, 0, resamples).thresholds[0]
