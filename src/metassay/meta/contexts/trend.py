@@ -26,7 +26,7 @@ _IDENTIFIER = re.compile(
 def are_contexts_ordered(column: str, contexts: Sequence[str]) -> bool:
     """Whether contexts are amounts along which accuracy can rise or fall; numbers that are names are not.
 
-    >>> has_order("length:3", ["[1,5]", "[6,9]"]), has_order("doc_id", ["7", "9"])
+    >>> are_contexts_ordered("length:3", ["[1,5]", "[6,9]"]), are_contexts_ordered("doc_id", ["7", "9"])
     (True, False)
     """
     are_numbers = all(parse_position(context) is not None for context in contexts)
