@@ -126,7 +126,10 @@ def _reading(rows: Sequence[Row]) -> list[str]:
     return [
         f"- SysDep and acc_eq agree at {shrunk}: metrics that are good at segments depend less on systems.",
         f"- SPA and the residual agree at {fair}: metrics that rank systems well often have favourites.",
-        f"- Local accuracy of lexical metrics and SPA agree at {local}. {_study()}",
+        (
+            "- Local accuracy and SPA rank the lexical metrics differently: the rank correlation is "
+            f"{local}. {_study()}"
+        ),
         _aggregation(rows),
     ]
 
@@ -136,9 +139,9 @@ def _study() -> str:
     known = json.loads(STUDIED.read_text(encoding="utf-8"))
     systems, pairs = (known["weights"][way]["equal"] for way in ("spa", "pairs"))
     return (
-        f"With {known['metrics']} lexical metrics on {systems['sets']} data sets they agree at "
-        f"{systems['mean']:.2f} ({systems['low']:.2f} to {systems['high']:.2f}), and local accuracy with "
-        f"accuracy on human pairs at {pairs['mean']:.2f} ({pairs['low']:.2f} to {pairs['high']:.2f}; "
+        f"With {known['metrics']} lexical metrics on {systems['sets']} data sets it is "
+        f"{systems['mean']:.2f} ({systems['low']:.2f} to {systems['high']:.2f}); that of local accuracy with "
+        f"accuracy on human pairs is {pairs['mean']:.2f} ({pairs['low']:.2f} to {pairs['high']:.2f}; "
         "[study](do-perturbations-predict-people.md))."
     )
 
