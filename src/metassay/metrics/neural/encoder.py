@@ -75,7 +75,9 @@ def compile_function(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         if compiled is not None:
             try:
                 return compiled(*tensors)
-            except torch._dynamo.exc.TorchDynamoException as error:  # noqa: SLF001 - there is no public name
+            except torch.OutOfMemoryError:
+                raise
+            except RuntimeError as error:  # what torch raises where it cannot compile; others come up again
                 reason = type(error).__name__
                 warnings.warn(f"torch cannot compile the encoder here: {reason}.", stacklevel=2)
                 compiled = None

@@ -22,8 +22,6 @@ CHUNK_GROWTH = 1.5
 LARGEST_CHUNK = 8_192
 """Texts tokenised at a time in the background, while a GPU encodes those before: few at first, so that the
 GPU starts soon, then more, but no more than the GPU takes up while the next are tokenised."""
-CACHED_WORDS = 2**18
-"""Words whose tokens a tokenizer remembers; the default of `tokenizers` is 10,000."""
 _UNKNOWN_WORD = "[UNK]"
 
 
@@ -130,10 +128,7 @@ def _load_backend(file: Path) -> Any:
     if file.suffix == ".json":
         import tokenizers
 
-        backend = tokenizers.Tokenizer.from_file(str(file))
-        if hasattr(backend.model, "_resize_cache"):
-            backend.model._resize_cache(CACHED_WORDS)  # noqa: SLF001 - there is no public name
-        return backend
+        return tokenizers.Tokenizer.from_file(str(file))
     if file.name == "vocab.txt":
         return _build_word_piece_tokenizer(file)
     from transformers import AutoTokenizer
