@@ -17,11 +17,9 @@ import pytest
 from metassay.cli import run
 from metassay.cli.application import build_application
 from metassay.data import memory
-from metassay.results.base import json_schema
-from metassay.results.check import CheckContent
-from metassay.results.score import ScoreContent
+from metassay.errors import UnknownName
 from metassay.sample import sample_path
-from metassay.schemas import schema
+from metassay.schemas import RESULT_TYPES, schema
 from metassay.workflows.read import read
 
 HEADER = "seg_id,system,domain,hyp,ref\n"
@@ -80,9 +78,20 @@ def as_json(capfd, *arguments: str | Path) -> dict:
 )
 def test_json_follows_its_schema(capfd, data, command, options) -> None:
     found = as_json(capfd, command, data, *options, "--language", "en")
-    typed_results = {"check": CheckContent, "score": ScoreContent}
-    expected = json_schema(typed_results[command]) if command in typed_results else schema(command)
-    jsonschema.validate(found, expected)
+    jsonschema.validate(found, schema(command))
+
+
+@pytest.mark.parametrize("command", RESULT_TYPES)
+def test_every_command_has_a_schema_that_requires_the_keys_of_its_result(command) -> None:
+    generated = schema(command)
+    jsonschema.Draft202012Validator.check_schema(generated)
+    validator = jsonschema.Draft202012Validator(generated)
+    assert validator.is_valid({"schema_version": 1}) is False
+
+
+def test_a_command_without_json_has_no_schema() -> None:
+    with pytest.raises(UnknownName, match="serve"):
+        schema("serve")
 
 
 def test_json_and_no_out_write_nothing(capfd, data, tmp_path, monkeypatch) -> None:

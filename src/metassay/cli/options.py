@@ -162,9 +162,9 @@ class LlmOptions(Settings):
 
     def build_settings(self) -> LlmSettings | None:
         """Return the settings of the language model; None where none was named."""
-        from metassay.workflows.perturb import llm_settings
+        from metassay.workflows.perturb import build_llm_settings
 
-        return llm_settings(
+        return build_llm_settings(
             self.llm_url,
             self.llm_model,
             self.llm_local,

@@ -14,10 +14,9 @@ from typing import Any
 import polars as pl
 
 from metassay.data.readers.files import check_path
-from metassay.errors import InputError, LinkOutside, MetassayError, Place, display_path, shorten_text
+from metassay.errors import InputError, LinkOutside, MetassayError, Place, display_path
 from metassay.options import CURRENT_COMMAND, RESUMABLE_RUN
 from metassay.results.base import ResultT, decode_json
-from metassay.schemas import first_fault, schema
 from metassay.store.files import final_name, remove_abandoned_files, write_bytes
 from metassay.store.layout import CALL, MANIFEST, SCORES_FOLDER, TEXTS_FOLDER, TIMINGS
 from metassay.store.parts import is_intact, log_note
@@ -210,19 +209,6 @@ class RunFolder:
         """Read the result of a finished run and check it against its type, since users may edit files."""
         file = self._find_result(name)
         return decode_json(file.read_bytes(), result_type, str(file))
-
-    def read_checked(self, name: str, command: str) -> dict[str, Any]:
-        """Read the result of a command and check it against its schema, since users may edit files."""
-        result: dict[str, Any] = self.read_json(name)
-        fault = first_fault(result, schema(command))
-        if fault is not None:
-            location, problem = fault
-            raise InputError(
-                f"at {shorten_text(location)}: {problem}." if location else f"{problem}.",
-                place=Place(file=str(self.path / name)),
-                remedy=_RUN_AGAIN,
-            )
-        return result
 
     def _find_result(self, name: str) -> Path:
         file = self.find_intact_file(name)

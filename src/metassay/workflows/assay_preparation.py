@@ -45,7 +45,7 @@ from metassay.workflows.assay_run_files import has_finished
 from metassay.workflows.given_pairs import drop_identical_pairs
 from metassay.workflows.human_pairs import choose_compared_human_score, find_human_column
 from metassay.workflows.options import AssayOptions
-from metassay.workflows.perturb import described, with_cache
+from metassay.workflows.perturb import add_answer_cache, describe_model
 from metassay.workflows.read import Source, ensure_dataset, read
 from metassay.workflows.run_files import AUTOMATIC, run_name
 from metassay.workflows.shards import Execution
@@ -95,7 +95,7 @@ def prepare_assay(source: Dataset | Source | None, options: AssayOptions) -> Pre
     folder = run_name(identity) if options.out == AUTOMATIC else options.out
     run = None if folder is None else RunFolder.open(folder, identity, data=fingerprint)
     environment = collect_environment(dataset.languages)
-    llm = None if options.llm is None else with_cache(options.llm, run)
+    llm = None if options.llm is None else add_answer_cache(options.llm, run)
     plan = replace(plan, metrics=connect_judges(plan.metrics, llm))
     return PreparedAssay(
         dataset=dataset,
@@ -173,7 +173,7 @@ def plan_assay(
         human=human,
         compared_human=compared_human,
         may_count_errors=may_count_errors,
-        llm=described(options.llm),
+        llm=describe_model(options.llm),
         seed=options.seed,
     )
     return dataset, plan

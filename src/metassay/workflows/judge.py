@@ -32,7 +32,7 @@ from metassay.results.judge import AskedModel, JudgeContent, JudgeEntry
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.ask_judge import ask_judge, choose_judge, compute_cost
 from metassay.workflows.options import JudgeOptions
-from metassay.workflows.perturb import with_cache
+from metassay.workflows.perturb import add_answer_cache
 from metassay.workflows.run_files import VERDICTS
 from metassay.workflows.verdict_files import read_verdicts
 
@@ -181,7 +181,7 @@ def _ask_model(
     options: JudgeOptions,
 ) -> tuple[pl.DataFrame, AskedModel, list[str]]:
     """Ask the model about every row; return the rows with verdicts, what was asked, and notes."""
-    asker = Asker.from_settings(with_cache(llm, run) or llm)
+    asker = Asker.from_settings(add_answer_cache(llm, run) or llm)
     frame, connected_judge = ask_judge(
         frame, model_judge, asker, repeats=options.repeats, language=options.language
     )

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import polars as pl
 
 from metassay.data.dataset import Dataset
@@ -23,6 +22,7 @@ from metassay.llm.settings import LlmSettings
 from metassay.metrics.precomputed_scores import list_distinct_texts
 from metassay.options import accept_options
 from metassay.perturbations.pairs import Pairs, make_pairs
+from metassay.results.perturb import AppliedPerturbation, PerturbContent
 from metassay.specs import split_specs
 from metassay.store.remote import upload_in_background
 from metassay.store.run_folder import RunFolder
@@ -30,14 +30,14 @@ from metassay.store.versions import collect_environment, collect_versions
 from metassay.workflows.options import PerturbOptions, PerturbSettings
 from metassay.workflows.pair_scoring import list_scored_texts
 from metassay.workflows.read import Source, ensure_dataset
-from metassay.workflows.run_files import SCHEMA_VERSION, Result
+from metassay.workflows.run_files import Result
 
 ANSWERS = "llm-answers.jsonl"
 TEXTS = "texts.jsonl"
 """What others must score."""
 
 
-def llm_settings(
+def build_llm_settings(
     url: str | None,
     model: str | None,
     local: str | None,
@@ -46,7 +46,7 @@ def llm_settings(
     prices: Path | None = None,
     budget: float | None = None,
 ) -> LlmSettings | None:
-    """The settings that the options name; None where no model was named."""
+    """Build the settings of a language model from options; None if they name no model."""
     if url is None and local is None:
         return None
     name = model or ""
@@ -54,16 +54,16 @@ def llm_settings(
     return LlmSettings(url, name, local, prompt, concurrency=concurrency, price=price, budget=budget)
 
 
-def described(llm: LlmSettings | None) -> dict[str, str | None] | None:
-    """What identifies a model for a manifest: no address and no key."""
+def describe_model(llm: LlmSettings | None) -> dict[str, str | None] | None:
+    """Describe a language model for a manifest: its name and prompt, never its address or key."""
     if llm is None:
         return None
     prompt = None if llm.prompt is None else read_prompt(llm.prompt)
     return {"model": llm.name, "prompt": prompt}
 
 
-def with_cache(llm: LlmSettings | None, run: RunFolder | None) -> LlmSettings | None:
-    """The settings with answers kept in the run folder, so that a run taken up again asks nothing twice."""
+def add_answer_cache(llm: LlmSettings | None, run: RunFolder | None) -> LlmSettings | None:
+    """Return the settings with a cache of answers in the run folder, so that a resumed run asks no more."""
     if llm is None or llm.cache is not None or run is None:
         return llm
     upload_in_background(run.path / ANSWERS)
@@ -79,34 +79,34 @@ class PerturbResult(Result):
     folder: Path | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON object of `metassay perturb`."""
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "task": self.dataset.task,
-            "outputs": len(self.dataset),
-            "pairs": len(self.pairs),
-            "left_out": dict(self.dataset.left_out),
-            "perturbations": [
-                {"perturbation": name, "pairs": count.pairs, "applied": count.applied,
-                 "not_applicable": count.not_applicable, "unchanged": count.unchanged}
-                for name, count in sorted(self.pairs.counts.items())
-            ],
-            "usage": dict(self.pairs.usage),
-            "notes": [*self.dataset.notes, *self.pairs.notes],
-            "data": msgspec.to_builtins(summarize_dataset(self.dataset)),
-        }  # fmt: skip
+        """Return the JSON object of `metassay perturb`."""
+        perturbations = [
+            AppliedPerturbation(name, count.pairs, count.applied, count.not_applicable, count.unchanged)
+            for name, count in sorted(self.pairs.counts.items())
+        ]
+        content = PerturbContent(
+            task=self.dataset.task,
+            outputs=len(self.dataset),
+            pairs=len(self.pairs),
+            left_out=dict(self.dataset.left_out),
+            perturbations=perturbations,
+            usage={name: dict(usage) for name, usage in self.pairs.usage.items()},
+            notes=[*self.dataset.notes, *self.pairs.notes],
+            data=summarize_dataset(self.dataset),
+        )
+        return content.to_dict()
 
     def to_frame(self) -> pl.DataFrame:
-        """`item, system, perturbation, output, worse`."""
+        """Return the pairs as a table: `item, system, perturbation, output, worse`."""
         return self.pairs.frame
 
 
 @accept_options(PerturbOptions)
 def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult:
-    """Make each output worse in several ways; with `out`, leaves `pairs.parquet` and `texts.jsonl` there.
+    """Make each output worse in several ways; with `out`, write `pairs.parquet` and `texts.jsonl` there.
 
-    The texts are those that an assay of the same data and settings scores: outputs and all worse copies, also
-    those beyond `per_output`, but none of systems that are the reference itself.
+    The texts are those that an assay of the same data and settings scores: the outputs and all perturbed
+    outputs, also those beyond `per_output`, but none of systems that are the reference itself.
 
     >>> rows = [{"seg_id": 1, "system": "a", "hyp": "red fox", "ref": "the red fox"}]
     >>> len(perturb(rows, perturbations="removal").to_frame())
@@ -114,13 +114,14 @@ def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult
     """
     source = ensure_dataset(dataset)
     data = prepare_dataset(source, normalize=options.normalize, keep_references=options.keep_references)
-    whole = options.keep_references and has_only_references(source)  # no assay could leave them options.out
-    assayed = prepare_dataset(source, normalize=options.normalize, keep_references=whole)
+    # An assay leaves out systems that are the reference itself, unless there are no others.
+    keeps_references = options.keep_references and has_only_references(source)
+    assayed = prepare_dataset(source, normalize=options.normalize, keep_references=keeps_references)
     named = None if options.perturbations is None else split_specs(options.perturbations)
     configuration = options.to_dict(PerturbSettings) | {
         "perturbations": None if named is None else [str(part) for part in named],
         "normalize": choose_normalisation(data, options.normalize),
-        "llm": described(options.llm),
+        "llm": describe_model(options.llm),
         "seed": options.seed,
     }
     del configuration["strict_resources"]  # decides whether there is a result, not which
@@ -134,7 +135,7 @@ def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult
         preprocess=options.preprocess,
         workers=count_workers(options.workers),
         strict_resources=options.strict_resources,
-        llm=with_cache(options.llm, run),
+        llm=add_answer_cache(options.llm, run),
         store=None if run is None else run.texts(json.dumps(collect_environment(data.languages))),
         progress=None if options.progress is None else functools.partial(options.progress, "perturbing"),
     )

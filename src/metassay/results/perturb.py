@@ -1,0 +1,33 @@
+"""Result of `perturb`: how many pairs each perturbation made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from metassay.results.base import Count, ResultStruct
+from metassay.results.data_summary import DataSummary
+
+
+class AppliedPerturbation(msgspec.Struct, frozen=True):
+    """How many outputs a perturbation changed, could not be applied to, and left as they were."""
+
+    perturbation: str
+    pairs: Count
+    applied: Count
+    not_applicable: Count
+    unchanged: Count
+
+
+class PerturbContent(ResultStruct, frozen=True, kw_only=True):
+    """How often each perturbation applied. `usage` has the requests and tokens of a language model."""
+
+    task: str
+    outputs: Count
+    pairs: Count
+    left_out: dict[str, Count]
+    perturbations: list[AppliedPerturbation]
+    usage: dict[str, dict[str, Any]]
+    notes: list[str]
+    data: DataSummary
