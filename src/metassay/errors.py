@@ -101,7 +101,7 @@ class MetassayError(Exception):
 
 
 @dataclass(frozen=True)
-class Place:
+class InputLocation:
     """Where in the input something is wrong: any of file, row (the first data row is 1), line and column."""
 
     file: str | None = None
@@ -132,11 +132,13 @@ class InputError(MetassayError, ValueError):
 
     exit_code = 2
 
-    def __init__(self, message: str, *, place: Place | None = None, remedy: str | None = None) -> None:
-        self.place = place or Place()
-        location = str(self.place)
-        self.message = _fit_in_line(message, _MAX_SENTENCE_LENGTH if location else _MAX_SENTENCE_LENGTH + 60)
-        first_line = f"{location}: {self.message}" if location else self.message
+    def __init__(
+        self, message: str, *, location: InputLocation | None = None, remedy: str | None = None
+    ) -> None:
+        self.location = location or InputLocation()
+        prefix = str(self.location)
+        self.message = _fit_in_line(message, _MAX_SENTENCE_LENGTH if prefix else _MAX_SENTENCE_LENGTH + 60)
+        first_line = f"{prefix}: {self.message}" if prefix else self.message
         first_line = shorten_text(first_line, _MAX_MESSAGE_LENGTH - MAX_QUOTED_LENGTH)
         self.remedy = remedy and _fit_in_line(remedy, _MAX_MESSAGE_LENGTH - len(first_line))
         super().__init__(f"{first_line}\n{self.remedy}" if self.remedy else first_line)
@@ -166,15 +168,15 @@ def _name_python_keywords(text: str) -> str:
 class NoSuchFile(InputError):
     """The user named a file that does not exist."""
 
-    def __init__(self, *, place: Place) -> None:
-        super().__init__("there is no such file.", place=place)
+    def __init__(self, *, location: InputLocation) -> None:
+        super().__init__("there is no such file.", location=location)
 
 
 class LinkOutside(InputError):
     """A link in a run folder leads to a file outside the folder, which is not read."""
 
-    def __init__(self, *, place: Place) -> None:
-        super().__init__("this link leads out of the run folder.", place=place)
+    def __init__(self, *, location: InputLocation) -> None:
+        super().__init__("this link leads out of the run folder.", location=location)
 
 
 class UnknownName(InputError):
@@ -184,7 +186,7 @@ class UnknownName(InputError):
     """
 
     def __init__(
-        self, kind: str, name: str, valid_names: Iterable[str], *, place: Place | None = None
+        self, kind: str, name: str, valid_names: Iterable[str], *, location: InputLocation | None = None
     ) -> None:
         valid_names = sorted(valid_names)
         by_lower_case = {valid_name.lower(): valid_name for valid_name in reversed(valid_names)}
@@ -193,7 +195,7 @@ class UnknownName(InputError):
         )
         question = f" Did you mean {by_lower_case[similar[0]]}?" if similar else ""
         listing = f"Known: {join_names(valid_names)}." if valid_names else "None is known."
-        super().__init__(f"unknown {kind} {name!r}.{question}", place=place, remedy=listing)
+        super().__init__(f"unknown {kind} {name!r}.{question}", location=location, remedy=listing)
 
 
 class TiedScores(InputError):

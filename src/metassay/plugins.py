@@ -15,7 +15,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any, cast
 
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 
 
 @dataclass(frozen=True)
@@ -96,10 +96,10 @@ def load_from_file(location: str) -> Any:
     except (OSError, ValueError):
         exists = False
     if not exists:
-        raise InputError("there is no such file.", place=Place(file=path))
+        raise InputError("there is no such file.", location=InputLocation(file=path))
     spec = importlib.util.spec_from_file_location(f"metassay_plugin_{file.stem}", file)
     if spec is None or spec.loader is None:
-        raise InputError("this is not a Python file.", place=Place(file=path))
+        raise InputError("this is not a Python file.", location=InputLocation(file=path))
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     _user_files[str(spec.origin)] = _UserFile(path, _hash(file.read_bytes()))
@@ -108,7 +108,7 @@ def load_from_file(location: str) -> Any:
     except Exception as error:
         raise describe_user_error(error) or error from error
     if not hasattr(module, name):
-        raise InputError(f"it defines no {name}.", place=Place(file=path))
+        raise InputError(f"it defines no {name}.", location=InputLocation(file=path))
     return getattr(module, name)
 
 
@@ -122,12 +122,14 @@ def describe_user_error(error: BaseException) -> InputError | None:
     for file, line in reversed(calls):
         description = f"{type(error).__name__}: {message}"
         if file in _user_files:
-            return InputError(description, place=Place(file=_user_files[file].named_path, line=line))
+            return InputError(
+                description, location=InputLocation(file=_user_files[file].named_path, line=line)
+            )
         plugin = _find_plugin(file)
         if plugin is not None:
             return InputError(
                 description,
-                place=Place(file=file, line=line),
+                location=InputLocation(file=file, line=line),
                 remedy=f"This is a failure of the plug-in {plugin}, not of metassay.",
             )
     return None
@@ -141,16 +143,16 @@ def _find_plugin(file: str) -> str | None:
     return None
 
 
-def find_definition(definition: Any) -> Place:
+def find_definition(definition: Any) -> InputLocation:
     """Return the file and line where a function or class is defined, as far as they are known."""
     try:
         file = str(inspect.getsourcefile(definition))
         _, line = inspect.getsourcelines(definition)
     except (OSError, TypeError):
-        return Place()
+        return InputLocation()
     if file in _user_files:
         file = _user_files[file].named_path
-    return Place(file=file, line=line)
+    return InputLocation(file=file, line=line)
 
 
 def hash_user_source(value: Any) -> str:

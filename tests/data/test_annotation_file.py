@@ -77,7 +77,7 @@ def test_errors_name_the_row(tmp_path, line, message) -> None:
     (tmp_path / "ratings.csv").write_text(f"item,system,probability,mqm\n{line}\n")
     with pytest.raises(InputError, match=message) as error:
         parse_annotation_file(tmp_path / "ratings.csv")
-    assert error.value.place.row == 1
+    assert error.value.location.row == 1
 
 
 def test_other_tables_are_refused(tmp_path) -> None:

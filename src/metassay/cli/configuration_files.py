@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
-from metassay.errors import InputError, NoSuchFile, Place, UnknownName, is_remote
+from metassay.errors import InputError, InputLocation, NoSuchFile, UnknownName, is_remote
 
 COMMANDS = (
     "assay",
@@ -55,7 +55,7 @@ _START_AGAIN = "Run the same command again with this --out, or from Python the s
 
 def read_configuration(file: str) -> dict[str, Any]:
     """Read the table of options in a TOML or JSON file."""
-    place = Place(file=file)
+    location = InputLocation(file=file)
     file_format = "JSON" if file.endswith(".json") else "TOML"
     try:
         text = _find_local_file(file).read_text(encoding="utf-8")
@@ -63,17 +63,17 @@ def read_configuration(file: str) -> dict[str, Any]:
     except InputError:
         raise
     except FileNotFoundError:
-        raise NoSuchFile(place=place) from None
+        raise NoSuchFile(location=location) from None
     except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror}).", place=place) from None
+        raise InputError(f"cannot be read ({error.strerror}).", location=location) from None
     except (ValueError, RecursionError) as error:
-        raise InputError(f"this is not {file_format} ({error}).", place=place) from None
+        raise InputError(f"this is not {file_format} ({error}).", location=location) from None
     if not isinstance(options, dict):
-        raise InputError("a table of options was expected.", place=place)
+        raise InputError("a table of options was expected.", location=location)
     if options.get("command") not in COMMANDS:
         raise InputError(
             f"command is {options.get('command')!r}.",
-            place=place,
+            location=location,
             remedy=f"Use one of: {', '.join(COMMANDS)}.",
         )
     return options
@@ -85,15 +85,15 @@ def read_command_of_run(run: str, *, trust: bool) -> dict[str, Any]:
     A run folder may come from somebody else. Without `trust`, code that it names is not executed, and its
     language model or cluster is not used, unless the user agrees on the terminal.
     """
-    place = Place(file=run)
+    location = InputLocation(file=run)
     try:
         options = read_configuration(f"{run}/{CALL_FILE}")
     except NoSuchFile:
         raise InputError(
-            "the run folder does not record which command started it.", place=place, remedy=_START_AGAIN
+            "the run folder does not record which command started it.", location=location, remedy=_START_AGAIN
         ) from None
     if "-" in options.get("data", []):
-        raise InputError("its data came from standard input.", place=place, remedy=_START_AGAIN)
+        raise InputError("its data came from standard input.", location=location, remedy=_START_AGAIN)
     if not trust:
         _confirm_trust(options, run)
     options["out"] = run if is_remote(run) else str(Path(run).absolute())
@@ -129,7 +129,7 @@ def run_configuration(options: Mapping[str, Any], file: str) -> None:
     if folder is not None and not Path(str(folder)).is_dir():
         # A remote run may be continued on a machine that lacks the folder it was started in.
         if not is_remote(file):
-            raise InputError(f"the folder {folder!r} no longer exists.", place=Place(file=file))
+            raise InputError(f"the folder {folder!r} no longer exists.", location=InputLocation(file=file))
         folder = None
     with chdir("." if folder is None else folder):
         status = build_application().main(arguments, prog_name="metassay", standalone_mode=False)
@@ -170,7 +170,7 @@ def _to_arguments(command: str, options: Mapping[str, Any], file: str) -> list[s
     positional: list[str] = []
     for name, value in options.items():
         if name not in parameters:
-            raise UnknownName(f"option of {command}", name, parameters, place=Place(file=file))
+            raise UnknownName(f"option of {command}", name, parameters, location=InputLocation(file=file))
         parameter = parameters[name]
         texts = _to_texts(value, name, file)
         longest_flag = max(parameter.opts, key=len)
@@ -178,7 +178,9 @@ def _to_arguments(command: str, options: Mapping[str, Any], file: str) -> list[s
             positional += texts
         elif parameter.is_flag:
             if not isinstance(value, bool):
-                raise InputError(f"{name} is {value!r}, neither true nor false.", place=Place(file=file))
+                raise InputError(
+                    f"{name} is {value!r}, neither true nor false.", location=InputLocation(file=file)
+                )
             flags += [longest_flag] if value else parameter.secondary_opts[:1]
         elif parameter.multiple:
             flags += [f"{longest_flag}={text}" for text in texts]
@@ -198,7 +200,7 @@ def _to_texts(value: Any, name: str, file: str) -> list[str]:
         return [text for element in value for text in _to_texts(element, name, file)]
     if isinstance(value, str | int | float):
         return [str(value)]
-    raise InputError(f"{name} is {value!r}, neither text nor number.", place=Place(file=file))
+    raise InputError(f"{name} is {value!r}, neither text nor number.", location=InputLocation(file=file))
 
 
 def _build_command_schema(command: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from metassay.errors import InputError, NoSuchFile, Place
+from metassay.errors import InputError, InputLocation, NoSuchFile
 
 ITEM = "item"
 SYSTEM = "system"
@@ -58,13 +58,13 @@ def format_annotation_file(file: AnnotationFile) -> bytes:
 
 def parse_annotation_file(path: str | Path) -> AnnotationFile:
     """Read a file that `annotate` wrote; scores may have been filled in."""
-    place = Place(file=str(path))
+    location = InputLocation(file=str(path))
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")  # Excel adds a byte order mark
     except FileNotFoundError:
-        raise NoSuchFile(place=place) from None
+        raise NoSuchFile(location=location) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read ({error}).", place=place) from None
+        raise InputError(f"cannot be read ({error}).", location=location) from None
     records = list(csv.reader(io.StringIO(text, newline=""), delimiter=_find_delimiter(text)))
     header = [unmark_text(name) for name in records[0]] if records else []
     text_columns = tuple(name for name in header if name in TEXT_COLUMNS)
@@ -73,7 +73,7 @@ def parse_annotation_file(path: str | Path) -> AnnotationFile:
         raise InputError(
             f"the columns are not those that `metassay annotate` writes ({', '.join(fixed_columns)},"
             " human score).",
-            place=place,
+            location=location,
             remedy="Fill in the last column and leave the others as they are.",
         )
     rows = [_parse_row(record, len(header), str(path), n) for n, record in enumerate(records[1:], start=1)]
@@ -104,20 +104,22 @@ def _find_delimiter(text: str) -> str:
 
 def _parse_row(record: Sequence[str], width: int, file: str, number: int) -> OutputToRate:
     if len(record) != width:
-        raise InputError(f"there are {len(record)} cells, not {width}.", place=Place(file=file, row=number))
+        raise InputError(
+            f"there are {len(record)} cells, not {width}.", location=InputLocation(file=file, row=number)
+        )
     texts = tuple(unmark_text(cell) for cell in record[:-2])
-    probability = _parse_number(record[-2], Place(file, number, PROBABILITY))
+    probability = _parse_number(record[-2], InputLocation(file, number, PROBABILITY))
     if probability is None or not 0 < probability <= 1:
         raise InputError(
             "the probability is not between 0 and 1.",
-            place=Place(file, number, PROBABILITY),
+            location=InputLocation(file, number, PROBABILITY),
             remedy="Restore the column as it was written.",
         )
-    score = _parse_number(record[-1], Place(file, number))
+    score = _parse_number(record[-1], InputLocation(file, number))
     return OutputToRate(texts[0], texts[1], texts[2:], probability, score)
 
 
-def _parse_number(cell: str, place: Place) -> float | None:
+def _parse_number(cell: str, location: InputLocation) -> float | None:
     text = cell.strip()
     if not text:
         return None
@@ -127,6 +129,8 @@ def _parse_number(cell: str, place: Place) -> float | None:
         number = math.nan
     if not math.isfinite(number):
         raise InputError(
-            f"{cell!r} is not a number.", place=place, remedy="Leave the cell empty where there is no score."
+            f"{cell!r} is not a number.",
+            location=location,
+            remedy="Leave the cell empty where there is no score.",
         )
     return number

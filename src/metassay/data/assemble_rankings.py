@@ -15,7 +15,7 @@ from metassay.data.dataset import Dataset
 from metassay.data.ranked_lists import order_by_score
 from metassay.data.readers.base import RawTable
 from metassay.data.readers.files import file_stem
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 from metassay.tasks import find_task
 from metassay.tasks.base import Task
 from metassay.tasks.ranking import TASK as RANKING
@@ -25,7 +25,7 @@ MISSING_LIST_REASON = "judged topic without a list"
 _FILE = "_file"
 _ROW = "_row"
 _LINE = "line"
-"""Columns that hold the place of each retrieved document in the input, for errors."""
+"""Columns that hold the location of each retrieved document in the input, for errors."""
 _RANK = "rank"
 _IGNORED_COLUMNS = ("rank", "iteration", "q0", _LINE)
 """Columns of runs without meaning; trec_eval ignores them too."""
@@ -75,7 +75,7 @@ def assemble_rankings(
 
 
 def _build_document_table(table: RawTable, task: Task, columns: Mapping[str, str] | None) -> pl.DataFrame:
-    """Return `system, item, document, score`, metadata and the place of each retrieved document."""
+    """Return `system, item, document, score`, metadata and the location of each retrieved document."""
     frame = table.frame
     file = table.file
     roles = _assign_roles(frame, task, columns, file)
@@ -102,7 +102,7 @@ def _build_document_table(table: RawTable, task: Task, columns: Mapping[str, str
     documents = pl.DataFrame([column.alias(name) for name, column in document_columns.items()])
     if documents["score"].has_nulls():
         first = documents.filter(pl.col("score").is_null()).row(0, named=True)
-        raise InputError("the retrieval score is missing.", place=_find_place(first, roles["score"]))
+        raise InputError("the retrieval score is missing.", location=_find_location(first, roles["score"]))
     return documents
 
 
@@ -125,11 +125,11 @@ def _assign_roles(
     return roles
 
 
-def _find_place(row: Mapping[str, object], column: str | None = None) -> Place:
-    """Return the place in the input of a row of the documents."""
+def _find_location(row: Mapping[str, object], column: str | None = None) -> InputLocation:
+    """Return the location in the input of one retrieved document."""
     line = row.get(_LINE)
     number = row.get(_ROW)
-    return Place(
+    return InputLocation(
         file=str(row[_FILE]),
         row=number if isinstance(number, int) else None,
         line=line if isinstance(line, int) else None,
@@ -145,11 +145,11 @@ def _refuse_repeated_documents(documents: pl.DataFrame) -> None:
         return
     repeated = documents.filter(~is_first).row(0, named=True)
     has_same_key = pl.all_horizontal(pl.col(name) == repeated[name] for name in key)
-    first_place = _find_place(documents.filter(has_same_key).row(0, named=True))
+    first_place = _find_location(documents.filter(has_same_key).row(0, named=True))
     raise InputError(
         f"document {repeated['document']} was already retrieved for topic {repeated['item']} by "
         f"{repeated['system']} ({first_place}).",
-        place=_find_place(repeated),
+        location=_find_location(repeated),
         remedy="Remove one of the two, or give the runs different tags.",
     )
 
@@ -167,12 +167,12 @@ def _drop_unjudged_topics(
     if not is_judged.any():
         raise InputError(
             f"{message}, nor is any other of the {documents['item'].n_unique()} here.",
-            place=_find_place(first),
+            location=_find_location(first),
             remedy="Do the judgements belong to these runs?",
         )
     lists = unjudged.select("system", "item").n_unique()
     topics = unjudged["item"].n_unique()
-    note = f"{_find_place(first)}: {message}; {topics} such topics ({lists} lists) are left out."
+    note = f"{_find_location(first)}: {message}; {topics} such topics ({lists} lists) are left out."
     return documents.filter(is_judged), {UNJUDGED_TOPIC_REASON: lists}, [note]
 
 
@@ -183,7 +183,7 @@ def _check_shared_documents(documents: pl.DataFrame, qrels: pl.DataFrame) -> lis
         raise InputError(
             f"no retrieved document is among the judged ones, such as {documents['document'][0]}; judged are "
             f"documents such as {qrels['document'][0]}.",
-            place=_find_place(documents.row(0, named=True)),
+            location=_find_location(documents.row(0, named=True)),
             remedy="Do runs and judgements write document ids in the same way?",
         )
     judged_systems = documents.filter(is_judged)["system"].unique()

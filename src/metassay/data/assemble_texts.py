@@ -35,7 +35,7 @@ from metassay.data.readers.base import RawTable
 from metassay.data.readers.delimited import DELIMITERS
 from metassay.data.readers.files import file_ending, file_stem
 from metassay.data.readers.standard_input import STANDARD_INPUT
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 from metassay.tasks import find_task
 from metassay.tasks.base import Task
 
@@ -46,7 +46,7 @@ _WRITTEN_LIST = r"""^\s*\[\s*["'].*["']\s*\]\s*$"""
 _LIST_SAMPLE = 100
 _FILE = "_file"
 _ROW = "_row"
-"""Columns that hold the place of each row in the input, for errors."""
+"""Columns that hold the location of each row in the input, for errors."""
 _UNNAMED_SYSTEM_REMEDY = (
     "That is the file's name. If another column says which system it is: --column system=COLUMN."
 )
@@ -209,7 +209,7 @@ def _hash_texts(texts: pl.Series) -> pl.Series:
     if texts.has_nulls():
         raise InputError(
             "there is no id, and the source, which would identify the item, is missing.",
-            place=Place(row=int(texts.is_null().arg_max() or 0) + 1, column=texts.name),
+            location=InputLocation(row=int(texts.is_null().arg_max() or 0) + 1, column=texts.name),
         )
     ids = {text: hashlib.blake2b(text.encode(), digest_size=5).hexdigest() for text in texts.unique()}
     return texts.replace_strict(ids, return_dtype=pl.String)
@@ -224,14 +224,14 @@ def _build_systems(frame: pl.DataFrame, roles: ColumnRoles, file: str) -> pl.Ser
             if is_missing.any():
                 raise InputError(
                     "the system is missing.",
-                    place=Place(file, int(is_missing.arg_max() or 0) + 1, roles.system),
+                    location=InputLocation(file, int(is_missing.arg_max() or 0) + 1, roles.system),
                     remedy="Every row needs one: fill it in or delete the row.",
                 )
         return cells.ids(systems, file)
     if file == STANDARD_INPUT:
         raise InputError(
             "there is no system column, and standard input has no name to use instead.",
-            place=Place(file=file),
+            location=InputLocation(file=file),
             remedy="Add a column system, or name one with --column system=COLUMN.",
         )
     return pl.Series([file_stem(file)]).new_from_index(0, frame.height)
@@ -369,7 +369,7 @@ def _refuse_second_outputs(outputs: pl.DataFrame) -> None:
     raise InputError(
         f"item {first['item']} of system {first['system']} was already given in row "
         f"{first[_ROW]}{other_file}.",
-        place=Place(second[_FILE], second[_ROW]),
+        location=InputLocation(second[_FILE], second[_ROW]),
         remedy=_UNNAMED_SYSTEM_REMEDY if is_named_after_file else _REPEATED_ITEM_REMEDY,
     )
 
@@ -401,6 +401,6 @@ def _check_references(outputs: pl.DataFrame, rule: str) -> list[str]:
     raise InputError(
         f"the reference of item {item} differs from that in row {rows[_ROW][0]} "
         f"({varying.height} such {noun} in all).",
-        place=Place(other[_FILE], other[_ROW], "references"),
+        location=InputLocation(other[_FILE], other[_ROW], "references"),
         remedy="Use --references per-output if each row should keep its own.",
     )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from metassay.errors import InputError, Place, display_path, shorten_text
+from metassay.errors import InputError, InputLocation, display_path, shorten_text
 
 MISSING_SCORES = frozenset({"", "none", "na", "n/a", "n.a.", "n.a", "#n/a", "null", "nan", "-"})
 """What people write for a score that is not there, in lower case."""
@@ -23,7 +23,7 @@ def ids(column: pl.Series, file: str) -> pl.Series:
     if noun is not None:
         raise InputError(
             f"an id must be text or a whole number, not {noun} ({shorten_text(str(column[0]))}).",
-            place=Place(file=file, row=1, column=column.name),
+            location=InputLocation(file=file, row=1, column=column.name),
             remedy="Write the ids as text or as integers.",
         )
     text = column.cast(pl.String)
@@ -32,7 +32,7 @@ def ids(column: pl.Series, file: str) -> pl.Series:
         row = int(empty.arg_max() or 0) + 1
         raise InputError(
             "the id is missing.",
-            place=Place(file=file, row=row, column=column.name),
+            location=InputLocation(file=file, row=row, column=column.name),
             remedy="Every row needs one: fill it in or delete the row.",
         )
     _refuse_nul(text, file)
@@ -84,7 +84,7 @@ def texts(column: pl.Series, file: str) -> pl.Series:
     if column.dtype != pl.String:
         raise InputError(
             f"text was expected, but the column holds {column.dtype}.",
-            place=Place(file=file, column=column.name),
+            location=InputLocation(file=file, column=column.name),
         )
     _refuse_nul(column, file)
     return column
@@ -103,36 +103,36 @@ def scores(column: pl.Series, file: str) -> pl.Series:
             row = int(is_malformed.arg_max() or 0)
             raise InputError(
                 f"{shorten_text(column[row])!r} is not a number.",
-                place=Place(file, row + 1, column.name),
+                location=InputLocation(file, row + 1, column.name),
                 remedy="Leave the cell empty (or write None) where there is no score.",
             )
         column = numbers
     elif not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)):
         raise InputError(
             f"numbers were expected, but the column holds {column.dtype}.",
-            place=Place(file=file, column=column.name),
+            location=InputLocation(file=file, column=column.name),
         )
     numbers = column.cast(pl.Float64).fill_nan(None)
     numbers = numbers.set(numbers == 0.0, 0.0)
     infinite = numbers.is_infinite().fill_null(value=False)
     if infinite.any():
-        raise infinite_score(Place(file, int(infinite.arg_max() or 0) + 1, column.name))
+        raise infinite_score(InputLocation(file, int(infinite.arg_max() or 0) + 1, column.name))
     too_large = (numbers.abs() > LARGEST_SCORE).fill_null(value=False)
     if too_large.any():
         row = int(too_large.arg_max() or 0)
         raise InputError(
             f"a score of {numbers[row]:g} is too large to compute with (at most {LARGEST_SCORE:g}).",
-            place=Place(file, row + 1, column.name),
+            location=InputLocation(file, row + 1, column.name),
             remedy="Leave the cell empty (or write None) where there is no score.",
         )
     return numbers.alias(column.name)
 
 
-def infinite_score(place: Place) -> InputError:
+def infinite_score(location: InputLocation) -> InputError:
     """The error for an infinity among scores."""
     return InputError(
         "a score is infinite.",
-        place=place,
+        location=location,
         remedy="Leave the cell empty (or write None) where there is no score.",
     )
 
@@ -169,7 +169,7 @@ def _refuse_nul(column: pl.Series, file: str) -> None:
         row = int(with_nul.arg_max() or 0) + 1
         raise InputError(
             "there is a NUL character in the text.",
-            place=Place(file=file, row=row, column=column.name),
+            location=InputLocation(file=file, row=row, column=column.name),
             remedy="Remove it: no text contains one on purpose.",
         )
 
@@ -181,7 +181,7 @@ def _refuse_written_floats(text: pl.Series, file: str) -> None:
         row = int(written.arg_max() or 0)
         raise InputError(
             f"an id must be text or a whole number, not a float ({text[row]}).",
-            place=Place(file=file, row=row + 1, column=text.name),
+            location=InputLocation(file=file, row=row + 1, column=text.name),
             remedy="Write the ids as text or as integers.",
         )
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from metassay.data.cells import is_missing_score, parse_numbers
 from metassay.data.readers.delimited import PLAIN_TEXT_REMEDY
-from metassay.errors import InputError, Place, UnknownName, join_names, shorten_text
+from metassay.errors import InputError, InputLocation, UnknownName, join_names, shorten_text
 from metassay.tasks import FALLBACK_TASK, list_human_criteria, load_tasks
 from metassay.tasks.base import TEXT_COLUMNS, Task
 
@@ -255,7 +255,7 @@ def missing_column_error(role: str, names: Sequence[str], columns: Sequence[str]
     return InputError(
         f"no column holds the {role} (looked for {join_names(names, 120)}; "
         f"there are: {join_names(columns, 120) or 'none'}).",
-        place=Place(file=file or None),
+        location=InputLocation(file=file or None),
         remedy=remedy,
     )
 
@@ -271,7 +271,7 @@ def check_column_choices(
             if name not in columns:
                 raise InputError(
                     f"there is no column {name!r} to be the {role}.",
-                    place=Place(file=file or None),
+                    location=InputLocation(file=file or None),
                     remedy=f"The columns are: {join_names(columns)}.",
                 )
 

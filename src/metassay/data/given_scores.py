@@ -26,7 +26,7 @@ from metassay.data.readers.files import decode_text, file_ending, file_stem, rea
 from metassay.data.readers.in_memory import convert_to_frame
 from metassay.data.readers.remote_files import download_if_remote
 from metassay.data.readers.tables import parse_table
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 from metassay.tasks.base import TEXT_COLUMNS
 
 SEGMENTS = ".seg.score"
@@ -51,10 +51,10 @@ class ScoreList:
     """Of the content of the file."""
     predicted_errors: bool = False
 
-    def place(self, index: int) -> Place:
+    def locate_score(self, index: int) -> InputLocation:
         """Where one of the scores stands."""
         row = int(self.rows[index])
-        return Place(self.file, line=row) if self.keys is None else Place(self.file, row)
+        return InputLocation(self.file, line=row) if self.keys is None else InputLocation(self.file, row)
 
 
 def read_given_scores(source: Any, *, quoting: str = "minimal") -> list[ScoreList]:
@@ -123,7 +123,7 @@ def _in_table(frame: pl.DataFrame, file: str, digest: str) -> Iterator[ScoreList
     if not columns:
         raise InputError(
             "no column holds scores.",
-            place=Place(file),
+            location=InputLocation(file),
             remedy="Add a column of numbers for each metric, or the columns metric and score.",
         )
     for name in columns:
@@ -141,7 +141,7 @@ def _keys(frame: pl.DataFrame, lower: dict[str, str], file: str) -> pl.DataFrame
     if output is None:
         raise InputError(
             "no column says which text a score is of.",
-            place=Place(file),
+            location=InputLocation(file),
             remedy="Keep the column id of texts.jsonl, or item and output.",
         )
     made = {"output": cells.texts(frame[output], file)}

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from metassay.data.columns import TEST_SET_COLUMNS, is_row_number, is_unusable_type, list_column_names
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 
 _OTHER_KEYS = ("doc_id", "speaker_id")
 """Keys besides those of items and systems."""
@@ -39,7 +39,7 @@ def join_columns(
     if not keys:
         raise InputError(
             "shares no key column with the data.",
-            place=Place(file=file),
+            location=InputLocation(file=file),
             remedy="Name the id that both have with --column item=COLUMN, or rename it to one of: "
             f"{', '.join(dict.fromkeys(possible_keys))}.",
         )
@@ -48,17 +48,17 @@ def join_columns(
             if is_unusable_type(keyed_table.schema[key]):
                 raise InputError(
                     f"a key must be text or a number, not {keyed_table.schema[key]}.",
-                    place=Place(file=keyed_file, column=key),
+                    location=InputLocation(file=keyed_file, column=key),
                 )
     added = [name for name in other.columns if name not in table.columns]
     if not added:
-        raise InputError("adds no column that the data does not have.", place=Place(file=file))
+        raise InputError("adds no column that the data does not have.", location=InputLocation(file=file))
     is_repeated = other.select(keys).is_duplicated()
     if is_repeated.any():
         row = int(is_repeated.arg_max() or 0) + 1
         raise InputError(
             f"the key {', '.join(keys)} occurs more than once.",
-            place=Place(file=file, row=row, column=keys[-1]),
+            location=InputLocation(file=file, row=row, column=keys[-1]),
         )
     # Keys are compared as texts: an id may be a number in one file and a text in the other.
     text_keys = [f"_key_{key}" for key in keys]

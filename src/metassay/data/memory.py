@@ -15,7 +15,7 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 
 _TARGET_PER_ROW = 16_000
 """Bytes of the memory target that one row of a table in memory uses up, with all that is derived from it."""
@@ -76,7 +76,7 @@ def spill_to_disk(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
     except OSError as error:
         raise InputError(
             f"cannot be written ({error.strerror or error}).",
-            place=Place(file=name),
+            location=InputLocation(file=name),
             remedy="Large tables are stored as temporary files: free some disk space, or set TMPDIR.",
         ) from None
     finally:

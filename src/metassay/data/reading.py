@@ -23,7 +23,7 @@ from metassay.data.readers.plain_text import read_parallel_lines
 from metassay.data.readers.registry import fetch_paths, read_join_table, read_tables
 from metassay.data.readers.remote_files import download_if_remote
 from metassay.data.readers.transcripts import read_transcripts
-from metassay.errors import InputError, Place, UnknownName, display_path
+from metassay.errors import InputError, InputLocation, UnknownName, display_path
 from metassay.options import OutputReadOptions, accept_options, split_names
 from metassay.tasks import asr, find_task, guess_task
 from metassay.tasks.base import TableEvidence, Task
@@ -119,13 +119,13 @@ def read_parallel_files(
 
 
 def _assemble_rankings(tables: Sequence[RawTable], task: Task, options: ReadOptions) -> Dataset:
-    first_file = Place(file=tables[0].file)
+    first_file = InputLocation(file=tables[0].file)
     if options.pairs:
-        raise InputError("pairs of rankings are not read; pairs of texts are.", place=first_file)
+        raise InputError("pairs of rankings are not read; pairs of texts are.", location=first_file)
     if options.qrels is None:
         raise InputError(
             "rankings need relevance judgements.",
-            place=first_file,
+            location=first_file,
             remedy="Name the file that holds them with --qrels FILE.",
         )
     qrels = read_judgements(download_if_remote(options.qrels), threshold=options.relevant_from)
@@ -218,7 +218,7 @@ def _join_line_scores(tables: Sequence[RawTable], file: str) -> tuple[list[RawTa
     if len(scores) != outputs:
         raise InputError(
             f"{len(scores)} lines of scores, but there are {outputs} outputs.",
-            place=Place(file=file),
+            location=InputLocation(file=file),
             remedy="One line is needed for each output, the systems one after the other.",
         )
     joined = []

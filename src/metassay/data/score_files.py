@@ -31,7 +31,7 @@ from metassay.data.score_cautions import note_score_cautions
 from metassay.data.score_cube import ScoreCube
 from metassay.data.score_tables import build_score_cubes, pivot_long_scores
 from metassay.data.summary import summarize_cubes
-from metassay.errors import InputError, Place, UnknownName
+from metassay.errors import InputError, InputLocation, UnknownName
 from metassay.results.data_summary import DataSummary
 from metassay.stats.arrays import FloatArray
 
@@ -375,7 +375,9 @@ def write_score_files(
         contents |= _files(root / "metric-scores" / lp, full, table.systems, scores)
     for path in contents:
         if path.exists():
-            raise InputError("exists already.", place=Place(str(path)), remedy="Choose an empty folder.")
+            raise InputError(
+                "exists already.", location=InputLocation(str(path)), remedy="Choose an empty folder."
+            )
     for path, text in contents.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

@@ -24,7 +24,7 @@ from metassay.data.joins import drop_repeated_rows
 from metassay.data.reference_systems import REFERENCE_SYSTEM_REASON, mark_reference_rows
 from metassay.data.score_cube import UNNAMED_DATASET, ScoreCube
 from metassay.data.score_grid import ScoreGrid
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 from metassay.results.data_summary import HUMAN_SCORE, LOWER, METRIC_SCORE
 from metassay.stats.arrays import FloatArray
 
@@ -110,13 +110,13 @@ def pivot_long_scores(table: pl.DataFrame, file: str = "") -> pl.DataFrame:
         row = int(is_repeated.arg_max() or 0) + 1
         raise InputError(
             f"{', '.join(keys)} and {metric_column} name this score more than once.",
-            place=Place(file or None, row),
+            location=InputLocation(file or None, row),
         )
     clashing = [name for name in keys if (table[metric_column].cast(pl.String) == name).any()]
     if clashing:
         raise InputError(
             f"a metric has the name of the column {clashing[0]}.",
-            place=Place(file or None, column=metric_column),
+            location=InputLocation(file or None, column=metric_column),
             remedy="Rename the metric.",
         )
     return table.pivot(on=metric_column, index=keys, values=score_column)
@@ -129,7 +129,7 @@ def _find_column(table: pl.DataFrame, role: str, file: str) -> str:
     if not columns:
         raise InputError(
             f"no column holds the {role} (looked for {', '.join(names)}).",
-            place=Place(file or None),
+            location=InputLocation(file or None),
             remedy=f"Name it with --column {role}=COLUMN.",
         )
     return columns[0]
@@ -156,7 +156,7 @@ def _check_unique_outputs(rows: pl.DataFrame, dataset: str, file: str) -> None:
         row = rows.filter(is_repeated).row(0, named=True)
         raise InputError(
             f"item {row['_item']} of system {row['_system']} occurs more than once in {dataset}.",
-            place=Place(file or None),
+            location=InputLocation(file or None),
             remedy="A column year, lp or testset keeps the ids of files apart.",
         )
 

@@ -42,7 +42,7 @@ from metassay.data.winners import (
     looks_like_winners,
     parse_winners,
 )
-from metassay.errors import InputError, Place, UnknownName
+from metassay.errors import InputError, InputLocation, UnknownName
 from metassay.results.data_summary import HUMAN_SCORE, LOWER, METRIC_SCORE
 
 QUESTION_COLUMNS = ("item", "pair", "system")
@@ -130,7 +130,7 @@ def parse_verdicts(
     check_verdict_type(verdict_type)
     check_letter_meaning(letters)
     if frame.is_empty():
-        raise InputError("the table has no rows.", place=Place(file or None))
+        raise InputError("the table has no rows.", location=InputLocation(file or None))
     roles = _assign_roles(frame, columns, family, file)
     if human is not None and human not in frame.columns:
         raise UnknownName("column", human, frame.columns)
@@ -421,7 +421,7 @@ def _parse_swapped(frame: pl.DataFrame, name: str | None, file: str) -> pl.Serie
     is_invalid = ~text.is_in([*TRUE, *FALSE]).fill_null(value=False)
     if is_invalid.any():
         row = int(is_invalid.arg_max() or 0) + 1
-        raise InputError("true or false was expected.", place=Place(file or None, row, name))
+        raise InputError("true or false was expected.", location=InputLocation(file or None, row, name))
     return text.is_in(list(TRUE))
 
 
@@ -500,7 +500,7 @@ def _check_unique(table: pl.DataFrame, roles: Mapping[str, str], file: str) -> N
         remedy = "Give each verdict its own number in the column repeat."
     raise InputError(
         f"{row['judge']} has two verdicts on item {row['item']}, and nothing distinguishes them.",
-        place=Place(file or None),
+        location=InputLocation(file or None),
         remedy=remedy,
     )
 
@@ -510,4 +510,6 @@ def _check_consistent_gold(table: pl.DataFrame, file: str) -> None:
     contradictions = table.group_by(_question_columns(table)).agg(has_several).filter(pl.col("gold"))
     if contradictions.height:
         item = min(contradictions["item"].to_list())
-        raise InputError(f"the human labels of item {item} differ between rows.", place=Place(file or None))
+        raise InputError(
+            f"the human labels of item {item} differ between rows.", location=InputLocation(file or None)
+        )

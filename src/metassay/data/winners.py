@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from metassay.data import cells
-from metassay.errors import InputError, Place, UnknownName
+from metassay.errors import InputError, InputLocation, UnknownName
 
 AUTO = "auto"
 OUTPUT = "output"
@@ -82,7 +82,7 @@ def parse_winners(frame: pl.DataFrame, name: str, table: pl.DataFrame, file: str
         else:
             raise InputError(
                 f"{frame[name][row - 1]!r} names no output.",
-                place=Place(file or None, row, name),
+                location=InputLocation(file or None, row, name),
                 remedy="Write 1, 2 or tie; nothing where no verdict could be read."
                 " Labels of single outputs need --verdict-type label.",
             )

@@ -8,7 +8,7 @@ import threading
 from dataclasses import asdict
 from pathlib import Path
 
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 from metassay.llm.requests import Answer
 
 
@@ -59,4 +59,6 @@ def _read_lines(path: Path) -> list[str]:
         return path.read_bytes().decode("utf-8", "replace").split("\n")
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise InputError(f"the answers cannot be read ({reason}).", place=Place(file=str(path))) from None
+        raise InputError(
+            f"the answers cannot be read ({reason}).", location=InputLocation(file=str(path))
+        ) from None

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 from metassay.llm.requests import Answer, Request
 
 
@@ -31,16 +31,16 @@ def compute_token_cost(
 
 def read_prices(path: str | Path, model: str) -> TokenPrice:
     """Read the price of a model from a JSON file {"MODEL": [prompt, completion]}, per million tokens."""
-    place = Place(file=str(path))
+    location = InputLocation(file=str(path))
     try:
         table = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
-        raise InputError("this table of prices cannot be read as JSON.", place=place) from None
+        raise InputError("this table of prices cannot be read as JSON.", location=location) from None
     prices = table.get(model) if isinstance(table, Mapping) else None
     if not (isinstance(prices, list) and len(prices) == 2 and all(map(_is_price, prices))):
         raise InputError(
             f"there is no price of {model!r}.",
-            place=place,
+            location=location,
             remedy='Such as {"MODEL": [0.5, 1.5]}: money for a million tokens asked and answered.',
         )
     return TokenPrice(float(prices[0]), float(prices[1]))

@@ -8,7 +8,7 @@ from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 
 LANGUAGE_NAMES = {
     "en": "English",
@@ -32,20 +32,20 @@ def load_shipped_prompt(name: str) -> str:
 
 def read_prompt(path: str | Path, required_fields: Sequence[str] = ("output",)) -> str:
     """Read a prompt that the user wrote; it must contain the required fields and may contain others."""
-    place = Place(file=str(path))
+    location = InputLocation(file=str(path))
     try:
         prompt = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError("this prompt cannot be read.", place=place) from error
+        raise InputError("this prompt cannot be read.", location=location) from error
     for name in required_fields:
         if f"{{{name}}}" not in prompt:
             raise InputError(
                 f"the prompt does not mention {{{name}}}.",
-                place=place,
+                location=location,
                 remedy=f"Write {{{name}}} where that text belongs.",
             )
     if len(prompt) > MAX_PROMPT_LENGTH:
-        raise InputError(f"the prompt is longer than {MAX_PROMPT_LENGTH:,} characters.", place=place)
+        raise InputError(f"the prompt is longer than {MAX_PROMPT_LENGTH:,} characters.", location=location)
     return prompt
 
 

@@ -28,14 +28,14 @@ def _create_from_class(metric_class: type) -> Metric:
     place = plugins.find_definition(metric_class)
     class_name = metric_class.__name__
     if not issubclass(metric_class, Metric):
-        raise InputError(f"the class {class_name} is no metric.", place=place, remedy=REMEDY)
+        raise InputError(f"the class {class_name} is no metric.", location=place, remedy=REMEDY)
     if not isinstance(getattr(metric_class, "name", None), str) or not metric_class.name:
         raise InputError(
             f"the metric {class_name} has no name.",
-            place=place,
+            location=place,
             remedy=f'Give it one: name = "{class_name.lower()}"',
         )
     try:
         return metric_class()
     except TypeError as error:
-        raise InputError(f"the metric {class_name} cannot be made: {error}.", place=place) from error
+        raise InputError(f"the metric {class_name} cannot be made: {error}.", location=place) from error

@@ -192,7 +192,7 @@ def _match_by_line(score_list: ScoreList, texts: pl.DataFrame) -> pl.DataFrame:
     if len(score_list.scores) != len(texts):
         raise InputError(
             f"there are {len(score_list.scores):,} lines, and {len(texts):,} texts to score.",
-            place=score_list.place(len(score_list.scores) - 1),
+            location=score_list.locate_score(len(score_list.scores) - 1),
             remedy="One line is needed for each line of texts.jsonl, which metassay perturb writes.",
         )
     return texts.select("id").with_row_index("index")
@@ -204,7 +204,7 @@ def _match_by_id(score_list: ScoreList, ids: pl.Series, text_ids: pl.Series) -> 
         index = int(is_unknown.arg_max() or 0)
         raise InputError(
             f"the id {ids[index]} belongs to no text.",
-            place=score_list.place(index),
+            location=score_list.locate_score(index),
             remedy="The texts must come from metassay perturb with the same data, seed and settings.",
         )
     return pl.DataFrame({"id": ids}).with_row_index("index")
@@ -223,7 +223,7 @@ def _match_by_text(score_list: ScoreList, keys: pl.DataFrame, texts: pl.DataFram
     if matches.is_empty():
         raise InputError(
             "no score is of a text that is compared here.",
-            place=score_list.place(0),
+            location=score_list.locate_score(0),
             remedy="The texts must be those of metassay perturb with the same data, seed and settings.",
         )
     return matches
@@ -235,8 +235,8 @@ def _add_score(scores: dict[str, SourcedScore], text_id: str, new: SourcedScore)
     if first.score != new.score:
         raise InputError(
             f"the text has the score {new.score:g} here and {first.score:g} in "
-            f"{first.score_list.place(first.position)}.",
-            place=new.score_list.place(new.position),
+            f"{first.score_list.locate_score(first.position)}.",
+            location=new.score_list.locate_score(new.position),
         )
 
 

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 from metassay.metrics.base import Batch, Parameters, Scores
 from metassay.metrics.external import ExternalMetric
 
@@ -39,10 +39,12 @@ class ProgramMetric(ExternalMetric):
 
     def __post_init__(self) -> None:
         if not Path(self.path).is_file():
-            raise InputError("there is no such file.", place=Place(self.path))
+            raise InputError("there is no such file.", location=InputLocation(self.path))
         if not is_executable_file(self.path):
             remedy = "Make it executable: chmod +x FILE. A Python metric is named FILE.py:NAME."
-            raise InputError("this is no program that can be run.", place=Place(self.path), remedy=remedy)
+            raise InputError(
+                "this is no program that can be run.", location=InputLocation(self.path), remedy=remedy
+            )
         object.__setattr__(self, "name", Path(self.path).stem)
 
     def resolve_settings(self, language: str | None) -> Parameters:
@@ -62,7 +64,7 @@ class ProgramMetric(ExternalMetric):
         if len(answers) != len(batch):
             raise InputError(
                 f"the program wrote {len(answers)} lines for {len(batch)} outputs.",
-                place=Place(self.path),
+                location=InputLocation(self.path),
                 remedy="It must write one line for each it reads: a number, or null.",
             )
         return np.array([self._parse_score(answer, line) for line, answer in enumerate(answers, start=1)])
@@ -80,17 +82,20 @@ class ProgramMetric(ExternalMetric):
         except subprocess.TimeoutExpired:
             raise InputError(
                 f"the program did not answer within {self.timeout:g} seconds.",
-                place=Place(self.path),
+                location=InputLocation(self.path),
                 remedy="Score the texts by themselves and bring the scores: see metassay assay --scores.",
             ) from None
         except OSError as error:
             reason = error.strerror or type(error).__name__
-            raise InputError(f"the program cannot be run ({reason}).", place=Place(self.path)) from None
+            raise InputError(
+                f"the program cannot be run ({reason}).", location=InputLocation(self.path)
+            ) from None
         if completed.returncode != 0:
             error_lines = completed.stderr.decode("utf-8", "replace").strip().splitlines()
             reason = f": {error_lines[-1]}" if error_lines else ""
             raise InputError(
-                f"the program ended with status {completed.returncode}{reason}.", place=Place(self.path)
+                f"the program ended with status {completed.returncode}{reason}.",
+                location=InputLocation(self.path),
             )
         return completed.stdout.decode("utf-8", "replace")
 
@@ -104,7 +109,7 @@ class ProgramMetric(ExternalMetric):
         if math.isinf(score):
             raise InputError(
                 f"the program wrote {answer[:60]!r} in line {line}, which is no number.",
-                place=Place(self.path),
+                location=InputLocation(self.path),
             )
         return score
 

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 
 SCHEMA_VERSION = 1
 ResultT = TypeVar("ResultT")
@@ -51,18 +51,18 @@ def encode_json(value: Any) -> bytes:
 def decode_json(content: bytes, result_type: type[ResultT], file: str) -> ResultT:
     """Decode a stored result and check that it has the fields of its type.
 
-    Raises `InputError` with the place in the file, because run folders may come from anywhere.
+    Raises `InputError` with the location in the file, because run folders may come from anywhere.
     """
     try:
         return msgspec.json.decode(content, type=result_type)
     except msgspec.DecodeError as error:
         raise InputError(
             f"this is not a result of this version of metassay: {error}.",
-            place=Place(file=file),
+            location=InputLocation(file=file),
             remedy="Make the run again, in another folder.",
         ) from None
     except RecursionError:
-        raise InputError("this JSON is nested too deeply.", place=Place(file=file)) from None
+        raise InputError("this JSON is nested too deeply.", location=InputLocation(file=file)) from None
 
 
 def select_content(result: ResultStruct, content_type: type[ContentT]) -> ContentT:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 from metassay.store.files import remove_abandoned_files
 from metassay.store.metric_cache import DESCRIPTION_FILE
 from metassay.store.parts import read_part
@@ -29,7 +29,9 @@ def find_cache_folder(named: str | Path | None) -> Path | None:
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise InputError(f"this can be no cache ({reason}).", place=Place(file=str(chosen))) from None
+        raise InputError(
+            f"this can be no cache ({reason}).", location=InputLocation(file=str(chosen))
+        ) from None
     return folder
 
 

@@ -62,7 +62,7 @@ class CachedTexts:
             self._cached.save_part(name, part)
         except InputError as error:
             self._is_writable = False
-            log_note(f"{error.place}: {error.message} Perturbed outputs are not shared.")
+            log_note(f"{error.location}: {error.message} Perturbed outputs are not shared.")
 
     def private(self) -> RunTexts | None:
         """Return the texts that are not shared with other runs.

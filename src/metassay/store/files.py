@@ -12,7 +12,7 @@ from pathlib import Path
 
 import polars as pl
 
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 from metassay.store.remote import upload
 
 _TEMPORARY_NAME = re.compile(r"\.(?P<name>.+)\.(?P<writer>[^.]+)\.part")
@@ -58,7 +58,7 @@ def create_temporary_file(path: Path) -> Iterator[Path]:
         reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
         raise InputError(
             f"cannot be written ({reason}).",
-            place=Place(file=str(path)),
+            location=InputLocation(file=str(path)),
             remedy="Make room there, or choose another place.",
         ) from None
 

@@ -140,7 +140,7 @@ class MetricCache:
         except InputError as error:
             self.is_writable = False
             metric = self.description["metric"]
-            log_note(f"{error.place}: {error.message} The scores of {metric} are not shared.")
+            log_note(f"{error.location}: {error.message} The scores of {metric} are not shared.")
 
     def refresh(self) -> None:
         """Find also what other processes have cached since the folder was first read."""

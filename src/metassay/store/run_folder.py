@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from metassay.data.readers.files import check_path
-from metassay.errors import InputError, LinkOutside, MetassayError, Place, display_path
+from metassay.errors import InputError, InputLocation, LinkOutside, MetassayError, display_path
 from metassay.options import CURRENT_COMMAND, RESUMABLE_RUN
 from metassay.results.base import ResultT, decode_json
 from metassay.store.files import final_name, remove_abandoned_files, write_bytes
@@ -68,7 +68,7 @@ class RunFolder:
             elif is_taken:
                 raise InputError(
                     "this exists and is no run folder.",
-                    place=Place(file=str(path)),
+                    location=InputLocation(file=str(path)),
                     remedy=_CHOOSE_ANOTHER_FOLDER,
                 )
             else:
@@ -80,7 +80,7 @@ class RunFolder:
             reason = getattr(error, "strerror", None) or str(error)
             raise InputError(
                 f"cannot be written ({reason}).",
-                place=Place(file=str(path)),
+                location=InputLocation(file=str(path)),
                 remedy=_CHOOSE_ANOTHER_FOLDER,
             ) from None
         RESUMABLE_RUN.set(str(path))
@@ -98,7 +98,7 @@ class RunFolder:
         checksums = manifest.get("files", {})
         if not isinstance(checksums, dict):
             raise InputError(
-                "checksums by file name were expected.", place=Place(file=str(folder / MANIFEST))
+                "checksums by file name were expected.", location=InputLocation(file=str(folder / MANIFEST))
             )
         run.checksums = checksums
         return run
@@ -173,7 +173,7 @@ class RunFolder:
         """Return the path of a file in the folder, or None; refuse links that lead out of the folder."""
         path = self.path / name
         if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.path)):
-            raise LinkOutside(place=Place(file=str(path)))
+            raise LinkOutside(location=InputLocation(file=str(path)))
         return path if path.is_file() else None
 
     def find_intact_file(self, name: str) -> Path | None:
@@ -189,7 +189,7 @@ class RunFolder:
         if checksum != self.checksums[name]:
             raise InputError(
                 "this file was changed after the run: its checksum is not that of the manifest.",
-                place=Place(file=str(path)),
+                location=InputLocation(file=str(path)),
                 remedy="Run the command of this run again: it makes the file anew.",
             )
         return path
@@ -215,7 +215,7 @@ class RunFolder:
         if file is None:
             raise InputError(
                 "the run has not finished.",
-                place=Place(file=str(self.path / name)),
+                location=InputLocation(file=str(self.path / name)),
                 remedy="Run the same command again.",
             )
         return file
@@ -234,7 +234,7 @@ class RunFolder:
             reason = " ".join(str(error).split())
             raise InputError(
                 f"its results cannot be made sense of ({type(error).__name__}: {reason}).",
-                place=Place(file=str(self.path)),
+                location=InputLocation(file=str(self.path)),
                 remedy=f"{_RUN_AGAIN} If that does not help, it is a defect of metassay.",
             ) from error
 
@@ -246,13 +246,13 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not file.is_file():
         raise InputError(
             "this is no run folder (it has no manifest.json).",
-            place=Place(file=str(folder)),
+            location=InputLocation(file=str(folder)),
             remedy="Make one with: metassay assay DATA --out FOLDER",
         )
     manifest = _read_json_file(file)
     if not isinstance(manifest, dict) or not isinstance(manifest.get("identity", {}), dict):
         raise InputError(
-            "a JSON object with the identity of a run was expected.", place=Place(file=str(file))
+            "a JSON object with the identity of a run was expected.", location=InputLocation(file=str(file))
         )
     return manifest
 
@@ -285,15 +285,18 @@ def _read_json_file(file: Path) -> Any:
         if "\\u" in text:
             json.dumps(content, ensure_ascii=False).encode()
     except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror}).", place=Place(file=str(file))) from None
+        raise InputError(
+            f"cannot be read ({error.strerror}).", location=InputLocation(file=str(file))
+        ) from None
     except RecursionError:
-        raise InputError("this JSON is nested too deeply.", place=Place(file=str(file))) from None
+        raise InputError("this JSON is nested too deeply.", location=InputLocation(file=str(file))) from None
     except UnicodeEncodeError:
         raise InputError(
-            "there is half a character in the text (a lone surrogate).", place=Place(file=str(file))
+            "there is half a character in the text (a lone surrogate).",
+            location=InputLocation(file=str(file)),
         ) from None
     except ValueError as error:
-        raise InputError(f"this is not JSON ({error}).", place=Place(file=str(file))) from None
+        raise InputError(f"this is not JSON ({error}).", location=InputLocation(file=str(file))) from None
     return content
 
 
@@ -315,6 +318,6 @@ def _check_identity(folder: Path, identity: Mapping[str, Any]) -> None:
     verb = "differs" if len(differing) == 1 else "differ"
     raise InputError(
         f"this folder holds another run (its {subject} {verb}).",
-        place=Place(file=str(folder)),
+        location=InputLocation(file=str(folder)),
         remedy="Choose another --out, or delete that folder.",
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from metassay.errors import MetassayError, Place
+from metassay.errors import InputLocation, MetassayError
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class WordLists:
         for line, entry in _read_entries(self.package, self.folder, f"{name}.tsv"):
             row = tuple(entry.split("\t"))
             if cells is not None and len(row) != cells:
-                place = Place(file=f"{self.package}/{self.folder}/{name}.tsv", line=line)
-                raise MetassayError(f"{place}: {len(row)} cells instead of {cells}.")
+                location = InputLocation(file=f"{self.package}/{self.folder}/{name}.tsv", line=line)
+                raise MetassayError(f"{location}: {len(row)} cells instead of {cells}.")
             rows.append(row)
         return tuple(rows)
 

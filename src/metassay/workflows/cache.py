@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import polars as pl
 
-from metassay.errors import InputError, Place, UnknownName
+from metassay.errors import InputError, InputLocation, UnknownName
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.cache import CacheContent, CachedMetric
 
@@ -58,7 +58,9 @@ def _find_local_cache(folder: str | Path | None) -> Path:
             "no cache was named.", remedy=f"Name its folder with --cache, or in {CACHE_VARIABLE}."
         )
     if is_mirrored(cache_folder):
-        raise InputError("only a cache on this machine can be managed.", place=Place(file=str(cache_folder)))
+        raise InputError(
+            "only a cache on this machine can be managed.", location=InputLocation(file=str(cache_folder))
+        )
     return cache_folder
 
 

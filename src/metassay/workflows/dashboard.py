@@ -109,7 +109,7 @@ class Dashboard:
             try:
                 write_notes(run, notes, seen_version=seen_version)
             except InputError as error:
-                raise BadRequest(error.message, place=error.place, remedy=error.remedy) from None
+                raise BadRequest(error.message, location=error.location, remedy=error.remedy) from None
 
     def _open_run(self, name: str) -> RunFolder:
         run = self.runs.open_run(name)

@@ -12,7 +12,7 @@ from metassay.data.annotation_file import PROBABILITY, AnnotationFile, parse_ann
 from metassay.data.directions import note_possible_penalties, orient_scores
 from metassay.data.score_cube import ScoreCube
 from metassay.data.score_files import Scores, choose_human_score
-from metassay.errors import InputError, Place, UnknownName
+from metassay.errors import InputError, InputLocation, UnknownName
 from metassay.meta.decisions.labelled_scores import (
     ITEM,
     LabelledScores,
@@ -120,7 +120,7 @@ def _add_labels(cube: ScoreCube, human: str, file: AnnotationFile, path: str) ->
         if row.item not in item_positions or row.system not in system_positions:
             raise InputError(
                 f"the data has no output of item {row.item} by system {row.system}.",
-                place=Place(file=path, row=number),
+                location=InputLocation(file=path, row=number),
                 remedy="Name the data that the file was made for.",
             )
         position = (system_positions[row.system], item_positions[row.item])
@@ -150,7 +150,7 @@ def _note_unrated_items(file: AnnotationFile, path: str) -> list[str]:
     if unrated > LARGEST_UNRATED_SHARE * len(chosen):
         raise InputError(
             f"{statement}; estimates would be biased.",
-            place=Place(file=path),
+            location=InputLocation(file=path),
             remedy="Have the items in the file rated first.",
         )
     return [f"{statement}. If they differ from the others, estimates are biased."]

@@ -9,7 +9,7 @@ import polars as pl
 
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
-from metassay.errors import InputError, Place, UnknownName
+from metassay.errors import InputError, InputLocation, UnknownName
 from metassay.meta.contexts.density_weights import estimate_density_weights
 from metassay.stats.arrays import FloatArray
 
@@ -40,7 +40,7 @@ def compute_output_weights(
         raise InputError(
             f"the weight of item {first['item']}, system {first['system']} is {first[requested]}; "
             "weights are positive numbers.",
-            place=Place(column=requested),
+            location=InputLocation(column=requested),
         )
     return weights.to_numpy()
 

@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metassay.errors import InputError, MetassayError, Place
+from metassay.errors import InputError, InputLocation, MetassayError
 from metassay.results.pair_explorer import ContextAccuracy, PairScores, StoredPair
 from metassay.stats.arrays import pack_two_bits, unpack_two_bits
 from metassay.store.run_folder import RunFolder, read_manifest
@@ -74,7 +74,7 @@ def report_unreadable(file: Path) -> Iterator[None]:
         first_line = (str(error).splitlines() or [type(error).__name__])[0]
         reason = " ".join(first_line.split())
         raise InputError(
-            f"this cannot be read ({reason}).", place=Place(file=str(file)), remedy=_RUN_AGAIN
+            f"this cannot be read ({reason}).", location=InputLocation(file=str(file)), remedy=_RUN_AGAIN
         ) from None
 
 
@@ -87,7 +87,7 @@ class PairTable:
         self._packed_outcomes: OrderedDict[str, NDArray[Any]] = OrderedDict()
         pairs_file = run.find_intact_file(PAIRS_FILE)
         if pairs_file is None:
-            raise InputError("this run has no pairs.", place=Place(file=str(run.path)))
+            raise InputError("this run has no pairs.", location=InputLocation(file=str(run.path)))
         self.file = run.find_intact_file(EXPLORER_FILE) or pairs_file
         self.has_outcomes = self.file != pairs_file
         """Whether the run stored outcomes; runs of `perturb`, and of earlier versions, did not."""
@@ -112,11 +112,13 @@ class PairTable:
         if self.has_outcomes and self.schema.get("output") != pl.UInt32:
             wrong.append("output")
         if wrong:
-            place = Place(file=str(self.file), column=wrong[0])
-            raise InputError("this column is not as an assay writes it.", place=place, remedy=_RUN_AGAIN)
+            location = InputLocation(file=str(self.file), column=wrong[0])
+            raise InputError(
+                "this column is not as an assay writes it.", location=location, remedy=_RUN_AGAIN
+            )
         if self.total != _count_rows(self.texts):
-            place = Place(file=str(self.file))
-            raise InputError("this does not have one row per pair.", place=place, remedy=_RUN_AGAIN)
+            location = InputLocation(file=str(self.file))
+            raise InputError("this does not have one row per pair.", location=location, remedy=_RUN_AGAIN)
 
     def _list_suffixes(self, prefix: str) -> list[str]:
         """Return what follows a prefix in the names of columns, such as the metrics after `outcome/`."""
@@ -237,7 +239,7 @@ class PairTable:
                 raise InputError(
                     f"runs of more than {LARGEST_COMPARED_RUN:,} pairs are not compared pair by pair;"
                     f" this one has {table.total:,}.",
-                    place=Place(file=str(table.run.path)),
+                    location=InputLocation(file=str(table.run.path)),
                 )
         keys = [*PAIR_KEY, "worse_system", "occurrence"]
         matches = _read_keys(self).join(_read_keys(other), on=keys, how="left", maintain_order="left")

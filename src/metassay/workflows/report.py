@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from metassay.errors import InputError, Place, display_path
+from metassay.errors import InputError, InputLocation, display_path
 from metassay.reporting.aggregate_page import build_aggregate_page
 from metassay.reporting.annotate_page import build_annotate_page
 from metassay.reporting.assay_page import build_assay_page
@@ -129,7 +129,7 @@ def report(
             write_bytes(target.parent / name, content)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"cannot be written ({reason}).", place=Place(file=str(target))) from None
+        raise InputError(f"cannot be written ({reason}).", location=InputLocation(file=str(target))) from None
     if out is None:
         RunFolder.load(folders[0]).update_checksum(REPORT)
     return target
@@ -144,11 +144,11 @@ def _refuse_replacing_other_file(target: Path) -> None:
             beginning = file.read(_MOST_BYTES_BEFORE_TITLE)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"cannot be written ({reason}).", place=Place(file=str(target))) from None
+        raise InputError(f"cannot be written ({reason}).", location=InputLocation(file=str(target))) from None
     if beginning and not (beginning.startswith(_PAGE_START) and _TITLE_END in beginning):
         raise InputError(
             "this file exists and is not a report.",
-            place=Place(file=str(target)),
+            location=InputLocation(file=str(target)),
             remedy="Name another --out.",
         )
 
@@ -210,14 +210,14 @@ def _load_by_command(runs: Sequence[str | Path]) -> dict[str, RunFolder]:
         if command not in QUESTIONS:
             raise InputError(
                 f"this is a run of `metassay {command}`, which has a page of its own.",
-                place=Place(file=str(run)),
+                location=InputLocation(file=str(run)),
                 remedy=f"Runs that are joined are of: {', '.join(QUESTIONS)}.",
             )
         if command in folders:
             first = display_path(folders[command].path)
             raise InputError(
                 f"this is a second run of `metassay {command}`, beside {first}.",
-                place=Place(file=str(run)),
+                location=InputLocation(file=str(run)),
                 remedy="Name one run of each verb.",
             )
         folders[command] = folder
@@ -241,7 +241,7 @@ def _check_same_data(folders: Sequence[RunFolder]) -> None:
         raise InputError(
             f"this is of other data than {display_path(first.path)}: {difference}"
             f" ({_count_outputs(fingerprint)} here, {_count_outputs(expected)} there).",
-            place=Place(file=str(folder.path)),
+            location=InputLocation(file=str(folder.path)),
             remedy="Join runs on the same rows: the same files, --where, --systems and --human.",
         )
 
@@ -256,9 +256,9 @@ def _read_fingerprint(folder: RunFolder) -> dict[str, Any]:
     if not isinstance(fingerprint, dict) or not {"items", "systems", "keys", "human"} <= set(fingerprint):
         raise InputError(
             "its manifest does not say of which data the run is.",
-            place=Place(file=str(folder.path)),
+            location=InputLocation(file=str(folder.path)),
             remedy="Make the run again, in another folder.",
         )
     if not isinstance(fingerprint["human"], dict):
-        raise InputError("its manifest was edited.", place=Place(file=str(folder.path)))
+        raise InputError("its manifest was edited.", location=InputLocation(file=str(folder.path)))
     return fingerprint

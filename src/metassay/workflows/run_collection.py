@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import polars as pl
 
-from metassay.errors import InputError, MetassayError, Place, UnknownName, display_path
+from metassay.errors import InputError, InputLocation, MetassayError, UnknownName, display_path
 from metassay.reporting.assay_verdict import get_verdict
 from metassay.reporting.assay_view import build_view
 from metassay.reporting.result_display import ResultDisplay
@@ -79,7 +79,9 @@ class RunCollection:
                 name = f"{name}~{len(same) + 1}"
             folder_by_name[name] = folder
         if not folder_by_name:
-            raise InputError("there is no run in this folder.", place=Place(file=str(self._paths[0])))
+            raise InputError(
+                "there is no run in this folder.", location=InputLocation(file=str(self._paths[0]))
+            )
         return folder_by_name
 
     def open_run(self, name: str) -> RunFolder | None:

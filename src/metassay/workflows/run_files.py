@@ -19,7 +19,7 @@ import polars as pl
 
 from metassay.data.csv_export import to_csv
 from metassay.data.readers.files import check_path, refuse_overwriting
-from metassay.errors import InputError, Place, display_path, is_remote
+from metassay.errors import InputError, InputLocation, display_path, is_remote
 from metassay.recorded_warnings import CountedWarning
 from metassay.reporting.result_display import ResultDisplay
 from metassay.store.files import write_bytes
@@ -66,7 +66,7 @@ def assay_run(path: str | Path) -> RunFolder:
         seen = f"Its page is {display_path(page)}." if page.is_file() else f"Its results are in {results}."
         raise InputError(
             f"this is a run of `metassay {command_of(run)}`, not of an assay.",
-            place=Place(file=str(path)),
+            location=InputLocation(file=str(path)),
             remedy=f"{seen} An assay is made with: metassay assay DATA --out FOLDER",
         )
     return run
@@ -94,22 +94,22 @@ _WRITERS: dict[str, Callable[[pl.DataFrame, io.BytesIO], Any]] = {
 
 def check_target(path: str | Path, inputs: Sequence[str]) -> None:
     """Before hours of work: whether its result can be written there, and replaces nothing that was read."""
-    place = Place(file=str(path))
+    location = InputLocation(file=str(path))
     ending = Path(path).suffix.lower()
     if ending not in _WRITERS:
         raise InputError(
             f"cannot tell the format from the ending {ending!r}.",
-            place=place,
+            location=location,
             remedy=f"Use one of: {', '.join(_WRITERS)}.",
         )
     try:
         if not is_remote(path) and not Path(path).parent.is_dir():
-            raise InputError("there is no such folder to write to.", place=place)
+            raise InputError("there is no such folder to write to.", location=location)
         if Path(path).is_dir():
-            raise InputError("this is a folder; name a file in it.", place=place)
+            raise InputError("this is a folder; name a file in it.", location=location)
         refuse_overwriting(path, inputs)
     except OSError as error:
-        raise InputError(f"cannot be written ({error.strerror}).", place=place) from None
+        raise InputError(f"cannot be written ({error.strerror}).", location=location) from None
 
 
 SCHEMA_VERSION = 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 from metassay.store.remote import delete_file
 from metassay.store.run_folder import RunFolder
 
@@ -29,12 +29,12 @@ def compute_version(notes: str) -> str:
 
 def write_notes(run: RunFolder, notes: str, *, seen_version: str) -> None:
     """Write the notes on a run, unless they are no longer those that the user saw."""
-    place = Place(file=str(run.path / NOTES_FILE))
+    location = InputLocation(file=str(run.path / NOTES_FILE))
     if len(notes) > MAXIMUM_LENGTH:
-        raise InputError(f"notes of more than {MAXIMUM_LENGTH:,} characters are not kept.", place=place)
+        raise InputError(f"notes of more than {MAXIMUM_LENGTH:,} characters are not kept.", location=location)
     if compute_version(read_notes(run)) != seen_version:
         raise InputError(
-            "somebody else wrote notes in the meantime.", place=place, remedy="Read those first."
+            "somebody else wrote notes in the meantime.", location=location, remedy="Read those first."
         )
     try:
         if notes:
@@ -42,4 +42,4 @@ def write_notes(run: RunFolder, notes: str, *, seen_version: str) -> None:
         else:
             delete_file(run.path / NOTES_FILE)
     except OSError as error:
-        raise InputError(f"notes cannot be written ({error.strerror}).", place=place) from None
+        raise InputError(f"notes cannot be written ({error.strerror}).", location=location) from None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from metassay.data.directions import orient_scores
 from metassay.data.score_cube import ScoreCube
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 from metassay.meta.decisions.difference_meaning import explain_differences, find_system_curve
 from metassay.meta.people.averages import strip_reference
 from metassay.metrics.base import Metric
@@ -47,12 +47,12 @@ def read_rank_run(run: str | Path) -> RankContent:
     folder = RunFolder.load(open_run(run))
     command = folder.identity.get("command")
     if command != "rank":
-        raise InputError(f"is a run of {command}, not of rank.", place=Place(file=str(run)))
+        raise InputError(f"is a run of {command}, not of rank.", location=InputLocation(file=str(run)))
     result = folder.read_result("results/rank.json", RankContent)
     if not result.analyses.thresholds:
         raise InputError(
             "has no curves of agreement.",
-            place=Place(file=str(run)),
+            location=InputLocation(file=str(run)),
             remedy="Repeat that run of rank with --analysis=thresholds.",
         )
     return result

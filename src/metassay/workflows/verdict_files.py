@@ -14,7 +14,7 @@ from metassay.data.readers.in_memory import convert_to_frame
 from metassay.data.readers.registry import fetch_paths, read_join_table, read_tables
 from metassay.data.reading import Source
 from metassay.data.verdicts import VERDICT_COLUMNS
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 from metassay.options import FilePaths
 from metassay.store.layout import MANIFEST
 from metassay.store.remote import open_run
@@ -87,7 +87,7 @@ def _find_verdict_files(data: Any) -> list[str]:
         if verdicts is None:
             raise InputError(
                 "there was no judge in this run.",
-                place=Place(file=path),
+                location=InputLocation(file=path),
                 remedy="Make one with: metassay assay DATA --metrics 'judge(mode=pairwise)' --llm-url URL",
             )
         files.append(str(verdicts))

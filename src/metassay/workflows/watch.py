@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from metassay.errors import InputError, Place, display_path
+from metassay.errors import InputError, InputLocation, display_path
 from metassay.meta.contexts.cluster_credits import ClusterCredits
 from metassay.meta.decisions.change_detection import (
     ERROR_RATE,
@@ -135,7 +135,7 @@ def write_watch_page(result: WatchContent, file: Path) -> None:
     """Write the page of a result to an HTML file."""
     if file.suffix != ".html":
         raise InputError(
-            "the page is an HTML file.", place=Place(file=str(file)), remedy="Name it FILE.html."
+            "the page is an HTML file.", location=InputLocation(file=str(file)), remedy="Name it FILE.html."
         )
     write_bytes(file, render_watch_page(result).encode())
 

@@ -23,7 +23,7 @@ from metassay.data.readers.mt_metrics_eval import read_language_pairs
 from metassay.data.readers.nist_transcripts import is_stm, read_stm
 from metassay.data.readers.tables import read_table
 from metassay.data.readers.trn import is_trn, read_trn
-from metassay.errors import InputError, Place, UnknownName
+from metassay.errors import InputError, InputLocation, UnknownName
 from metassay.workflows.read import read, read_parallel_files
 
 HEADER = "seg_id,system,hyp,ref\n"
@@ -266,7 +266,9 @@ def test_sixty_thousand_spaces_are_read_like_one(tmp_path, line) -> None:
 def test_messages_quote_eighty_characters() -> None:
     long = "y" * 1_000_000
     for error in (
-        InputError(f"{long!r} is not a number.", place=Place(long[:70], 1, long, 1), remedy=f"Not {long}."),
+        InputError(
+            f"{long!r} is not a number.", location=InputLocation(long[:70], 1, long, 1), remedy=f"Not {long}."
+        ),
         InputError("word " * 100_000),
         InputError(f"a\n\x1b[31m{long}\ud800"),
         UnknownName("metric", long, [long, *(f"metric{n}" for n in range(1000))]),
@@ -276,5 +278,6 @@ def test_messages_quote_eighty_characters() -> None:
         assert "y" * 81 not in str(error)
         assert str(error).replace("\n", "").isprintable()
     assert (
-        str(InputError("'a' is  wrong.", place=Place("f", 2), remedy="No.")) == "f, row 2: 'a' is wrong.\nNo."
+        str(InputError("'a' is  wrong.", location=InputLocation("f", 2), remedy="No."))
+        == "f, row 2: 'a' is wrong.\nNo."
     )

@@ -217,7 +217,7 @@ def test_settings_with_an_unknown_tag_are_refused_with_their_place(comet_folder,
     file.write_text("class_identifier: regression_metric\noptimizer: !!python/object:os.system {}\n")
     with pytest.raises(InputError, match="not YAML with plain values") as refused:
         score_quietly("comet", folder, batch)
-    assert refused.value.place.file == str(file)
+    assert refused.value.location.file == str(file)
 
 
 def test_sparsemax_is_the_nearest_point_of_the_simplex(torch) -> None:

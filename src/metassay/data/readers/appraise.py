@@ -22,7 +22,7 @@ from metassay.data.readers.base import RawTable, Reader
 from metassay.data.readers.files import file_stem, read_first_lines, read_text
 from metassay.data.readers.json_tables import MALFORMED_CONTENT_ERRORS, malformed_content_error
 from metassay.data.readers.rater_scores import add_rater_scores
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 from metassay.text.languages import parse_language
 
 ITEM_TYPES = ("TGT", "CHK", "BAD", "REF")
@@ -121,7 +121,7 @@ def _read_scores(path: str) -> RawTable:
                 by_annotator[row.annotator] = score
     name = "esa" if has_marked_errors else "da"
     if not documents:
-        raise InputError("no row is a score of a system's output.", place=Place(path))
+        raise InputError("no row is a score of a system's output.", location=InputLocation(path))
     table, notes = add_rater_scores(_build_keys(documents), [scores.get(key, {}) for key in documents], name)
     for reason, count in left_out.items():
         notes.append(f"{file_stem(path)}: {count} rows were left out ({reason}).")
@@ -136,7 +136,9 @@ def _read_scores(path: str) -> RawTable:
 def _read_rows(path: str) -> Iterator[_ExportedRow]:
     for number, fields in enumerate(_read_fields(path), start=1):
         if len(fields) < 9 or fields[3] not in ITEM_TYPES:
-            raise InputError("no row as Appraise exports them was found.", place=Place(path, line=number))
+            raise InputError(
+                "no row as Appraise exports them was found.", location=InputLocation(path, line=number)
+            )
         annotator, systems, segment, item_type, source, target, score = fields[:7]
         document = fields[7] if len(fields) >= 11 else ""
         yield _ExportedRow(
@@ -157,7 +159,9 @@ def _read_fields(path: str) -> Iterator[list[str]]:
     try:
         yield from rows
     except csv.Error as error:
-        raise InputError(f"this is no CSV ({error}).", place=Place(path, line=rows.line_num)) from None
+        raise InputError(
+            f"this is no CSV ({error}).", location=InputLocation(path, line=rows.line_num)
+        ) from None
 
 
 def _build_keys(documents: Mapping[OutputKey, str]) -> pl.DataFrame:

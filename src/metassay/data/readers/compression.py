@@ -10,7 +10,7 @@ from typing import IO
 
 import pyarrow as pa
 
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 
 COMPRESSION_ENDINGS = (".gz", ".zst", ".zstd")
 LIMIT_VARIABLE = "METASSAY_UNPACK_LIMIT"
@@ -89,7 +89,7 @@ def _read_at_most(stream: gzip.GzipFile | IO[bytes], limit: int, path: str) -> b
 def _too_large_error(limit: int, path: str) -> InputError:
     return InputError(
         f"it holds more than {limit // _MEGABYTE:,} MB.",
-        place=Place(file=path),
+        location=InputLocation(file=path),
         remedy=f"If that is as it should be, allow more with {LIMIT_VARIABLE}=MB in the environment.",
     )
 

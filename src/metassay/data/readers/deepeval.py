@@ -11,7 +11,7 @@ from metassay.data.readers.base import RawTable, Reader
 from metassay.data.readers.files import file_stem, read_first_lines, read_text
 from metassay.data.readers.json_tables import MALFORMED_CONTENT_ERRORS, malformed_content_error, parse_object
 from metassay.data.readers.sample_columns import build_columns, parse_score, select_metadata
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 
 _KEYS = ('"testCases"', '"testRunData"')
 
@@ -39,11 +39,11 @@ class DeepEvalReader(Reader):
 
 
 def _read_test_run(path: str) -> RawTable:
-    content = parse_object(read_text(path), Place(path))
+    content = parse_object(read_text(path), InputLocation(path))
     test_run = content.get("testRunData", content)
     test_cases = test_run.get("testCases") or []
     if not test_cases:
-        raise InputError("the test run has no test cases with a single turn.", place=Place(path))
+        raise InputError("the test run has no test cases with a single turn.", location=InputLocation(path))
     hyperparameters = test_run.get("hyperparameters") or {}
     system = str(hyperparameters.get("model") or file_stem(path))
     rows = []
@@ -51,7 +51,7 @@ def _read_test_run(path: str) -> RawTable:
     metadata = []
     for number, case in enumerate(test_cases, start=1):
         rows.append(_build_row(case, system))
-        scores.append(_collect_scores(case, Place(path, row=number)))
+        scores.append(_collect_scores(case, InputLocation(path, row=number)))
         metadata.append(select_metadata(case.get("additionalMetadata")))
     outputs = pl.DataFrame(rows, infer_schema_length=None)
     score_columns = build_columns(scores, outputs.columns, "score_")
@@ -73,7 +73,7 @@ def _build_row(case: Mapping[str, Any], system: str) -> dict[str, str | None]:
     }
 
 
-def _collect_scores(case: Mapping[str, Any], place: Place) -> dict[str, float | None]:
+def _collect_scores(case: Mapping[str, Any], location: InputLocation) -> dict[str, float | None]:
     """Return the score of each metric of a test case."""
     metrics = case.get("metricsData") or []
-    return {str(metric["name"]): parse_score(metric.get("score"), place) for metric in metrics}
+    return {str(metric["name"]): parse_score(metric.get("score"), location) for metric in metrics}

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from metassay.data.cells import with_points
-from metassay.errors import InputError, Place, display_path
+from metassay.errors import InputError, InputLocation, display_path
 
 QUOTINGS = ("minimal", "none")
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
@@ -159,7 +159,7 @@ def _parse_row_by_row(text: str, *, delimiter: str, quoting: str, file: str) -> 
             remedy = _suggest_remedy(file, quoting=quoting, delimiter=delimiter)
             raise InputError(
                 f"{len(row)} {'field' if len(row) == 1 else 'fields'} where the header has {len(header)}.",
-                place=Place(file=file, row=number),
+                location=InputLocation(file=file, row=number),
                 remedy=remedy,
             )
     columns = zip(*body, strict=True)
@@ -175,7 +175,7 @@ def _split_quoted(text: str, delimiter: str, file: str) -> list[list[str]]:
         end = _find_line_end(text, start)
         has_quoted_field = text.startswith('"', start) or text.find(f'{delimiter}"', start, end) >= 0
         if has_quoted_field:
-            row, end = _split_record(text, start, delimiter, Place(file=file, row=len(rows)))
+            row, end = _split_record(text, start, delimiter, InputLocation(file=file, row=len(rows)))
         else:
             row = text[start:end].split(delimiter)
         rows.append(row)
@@ -188,18 +188,20 @@ def _find_line_end(text: str, start: int) -> int:
     return len(text) if end < 0 else end
 
 
-def _split_record(text: str, start: int, delimiter: str, place: Place) -> tuple[list[str], int]:
+def _split_record(text: str, start: int, delimiter: str, location: InputLocation) -> tuple[list[str], int]:
     """Return the fields of the record that begins at `start`, and its end. Quoted fields may contain LF."""
     fields: list[str] = []
     while True:
         if text.startswith('"', start):
             closing_quote = _find_closing_quote(text, start + 1)
             if closing_quote is None:
-                raise InputError("a quote is opened and never closed.", place=place, remedy=_QUOTING_REMEDY)
+                raise InputError(
+                    "a quote is opened and never closed.", location=location, remedy=_QUOTING_REMEDY
+                )
             fields.append(text[start + 1 : closing_quote].replace('""', '"'))
             field_end = closing_quote + 1
             if not text.startswith(delimiter, field_end):
-                return _end_record(text, field_end, fields, place)
+                return _end_record(text, field_end, fields, location)
         else:
             line_end = _find_line_end(text, start)
             field_end = text.find(delimiter, start, line_end)
@@ -210,14 +212,16 @@ def _split_record(text: str, start: int, delimiter: str, place: Place) -> tuple[
         start = field_end + len(delimiter)
 
 
-def _end_record(text: str, field_end: int, fields: list[str], place: Place) -> tuple[list[str], int]:
+def _end_record(
+    text: str, field_end: int, fields: list[str], location: InputLocation
+) -> tuple[list[str], int]:
     """End a record after a closing quote. A CR before the LF belongs to the last field."""
     record_end = field_end
     if text.startswith("\r", field_end):
         record_end += 1
     if record_end < len(text) and text[record_end] != "\n":
-        place = Place(file=place.file, row=place.row, column=str(len(fields)))
-        raise InputError("text follows a closing quote.", place=place, remedy=_QUOTING_REMEDY)
+        location = InputLocation(file=location.file, row=location.row, column=str(len(fields)))
+        raise InputError("text follows a closing quote.", location=location, remedy=_QUOTING_REMEDY)
     fields[-1] += text[field_end:record_end]
     return fields, record_end
 
@@ -234,16 +238,18 @@ def _find_closing_quote(text: str, start: int) -> int | None:
 
 def missing_rows_error(file: str) -> InputError:
     """Return the error for a table that has only a header."""
-    return InputError("the file has a header and no rows.", place=Place(file=file))
+    return InputError("the file has a header and no rows.", location=InputLocation(file=file))
 
 
 def _check_header(header: Sequence[str], file: str) -> None:
     counts = Counter(header)
     for name in header:
         if not name:
-            raise InputError("a column has no name.", place=Place(file=file, line=1))
+            raise InputError("a column has no name.", location=InputLocation(file=file, line=1))
         if counts[name] > 1:
-            raise InputError("this name heads two columns.", place=Place(file=file, line=1, column=name))
+            raise InputError(
+                "this name heads two columns.", location=InputLocation(file=file, line=1, column=name)
+            )
 
 
 def _suggest_remedy(file: str, *, quoting: str, delimiter: str) -> str | None:

@@ -27,7 +27,7 @@ from metassay.data.readers.json_tables import (
 from metassay.data.readers.pearmut import is_pearmut, read_pearmut_annotations
 from metassay.data.readers.remote_files import download_if_remote
 from metassay.data.readers.tables import read_table
-from metassay.errors import InputError, Place, join_names
+from metassay.errors import InputError, InputLocation, join_names
 
 Span = tuple[int, int]
 SPANS_DTYPE = pl.List(pl.Struct({"start": pl.Int64, "end": pl.Int64}))
@@ -47,7 +47,7 @@ _DEFAULT_RATER = "rater"
 def read_spans(path: str) -> pl.DataFrame:
     """Read a row per output and rater: `system, seg_id, rater, spans` and the other columns of the file.
 
-    Errors of the source, neutral remarks and omissions have no place in the output and thus no span.
+    Errors of the source, neutral remarks and omissions have no position in the output and thus no span.
     """
     try:
         return _read_spans(download_if_remote(path))
@@ -73,25 +73,25 @@ def _read_table(path: str) -> pl.DataFrame:
     columns = {*table.columns}
     for suffix in ("_gold", ""):
         if {f"start_indices{suffix}", f"end_indices{suffix}"} <= columns:
-            spans = [_parse_indices(row, suffix, place) for row, place in _iterate_rows(table, path)]
+            spans = [_parse_indices(row, suffix, location) for row, location in _iterate_rows(table, path)]
             return _add_spans(table, spans)
     if {"start", "end"} <= columns:
-        spans = [_parse_start_and_end(row, place) for row, place in _iterate_rows(table, path)]
+        spans = [_parse_start_and_end(row, location) for row, location in _iterate_rows(table, path)]
         return _merge_rows(table, spans)
     if "hyp" in columns and table["hyp"].str.contains("<v>", literal=True).any():
-        spans = [_find_tagged_spans(row, place) for row, place in _iterate_rows(table, path)]
+        spans = [_find_tagged_spans(row, location) for row, location in _iterate_rows(table, path)]
         without_tags = table.with_columns(hyp=pl.col("hyp").str.replace_all(_TAG.pattern, ""))
         return _merge_rows(without_tags, spans)
     raise InputError(
         f"no error spans are here (looked for {_KNOWN_FORMS}; there are: {join_names(table.columns)}).",
-        place=Place(path),
+        location=InputLocation(path),
     )
 
 
-def _iterate_rows(table: pl.DataFrame, path: str) -> Iterator[tuple[dict[str, Any], Place]]:
-    """Yield every row with its place in the file."""
+def _iterate_rows(table: pl.DataFrame, path: str) -> Iterator[tuple[dict[str, Any], InputLocation]]:
+    """Yield every row with its location in the file."""
     for number, row in enumerate(table.iter_rows(named=True), start=1):
-        yield row, Place(path, number)
+        yield row, InputLocation(path, number)
 
 
 def _rename_columns(table: pl.DataFrame, path: str) -> pl.DataFrame:
@@ -99,7 +99,9 @@ def _rename_columns(table: pl.DataFrame, path: str) -> pl.DataFrame:
     for name, known_names in _COLUMN_NAMES.items():
         present = [known for known in known_names if known in table.columns]
         if not present and name in {"system", "seg_id"}:
-            raise InputError(f"no column holds {name} ({', '.join(known_names)}).", place=Place(path))
+            raise InputError(
+                f"no column holds {name} ({', '.join(known_names)}).", location=InputLocation(path)
+            )
         if present and present[0] != name:
             table = table.rename({present[0]: name})
     if "lp" not in table.columns and {"source_lang", "target_lang"} <= {*table.columns}:
@@ -115,7 +117,7 @@ def _is_error(severity: Any) -> bool:
     return name not in {"neutral", "no-error"}
 
 
-def _parse_indices(row: Mapping[str, Any], suffix: str, place: Place) -> list[Span]:
+def _parse_indices(row: Mapping[str, Any], suffix: str, location: InputLocation) -> list[Span]:
     """Parse lists of numbers as in WMT25: -1 means no error, `missing` an omission."""
     starts, ends, severities = (
         str(row.get(f"{name}{suffix}") or "").split()
@@ -123,41 +125,41 @@ def _parse_indices(row: Mapping[str, Any], suffix: str, place: Place) -> list[Sp
     )
     if len(starts) != len(ends) or (severities and len(severities) < len(starts)):
         raise InputError(
-            f"{len(starts)} starts, {len(ends)} ends and {len(severities)} error types.", place=place
+            f"{len(starts)} starts, {len(ends)} ends and {len(severities)} error types.", location=location
         )
     if not severities:
         severities = ["major"] * len(starts)
     spans = []
     for start, end, severity in zip(starts, ends, severities):
         if _is_error(severity) and "missing" not in {start, end}:
-            span = _parse_span(start, end, Place(place.file, place.row, "start_indices"))
+            span = _parse_span(start, end, InputLocation(location.file, location.row, "start_indices"))
             if span is not None:
                 spans.append(span)
     return spans
 
 
-def _parse_span(start: Any, end: Any, place: Place) -> Span | None:
+def _parse_span(start: Any, end: Any, location: InputLocation) -> Span | None:
     """Parse two numbers as [start, end). Returns None for an empty span, and for -1, which means no error."""
     try:
         first = int(start)
         last = int(end)
     except (TypeError, ValueError):
-        raise InputError(f"{start!r} to {end!r} is no span.", place=place) from None
+        raise InputError(f"{start!r} to {end!r} is no span.", location=location) from None
     if first == last == -1:
         return None
     if not 0 <= first <= last:
-        raise InputError(f"a span cannot go from {first} to {last}.", place=place)
+        raise InputError(f"a span cannot go from {first} to {last}.", location=location)
     return (first, last) if first < last else None
 
 
-def _parse_start_and_end(row: Mapping[str, Any], place: Place) -> list[Span]:
+def _parse_start_and_end(row: Mapping[str, Any], location: InputLocation) -> list[Span]:
     if row["start"] in {None, ""} or not _is_error(row.get("severity")):
         return []
-    span = _parse_span(row["start"], row["end"], Place(place.file, place.row, "start"))
+    span = _parse_span(row["start"], row["end"], InputLocation(location.file, location.row, "start"))
     return [] if span is None else [span]
 
 
-def _find_tagged_spans(row: Mapping[str, Any], place: Place) -> list[Span]:
+def _find_tagged_spans(row: Mapping[str, Any], location: InputLocation) -> list[Span]:
     """Return the positions of the tags in a text, counted without the tags."""
     if not _is_error(row.get("severity")):
         return []
@@ -167,12 +169,14 @@ def _find_tagged_spans(row: Mapping[str, Any], place: Place) -> list[Span]:
         positions.append(tag.start() - removed)
         removed += len(tag[0])
     if len(positions) % 2:
-        raise InputError("a <v> is opened and never closed.", place=Place(place.file, place.row, "target"))
+        raise InputError(
+            "a <v> is opened and never closed.", location=InputLocation(location.file, location.row, "target")
+        )
     pairs = zip(positions[::2], positions[1::2])
     return [(start, end) for start, end in pairs if start < end]
 
 
-def _parse_errors(errors: Any, place: Place) -> list[Span]:
+def _parse_errors(errors: Any, location: InputLocation) -> list[Span]:
     """Return the spans of a list of errors as mt-metrics-eval writes them."""
     if not isinstance(errors, list):
         return []
@@ -182,7 +186,7 @@ def _parse_errors(errors: Any, place: Place) -> list[Span]:
             continue
         if error.get("is_source_error") or not _is_error(error.get("severity")):
             continue
-        span = _parse_span(error.get("start"), error.get("end"), place)
+        span = _parse_span(error.get("start"), error.get("end"), location)
         if span is not None:
             spans.append(span)
     return spans
@@ -198,8 +202,8 @@ def _read_rating_file(path: str) -> pl.DataFrame:
         line_counts[system] += 1
         if not fields or fields[0].strip().lower() in cells.MISSING_SCORES:
             continue
-        place = Place(path, line=number)
-        spans.append(_parse_errors(parse_object(fields[0], place).get("errors"), place))
+        location = InputLocation(path, line=number)
+        spans.append(_parse_errors(parse_object(fields[0], location).get("errors"), location))
         rater = fields[1] if len(fields) > 1 else _DEFAULT_RATER
         rows.append({"system": system, "seg_id": str(line_counts[system]), "rater": rater})
     return _add_spans(pl.DataFrame(rows, infer_schema_length=None), spans)
@@ -212,9 +216,9 @@ def _read_json_ratings(path: str) -> pl.DataFrame:
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if not line.strip():
             continue
-        place = Place(path, line=number)
-        rating = parse_object(line, place)
-        spans.append(_parse_errors(rating.get("errors"), place))
+        location = InputLocation(path, line=number)
+        rating = parse_object(line, location)
+        spans.append(_parse_errors(rating.get("errors"), location))
         row: dict[str, Any] = {
             "system": str(rating.get("system_id")),
             "rater": str(rating.get("rater_id") or _DEFAULT_RATER),
@@ -239,7 +243,7 @@ def _read_pearmut(path: str) -> pl.DataFrame:
 
 def _parse_inclusive_span(first: Any, last: Any, path: str) -> Span:
     """Parse a span whose last character is given, not the one after it. It is never empty."""
-    start, end = _parse_span(first, last, Place(path)) or (int(first), int(last))
+    start, end = _parse_span(first, last, InputLocation(path)) or (int(first), int(last))
     return start, end + 1
 
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from metassay.data.readers.base import Reader
 from metassay.data.readers.trn import read_trn_pairs
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 from metassay.tasks import asr
 
 SCORE_FOLDER = "score_wer"
@@ -35,7 +35,9 @@ class EspnetReader(Reader):
         """
         results = _find_results(Path(path))
         if not results:
-            raise InputError(f"there is no {SCORE_FOLDER}/hyp.trn in this folder.", place=Place(file=path))
+            raise InputError(
+                f"there is no {SCORE_FOLDER}/hyp.trn in this folder.", location=InputLocation(file=path)
+            )
         tables = []
         for result in results:
             test_set = result.parent.name

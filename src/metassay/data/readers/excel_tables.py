@@ -10,7 +10,7 @@ import polars as pl
 from metassay.data.readers.compression import check_archive_size
 from metassay.data.readers.delimited import missing_rows_error
 from metassay.data.readers.parquet_tables import PYTHON_ERRORS
-from metassay.errors import InputError, MissingBackend, Place
+from metassay.errors import InputError, InputLocation, MissingBackend
 
 EXCEL_ENDINGS = (".xlsx", ".xlsm", ".xlsb", ".xls")
 _LARGEST_EXACT_INTEGER = 2.0**53
@@ -41,7 +41,9 @@ def parse_excel(content: bytes, *, file: str) -> pl.DataFrame:
         *PYTHON_ERRORS,
     ) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise InputError(f"this is not an Excel file ({reason}).", place=Place(file=file)) from None
+        raise InputError(
+            f"this is not an Excel file ({reason}).", location=InputLocation(file=file)
+        ) from None
     if table.is_empty():
         raise missing_rows_error(file)
     whole = [name for name in table.columns if _holds_whole_numbers(table[name])]

@@ -16,7 +16,7 @@ from metassay.data.readers.compression import (
     decompress_beginning,
     read_pipe,
 )
-from metassay.errors import InputError, NoSuchFile, Place
+from metassay.errors import InputError, InputLocation, NoSuchFile
 
 _BEGINNING_BYTES = 65_536
 _PIPE_CONTENTS: dict[str, bytes] = {}
@@ -30,14 +30,14 @@ def read_bytes(path: str) -> bytes:
         if content is None:
             content = _read_raw_bytes(check_path(path))
     except FileNotFoundError:
-        raise NoSuchFile(place=Place(file=path)) from None
+        raise NoSuchFile(location=InputLocation(file=path)) from None
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise InputError(f"cannot be read ({reason}).", place=Place(file=path)) from None
+        raise InputError(f"cannot be read ({reason}).", location=InputLocation(file=path)) from None
     try:
         return decompress(content, path)
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"cannot be decompressed ({error}).", place=Place(file=path)) from None
+        raise InputError(f"cannot be decompressed ({error}).", location=InputLocation(file=path)) from None
 
 
 def _read_raw_bytes(path: str) -> bytes:
@@ -68,7 +68,7 @@ def check_path(path: str) -> str:
         path.encode()
     except UnicodeEncodeError:
         raise InputError(
-            "the name is not valid UTF-8.", place=Place(file=path), remedy="Rename the file."
+            "the name is not valid UTF-8.", location=InputLocation(file=path), remedy="Rename the file."
         ) from None
     if not path:
         raise InputError("the name of a file is empty.")
@@ -76,10 +76,10 @@ def check_path(path: str) -> str:
         if path != "-":
             Path(path).stat()
     except FileNotFoundError:
-        raise NoSuchFile(place=Place(file=path)) from None
+        raise NoSuchFile(location=InputLocation(file=path)) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"cannot be read ({reason}).", place=Place(file=path)) from None
+        raise InputError(f"cannot be read ({reason}).", location=InputLocation(file=path)) from None
     return path
 
 
@@ -99,19 +99,19 @@ def decode_text(content: bytes, path: str) -> str:
         line = content.count(b"\n", 0, error.start) + 1
         raise InputError(
             f"byte 0x{content[error.start]:02x} is not valid UTF-8.",
-            place=Place(file=path, line=line),
+            location=InputLocation(file=path, line=line),
             remedy="Save the file as UTF-8.",
         ) from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise InputError(
             "there is a NUL character in the text.",
-            place=Place(file=path, line=line),
+            location=InputLocation(file=path, line=line),
             remedy="Remove it: no text contains one on purpose.",
         )
     text = text.removeprefix("\ufeff")
     if not text.strip():
-        raise InputError("the file is empty.", place=Place(file=path, line=1))
+        raise InputError("the file is empty.", location=InputLocation(file=path, line=1))
     return text
 
 
@@ -167,7 +167,7 @@ def refuse_overwriting(target: str | os.PathLike[str], inputs: Sequence[str]) ->
         if source == target or _is_same_or_inside(Path(target), source):
             raise InputError(
                 "this is an input, which writing would replace.",
-                place=Place(file=str(target)),
+                location=InputLocation(file=str(target)),
                 remedy="Choose another name for the output.",
             )
 

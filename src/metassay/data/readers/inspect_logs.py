@@ -21,7 +21,7 @@ from metassay.data.readers.compression import check_archive_size, decompress
 from metassay.data.readers.files import file_ending, file_stem, read_bytes, read_first_lines, read_text
 from metassay.data.readers.json_tables import MALFORMED_CONTENT_ERRORS, check_value, malformed_content_error
 from metassay.data.readers.sample_columns import build_columns, parse_score, select_metadata
-from metassay.errors import InputError, Place, shorten_text
+from metassay.errors import InputError, InputLocation, shorten_text
 
 _ARCHIVE_ERRORS = (zipfile.BadZipFile, struct.error, zlib.error, NotImplementedError)
 _MAXIMUM_SAMPLE_BYTES = 64_000_000
@@ -66,21 +66,23 @@ def _read_log(path: str) -> RawTable:
     task = str(evaluation.get("task") or file_stem(path))
     model = evaluation.get("model")
     if not samples or not isinstance(model, str):
-        raise InputError("this log of inspect has no samples, or names no model.", place=Place(path))
+        raise InputError(
+            "this log of inspect has no samples, or names no model.", location=InputLocation(path)
+        )
     has_epochs = any(sample.get("epoch", 1) != 1 for sample in samples)
     rows: list[JsonObject] = []
     metadata = []
     scores = []
     for number, sample in enumerate(samples, start=1):
-        place = Place(path, number)
+        location = InputLocation(path, number)
         sample_id = str(sample.get("id", number))
         rows.append({"testset": task, "seg_id": sample_id, "system": model, **_build_texts(sample)})
         if has_epochs:
             rows[-1]["seg_id"] = f"{sample_id}#{sample.get('epoch', 1)}"
             rows[-1]["doc_id"] = sample_id
         metadata.append(select_metadata(sample.get("metadata")))
-        check_value([rows[-1], metadata[-1]], place)
-        scores.append(_parse_scores(sample.get("scores"), place))
+        check_value([rows[-1], metadata[-1]], location)
+        scores.append(_parse_scores(sample.get("scores"), location))
     outputs = pl.DataFrame(
         rows, schema_overrides={"references": pl.List(pl.String)}, infer_schema_length=None
     )
@@ -111,7 +113,9 @@ def _load_json(path: str) -> tuple[JsonObject, list[JsonObject]]:
         log = json.loads(read_text(path))
         samples = [sample for sample in log.get("samples") or [] if isinstance(sample, dict)]
     except (ValueError, RecursionError, AttributeError) as error:
-        raise InputError(f"this is no log of inspect ({type(error).__name__}).", place=Place(path)) from None
+        raise InputError(
+            f"this is no log of inspect ({type(error).__name__}).", location=InputLocation(path)
+        ) from None
     return log, samples
 
 
@@ -129,7 +133,7 @@ def _load_archive(path: str) -> tuple[JsonObject, list[JsonObject]]:
     except (KeyError, ValueError, OSError, RecursionError, RuntimeError, *_ARCHIVE_ERRORS) as error:
         raise InputError(
             f"this log of inspect cannot be read ({type(error).__name__}).",
-            place=Place(path),
+            location=InputLocation(path),
             remedy="Write it as JSON: inspect log convert LOG --to json --output-dir FOLDER",
         ) from None
     return header, samples
@@ -139,7 +143,7 @@ def _load_member(archive: zipfile.ZipFile, content: bytes, name: str, path: str)
     """Load the JSON in one file of the archive."""
     info = archive.getinfo(name)
     if info.file_size > _MAXIMUM_SAMPLE_BYTES:
-        raise InputError(f"{shorten_text(name)} is too large for a sample.", place=Place(path))
+        raise InputError(f"{shorten_text(name)} is too large for a sample.", location=InputLocation(path))
     if info.compress_type != _ZSTD_METHOD:
         return json.loads(archive.read(name))
     # inspect compresses with zstd, which `zipfile` cannot read: find the data behind the local header.
@@ -148,7 +152,9 @@ def _load_member(archive: zipfile.ZipFile, content: bytes, name: str, path: str)
     unpacked = decompress(content[start : start + info.compress_size], path)
     if len(unpacked) != info.file_size:
         # Otherwise many small sizes in the archive could hide large files from `check_archive_size`.
-        raise InputError(f"{shorten_text(name)} is not as large as the archive says.", place=Place(path))
+        raise InputError(
+            f"{shorten_text(name)} is not as large as the archive says.", location=InputLocation(path)
+        )
     return json.loads(unpacked)
 
 
@@ -169,7 +175,7 @@ def _extract_output(output: Mapping[str, Any]) -> str | None:
     return _extract_text(choices[0].get("message")) if choices else None
 
 
-def _parse_scores(scores: Any, place: Place) -> dict[str, float | None]:
+def _parse_scores(scores: Any, location: InputLocation) -> dict[str, float | None]:
     """Return the scores of a sample by scorer; a scorer with several values gives `SCORER/VALUE`."""
     if not isinstance(scores, Mapping):
         return {}
@@ -178,7 +184,7 @@ def _parse_scores(scores: Any, place: Place) -> dict[str, float | None]:
         value = score.get("value") if isinstance(score, Mapping) else score
         if isinstance(value, Mapping) and value:
             for name, part in value.items():
-                parsed[f"{scorer}/{name}"] = parse_score(part, place)
+                parsed[f"{scorer}/{name}"] = parse_score(part, location)
         else:
-            parsed[scorer] = parse_score(value, place)
+            parsed[scorer] = parse_score(value, location)
     return parsed

@@ -15,7 +15,7 @@ from metassay.data.readers.files import file_ending, read_first_lines
 from metassay.data.readers.json_tables import MALFORMED_CONTENT_ERRORS, malformed_content_error, parse_object
 from metassay.data.readers.sample_columns import build_columns, choose_free_name, parse_score
 from metassay.data.readers.tables import read_table
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 
 _REQUIRED_COLUMNS = frozenset({"sample_id", "eval_id", "epoch", "id"})
 _RUN_COLUMNS = (
@@ -85,8 +85,10 @@ def _parse_scores(score_columns: pl.DataFrame, path: str) -> list[dict[str, floa
     """Return the scores of every row by scorer."""
     rows = []
     for number, cells in enumerate(score_columns.iter_rows(named=True), start=1):
-        place = Place(path, number)
-        rows.append({name.removeprefix("score_"): parse_score(cell, place) for name, cell in cells.items()})
+        location = InputLocation(path, number)
+        rows.append(
+            {name.removeprefix("score_"): parse_score(cell, location) for name, cell in cells.items()}
+        )
     return rows
 
 
@@ -98,13 +100,13 @@ def _find_models(samples: pl.DataFrame, path: str) -> list[str]:
     usages: list[Any] = samples["model_usage"].to_list() if "model_usage" in samples.columns else []
     for number, usage in enumerate(usages, start=1):
         if isinstance(usage, str):
-            used_models = list(parse_object(usage, Place(path, number, "model_usage")))
+            used_models = list(parse_object(usage, InputLocation(path, number, "model_usage")))
             if len(used_models) == 1:
                 models.append(str(used_models[0]))
     if len(models) < samples.height:
         raise InputError(
             "this table of samples does not say which model each is of.",
-            place=Place(path),
+            location=InputLocation(path),
             remedy="Make it with the model in it: samples_df(logs, columns=EvalModel + SampleSummary).",
         )
     return models

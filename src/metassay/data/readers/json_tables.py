@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from metassay.errors import InputError, Place, shorten_text
+from metassay.errors import InputError, InputLocation, shorten_text
 
 JSON_LINES_ENDINGS = (".jsonl", ".ndjson", ".jsonlines")
 MALFORMED_CONTENT_ERRORS = (
@@ -46,62 +46,62 @@ def parse_json_lines(text: str, *, file: str) -> pl.DataFrame:
     records = []
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
-            records.append(parse_object(line, Place(file=file, line=number)))
+            records.append(parse_object(line, InputLocation(file=file, line=number)))
     return _build_table(records, file)
 
 
 def parse_json_array(text: str, *, file: str) -> pl.DataFrame:
     """Parse a JSON array of objects."""
-    records = _load_json(text, Place(file=file))
+    records = _load_json(text, InputLocation(file=file))
     if not isinstance(records, list):
-        raise InputError("a JSON array of objects was expected.", place=Place(file=file))
+        raise InputError("a JSON array of objects was expected.", location=InputLocation(file=file))
     for number, record in enumerate(records, start=1):
-        place = Place(file=file, row=number)
+        location = InputLocation(file=file, row=number)
         if not isinstance(record, dict):
-            raise InputError("a JSON object was expected.", place=place)
-        _check_record(record, place)
+            raise InputError("a JSON object was expected.", location=location)
+        _check_record(record, location)
     return _build_table(records, file)
 
 
-def parse_object(text: str, place: Place) -> dict[str, Any]:
+def parse_object(text: str, location: InputLocation) -> dict[str, Any]:
     """Parse a JSON object. Raises an error for a repeated key, and for texts with invalid characters."""
-    record = _load_json(text, place)
+    record = _load_json(text, location)
     if not isinstance(record, dict):
-        raise InputError("a JSON object was expected.", place=place)
+        raise InputError("a JSON object was expected.", location=location)
     # Only escapes can spell invalid characters, and only nested values can be too deep.
     if "\\u" in text or any(isinstance(value, list | dict) for value in record.values()):
-        _check_record(record, place)
+        _check_record(record, location)
     return record
 
 
-def check_value(value: Any, place: Place, depth: int = 0) -> None:
+def check_value(value: Any, location: InputLocation, depth: int = 0) -> None:
     """Raise an error if a value is nested too deeply or has a text with NUL or with half a character."""
     if isinstance(value, str):
         if "\0" in value:
-            raise InputError("there is a NUL character in the text.", place=place)
+            raise InputError("there is a NUL character in the text.", location=location)
         if any("\ud800" <= character <= "\udfff" for character in value):
-            raise InputError("there is half a character in the text (a lone surrogate).", place=place)
+            raise InputError("there is half a character in the text (a lone surrogate).", location=location)
     elif isinstance(value, list | dict):
         if depth > _MAXIMUM_DEPTH:
-            raise InputError("this JSON is nested too deeply.", place=place)
+            raise InputError("this JSON is nested too deeply.", location=location)
         parts = value if isinstance(value, list) else [*value, *value.values()]
         for part in parts:
-            check_value(part, place, depth + 1)
+            check_value(part, location, depth + 1)
 
 
 def malformed_content_error(error: Exception, path: str, subject: str = "this is") -> InputError:
     """Return the error for a file that looks like its format but has unexpected content."""
     return InputError(
-        f"{subject} not in the form that was expected ({type(error).__name__}).", place=Place(path)
+        f"{subject} not in the form that was expected ({type(error).__name__}).", location=InputLocation(path)
     )
 
 
-def _check_record(record: dict[str, Any], place: Place) -> None:
+def _check_record(record: dict[str, Any], location: InputLocation) -> None:
     for name, value in record.items():
-        check_value([name, value], replace(place, column=shorten_text(name)))
+        check_value([name, value], replace(location, column=shorten_text(name)))
 
 
-def _load_json(text: str, place: Place) -> Any:
+def _load_json(text: str, location: InputLocation) -> Any:
     try:
         return json.loads(
             text,
@@ -110,10 +110,10 @@ def _load_json(text: str, place: Place) -> Any:
             object_pairs_hook=_build_object,
         )
     except RecursionError:
-        raise InputError("this JSON is nested too deeply.", place=place) from None
+        raise InputError("this JSON is nested too deeply.", location=location) from None
     except ValueError as error:
         reason = getattr(error, "msg", str(error))
-        raise InputError(f"this is not JSON ({reason}).", place=place) from None
+        raise InputError(f"this is not JSON ({reason}).", location=location) from None
 
 
 def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -158,7 +158,9 @@ def _build_column(name: str, values: list[Any], file: str) -> pl.Series:
             return _build_nested_column(name, values)
         return pl.Series(name, values, strict=True)
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        raise InputError("its values do not fit one type.", place=Place(file=file, column=name)) from None
+        raise InputError(
+            "its values do not fit one type.", location=InputLocation(file=file, column=name)
+        ) from None
 
 
 def _find_common_type(name: str, values: Sequence[Any], file: str) -> str | None:
@@ -175,7 +177,7 @@ def _find_common_type(name: str, values: Sequence[Any], file: str) -> str | None
         elif type_name != common:
             raise InputError(
                 f"{type_name} here, but {common} in row {first_row}.",
-                place=Place(file=file, row=row, column=name),
+                location=InputLocation(file=file, row=row, column=name),
             )
     return common
 

@@ -13,7 +13,7 @@ from metassay.data.readers.files import read_text
 from metassay.data.readers.rating_logs import DEFAULT_THRESHOLD, is_rating_log, read_ratings
 from metassay.data.readers.tables import is_table, read_table
 from metassay.data.readers.trec_lines import SPACE, WORD, list_content_lines, refuse_repeated_lines
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 from metassay.tasks import ranking
 
 _GRADE_NAMES = ("grade", "rel", "relevance", "qrel", "label")
@@ -37,7 +37,7 @@ def read_judgements(path: str, *, threshold: float = DEFAULT_THRESHOLD) -> pl.Da
     if (judgements["grade"] < 1).all():
         raise InputError(
             "no document is relevant to any topic.",
-            place=Place(file=path),
+            location=InputLocation(file=path),
             remedy="Relevant documents have grade 1 or more.",
         )
     return judgements
@@ -58,7 +58,7 @@ def read_qrels(path: str) -> pl.DataFrame:
         words = len(lines["text"][index].split())
         raise InputError(
             f"{words} {'word' if words == 1 else 'words'}, but judgements have four columns.",
-            place=Place(file=path, line=lines["line"][index]),
+            location=InputLocation(file=path, line=lines["line"][index]),
             remedy=_REMEDY,
         )
     grades = _parse_qrels_grades(fields["grade"], lines["line"], path)
@@ -77,7 +77,7 @@ def _parse_qrels_grades(texts: pl.Series, lines: pl.Series, path: str) -> pl.Ser
         index = int(is_invalid.arg_max() or 0)
         raise InputError(
             f"the grade {texts[index]!r} is not a whole number.",
-            place=Place(file=path, line=lines[index]),
+            location=InputLocation(file=path, line=lines[index]),
             remedy=_REMEDY,
         )
     return grades
@@ -100,7 +100,7 @@ def _select_judgements(table: pl.DataFrame, path: str) -> pl.DataFrame:
         row = int(is_first.not_().arg_max() or 0)
         raise InputError(
             f"document {judgements['document'][row]} was already judged for topic {judgements['item'][row]}.",
-            place=Place(file=path, row=row + 1),
+            location=InputLocation(file=path, row=row + 1),
             remedy="Remove one of the two rows.",
         )
     return judgements
@@ -123,6 +123,7 @@ def _parse_table_grades(column: pl.Series, path: str) -> pl.Series:
     if grades.has_nulls():
         row = int(grades.is_null().arg_max() or 0)
         raise InputError(
-            f"the grade {column[row]} is not a whole number.", place=Place(path, row + 1, column.name)
+            f"the grade {column[row]} is not a whole number.",
+            location=InputLocation(path, row + 1, column.name),
         )
     return grades

@@ -9,7 +9,7 @@ import polars as pl
 
 from metassay.data.readers.files import read_text
 from metassay.data.readers.utterances import GENDERS, build_utterances, join_outputs
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 
 
 def is_kaldi(path: str) -> bool:
@@ -53,7 +53,7 @@ def _read_speakers(folder: str, utterances: pl.Series) -> pl.Series:
     speakers = _read_mapping(path)
     for utterance in utterances:
         if utterance not in speakers:
-            raise InputError(f"utterance {utterance} has no speaker.", place=Place(file=str(path)))
+            raise InputError(f"utterance {utterance} has no speaker.", location=InputLocation(file=str(path)))
     return pl.Series("speaker_id", [speakers[utterance] for utterance in utterances], dtype=pl.String)
 
 
@@ -64,10 +64,10 @@ def _read_mapping(path: Path) -> dict[str, str]:
         words = line.split()
         if not words:
             continue
-        place = Place(file=str(path), line=number)
+        location = InputLocation(file=str(path), line=number)
         if words[0] in mapping:
-            raise InputError(f"{words[0]} is there twice.", place=place)
+            raise InputError(f"{words[0]} is there twice.", location=location)
         if len(words) != 2:
-            raise InputError("two words were expected.", place=place)
+            raise InputError("two words were expected.", location=location)
         mapping[words[0]] = words[1]
     return mapping

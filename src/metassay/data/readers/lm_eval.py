@@ -18,7 +18,7 @@ from metassay.data.readers.base import RawTable, Reader
 from metassay.data.readers.files import file_stem, read_first_lines, read_text
 from metassay.data.readers.json_tables import MALFORMED_CONTENT_ERRORS, malformed_content_error, parse_object
 from metassay.data.readers.sample_columns import build_columns, parse_score, select_metadata
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 
 _REQUIRED_KEYS = ('"doc_id"', '"resps"', '"filtered_resps"')
 _MAXIMUM_METADATA_LENGTH = 60
@@ -51,20 +51,20 @@ def _read_samples(path: str) -> RawTable:
     records = []
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if line.strip():
-            records.append(parse_object(line, Place(path, line=number)))
+            records.append(parse_object(line, InputLocation(path, line=number)))
     has_filters = len({str(record.get("filter", "none")) for record in records}) > 1
     rows: dict[str, dict[str, Any]] = {}
     metadata: dict[str, dict[str, Any]] = {}
     scores: dict[str, dict[str, float | None]] = {}
     for number, record in enumerate(records, start=1):
-        place = Place(path, number)
+        location = InputLocation(path, number)
         document = str(record.get("doc_id"))
-        rows.setdefault(document, _build_row(record, path, place))
+        rows.setdefault(document, _build_row(record, path, location))
         metadata.setdefault(document, select_metadata(record.get("doc"), _MAXIMUM_METADATA_LENGTH))
         suffix = f":{record.get('filter')}" if has_filters else ""
         document_scores = scores.setdefault(document, {})
         for name in record.get("metrics") or ():
-            document_scores[f"{name}{suffix}"] = parse_score(record.get(name), place)
+            document_scores[f"{name}{suffix}"] = parse_score(record.get(name), location)
     outputs = pl.DataFrame(list(rows.values()), infer_schema_length=None)
     score_columns = build_columns([scores[document] for document in rows], outputs.columns, "score_")
     taken = [*outputs.columns, *score_columns.columns]
@@ -73,11 +73,11 @@ def _read_samples(path: str) -> RawTable:
     return RawTable(path, table, metadata_columns=tuple(metadata_columns.columns))
 
 
-def _build_row(record: Mapping[str, Any], path: str, place: Place) -> dict[str, Any]:
+def _build_row(record: Mapping[str, Any], path: str, location: InputLocation) -> dict[str, Any]:
     arguments = (record.get("arguments") or {}).values()
     requests = [request for request in arguments if isinstance(request, Mapping)]
     if not requests:
-        raise InputError("a sample of lm-eval has no arguments.", place=place)
+        raise InputError("a sample of lm-eval has no arguments.", location=location)
     output, target = _find_output_and_target(record, requests)
     return {
         "testset": re.sub(r"^samples_|_\d{4}-\d\d-\d\dT[\d.:-]+$", "", file_stem(path)),

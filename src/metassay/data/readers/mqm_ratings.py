@@ -22,7 +22,7 @@ import polars as pl
 from metassay.data import cells
 from metassay.data.columns import TEST_SET_COLUMNS
 from metassay.data.readers.files import read_text
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 from metassay.tasks.base import TEXT_COLUMNS
 
 SEVERITY_WEIGHTS = {
@@ -69,14 +69,14 @@ def compute_rater_scores(ratings: pl.DataFrame, *, file: str = "") -> pl.DataFra
     if repeated:
         raise InputError(
             f"these columns have the same name, apart from case: {', '.join(repeated)}.",
-            place=Place(file or None),
+            location=InputLocation(file or None),
             remedy="Rename or remove one of them.",
         )
     ratings = ratings.rename({name: name.lower() for name in ratings.columns})
     possible_keys = (*TEST_SET_COLUMNS, "doc", "doc_id", *TEXT_COLUMNS["item"], "system")
     keys = [name for name in possible_keys if name in ratings.columns]
     if not {*TEXT_COLUMNS["item"]} & {*keys}:
-        raise InputError("no column names the segment.", place=Place(file or None))
+        raise InputError("no column names the segment.", location=InputLocation(file or None))
     if "rater" not in ratings.columns:
         ratings = ratings.with_columns(rater=pl.lit("rater"))
     weights = _weigh_error_types(ratings.select("category", "severity").unique(), file)
@@ -93,7 +93,7 @@ def _weigh_error_types(error_types: pl.DataFrame, file: str) -> pl.DataFrame:
         if math.isnan(weight):
             raise InputError(
                 f"unknown severity {severity!r} (of {category!r}).",
-                place=Place(file or None, column="severity"),
+                location=InputLocation(file or None, column="severity"),
                 remedy=f"Known: {', '.join(SEVERITY_WEIGHTS)}.",
             )
         weights.append(weight)
@@ -125,11 +125,11 @@ def read_rating_file(path: str | Path, segments: int | None = None) -> pl.DataFr
     scores = []
     for number, line in enumerate(read_text(str(path)).removesuffix("\n").split("\n"), start=1):
         system, tab, rating = line.partition("\t")
-        place = Place(str(path), line=number)
+        location = InputLocation(str(path), line=number)
         if not tab:
-            raise InputError("a system, a tab and a rating were expected.", place=place)
+            raise InputError("a system, a tab and a rating were expected.", location=location)
         systems.append(system)
-        scores.append(_compute_rating_score(rating, place))
+        scores.append(_compute_rating_score(rating, location))
     check_segment_counts(systems, segments, path, "ratings")
     table = pl.DataFrame({"system": systems, "mqm": pl.Series(scores, dtype=pl.Float64)})
     return table.select("system", pl.int_range(1, pl.len() + 1).over("system").alias("seg_id"), "mqm")
@@ -149,11 +149,11 @@ def check_segment_counts(
         if counts[system] != expected:
             raise InputError(
                 f"system {system} has {counts[system]} {content}, but the test set has {expected} segments.",
-                place=Place(str(path)),
+                location=InputLocation(str(path)),
             )
 
 
-def _compute_rating_score(text: str, place: Place) -> float | None:
+def _compute_rating_score(text: str, location: InputLocation) -> float | None:
     """Compute the score of a segment from the JSON object of its errors. None if it is unrated."""
     rating, _, _ = text.partition("\t")
     if rating.strip().lower() in cells.MISSING_SCORES:
@@ -163,7 +163,7 @@ def _compute_rating_score(text: str, place: Place) -> float | None:
         # `is_source_error` is ignored: it says that the span lies in the source, as for omissions.
         weights = [find_error_weight(error["category"], error["severity"]) for error in errors]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(f"this is no rating ({type(error).__name__}).", place=place) from None
+        raise InputError(f"this is no rating ({type(error).__name__}).", location=location) from None
     if any(math.isnan(weight) for weight in weights):
-        raise InputError("a marked error has an unknown severity.", place=place)
+        raise InputError("a marked error has an unknown severity.", location=location)
     return 0.0 - math.fsum(weights)

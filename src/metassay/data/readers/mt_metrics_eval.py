@@ -31,7 +31,7 @@ from metassay.data.readers.mt_metrics_eval_texts import (
     add_texts,
     read_segment_lines,
 )
-from metassay.errors import InputError, Place, UnknownName, join_names
+from metassay.errors import InputError, InputLocation, UnknownName, join_names
 
 STANDARD_REFERENCES = {
     ("wmt21.news", "en-de"): "refC",
@@ -136,7 +136,7 @@ def read_language_pairs(folder: str | Path, *, reference: Sequence[str] = ()) ->
             tables.append(table)
     if not tables:
         raise InputError(
-            "no language pair has human and metric scores per segment.", place=Place(str(folder))
+            "no language pair has human and metric scores per segment.", location=InputLocation(str(folder))
         )
     return tables
 
@@ -217,7 +217,9 @@ def _read_segments(path: Path, lp: str) -> pl.DataFrame:
     for number, line in enumerate(read_segment_lines(path), start=1):
         fields = line.split("\t") if "\t" in line else line.split()
         if len(fields) < 2:
-            raise InputError("domain and document were expected.", place=Place(str(path), line=number))
+            raise InputError(
+                "domain and document were expected.", location=InputLocation(str(path), line=number)
+            )
         domains.append(fields[0])
         documents.append(fields[1])
     return pl.DataFrame(
@@ -328,7 +330,7 @@ def _read_score_file(path: Path, name: str, segments: int) -> pl.DataFrame:
         system, tab, score = line.partition("\t")
         if not tab:
             raise InputError(
-                "a system, a tab and a score were expected.", place=Place(str(path), line=number)
+                "a system, a tab and a score were expected.", location=InputLocation(str(path), line=number)
             )
         systems.append(system)
         texts.append(score)

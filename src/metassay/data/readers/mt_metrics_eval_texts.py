@@ -11,7 +11,7 @@ from metassay.data import cells
 from metassay.data.readers.files import read_text
 from metassay.data.readers.json_tables import parse_json_lines
 from metassay.data.readers.sample_columns import choose_free_name
-from metassay.errors import InputError, Place, join_names
+from metassay.errors import InputError, InputLocation, join_names
 
 OUTPUT_KEY = ["system", "seg_id"]
 """Columns that identify an output."""
@@ -72,7 +72,7 @@ def _read_text_field(path: Path, field: str) -> list[str | None]:
     if field not in table.columns:
         raise InputError(
             f"its objects have no field {field!r} (there are: {join_names(table.columns)}).",
-            place=Place(str(path)),
+            location=InputLocation(str(path)),
         )
     return cells.texts(table[field], str(path)).to_list()
 
@@ -115,7 +115,8 @@ def _unify_text_columns(tables: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
 def _check_line_count(lines: int, segments: int, path: Path) -> None:
     if lines != segments:
         raise InputError(
-            f"there are {lines} lines, but the test set has {segments} segments.", place=Place(str(path))
+            f"there are {lines} lines, but the test set has {segments} segments.",
+            location=InputLocation(str(path)),
         )
 
 

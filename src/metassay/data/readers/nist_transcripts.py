@@ -13,7 +13,7 @@ import polars as pl
 
 from metassay.data.readers.files import read_first_lines, read_text
 from metassay.data.readers.utterances import GENDERS, join_outputs
-from metassay.errors import InputError, Place, display_path
+from metassay.errors import InputError, InputLocation, display_path
 
 _TIME = r"\d{1,15}(?:\.\d{0,30})?|\.\d{1,30}"
 # The line must not end in spaces: a pattern that allows it takes quadratic time on long runs of spaces.
@@ -75,14 +75,14 @@ def read_stm(path: str) -> pl.DataFrame:
         if match is None:
             raise InputError(
                 "this is not a segment: file, channel, speaker, begin, a later end, and words.",
-                place=Place(file=path, line=number),
+                location=InputLocation(file=path, line=number),
             )
         if not (_UNSCORED.search(match["text"] or "") or _UNSCORED.search(match["speaker"])):
             rows.append(_build_segment(match, number))
     segments = pl.DataFrame(rows, schema=_STM_SCHEMA, orient="row")
     segments = segments.sort("file", "channel", "begin", "end", "speaker_id")
     if segments.is_empty():
-        raise InputError("no segment of this file is to be scored.", place=Place(file=path))
+        raise InputError("no segment of this file is to be scored.", location=InputLocation(file=path))
     _refuse_overlaps(segments, path)
     if segments["gender"].is_null().all():
         return segments.drop("gender")
@@ -108,7 +108,7 @@ def _refuse_overlaps(segments: pl.DataFrame, path: str) -> None:
     if overlapping.height:
         raise InputError(
             "the segment begins before the one before it on the same channel ends.",
-            place=Place(file=path, line=overlapping["line"].sort()[0]),
+            location=InputLocation(file=path, line=overlapping["line"].sort()[0]),
         )
 
 
@@ -123,7 +123,7 @@ def read_ctm(path: str) -> pl.DataFrame:
             message = "this is not a word in time." if match is None else "alternatives cannot be scored."
             raise InputError(
                 message,
-                place=Place(file=path, line=number),
+                location=InputLocation(file=path, line=number),
                 remedy="A line of a ctm file is: file channel begin duration word [confidence].",
             )
         middle = float(match["begin"]) + float(match["duration"]) / 2
@@ -159,7 +159,7 @@ def _assign_to_segments(words: pl.DataFrame, segments: pl.DataFrame, path: str) 
     recordings = segments.select("file", "channel").unique()
     recorded = words.join(recordings, on=("file", "channel"), how="semi", maintain_order="left")
     if recorded.is_empty():
-        raise InputError("none of its recordings is in the references.", place=Place(file=path))
+        raise InputError("none of its recordings is in the references.", location=InputLocation(file=path))
     last_begun = recorded.join_asof(
         segments.select("file", "channel", "begin", "end", "utt_id").sort("begin"),
         left_on="middle",

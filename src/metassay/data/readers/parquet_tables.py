@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from metassay.data.memory import is_large_table, spill_to_disk
 from metassay.data.readers.files import file_ending, is_pipe
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 
 PARQUET_ENDINGS = (".parquet", ".pq")
 _MAGIC = b"PAR1"
@@ -61,9 +61,11 @@ def _parse(stream: pa.NativeFile, file: str) -> pl.DataFrame:
         *PYTHON_ERRORS,
     ) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise InputError(f"this is not a Parquet file ({reason}).", place=Place(file=file)) from None
+        raise InputError(
+            f"this is not a Parquet file ({reason}).", location=InputLocation(file=file)
+        ) from None
     if table.is_empty():
-        raise InputError("the file has no rows.", place=Place(file=file))
+        raise InputError("the file has no rows.", location=InputLocation(file=file))
     return table
 
 

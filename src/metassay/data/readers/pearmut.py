@@ -20,7 +20,7 @@ from metassay.data.readers.base import RawTable, Reader
 from metassay.data.readers.files import file_ending, file_stem, read_first_lines, read_text
 from metassay.data.readers.json_tables import MALFORMED_CONTENT_ERRORS, check_value, malformed_content_error
 from metassay.data.readers.rater_scores import add_rater_scores
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 
 _COLUMNS = ("testset", "seg_id", "doc_id", "system", "hyp", "src", "ref")
 """Columns of the table that are not metadata."""
@@ -63,7 +63,7 @@ class AnnotatedOutput:
     """Keys, texts and metadata of the output."""
     user: str
     annotation: Any
-    place: Place
+    location: InputLocation
 
     @property
     def key(self) -> OutputKey:
@@ -77,14 +77,14 @@ class AnnotatedOutput:
         if score is None:
             return None
         if isinstance(score, bool) or not isinstance(score, int | float):
-            raise InputError(f"a score is {type(score).__name__}, not a number.", place=self.place)
+            raise InputError(f"a score is {type(score).__name__}, not a number.", location=self.location)
         return float(score)
 
     @property
     def error_spans(self) -> list[tuple[Any, Any]]:
         """First and last character of each marked error; the last one is included.
 
-        Neutral remarks are left out, and so are omissions, which have no place in the output.
+        Neutral remarks are left out, and so are omissions, which have no position in the output.
         """
         errors = self.annotation.get("error_spans") if isinstance(self.annotation, Mapping) else None
         spans = []
@@ -105,7 +105,7 @@ class _AnnotatedSegment:
     position: int
     """Position in the document, from 0."""
     annotation: Any
-    place: Place
+    location: InputLocation
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -142,7 +142,7 @@ class _AnnotatedSegment:
                 row[column] = str(value)
         row["system"] = model
         row["hyp"] = text
-        return AnnotatedOutput(row, self.user, annotation, self.place)
+        return AnnotatedOutput(row, self.user, annotation, self.location)
 
     def _choose_ids(self) -> tuple[str, str]:
         """Return the ids of item and document.
@@ -193,12 +193,12 @@ def _read_scores(path: str) -> RawTable:
             tests += 1
             continue
         for output in segment.list_outputs():
-            check_value(output.row, output.place)
+            check_value(output.row, output.location)
             rows.setdefault(output.key, output.row)
             # The log only grows, so the last score of a user for an output is the valid one.
             scores.setdefault(output.key, {})[output.user] = output.score
     if not rows:
-        raise InputError("no annotation is in this export of pearmut.", place=Place(path))
+        raise InputError("no annotation is in this export of pearmut.", location=InputLocation(path))
     outputs = pl.DataFrame(list(rows.values()), infer_schema_length=None)
     table, notes = add_rater_scores(outputs, [scores[key] for key in rows], "human")
     if tests:
@@ -210,15 +210,15 @@ def _read_scores(path: str) -> RawTable:
 def _read_segments(path: str) -> Iterator[_AnnotatedSegment]:
     """Yield every annotated segment of the log, in its order."""
     for campaign, number, entry in _read_entries(path):
-        place = Place(path, row=number)
+        location = InputLocation(path, row=number)
         document = entry["item"]
         annotations = entry.get("annotation", entry.get("annotations"))
         if not isinstance(annotations, list) or len(annotations) != len(document):
-            raise InputError("an entry does not annotate every segment of its document.", place=place)
+            raise InputError("an entry does not annotate every segment of its document.", location=location)
         user = str(entry.get("user_id"))
         for position, annotation in enumerate(annotations):
             if isinstance(document[position], dict):
-                yield _AnnotatedSegment(campaign, user, document, position, annotation, place)
+                yield _AnnotatedSegment(campaign, user, document, position, annotation, location)
 
 
 def _read_entries(path: str) -> list[tuple[str, int, dict[str, Any]]]:
@@ -236,6 +236,6 @@ def _read_entries(path: str) -> list[tuple[str, int, dict[str, Any]]]:
                     entries.append((str(campaign), number, entry))
     except (ValueError, RecursionError, AttributeError, TypeError) as error:
         raise InputError(
-            f"this is no export of pearmut ({type(error).__name__}).", place=Place(path)
+            f"this is no export of pearmut ({type(error).__name__}).", location=InputLocation(path)
         ) from None
     return entries

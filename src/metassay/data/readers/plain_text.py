@@ -18,14 +18,14 @@ from metassay.data.readers.files import (
 )
 from metassay.data.readers.tables import TABLE_ENDINGS
 from metassay.data.readers.trn import is_trn
-from metassay.errors import InputError, Place, display_path
+from metassay.errors import InputError, InputLocation, display_path
 
 
 def read_lines(path: str) -> list[str]:
     """Read the lines of a text file, which end at LF only. Lines may be empty."""
     content = read_bytes(path)
     if not content:
-        raise InputError("the file is empty.", place=Place(file=path, line=1))
+        raise InputError("the file is empty.", location=InputLocation(file=path, line=1))
     # `decode_text` refuses a file of empty lines, which are valid outputs here.
     text = decode_text(content, path) if content.strip() else content.decode()
     return text.removesuffix("\n").split("\n")
@@ -56,7 +56,7 @@ def read_parallel_lines(
         if systems.count(system) > 1:
             raise InputError(
                 f"two hypothesis files are called {system}.",
-                place=Place(file=path),
+                location=InputLocation(file=path),
                 remedy="Rename one of them.",
             )
         lines = read_lines(path)
@@ -79,13 +79,13 @@ def refuse_plain_text(path: str) -> None:
     if is_trn(path):
         raise InputError(
             "transcripts in trn format need the transcripts of the reference.",
-            place=Place(file=path),
+            location=InputLocation(file=path),
             remedy="Name both: -r REFERENCE.trn OUTPUT.trn",
         )
     if lines and not _looks_like_table(lines):
         raise InputError(
             "this is plain text, not a table with named columns.",
-            place=Place(file=path),
+            location=InputLocation(file=path),
             remedy="Name the file of references: -r REFERENCE OUTPUT… (or --reference FILE).",
         )
 
@@ -114,6 +114,6 @@ def _check_length(path: str, lines: Sequence[str], size: int, first_reference: s
     if len(lines) != size:
         raise InputError(
             f"{len(lines)} lines, but {display_path(first_reference)} has {size}.",
-            place=Place(file=path),
+            location=InputLocation(file=path),
             remedy="Line n of every file must belong to segment n.",
         )

@@ -11,7 +11,7 @@ from metassay.data.readers.base import RawTable, Reader
 from metassay.data.readers.files import read_first_lines, read_text
 from metassay.data.readers.json_tables import MALFORMED_CONTENT_ERRORS, malformed_content_error, parse_object
 from metassay.data.readers.sample_columns import build_columns, parse_score, select_metadata
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 
 _REFERENCE_VARIABLES = ("reference", "ref", "expected", "expected_output", "ground_truth", "target", "answer")
 """Variables of a test that hold the expected output."""
@@ -54,12 +54,12 @@ class PromptfooReader(Reader):
 
 
 def _read_results(path: str) -> RawTable:
-    content = parse_object(read_text(path), Place(path))
+    content = parse_object(read_text(path), InputLocation(path))
     results = content["results"]
     if isinstance(results, Mapping):
         results = results["results"]
     if not results:
-        raise InputError("there are no results.", place=Place(path))
+        raise InputError("there are no results.", location=InputLocation(path))
     test_numbers = _number_tests(results)
     prompts = {_name_prompt(result) for result in results}
     rows = []
@@ -79,7 +79,7 @@ def _read_results(path: str) -> RawTable:
                 "ref": _find_reference(result),
             }
         )
-        scores.append(_collect_scores(result, Place(path, row=number)))
+        scores.append(_collect_scores(result, InputLocation(path, row=number)))
         metadata.append(select_metadata(result.get("vars"), _MAXIMUM_METADATA_LENGTH))
     outputs = pl.DataFrame(rows, infer_schema_length=None)
     if outputs["ref"].null_count() == outputs.height:
@@ -130,9 +130,9 @@ def _find_reference(result: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _collect_scores(result: Mapping[str, Any], place: Place) -> dict[str, float | None]:
+def _collect_scores(result: Mapping[str, Any], location: InputLocation) -> dict[str, float | None]:
     """Return the total score and the named scores of a result."""
-    scores = {"promptfoo": parse_score(result.get("score"), place)}
+    scores = {"promptfoo": parse_score(result.get("score"), location)}
     for name, value in (result.get("namedScores") or {}).items():
-        scores[str(name)] = parse_score(value, place)
+        scores[str(name)] = parse_score(value, location)
     return scores

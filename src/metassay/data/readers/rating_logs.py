@@ -9,7 +9,7 @@ import polars as pl
 
 from metassay.data.readers.files import read_first_lines, read_text
 from metassay.data.readers.trec_lines import list_content_lines, refuse_repeated_lines
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 
 DEFAULT_THRESHOLD = 4.0
 """Ratings from here on are relevant: 4 of 5 stars."""
@@ -44,7 +44,7 @@ def read_ratings(path: str, *, threshold: float = DEFAULT_THRESHOLD) -> pl.DataF
     if not separator:
         raise InputError(
             "user, item and rating are not parted by `::`, tab, comma or semicolon.",
-            place=Place(file=path, line=lines["line"][0]),
+            location=InputLocation(file=path, line=lines["line"][0]),
         )
     positions = _find_positions(first_line.split(separator))
     if positions is None:
@@ -84,5 +84,5 @@ def _split_lines(lines: pl.DataFrame, separator: str, positions: dict[str, int],
             message = "a rating needs user, item and rating."
         else:
             message = f"the rating {row['rating']!r} is no number."
-        raise InputError(message, place=Place(file=path, line=row["line"]))
+        raise InputError(message, location=InputLocation(file=path, line=row["line"]))
     return table.with_columns(ratings.alias("rating")).select("user", "item", "rating", "line")

@@ -20,7 +20,7 @@ from metassay.data.readers.base import RawTable, Reader, ReaderOptions
 from metassay.data.readers.files import check_path, file_ending, is_pipe
 from metassay.data.readers.in_memory import convert_to_frame
 from metassay.data.readers.remote_files import download_if_remote
-from metassay.errors import LOCAL_COPIES, InputError, Place, display_path
+from metassay.errors import LOCAL_COPIES, InputError, InputLocation, display_path
 from metassay.tasks import ranking
 
 LANGUAGE_PAIR_COLUMNS = ("language_pair", "lang_pair", "langpair", "languagepair")
@@ -154,7 +154,7 @@ def read_join_table(path: str, options: ReaderOptions) -> RawTable:
     quoting = "none" if path.endswith(".tsv") else options.quoting
     tables = _read_path(path, replace(options, quoting=quoting, task=None))
     if len(tables) != 1:
-        raise InputError(f"{len(tables)} tables stand here; one can be joined.", place=Place(path))
+        raise InputError(f"{len(tables)} tables stand here; one can be joined.", location=InputLocation(path))
     return replace(tables[0], frame=add_language_pair(tables[0].frame))
 
 
@@ -230,5 +230,5 @@ def _read_folder(path: str, options: ReaderOptions, plugin_readers: Sequence[Rea
         if reader is not None:
             tables += reader.read_tables(file, options)
     if not tables:
-        raise InputError("this folder holds no table.", place=Place(file=path))
+        raise InputError("this folder holds no table.", location=InputLocation(file=path))
     return tables

@@ -22,10 +22,10 @@ from urllib.parse import urlsplit
 from metassay.errors import (
     LOCAL_COPIES,
     InputError,
+    InputLocation,
     MetassayError,
     MissingBackend,
     NoSuchFile,
-    Place,
     is_remote,
     shorten_text,
 )
@@ -68,7 +68,7 @@ def open_filesystem(address: str, *, to: str = "read") -> Iterator[tuple[Any, st
         import fsspec
     except ImportError:
         raise MissingBackend(f"fsspec, for {shorten_text(address)},", extra="remote") from None
-    place = Place(file=address)
+    location = InputLocation(file=address)
     try:
         filesystem, remote_path = fsspec.core.url_to_fs(address)
         filesystem.invalidate_cache()  # other processes write there too
@@ -77,21 +77,21 @@ def open_filesystem(address: str, *, to: str = "read") -> Iterator[tuple[Any, st
         raise
     except ImportError as error:
         message = f"a package for such addresses is not installed ({error})."
-        raise InputError(message, place=place, remedy="It is named there: pip install NAME") from None
+        raise InputError(message, location=location, remedy="It is named there: pip install NAME") from None
     except Exception as error:
-        raise _describe_error(error, to, place) from error
+        raise _describe_error(error, to, location) from error
 
 
-def _describe_error(error: Exception, to: str, place: Place) -> InputError:
+def _describe_error(error: Exception, to: str, location: InputLocation) -> InputError:
     """Return an error that says what went wrong with an address, and what to do."""
     reason = f"{type(error).__name__}: {' '.join(str(error).split())}".removesuffix(": ")
     if isinstance(error, PermissionError) or getattr(error.__cause__, "status", None) in _REFUSED_STATUSES:
-        return InputError(f"access is refused ({reason}).", place=place, remedy=_ACCESS_REMEDY)
+        return InputError(f"access is refused ({reason}).", location=location, remedy=_ACCESS_REMEDY)
     if isinstance(error, FileNotFoundError) and to == "read":
-        return NoSuchFile(place=place)
+        return NoSuchFile(location=location)
     is_disk_full = isinstance(error, OSError) and error.errno == errno.ENOSPC
     remedy = _DISK_REMEDY if is_disk_full else _ACCESS_REMEDY
-    return InputError(f"cannot be {to} ({reason}).", place=place, remedy=remedy)
+    return InputError(f"cannot be {to} ({reason}).", location=location, remedy=remedy)
 
 
 def download_file(filesystem: Any, remote_path: str, local_path: Path) -> None:
@@ -104,7 +104,7 @@ def relative_path(folder: str, file: str) -> str:
     """Return the path of a file relative to its folder. Raises an error if it leads out of the folder."""
     inside = file.removeprefix(folder).lstrip("/")
     if ".." in PurePosixPath(inside).parts:
-        raise InputError("this name leads out of its folder.", place=Place(file=file))
+        raise InputError("this name leads out of its folder.", location=InputLocation(file=file))
     return inside
 
 

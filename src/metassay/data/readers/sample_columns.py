@@ -9,13 +9,13 @@ from typing import Any
 import polars as pl
 
 from metassay.data.columns import is_reserved
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 
 SCORE_LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 """Scores that inspect writes as letters: correct, incorrect, partially correct, no answer."""
 
 
-def parse_score(value: Any, place: Place) -> float | None:
+def parse_score(value: Any, location: InputLocation) -> float | None:
     """Return a score as a number. None if it is something else, such as an explanation or a list."""
     if isinstance(value, str):
         if value in SCORE_LETTERS:
@@ -27,7 +27,7 @@ def parse_score(value: Any, place: Place) -> float | None:
     if not isinstance(value, bool | int | float) or math.isnan(value):
         return None
     if math.isinf(value):
-        raise InputError("a score is infinite.", place=place)
+        raise InputError("a score is infinite.", location=location)
     return float(value)
 
 

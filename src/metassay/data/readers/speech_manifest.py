@@ -14,7 +14,7 @@ import polars as pl
 from metassay.data.readers.base import Reader
 from metassay.data.readers.files import file_stem, read_first_lines, read_text
 from metassay.data.readers.json_tables import parse_json_lines
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 from metassay.tasks import asr
 
 RECORDING_KEYS = ("audio_filepath", "audio_file", "audio", "wav", "path")
@@ -59,7 +59,9 @@ class SpeechManifestReader(Reader):
         elif recording is not None:
             ids = pl.Series([PurePath(str(file)).stem for file in manifest[recording]])
         else:
-            raise InputError("the objects have neither an id nor a recording.", place=Place(file=path))
+            raise InputError(
+                "the objects have neither an id nor a recording.", location=InputLocation(file=path)
+            )
         if "system" in manifest.columns:
             systems = manifest["system"]
         else:
@@ -89,5 +91,7 @@ def _find_key(manifest: pl.DataFrame, names: Sequence[str]) -> str | None:
 def _require_key(manifest: pl.DataFrame, names: Sequence[str], role: str, path: str) -> str:
     key = _find_key(manifest, names)
     if key is None:
-        raise InputError(f"no key holds the {role} (looked for {', '.join(names)}).", place=Place(file=path))
+        raise InputError(
+            f"no key holds the {role} (looked for {', '.join(names)}).", location=InputLocation(file=path)
+        )
     return key

@@ -23,7 +23,7 @@ from metassay.data.readers.parquet_tables import (
     parse_parquet,
     read_large_parquet,
 )
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 
 TABLE_ENDINGS = (*DELIMITERS, *JSON_LINES_ENDINGS, *PARQUET_ENDINGS, *EXCEL_ENDINGS)
 
@@ -88,7 +88,7 @@ def parse_table(
         text = decode_text(content, file)
         table = _parse_text(text, ending, file, quoting, [] if notes is None else notes)
     if not table.columns:
-        raise InputError("the table has no columns.", place=Place(file=file))
+        raise InputError("the table has no columns.", location=InputLocation(file=file))
     return table
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 
 # The characters that C's isspace() knows except LF, because trec_eval splits lines at these.
 SPACE = r"[ \t\r\x0b\x0c]"
@@ -16,7 +16,9 @@ def list_content_lines(text: str, path: str) -> pl.DataFrame:
     lines = pl.DataFrame({"text": text.split("\n")}).with_row_index("line", offset=1)
     lines = lines.filter(pl.col("text").str.contains(r"^[ \t\r\x0b\x0c]*[^# \t\r\x0b\x0c]"))
     if lines.is_empty():
-        raise InputError("the file has no lines but comments and empty ones.", place=Place(file=path, line=1))
+        raise InputError(
+            "the file has no lines but comments and empty ones.", location=InputLocation(file=path, line=1)
+        )
     return lines.with_columns(pl.col("line").cast(pl.Int64))
 
 
@@ -35,6 +37,6 @@ def refuse_repeated_lines(table: pl.DataFrame, key: tuple[str, ...], path: str, 
     first_line = repeated.filter(has_same_key)["line"][0]
     raise InputError(
         f"{message.format(**second)} in line {first_line}.",
-        place=Place(file=path, line=second["line"]),
+        location=InputLocation(file=path, line=second["line"]),
         remedy="Remove one of the two lines.",
     )

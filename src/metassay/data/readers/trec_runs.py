@@ -10,7 +10,7 @@ import polars as pl
 from metassay.data.readers.base import Reader
 from metassay.data.readers.files import read_first_lines, read_text
 from metassay.data.readers.trec_lines import SPACE, WORD, list_content_lines, refuse_repeated_lines
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 from metassay.tasks import ranking
 
 _FIELDS = ["topic", "iteration", "docid", "rank", "score", "tag"]
@@ -62,7 +62,7 @@ def parse_run(text: str, path: str) -> pl.DataFrame:
         words = len(lines["text"][index].split())
         raise InputError(
             f"{words} {'word' if words == 1 else 'words'}, but a run has six columns.",
-            place=Place(file=path, line=lines["line"][index]),
+            location=InputLocation(file=path, line=lines["line"][index]),
             remedy=_REMEDY,
         )
     run = fields.select(
@@ -94,7 +94,7 @@ def _parse_scores(texts: pl.Series, lines: pl.Series, path: str) -> pl.Series:
         index = int(is_invalid.arg_max() or 0)
         raise InputError(
             f"the score {texts[index]!r} is not a finite number.",
-            place=Place(file=path, line=lines[index]),
+            location=InputLocation(file=path, line=lines[index]),
             remedy=_REMEDY,
         )
     return scores

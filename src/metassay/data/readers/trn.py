@@ -9,7 +9,7 @@ import polars as pl
 
 from metassay.data.readers.files import read_first_lines, read_text
 from metassay.data.readers.utterances import build_utterances, join_outputs
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 
 _UTTERANCE_ID = re.compile(r"([^()\s]+)\)")
 _ALTERNATIVES = re.compile(r"\{[^{}]*/[^{}]*\}")
@@ -30,19 +30,19 @@ def read_trn(path: str) -> pl.DataFrame:
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if not line.strip() or line.startswith(";;"):
             continue
-        place = Place(file=path, line=number)
+        location = InputLocation(file=path, line=number)
         utterance_and_text = _split_line(line)
         if utterance_and_text is None:
             raise InputError(
                 "the line does not end with its utterance in parentheses.",
-                place=place,
+                location=location,
                 remedy="A line of a trn file is: words of the transcript (utterance).",
             )
         utterance, text = utterance_and_text
         if _ALTERNATIVES.search(text):
             raise InputError(
                 "alternative transcripts ({ a / b }) cannot be scored.",
-                place=place,
+                location=location,
                 remedy="Keep one of them.",
             )
         rows.append((utterance, text, number))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from metassay.data.readers.files import file_stem
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 
 UTTERANCE_SCHEMA = {"utt_id": pl.String, "text": pl.String, "line": pl.Int64}
 GENDERS = {"m": "male", "f": "female", "male": "male", "female": "female"}
@@ -18,14 +18,14 @@ def build_utterances(rows: Sequence[tuple[str, str, int]], path: str) -> pl.Data
     """Build a table `utt_id, text, line`. Raises an error for an utterance that occurs twice."""
     utterances = pl.DataFrame(list(rows), schema=UTTERANCE_SCHEMA, orient="row")
     if utterances.is_empty():
-        raise InputError("there is no utterance in this file.", place=Place(file=path))
+        raise InputError("there is no utterance in this file.", location=InputLocation(file=path))
     is_first = utterances["utt_id"].is_first_distinct()
     if not is_first.all():
         repeated = utterances.filter(~is_first).row(0, named=True)
         first_line = utterances.filter(pl.col("utt_id") == repeated["utt_id"])["line"][0]
         raise InputError(
             f"utterance {repeated['utt_id']} was already given in line {first_line}.",
-            place=Place(file=path, line=repeated["line"]),
+            location=InputLocation(file=path, line=repeated["line"]),
             remedy="Remove one of the two lines.",
         )
     return utterances
@@ -45,7 +45,7 @@ def join_outputs(references: pl.DataFrame, outputs: Mapping[str, pl.DataFrame]) 
         if systems.count(system) > 1:
             raise InputError(
                 f"two files of outputs are called {system}.",
-                place=Place(file=path),
+                location=InputLocation(file=path),
                 remedy="Rename one of them.",
             )
         _refuse_unknown_utterances(outputs[path], expected["utt_id"], path)
@@ -65,5 +65,5 @@ def _refuse_unknown_utterances(outputs: pl.DataFrame, reference_ids: pl.Series, 
     noun = "utterance" if unknown.height == 1 else "utterances"
     raise InputError(
         f"utterance {first['utt_id']} is not among the references ({unknown.height} such {noun} in all).",
-        place=Place(file=path, line=first.get("line")),
+        location=InputLocation(file=path, line=first.get("line")),
     )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.errors import InputError, Place, UnknownName
+from metassay.errors import InputError, InputLocation, UnknownName
 from metassay.metrics.neural.base import MAX, NetworkScores, NeuralMetric, ScoringInput
 from metassay.metrics.neural.batch_runner import BatchRunner, get_device_kind
 from metassay.metrics.neural.bertscore_baselines import BEST_LAYERS, read_baseline
@@ -384,5 +384,5 @@ class BertScore(NeuralMetric[TokenEncoder]):
 def _read_lines(path: str) -> list[str]:
     file = Path(path)
     if not file.is_file():
-        raise InputError("there is no such file of texts for idf.", place=Place(file=str(file)))
+        raise InputError("there is no such file of texts for idf.", location=InputLocation(file=str(file)))
     return file.read_text(encoding="utf-8").splitlines()

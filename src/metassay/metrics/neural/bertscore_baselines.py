@@ -7,7 +7,7 @@ import importlib.util
 from pathlib import Path
 from typing import NamedTuple
 
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 
 BEST_LAYERS = {
     "roberta-large": 17,
@@ -38,12 +38,14 @@ def read_baseline(model: str, layer: int, table: str) -> Baseline:
     if not file.is_file():
         file = _find_baseline_table(model, table)
     if not file.is_file():
-        raise InputError(f"bert-score has no baseline of {model} for {table}.", place=Place(file=str(file)))
+        raise InputError(
+            f"bert-score has no baseline of {model} for {table}.", location=InputLocation(file=str(file))
+        )
     with file.open(encoding="utf-8", newline="") as stream:
         for row in csv.DictReader(stream):
             if int(row["LAYER"]) == layer:
                 return Baseline(float(row["P"]), float(row["R"]), float(row["F"]))
-    raise InputError(f"there is no row of layer {layer}.", place=Place(file=str(file)))
+    raise InputError(f"there is no row of layer {layer}.", location=InputLocation(file=str(file)))
 
 
 def _find_baseline_table(model: str, language: str) -> Path:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 from metassay.metrics.neural.base import NetworkScores, NeuralMetric, ScoringInput
 from metassay.metrics.neural.batch_runner import BatchRunner
 from metassay.metrics.neural.checkpoints import (
@@ -73,7 +73,7 @@ class SentencepieceVocabulary:
         self.start_id = self.processor.piece_to_id("[CLS]")
         self.end_id = self.processor.piece_to_id("[SEP]")
         if self.start_id == self.processor.unk_id():
-            raise InputError("this vocabulary has no [CLS].", place=Place(file=str(file)))
+            raise InputError("this vocabulary has no [CLS].", location=InputLocation(file=str(file)))
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         """Split texts into ids."""

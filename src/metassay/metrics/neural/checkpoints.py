@@ -15,7 +15,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metassay.errors import InputError, MissingBackend, Place
+from metassay.errors import InputError, InputLocation, MissingBackend
 from metassay.metrics.neural.published_models import MODEL_PACKAGES, describe_download, get_hub_aliases
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def find_file(folder: Path, *names: str, model: str) -> Path:
             return check_not_lfs_pointer(folder / name)
     raise InputError(
         f"{model} has no {' or '.join(names)}.",
-        place=Place(file=str(folder)),
+        location=InputLocation(file=str(folder)),
         remedy=f"Download it with: hf download {model} {names[0]}",
     )
 
@@ -122,7 +122,7 @@ def check_not_lfs_pointer(file: Path) -> Path:
         if stream.read(len(_LFS_POINTER)) == _LFS_POINTER:
             raise InputError(
                 "this is a git-lfs pointer of a few hundred bytes, not the file itself.",
-                place=Place(file=str(file)),
+                location=InputLocation(file=str(file)),
                 remedy="Fetch the content with: git lfs pull (or download the model again with: hf download)",
             )
     return file
@@ -164,9 +164,9 @@ def read_json(file: Path) -> Mapping[str, Any]:
     try:
         content = json.loads(check_not_lfs_pointer(file).read_text(encoding="utf-8"))
     except ValueError:
-        raise InputError("this is not JSON.", place=Place(file=str(file))) from None
+        raise InputError("this is not JSON.", location=InputLocation(file=str(file))) from None
     if not isinstance(content, dict):
-        raise InputError("this is not a JSON object.", place=Place(file=str(file)))
+        raise InputError("this is not a JSON object.", location=InputLocation(file=str(file)))
     return content
 
 
@@ -185,7 +185,9 @@ def _read_safetensors(file: Path) -> StateDict:
     try:
         return dict(load_file(check_not_lfs_pointer(file)))
     except SafetensorError as error:
-        raise InputError(f"this is not a safetensors file ({error}).", place=Place(file=str(file))) from None
+        raise InputError(
+            f"this is not a safetensors file ({error}).", location=InputLocation(file=str(file))
+        ) from None
 
 
 def read_pickle(file: Path) -> dict[str, Any]:
@@ -204,11 +206,11 @@ def read_pickle(file: Path) -> dict[str, Any]:
         request = f"asks for {refused[1]}" if refused else "holds more than tensors and plain values"
         raise InputError(
             f"refused: this pickle {request}, and could run code of its author's.",
-            place=Place(file=str(file)),
+            location=InputLocation(file=str(file)),
             remedy="Use the official checkpoint, or one saved as safetensors.",
         ) from None
     except (RuntimeError, EOFError) as error:
-        raise InputError(f"torch cannot read it ({error}).", place=Place(file=str(file))) from None
+        raise InputError(f"torch cannot read it ({error}).", location=InputLocation(file=str(file))) from None
     return dict(content)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 from metassay.metrics.neural.checkpoints import (
     CONFIG_FILE,
     find_file,
@@ -121,7 +121,7 @@ def find_comet_files(model: str, encoder: str | None = None) -> CometFiles:
     if model_class not in CLASS_DEFAULTS:
         raise InputError(
             f"the class {model_class!r} is not one of COMET's: {', '.join(CLASS_DEFAULTS)}.",
-            place=Place(file=str(hparams_file)),
+            location=InputLocation(file=str(hparams_file)),
         )
     encoder_name = encoder or str(hparams.get("pretrained_model", ""))
     try:
@@ -153,9 +153,9 @@ def read_hparams(file: Path) -> Mapping[str, Any]:
         reason = " ".join(str(error).split())
         raise InputError(
             f"this is not YAML with plain values ({reason}).",
-            place=Place(file=str(file)),
+            location=InputLocation(file=str(file)),
             remedy="Download the file again, or remove tags such as !!python/object from it.",
         ) from None
     if not isinstance(content, dict):
-        raise InputError("this does not hold settings by name.", place=Place(file=str(file)))
+        raise InputError("this does not hold settings by name.", location=InputLocation(file=str(file)))
     return content

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 from metassay.metrics.neural.batch_runner import BatchRunner
 from metassay.metrics.neural.checkpoints import (
     ModelConfig,
@@ -103,7 +103,8 @@ def _read_pooling(folder: Path) -> str:
     if len(modes) == 1 and modes[0] in _POOLING_MODES:
         return _POOLING_MODES[modes[0]]
     raise InputError(
-        f"pooling by {', '.join(modes) or 'nothing'} is not supported.", place=Place(file=str(file))
+        f"pooling by {', '.join(modes) or 'nothing'} is not supported.",
+        location=InputLocation(file=str(file)),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 from metassay.metrics.neural.checkpoints import (
     CONFIG_FILE,
     StateDict,
@@ -33,7 +33,7 @@ def load_seq2seq(folder: Path, model: str, architecture: str, dtype: str, device
     if model_type != architecture:
         raise InputError(
             f"{model} is of type {model_type}, not {architecture}.",
-            place=Place(file=str(folder / CONFIG_FILE)),
+            location=InputLocation(file=str(folder / CONFIG_FILE)),
         )
     with skip_weight_initialization():
         if architecture == MT5:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.errors import InputError, Place
+from metassay.errors import InputError, InputLocation
 
 Positions = NDArray[np.int64]
 
@@ -165,7 +165,9 @@ def _build_word_piece_tokenizer(vocabulary: Path) -> Any:
     start_id = backend.token_to_id("[CLS]")
     end_id = backend.token_to_id("[SEP]")
     if start_id is None or end_id is None:
-        raise InputError("this vocabulary has no [CLS] or no [SEP].", place=Place(file=str(vocabulary)))
+        raise InputError(
+            "this vocabulary has no [CLS] or no [SEP].", location=InputLocation(file=str(vocabulary))
+        )
     backend.post_processor = TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", start_id), ("[SEP]", end_id)]
     )
