@@ -88,8 +88,9 @@ def _analyse_stability(analysis_input: AnalysisInput) -> list[StabilityRow]:
     for data, scores in analysis_input.iterate_complete():
         dataset = data.cube.dataset
         names = tuple(data.cube.metric_scores)
-        for meta_metric in analysis_input.meta_metrics_with_pa_and_spa:
-            rows += measure_stability_over_systems(dataset, meta_metric, scores, trials=trials, seed=seed)
+        meta_metrics = analysis_input.meta_metrics_with_pa_and_spa
+        rows += measure_stability_over_systems(dataset, meta_metrics, scores, trials=trials, seed=seed)
+        for meta_metric in meta_metrics:
             rows += measure_stability_over_items(
                 dataset, meta_metric, scores, names, trials=trials, seed=seed
             )

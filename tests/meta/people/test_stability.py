@@ -34,7 +34,7 @@ def test_values_on_system_subsets_equal_values_of_the_smaller_arrays(scores: Sco
 
 
 def test_correlation_with_all_systems_grows_with_the_number_of_systems(scores: ScoreArrays) -> None:
-    rows = measure_stability_over_systems("set", parse_meta_metric("spa"), scores, trials=200)
+    rows = measure_stability_over_systems("set", [parse_meta_metric("spa")], scores, trials=200)
     assert [row.systems for row in rows] == [3, 4, 5, 6]
     correlations = [row.correlation for row in rows if row.correlation is not None]
     assert len(correlations) == len(rows)
@@ -49,15 +49,41 @@ def test_intervals_shrink_with_the_number_of_items(scores: ScoreArrays) -> None:
     assert widths[-1] < widths[0]
 
 
-def test_spa_is_more_stable_than_pa_on_wmt23(real_data: Callable[[str], Path]) -> None:
-    """Figure 2 of the paper, en-de: SPA lies above PA at every number of systems."""
-    table = pl.read_parquet(real_data("wmt23/wmt23_en-de_metrics.parquet")).sort("system", "seg_id")
-    names = [name for name in table.columns if name.endswith("-refA")]
-    human, *metrics = (table[name].to_numpy().reshape(12, -1) for name in ["mqm", *names])
+def test_meta_metrics_are_compared_on_the_same_subsets() -> None:
+    """PA is equal for all metrics on most subsets of three systems; these count for no meta-metric."""
+    rng = np.random.default_rng(1)
+    human = np.arange(5.0)[:, None] + rng.normal(size=(5, 50))
+    metrics = np.stack([human, human, human[[0, 1, 2, 4, 3]]])  # the last one orders one pair wrongly
+    metrics = metrics + rng.normal(size=metrics.shape)
+    both = [parse_meta_metric("pa"), parse_meta_metric("spa")]
+    rows = measure_stability_over_systems("set", both, ScoreArrays(human, metrics))
+    # of the 10 subsets of three systems, 3 contain the pair; of the 5 subsets of four, 3
+    assert [(row.meta_metric, row.systems, row.trials) for row in rows] == [
+        *[("pa", 3, 3), ("spa", 3, 3), ("pa", 4, 3), ("spa", 4, 3)],
+    ]
+    alone = measure_stability_over_systems("set", both[1:], ScoreArrays(human, metrics))
+    assert [row.trials for row in alone] == [10, 5]
+
+
+@pytest.mark.parametrize(
+    ("language_pair", "reference"), [("en-de", "refA"), ("he-en", "refB"), ("zh-en", "refA")]
+)
+def test_spa_is_more_stable_than_pa_on_wmt23(
+    real_data: Callable[[str], Path], language_pair: str, reference: str
+) -> None:
+    """Figure 2 of the paper: SPA is above PA at every number of systems."""
+    table = pl.read_parquet(real_data(f"wmt23/wmt23_{language_pair}_metrics.parquet")).sort(
+        "system", "seg_id"
+    )
+    names = [name for name in table.columns if name.endswith(f"-{reference}")]
+    systems = table["system"].n_unique()
+    human, *metrics = (table[name].to_numpy().reshape(systems, -1) for name in ["mqm", *names])
     scores = ScoreArrays(human, np.stack(metrics))
-    spa = measure_stability_over_systems("en-de", parse_meta_metric("spa"), scores, trials=300)
-    pa = measure_stability_over_systems("en-de", parse_meta_metric("pa"), scores, trials=300)
-    for spa_row, pa_row in zip(spa, pa, strict=True):
-        assert spa_row.correlation is not None
-        assert pa_row.correlation is not None
-        assert spa_row.correlation > pa_row.correlation
+    meta_metrics = [parse_meta_metric("pa"), parse_meta_metric("spa")]
+    rows = measure_stability_over_systems(language_pair, meta_metrics, scores, trials=1500)
+    correlations = {(row.meta_metric, row.systems): row.correlation for row in rows}
+    for size in (3, 4):
+        pa, spa = correlations["pa", size], correlations["spa", size]
+        assert pa is not None
+        assert spa is not None
+        assert spa > pa

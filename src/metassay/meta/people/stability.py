@@ -1,6 +1,6 @@
 """How much a ranking of metrics depends on the systems and items that happen to be in the data.
 
-Thompson et al. (2024), sections 4.1 and 4.2. Systems: rank the metrics on random subsets of the systems and
+Thompson et al. (2024), sections 4.1 and 4.2. Systems: rank the metrics on subsets of the systems and
 correlate (Pearson) their values with those on all systems; the closer to 1, the more stable. Items: draw
 fewer items with replacement and see how wide the 95 % interval of each metric's value becomes.
 """
@@ -8,6 +8,8 @@ fewer items with replacement and see how wide the 95 % interval of each metric's
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
+from math import comb
 
 import numpy as np
 
@@ -16,39 +18,59 @@ from metassay.meta.people.downsampling import list_subset_sizes
 from metassay.meta.people.intervals import bootstrap_values, percentile_interval
 from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.results.rank import StabilityRow
+from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.correlation import correlate_systems
 from metassay.stats.random import SYSTEM_SUBSETS, make_branch_generator
 
 
 def measure_stability_over_systems(
-    dataset: str, meta_metric: MetaMetric, scores: ScoreArrays, *, trials: int = 1000, seed: int = 0
+    dataset: str,
+    meta_metrics: Sequence[MetaMetric],
+    scores: ScoreArrays,
+    *,
+    trials: int = 1000,
+    seed: int = 0,
 ) -> list[StabilityRow]:
-    """Correlate the values on random subsets of the systems with those on all, for each subset size.
+    """Correlate the values on subsets of the systems with those on all, for each subset size.
 
-    Empty for meta-metrics that do not depend on the order of the systems.
+    Uses all subsets if there are at most `trials`, else so many random ones. All meta-metrics are compared on
+    the same subsets: if one of them gives all metrics the same value on a subset, it has no correlation
+    there, and the subset is left out for all. Meta-metrics that do not depend on the order of the systems
+    have no rows.
     """
     systems = len(scores.human)
-    values_on_all = meta_metric.compute(scores)
     rows = []
     for subset_size in range(3, systems):
-        rng = make_branch_generator(seed, SYSTEM_SUBSETS, subset_size)
-        subsets = np.argsort(rng.random((trials, systems)), axis=1)[:, :subset_size]
-        values = meta_metric.compute_on_system_subsets(scores, subsets)
-        if values is None:
+        subsets = _choose_system_subsets(systems, subset_size, trials, seed)
+        correlations: dict[str, FloatArray] = {}
+        for meta_metric in meta_metrics:
+            values = meta_metric.compute_on_system_subsets(scores, subsets)
+            if values is not None:
+                values_on_all = meta_metric.compute(scores)
+                correlations[str(meta_metric)] = correlate_systems("pearson", values_on_all, values.T)
+        if not correlations:
             return []
-        correlations = correlate_systems("pearson", values_on_all, values.T)
-        defined = correlations[~np.isnan(correlations)]
-        rows.append(
-            StabilityRow(
-                dataset=dataset,
-                meta_metric=str(meta_metric),
-                ablated="systems",
-                systems=subset_size,
-                correlation=float(defined.mean()) if len(defined) else None,
-                trials=len(defined),
+        is_defined = ~np.isnan(np.stack(list(correlations.values()))).any(axis=0)
+        for name, by_subset in correlations.items():
+            rows.append(
+                StabilityRow(
+                    dataset=dataset,
+                    meta_metric=name,
+                    ablated="systems",
+                    systems=subset_size,
+                    correlation=float(by_subset[is_defined].mean()) if is_defined.any() else None,
+                    trials=int(is_defined.sum()),
+                )
             )
-        )
     return rows
+
+
+def _choose_system_subsets(systems: int, subset_size: int, trials: int, seed: int) -> LongArray:
+    """Return [subsets, systems]: all subsets of a size if there are at most `trials`, else random ones."""
+    if comb(systems, subset_size) <= trials:
+        return np.array(list(combinations(range(systems), subset_size)))
+    rng = make_branch_generator(seed, SYSTEM_SUBSETS, subset_size)
+    return np.argsort(rng.random((trials, systems)), axis=1)[:, :subset_size]
 
 
 def measure_stability_over_items(
