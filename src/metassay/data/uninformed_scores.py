@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from metassay.data.dataset import Dataset
+from metassay.data.score_cube import ScoreCube
 from metassay.stats.arrays import FloatArray
 
 SYSTEM = "system"
@@ -46,6 +47,24 @@ def find_determining_property(scores: FloatArray, properties: dict[str, pl.Serie
             if repetitions >= _FEWEST_REPETITIONS:
                 return name
     return None
+
+
+def find_uninformed_metrics(cube: ScoreCube) -> dict[str, str]:
+    """Find the metrics of a cube whose scores depend on the system alone, or on the item alone.
+
+    Returns the name of that property by metric.
+    """
+    systems, items = len(cube.systems), len(cube.items)
+    properties = {
+        SYSTEM: pl.Series(np.repeat(np.arange(systems), items)),
+        ITEM: pl.Series(np.tile(np.arange(items), systems)),
+    }
+    uninformed: dict[str, str] = {}
+    for metric, scores in cube.metric_scores.items():
+        determining_property = find_determining_property(scores.ravel(), properties)
+        if determining_property is not None:
+            uninformed[metric] = determining_property
+    return uninformed
 
 
 def _has_equal_scores(table: pl.DataFrame) -> bool:

@@ -71,7 +71,11 @@ def describe_dataset(view: DependView, entries: Sequence[MetricDependence]) -> l
 
 def _build_dataset_claims(view: DependView, entries: Sequence[MetricDependence]) -> list[Claim]:
     human = view.result.human
-    least = min(entries, key=lambda entry: (entry.sysdep, entry.metric))
+    # A metric that scores system names can map every system to its human mean and so have a SysDep of 0.
+    informed = [entry for entry in entries if not entry.uninformed]
+    if not informed:
+        return [Claim(kind="unanswered", sentence="None of the metrics rates single outputs.")]
+    least = min(informed, key=lambda entry: (entry.sysdep, entry.metric))
     sentence = (
         f"{view.labels[least.metric]} depends least on the {view.result.by}:"
         f" SysDep {number(least.sysdep)} points of {human}"
@@ -90,12 +94,12 @@ def _build_dataset_claims(view: DependView, entries: Sequence[MetricDependence])
             sentence=f"{sentence}.",
         )
     ]
-    unfair = find_unfair_metrics(entries)
+    unfair = find_unfair_metrics(informed)
     if unfair:
         worst = max(unfair, key=lambda entry: (entry.residual_range, entry.metric))
         verb = "favours" if len(unfair) == 1 else "favour"
         sentence = (
-            f"{len(unfair)} of {plural(len(entries), 'metric')} {verb} some {view.result.by}s beyond"
+            f"{len(unfair)} of {plural(len(informed), 'metric')} {verb} some {view.result.by}s beyond"
             f" shrinkage (p fair ≤ .05 after Holm's correction), most of all {view.labels[worst.metric]}:"
             f" {worst.most_favoured} over {worst.most_disadvantaged},"
             f" by {number(worst.residual_range)} points."

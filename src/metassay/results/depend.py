@@ -111,6 +111,8 @@ class MetricDependence(msgspec.Struct, frozen=True):
     """SysDep with other ways to predict human scores than isotonic regression."""
     local: list[LocalDependence]
     sensitivity: list[Sensitivity]
+    uninformed: bool = False
+    """Whether the scores depend on nothing but the system or the item, or are a sentinel's."""
 
     @property
     def most_favoured(self) -> str:

@@ -30,6 +30,8 @@ class RankedMetric(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     items: Count = msgspec.field(name="segments")
     """Items that the value is computed from."""
     baseline: bool
+    uninformed: bool = False
+    """Whether the scores depend on nothing but the system or the item, or are a sentinel's."""
     epsilon: float | None = None
     """acc_eq only: the largest difference that counts as a tie."""
     chance: Share | None = None
@@ -121,8 +123,12 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def defined_metrics(self) -> list[RankedMetric]:
-        """The metrics that have a value, without baselines, best first."""
-        return [metric for metric in self.metrics if not metric.baseline and metric.value is not None]
+        """The metrics that have a value and may be named best, best first."""
+        return [
+            metric
+            for metric in self.metrics
+            if metric.value is not None and not metric.baseline and not metric.uninformed
+        ]
 
 
 class AveragedMetric(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import msgspec
@@ -42,7 +42,7 @@ from metassay.stats.arrays import FloatArray
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.options import DependOptions
 from metassay.workflows.read import Source
-from metassay.workflows.read_scores import read_scores
+from metassay.workflows.read_scores import mark_uninformed_metrics, read_scores
 from metassay.workflows.run_files import check_target, write_table
 
 TABLE_COLUMNS: dict[str, type[pl.DataType]] = {
@@ -133,12 +133,18 @@ def depend(data: Source, options: DependOptions) -> DependResult:
     grouping = _build_grouping(scores, options)
     sampling = Sampling(options.bootstraps, options.draws, options.seed, options.analysis)
     run = _open_run(scores, human, grouping, sampling, options)
+    cubes, uninformed = _mark_uninformed_metrics(scores)
+    scores = replace(scores, cubes=cubes)
     analyses = _analyze_datasets(scores, grouping, sampling, options)
     corrections = _correct_scores(scores, options)
     result = DependResult(
         human=human,
         by=options.by,
-        metrics=[entry for analysis in analyses.values() for entry in analysis.metrics],
+        metrics=[
+            msgspec.structs.replace(entry, uninformed=entry.metric in uninformed[dataset])
+            for dataset, analysis in analyses.items()
+            for entry in analysis.metrics
+        ],
         comparisons=[comparison for analysis in analyses.values() for comparison in analysis.comparisons],
         corrections=corrections,
         notes=_collect_notes(scores, analyses),
@@ -199,6 +205,16 @@ def _open_run(
         configuration["corrected"] = True
     identity = {"command": "depend", "configuration": configuration, "inputs": dict(scores.hashes)}
     return RunFolder.open(options.out, identity, data=scores.marks)
+
+
+def _mark_uninformed_metrics(scores: Scores) -> tuple[tuple[ScoreCube, ...], dict[str, frozenset[str]]]:
+    """Add notes on metrics that know nothing about single outputs; return these metrics by data set."""
+    cubes = []
+    uninformed = {}
+    for cube in scores.cubes:
+        marked_cube, uninformed[cube.dataset] = mark_uninformed_metrics(cube)
+        cubes.append(marked_cube)
+    return tuple(cubes), uninformed
 
 
 def _analyze_datasets(

@@ -29,7 +29,7 @@ from metassay.workflows.options import RankOptions
 from metassay.workflows.rank_analyses import ANALYSES, AnalysisInput, run_analyses
 from metassay.workflows.rank_spans import read_span_ratings
 from metassay.workflows.read import Source
-from metassay.workflows.read_scores import read_scores
+from metassay.workflows.read_scores import mark_uninformed_metrics, read_scores
 
 COMPLETE, PAIRWISE = "complete", "pairwise"
 MISSING_SCORE_RULES = (COMPLETE, PAIRWISE)
@@ -166,17 +166,20 @@ def _read_scores(data: Source, options: RankOptions, meta_metrics: Sequence[Meta
 
 
 def _prepare_datasets(scores: Scores, options: RankOptions) -> list[RankingData]:
-    return [
-        prepare_ranking_data(
-            cube,
-            human=scores.human,
-            metrics=scores.metrics or None,
-            cluster=options.cluster,
-            pairwise=options.missing == PAIRWISE,
-            seed=options.seed,
+    datasets = []
+    for cube in scores.cubes:
+        chosen_cube, uninformed = mark_uninformed_metrics(cube.select_metrics(scores.metrics or None))
+        datasets.append(
+            prepare_ranking_data(
+                chosen_cube,
+                human=scores.human,
+                uninformed=uninformed,
+                cluster=options.cluster,
+                pairwise=options.missing == PAIRWISE,
+                seed=options.seed,
+            )
         )
-        for cube in scores.cubes
-    ]
+    return datasets
 
 
 def _open_run(scores: Scores, span_ratings: Sequence[SpanRatings], options: RankOptions) -> RunFolder | None:

@@ -19,16 +19,20 @@ from metassay.data.readers.base import ReaderOptions
 from metassay.data.reading import Source, read
 from metassay.data.score_cube import ScoreCube
 from metassay.data.score_files import ScoreRequest, Scores, chosen_cubes, read_cubes
+from metassay.data.uninformed_scores import find_uninformed_metrics
 from metassay.engine.scoring import score_rows
 from metassay.errors import UnknownName
 from metassay.metrics.registry import find_metric_directions
 from metassay.metrics.selection import choose_metrics
+from metassay.metrics.sentinels import SENTINELS
 from metassay.options import split_names
+from metassay.reporting.assay_sentences import describe_uninformed_metric
 from metassay.specs import split_specs
 from metassay.workflows.options import AnnotateOptions, DependOptions, EstimateOptions, RankOptions
 from metassay.workflows.scoring_rows import build_scoring_rows
 
 _ROW = "_scored_row"
+_SENTINEL_NAMES = frozenset(sentinel.name for sentinel in SENTINELS)
 
 ComparisonOptions = RankOptions | DependOptions | EstimateOptions | AnnotateOptions
 """Options of the verbs that compare metric scores with human scores."""
@@ -73,6 +77,21 @@ def read_scores(
         systems=options.systems,
         exclude_systems=options.exclude_systems,
     )
+
+
+def mark_uninformed_metrics(cube: ScoreCube) -> tuple[ScoreCube, frozenset[str]]:
+    """Find the metrics that know nothing about single outputs, and add a note for each to the cube.
+
+    These are sentinels, and metrics whose scores depend on the system or the item alone.
+    """
+    properties = find_uninformed_metrics(cube)
+    sentinels = {name for name in cube.metric_scores if name.partition("(")[0].lower() in _SENTINEL_NAMES}
+    notes = [
+        describe_uninformed_metric(metric, determining_property)
+        for metric, determining_property in properties.items()
+        if metric not in sentinels
+    ]
+    return cube.add_notes(*notes), frozenset(properties) | sentinels
 
 
 def _list_cubes(source: Source) -> list[ScoreCube]:

@@ -139,6 +139,7 @@ class MetricRanking:
                     rank=clusters.get(metric),
                     items=self.data.count_items(metric),
                     baseline=metric >= count,
+                    uninformed=metric < count and self.data.metric_names[metric] in self.data.uninformed,
                     epsilon=to_optional(details.epsilon),
                     chance=to_optional(details.chance),
                     for_mean=to_optional(details.for_mean),

@@ -9,7 +9,7 @@ position.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -44,6 +44,8 @@ class RankingData:
     """Items that were left out because they lack a human score."""
     dropped_metadata: Metadata = field(default_factory=dict)
     """Metadata columns of these items."""
+    uninformed: frozenset[str] = frozenset()
+    """Metrics that know nothing about single outputs: they are listed, but never named best."""
     pairwise: bool = False
     """Whether gaps are left in, so that each pair of systems is compared on the items that both have."""
 
@@ -96,6 +98,7 @@ def prepare_ranking_data(
     *,
     human: str,
     metrics: Sequence[str] | None = None,
+    uninformed: Collection[str] = (),
     cluster: str | None = None,
     pairwise: bool = False,
     seed: int = 0,
@@ -118,6 +121,7 @@ def prepare_ranking_data(
         with_baselines,
         dropped_items=len(dropped.items),
         dropped_metadata=dropped.item_metadata,
+        uninformed=frozenset(uninformed),
         pairwise=pairwise,
     )
 
