@@ -19,11 +19,11 @@ from metassay.data.readers.base import ReaderOptions
 from metassay.data.readers.files import refuse_overwriting
 from metassay.data.score_files import read_score_frame
 from metassay.errors import InputError, UnknownName
-from metassay.meta.decisions.item_choice import ChosenItems, choose_items
+from metassay.meta.decisions.item_choice import ChosenItems, choose_items_to_label
 from metassay.meta.decisions.sample_size import (
     NeededItems,
-    find_items_for_difference,
-    find_items_for_width,
+    count_items_for_difference,
+    count_items_for_interval_width,
 )
 from metassay.options import accept_options
 from metassay.reporting.annotate_page import (
@@ -90,7 +90,7 @@ def annotate(data: Source, options: AnnotateOptions) -> AnnotateResult:
     run = _open_run(labelled_data, options)
     chosen = None
     if needed > labelled and labelled < len(scores.items):
-        chosen = choose_items(scores, needed - labelled, np.random.default_rng(options.seed))
+        chosen = choose_items_to_label(scores, needed - labelled, np.random.default_rng(options.seed))
     items = [] if chosen is None else _list_items(labelled_data, chosen)
     result = AnnotateResult(
         needed=needed,
@@ -142,12 +142,12 @@ def _plan(labelled_data: LabelledData, labelled: int, options: AnnotateOptions) 
             remedy="Have some items rated first: metassay annotate DATA --count 50",
         )
     if options.width is not None:
-        plan: NeededItems = find_items_for_width(scores, options.width, options.seed)
+        plan: NeededItems = count_items_for_interval_width(scores, options.width, options.seed)
         return plan.count, explain_width(plan.count, labelled, len(scores.items), options.width, plan.hardest)
     if len(scores.systems) < 2:
         raise InputError("a difference needs two systems.", remedy="Use --width for a single system.")
     difference = options.difference or 0.0
-    plan = find_items_for_difference(scores, difference, options.power, options.seed)
+    plan = count_items_for_difference(scores, difference, options.power, options.seed)
     reason = explain_difference(
         plan.count, labelled, len(scores.items), difference, options.power, plan.hardest
     )

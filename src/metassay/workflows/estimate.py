@@ -10,9 +10,9 @@ import polars as pl
 from metassay.errors import InputError, UnknownName
 from metassay.meta.decisions.control_variates import ITEMS_LIKE_THESE, THESE_ITEMS
 from metassay.meta.decisions.labelled_scores import LabelledScores
-from metassay.meta.decisions.metric_choice import MetricCandidate, MetricChoice, choose_metric
+from metassay.meta.decisions.metric_choice import MetricCandidate, MetricChoice, choose_metric_by_labels_saved
 from metassay.meta.decisions.sample_check import check_random_sample
-from metassay.meta.decisions.system_estimates import estimate_systems
+from metassay.meta.decisions.system_estimates import estimate_system_scores
 from metassay.options import accept_options, split_names
 from metassay.reporting.estimate_page import build_estimate_page, render_estimate_files
 from metassay.reporting.pages import Page
@@ -100,8 +100,8 @@ def estimate(data: Source, options: EstimateOptions) -> EstimateResult:
         )
     target = _choose_target(scores, options)
     run = _open_run(labelled_data, target, options)
-    choice = choose_metric(scores)
-    estimated = estimate_systems(
+    choice = choose_metric_by_labels_saved(scores)
+    estimated = estimate_system_scores(
         scores, choice, target=target, seed=options.seed, resamples=options.resamples
     )
     contexts, context_notes = _estimate_contexts(labelled_data, choice, target, options)
@@ -175,7 +175,7 @@ def _estimate_contexts(
                     f" {_name_unit(scores)}, fewer than {SMALLEST_CONTEXT}."
                 )
                 continue
-            estimated = estimate_systems(
+            estimated = estimate_system_scores(
                 scores, choice, target=target, seed=options.seed, resamples=options.resamples
             )
             context = ContextEstimate(

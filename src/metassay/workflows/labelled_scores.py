@@ -17,7 +17,7 @@ from metassay.meta.decisions.labelled_scores import (
     ITEM,
     LabelledScores,
     find_sampling_unit,
-    number_without_gaps,
+    renumber_codes_from_zero,
 )
 from metassay.options import split_names
 from metassay.stats.arrays import FloatArray
@@ -86,7 +86,7 @@ def read_labelled_scores(
     unit = options.cluster
     if unit is None:
         unit = find_sampling_unit(cube, labelled_items)
-    units = np.arange(len(cube.items)) if unit == ITEM else number_without_gaps(cube.cluster_codes(unit))
+    units = np.arange(len(cube.items)) if unit == ITEM else renumber_codes_from_zero(cube.cluster_codes(unit))
     scores = LabelledScores(cube.systems, cube.items, labels, metrics, units, unit, probabilities)
     return LabelledData(scores, human, cube, read, tuple(dict.fromkeys(notes)))
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from metassay.data.directions import orient_scores
 from metassay.data.score_cube import ScoreCube
 from metassay.errors import InputError, InputLocation
-from metassay.meta.decisions.difference_meaning import explain_differences, find_system_curve
-from metassay.meta.people.averages import strip_reference
+from metassay.meta.decisions.difference_meaning import find_agreement_curve, predict_human_agreement
+from metassay.meta.people.averages import strip_reference_suffix
 from metassay.metrics.base import Metric
 from metassay.results.rank import AgreementCurve, RankContent
 from metassay.results.score import DifferenceMeaning
@@ -31,7 +31,7 @@ def explain_system_differences(
         for cube in cubes:
             curve = _find_curve(result.analyses.thresholds or [], metric, cube)
             scores = orient_scores(cube.metric_scores[metric.spec], higher_is_better=metric.higher_is_better)
-            meanings += explain_differences(
+            meanings += predict_human_agreement(
                 scores,
                 cube.systems,
                 curve,
@@ -60,8 +60,10 @@ def read_rank_run(run: str | Path) -> RankContent:
 
 def _find_curve(curves: Sequence[AgreementCurve], metric: Metric, cube: ScoreCube) -> AgreementCurve | None:
     names = [metric.spec, metric.label]
-    names += [curve.metric for curve in curves if strip_reference(curve.metric).lower() in _lower(names)]
-    return find_system_curve(curves, names, cube.dataset)
+    names += [
+        curve.metric for curve in curves if strip_reference_suffix(curve.metric).lower() in _lower(names)
+    ]
+    return find_agreement_curve(curves, names, cube.dataset)
 
 
 def _lower(names: Sequence[str]) -> set[str]:

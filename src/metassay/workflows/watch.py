@@ -18,7 +18,7 @@ from metassay.meta.decisions.change_detection import (
     RunSeries,
     compute_confidence_sequence,
     detect_change,
-    estimate_delay,
+    estimate_detection_delay,
 )
 from metassay.reporting.pages import Page
 from metassay.reporting.result_display import ResultDisplay
@@ -192,7 +192,7 @@ def _watch_series(
         interval = _build_interval(MeanWithMargin(float(mean), float(margin)))
         points.append(WatchedRun(entry.run, entry.value, entry.clusters, interval))
     change = detect_change(series, error_rate)
-    delay, delay_of_fixed_test = estimate_delay(series, PLANNED_CHANGE, error_rate)
+    delay, delay_of_fixed_test = estimate_detection_delay(series, PLANNED_CHANGE, error_rate)
     metric, measure = key
     return WatchedSeries(
         metric=metric,

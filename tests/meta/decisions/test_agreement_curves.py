@@ -12,7 +12,7 @@ from metassay.meta.decisions.agreement_curves import estimate_agreement_curves
 from metassay.meta.decisions.output_differences import estimate_output_agreement
 from metassay.meta.decisions.system_differences import (
     estimate_system_agreement,
-    fit_slopes,
+    fit_logistic_slopes,
     resample_system_pairs,
 )
 from metassay.stats.sign_flip import normal_p_values
@@ -47,7 +47,7 @@ def test_the_slope_maximises_the_likelihood() -> None:
         return -(agreement * np.log(probability) + (1 - agreement) * np.log(1 - probability)).sum()
 
     expected = minimize_scalar(compute_loss, bounds=(0, 5), method="bounded", options={"xatol": 1e-10}).x
-    slope = fit_slopes(differences, agreement, np.ones((1, 40)))[0]
+    slope = fit_logistic_slopes(differences, agreement, np.ones((1, 40)))[0]
     assert slope == pytest.approx(expected, abs=1e-6)
 
 

@@ -9,7 +9,7 @@ from metassay.meta.decisions.change_detection import (
     RunSeries,
     compute_confidence_sequence,
     detect_change,
-    estimate_delay,
+    estimate_detection_delay,
 )
 
 
@@ -71,7 +71,7 @@ def test_expected_delay_is_near_the_delay_of_simulated_streams() -> None:
         series = simulate_runs(np.r_[np.full(50, 0.85), np.full(60, 0.8)], 300, generator)
         delays.append(detect_change(series).alarm - 50 + 1)
     past = RunSeries(series.values[:50], series.variances[:50], series.weights[:50])
-    delay, delay_of_test = estimate_delay(past, 0.05)
+    delay, delay_of_test = estimate_detection_delay(past, 0.05)
     assert delay == pytest.approx(np.median(delays), abs=4)
     assert delay_of_test < delay
 
@@ -79,7 +79,7 @@ def test_expected_delay_is_near_the_delay_of_simulated_streams() -> None:
 def test_the_result_at_a_look_does_not_need_later_looks_to_be_constant() -> None:
     steady = RunSeries(np.full(5, 0.8), np.full(5, 1e-4), np.full(5, 100.0))
     assert detect_change(steady) is None
-    assert estimate_delay(RunSeries(np.array([0.8]), np.array([0.04]), np.array([30.0])), 0.05) == (
+    assert estimate_detection_delay(RunSeries(np.array([0.8]), np.array([0.04]), np.array([30.0])), 0.05) == (
         None,
         None,
     )

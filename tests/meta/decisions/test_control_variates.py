@@ -9,7 +9,7 @@ from metassay.meta.decisions.control_variates import (
     ITEMS_LIKE_THESE,
     THESE_ITEMS,
     LabelledSample,
-    estimate_means,
+    estimate_mean_human_scores,
 )
 
 
@@ -29,7 +29,7 @@ def label_items(human, labelled_items):
 
 
 def estimate(sample, *, use_metric=True, target=THESE_ITEMS, seed=0, resamples=400):
-    return estimate_means(
+    return estimate_mean_human_scores(
         sample,
         use_metric=use_metric,
         target=target,

@@ -9,10 +9,10 @@ import pytest
 from wmt23_labels import hide_labels, read_wmt23
 
 from metassay.meta.decisions.control_variates import THESE_ITEMS
-from metassay.meta.decisions.item_choice import choose_items, predict_error_sizes
+from metassay.meta.decisions.item_choice import choose_items_to_label, predict_metric_errors
 from metassay.meta.decisions.labelled_scores import LabelledScores
-from metassay.meta.decisions.metric_choice import choose_metric
-from metassay.meta.decisions.system_estimates import estimate_systems
+from metassay.meta.decisions.metric_choice import choose_metric_by_labels_saved
+from metassay.meta.decisions.system_estimates import estimate_system_scores
 
 METRICS = {
     "en-de": ["XCOMET-Ensemble-refA", "COMET-refA", "chrF-refA", "BLEU-refA", "CometKiwi-src"],
@@ -31,7 +31,7 @@ def simulate(items: int = 60, labelled: int = 0) -> LabelledScores:
 
 @pytest.mark.parametrize("count", [1, 20, 59, 60])
 def test_exactly_the_requested_number_is_drawn(count) -> None:
-    chosen = choose_items(simulate(), count, np.random.default_rng(1))
+    chosen = choose_items_to_label(simulate(), count, np.random.default_rng(1))
     assert len(set(chosen.positions)) == count
     assert chosen.probabilities.sum() == pytest.approx(count, abs=1e-6)
     assert (chosen.probabilities > 0).all()
@@ -43,7 +43,7 @@ def test_items_are_drawn_as_often_as_their_probabilities_say() -> None:
     generator = np.random.default_rng(2)
     counts = np.zeros(60)
     for _ in range(1000):
-        chosen = choose_items(scores, 15, generator)
+        chosen = choose_items_to_label(scores, 15, generator)
         counts[chosen.positions] += 1
     standard_errors = np.sqrt(chosen.probabilities * (1 - chosen.probabilities) / 1000)
     assert (np.abs(counts / 1000 - chosen.probabilities) <= 4.5 * standard_errors).all()
@@ -52,7 +52,7 @@ def test_items_are_drawn_as_often_as_their_probabilities_say() -> None:
 
 def test_a_second_round_draws_only_unlabelled_items_and_combines_probabilities() -> None:
     scores = simulate(labelled=30)
-    chosen = choose_items(scores, 10, np.random.default_rng(3))
+    chosen = choose_items_to_label(scores, 10, np.random.default_rng(3))
     assert (chosen.positions >= 30).all()
     # p1 = 30 / 60; every item has p1 + (1 − p1) p2 > p1, and p2 of the open items sums to 10.
     second = (chosen.probabilities - 0.5) / 0.5
@@ -63,7 +63,7 @@ def test_a_second_round_draws_only_unlabelled_items_and_combines_probabilities()
 def test_documents_are_drawn_as_a_whole() -> None:
     documents = np.repeat(np.arange(20), 3)
     scores = replace(simulate(), unit_of_item=documents, unit="doc_id")
-    chosen = choose_items(scores, 12, np.random.default_rng(4))
+    chosen = choose_items_to_label(scores, 12, np.random.default_rng(4))
     assert np.bincount(documents[chosen.positions], minlength=20).tolist().count(3) == 4
     assert len(np.unique(chosen.probabilities)) <= 20
 
@@ -71,8 +71,8 @@ def test_documents_are_drawn_as_a_whole() -> None:
 def test_larger_errors_are_predicted_for_worse_outputs() -> None:
     scores = simulate()
     consensus = sum((m - m.mean()) / m.std() for m in scores.metrics.values()).mean(axis=0)
-    assert np.corrcoef(predict_error_sizes(scores), consensus)[0, 1] < -0.99
-    assert np.ptp(predict_error_sizes(replace(scores, metrics={}))) == 0
+    assert np.corrcoef(predict_metric_errors(scores), consensus)[0, 1] < -0.99
+    assert np.ptp(predict_metric_errors(replace(scores, metrics={}))) == 0
 
 
 def measure_errors(scores: LabelledScores, kind: str, count: int, repetitions: int):
@@ -87,11 +87,11 @@ def measure_errors(scores: LabelledScores, kind: str, count: int, repetitions: i
             sample = replace(scores, human=hide_labels(scores.human, positions))
         else:
             unlabelled = replace(scores, human=np.full(scores.human.shape, np.nan))
-            chosen = choose_items(unlabelled, count, generator)
+            chosen = choose_items_to_label(unlabelled, count, generator)
             labels = hide_labels(scores.human, chosen.positions)
             sample = replace(scores, human=labels, probabilities=chosen.probabilities)
-        estimated = estimate_systems(
-            sample, choose_metric(sample), target=THESE_ITEMS, seed=repetition, resamples=100
+        estimated = estimate_system_scores(
+            sample, choose_metric_by_labels_saved(sample), target=THESE_ITEMS, seed=repetition, resamples=100
         )
         by_system = {entry.system: entry.estimate for entry in estimated.systems}
         for system, mean in zip(scores.systems, truth):

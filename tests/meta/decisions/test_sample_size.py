@@ -9,10 +9,10 @@ import pytest
 from scipy.stats import norm
 from wmt23_labels import hide_labels
 
-from metassay.meta.decisions.control_variates import THESE_ITEMS, LabelledSample, estimate_means
+from metassay.meta.decisions.control_variates import THESE_ITEMS, LabelledSample, estimate_mean_human_scores
 from metassay.meta.decisions.labelled_scores import LabelledScores
-from metassay.meta.decisions.metric_choice import choose_metric
-from metassay.meta.decisions.sample_size import find_items_for_difference, find_items_for_width
+from metassay.meta.decisions.metric_choice import choose_metric_by_labels_saved
+from metassay.meta.decisions.sample_size import count_items_for_difference, count_items_for_interval_width
 from metassay.stats.labels_saved import subtract_pairs
 
 
@@ -37,14 +37,14 @@ def measure_power(*, items: int, skewed: bool, repetitions: int, difference: flo
         scores = simulate(seed, items=items, difference=difference, skewed=skewed)
         order = generator.permutation(items)
         pilot = replace(scores, human=hide_labels(scores.human, order[:60]))
-        needed = find_items_for_difference(pilot, difference, 0.8, seed).count
+        needed = count_items_for_difference(pilot, difference, 0.8, seed).count
         sample = replace(scores, human=hide_labels(scores.human, order[: max(needed, 60)]))
         differences = LabelledSample(
             subtract_pairs(sample.human), subtract_pairs(sample.metrics["m"]), sample.unit_of_item
         )
-        estimates = estimate_means(
+        estimates = estimate_mean_human_scores(
             differences,
-            use_metric=choose_metric(sample).use_for_differences,
+            use_metric=choose_metric_by_labels_saved(sample).use_for_differences,
             target=THESE_ITEMS,
             generator=np.random.default_rng(seed),
             resamples=200,
@@ -72,7 +72,7 @@ def test_with_every_item_labelled_the_number_is_that_of_a_paired_z_test() -> Non
     scores = simulate(0, items=2000, difference=0.5, skewed=False)
     spread = np.std(scores.human[0] - scores.human[1], ddof=1)
     expected = (norm.ppf(0.975) + norm.ppf(0.8)) ** 2 * spread**2 / 0.5**2
-    needed = find_items_for_difference(scores, 0.5, 0.8, seed=0)
+    needed = count_items_for_difference(scores, 0.5, 0.8, seed=0)
     assert needed.count == pytest.approx(expected, rel=0.02)
     assert needed.hardest == ("a", "b")
 
@@ -83,11 +83,11 @@ def test_intervals_are_as_narrow_as_planned() -> None:
         scores = simulate(seed, items=1500, difference=0.0, skewed=False)
         order = np.random.default_rng(seed).permutation(1500)
         pilot = replace(scores, human=hide_labels(scores.human, order[:60]))
-        needed = find_items_for_width(pilot, 0.8, seed).count
+        needed = count_items_for_interval_width(pilot, 0.8, seed).count
         sample = LabelledSample(
             hide_labels(scores.human, order[:needed]), scores.metrics["m"], scores.unit_of_item
         )
-        estimates = estimate_means(
+        estimates = estimate_mean_human_scores(
             sample, use_metric=True, target=THESE_ITEMS, generator=np.random.default_rng(seed), resamples=200
         )
         low, high = estimates.intervals()

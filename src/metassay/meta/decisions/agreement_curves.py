@@ -17,16 +17,18 @@ FEWEST_SYSTEMS = 3
 
 def estimate_agreement_curves(
     scores: ScoreArrays,
-    metrics: Sequence[str],
+    metric_names: Sequence[str],
     *,
     dataset: str,
     context: str,
     context_column: str | None = None,
     seed: int = 0,
 ) -> list[AgreementCurve]:
-    """Estimate the curves of these metrics, in the order of `scores`, for systems and for outputs.
+    """Estimate, for each metric, how often people agree with a difference in its scores of a given size.
 
-    There is none for systems if these are fewer than three, and none for a metric that is constant.
+    One curve is for differences between the mean scores of two systems, and one for differences between two
+    outputs of an item. There is none for systems if there are fewer than three systems, and none for a metric
+    that is constant. `metric_names` are in the order of `scores.metrics`.
     """
     systems, items = scores.human.shape
     key = (AGREEMENT_THRESHOLDS, hash_name(dataset), hash_name(f"{context_column}={context}"))
@@ -34,7 +36,7 @@ def estimate_agreement_curves(
     if systems >= FEWEST_SYSTEMS:
         resamples = resample_system_pairs(scores, make_branch_generator(seed, *key))
     curves = []
-    for position, metric in enumerate(metrics):
+    for position, metric in enumerate(metric_names):
         system_agreement = None
         if resamples is not None:
             system_agreement = estimate_system_agreement(scores, position, resamples)

@@ -28,7 +28,7 @@ _TUNED_RUNS = 10
 
 @dataclass(frozen=True)
 class RunSeries:
-    """One value per run, such as an accuracy, with its variance and the number of clusters behind it."""
+    """One value per run, such as the accuracy of a metric, with its variance and its number of clusters."""
 
     values: FloatArray
     variances: FloatArray
@@ -37,7 +37,7 @@ class RunSeries:
 
 @dataclass(frozen=True)
 class MeanWithMargin:
-    """The mean of several runs; the true mean is within the margin at every look."""
+    """The mean over several runs, and the largest plausible distance of the true mean from it."""
 
     value: float
     margin: float
@@ -45,7 +45,7 @@ class MeanWithMargin:
 
 @dataclass(frozen=True)
 class DetectedChange:
-    """A change that was shown at look `alarm`: runs before position `start` differ from those since."""
+    """A detected change between runs: when it was detected, when it began, the means before and after."""
 
     alarm: int
     start: int
@@ -54,21 +54,26 @@ class DetectedChange:
 
 
 def compute_confidence_sequence(
-    series: RunSeries, error_rate: float = ERROR_RATE
+    run_series: RunSeries, error_rate: float = ERROR_RATE
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the mean of the first 1, 2, … runs and the margins within which the true mean is."""
-    return _compute_sequence(_raise_small_variances(series), 0, error_rate)
+    """Compute the mean of the first 1, 2, … runs, with margins that contain all true means at once."""
+    return _compute_means_and_margins(_raise_small_variances(run_series), 0, error_rate)
 
 
-def detect_change(series: RunSeries, error_rate: float = ERROR_RATE) -> DetectedChange | None:
-    """Return the first change that is shown, or None. A stable series gives one with at most `error_rate`."""
-    series = _raise_small_variances(series)
-    runs = len(series.values)
-    means, margins = _compute_sequence(series, 0, error_rate / 2)
+def detect_change(run_series: RunSeries, error_rate: float = ERROR_RATE) -> DetectedChange | None:
+    """Find the first significant change in a series of runs; None if there is none.
+
+    In a stable series, a change is reported with probability `error_rate` at most.
+    """
+    run_series = _raise_small_variances(run_series)
+    runs = len(run_series.values)
+    means, margins = _compute_means_and_margins(run_series, 0, error_rate / 2)
     first: DetectedChange | None = None
     largest_excess = 0.0
     for start in range(1, runs):
-        later_means, later_margins = _compute_sequence(series, start, _error_rate_of_start(start, error_rate))
+        later_means, later_margins = _compute_means_and_margins(
+            run_series, start, _compute_error_rate_for_start(start, error_rate)
+        )
         distances = np.abs(later_means - means[start - 1])
         excess = distances - margins[start - 1] - later_margins
         alarms = np.flatnonzero(excess > 0)
@@ -86,56 +91,65 @@ def detect_change(series: RunSeries, error_rate: float = ERROR_RATE) -> Detected
     return first
 
 
-def estimate_delay(
-    series: RunSeries, size: float, error_rate: float = ERROR_RATE, longest: int = 1000
+def estimate_detection_delay(
+    run_series: RunSeries, change_size: float, error_rate: float = ERROR_RATE, most_runs: int = 1000
 ) -> tuple[int | None, int | None]:
-    """Return after how many more runs a change of this size is expected to be shown.
+    """Estimate after how many more runs a change of a given size is detected.
 
     Future runs are like the mean of those so far. The second number is for a single test at a number of runs
-    that is fixed in advance, which may not be repeated. None beyond `longest` runs.
+    that is fixed in advance, which may not be repeated. None beyond `most_runs` runs.
     """
-    series = _raise_small_variances(series)
-    start = len(series.values)
-    _, margins = _compute_sequence(series, 0, error_rate / 2)
+    run_series = _raise_small_variances(run_series)
+    start = len(run_series.values)
+    _, margins = _compute_means_and_margins(run_series, 0, error_rate / 2)
     future = RunSeries(
-        np.zeros(longest),
-        np.full(longest, float(series.variances.mean())),
-        np.full(longest, float(series.weights.mean())),
+        np.zeros(most_runs),
+        np.full(most_runs, float(run_series.variances.mean())),
+        np.full(most_runs, float(run_series.weights.mean())),
     )
-    _, later_margins = _compute_sequence(future, 0, _error_rate_of_start(start, error_rate))
-    shown = np.flatnonzero(margins[-1] + later_margins < size)
-    past_variance = (series.weights**2 * series.variances).sum() / series.weights.sum() ** 2
-    later_variances = future.variances / np.arange(1, longest + 1)
+    _, later_margins = _compute_means_and_margins(future, 0, _compute_error_rate_for_start(start, error_rate))
+    shown = np.flatnonzero(margins[-1] + later_margins < change_size)
+    past_variance = (run_series.weights**2 * run_series.variances).sum() / run_series.weights.sum() ** 2
+    later_variances = future.variances / np.arange(1, most_runs + 1)
     normal_margins = 1.96 * np.sqrt(past_variance + later_variances)
-    shown_by_test = np.flatnonzero(normal_margins < size)
+    shown_by_test = np.flatnonzero(normal_margins < change_size)
     delay = int(shown[0]) + 1 if len(shown) else None
     delay_of_test = int(shown_by_test[0]) + 1 if len(shown_by_test) else None
     return delay, delay_of_test
 
 
-def _raise_small_variances(series: RunSeries) -> RunSeries:
-    """Raise variances that are below the mean of all runs, per cluster.
+def _raise_small_variances(run_series: RunSeries) -> RunSeries:
+    """Raise the variances of runs whose variance per cluster is below the mean of all runs.
 
     A run in which a metric was right by chance nearly always has a small variance, and would count as
     strong evidence of a change.
     """
-    per_cluster = series.variances * series.weights
-    return replace(series, variances=np.maximum(per_cluster, per_cluster.mean()) / series.weights)
+    per_cluster = run_series.variances * run_series.weights
+    return replace(run_series, variances=np.maximum(per_cluster, per_cluster.mean()) / run_series.weights)
 
 
-def _error_rate_of_start(start: int, error_rate: float) -> float:
-    """Return the part of the error rate for a change after `start` runs; all parts sum to half of it."""
-    return error_rate / 2 / (start * (start + 1))
+def _compute_error_rate_for_start(runs_before_change: int, error_rate: float) -> float:
+    """Compute the part of the error rate that a test for a change after this number of runs may use.
+
+    The parts for all numbers of runs sum to half of the error rate.
+    """
+    return error_rate / 2 / (runs_before_change * (runs_before_change + 1))
 
 
-def _compute_sequence(series: RunSeries, start: int, error_rate: float) -> tuple[FloatArray, FloatArray]:
-    """Return means and margins of the confidence sequence that begins with run `start`."""
-    weights = series.weights[start:]
+def _compute_means_and_margins(
+    run_series: RunSeries, first_run: int, error_rate: float
+) -> tuple[FloatArray, FloatArray]:
+    """Compute means and margins of the confidence sequence that begins with a given run."""
+    weights = run_series.weights[first_run:]
     total_weights = np.cumsum(weights)
-    means = np.cumsum(weights * series.values[start:]) / total_weights
-    variances = np.cumsum(weights**2 * series.variances[start:])
+    means = np.cumsum(weights * run_series.values[first_run:]) / total_weights
+    variances = np.cumsum(weights**2 * run_series.variances[first_run:])
     # r is fixed by the first run, before any other is seen; its value only decides where margins are small.
     log_term = 2 * np.log(1 / error_rate)
-    r = _TUNED_RUNS * float(series.weights[0] ** 2 * series.variances[0]) / (log_term + np.log(1 + log_term))
+    r = (
+        _TUNED_RUNS
+        * float(run_series.weights[0] ** 2 * run_series.variances[0])
+        / (log_term + np.log(1 + log_term))
+    )
     margins = np.sqrt((variances + r) * (log_term + np.log((variances + r) / r))) / total_weights
     return np.asarray(means), np.asarray(margins)

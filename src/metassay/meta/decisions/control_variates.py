@@ -34,7 +34,7 @@ _SMALLEST_SHARE_OF_DRAWS = 0.5
 
 @dataclass(frozen=True)
 class LabelledSample:
-    """Labels and metric scores of several series, and how the labelled items were drawn.
+    """Human labels of some items and metric scores of all items, and how the labelled items were drawn.
 
     `human` and `metric` are `[series, items]`; `human` is NaN where an item has no label. `unit_of_item`
     numbers the unit of each item from 0. `probabilities` are the inclusion probabilities of the items; None
@@ -48,13 +48,13 @@ class LabelledSample:
 
     @property
     def labelled(self) -> NDArray[np.bool_]:
-        """Where a series has a label, `[series, items]`."""
+        """Mask `[series, items]` of the human labels that exist."""
         return np.asarray(~np.isnan(self.human))
 
 
 @dataclass(frozen=True)
 class SeriesEstimates:
-    """Estimates of several series, with draws of their studentised errors for intervals and tests.
+    """Estimated mean human scores with standard errors, and bootstrap draws for intervals and tests.
 
     `t_draws` `[draws, series]` are (bootstrap estimate − estimate) / (bootstrap standard error); NaN where a
     resample had no variance.
@@ -66,29 +66,31 @@ class SeriesEstimates:
     t_draws: FloatArray
 
     def intervals(self) -> tuple[FloatArray, FloatArray]:
-        """Return the ends of the equal-tailed 95 % interval of each series, for means of skewed scores."""
-        lower_quantile, upper_quantile = _quantiles(self.t_draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        """Compute the equal-tailed 95 % bootstrap interval of each estimated mean."""
+        lower_quantile, upper_quantile = _compute_defined_quantiles(
+            self.t_draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
+        )
         low = self.values - upper_quantile * self.standard_errors
         high = self.values - lower_quantile * self.standard_errors
         return low, high
 
     def symmetric_intervals(self) -> tuple[FloatArray, FloatArray]:
-        """Return the ends of the symmetric 95 % interval of each series, for differences of systems.
+        """Compute the symmetric 95 % bootstrap interval of each estimated difference of systems.
 
         Differences have heavy tails but little skewness; equal-tailed intervals cover them in 92 % only.
         """
-        margin = _quantiles(np.abs(self.t_draws), [LEVEL])[0] * self.standard_errors
+        margin = _compute_defined_quantiles(np.abs(self.t_draws), [LEVEL])[0] * self.standard_errors
         return self.values - margin, self.values + margin
 
     def simultaneous_intervals(self) -> tuple[FloatArray, FloatArray]:
-        """Return intervals that cover all series at once with probability 95 % (max-t)."""
+        """Compute intervals that contain all true values at once with probability 95 % (max-t)."""
         largest = np.nanmax(np.abs(self.t_draws), axis=1, initial=0.0)
         critical_value = np.quantile(largest, LEVEL)
         margin = critical_value * self.standard_errors
         return self.values - margin, self.values + margin
 
     def p_values(self) -> FloatArray:
-        """Return two-sided p-values of each series against 0.
+        """Compute the two-sided p-value that each estimated mean is 0.
 
         The draws of all series are pooled, because those of one series alone cannot show p-values that are
         small enough to survive a correction for all pairs of systems.
@@ -101,40 +103,40 @@ class SeriesEstimates:
         return np.asarray(np.where(np.isnan(statistics), np.nan, p_values))
 
 
-def estimate_means(
-    sample: LabelledSample,
+def estimate_mean_human_scores(
+    labelled_sample: LabelledSample,
     *,
     use_metric: bool,
     target: str,
     generator: np.random.Generator,
     resamples: int = 1000,
 ) -> SeriesEstimates:
-    """Estimate the mean human score of each series.
+    """Estimate mean human scores from labels of some items and metric scores of all items.
 
-    `target` is `THESE_ITEMS` (the mean over the items at hand, so that labelling all of them leaves no
-    uncertainty) or `ITEMS_LIKE_THESE` (the mean over the population that the items were drawn from).
-    `use_metric=False` uses the labels alone. All series share the resamples, so that their errors can be
-    compared.
+    One mean is estimated for each series. `target` is `THESE_ITEMS` (the mean over the items of the sample,
+    so that labelling all of them leaves no uncertainty) or `ITEMS_LIKE_THESE` (the mean over the population
+    that the items were drawn from). `use_metric=False` uses the labels alone. All series share the resamples,
+    so that their errors can be compared.
     """
-    unit_count = int(sample.unit_of_item.max()) + 1
-    units_with_labels = np.unique(sample.unit_of_item[sample.labelled.any(axis=0)])
+    unit_count = int(labelled_sample.unit_of_item.max()) + 1
+    units_with_labels = np.unique(labelled_sample.unit_of_item[labelled_sample.labelled.any(axis=0)])
     drawn = generator.integers(0, len(units_with_labels), (resamples, len(units_with_labels)))
     resample_counts = np.zeros((resamples, len(units_with_labels)))
     rows = np.repeat(np.arange(resamples), len(units_with_labels))
     np.add.at(resample_counts, (rows, drawn.ravel()), 1.0)
-    series_count = len(sample.human)
+    series_count = len(labelled_sample.human)
     values = np.empty(series_count)
     standard_errors = np.empty(series_count)
     slopes = np.empty(series_count)
     t_draws = np.empty((resamples, series_count))
     for series in range(series_count):
-        population = _summarize_series(sample, series, unit_count, use_metric=use_metric)
+        population = _sum_scores_by_unit(labelled_sample, series, unit_count, use_metric=use_metric)
         every_unit_once = np.ones((1, unit_count))
-        fit = _fit(population, every_unit_once)
-        resampled = _fit(_select_units(population, units_with_labels), resample_counts)
+        fit = _fit_resampled_means(population, every_unit_once)
+        resampled = _fit_resampled_means(_select_unit_sums(population, units_with_labels), resample_counts)
         values[series] = fit.estimates[0]
         slopes[series] = fit.slopes[0]
-        standard_errors[series] = _final_standard_error(population, fit, target)
+        standard_errors[series] = _compute_standard_error(population, fit, target)
         with np.errstate(divide="ignore", invalid="ignore"):
             t_draws[:, series] = (resampled.estimates - fit.estimates[0]) / resampled.standard_errors
     t_draws[~np.isfinite(t_draws)] = np.nan
@@ -142,8 +144,11 @@ def estimate_means(
 
 
 @dataclass(frozen=True)
-class _SeriesSums:
-    """Sums over the labelled items of each unit, weighted by inverse inclusion probability, of one series."""
+class _UnitSums:
+    """Sums of human and metric scores over the labelled items of each sampling unit.
+
+    Each item is weighted by the inverse of its inclusion probability.
+    """
 
     counts: FloatArray
     human: FloatArray
@@ -160,29 +165,34 @@ class _SeriesSums:
     labelled_count: int
 
 
-def _summarize_series(
-    sample: LabelledSample, series: int, unit_count: int, *, use_metric: bool
-) -> _SeriesSums:
-    """Sum a series by unit. Scores are centred, because sums of squares of uncentred scores lose digits."""
-    labelled = sample.labelled[series]
-    human = sample.human[series]
-    metric = sample.metric[series] if use_metric else np.zeros_like(human)
+def _sum_scores_by_unit(
+    labelled_sample: LabelledSample, series_index: int, unit_count: int, *, use_metric: bool
+) -> _UnitSums:
+    """Sum the human and metric scores of one series over the items of each sampling unit.
+
+    Scores are centred, because sums of squares of uncentred scores lose digits.
+    """
+    labelled = labelled_sample.labelled[series_index]
+    human = labelled_sample.human[series_index]
+    metric = labelled_sample.metric[series_index] if use_metric else np.zeros_like(human)
     metric_mean = float(metric.mean())
     metric = metric - metric_mean
-    unit_of_labelled = sample.unit_of_item[labelled]
-    if sample.probabilities is None:
+    unit_of_labelled = labelled_sample.unit_of_item[labelled]
+    if labelled_sample.probabilities is None:
         weights = np.ones(int(labelled.sum()))
         sampled_shares = np.full(unit_count, labelled.mean())
     else:
-        weights = 1 / sample.probabilities[labelled]
-        sampled_shares = _average_by_unit(sample.probabilities, sample.unit_of_item, unit_count)
+        weights = 1 / labelled_sample.probabilities[labelled]
+        sampled_shares = _average_by_unit(
+            labelled_sample.probabilities, labelled_sample.unit_of_item, unit_count
+        )
 
-    def sum_by_unit(values: FloatArray, units: LongArray) -> FloatArray:
-        return np.asarray(np.bincount(units, values, minlength=unit_count), dtype=np.float64)
+    def sum_by_unit(values: FloatArray, unit_of_value: LongArray) -> FloatArray:
+        return np.asarray(np.bincount(unit_of_value, values, minlength=unit_count), dtype=np.float64)
 
     human_of_labelled = human[labelled]
     metric_of_labelled = metric[labelled]
-    return _SeriesSums(
+    return _UnitSums(
         counts=sum_by_unit(weights, unit_of_labelled),
         human=sum_by_unit(weights * human_of_labelled, unit_of_labelled),
         metric=sum_by_unit(weights * metric_of_labelled, unit_of_labelled),
@@ -191,32 +201,33 @@ def _summarize_series(
         sampled_shares=sampled_shares,
         metric_mean_of_all=0.0,
         metric_variance_of_all=float(metric.var(ddof=1)) if len(metric) > 1 else 0.0,
-        unlabelled_metric_sums=sum_by_unit(metric[~labelled], sample.unit_of_item[~labelled]),
+        unlabelled_metric_sums=sum_by_unit(metric[~labelled], labelled_sample.unit_of_item[~labelled]),
         item_count=len(human),
         labelled_count=int(labelled.sum()),
     )
 
 
-def _select_units(sums: _SeriesSums, units: LongArray) -> _SeriesSums:
-    """Keep the sums of these units; units without labels would only slow down the resamples."""
+def _select_unit_sums(unit_sums: _UnitSums, unit_indices: LongArray) -> _UnitSums:
+    """Select the sums of some sampling units; those without labels would only slow down resampling."""
     return replace(
-        sums,
-        counts=sums.counts[units],
-        human=sums.human[units],
-        metric=sums.metric[units],
-        product=sums.product[units],
-        metric_squared=sums.metric_squared[units],
+        unit_sums,
+        counts=unit_sums.counts[unit_indices],
+        human=unit_sums.human[unit_indices],
+        metric=unit_sums.metric[unit_indices],
+        product=unit_sums.product[unit_indices],
+        metric_squared=unit_sums.metric_squared[unit_indices],
     )
 
 
-def _average_by_unit(values: FloatArray, unit_of_item: LongArray, unit_count: int) -> FloatArray:
+def _average_by_unit(item_values: FloatArray, unit_of_item: LongArray, unit_count: int) -> FloatArray:
+    """Average one value per item over the items of each sampling unit."""
     sizes = np.bincount(unit_of_item, minlength=unit_count)
-    return np.asarray(np.bincount(unit_of_item, values, minlength=unit_count) / np.maximum(sizes, 1))
+    return np.asarray(np.bincount(unit_of_item, item_values, minlength=unit_count) / np.maximum(sizes, 1))
 
 
 @dataclass(frozen=True)
-class _Fit:
-    """Estimates, slopes and standard errors (with replacement) of one series, one per row of the counts."""
+class _FittedMeans:
+    """Estimated means, metric slopes and standard errors, one per resample of the sampling units."""
 
     estimates: FloatArray
     slopes: FloatArray
@@ -225,50 +236,52 @@ class _Fit:
     """Contribution of each unit to the estimate, `[rows, units]`, corrected for leverage."""
 
 
-def _fit(sums: _SeriesSums, counts: FloatArray) -> _Fit:
-    """Fit a series on resamples of units; `counts` `[rows, units]` says how often each unit was drawn."""
-    size = counts @ sums.counts
+def _fit_resampled_means(unit_sums: _UnitSums, draw_counts: FloatArray) -> _FittedMeans:
+    """Estimate the mean human score on each resample; `draw_counts` is `[resamples, units]`."""
+    size = draw_counts @ unit_sums.counts
     with np.errstate(divide="ignore", invalid="ignore"):
-        human_mean = counts @ sums.human / size
-        metric_mean = counts @ sums.metric / size
-        covariance = counts @ sums.product / size - human_mean * metric_mean
-        metric_squares = counts @ sums.metric_squared - size * metric_mean**2
-    slopes = np.zeros(len(counts))
-    if sums.metric_variance_of_all > 0:
-        slopes = covariance / sums.metric_variance_of_all
-    estimates = human_mean + slopes * (sums.metric_mean_of_all - metric_mean)
-    metric_deviations = sums.metric - metric_mean[:, None] * sums.counts
-    residuals = sums.human - human_mean[:, None] * sums.counts - slopes[:, None] * metric_deviations
+        human_mean = draw_counts @ unit_sums.human / size
+        metric_mean = draw_counts @ unit_sums.metric / size
+        covariance = draw_counts @ unit_sums.product / size - human_mean * metric_mean
+        metric_squares = draw_counts @ unit_sums.metric_squared - size * metric_mean**2
+    slopes = np.zeros(len(draw_counts))
+    if unit_sums.metric_variance_of_all > 0:
+        slopes = covariance / unit_sums.metric_variance_of_all
+    estimates = human_mean + slopes * (unit_sums.metric_mean_of_all - metric_mean)
+    metric_deviations = unit_sums.metric - metric_mean[:, None] * unit_sums.counts
+    residuals = unit_sums.human - human_mean[:, None] * unit_sums.counts - slopes[:, None] * metric_deviations
     # Leaving out a unit moves the estimate by its residual / (1 − leverage): the jackknife, in closed form.
     own_squares = (
-        sums.metric_squared - 2 * metric_mean[:, None] * sums.metric + metric_mean[:, None] ** 2 * sums.counts
+        unit_sums.metric_squared
+        - 2 * metric_mean[:, None] * unit_sums.metric
+        + metric_mean[:, None] ** 2 * unit_sums.counts
     )
     with np.errstate(divide="ignore", invalid="ignore"):
-        leverage = sums.counts / size[:, None]
-        if sums.metric_variance_of_all > 0:
+        leverage = unit_sums.counts / size[:, None]
+        if unit_sums.metric_variance_of_all > 0:
             from_metric = np.where(metric_squares[:, None] > 0, own_squares / metric_squares[:, None], 0)
             leverage = leverage + from_metric
         leverage = np.minimum(leverage, _LARGEST_LEVERAGE)
         unit_residuals = residuals / (1 - leverage) / size[:, None]
-    standard_errors = np.sqrt((counts * unit_residuals**2).sum(axis=1))
-    return _Fit(estimates, slopes, standard_errors, unit_residuals)
+    standard_errors = np.sqrt((draw_counts * unit_residuals**2).sum(axis=1))
+    return _FittedMeans(estimates, slopes, standard_errors, unit_residuals)
 
 
-def _final_standard_error(sums: _SeriesSums, fit: _Fit, target: str) -> float:
-    """Return the standard error for a target, with the share of the items that needed no sampling removed."""
-    unit_residuals = fit.unit_residuals[0]
+def _compute_standard_error(unit_sums: _UnitSums, fitted_means: _FittedMeans, target: str) -> float:
+    """Compute the standard error of an estimated mean, over the given items or over their population."""
+    unit_residuals = fitted_means.unit_residuals[0]
     if target == THESE_ITEMS:
-        return float(np.sqrt(((1 - sums.sampled_shares) * unit_residuals**2).sum()))
+        return float(np.sqrt(((1 - unit_sums.sampled_shares) * unit_residuals**2).sum()))
     # Items like these: labelled and unlabelled items are both random. By influence functions, a labelled
     # item counts with (h − λm) / n + λm / N and an unlabelled one with λm / N.
-    slope = fit.slopes[0]
-    labelled_part = unit_residuals + slope * sums.metric / sums.item_count
-    unlabelled_part = slope * sums.unlabelled_metric_sums / sums.item_count
+    slope = fitted_means.slopes[0]
+    labelled_part = unit_residuals + slope * unit_sums.metric / unit_sums.item_count
+    unlabelled_part = slope * unit_sums.unlabelled_metric_sums / unit_sums.item_count
     return float(np.sqrt(((labelled_part + unlabelled_part) ** 2).sum()))
 
 
-def _quantiles(draws: FloatArray, levels: list[float]) -> FloatArray:
-    """Return quantiles of each column without undefined draws; NaN where most draws are undefined."""
+def _compute_defined_quantiles(draws: FloatArray, levels: list[float]) -> FloatArray:
+    """Compute quantiles of each column without undefined draws; NaN where most draws are undefined."""
     defined_share = (~np.isnan(draws)).mean(axis=0)
     filled = np.where(defined_share >= _SMALLEST_SHARE_OF_DRAWS, draws, 0.0)
     quantiles = np.nanquantile(filled, levels, axis=0)

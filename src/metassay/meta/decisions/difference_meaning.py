@@ -20,17 +20,18 @@ SMALLEST_SHARE_OF_ITEMS = 0.5
 """With fewer items than this share of those of the run, differences are noisier than there."""
 
 
-def find_system_curve(
-    curves: Sequence[AgreementCurve], metric_names: Sequence[str], dataset: str
+def find_agreement_curve(
+    agreement_curves: Sequence[AgreementCurve], metric_names: Sequence[str], dataset: str
 ) -> AgreementCurve | None:
-    """Find the curve for differences of systems over all items by a metric that has one of these names.
+    """Find the agreement curve for differences of systems by a metric that has one of the given names.
 
-    A curve of the same data set comes first. Without one, the only curve is taken, or none of several.
+    A curve of the same data set comes first. Without one, the only curve of another data set is taken; with
+    several, none.
     """
     names = {name.lower() for name in metric_names}
     candidates = [
         curve
-        for curve in curves
+        for curve in agreement_curves
         if curve.is_global and curve.between == SYSTEMS and curve.metric.lower() in names
     ]
     of_dataset = [curve for curve in candidates if curve.dataset == dataset]
@@ -39,16 +40,16 @@ def find_system_curve(
     return candidates[0] if len(candidates) == 1 else None
 
 
-def explain_differences(
+def predict_human_agreement(
     scores: FloatArray,
     systems: Sequence[str],
-    curve: AgreementCurve | None,
+    agreement_curve: AgreementCurve | None,
     *,
     metric: str,
     human: str,
     group: str | None = None,
 ) -> list[DifferenceMeaning]:
-    """Say of all pairs of systems how often people agree with the difference of their mean scores.
+    """Predict how often people agree with the difference in mean metric score of each pair of systems.
 
     `scores` is `[systems, items]`, higher is better, NaN where missing; a pair is compared on the items that
     both systems have.
@@ -62,10 +63,10 @@ def explain_differences(
                 continue
             difference = float(differences.mean())
             better, worse = (first, second) if difference >= 0 else (second, first)
-            reason = _find_reason(curve, abs(difference), len(differences))
+            reason = _explain_missing_prediction(agreement_curve, abs(difference), len(differences))
             point = None
-            if curve is not None and reason is None:
-                point = curve.find_agreement(difference)
+            if agreement_curve is not None and reason is None:
+                point = agreement_curve.find_agreement(difference)
             meanings.append(
                 DifferenceMeaning(
                     group=group,
@@ -74,7 +75,7 @@ def explain_differences(
                     worse=systems[worse],
                     difference=abs(difference),
                     human=human,
-                    dataset=None if curve is None else curve.dataset,
+                    dataset=None if agreement_curve is None else agreement_curve.dataset,
                     agreement=None if point is None else point.probability,
                     low=None if point is None else point.low,
                     high=None if point is None else point.high,
@@ -84,14 +85,16 @@ def explain_differences(
     return meanings
 
 
-def _find_reason(curve: AgreementCurve | None, size: float, items: int) -> str | None:
-    """Find out why nothing is known about a difference; None if something is."""
-    if curve is None:
+def _explain_missing_prediction(
+    agreement_curve: AgreementCurve | None, difference: float, item_count: int
+) -> str | None:
+    """Return why human agreement with a difference cannot be predicted; None if it can be."""
+    if agreement_curve is None:
         return "the run has no curve for this metric and data set"
-    if items < SMALLEST_SHARE_OF_ITEMS * curve.items:
-        return f"only {items} segments, and {curve.items} in the run"
-    if size < curve.smallest_difference:
-        return f"below {curve.smallest_difference:.3g}, the noise of the metric"
-    if size > curve.largest_difference:
-        return f"above {curve.largest_difference:.3g}, the largest difference in the run"
+    if item_count < SMALLEST_SHARE_OF_ITEMS * agreement_curve.items:
+        return f"only {item_count} segments, and {agreement_curve.items} in the run"
+    if difference < agreement_curve.smallest_difference:
+        return f"below {agreement_curve.smallest_difference:.3g}, the noise of the metric"
+    if difference > agreement_curve.largest_difference:
+        return f"above {agreement_curve.largest_difference:.3g}, the largest difference in the run"
     return None

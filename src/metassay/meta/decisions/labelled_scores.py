@@ -37,34 +37,34 @@ class LabelledScores:
 
     @property
     def labelled_items(self) -> NDArray[np.bool_]:
-        """Whether an item has a label for any system."""
+        """Mask of the items that have a label for any system."""
         return np.asarray(~np.isnan(self.human).all(axis=0))
 
     @property
     def labelled_unit_count(self) -> int:
-        """The number of sampling units with a label."""
+        """Number of sampling units (items or documents) that have a label."""
         return len(np.unique(self.unit_of_item[self.labelled_items]))
 
-    def restrict_to_items(self, is_kept: NDArray[np.bool_]) -> LabelledScores:
-        """Keep the items for which the mask is true."""
-        probabilities = None if self.probabilities is None else self.probabilities[is_kept]
+    def restrict_to_items(self, is_selected: NDArray[np.bool_]) -> LabelledScores:
+        """Return the scores of the items for which the mask is true."""
+        probabilities = None if self.probabilities is None else self.probabilities[is_selected]
         return replace(
             self,
-            items=tuple(self.items[position] for position in np.flatnonzero(is_kept)),
-            human=self.human[:, is_kept],
-            metrics={name: scores[:, is_kept] for name, scores in self.metrics.items()},
-            unit_of_item=number_without_gaps(self.unit_of_item[is_kept]),
+            items=tuple(self.items[position] for position in np.flatnonzero(is_selected)),
+            human=self.human[:, is_selected],
+            metrics={name: scores[:, is_selected] for name, scores in self.metrics.items()},
+            unit_of_item=renumber_codes_from_zero(self.unit_of_item[is_selected]),
             probabilities=probabilities,
         )
 
 
-def number_without_gaps(codes: LongArray) -> LongArray:
-    """Renumber codes from 0 without gaps."""
+def renumber_codes_from_zero(codes: LongArray) -> LongArray:
+    """Replace integer codes by 0, 1, … in the order of the codes, without gaps."""
     return np.asarray(np.unique(codes, return_inverse=True)[1], dtype=np.int64)
 
 
 def find_sampling_unit(cube: ScoreCube, labelled_items: NDArray[np.bool_]) -> str:
-    """Return the column of documents if each is labelled as a whole or not at all, else `ITEM`.
+    """Return the document column if every document is labelled completely or not at all, else `ITEM`.
 
     People often rate whole documents. The labels of a document are then one draw, not several. Without any
     label, the unit is the item.
@@ -75,7 +75,7 @@ def find_sampling_unit(cube: ScoreCube, labelled_items: NDArray[np.bool_]) -> st
     for name in CLUSTER_COLUMNS:
         if name not in columns:
             continue
-        documents = number_without_gaps(cube.cluster_codes(columns[name]))
+        documents = renumber_codes_from_zero(cube.cluster_codes(columns[name]))
         sizes = np.bincount(documents)
         labelled_counts = np.bincount(documents, labelled_items)
         is_whole = (labelled_counts == 0) | (labelled_counts == sizes)

@@ -15,7 +15,7 @@ _SMALLEST_RESIDUAL_SHARE = 1e-6
 
 @dataclass(frozen=True)
 class MetricCandidate:
-    """The cross-fitted share of labels that a metric saves, for the mean of a system and a difference."""
+    """The share of labels that a metric saves, for the mean of a system and for differences of systems."""
 
     metric: str
     for_mean: LabelsSaved
@@ -26,7 +26,7 @@ class MetricCandidate:
 
 @dataclass(frozen=True)
 class MetricChoice:
-    """The candidates, best first, and the chosen metric; None where labels alone are at least as good."""
+    """All metrics, best first, and the chosen metric; None where labels alone are at least as precise."""
 
     candidates: list[MetricCandidate]
     metric: str | None
@@ -34,14 +34,14 @@ class MetricChoice:
     """Whether the chosen metric also saves labels for differences of systems."""
 
 
-def choose_metric(scores: LabelledScores) -> MetricChoice:
-    """Choose the metric with the largest cross-fitted share of labels saved for the mean of a system.
+def choose_metric_by_labels_saved(labelled_scores: LabelledScores) -> MetricChoice:
+    """Choose the metric that saves the largest share of human labels for the mean of a system.
 
     The share of a useless metric is 0 on average, so that a metric is used only if it is above 0. A metric
     that copies the labels is never used: its residuals are 0 where there are labels, and would promise an
     exact estimate whatever its scores are elsewhere.
     """
-    candidates = [_measure_candidate(scores, name) for name in scores.metrics]
+    candidates = [_measure_labels_saved(labelled_scores, name) for name in labelled_scores.metrics]
     candidates.sort(key=lambda candidate: (-np.nan_to_num(candidate.for_mean.value), candidate.metric))
     for candidate in candidates:
         if candidate.for_mean.value > 0 and not candidate.copies_labels:
@@ -49,22 +49,26 @@ def choose_metric(scores: LabelledScores) -> MetricChoice:
     return MetricChoice(candidates, None, use_for_differences=False)
 
 
-def _measure_candidate(scores: LabelledScores, name: str) -> MetricCandidate:
-    labelled = scores.labelled_items
-    human = scores.human[:, labelled]
-    metric = scores.metrics[name][:, labelled]
-    units = scores.unit_of_item[labelled]
+def _measure_labels_saved(labelled_scores: LabelledScores, metric_name: str) -> MetricCandidate:
+    """Estimate the share of labels that a metric saves, from the items that have labels."""
+    labelled = labelled_scores.labelled_items
+    human = labelled_scores.human[:, labelled]
+    metric = labelled_scores.metrics[metric_name][:, labelled]
+    units = labelled_scores.unit_of_item[labelled]
     for_difference = LabelsSaved(np.nan, np.nan, np.nan)
     if len(human) > 1:
         for_difference = estimate_labels_saved(subtract_pairs(human), subtract_pairs(metric), units)
     return MetricCandidate(
-        name, estimate_labels_saved(human, metric, units), for_difference, _copies_labels(human, metric)
+        metric_name,
+        estimate_labels_saved(human, metric, units),
+        for_difference,
+        _copies_labels(human, metric),
     )
 
 
-def _copies_labels(human: FloatArray, metric: FloatArray) -> bool:
-    """Whether the metric explains all of the variance of the labels of some system."""
-    for human_scores, metric_scores in zip(human, metric):
+def _copies_labels(human_by_system: FloatArray, metric_by_system: FloatArray) -> bool:
+    """Whether the metric explains all of the variance of the human labels of some system."""
+    for human_scores, metric_scores in zip(human_by_system, metric_by_system):
         labelled = ~np.isnan(human_scores)
         labels = human_scores[labelled]
         scores = metric_scores[labelled]

@@ -28,7 +28,7 @@ _SMALLEST_WEIGHT = 1e-9
 
 @dataclass(frozen=True)
 class OutputAgreement:
-    """How often people agree with differences between outputs by one metric."""
+    """How often people agree with the differences of one metric between two outputs of an item."""
 
     pairs: int
     accuracy: float
@@ -38,15 +38,15 @@ class OutputAgreement:
 
 
 def estimate_output_agreement(
-    scores: ScoreArrays, metric: int, rng: np.random.Generator, resamples: int = RESAMPLES
+    scores: ScoreArrays, metric_index: int, rng: np.random.Generator, resamples: int = RESAMPLES
 ) -> OutputAgreement | None:
-    """Estimate how often people agree with differences between outputs of an item by one metric.
+    """Estimate how often people agree with the differences of one metric between two outputs of an item.
 
     None where people, or the metric, prefer no output.
     """
     first, second = np.triu_indices(len(scores.human), 1)
     human_differences = scores.human[first] - scores.human[second]
-    metric_differences = scores.metrics[metric][first] - scores.metrics[metric][second]
+    metric_differences = scores.metrics[metric_index][first] - scores.metrics[metric_index][second]
     is_preferred = human_differences != 0
     sizes = np.abs(metric_differences[is_preferred])
     if not len(sizes) or not sizes.any():
@@ -66,29 +66,36 @@ def estimate_output_agreement(
     )
     drawn = draw_bootstrap_counts(scores.cluster_count, scores.cluster_count, resamples, rng)
     weights = np.concatenate([np.ones((1, scores.cluster_count)), drawn])
-    curves = _fit_curves(weights @ right[is_filled].T, weights @ counts[is_filled].T)
+    curves = _fit_agreement_curves(weights @ right[is_filled].T, weights @ counts[is_filled].T)
     all_sizes = np.abs(metric_differences)
     return OutputAgreement(
         pairs=len(sizes),
         accuracy=float(pair_credits.mean()),
         largest_difference=float(sizes.max()),
-        points=_list_points(curves, bin_sizes, float(sizes.max())),
-        thresholds=[_find_threshold(curves, bin_sizes, share, all_sizes) for share in AGREEMENT_SHARES],
+        points=_list_curve_points(curves, bin_sizes, float(sizes.max())),
+        thresholds=[
+            _find_agreement_threshold(curves, bin_sizes, share, all_sizes) for share in AGREEMENT_SHARES
+        ],
     )
 
 
-def _fit_curves(right: FloatArray, counts: FloatArray) -> FloatArray:
-    """Fit the non-decreasing share of right pairs per bin, `[draws, bins]`."""
-    shares = np.divide(right, counts, out=np.full(right.shape, 0.5), where=counts > 0)
-    weights = np.maximum(counts, _SMALLEST_WEIGHT)
+def _fit_agreement_curves(right_pairs: FloatArray, all_pairs: FloatArray) -> FloatArray:
+    """Fit the share of pairs ordered correctly as a non-decreasing function of the metric difference.
+
+    `right_pairs` and `all_pairs` are numbers of pairs, `[draws, bins]`; so is the result.
+    """
+    shares = np.divide(right_pairs, all_pairs, out=np.full(right_pairs.shape, 0.5), where=all_pairs > 0)
+    weights = np.maximum(all_pairs, _SMALLEST_WEIGHT)
     return np.stack([isotonic_regression(y, weights=w).x for y, w in zip(shares, weights)])
 
 
-def _list_points(curves: FloatArray, bin_sizes: FloatArray, largest: float) -> list[AgreementPoint]:
-    """List the curve at the mean difference of each bin, and at the largest difference of all."""
+def _list_curve_points(
+    curves: FloatArray, bin_differences: FloatArray, largest_difference: float
+) -> list[AgreementPoint]:
+    """List the agreement curve at the mean difference of each bin and at the largest difference."""
     low, high = np.quantile(curves[1:], _TAILS, axis=0)
-    differences = np.append(bin_sizes, largest)
-    bins = [*range(len(bin_sizes)), len(bin_sizes) - 1]
+    differences = np.append(bin_differences, largest_difference)
+    bins = [*range(len(bin_differences)), len(bin_differences) - 1]
     return [
         AgreementPoint(
             difference=float(difference),
@@ -100,29 +107,29 @@ def _list_points(curves: FloatArray, bin_sizes: FloatArray, largest: float) -> l
     ]
 
 
-def _find_threshold(
-    curves: FloatArray, bin_sizes: FloatArray, share: float, all_sizes: FloatArray
+def _find_agreement_threshold(
+    curves: FloatArray, bin_differences: FloatArray, agreement: float, all_differences: FloatArray
 ) -> AgreementThreshold:
-    """Find the first difference at which the curve reaches a share, and how many pairs differ so much."""
-    differences = np.array([_find_first_difference(curve, bin_sizes, share) for curve in curves])
+    """Find the smallest difference with which people agree at a given rate, and its share of larger pairs."""
+    differences = np.array([_interpolate_difference(curve, bin_differences, agreement) for curve in curves])
     is_reached = np.isfinite(differences[0])
     low, high = np.quantile(differences[1:], _TAILS, method="nearest")
     return AgreementThreshold(
-        agreement=share,
+        agreement=agreement,
         difference=float(differences[0]) if is_reached else None,
         low=float(low) if is_reached else None,
         high=float(high) if is_reached and np.isfinite(high) else None,
-        coverage=float((all_sizes >= differences[0]).mean()) if is_reached else 0.0,
+        coverage=float((all_differences >= differences[0]).mean()) if is_reached else 0.0,
     )
 
 
-def _find_first_difference(curve: FloatArray, bin_sizes: FloatArray, share: float) -> float:
-    """Interpolate the difference at which a curve reaches a share; infinite if it never does."""
-    reached = np.flatnonzero(curve >= share)
+def _interpolate_difference(curve: FloatArray, bin_differences: FloatArray, agreement: float) -> float:
+    """Interpolate the difference at which a curve reaches a given agreement; infinite if it never does."""
+    reached = np.flatnonzero(curve >= agreement)
     if not len(reached):
         return np.inf
     k = reached[0]
     if k == 0:
-        return float(bin_sizes[0])
-    fraction = (share - curve[k - 1]) / (curve[k] - curve[k - 1])
-    return float(bin_sizes[k - 1] + fraction * (bin_sizes[k] - bin_sizes[k - 1]))
+        return float(bin_differences[0])
+    fraction = (agreement - curve[k - 1]) / (curve[k] - curve[k - 1])
+    return float(bin_differences[k - 1] + fraction * (bin_differences[k] - bin_differences[k - 1]))

@@ -11,7 +11,7 @@ from metassay.meta.decisions.labelled_scores import LabelledScores
 
 @dataclass(frozen=True)
 class SampleCheck:
-    """Test of the null hypothesis that the labelled items were drawn at random.
+    """Result of the test that the labelled items are a random sample of all items.
 
     `metric` is the one whose mean scores on labelled and on all items differ most, in standard errors.
     """
@@ -23,26 +23,28 @@ class SampleCheck:
 
 
 def check_random_sample(
-    scores: LabelledScores, generator: np.random.Generator, permutations: int = 999
+    labelled_scores: LabelledScores, rng: np.random.Generator, permutations: int = 999
 ) -> SampleCheck | None:
-    """Compare the metric scores of labelled items with those of other draws of as many units.
+    """Test whether the labelled items are a random sample, from the metric scores of random samples.
 
     The statistic is the largest standardised difference over all metrics, so that one test is made however
     many metrics there are. It is exact, because all draws of units have the same probability under the null
     hypothesis. None where nothing can be compared: no metric, all items labelled, or unequal probabilities.
     """
-    labelled_items = scores.labelled_items
-    if scores.probabilities is not None or not scores.metrics or labelled_items.all():
+    labelled_items = labelled_scores.labelled_items
+    if labelled_scores.probabilities is not None or not labelled_scores.metrics or labelled_items.all():
         return None
-    unit_count = int(scores.unit_of_item.max()) + 1
-    item_means = np.stack([metric.mean(axis=0) for metric in scores.metrics.values()])
-    unit_sums = np.stack([np.bincount(scores.unit_of_item, means, unit_count) for means in item_means])
-    unit_sizes = np.bincount(scores.unit_of_item, minlength=unit_count)
-    is_labelled = np.bincount(scores.unit_of_item, labelled_items, unit_count) > 0
+    unit_count = int(labelled_scores.unit_of_item.max()) + 1
+    item_means = np.stack([metric.mean(axis=0) for metric in labelled_scores.metrics.values()])
+    unit_sums = np.stack(
+        [np.bincount(labelled_scores.unit_of_item, means, unit_count) for means in item_means]
+    )
+    unit_sizes = np.bincount(labelled_scores.unit_of_item, minlength=unit_count)
+    is_labelled = np.bincount(labelled_scores.unit_of_item, labelled_items, unit_count) > 0
     draws = np.empty((permutations + 1, unit_count))
     draws[0] = is_labelled
     for row in range(1, permutations + 1):
-        draws[row] = generator.permutation(is_labelled)
+        draws[row] = rng.permutation(is_labelled)
     means = draws @ unit_sums.T / (draws @ unit_sizes)[:, None]
     means_of_all = item_means.mean(axis=1)
     spread = means.std(axis=0)
@@ -53,5 +55,5 @@ def check_random_sample(
     largest = statistics.max(axis=1)
     p = float((largest >= largest[0] * (1 - 1e-12)).mean())
     position = int(np.flatnonzero(varies)[statistics[0].argmax()])
-    metric = list(scores.metrics)[position]
+    metric = list(labelled_scores.metrics)[position]
     return SampleCheck(p, metric, float(means[0, position]), float(means_of_all[position]))

@@ -33,8 +33,8 @@ _BISECTIONS = 50
 
 
 @dataclass(frozen=True)
-class SystemResamples:
-    """Human certainty of all pairs of systems, in the data (first) and under resamples of items and systems.
+class ResampledSystemPairs:
+    """How certainly people prefer one system of each pair, in the data and on resamples.
 
     All metrics share it, because it depends on human scores only.
     """
@@ -49,7 +49,7 @@ class SystemResamples:
 
 @dataclass(frozen=True)
 class SystemAgreement:
-    """How often people agree with differences between systems by one metric."""
+    """How often people agree with the differences of one metric between two systems."""
 
     accuracy: float
     smallest_difference: float
@@ -60,8 +60,8 @@ class SystemAgreement:
 
 def resample_system_pairs(
     scores: ScoreArrays, rng: np.random.Generator, resamples: int = RESAMPLES
-) -> SystemResamples:
-    """Draw resamples of items and systems, and compute the certainty of people about each pair."""
+) -> ResampledSystemPairs:
+    """Compute on resamples of items and systems how certainly people prefer one system of each pair."""
     systems = len(scores.human)
     first, second = np.triu_indices(systems, 1)
     clusters = scores.cluster_count
@@ -71,38 +71,42 @@ def resample_system_pairs(
     system_weights = np.concatenate([np.ones((1, systems)), drawn_systems])
     human = scores.sum_over_clusters(scores.human)
     p_values = weighted_p_values(human[None], item_weights)[0]
-    return SystemResamples(item_weights, system_weights[:, first] * system_weights[:, second], 1 - p_values)
+    return ResampledSystemPairs(
+        item_weights, system_weights[:, first] * system_weights[:, second], 1 - p_values
+    )
 
 
 def estimate_system_agreement(
-    scores: ScoreArrays, metric: int, resamples: SystemResamples
+    scores: ScoreArrays, metric_index: int, resampled_pairs: ResampledSystemPairs
 ) -> SystemAgreement | None:
-    """Estimate how often people agree with differences between systems by one metric.
+    """Estimate how often people agree with the differences of one metric between two systems.
 
     None where the metric gives all systems the same mean.
     """
     first, second = np.triu_indices(len(scores.human), 1)
-    metric_scores = scores.metrics[metric]
+    metric_scores = scores.metrics[metric_index]
     sums = scores.sum_over_clusters(metric_scores[first] - metric_scores[second])
     sizes = scores.sum_over_clusters(np.ones((1, scores.human.shape[1])))[0]
-    weights = resamples.item_weights
+    weights = resampled_pairs.item_weights
     mean_differences = (weights @ sums.T) / (weights @ sizes)[:, None]
     differences = np.abs(mean_differences)
-    agreement = np.where(mean_differences > 0, resamples.first_is_better, 1 - resamples.first_is_better)
+    agreement = np.where(
+        mean_differences > 0, resampled_pairs.first_is_better, 1 - resampled_pairs.first_is_better
+    )
     largest = float(differences[0].max())
     if largest == 0:
         return None
-    slopes = fit_slopes(differences, agreement, resamples.pair_weights)
+    slopes = fit_logistic_slopes(differences, agreement, resampled_pairs.pair_weights)
     return SystemAgreement(
-        accuracy=_measure_accuracy(mean_differences[0], agreement[0]),
-        smallest_difference=min(_estimate_noise(sums, sizes), largest),
+        accuracy=_measure_pairwise_accuracy(mean_differences[0], agreement[0]),
+        smallest_difference=min(_estimate_noise_of_differences(sums, sizes), largest),
         largest_difference=largest,
-        points=_list_points(slopes, largest),
-        thresholds=[_find_threshold(slopes, share, largest) for share in AGREEMENT_SHARES],
+        points=_list_curve_points(slopes, largest),
+        thresholds=[_find_agreement_threshold(slopes, share, largest) for share in AGREEMENT_SHARES],
     )
 
 
-def fit_slopes(differences: FloatArray, agreement: FloatArray, weights: FloatArray) -> FloatArray:
+def fit_logistic_slopes(differences: FloatArray, agreement: FloatArray, weights: FloatArray) -> FloatArray:
     """Fit beta of P(d) = 1 / (1 + exp(-beta d)) by maximum likelihood, for each row `[draws, pairs]`.
 
     The derivative of the likelihood, Σ w d (y - P(d)), falls with beta, so that bisection finds its root.
@@ -119,22 +123,23 @@ def fit_slopes(differences: FloatArray, agreement: FloatArray, weights: FloatArr
     return np.asarray((low + high) / 2 / scale[:, 0])
 
 
-def _measure_accuracy(mean_differences: FloatArray, agreement: FloatArray) -> float:
-    """Return the share of pairs that metric and people order alike; a tie of the metric counts half."""
+def _measure_pairwise_accuracy(mean_differences: FloatArray, agreement: FloatArray) -> float:
+    """Compute the share of system pairs that metric and people order alike; a metric tie counts half."""
     is_right = np.where(mean_differences == 0, 0.5, agreement > 0.5)
     return float(is_right.mean())
 
 
-def _estimate_noise(sums: FloatArray, sizes: FloatArray) -> float:
-    """Return the median over pairs of 1.96 standard errors of the metric's mean difference."""
-    items = sizes.sum()
-    deviations = sums - sizes * (sums.sum(axis=1) / items)[:, None]
+def _estimate_noise_of_differences(cluster_sums: FloatArray, cluster_sizes: FloatArray) -> float:
+    """Return 1.96 standard errors of the metric's difference between two systems, the median over pairs."""
+    items = cluster_sizes.sum()
+    deviations = cluster_sums - cluster_sizes * (cluster_sums.sum(axis=1) / items)[:, None]
     standard_errors = np.sqrt((deviations**2).sum(axis=1)) / items
     return float(1.96 * np.median(standard_errors))
 
 
-def _list_points(slopes: FloatArray, largest: float) -> list[AgreementPoint]:
-    differences = np.linspace(0.0, largest, POINTS)
+def _list_curve_points(slopes: FloatArray, largest_difference: float) -> list[AgreementPoint]:
+    """List the agreement curve at equally spaced differences, with 95 % intervals."""
+    differences = np.linspace(0.0, largest_difference, POINTS)
     probabilities = expit(slopes[:, None] * differences)
     low, high = np.quantile(probabilities[1:], _TAILS, axis=0)
     return [
@@ -148,15 +153,17 @@ def _list_points(slopes: FloatArray, largest: float) -> list[AgreementPoint]:
     ]
 
 
-def _find_threshold(slopes: FloatArray, share: float, largest: float) -> AgreementThreshold:
-    """Return the difference at which the curve reaches a share, if the data has so large a difference."""
+def _find_agreement_threshold(
+    slopes: FloatArray, agreement: float, largest_difference: float
+) -> AgreementThreshold:
+    """Find the difference at which people agree with a given probability; None beyond the largest one."""
     with np.errstate(divide="ignore"):
-        differences = np.where(slopes > 0, logit(share) / np.maximum(slopes, 0), np.inf)
+        differences = np.where(slopes > 0, logit(agreement) / np.maximum(slopes, 0), np.inf)
     low, high = np.quantile(differences[1:], _TAILS, method="nearest")
-    is_reached = differences[0] <= largest
+    is_reached = differences[0] <= largest_difference
     return AgreementThreshold(
-        agreement=share,
+        agreement=agreement,
         difference=float(differences[0]) if is_reached else None,
         low=float(low) if is_reached else None,
-        high=float(high) if is_reached and high <= largest else None,
+        high=float(high) if is_reached and high <= largest_difference else None,
     )

@@ -7,7 +7,11 @@ from itertools import combinations
 
 import numpy as np
 
-from metassay.meta.decisions.control_variates import LabelledSample, SeriesEstimates, estimate_means
+from metassay.meta.decisions.control_variates import (
+    LabelledSample,
+    SeriesEstimates,
+    estimate_mean_human_scores,
+)
 from metassay.meta.decisions.labelled_scores import LabelledScores
 from metassay.meta.decisions.metric_choice import MetricChoice
 from metassay.results.base import Interval, to_optional
@@ -19,14 +23,19 @@ from metassay.stats.multiplicity import adjust_holm
 
 @dataclass(frozen=True)
 class EstimatedSystems:
-    """All systems, best first, and the differences between them."""
+    """Estimated mean human scores of all systems, best first, and the differences between systems."""
 
     systems: list[SystemEstimate]
     differences: list[SystemDifference]
 
 
-def estimate_systems(
-    scores: LabelledScores, choice: MetricChoice, *, target: str, seed: int, resamples: int = 1000
+def estimate_system_scores(
+    labelled_scores: LabelledScores,
+    metric_choice: MetricChoice,
+    *,
+    target: str,
+    seed: int,
+    resamples: int = 1000,
 ) -> EstimatedSystems:
     """Estimate the mean human score of every system and the differences of all pairs.
 
@@ -34,24 +43,26 @@ def estimate_systems(
     The rank of a system is between 1 + the systems that are above it by these intervals, and the number of
     systems − those below it.
     """
-    metric = None if choice.metric is None else scores.metrics[choice.metric]
-    labels_only = _estimate(scores, scores.human, None, target, seed, resamples)
+    metric = None if metric_choice.metric is None else labelled_scores.metrics[metric_choice.metric]
+    labels_only = _estimate_means(labelled_scores, labelled_scores.human, None, target, seed, resamples)
     with_metric = labels_only
     if metric is not None:
-        with_metric = _estimate(scores, scores.human, metric, target, seed, resamples)
-    order = sorted(range(len(scores.systems)), key=lambda system: -with_metric.values[system])
-    metric_of_differences = metric if choice.use_for_differences else None
-    differences = _estimate_differences(scores, metric_of_differences, order, target, seed, resamples)
-    shares_saved = [_share_saved(scores, metric, system) for system in order]
-    ranks = _find_ranks([scores.systems[system] for system in order], differences)
-    labels_only_intervals = _build_intervals(labels_only)
-    metric_intervals = _build_intervals(with_metric)
-    labelled_counts = (~np.isnan(scores.human)).sum(axis=1)
+        with_metric = _estimate_means(labelled_scores, labelled_scores.human, metric, target, seed, resamples)
+    order = sorted(range(len(labelled_scores.systems)), key=lambda system: -with_metric.values[system])
+    metric_of_differences = metric if metric_choice.use_for_differences else None
+    differences = _estimate_system_differences(
+        labelled_scores, metric_of_differences, order, target, seed, resamples
+    )
+    shares_saved = [_estimate_labels_saved(labelled_scores, metric, system) for system in order]
+    ranks = _find_possible_ranks([labelled_scores.systems[system] for system in order], differences)
+    labels_only_intervals = _list_intervals(labels_only)
+    metric_intervals = _list_intervals(with_metric)
+    labelled_counts = (~np.isnan(labelled_scores.human)).sum(axis=1)
     systems = []
     for system, share, (rank_low, rank_high) in zip(order, shares_saved, ranks):
         estimate = SystemEstimate(
-            system=scores.systems[system],
-            items=len(scores.items),
+            system=labelled_scores.systems[system],
+            items=len(labelled_scores.items),
             labelled=int(labelled_counts[system]),
             labels_only=labels_only_intervals[system],
             estimate=metric_intervals[system],
@@ -63,44 +74,46 @@ def estimate_systems(
     return EstimatedSystems(systems, differences)
 
 
-def _estimate(
-    scores: LabelledScores,
-    human: FloatArray,
-    metric: FloatArray | None,
+def _estimate_means(
+    labelled_scores: LabelledScores,
+    human_scores: FloatArray,
+    metric_scores: FloatArray | None,
     target: str,
     seed: int,
     resamples: int,
 ) -> SeriesEstimates:
-    """Estimate the means of series of human scores, with or without a metric."""
+    """Estimate mean human scores from labels, with or without a metric."""
     sample = LabelledSample(
-        human=human,
-        metric=np.zeros_like(human) if metric is None else metric,
-        unit_of_item=scores.unit_of_item,
-        probabilities=scores.probabilities,
+        human=human_scores,
+        metric=np.zeros_like(human_scores) if metric_scores is None else metric_scores,
+        unit_of_item=labelled_scores.unit_of_item,
+        probabilities=labelled_scores.probabilities,
     )
     generator = np.random.default_rng(seed)
-    return estimate_means(
-        sample, use_metric=metric is not None, target=target, generator=generator, resamples=resamples
+    return estimate_mean_human_scores(
+        sample, use_metric=metric_scores is not None, target=target, generator=generator, resamples=resamples
     )
 
 
-def _estimate_differences(
-    scores: LabelledScores,
-    metric: FloatArray | None,
-    order: list[int],
+def _estimate_system_differences(
+    labelled_scores: LabelledScores,
+    metric_scores: FloatArray | None,
+    best_first: list[int],
     target: str,
     seed: int,
     resamples: int,
 ) -> list[SystemDifference]:
     """Estimate the difference of each pair of systems on the items on which both are labelled."""
-    if len(order) < 2:
+    if len(best_first) < 2:
         return []
-    human_differences = subtract_pairs(scores.human[order])
-    metric_differences = None if metric is None else subtract_pairs(metric[order])
-    estimates = _estimate(scores, human_differences, metric_differences, target, seed, resamples)
+    human_differences = subtract_pairs(labelled_scores.human[best_first])
+    metric_differences = None if metric_scores is None else subtract_pairs(metric_scores[best_first])
+    estimates = _estimate_means(
+        labelled_scores, human_differences, metric_differences, target, seed, resamples
+    )
     lows, highs = estimates.simultaneous_intervals()
     p_values = adjust_holm(estimates.p_values())
-    names = [scores.systems[system] for system in order]
+    names = [labelled_scores.systems[system] for system in best_first]
     differences = []
     for position, (better, worse) in enumerate(combinations(names, 2)):
         difference = SystemDifference(
@@ -115,7 +128,8 @@ def _estimate_differences(
     return differences
 
 
-def _build_intervals(estimates: SeriesEstimates) -> list[Interval]:
+def _list_intervals(estimates: SeriesEstimates) -> list[Interval]:
+    """List the estimated mean of each system with its 95 % interval."""
     lows, highs = estimates.intervals()
     return [
         Interval(to_optional(value), to_optional(low), to_optional(high))
@@ -123,19 +137,23 @@ def _build_intervals(estimates: SeriesEstimates) -> list[Interval]:
     ]
 
 
-def _share_saved(scores: LabelledScores, metric: FloatArray | None, system: int) -> float | None:
-    """Return the share of labels that a metric saves for the mean of one system; 0 without a metric."""
-    if metric is None:
+def _estimate_labels_saved(
+    labelled_scores: LabelledScores, metric_scores: FloatArray | None, system: int
+) -> float | None:
+    """Estimate the share of labels that a metric saves for the mean of one system; 0 without a metric."""
+    if metric_scores is None:
         return 0.0
-    labelled = ~np.isnan(scores.human[system])
+    labelled = ~np.isnan(labelled_scores.human[system])
     share = estimate_labels_saved(
-        scores.human[[system]][:, labelled], metric[[system]][:, labelled], scores.unit_of_item[labelled]
+        labelled_scores.human[[system]][:, labelled],
+        metric_scores[[system]][:, labelled],
+        labelled_scores.unit_of_item[labelled],
     )
     return to_optional(share.value)
 
 
-def _find_ranks(systems: list[str], differences: list[SystemDifference]) -> list[tuple[int, int]]:
-    """Return the lowest and the highest rank that each system can have by the simultaneous intervals."""
+def _find_possible_ranks(systems: list[str], differences: list[SystemDifference]) -> list[tuple[int, int]]:
+    """Return the lowest and highest possible rank of each system, from the intervals of all differences."""
     above = dict.fromkeys(systems, 0)
     below = dict.fromkeys(systems, 0)
     for pair in differences:
