@@ -22,7 +22,7 @@ from scipy import stats
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.registry import parse_meta_metric
-from metassay.meta.people.metric_comparison import compute_differences
+from metassay.meta.people.metric_comparison import compute_metric_differences
 from metassay.stats.swaps import standardize_metrics
 
 TABLE = "wmt23/wmt23_zh-en_metrics.parquet"
@@ -109,43 +109,45 @@ def main() -> None:
     tiny = ScoreArrays(scores.human[:, :20], scores.metrics[:3, :, :20])
     for test in ("perm-inputs", "perm-both", "perm-systems", "cells"):  # compile first
         for method in ("normal", "permutation"):
-            compute_differences(SOFT, tiny, ComparisonSettings(test, method, draws=2, permutations=10))
+            compute_metric_differences(SOFT, tiny, ComparisonSettings(test, method, draws=2, permutations=10))
     by_hand, by_scipy = time_peers(scores, draws)
-    soft = time_best(lambda: SOFT.compute(scores), 5)
+    soft = time_best(lambda: SOFT.evaluate_metrics(scores), 5)
     print_row(
         "SPA of all metrics, normal", soft, by_scipy, "peer: scipy.stats.permutation_test, extrapolated"
     )
-    flips = time_best(lambda: SOFT.compute(scores, ComparisonSettings(method="permutation")), 2)
+    flips = time_best(lambda: SOFT.evaluate_metrics(scores, ComparisonSettings(method="permutation")), 2)
     print_row("SPA of all metrics, 1000 permutations", flips, by_scipy, "the same peer")
     for test in ("perm-inputs", "perm-both", "perm-systems", "cells"):
         for method in ("normal", "permutation"):
             if test == "cells" and method == "permutation":
                 continue
             procedure = ComparisonSettings(test, method, draws=draws)
-            seconds = time_best(lambda p=procedure: compute_differences(SOFT, scores, p))
+            seconds = time_best(lambda p=procedure: compute_metric_differences(SOFT, scores, p))
             note = "peer: every draw recomputed, extrapolated" if test == "perm-inputs" else ""
             print_row(
                 f"all pairs, {test}, {method}", seconds, by_hand if test == "perm-inputs" else None, note
             )
-    print_row("acc_eq with calibration", time_best(lambda: parse_meta_metric("acc_eq").compute(scores)))
+    print_row(
+        "acc_eq with calibration", time_best(lambda: parse_meta_metric("acc_eq").evaluate_metrics(scores))
+    )
     print("scaling of perm-inputs, normal:")
     for count in (10, 20, 40):
         part = ScoreArrays(scores.human, scores.metrics[:count])
         print_row(
             f"  {count} metrics",
-            time_best(lambda p=part: compute_differences(SOFT, p, ComparisonSettings(draws=draws))),
+            time_best(lambda p=part: compute_metric_differences(SOFT, p, ComparisonSettings(draws=draws))),
         )
     for count in (segments // 4, segments // 2, segments):
         part = ScoreArrays(scores.human[:, :count], scores.metrics[:, :, :count])
         print_row(
             f"  {count} segments",
-            time_best(lambda p=part: compute_differences(SOFT, p, ComparisonSettings(draws=draws))),
+            time_best(lambda p=part: compute_metric_differences(SOFT, p, ComparisonSettings(draws=draws))),
         )
     for count in (5, 10, systems):
         part = ScoreArrays(scores.human[:count], scores.metrics[:, :count])
         print_row(
             f"  {count} systems",
-            time_best(lambda p=part: compute_differences(SOFT, p, ComparisonSettings(draws=draws))),
+            time_best(lambda p=part: compute_metric_differences(SOFT, p, ComparisonSettings(draws=draws))),
         )
 
 

@@ -33,7 +33,7 @@ from metassay.meta.dependence.null_hypotheses import equal_mapping_p_value, fair
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.registry import parse_meta_metric
-from metassay.meta.people.metric_comparison import compute_differences
+from metassay.meta.people.metric_comparison import compute_metric_differences
 from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.intervals import proportion_interval
 from metassay.stats.multiplicity import select_possible_best
@@ -485,7 +485,9 @@ def measure_significance_sizes(replicates, bias=0.3, systems=12, segments=100, d
         judged = ScoreArrays(human, human + noise)
         procedure = ComparisonSettings(draws=draws, seed=n)
         for test in tests:
-            found = compute_differences(parse_meta_metric("pearson"), judged, replace(procedure, test=test))
+            found = compute_metric_differences(
+                parse_meta_metric("pearson"), judged, replace(procedure, test=test)
+            )
             rejected[test].append(found.compute_p_values()[1][0] <= LEVEL)
     return {test: np.mean(shares) for test, shares in rejected.items()}
 

@@ -237,7 +237,7 @@ def compute_human_targets(data):
     values["pairs"], ceilings["pairs"] = compute_human_accuracy(data, np.ones(len(close), dtype=bool))
     values["close pairs"], ceilings["close pairs"] = compute_human_accuracy(data, close)
     human, scores = data["human"][data["grid"]], data["scores"][:, data["grid"]]
-    values["acc_eq"] = parse_meta_metric("acc_eq").compute(ScoreArrays(human, scores))
+    values["acc_eq"] = parse_meta_metric("acc_eq").evaluate_metrics(ScoreArrays(human, scores))
     values["spa"] = estimate_soft_accuracies(human, scores)
     units = data["units"][data["grid"][0]].astype(np.int32)
     halves = ClusterHalves(random.make_named_generator(0, "halves"), 100)

@@ -18,7 +18,7 @@ import metassay
 from metassay.data.readers.error_spans import read_spans
 from metassay.errors import InputError
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
-from metassay.meta.people.span_ranking import match_span_ratings, rank_spans
+from metassay.meta.people.span_ranking import match_span_ratings, rank_metrics_by_spans
 from metassay.results.base import json_schema
 from metassay.results.rank import RankContent
 
@@ -72,7 +72,7 @@ def test_draws_are_all_that_swapping_segments_can_give(files: dict[str, Path]) -
         {n: read_spans(str(files[n])) for n in ("good", "poor")},
     )
     ratings = match_span_ratings(people, metrics, dataset="x")
-    (ranking,) = rank_spans(ratings, ComparisonSettings(draws=400))
+    (ranking,) = rank_metrics_by_spans(ratings, ComparisonSettings(draws=400))
     by_item = {
         item: [ratings.counts[m][[name == item for name in ratings.items]].sum(axis=0) for m in (0, 1)]
         for item in {*ratings.items}

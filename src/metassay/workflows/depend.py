@@ -19,12 +19,12 @@ from metassay.errors import InputError
 from metassay.meta.dependence.analysis import (
     PANEL,
     DependenceAnalysis,
-    Sampling,
+    SamplingSettings,
     analyze_dependence,
     analyze_panel_dependence,
 )
-from metassay.meta.dependence.correction import CorrectedScores, correct_metric_scores
-from metassay.meta.dependence.grouped_outputs import SYSTEM, Grouping, group_outputs
+from metassay.meta.dependence.correction import CorrectedScores, convert_to_human_scale
+from metassay.meta.dependence.grouped_outputs import SYSTEM, GroupingColumns, group_outputs
 from metassay.meta.people.mapping_evaluation import MappingEvaluation, MappingEvaluator
 from metassay.meta.people.ranking_data import CONSTANT
 from metassay.options import Progress, accept_options, split_names
@@ -131,7 +131,7 @@ def depend(data: Source, options: DependOptions) -> DependResult:
     scores = _read_scores(data, options)
     human = PANEL if options.panel else scores.human
     grouping = _build_grouping(scores, options)
-    sampling = Sampling(options.bootstraps, options.draws, options.seed, options.analysis)
+    sampling = SamplingSettings(options.bootstraps, options.draws, options.seed, options.analysis)
     run = _open_run(scores, human, grouping, sampling, options)
     cubes, uninformed = _mark_uninformed_metrics(scores)
     scores = replace(scores, cubes=cubes)
@@ -179,8 +179,8 @@ def _read_scores(data: Source, options: DependOptions) -> Scores:
     return scores if options.panel else scores.with_human(scores.human)
 
 
-def _build_grouping(scores: Scores, options: DependOptions) -> Grouping:
-    return Grouping(
+def _build_grouping(scores: Scores, options: DependOptions) -> GroupingColumns:
+    return GroupingColumns(
         by=options.by,
         metrics=scores.metrics,
         contexts=None if options.context is None else split_names(options.context),
@@ -190,7 +190,7 @@ def _build_grouping(scores: Scores, options: DependOptions) -> Grouping:
 
 
 def _open_run(
-    scores: Scores, human: str, grouping: Grouping, sampling: Sampling, options: DependOptions
+    scores: Scores, human: str, grouping: GroupingColumns, sampling: SamplingSettings, options: DependOptions
 ) -> RunFolder | None:
     """Open the run folder, whose identity are the options and inputs that the result depends on."""
     if options.out is None:
@@ -218,7 +218,7 @@ def _mark_uninformed_metrics(scores: Scores) -> tuple[tuple[ScoreCube, ...], dic
 
 
 def _analyze_datasets(
-    scores: Scores, grouping: Grouping, sampling: Sampling, options: DependOptions
+    scores: Scores, grouping: GroupingColumns, sampling: SamplingSettings, options: DependOptions
 ) -> dict[str, DependenceAnalysis]:
     """Measure system dependence on each data set, by its name."""
     workers = count_workers(options.workers)
@@ -275,10 +275,10 @@ def _correct_cube(
     evaluator = MappingEvaluator(human, clusters, draws=options.draws, seed=options.seed)
 
     def correct(metric: FloatArray) -> tuple[CorrectedScores, list[MappingEvaluation]]:
-        corrected = correct_metric_scores(
+        corrected = convert_to_human_scale(
             human, metric, clusters, bootstraps=options.bootstraps, seed=options.seed
         )
-        return corrected, evaluator.evaluate(metric, corrected)
+        return corrected, evaluator.evaluate_mappings(metric, corrected)
 
     tables: list[pl.DataFrame] = []
     corrections: list[Correction] = []

@@ -10,13 +10,13 @@ import polars as pl
 
 from metassay.data.score_files import Scores
 from metassay.errors import InputError, UnknownName
-from metassay.meta.people.averages import average_rankings
+from metassay.meta.people.averages import average_rankings_over_datasets
 from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.meta.people.meta_metrics.comparison_settings import BOOTSTRAP, TESTS, ComparisonSettings
 from metassay.meta.people.meta_metrics.registry import SPANS, parse_meta_metrics
 from metassay.meta.people.ranking import MetricRanking, RankingPlan, rank_metrics
 from metassay.meta.people.ranking_data import RankingData, prepare_ranking_data
-from metassay.meta.people.span_ranking import SpanRanking, SpanRatings, rank_spans
+from metassay.meta.people.span_ranking import SpanRanking, SpanRatings, rank_metrics_by_spans
 from metassay.options import accept_options, split_names
 from metassay.reporting.pages import Page
 from metassay.reporting.rank_page import build_rank_page, render_rank_files
@@ -113,7 +113,7 @@ def rank(data: Source, options: RankOptions) -> RankResult:
     result = RankResult(
         human=scores.human,
         rankings=results,
-        averages=average_rankings(rankings),
+        averages=average_rankings_over_datasets(rankings),
         analyses=analyses,
         notes=_collect_notes(scores, rankings, span_ratings, options),
         data=scores.data,
@@ -232,7 +232,7 @@ def _rank_spans(
 ) -> list[SpanRanking]:
     rankings: list[SpanRanking] = []
     for ratings in span_ratings:
-        rankings += rank_spans(
+        rankings += rank_metrics_by_spans(
             ratings,
             plan.settings,
             context_columns=plan.context_columns,

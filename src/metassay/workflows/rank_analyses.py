@@ -17,7 +17,7 @@ from metassay.meta.people.human_ceiling import estimate_human_ceiling
 from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.registry import parse_meta_metrics
-from metassay.meta.people.power import items_to_separate_metrics, items_to_separate_systems
+from metassay.meta.people.power import count_items_to_separate_metrics, count_items_to_separate_systems
 from metassay.meta.people.ranking_data import GLOBAL, RankingData
 from metassay.meta.people.stability import measure_stability_over_items, measure_stability_over_systems
 from metassay.options import Progress
@@ -60,13 +60,13 @@ class AnalysisInput:
     def iterate_complete(self) -> Iterator[tuple[RankingData, ScoreArrays]]:
         """Yield each data set with its metrics on the items that all of them have."""
         for data in self.datasets:
-            if not data.items_of_all_metrics.any():
+            if not data.is_scored_by_all_metrics.any():
                 raise InputError(
                     f"{data.cube.dataset}: no segment has the scores of all metrics.",
                     remedy="Leave out the metrics with gaps: name the others with --metrics.",
                 )
             metrics = data.scores.select_metrics(data.metric_positions)
-            yield data, metrics.restrict_to(items=data.items_of_all_metrics)
+            yield data, metrics.restrict_to(items=data.is_scored_by_all_metrics)
 
 
 def run_analyses(
@@ -138,7 +138,7 @@ def _analyse_thresholds(analysis_input: AnalysisInput) -> list[AgreementCurve]:
         metrics = tuple(data.cube.metric_scores)
         curves += estimate_agreement_curves(scores, metrics, dataset=dataset, context=GLOBAL, seed=seed)
         for column in analysis_input.context_columns:
-            labels = np.array(data.cube.item_metadata[column], dtype=object)[data.items_of_all_metrics]
+            labels = np.array(data.cube.item_metadata[column], dtype=object)[data.is_scored_by_all_metrics]
             for context in sorted({label for label in labels if label is not None}):
                 is_inside = labels == context
                 if is_inside.sum() >= analysis_input.fewest_items:
@@ -162,10 +162,10 @@ def _analyse_power(analysis_input: AnalysisInput) -> list[RequiredItems]:
         items = scores.human.shape[1]
         names = (analysis_input.human, *data.cube.metric_scores)
         for name, system_scores in zip(names, (scores.human, *scores.metrics)):
-            required = items_to_separate_systems(system_scores)
+            required = count_items_to_separate_systems(system_scores)
             rows.append(_summarize_required_items(dataset, "systems", name, required, items))
         for meta_metric in analysis_input.meta_metrics:
-            required_by_metrics = items_to_separate_metrics(
+            required_by_metrics = count_items_to_separate_metrics(
                 meta_metric, scores, draws=settings.draws, seed=settings.seed
             )
             if required_by_metrics is not None:

@@ -10,12 +10,12 @@ import pytest
 from metassay.data.score_cube import ScoreCube
 from metassay.data.score_grid import ScoreGrid
 from metassay.errors import InputError
-from metassay.meta.dependence.analysis import Sampling, analyze_dependence
+from metassay.meta.dependence.analysis import SamplingSettings, analyze_dependence
 from metassay.meta.dependence.deviations import system_dependence
-from metassay.meta.dependence.grouped_outputs import Grouping, group_outputs
+from metassay.meta.dependence.grouped_outputs import GroupingColumns, group_outputs
 
 SYSTEMS, ITEMS = 5, 40
-QUICK = Sampling(bootstraps=20, draws=19)
+QUICK = SamplingSettings(bootstraps=20, draws=19)
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def group_columns(columns, **grouping):
         {name: grid.arrange(np.asarray(scores)) for name, scores in columns["metrics"].items()},
         {name: tuple(by_item[item] for item in grid.items) for name, by_item in labels.items()},
     )
-    return group_outputs(cube, "mqm", Grouping(contexts=list(labels), **grouping))
+    return group_outputs(cube, "mqm", GroupingColumns(contexts=list(labels), **grouping))
 
 
 def by_metric(analysis):
@@ -112,7 +112,7 @@ def test_missing_scores_of_a_metric_affect_only_this_metric(columns):
 
 
 def test_local_dependence_equals_a_measurement_within_the_context(columns):
-    analysis = analyze_dependence(group_columns(columns), Sampling(bootstraps=0, draws=19))
+    analysis = analyze_dependence(group_columns(columns), SamplingSettings(bootstraps=0, draws=19))
     local = {entry.context: entry for entry in by_metric(analysis)["good"].local}
     assert set(local) == {"news", "chat"}  # the column genre has only one value
     is_news = columns["contexts"]["domain"].reshape(SYSTEMS, ITEMS)[0] == "news"
@@ -134,14 +134,14 @@ def test_outputs_can_be_grouped_by_any_column(columns):
 
 
 def test_without_bootstrap_there_are_no_intervals_and_no_comparisons(columns):
-    analysis = analyze_dependence(group_columns(columns), Sampling(bootstraps=0, draws=19))
+    analysis = analyze_dependence(group_columns(columns), SamplingSettings(bootstraps=0, draws=19))
     entry = analysis.metrics[0]
     assert (entry.low, entry.high, analysis.comparisons) == (None, None, [])
     assert set(entry.deviations_low.values()) == {None}
 
 
 def test_curves_and_sensitivity_are_available(columns):
-    sampling = Sampling(bootstraps=20, draws=19, sensitivity=True)
+    sampling = SamplingSettings(bootstraps=20, draws=19, sensitivity=True)
     analysis = analyze_dependence(group_columns(columns), sampling)
     assert len(analysis.curves["good"].groups) == SYSTEMS
     assert analysis.metrics[0].sensitivity[0].change == "bootstraps"

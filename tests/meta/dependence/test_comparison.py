@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from metassay.errors import InputError
-from metassay.meta.dependence.comparison import compare_dependence, compare_metrics
+from metassay.meta.dependence.comparison import compare_dependence, measure_and_compare_dependence
 from metassay.meta.dependence.deviations import SystemDependence, system_dependence
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
 from metassay.stats.resampling import draw_cluster_counts
@@ -20,7 +20,9 @@ def simulate_scores(rng, segments=100):
 
 def test_difference_equals_that_of_two_separate_measurements():
     human, a, b = simulate_scores(np.random.default_rng(0))
-    result = compare_metrics(build_scored_outputs(human, a), b.ravel(), draw_cluster_counts(100, 50, 3))
+    result = measure_and_compare_dependence(
+        build_scored_outputs(human, a), b.ravel(), draw_cluster_counts(100, 50, 3)
+    )
     expected = system_dependence(human, a, bootstraps=50, seed=3).sysdep
     expected -= system_dependence(human, b, bootstraps=50, seed=3).sysdep
     assert result.difference == expected
@@ -29,7 +31,7 @@ def test_difference_equals_that_of_two_separate_measurements():
 
 def test_metric_does_not_differ_from_its_monotone_transform():
     human, a, _ = simulate_scores(np.random.default_rng(1))
-    result = compare_metrics(
+    result = measure_and_compare_dependence(
         build_scored_outputs(human, a), np.exp(a).ravel(), draw_cluster_counts(100, 50, 0)
     )
     assert result.difference == pytest.approx(0, abs=0.02)
@@ -38,7 +40,7 @@ def test_metric_does_not_differ_from_its_monotone_transform():
 
 def test_constant_metric_depends_more():
     human, a, _ = simulate_scores(np.random.default_rng(2), segments=300)
-    result = compare_metrics(
+    result = measure_and_compare_dependence(
         build_scored_outputs(human, a), np.zeros(human.size), draw_cluster_counts(300, 99, 0)
     )
     assert result.high < 0
@@ -50,14 +52,16 @@ def test_two_equally_noisy_metrics_differ_in_about_five_percent():
     p = []
     for seed in range(150):
         human, a, b = simulate_scores(np.random.default_rng([seed, 9]))
-        p.append(compare_metrics(build_scored_outputs(human, a), b.ravel(), counts).p)
+        p.append(measure_and_compare_dependence(build_scored_outputs(human, a), b.ravel(), counts).p)
     assert np.mean(np.array(p) <= 0.05) <= 0.09
 
 
 def test_comparison_without_bootstrap_is_an_error():
     human, a, b = simulate_scores(np.random.default_rng(0))
     with pytest.raises(InputError, match="only be compared with a bootstrap"):
-        compare_metrics(build_scored_outputs(human, a), b.ravel(), draw_cluster_counts(100, 0, 0))
+        measure_and_compare_dependence(
+            build_scored_outputs(human, a), b.ravel(), draw_cluster_counts(100, 0, 0)
+        )
 
 
 def test_interval_of_a_difference_contains_95_percent_of_its_errors():

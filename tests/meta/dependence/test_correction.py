@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from metassay.errors import InputError
-from metassay.meta.dependence.correction import FOLDS, assign_folds, correct_metric_scores
+from metassay.meta.dependence.correction import FOLDS, assign_clusters_to_folds, convert_to_human_scale
 from metassay.meta.pairwise import pairwise_accuracy, soft_pairwise_accuracy
 from metassay.meta.people.mapping_evaluation import OWN, POOLED, RAW, UNSEEN, MappingEvaluator
 
@@ -25,7 +25,7 @@ def test_single_fits_equal_those_of_scikit_learn(scores):
     human, metric, clusters = scores
     human = human.copy()
     human[1, 7] = metric[2, 9] = np.nan
-    corrected = correct_metric_scores(human, metric, clusters, bootstraps=0)
+    corrected = convert_to_human_scale(human, metric, clusters, bootstraps=0)
     is_scored = ~(np.isnan(human) | np.isnan(metric))
     for fold in range(FOLDS):
         in_fold = corrected.folds == fold
@@ -59,24 +59,24 @@ def test_single_fits_equal_those_of_scikit_learn(scores):
 @pytest.mark.parametrize("bootstraps", [0, 20])
 def test_human_scores_of_a_fold_do_not_change_its_mapped_scores(scores, bootstraps):
     human, metric, clusters = scores
-    before = correct_metric_scores(human, metric, clusters, bootstraps=bootstraps)
+    before = convert_to_human_scale(human, metric, clusters, bootstraps=bootstraps)
     changed = human.copy()
     changed[:, 17] -= 40
-    after = correct_metric_scores(changed, metric, clusters, bootstraps=bootstraps)
+    after = convert_to_human_scale(changed, metric, clusters, bootstraps=bootstraps)
     in_same_fold = before.folds == before.folds[17]
     np.testing.assert_array_equal(before.pooled_scores[:, in_same_fold], after.pooled_scores[:, in_same_fold])
     np.testing.assert_array_equal(before.system_scores[:, in_same_fold], after.system_scores[:, in_same_fold])
     assert not np.array_equal(before.pooled_scores[:, ~in_same_fold], after.pooled_scores[:, ~in_same_fold])
     changed = human.copy()
     changed[[1, 3]] += 25
-    after = correct_metric_scores(changed, metric, clusters, bootstraps=bootstraps)
+    after = convert_to_human_scale(changed, metric, clusters, bootstraps=bootstraps)
     np.testing.assert_array_equal(before.unseen_differences[5], after.unseen_differences[5])
     assert not np.array_equal(before.pooled_scores, after.pooled_scores)
 
 
 def test_constant_metric_is_mapped_to_the_human_means_of_the_other_folds(scores):
     human, _, clusters = scores
-    corrected = correct_metric_scores(human, np.zeros_like(human), clusters, bootstraps=0)
+    corrected = convert_to_human_scale(human, np.zeros_like(human), clusters, bootstraps=0)
     for fold in range(FOLDS):
         in_fold = corrected.folds == fold
         np.testing.assert_allclose(
@@ -88,22 +88,22 @@ def test_constant_metric_is_mapped_to_the_human_means_of_the_other_folds(scores)
 
 
 def test_clusters_are_in_one_fold_and_folds_have_nearly_equal_sizes():
-    folds = assign_folds(23, seed=3)
+    folds = assign_clusters_to_folds(23, seed=3)
     assert sorted(np.bincount(folds)) == [4, 4, 5, 5, 5]
-    assert not np.array_equal(folds, assign_folds(23, seed=4))
+    assert not np.array_equal(folds, assign_clusters_to_folds(23, seed=4))
     rng = np.random.default_rng(0)
     clusters = np.repeat(np.arange(10), 4)
-    corrected = correct_metric_scores(
+    corrected = convert_to_human_scale(
         rng.normal(size=(3, 40)), rng.normal(size=(3, 40)), clusters, bootstraps=5
     )
     assert all(len({*corrected.folds[clusters == cluster]}) == 1 for cluster in range(10))
     with pytest.raises(InputError, match="too few for 5 folds"):
-        assign_folds(4, seed=0)
+        assign_clusters_to_folds(4, seed=0)
 
 
 def test_agreement_is_the_mean_over_folds(scores):
     human, metric, clusters = scores
-    corrected = correct_metric_scores(human, metric, clusters, bootstraps=10)
+    corrected = convert_to_human_scale(human, metric, clusters, bootstraps=10)
     rows = {
         row.mapping: row
         for row in MappingEvaluator(human, clusters, draws=200, seed=0).evaluate(metric, corrected)
@@ -130,10 +130,10 @@ def test_unrated_system_is_mapped_but_not_evaluated(scores):
     human, metric, clusters = scores
     human = human.copy()
     human[4] = np.nan
-    corrected = correct_metric_scores(human, metric, clusters, bootstraps=5)
+    corrected = convert_to_human_scale(human, metric, clusters, bootstraps=5)
     assert not np.isnan(corrected.pooled_scores[4]).any()
     assert np.isnan(corrected.system_scores[4]).all()
     with_unrated = MappingEvaluator(human, clusters, draws=20, seed=0).evaluate(metric, corrected)
-    without = correct_metric_scores(human[:4], metric[:4], clusters, bootstraps=5)
+    without = convert_to_human_scale(human[:4], metric[:4], clusters, bootstraps=5)
     without_unrated = MappingEvaluator(human[:4], clusters, draws=20, seed=0).evaluate(metric[:4], without)
     assert with_unrated == without_unrated

@@ -11,8 +11,8 @@ from metassay.meta.dependence.deviations import expected_deviations
 from metassay.meta.dependence.estimators import (
     ESTIMATORS,
     compute_deviations_by_estimator,
-    predict_by_binned_means,
-    predict_by_monotone_spline,
+    predict_human_by_binned_means,
+    predict_human_by_monotone_spline,
 )
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
 
@@ -38,14 +38,14 @@ def test_spline_of_decreasing_data_is_constant():
     rng = np.random.default_rng(1)
     metric = rng.normal(size=(2, 300))
     falling = build_scored_outputs(-metric + 0.1 * rng.normal(size=metric.shape), metric)
-    fitted = predict_by_monotone_spline(falling)
+    fitted = predict_human_by_monotone_spline(falling)
     np.testing.assert_allclose(fitted, falling.human_scores.mean(), atol=1e-8)
 
 
 def test_spline_fits_a_line_exactly(outputs):
     metric = outputs.metric_scores.reshape(4, -1)
     line = build_scored_outputs(2 * metric + 1, metric)
-    np.testing.assert_allclose(predict_by_monotone_spline(line), line.human_scores, atol=1e-8)
+    np.testing.assert_allclose(predict_human_by_monotone_spline(line), line.human_scores, atol=1e-8)
 
 
 def test_equal_scores_are_in_one_bin():
@@ -53,7 +53,7 @@ def test_equal_scores_are_in_one_bin():
     human = np.array([[1.0, 2, 3, 4], [6, 8, 0, 1]])
     expected = [[3, 3, 5, 5], [3, 5, 0.5, 0.5]]
     np.testing.assert_allclose(
-        predict_by_binned_means(build_scored_outputs(human, metric), bins=50).reshape(2, 4), expected
+        predict_human_by_binned_means(build_scored_outputs(human, metric), bins=50).reshape(2, 4), expected
     )
 
 

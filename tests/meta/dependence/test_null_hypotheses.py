@@ -13,9 +13,9 @@ from metassay.meta.dependence.null_hypotheses import (
     equal_mapping_p_value,
     fair_metric_p_value,
     noise_sd_for_correlation,
-    pooled_pearson,
-    simulate_equal_mappings,
-    simulate_fair_metrics,
+    pooled_pearson_correlation,
+    simulate_dependence_of_equal_mappings,
+    simulate_residual_ranges_of_fair_metrics,
 )
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
 
@@ -112,7 +112,7 @@ def test_groups_of_whole_clusters_are_permuted_where_items_belong_to_one_group()
     human[0, :4] = [0, 1, 5, 5]
     human[1, 4:] = [2, 2, 4, 7]
     outputs = build_scored_outputs(human, np.zeros((2, 8)), clusters=[0, 0, 1, 1, 2, 2, 3, 3])
-    simulated = simulate_equal_mappings(outputs, np.random.default_rng(0), 400)
+    simulated = simulate_dependence_of_equal_mappings(outputs, np.random.default_rng(0), 400)
     # the residuals are the scores minus their mean, because the fit to a constant metric has one step
     document_means = np.array([0.5, 5, 2, 5.5])
     inflation = np.sqrt(8 / 6.5)
@@ -126,7 +126,7 @@ def test_groups_of_whole_clusters_are_permuted_where_items_belong_to_one_group()
 def test_matched_noise_reproduces_the_correlation_of_the_metric():
     rng = np.random.default_rng(5)
     outputs = simulate_noisy_metric(rng, systems=8, segments=2000)
-    correlation = pooled_pearson(outputs)
+    correlation = pooled_pearson_correlation(outputs)
     assert correlation == pytest.approx(np.corrcoef(outputs.human_scores, outputs.metric_scores)[0, 1])
     noise = rng.normal(0, noise_sd_for_correlation(outputs, correlation), len(outputs.human_scores))
     simulated = outputs.human_scores + noise
@@ -143,9 +143,9 @@ def test_metric_equal_to_the_human_score_passes_both_tests():
 def test_metric_with_negative_correlation_is_compared_with_noise():
     human = np.random.default_rng(7).normal(size=(5, 80)) + np.arange(5)[:, None]
     backwards = build_scored_outputs(human, -human)
-    assert pooled_pearson(backwards) == pytest.approx(-1)
+    assert pooled_pearson_correlation(backwards) == pytest.approx(-1)
     assert fair_metric_p_value(backwards, np.random.default_rng(0), 99) == 1
-    simulated = simulate_fair_metrics(backwards, np.random.default_rng(0), 20)
+    simulated = simulate_residual_ranges_of_fair_metrics(backwards, np.random.default_rng(0), 20)
     assert simulated.max() < range_over_groups(expected_deviations(backwards))
 
 

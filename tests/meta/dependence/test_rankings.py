@@ -6,21 +6,21 @@ import numpy as np
 import pytest
 
 from metassay.meta.dependence.deviations import expected_deviations, predicted_human_means
-from metassay.meta.dependence.rankings import find_inversions, rank_groups, sort_by_mean
+from metassay.meta.dependence.rankings import find_inversions, rank_groups, sort_names_by_mean
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
 
 NAMES = ["A", "B", "C"]
 
 
 def test_equal_means_are_ordered_by_name():
-    assert sort_by_mean(["z", "b", "a"], np.array([1.0, 2.0, 2.0])) == ["a", "b", "z"]
+    assert sort_names_by_mean(["z", "b", "a"], np.array([1.0, 2.0, 2.0])) == ["a", "b", "z"]
 
 
 def test_deviations_explain_an_inversion_of_a_biased_metric():
     """The metric adds 2 to the scores of B, so that its predicted human score exceeds that of A."""
     human = np.array([[1.0, 2, 3, 4], [0, 1, 2, 3], [-3, -2, -1, 0]])
     metric = human + np.array([[0], [2], [0]])
-    outputs = build_scored_outputs(human, metric, names=NAMES)
+    outputs = build_scored_outputs(human, metric, system_names=NAMES)
     deviations = expected_deviations(outputs)
     rankings = rank_groups(outputs, deviations)
     assert rankings.human == ["A", "B", "C"]
@@ -36,7 +36,7 @@ def test_deviations_explain_an_inversion_of_a_biased_metric():
 def test_deviations_do_not_explain_an_inversion_from_averaging_on_a_stretched_scale():
     """A strictly increasing metric has no deviations, but one huge score lifts the mean of B above that of A."""
     human = np.array([[3.0, 3, 3, 3], [0, 0, 0, 4], [1, 1, 1, 1]])
-    outputs = build_scored_outputs(human, 10.0**human, names=NAMES)
+    outputs = build_scored_outputs(human, 10.0**human, system_names=NAMES)
     deviations = expected_deviations(outputs)
     np.testing.assert_allclose(deviations, 0, atol=1e-12)
     (pair,) = find_inversions(outputs, deviations)

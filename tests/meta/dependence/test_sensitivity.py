@@ -8,8 +8,8 @@ import pytest
 from metassay.meta.dependence.deviations import system_dependence
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
 from metassay.meta.dependence.sensitivity import (
-    measure_sensitivity,
-    vary_bootstraps,
+    measure_dependence_sensitivity,
+    vary_number_of_resamples,
     vary_number_of_systems,
     vary_quality_of_systems,
     vary_sample_size,
@@ -41,7 +41,7 @@ def test_quality_rows_equal_measurements_of_these_systems(scores, outputs):
 
 def test_bootstrap_row_is_the_mean_over_seeds(scores, outputs):
     sysdep = [system_dependence(*scores, bootstraps=50, seed=seed).sysdep for seed in range(3)]
-    (row,) = vary_bootstraps(outputs, bootstraps=[50])
+    (row,) = vary_number_of_resamples(outputs, resample_numbers=[50])
     assert row.sysdep == pytest.approx(np.mean(sysdep))
     assert row.sd == pytest.approx(np.std(sysdep, ddof=1))
 
@@ -60,6 +60,6 @@ def test_sysdep_grows_with_the_number_of_systems(scores, outputs):
 
 
 def test_sensitivity_is_reproducible_and_has_all_changes(outputs):
-    rows = measure_sensitivity(outputs, seed=5)
-    assert rows == measure_sensitivity(outputs, seed=5)
+    rows = measure_dependence_sensitivity(outputs, seed=5)
+    assert rows == measure_dependence_sensitivity(outputs, seed=5)
     assert {row.change for row in rows} == {"bootstraps", "share of clusters", "systems", "quality"}

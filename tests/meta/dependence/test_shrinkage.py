@@ -10,9 +10,9 @@ from scipy.stats import linregress
 from metassay.meta.dependence.deviations import expected_deviations, system_dependence
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
 from metassay.meta.dependence.shrinkage import (
-    constant_metric_sysdep,
+    constant_metric_dependence,
+    dependence_without_each_group,
     split_deviations,
-    sysdep_without_each_group,
 )
 
 
@@ -41,21 +41,21 @@ def test_deviations_of_a_constant_metric_are_shrinkage_only():
     parts = split_deviations(expected_deviations(outputs), outputs.human_means)
     assert parts.slope == pytest.approx(-1)
     assert parts.residual_range == pytest.approx(0, abs=1e-12)
-    assert constant_metric_sysdep(outputs) == pytest.approx(np.ptp(outputs.human_means))
+    assert constant_metric_dependence(outputs) == pytest.approx(np.ptp(outputs.human_means))
 
 
 def test_sysdep_without_a_system_equals_that_of_the_other_rows():
     rng = np.random.default_rng(2)
     human = rng.normal(size=(4, 50)) + np.arange(4)[:, None]
     metric = human + rng.normal(size=(4, 50))
-    sysdep = sysdep_without_each_group(build_scored_outputs(human, metric))
+    sysdep = dependence_without_each_group(build_scored_outputs(human, metric))
     for system in range(4):
         others = np.delete(np.arange(4), system)
         assert sysdep[system] == system_dependence(human[others], metric[others], bootstraps=0).sysdep
 
 
 def test_sysdep_without_one_of_two_systems_is_undefined():
-    assert np.isnan(sysdep_without_each_group(build_scored_outputs(np.eye(2), np.eye(2)))).all()
+    assert np.isnan(dependence_without_each_group(build_scored_outputs(np.eye(2), np.eye(2)))).all()
 
 
 def test_residual_range_orders_bleu_and_xcomet_differently_from_sysdep(real_data):

@@ -13,7 +13,7 @@ from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.discrimination import measure_discrimination
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.registry import parse_meta_metric
-from metassay.meta.people.metric_comparison import compute_differences
+from metassay.meta.people.metric_comparison import compute_metric_differences
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_copies_count_as_if_each_metric_had_been_tested(real_data: Callable[[str
     scores = ScoreArrays(human, np.stack(metrics))
     spa = parse_meta_metric("spa")
     row = measure_discrimination("en-de", spa, scores, ComparisonSettings())
-    differences = compute_differences(spa, scores, ComparisonSettings())
+    differences = compute_metric_differences(spa, scores, ComparisonSettings())
     assert differences is not None
     one_sided, two_sided = (int((p <= 0.05).sum()) for p in differences.compute_p_values())
     assert (row.metrics, row.different_metrics, row.comparisons) == (5, 4, 6)

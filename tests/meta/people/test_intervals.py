@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.people.intervals import bootstrap_values, compute_weighted_values, percentile_interval
+from metassay.meta.people.intervals import (
+    bootstrap_meta_metric,
+    evaluate_weighted_clusters,
+    percentile_interval,
+)
 from metassay.meta.people.meta_metrics.registry import parse_meta_metric
 
 
@@ -30,7 +34,7 @@ def test_a_resample_equals_repeating_the_drawn_segments(
     scores = ScoreArrays(scores.human, scores.metrics, clusters)
     size = 24 if clusters is None else 8
     weights = np.random.default_rng(1).multinomial(size, np.full(size, 1 / size), size=7)
-    values = compute_weighted_values(meta_metric, scores, [weights.astype(float)])
+    values = evaluate_weighted_clusters(meta_metric, scores, [weights.astype(float)])
     assert values is not None
     assert values.shape == (3, 7)
     for draw, counts in enumerate(weights):
@@ -41,14 +45,14 @@ def test_a_resample_equals_repeating_the_drawn_segments(
         again = ScoreArrays(scores.human[:, drawn], scores.metrics[:, :, drawn], copies)
         if name == "acc_eq":  # epsilon stays that of all items
             continue
-        np.testing.assert_allclose(values[:, draw], meta_metric.compute(again), atol=1e-9)
+        np.testing.assert_allclose(values[:, draw], meta_metric.evaluate_metrics(again), atol=1e-9)
 
 
 def test_the_interval_of_a_mean_over_items_is_the_textbook_one(scores: ScoreArrays) -> None:
     meta_metric = parse_meta_metric("acc_eq")
-    values = bootstrap_values(meta_metric, scores, draws=4000, seed=0)
+    values = bootstrap_meta_metric(meta_metric, scores, draws=4000, seed=0)
     assert values is not None
-    by_item = meta_metric.compute_by_item(scores)
+    by_item = meta_metric.evaluate_metrics_by_item(scores)
     low, high = percentile_interval(values)
     error = by_item.std(axis=1) / np.sqrt(24)
     np.testing.assert_allclose(low, by_item.mean(axis=1) - 1.96 * error, atol=0.012)
@@ -57,4 +61,4 @@ def test_the_interval_of_a_mean_over_items_is_the_textbook_one(scores: ScoreArra
 
 def test_kendall_over_all_cells_has_no_bootstrap(scores: ScoreArrays) -> None:
     meta_metric = parse_meta_metric("kendall:segment")
-    assert bootstrap_values(meta_metric, scores, draws=5, seed=0) is None
+    assert bootstrap_meta_metric(meta_metric, scores, draws=5, seed=0) is None

@@ -17,7 +17,7 @@ from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences
 from metassay.meta.people.meta_metrics.registry import parse_meta_metric
-from metassay.meta.people.metric_comparison import compute_differences, williams_p_values
+from metassay.meta.people.metric_comparison import compute_metric_differences, compute_williams_p_values
 from metassay.stats.swaps import SWAP_KINDS, draw_swap_blocks, standardize_metrics
 
 SYSTEMS, ITEMS, METRICS = 6, 40, 4
@@ -56,7 +56,7 @@ def recompute_swapped(meta_metric: MetaMetric, scores: ScoreArrays, test: str, d
             row = []
             for a, b in itertools.combinations(standardised, 2):
                 pair = np.stack([np.where(mask, b, a), np.where(mask, a, b)])
-                first, second = meta_metric.compute(ScoreArrays(scores.human, pair, scores.clusters))
+                first, second = meta_metric.evaluate_metrics(ScoreArrays(scores.human, pair, scores.clusters))
                 row.append(first - second)
             rows.append(row)
     return np.array(rows).T
@@ -72,7 +72,7 @@ def recompute_swapped(meta_metric: MetaMetric, scores: ScoreArrays, test: str, d
 )  # fmt: skip
 def test_every_draw_equals_recomputing_the_swapped_scores(scores: ScoreArrays, name: str, test: str) -> None:
     meta_metric = parse_meta_metric(name)
-    differences = compute_differences(meta_metric, scores, ComparisonSettings(test, draws=60))
+    differences = compute_metric_differences(meta_metric, scores, ComparisonSettings(test, draws=60))
     assert differences is not None
     np.testing.assert_allclose(differences.drawn, recompute_swapped(meta_metric, scores, test, 60), atol=2e-5)
 
@@ -82,7 +82,7 @@ def test_every_draw_equals_recomputing_the_swapped_scores(scores: ScoreArrays, n
 def test_clusters_are_swapped_as_a_whole(scores: ScoreArrays, name: str, test: str) -> None:
     meta_metric = parse_meta_metric(name)
     documents = ScoreArrays(scores.human, scores.metrics, np.arange(ITEMS) // 4)
-    differences = compute_differences(meta_metric, documents, ComparisonSettings(test, draws=20))
+    differences = compute_metric_differences(meta_metric, documents, ComparisonSettings(test, draws=20))
     assert differences is not None
     np.testing.assert_allclose(
         differences.drawn, recompute_swapped(meta_metric, documents, test, 20), atol=2e-5
@@ -92,10 +92,10 @@ def test_clusters_are_swapped_as_a_whole(scores: ScoreArrays, name: str, test: s
 @pytest.mark.parametrize("test", SWAP_KINDS)
 def test_permutation_p_values_in_draws_are_close_to_normal_ones(scores: ScoreArrays, test: str) -> None:
     soft = parse_meta_metric("spa")
-    flipped = compute_differences(
+    flipped = compute_metric_differences(
         soft, scores, ComparisonSettings(test, "permutation", draws=30, permutations=20_000)
     )
-    normal = compute_differences(soft, scores, ComparisonSettings(test, draws=30))
+    normal = compute_metric_differences(soft, scores, ComparisonSettings(test, draws=30))
     assert flipped is not None
     assert normal is not None
     np.testing.assert_allclose(flipped.drawn, normal.drawn, atol=0.006)
@@ -104,7 +104,7 @@ def test_permutation_p_values_in_draws_are_close_to_normal_ones(scores: ScoreArr
 def test_swapping_items_flips_the_signs_of_item_differences(scores: ScoreArrays) -> None:
     """Swapping a segment swaps that item's two values, so the mean difference has their signs flipped."""
     meta_metric = parse_meta_metric("kendall:item")
-    differences = compute_differences(meta_metric, scores, ComparisonSettings(draws=4000))
+    differences = compute_metric_differences(meta_metric, scores, ComparisonSettings(draws=4000))
     assert differences is not None
     taus = np.array(
         [
@@ -132,7 +132,7 @@ def test_draws_do_not_depend_on_threads_or_the_order_of_metrics(
     scores: ScoreArrays, test: str, method: str
 ) -> None:
     def draw_differences(scores: ScoreArrays, workers: int) -> np.ndarray:
-        differences = compute_differences(
+        differences = compute_metric_differences(
             parse_meta_metric("spa"), scores, ComparisonSettings(test, method, 120, 200, 3, workers)
         )
         assert differences is not None
@@ -149,7 +149,9 @@ def test_draws_do_not_depend_on_threads_or_the_order_of_metrics(
 def test_equal_metrics_never_differ(scores: ScoreArrays) -> None:
     twins = ScoreArrays(scores.human, scores.metrics[[1, 1]])
     for test in (*SWAP_KINDS, "bootstrap"):
-        differences = compute_differences(parse_meta_metric("spa"), twins, ComparisonSettings(test, draws=99))
+        differences = compute_metric_differences(
+            parse_meta_metric("spa"), twins, ComparisonSettings(test, draws=99)
+        )
         assert differences is not None
         one_sided, two_sided = differences.compute_p_values()
         assert one_sided[0] == two_sided[0] == 1.0
@@ -165,7 +167,7 @@ def test_p_values_are_uniform_under_the_null(name: str, test: str) -> None:
     for _ in range(200):
         human = rng.normal(size=(7, 1)) * 0.2 + rng.normal(size=(7, 30))
         scores = ScoreArrays(human, human + rng.normal(size=(2, 7, 30)))
-        differences = compute_differences(
+        differences = compute_metric_differences(
             parse_meta_metric(name),
             scores,
             ComparisonSettings(test, draws=99, seed=int(rng.integers(2**31)), workers=1),
@@ -183,7 +185,7 @@ def test_real_metrics_agree_with_a_slow_transcription(real_data: Callable[[str],
     names = [n for n in table.columns if n not in {"lp", "system", "seg_id", "mqm"}][::5][:9]
     human, *metrics = (table[n].to_numpy().reshape(systems, -1) for n in ["mqm", *names])
     scores = ScoreArrays(human, np.stack(metrics))
-    differences = compute_differences(parse_meta_metric("spa"), scores, ComparisonSettings())
+    differences = compute_metric_differences(parse_meta_metric("spa"), scores, ComparisonSettings())
     assert differences is not None
     rng = np.random.default_rng(1)
     masks = rng.random((400, human.shape[1])) < 0.5
@@ -211,7 +213,7 @@ def test_acc_eq_has_its_nominal_size(systems: int, items: int, best: float) -> N
         difficulty = rng.normal(size=items)
         human = np.minimum(best, np.round(2 * (difficulty + rng.normal(size=(systems, items)))) / 2)
         scores = ScoreArrays(human, human + rng.normal(size=(2, systems, items)))
-        differences = compute_differences(
+        differences = compute_metric_differences(
             parse_meta_metric("acc_eq"),
             scores,
             ComparisonSettings(draws=99, seed=int(rng.integers(2**31)), workers=1),
@@ -225,12 +227,12 @@ def test_acc_eq_draws_are_calibrated_on_the_swapped_scores(scores: ScoreArrays) 
     """Each draw equals acc_eq of the swapped scores, but for the grid of epsilons."""
     meta_metric = parse_meta_metric("acc_eq")
     people = ScoreArrays(np.round(scores.human), scores.metrics)
-    differences = compute_differences(meta_metric, people, ComparisonSettings(draws=40))
+    differences = compute_metric_differences(meta_metric, people, ComparisonSettings(draws=40))
     assert differences is not None
     np.testing.assert_allclose(
         differences.drawn, recompute_swapped(meta_metric, people, "perm-inputs", 40), atol=0.006
     )
-    values = meta_metric.compute(people)
+    values = meta_metric.evaluate_metrics(people)
     first, second = np.triu_indices(len(values), 1)
     np.testing.assert_allclose(differences.observed, values[first] - values[second], atol=0.004)
 
@@ -263,7 +265,7 @@ def test_williams_has_its_nominal_size() -> None:
     for _ in range(600):
         human = rng.normal(size=(12, 1))
         scores = ScoreArrays(human, human + rng.normal(size=(2, 12, 1)))
-        p_values.append(williams_p_values(scores)[0, 1])
+        p_values.append(compute_williams_p_values(scores)[0, 1])
     assert stats.kstest(p_values, "uniform").pvalue > 0.01
 
 

@@ -222,6 +222,6 @@ def test_correlations_per_system_are_the_mean_of_scipys(name: str) -> None:
         "kendall": lambda x, y: stats.kendalltau(x, y).statistic,
         "kendall_c": lambda x, y: stats.kendalltau(x, y, variant="c").statistic,
     }
-    found = parse_meta_metric(f"{name}:per_system").compute(ScoreArrays(human, metrics))
+    found = parse_meta_metric(f"{name}:per_system").evaluate_metrics(ScoreArrays(human, metrics))
     expected = [np.mean([scipys[name](h, m) for h, m in zip(human[:3], metric)]) for metric in metrics]
     np.testing.assert_allclose(found, expected, atol=1e-12)

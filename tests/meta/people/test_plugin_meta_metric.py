@@ -21,7 +21,7 @@ class SameBest(metassay.MetaMetric):
     label = "same best system"
     summary = "whether metric and people prefer the same system"
 
-    def compute(self, scores, settings=None):
+    def evaluate_metrics(self, scores, settings=None):
         best_system = scores.human.mean(axis=-1).argmax()
         return (scores.metrics.mean(axis=-1).argmax(axis=-1) == best_system).astype(float)
 '''

@@ -11,10 +11,10 @@ from ranking_helpers import rank_cubes, to_json_object
 from metassay.data.score_arrays import ScoreArrays
 from metassay.data.score_cube import ScoreCube
 from metassay.meta.pairwise import soft_pairwise_accuracy
-from metassay.meta.people.averages import average_rankings
+from metassay.meta.people.averages import average_rankings_over_datasets
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.registry import parse_meta_metric
-from metassay.meta.people.metric_comparison import compute_differences
+from metassay.meta.people.metric_comparison import compute_metric_differences
 from metassay.meta.people.ranking_data import prepare_ranking_data
 
 SYSTEMS, ITEMS = 5, 30
@@ -70,7 +70,7 @@ def test_human_gaps_drop_items_for_all_metrics_and_metric_gaps_for_that_metric_o
         cube.human_scores["mqm"][:, shared],
         np.stack([cube.metric_scores[m][:, shared] for m in ("m1", "m2")]),
     )
-    alone = compute_differences(
+    alone = compute_metric_differences(
         parse_meta_metric("spa"), pair, ComparisonSettings(draws=100, stream=FEW.stream)
     )
     assert alone is not None
@@ -124,7 +124,7 @@ def test_clusters_are_permuted_as_a_whole() -> None:
 def test_averages_map_correlations_to_0_1_and_match_metrics_without_their_reference() -> None:
     cubes = [make_cube("en-de", 1, "-refA"), make_cube("he-en", 2, "-refB")]
     rankings = rank_cubes(cubes, meta="pearson,pa", settings=FEW)
-    pearson, pa = average_rankings(rankings)
+    pearson, pa = average_rankings_over_datasets(rankings)
     assert pearson.datasets == ["en-de", "he-en"]
     for row in pearson.metrics:
         position = int(row.metric[1])
@@ -139,7 +139,7 @@ def test_averages_map_correlations_to_0_1_and_match_metrics_without_their_refere
 def test_the_average_of_a_data_set_with_itself_is_itself() -> None:
     one, other = (make_cube(name, 3) for name in ("a", "b"))
     rankings = rank_cubes([one, other], settings=FEW)
-    (mean,) = average_rankings(rankings)
+    (mean,) = average_rankings_over_datasets(rankings)
     values = {row["metric"]: row["value"] for row in to_json_object(rankings[0])["metrics"]}
     for row in mean.metrics:
         assert row.value == pytest.approx(values[row.metric], abs=1e-12)
@@ -329,7 +329,7 @@ def test_averages_compare_metrics_whose_order_of_names_differs_between_data_sets
     scores = {"chrF-refA": cube.human_scores["mqm"] + 0.0, "chrF++": rng.normal(size=(SYSTEMS, ITEMS))}
     cubes = [replace(cube, dataset=name, metric_scores=scores) for name in ("a", "b")]
     rankings = rank_cubes(cubes, meta="pearson:segment", settings=ComparisonSettings(draws=200))
-    (mean,) = average_rankings(rankings)
+    (mean,) = average_rankings_over_datasets(rankings)
     (comparison,) = mean.comparisons
     assert (comparison.better, comparison.worse) == ("chrF", "chrF++")
     assert comparison.p == pytest.approx(1 / 201)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from metassay.errors import InputError
-from metassay.meta.people.spans import compare_spans, count_shared_characters, score_totals
+from metassay.meta.people.spans import compare_spans, compute_span_scores, count_shared_characters
 
 
 def find_largest_overlap(people, metric):
@@ -61,7 +61,7 @@ def test_where_nothing_is_marked_nothing_is_claimed():
     assert np.isnan(empty.micro.f1)
     assert empty.macro.f1 == 1
     assert np.isnan(compare_spans([], []).macro.f1)
-    assert np.isnan(score_totals(np.array([0.0, 0.0, 4.0])).precision)
+    assert np.isnan(compute_span_scores(np.array([0.0, 0.0, 4.0])).precision)
 
 
 def test_spans_that_mark_nothing_and_unequal_segments_are_refused():

@@ -26,11 +26,11 @@ def scores() -> ScoreArrays:
 def test_values_on_system_subsets_equal_values_of_the_smaller_arrays(scores: ScoreArrays, name: str) -> None:
     meta_metric = parse_meta_metric(name)
     subsets = np.array([[0, 2, 5, 6], [1, 2, 3, 4]])
-    values = meta_metric.compute_on_system_subsets(scores, subsets)
+    values = meta_metric.evaluate_on_system_subsets(scores, subsets)
     assert values is not None
     for position, systems in enumerate(subsets):
         smaller = scores.restrict_to(systems=systems)
-        np.testing.assert_allclose(values[:, position], meta_metric.compute(smaller), atol=1e-12)
+        np.testing.assert_allclose(values[:, position], meta_metric.evaluate_metrics(smaller), atol=1e-12)
 
 
 def test_correlation_with_all_systems_grows_with_the_number_of_systems(scores: ScoreArrays) -> None:

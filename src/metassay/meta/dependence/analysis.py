@@ -13,25 +13,34 @@ from numpy.typing import NDArray
 
 from metassay.data.score_cube import ScoreCube
 from metassay.errors import InputError
-from metassay.meta.dependence.comparison import SysDepDifference, compare_dependence, compare_metrics
-from metassay.meta.dependence.curves import fit_curves
-from metassay.meta.dependence.deviations import SystemDependence, measure_dependence, range_over_groups
+from metassay.meta.dependence.comparison import (
+    DependenceDifference,
+    compare_dependence,
+    measure_and_compare_dependence,
+)
+from metassay.meta.dependence.curves import fit_human_score_curves
+from metassay.meta.dependence.deviations import SystemDependence, measure_system_dependence, range_over_groups
 from metassay.meta.dependence.estimators import compute_deviations_by_estimator
-from metassay.meta.dependence.grouped_outputs import GroupedOutputs, Grouping, choose_metrics, group_outputs
+from metassay.meta.dependence.grouped_outputs import (
+    GroupedOutputs,
+    GroupingColumns,
+    group_outputs,
+    list_metrics_to_analyze,
+)
 from metassay.meta.dependence.null_hypotheses import (
     DRAWS,
     equal_mapping_p_value,
     fair_metric_p_value,
-    pooled_pearson,
+    pooled_pearson_correlation,
 )
 from metassay.meta.dependence.panel import average_other_metrics, standardize_scores
 from metassay.meta.dependence.rankings import find_inversions, rank_groups
 from metassay.meta.dependence.scored_outputs import ScoredOutputs
-from metassay.meta.dependence.sensitivity import measure_sensitivity
+from metassay.meta.dependence.sensitivity import measure_dependence_sensitivity
 from metassay.meta.dependence.shrinkage import (
-    constant_metric_sysdep,
+    constant_metric_dependence,
+    dependence_without_each_group,
     split_deviations,
-    sysdep_without_each_group,
 )
 from metassay.results.base import to_optional_list
 from metassay.results.depend import DependenceComparison, LocalDependence, MetricCurves, MetricDependence
@@ -47,8 +56,8 @@ PANEL = "the mean of the other metrics"
 
 
 @dataclass(frozen=True)
-class Sampling:
-    """Numbers of bootstrap resamples and of draws per test, and the seed.
+class SamplingSettings:
+    """Numbers of bootstrap resamples and of random draws per test, and the seed.
 
     With `sensitivity`, SysDep is also measured with other resamples, sample sizes and choices of systems.
     """
@@ -61,7 +70,7 @@ class Sampling:
 
 @dataclass(frozen=True)
 class MetricMeasurement:
-    """The outputs that a metric was measured on, and its system dependence."""
+    """The system dependence of one metric, and the outputs that it was measured on."""
 
     outputs: ScoredOutputs = field(repr=False)
     resample_counts: Counts = field(repr=False)
@@ -70,7 +79,7 @@ class MetricMeasurement:
 
 @dataclass(frozen=True)
 class DependenceAnalysis:
-    """System dependence of all metrics of one data set, sorted by SysDep.
+    """System dependence of all metrics of one data set, lowest first.
 
     `left_out` has the reason for each metric that could not be measured. `measurements` are by metric.
     """
@@ -82,17 +91,17 @@ class DependenceAnalysis:
 
     @cached_property
     def curves(self) -> dict[str, MetricCurves]:
-        """Fitted functions that predict human scores from each metric, for charts."""
+        """For each metric, the fitted functions from metric score to human score, for charts."""
         curves: dict[str, MetricCurves] = {}
         for entry in self.metrics:
             measurement = self.measurements[entry.metric]
-            curves[entry.metric] = fit_curves(measurement.outputs, measurement.resample_counts)
+            curves[entry.metric] = fit_human_score_curves(measurement.outputs, measurement.resample_counts)
         return curves
 
 
 def analyze_dependence(
     outputs: GroupedOutputs,
-    sampling: Sampling | None = None,
+    sampling: SamplingSettings | None = None,
     *,
     workers: int = 1,
     progress: Progress | None = None,
@@ -102,7 +111,7 @@ def analyze_dependence(
     Where a metric has no score, only that metric loses the output. A metric that scored fewer than two groups
     is left out. `progress` is called with the number of metrics that are done.
     """
-    sampling = sampling or Sampling()
+    sampling = sampling or SamplingSettings()
     resample_counts = draw_cluster_counts(len(outputs.cluster.names), sampling.bootstraps, sampling.seed)
     left_out: dict[str, str] = {}
     for metric in outputs.metrics:
@@ -113,34 +122,38 @@ def analyze_dependence(
     if not metrics:
         raise InputError("no metric has scores next to human scores for two or more groups.")
 
-    def measure(metric: str) -> tuple[MetricMeasurement, MetricDependence]:
-        measurement = _measure_metric(outputs, metric, resample_counts)
-        return measurement, _build_entry(outputs, metric, measurement, resample_counts, sampling)
+    def measure_metric(metric: str) -> tuple[MetricMeasurement, MetricDependence]:
+        measurement = _measure_metric_dependence(outputs, metric, resample_counts)
+        return measurement, _build_metric_result(outputs, metric, measurement, resample_counts, sampling)
 
     measurements: dict[str, MetricMeasurement] = {}
     entries: list[MetricDependence] = []
     with ThreadPoolExecutor(max(1, workers)) as pool:
-        for metric, (measurement, entry) in zip(metrics, pool.map(measure, metrics)):
+        for metric, (measurement, entry) in zip(metrics, pool.map(measure_metric, metrics)):
             measurements[metric] = measurement
             entries.append(entry)
             if progress is not None:
                 progress("metrics", len(entries), len(metrics))
         if sampling.bootstraps:
-            comparisons = _compare_all_metrics(outputs, measurements, resample_counts, pool)
+            comparisons = _compare_metric_pairs(outputs, measurements, resample_counts, pool)
         else:
             comparisons = []
-    return DependenceAnalysis(sort_by_sysdep(entries), comparisons, left_out, measurements)
+    return DependenceAnalysis(sort_by_system_dependence(entries), comparisons, left_out, measurements)
 
 
 def analyze_panel_dependence(
-    cube: ScoreCube, grouping: Grouping, sampling: Sampling, *, progress: Progress | None = None
+    cube: ScoreCube,
+    grouping: GroupingColumns,
+    sampling: SamplingSettings,
+    *,
+    progress: Progress | None = None,
 ) -> DependenceAnalysis:
-    """Measure the system dependence of each metric with the mean of all others in place of human scores.
+    """Measure the system dependence of each metric against the mean of all other metrics.
 
-    Scores are standardised first. No two metrics are compared, because each is measured against another
-    panel.
+    The mean of standardised scores takes the place of human scores. No two metrics are compared, because each
+    is measured against another panel.
     """
-    metrics = choose_metrics(cube, grouping)
+    metrics = list_metrics_to_analyze(cube, grouping)
     if len(metrics) < 2:
         raise InputError(f"{cube.dataset} has only one metric: a panel needs at least two.")
     standardized_scores = {metric: standardize_scores(cube.orient_scores(metric)) for metric in metrics}
@@ -161,16 +174,19 @@ def analyze_panel_dependence(
             progress("metrics", done, len(metrics))
     if not entries:
         raise InputError("no metric has scores next to those of other metrics for two or more groups.")
-    return DependenceAnalysis(sort_by_sysdep(entries), [], left_out, measurements)
+    return DependenceAnalysis(sort_by_system_dependence(entries), [], left_out, measurements)
 
 
-def sort_by_sysdep(entries: Sequence[MetricDependence]) -> list[MetricDependence]:
-    """Sort metrics by SysDep, those with equal SysDep by name."""
-    return sorted(entries, key=lambda entry: (entry.sysdep, entry.metric))
+def sort_by_system_dependence(metric_results: Sequence[MetricDependence]) -> list[MetricDependence]:
+    """Sort results of metrics by system dependence, lowest first, and then by name."""
+    return sorted(metric_results, key=lambda entry: (entry.sysdep, entry.metric))
 
 
 def _reason_not_measurable(outputs: GroupedOutputs, *metrics: str) -> str | None:
-    """Return why the metrics cannot be measured on the outputs that all of them scored; None if they can."""
+    """Return why system dependence cannot be measured for some metrics; None if it can be.
+
+    Several metrics are measured on the outputs that all of them scored.
+    """
     group_count = len(outputs.group.find_present_codes(outputs.find_scored_outputs(*metrics)))
     if group_count == 0:
         return "no output has both scores"
@@ -179,26 +195,29 @@ def _reason_not_measurable(outputs: GroupedOutputs, *metrics: str) -> str | None
     return None
 
 
-def _measure_metric(outputs: GroupedOutputs, metric: str, resample_counts: Counts) -> MetricMeasurement:
+def _measure_metric_dependence(
+    outputs: GroupedOutputs, metric: str, resample_counts: Counts
+) -> MetricMeasurement:
+    """Measure the system dependence of one metric on the outputs that it scored."""
     is_scored = outputs.find_scored_outputs(metric)
     scored_outputs = outputs.select(metric, is_scored)
-    scored_resamples = outputs.select_resamples(resample_counts, is_scored)
-    dependence = measure_dependence(scored_outputs, scored_resamples)
+    scored_resamples = outputs.restrict_resamples(resample_counts, is_scored)
+    dependence = measure_system_dependence(scored_outputs, scored_resamples)
     return MetricMeasurement(scored_outputs, scored_resamples, dependence)
 
 
-def _build_entry(
+def _build_metric_result(
     grouped_outputs: GroupedOutputs,
     metric: str,
     measurement: MetricMeasurement,
     resample_counts: Counts,
-    sampling: Sampling,
+    sampling: SamplingSettings,
 ) -> MetricDependence:
-    """Build the entry of one metric in the result: measurement, tests, rankings and contexts."""
+    """Build the result of one metric: system dependence, tests, rankings and contexts."""
     outputs = measurement.outputs
     dependence = measurement.dependence
     parts = split_deviations(dependence.deviations, outputs.human_means)
-    constant = constant_metric_sysdep(outputs)
+    constant = constant_metric_dependence(outputs)
     estimators = {
         name: float(range_over_groups(deviations))
         for name, deviations in compute_deviations_by_estimator(outputs).items()
@@ -220,41 +239,48 @@ def _build_entry(
         p_fair=fair_metric_p_value(
             outputs, make_keyed_generator(sampling.seed, FAIR_DEPENDENCE), sampling.draws
         ),
-        pearson=pooled_pearson(outputs),
+        pearson=pooled_pearson_correlation(outputs),
         outputs=len(outputs.human_scores),
-        deviations=_by_group(outputs, dependence.deviations),
-        shrinkage=_by_group(outputs, parts.shrinkage),
-        residual=_by_group(outputs, parts.residual),
+        deviations=_map_groups_to_values(outputs, dependence.deviations),
+        shrinkage=_map_groups_to_values(outputs, parts.shrinkage),
+        residual=_map_groups_to_values(outputs, parts.residual),
         inversions=find_inversions(outputs, dependence.deviations),
-        deviations_low=_by_group_optional(outputs, dependence.deviations_low),
-        deviations_high=_by_group_optional(outputs, dependence.deviations_high),
-        leave_one_out=_by_group_optional(outputs, sysdep_without_each_group(outputs)),
-        human_means=_by_group(outputs, outputs.human_means),
-        metric_means=_by_group(outputs, outputs.metric_means),
-        remapped_means=_by_group(outputs, outputs.human_means + dependence.deviations),
+        deviations_low=_map_groups_to_optional_values(outputs, dependence.deviations_low),
+        deviations_high=_map_groups_to_optional_values(outputs, dependence.deviations_high),
+        leave_one_out=_map_groups_to_optional_values(outputs, dependence_without_each_group(outputs)),
+        human_means=_map_groups_to_values(outputs, outputs.human_means),
+        metric_means=_map_groups_to_values(outputs, outputs.metric_means),
+        remapped_means=_map_groups_to_values(outputs, outputs.human_means + dependence.deviations),
         rankings=rank_groups(outputs, dependence.deviations),
         estimators=estimators,
-        local=_measure_in_contexts(grouped_outputs, metric, resample_counts),
-        sensitivity=measure_sensitivity(outputs, seed=sampling.seed) if sampling.sensitivity else [],
+        local=_measure_dependence_in_contexts(grouped_outputs, metric, resample_counts),
+        sensitivity=measure_dependence_sensitivity(outputs, seed=sampling.seed)
+        if sampling.sensitivity
+        else [],
     )
 
 
-def _by_group(outputs: ScoredOutputs, values: FloatArray) -> dict[str, float]:
-    """Return values by name of group."""
-    return dict(zip(outputs.group_names, values.tolist()))
+def _map_groups_to_values(outputs: ScoredOutputs, group_values: FloatArray) -> dict[str, float]:
+    """Return a dictionary from the name of each group to its value."""
+    return dict(zip(outputs.group_names, group_values.tolist()))
 
 
-def _by_group_optional(outputs: ScoredOutputs, values: FloatArray | None) -> dict[str, float | None]:
-    """Return values by name of group, with None where a value, or all of them, are undefined."""
-    if values is None:
+def _map_groups_to_optional_values(
+    outputs: ScoredOutputs, group_values: FloatArray | None
+) -> dict[str, float | None]:
+    """Return a dictionary from the name of each group to its value, None where it is undefined."""
+    if group_values is None:
         return dict.fromkeys(outputs.group_names)
-    return dict(zip(outputs.group_names, to_optional_list(values)))
+    return dict(zip(outputs.group_names, to_optional_list(group_values)))
 
 
-def _measure_in_contexts(
+def _measure_dependence_in_contexts(
     outputs: GroupedOutputs, metric: str, resample_counts: Counts
 ) -> list[LocalDependence]:
-    """Measure SysDep in every context that has at least two groups; columns with one value are skipped."""
+    """Measure system dependence in every context that has at least two groups.
+
+    Columns with one value are skipped.
+    """
     is_scored = outputs.find_scored_outputs(metric)
     entries = []
     for column_name, column in outputs.contexts.items():
@@ -265,14 +291,14 @@ def _measure_in_contexts(
             in_context = is_scored & (column.codes == code)
             if len(outputs.group.find_present_codes(in_context)) < 2:
                 continue
-            entry = _measure_in_context(
+            entry = _measure_dependence_in_context(
                 outputs, metric, resample_counts, in_context, column_name, column.names[code]
             )
             entries.append(entry)
     return entries
 
 
-def _measure_in_context(
+def _measure_dependence_in_context(
     grouped_outputs: GroupedOutputs,
     metric: str,
     resample_counts: Counts,
@@ -280,9 +306,10 @@ def _measure_in_context(
     column: str,
     context: str,
 ) -> LocalDependence:
+    """Measure the system dependence of one metric on the outputs of one context."""
     outputs = grouped_outputs.select(metric, in_context)
-    resamples = grouped_outputs.select_resamples(resample_counts, in_context)
-    dependence = measure_dependence(outputs, _drop_empty_resamples(resamples, outputs))
+    resamples = grouped_outputs.restrict_resamples(resample_counts, in_context)
+    dependence = measure_system_dependence(outputs, _drop_empty_resamples(resamples, outputs))
     return LocalDependence(
         column=column,
         context=context,
@@ -290,13 +317,13 @@ def _measure_in_context(
         sysdep=dependence.sysdep,
         low=dependence.low,
         high=dependence.high,
-        constant=constant_metric_sysdep(outputs),
+        constant=constant_metric_dependence(outputs),
         residual_range=split_deviations(dependence.deviations, outputs.human_means).residual_range,
     )
 
 
 def _drop_empty_resamples(resample_counts: Counts, outputs: ScoredOutputs) -> Counts:
-    """Drop resamples that contain no cluster of a small context; drop all if a group is in none of them."""
+    """Drop resamples without any cluster of a context; drop all if some group is in none of them."""
     nonempty = resample_counts[resample_counts.any(axis=1)]
     for group in range(outputs.group_count):
         clusters = np.unique(outputs.clusters[outputs.groups == group])
@@ -305,20 +332,23 @@ def _drop_empty_resamples(resample_counts: Counts, outputs: ScoredOutputs) -> Co
     return nonempty
 
 
-def _compare_all_metrics(
+def _compare_metric_pairs(
     outputs: GroupedOutputs,
     measurements: Mapping[str, MetricMeasurement],
     resample_counts: Counts,
     pool: Executor,
 ) -> list[DependenceComparison]:
-    """Compare every two metrics on the outputs that both scored, if these belong to two or more groups."""
+    """Compare the system dependence of every two metrics on the outputs that both scored.
+
+    Pairs whose common outputs belong to fewer than two groups are left out.
+    """
     pairs = [pair for pair in combinations(measurements, 2) if _reason_not_measurable(outputs, *pair) is None]
 
-    def compare(pair: tuple[str, str]) -> SysDepDifference:
-        return _compare_pair(outputs, measurements, resample_counts, *pair)
+    def compare_metric_pair(pair: tuple[str, str]) -> DependenceDifference:
+        return _compare_two_metrics(outputs, measurements, resample_counts, *pair)
 
     comparisons = []
-    for (a, b), result in zip(pairs, pool.map(compare, pairs)):
+    for (a, b), result in zip(pairs, pool.map(compare_metric_pair, pairs)):
         comparison = DependenceComparison(
             dataset=outputs.cube.dataset,
             a=a,
@@ -332,20 +362,21 @@ def _compare_all_metrics(
     return comparisons
 
 
-def _compare_pair(
+def _compare_two_metrics(
     outputs: GroupedOutputs,
     measurements: Mapping[str, MetricMeasurement],
     resample_counts: Counts,
-    a: str,
-    b: str,
-) -> SysDepDifference:
-    first = measurements[a]
-    second = measurements[b]
-    is_scored_by_both = outputs.find_scored_outputs(a, b)
+    first_metric: str,
+    second_metric: str,
+) -> DependenceDifference:
+    """Compare the system dependence of two metrics on the outputs that both scored."""
+    first = measurements[first_metric]
+    second = measurements[second_metric]
+    is_scored_by_both = outputs.find_scored_outputs(first_metric, second_metric)
     if is_scored_by_both.sum() == len(first.outputs.human_scores) == len(second.outputs.human_scores):
         return compare_dependence(first.dependence, second.dependence)
     # the metrics were measured on different outputs: measure both again on those that they share
-    shared_outputs = outputs.select(a, is_scored_by_both)
-    other_scores = outputs.get_scores(b)[is_scored_by_both]
-    shared_resamples = outputs.select_resamples(resample_counts, is_scored_by_both)
-    return compare_metrics(shared_outputs, other_scores, shared_resamples)
+    shared_outputs = outputs.select(first_metric, is_scored_by_both)
+    other_scores = outputs.get_scores(second_metric)[is_scored_by_both]
+    shared_resamples = outputs.restrict_resamples(resample_counts, is_scored_by_both)
+    return measure_and_compare_dependence(shared_outputs, other_scores, shared_resamples)

@@ -10,7 +10,7 @@ from metassay.errors import InputError
 from metassay.meta.dependence.deviations import (
     CONFIDENCE,
     SystemDependence,
-    measure_dependence,
+    measure_system_dependence,
     range_over_groups,
 )
 from metassay.meta.dependence.scored_outputs import ScoredOutputs
@@ -22,8 +22,8 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class SysDepDifference:
-    """SysDep of metric a minus SysDep of metric b, with its 95 % interval and two-sided p-value."""
+class DependenceDifference:
+    """Difference in system dependence of two metrics, with its 95 % interval and two-sided p-value."""
 
     difference: float
     low: float
@@ -31,36 +31,40 @@ class SysDepDifference:
     p: float
 
 
-def compare_metrics(
+def measure_and_compare_dependence(
     outputs: ScoredOutputs, other_metric_scores: FloatArray, resample_counts: Counts
-) -> SysDepDifference:
-    """Compare the SysDep of the metric of `outputs` with that of another metric on the same outputs."""
-    other_outputs = outputs.with_metric_scores(other_metric_scores)
+) -> DependenceDifference:
+    """Measure and compare the system dependence of two metrics on the same outputs.
+
+    One metric is that of `outputs`; the other is given by its scores of the same outputs.
+    """
+    other_outputs = outputs.replace_metric_scores(other_metric_scores)
     return compare_dependence(
-        measure_dependence(outputs, resample_counts), measure_dependence(other_outputs, resample_counts)
+        measure_system_dependence(outputs, resample_counts),
+        measure_system_dependence(other_outputs, resample_counts),
     )
 
 
-def compare_dependence(a: SystemDependence, b: SystemDependence) -> SysDepDifference:
-    """Compare the SysDep of two metrics that were measured on the same resamples.
+def compare_dependence(first: SystemDependence, second: SystemDependence) -> DependenceDifference:
+    """Compare the system dependence of two metrics that were measured on the same resamples.
 
     p is the share of resamples whose difference is at least as far from the difference of the single fits as
     that difference is from 0.
     """
-    if a.resampled_deviations is None or b.resampled_deviations is None:
+    if first.resampled_deviations is None or second.resampled_deviations is None:
         raise InputError("two metrics can only be compared with a bootstrap.", remedy="Set bootstraps=200.")
-    estimate = a.sysdep - b.sysdep
-    single_fit_difference = range_over_groups(a.single_fit_deviations) - range_over_groups(
-        b.single_fit_deviations
+    estimate = first.sysdep - second.sysdep
+    single_fit_difference = range_over_groups(first.single_fit_deviations) - range_over_groups(
+        second.single_fit_deviations
     )
-    resampled_differences = range_over_groups(a.resampled_deviations) - range_over_groups(
-        b.resampled_deviations
+    resampled_differences = range_over_groups(first.resampled_deviations) - range_over_groups(
+        second.resampled_deviations
     )
     errors = resampled_differences - single_fit_difference
     half_width = float(np.quantile(np.abs(errors), CONFIDENCE))
-    threshold = np.abs(single_fit_difference) - ROUNDING * (a.sysdep + b.sysdep)
+    threshold = np.abs(single_fit_difference) - ROUNDING * (first.sysdep + second.sysdep)
     at_least_as_far = np.count_nonzero(np.abs(errors) >= threshold)
-    return SysDepDifference(
+    return DependenceDifference(
         difference=estimate,
         low=estimate - half_width,
         high=estimate + half_width,

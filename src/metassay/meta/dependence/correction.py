@@ -31,7 +31,7 @@ UNSEEN_FITS = 20
 
 @dataclass(frozen=True)
 class CorrectedScores:
-    """Scores of one metric, converted to predicted human scores in two ways.
+    """Scores of one metric, converted to predicted human scores with one function or one per system.
 
     All arrays of scores are NaN where the metric score is missing or there was nothing to fit.
     """
@@ -49,21 +49,26 @@ class CorrectedScores:
     """The fold of each segment."""
 
 
-def assign_folds(cluster_count: int, seed: int, folds: int = FOLDS) -> LongArray:
-    """Assign each cluster to a fold at random; folds have nearly equal sizes."""
-    if cluster_count < folds:
+def assign_clusters_to_folds(cluster_count: int, seed: int, fold_count: int = FOLDS) -> LongArray:
+    """Assign each cluster to a cross-validation fold at random; folds have nearly equal sizes."""
+    if cluster_count < fold_count:
         raise InputError(
-            f"{cluster_count} segments or clusters are too few for {folds} folds.",
+            f"{cluster_count} segments or clusters are too few for {fold_count} folds.",
             remedy="A correction is fitted to some clusters and tested on the others.",
         )
     order = make_branch_generator(seed, CORRECTION_FOLDS).permutation(cluster_count)
     fold_of_cluster = np.empty(cluster_count, dtype=np.int64)
-    fold_of_cluster[order] = np.arange(cluster_count) % folds
+    fold_of_cluster[order] = np.arange(cluster_count) % fold_count
     return fold_of_cluster
 
 
-def correct_metric_scores(
-    human: FloatArray, metric: FloatArray, clusters: LongArray, *, bootstraps: int = 200, seed: int = 0
+def convert_to_human_scale(
+    human_scores: FloatArray,
+    metric_scores: FloatArray,
+    clusters: LongArray,
+    *,
+    bootstraps: int = 200,
+    seed: int = 0,
 ) -> CorrectedScores:
     """Convert metric scores `[systems, segments]` to predicted human scores, with cross-validation.
 
@@ -71,32 +76,32 @@ def correct_metric_scores(
     fits to resampled clusters, or a single fit if that is 0.
     """
     cluster_count = int(clusters.max()) + 1
-    fold_of_segment = assign_folds(cluster_count, seed)[clusters]
+    fold_of_segment = assign_clusters_to_folds(cluster_count, seed)[clusters]
     if bootstraps:
         resample_counts = draw_cluster_counts(cluster_count, bootstraps, seed)
     else:
         resample_counts = np.ones((1, cluster_count), dtype=np.uint32)
-    training = TrainingScores(human, metric, clusters)
-    system_count = len(human)
+    training = TrainingScores(human_scores, metric_scores, clusters)
+    system_count = len(human_scores)
     system_rows = np.arange(system_count)[:, None]
     pairs = list(combinations(range(system_count), 2))
-    pooled_scores = np.full(metric.shape, np.nan)
-    system_scores = np.full(metric.shape, np.nan)
-    unseen_differences = np.full((len(pairs), metric.shape[1]), np.nan)
+    pooled_scores = np.full(metric_scores.shape, np.nan)
+    system_scores = np.full(metric_scores.shape, np.nan)
+    unseen_differences = np.full((len(pairs), metric_scores.shape[1]), np.nan)
     for fold in range(FOLDS):
         in_fold = fold_of_segment == fold
         is_training = training.is_scored & ~in_fold
         pooled_scores[:, in_fold] = training.predict_human_scores(
-            metric[:, in_fold], is_training, resample_counts
+            metric_scores[:, in_fold], is_training, resample_counts
         )
         for system in range(system_count):
             of_system = is_training & (system_rows == system)
             system_scores[system, in_fold] = training.predict_human_scores(
-                metric[system, in_fold], of_system, resample_counts
+                metric_scores[system, in_fold], of_system, resample_counts
             )
         for pair, (first, second) in enumerate(pairs):
             of_others = is_training & (system_rows != first) & (system_rows != second)
-            pair_scores = metric[[first, second]][:, in_fold]
+            pair_scores = metric_scores[[first, second]][:, in_fold]
             predicted = training.predict_human_scores(pair_scores, of_others, resample_counts[:UNSEEN_FITS])
             unseen_differences[pair, in_fold] = predicted[0] - predicted[1]
     return CorrectedScores(pooled_scores, system_scores, unseen_differences, fold_of_segment)
@@ -104,7 +109,7 @@ def correct_metric_scores(
 
 @dataclass(frozen=True)
 class TrainingScores:
-    """Human and metric scores `[systems, segments]` that functions are fitted to, with segment clusters."""
+    """Human and metric scores `[systems, segments]` from which human scores are predicted."""
 
     human: FloatArray
     metric: FloatArray
@@ -112,13 +117,13 @@ class TrainingScores:
 
     @property
     def is_scored(self) -> NDArray[np.bool_]:
-        """Which outputs have both scores, `[systems, segments]`."""
+        """Mask `[systems, segments]` of the outputs that have both a human and a metric score."""
         return ~(np.isnan(self.human) | np.isnan(self.metric))
 
     def predict_human_scores(
         self, metric_scores: FloatArray, is_training: NDArray[np.bool_], resample_counts: Counts
     ) -> FloatArray:
-        """Predict human scores from metric scores by the mean of fits to resampled training outputs."""
+        """Predict human scores by the mean of isotonic fits to resampled training outputs."""
         undefined = np.full(metric_scores.shape, np.nan)
         if not is_training.any():
             return undefined

@@ -17,8 +17,10 @@ POINTS = 60
 """Points at which a curve is evaluated."""
 
 
-def fit_curves(outputs: ScoredOutputs, resample_counts: Counts, *, points: int = POINTS) -> MetricCurves:
-    """Fit the human score as a function of the metric score, for all outputs (f_G) and for each group (f_k).
+def fit_human_score_curves(
+    outputs: ScoredOutputs, resample_counts: Counts, *, points: int = POINTS
+) -> MetricCurves:
+    """Fit the human score as a function of the metric score, for all outputs and for each group.
 
     The functions are evaluated at quantiles of the metric scores. Without resamples there is no band.
     """
@@ -27,24 +29,24 @@ def fit_curves(outputs: ScoredOutputs, resample_counts: Counts, *, points: int =
         resample_counts = np.ones((1, outputs.cluster_count), dtype=np.uint32)
     every_output = np.ones(len(outputs.groups), dtype=bool)
     group_curves = {
-        name: _fit_curve(outputs, outputs.groups == group, resample_counts, grid)
+        name: _fit_human_score_curve(outputs, outputs.groups == group, resample_counts, grid)
         for group, name in enumerate(outputs.group_names)
     }
     return MetricCurves(
         grid=grid.tolist(),
-        pooled=_fit_curve(outputs, every_output, resample_counts, grid),
+        pooled=_fit_human_score_curve(outputs, every_output, resample_counts, grid),
         groups=group_curves,
     )
 
 
-def _fit_curve(
-    outputs: ScoredOutputs, chosen: NDArray[np.bool_], resample_counts: Counts, grid: FloatArray
+def _fit_human_score_curve(
+    outputs: ScoredOutputs, is_selected: NDArray[np.bool_], resample_counts: Counts, grid: FloatArray
 ) -> Curve:
-    """Fit the chosen outputs on each resample; return the mean curve and its pointwise 95 % band."""
-    scores = sort_scores(outputs.metric_scores[chosen])
-    human_scores = outputs.human_scores[chosen]
-    weights = outputs.weights[chosen]
-    clusters = outputs.clusters[chosen]
+    """Fit the human score of the selected outputs on each resample; return the mean with a 95 % band."""
+    scores = sort_scores(outputs.metric_scores[is_selected])
+    human_scores = outputs.human_scores[is_selected]
+    weights = outputs.weights[is_selected]
+    clusters = outputs.clusters[is_selected]
     curves = np.empty((len(resample_counts), len(grid)))
     for resample, counts in enumerate(resample_counts):
         fit = fit_isotonic(scores, human_scores, weights * counts[clusters])
@@ -53,11 +55,11 @@ def _fit_curve(
     tail = (1 - CONFIDENCE) / 2
     is_outside = (grid < scores.knots[0]) | (grid > scores.knots[-1])
 
-    def blank_outside(values: FloatArray) -> list[float | None]:
-        return to_optional_list(np.where(is_outside, np.nan, values))
+    def clear_outside_observed_range(curve_values: FloatArray) -> list[float | None]:
+        return to_optional_list(np.where(is_outside, np.nan, curve_values))
 
     return Curve(
-        mean=blank_outside(curves.mean(axis=0)),
-        low=blank_outside(np.quantile(curves, tail, axis=0)),
-        high=blank_outside(np.quantile(curves, 1 - tail, axis=0)),
+        mean=clear_outside_observed_range(curves.mean(axis=0)),
+        low=clear_outside_observed_range(np.quantile(curves, tail, axis=0)),
+        high=clear_outside_observed_range(np.quantile(curves, 1 - tail, axis=0)),
     )

@@ -34,7 +34,7 @@ STEP_COST = 1.5
 
 @dataclass(frozen=True)
 class SystemDependence:
-    """SysDep and expected deviations of one metric.
+    """System dependence of one metric, and the expected deviation of each system that it results from.
 
     `deviations` has the expected deviation of each group, in row order; `single_fit_deviations` has those of
     one fit to all data instead of the mean over bootstrap fits. `low` and `high` are the 95 % interval of
@@ -61,7 +61,7 @@ def system_dependence(
     clusters: ArrayLike | None = None,
     weights: ArrayLike | None = None,
 ) -> SystemDependence:
-    """Compute SysDep and expected deviations from `[systems, segments]` scores, higher is better.
+    """Compute the system dependence of a metric from `[systems, segments]` scores, higher is better.
 
     An output with a missing score (NaN) is left out. The bootstrap resamples whole segments, or whole
     `clusters` (a label per segment), jointly over systems. `weights` are per segment or per output. With
@@ -72,11 +72,11 @@ def system_dependence(
     (2,)
     """
     outputs = build_scored_outputs(human, metric, clusters=clusters, weights=weights)
-    return measure_dependence(outputs, draw_cluster_counts(outputs.cluster_count, bootstraps, seed))
+    return measure_system_dependence(outputs, draw_cluster_counts(outputs.cluster_count, bootstraps, seed))
 
 
-def measure_dependence(outputs: ScoredOutputs, resample_counts: Counts) -> SystemDependence:
-    """Measure SysDep and expected deviations of one metric on resamples that were drawn before.
+def measure_system_dependence(outputs: ScoredOutputs, resample_counts: Counts) -> SystemDependence:
+    """Measure system dependence and expected deviations of one metric on given bootstrap resamples.
 
     `resample_counts[b, c]` is how often resample b contains cluster c. Metrics that are measured on the same
     resamples can be compared pair by pair.
@@ -97,9 +97,9 @@ def measure_dependence(outputs: ScoredOutputs, resample_counts: Counts) -> Syste
     single_fit_deviations = fits.pooled_means - outputs.human_means
     deviations = np.nanmean(fits.resampled_fit_means - fits.group_fit_means, axis=0)
     resampled_deviations = fits.resampled_means - fits.group_means
-    scale = error_inflation(fits.pooled_fit, len(outputs.human_scores)) * fits.small_sample_factor
+    scale = error_inflation_factor(fits.pooled_fit, len(outputs.human_scores)) * fits.small_sample_factor
     errors = (resampled_deviations - single_fit_deviations) * scale
-    low, high = range_interval(deviations, errors)
+    low, high = estimate_range_interval(deviations, errors)
     half_widths = np.nanquantile(np.abs(errors), CONFIDENCE, axis=0)
     return SystemDependence(
         sysdep=float(range_over_groups(deviations)),
@@ -114,6 +114,7 @@ def measure_dependence(outputs: ScoredOutputs, resample_counts: Counts) -> Syste
 
 
 def _check_every_group_was_drawn(outputs: ScoredOutputs, resampled_human_means: FloatArray) -> None:
+    """Raise an error if a group is in no bootstrap resample."""
     never_drawn = np.flatnonzero(np.isnan(resampled_human_means).all(axis=0))
     if len(never_drawn):
         raise InputError(
@@ -123,20 +124,20 @@ def _check_every_group_was_drawn(outputs: ScoredOutputs, resampled_human_means: 
         )
 
 
-def error_inflation(fit: FloatArray, output_count: int) -> float:
+def error_inflation_factor(fitted_values: FloatArray, output_count: int) -> float:
     """Factor that converts residuals of an isotonic fit to errors: √(n / (n − 1.5 D)), D steps of the fit.
 
     D estimates the degrees of freedom of an isotonic fit. An error variance from its residuals divides by
     n − cD with c between 1 (the true function is flat) and 2 (it is steep) (Meyer and Woodroofe, 2000).
     """
-    steps = 1 + np.count_nonzero(np.diff(fit))
+    steps = 1 + np.count_nonzero(np.diff(fitted_values))
     # at least a quarter of the outputs count, so that a fit with very many steps does not divide by zero
     remaining = max(output_count - STEP_COST * steps, output_count / 4)
     return float(np.sqrt(output_count / remaining))
 
 
 def expected_deviations(outputs: ScoredOutputs) -> FloatArray:
-    """Expected deviation of each group: mean human score predicted from the metric, minus the actual one.
+    """Mean human score of each group as predicted from the metric, minus its actual mean.
 
     This is ED(k) from one fit to all data. f_k is not needed: pool-adjacent-violators keeps the mean, so that
     the mean of f_k(m) over the outputs of k is their mean human score.
@@ -145,7 +146,7 @@ def expected_deviations(outputs: ScoredOutputs) -> FloatArray:
 
 
 def predicted_human_means(outputs: ScoredOutputs) -> FloatArray:
-    """Mean human score of each group as predicted from the metric: the mean of f_G(m)."""
+    """Mean human score of each group, as predicted from the metric by one isotonic fit to all groups."""
     means: FloatArray = fit_values_by_group(
         outputs.sorted_metric_scores,
         outputs.human_scores[np.newaxis],
@@ -156,29 +157,33 @@ def predicted_human_means(outputs: ScoredOutputs) -> FloatArray:
     return means
 
 
-def range_over_groups(values: FloatArray) -> FloatArray:
+def range_over_groups(group_values: FloatArray) -> FloatArray:
     """Maximum minus minimum over groups (the last axis), without groups that are NaN."""
-    return np.asarray(np.nanmax(values, axis=-1) - np.nanmin(values, axis=-1))
+    return np.asarray(np.nanmax(group_values, axis=-1) - np.nanmin(group_values, axis=-1))
 
 
-def range_interval(values: FloatArray, errors: FloatArray) -> tuple[float, float]:
-    """95 % interval of `range_over_groups(values)` from bootstrap errors `[resamples, groups]` of the values.
+def estimate_range_interval(group_values: FloatArray, bootstrap_errors: FloatArray) -> tuple[float, float]:
+    """Estimate the 95 % interval of a range over groups from bootstrap errors `[resamples, groups]`.
 
     The largest of several noisy values is too large on average, which percentiles of resampled ranges ignore:
     where all groups are equal the true range is 0, below every percentile. The lower end therefore allows for
     the error of every group that may be the highest or the lowest (within 2.5 standard errors), and the upper
     end for the error of the two groups that are.
     """
-    top = int(np.argmax(values))
-    bottom = int(np.argmin(values))
-    may_be_top = values >= values[top] - NEAR * np.nanstd(errors - errors[:, [top]], axis=0)
-    may_be_bottom = values <= values[bottom] + NEAR * np.nanstd(errors - errors[:, [bottom]], axis=0)
-    largest_errors = np.fmax.reduce(errors[:, may_be_top], axis=1)
-    smallest_errors = np.fmin.reduce(errors[:, may_be_bottom], axis=1)
+    top = int(np.argmax(group_values))
+    bottom = int(np.argmin(group_values))
+    may_be_top = group_values >= group_values[top] - NEAR * np.nanstd(
+        bootstrap_errors - bootstrap_errors[:, [top]], axis=0
+    )
+    may_be_bottom = group_values <= group_values[bottom] + NEAR * np.nanstd(
+        bootstrap_errors - bootstrap_errors[:, [bottom]], axis=0
+    )
+    largest_errors = np.fmax.reduce(bootstrap_errors[:, may_be_top], axis=1)
+    smallest_errors = np.fmin.reduce(bootstrap_errors[:, may_be_bottom], axis=1)
     excess = largest_errors - smallest_errors
-    shortfall = errors[:, bottom] - errors[:, top]
+    shortfall = bootstrap_errors[:, bottom] - bootstrap_errors[:, top]
     tail = (1 + CONFIDENCE) / 2
-    estimate = float(range_over_groups(values))
+    estimate = float(range_over_groups(group_values))
     low = max(0.0, estimate - max(0.0, float(np.nanquantile(excess, tail))))
     high = estimate + max(0.0, float(np.nanquantile(shortfall, tail)))
     return low, high

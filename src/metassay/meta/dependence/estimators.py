@@ -21,14 +21,17 @@ SPLINE_KNOTS = 8
 SPLINE_DEGREE = 2
 
 
-def predict_by_isotonic_regression(outputs: ScoredOutputs) -> FloatArray:
-    """Predict the human score of every output by isotonic regression, the published estimator."""
+def predict_human_by_isotonic_regression(outputs: ScoredOutputs) -> FloatArray:
+    """Predict the human score of every output by isotonic regression on the metric score.
+
+    This is the estimator of the published definition.
+    """
     scores = outputs.sorted_metric_scores
     fit = fit_isotonic(scores, outputs.human_scores, outputs.weights)
     return predict_isotonic(scores, fit, outputs.metric_scores)
 
 
-def predict_by_binned_means(outputs: ScoredOutputs, bins: int = BINS) -> FloatArray:
+def predict_human_by_binned_means(outputs: ScoredOutputs, bins: int = BINS) -> FloatArray:
     """Predict the human score of every output as the mean human score in its bin of metric scores.
 
     The bins have nearly equal numbers of outputs; equal metric scores are in the same bin.
@@ -43,14 +46,14 @@ def predict_by_binned_means(outputs: ScoredOutputs, bins: int = BINS) -> FloatAr
     return means
 
 
-def predict_by_monotone_spline(outputs: ScoredOutputs, knots: int = SPLINE_KNOTS) -> FloatArray:
+def predict_human_by_monotone_spline(outputs: ScoredOutputs, knot_count: int = SPLINE_KNOTS) -> FloatArray:
     """Predict the human score of every output by a non-decreasing quadratic spline of the metric score.
 
     The knots are quantiles of the metric scores. A spline whose B-spline coefficients never decrease is
     non-decreasing; it is a constant plus a non-negative combination of I-splines (Ramsay, 1988), which
     non-negative least squares finds.
     """
-    inner_knots = np.unique(np.quantile(outputs.metric_scores, np.linspace(0, 1, knots)))
+    inner_knots = np.unique(np.quantile(outputs.metric_scores, np.linspace(0, 1, knot_count)))
     if len(inner_knots) < 2:
         mean = np.average(outputs.human_scores, weights=outputs.weights)
         return np.full(len(outputs.metric_scores), mean)
@@ -70,14 +73,14 @@ def predict_by_monotone_spline(outputs: ScoredOutputs, knots: int = SPLINE_KNOTS
 
 
 ESTIMATORS: Mapping[str, Callable[[ScoredOutputs], FloatArray]] = {
-    "isotonic": predict_by_isotonic_regression,
-    "binned": predict_by_binned_means,
-    "spline": predict_by_monotone_spline,
+    "isotonic": predict_human_by_isotonic_regression,
+    "binned": predict_human_by_binned_means,
+    "spline": predict_human_by_monotone_spline,
 }
 
 
 def compute_deviations_by_estimator(outputs: ScoredOutputs) -> dict[str, FloatArray]:
-    """Compute the expected deviation of each group with each way to predict human scores."""
+    """Compute the expected deviation of each group with each method to predict human scores."""
     deviations: dict[str, FloatArray] = {}
     for name, fit in ESTIMATORS.items():
         deviations[name] = outputs.average_by_group(fit(outputs)) - outputs.human_means

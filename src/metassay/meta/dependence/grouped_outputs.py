@@ -24,7 +24,7 @@ BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Grouping:
+class GroupingColumns:
     """Names of the columns by which outputs are grouped, clustered, weighted and divided into contexts.
 
     All metrics are used unless some are named. Without `contexts` the context is the domain, if the data has
@@ -40,32 +40,32 @@ class Grouping:
 
 @dataclass(frozen=True)
 class LabelColumn:
-    """A column of labels, encoded: the sorted distinct labels, and the code of each output's label."""
+    """A column of labels: its sorted distinct labels, and an integer code for the label of each output."""
 
     names: tuple[str, ...]
     codes: LongArray
 
     @classmethod
-    def encode(cls, labels: NDArray[np.str_]) -> LabelColumn:
-        """Encode one label per output."""
+    def encode_labels(cls, labels: NDArray[np.str_]) -> LabelColumn:
+        """Encode one label per output as an integer code."""
         names, codes = np.unique(labels, return_inverse=True)
         return cls(tuple(names.tolist()), codes.astype(np.int64))
 
-    def find_present_codes(self, keep: BoolArray) -> LongArray:
-        """Return the sorted codes that occur among the outputs where `keep` is true."""
-        return np.flatnonzero(np.bincount(self.codes[keep], minlength=len(self.names)))
+    def find_present_codes(self, is_selected: BoolArray) -> LongArray:
+        """Return the sorted distinct codes of the selected outputs."""
+        return np.flatnonzero(np.bincount(self.codes[is_selected], minlength=len(self.names)))
 
-    def renumber_codes(self, keep: BoolArray) -> LongArray:
-        """Return the codes of the outputs where `keep` is true, renumbered from 0 without gaps."""
+    def renumber_codes(self, is_selected: BoolArray) -> LongArray:
+        """Return the codes of the selected outputs, renumbered from 0 without gaps."""
         new_codes = np.zeros(len(self.names), dtype=np.int64)
-        remaining = self.find_present_codes(keep)
+        remaining = self.find_present_codes(is_selected)
         new_codes[remaining] = np.arange(len(remaining))
-        return new_codes[self.codes[keep]]
+        return new_codes[self.codes[is_selected]]
 
 
 @dataclass(frozen=True)
 class GroupedOutputs:
-    """All outputs of a score cube that belong to a group, with group, system, item, cluster and contexts.
+    """The outputs of a score cube with their group, system, item, cluster and contexts.
 
     `by` is the column that groups outputs, usually the system. `contexts` are further columns within whose
     values system dependence is measured as well. `positions` are the positions of the outputs in the
@@ -84,83 +84,92 @@ class GroupedOutputs:
     weights: FloatArray
     contexts: Mapping[str, LabelColumn]
 
-    def get_scores(self, name: str) -> FloatArray:
-        """Return a human score or a metric of every output; higher is better, NaN where it is missing."""
-        return self.cube.orient_scores(name).T.ravel()[self.positions] + 0.0
+    def get_scores(self, column: str) -> FloatArray:
+        """Return the human or metric scores of all outputs; higher is better, NaN where missing."""
+        return self.cube.orient_scores(column).T.ravel()[self.positions] + 0.0
 
     def find_scored_outputs(self, *metrics: str) -> BoolArray:
-        """Return a mask of the outputs that have a weight, a human score and scores of all these metrics."""
+        """Return a mask of the outputs with a weight, a human score and scores of all given metrics."""
         is_scored = self.weights > 0
         for name in (self.human, *metrics):
             is_scored &= ~np.isnan(self.get_scores(name))
         return is_scored
 
-    def select(self, metric: str, keep: BoolArray) -> ScoredOutputs:
-        """Return the outputs where `keep` is true, with the scores of one metric."""
+    def select(self, metric: str, is_selected: BoolArray) -> ScoredOutputs:
+        """Return the selected outputs with the scores of one metric."""
         return ScoredOutputs(
-            human_scores=self.get_scores(self.human)[keep],
-            metric_scores=self.get_scores(metric)[keep],
-            weights=self.weights[keep],
-            groups=self.group.renumber_codes(keep),
-            systems=self.system.renumber_codes(keep),
-            items=self.item.renumber_codes(keep),
-            clusters=self.cluster.renumber_codes(keep),
-            group_names=tuple(self.group.names[code] for code in self.group.find_present_codes(keep)),
+            human_scores=self.get_scores(self.human)[is_selected],
+            metric_scores=self.get_scores(metric)[is_selected],
+            weights=self.weights[is_selected],
+            groups=self.group.renumber_codes(is_selected),
+            systems=self.system.renumber_codes(is_selected),
+            items=self.item.renumber_codes(is_selected),
+            clusters=self.cluster.renumber_codes(is_selected),
+            group_names=tuple(self.group.names[code] for code in self.group.find_present_codes(is_selected)),
         )
 
-    def select_resamples(self, resample_counts: Counts, keep: BoolArray) -> Counts:
-        """Restrict resamples of all clusters to the clusters of the outputs where `keep` is true."""
-        return np.ascontiguousarray(resample_counts[:, self.cluster.find_present_codes(keep)])
+    def restrict_resamples(self, resample_counts: Counts, is_selected: BoolArray) -> Counts:
+        """Restrict resamples of all clusters to the clusters of the selected outputs."""
+        return np.ascontiguousarray(resample_counts[:, self.cluster.find_present_codes(is_selected)])
 
 
-def group_outputs(cube: ScoreCube, human: str, grouping: Grouping | None = None) -> GroupedOutputs:
-    """Group, cluster and weight the outputs of a cube; outputs without a group are left out."""
-    grouping = grouping or Grouping()
-    groups = _get_labels(cube, grouping.by)
+def group_outputs(
+    cube: ScoreCube, human_column: str, grouping: GroupingColumns | None = None
+) -> GroupedOutputs:
+    """Assign a group, a cluster and a weight to each output of a score cube.
+
+    Outputs without a group are left out.
+    """
+    grouping = grouping or GroupingColumns()
+    groups = _get_output_labels(cube, grouping.by)
     positions = np.flatnonzero([label is not None for label in groups])
     # padded with zeros, so that sorting the labels keeps the order of the segments
     items = np.repeat([f"{segment:09}" for segment in range(len(cube.items))], len(cube.systems))
-    clusters = items if grouping.cluster is None else _get_clusters(cube, grouping.cluster)
-    contexts = _choose_contexts(cube, grouping)
+    clusters = items if grouping.cluster is None else _get_output_clusters(cube, grouping.cluster)
+    contexts = _list_context_columns(cube, grouping)
     return GroupedOutputs(
         cube=cube,
-        human=human,
+        human=human_column,
         by=grouping.by,
-        metrics=choose_metrics(cube, grouping),
+        metrics=list_metrics_to_analyze(cube, grouping),
         positions=positions,
-        group=LabelColumn.encode(groups[positions].astype(np.str_)),
-        system=LabelColumn.encode(_get_labels(cube, SYSTEM)[positions].astype(np.str_)),
-        item=LabelColumn.encode(items[positions]),
-        cluster=LabelColumn.encode(clusters[positions]),
-        weights=_get_weights(cube, grouping.weight)[positions],
-        contexts=_encode_contexts(cube, contexts, positions),
+        group=LabelColumn.encode_labels(groups[positions].astype(np.str_)),
+        system=LabelColumn.encode_labels(_get_output_labels(cube, SYSTEM)[positions].astype(np.str_)),
+        item=LabelColumn.encode_labels(items[positions]),
+        cluster=LabelColumn.encode_labels(clusters[positions]),
+        weights=_get_output_weights(cube, grouping.weight)[positions],
+        contexts=_encode_context_columns(cube, contexts, positions),
     )
 
 
-def choose_metrics(cube: ScoreCube, grouping: Grouping) -> tuple[str, ...]:
-    """Return the metrics that were named, or all metrics of the cube; a column of weights is no metric."""
+def list_metrics_to_analyze(cube: ScoreCube, grouping: GroupingColumns) -> tuple[str, ...]:
+    """List the metrics that the user named, or all metrics of the score cube except the weights."""
     if grouping.metrics:
         return cube.resolve_metrics(grouping.metrics)
     return cube.resolve_metrics([name for name in cube.metric_scores if name != grouping.weight])
 
 
-def _choose_contexts(cube: ScoreCube, grouping: Grouping) -> list[str]:
+def _list_context_columns(cube: ScoreCube, grouping: GroupingColumns) -> list[str]:
+    """List the columns whose values are used as contexts."""
     contexts = grouping.contexts
     if contexts is None:
         contexts = (DOMAIN,) if DOMAIN in cube.item_metadata else ()
     return [name for name in contexts if name != grouping.by]
 
 
-def _encode_contexts(cube: ScoreCube, names: Sequence[str], positions: LongArray) -> dict[str, LabelColumn]:
+def _encode_context_columns(
+    cube: ScoreCube, column_names: Sequence[str], output_positions: LongArray
+) -> dict[str, LabelColumn]:
+    """Encode the context columns as integer codes, one per output."""
     columns: dict[str, LabelColumn] = {}
-    for name in names:
-        labels = _get_labels(cube, name)
+    for name in column_names:
+        labels = _get_output_labels(cube, name)
         shown_labels = np.array([NO_LABEL if label is None else label for label in labels])
-        columns[name] = LabelColumn.encode(shown_labels[positions])
+        columns[name] = LabelColumn.encode_labels(shown_labels[output_positions])
     return columns
 
 
-def _get_labels(cube: ScoreCube, column: str) -> Labels:
+def _get_output_labels(cube: ScoreCube, column: str) -> Labels:
     """Return the value of a column for each output, None where it has none."""
     if column in cube.item_metadata:
         return np.repeat(np.array(cube.item_metadata[column], dtype=np.object_), len(cube.systems))
@@ -172,8 +181,8 @@ def _get_labels(cube: ScoreCube, column: str) -> Labels:
     )
 
 
-def _get_clusters(cube: ScoreCube, column: str) -> NDArray[np.str_]:
-    """Return the cluster of each output; a segment without a cluster is a cluster of its own."""
+def _get_output_clusters(cube: ScoreCube, column: str) -> NDArray[np.str_]:
+    """Return the cluster of each output; a segment without a cluster forms one by itself."""
     if column not in cube.item_metadata:
         raise UnknownName("column of segments", column, cube.item_metadata)
     clusters = [
@@ -183,7 +192,7 @@ def _get_clusters(cube: ScoreCube, column: str) -> NDArray[np.str_]:
     return np.repeat(clusters, len(cube.systems))
 
 
-def _get_weights(cube: ScoreCube, column: str | None) -> FloatArray:
+def _get_output_weights(cube: ScoreCube, column: str | None) -> FloatArray:
     """Return the weight of each output, 0 where it has none."""
     if column is None:
         return np.ones(len(cube.systems) * len(cube.items))

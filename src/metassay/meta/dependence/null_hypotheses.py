@@ -18,7 +18,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.meta.dependence.deviations import error_inflation, expected_deviations, range_over_groups
+from metassay.meta.dependence.deviations import error_inflation_factor, expected_deviations, range_over_groups
 from metassay.meta.dependence.scored_outputs import ScoredOutputs
 from metassay.meta.dependence.shrinkage import split_deviations
 from metassay.stats.arrays import FloatArray, LongArray
@@ -31,9 +31,13 @@ BATCH_SIZE = 16
 
 
 def equal_mapping_p_value(outputs: ScoredOutputs, rng: np.random.Generator, draws: int = DRAWS) -> float:
-    """P-value of SysDep if the expected human score given the metric is the same for every group."""
+    """P-value of system dependence if metric scores mean the same human quality in every group.
+
+    Under the null hypothesis, the expected human score given the metric score is the same function for every
+    group.
+    """
     observed = float(range_over_groups(expected_deviations(outputs)))
-    return _p_value(observed, simulate_equal_mappings(outputs, rng, draws), outputs)
+    return _compute_p_value(observed, simulate_dependence_of_equal_mappings(outputs, rng, draws), outputs)
 
 
 def fair_metric_p_value(outputs: ScoredOutputs, rng: np.random.Generator, draws: int = DRAWS) -> float | None:
@@ -44,40 +48,42 @@ def fair_metric_p_value(outputs: ScoredOutputs, rng: np.random.Generator, draws:
     if outputs.group_count < 3:
         return None
     observed = split_deviations(expected_deviations(outputs), outputs.human_means).residual_range
-    return _p_value(observed, simulate_fair_metrics(outputs, rng, draws), outputs)
+    return _compute_p_value(observed, simulate_residual_ranges_of_fair_metrics(outputs, rng, draws), outputs)
 
 
-def _p_value(observed: float, simulated: FloatArray, outputs: ScoredOutputs) -> float:
-    """Share of simulated values that are at least as large as the observed one, which is counted too."""
+def _compute_p_value(observed: float, simulated: FloatArray, outputs: ScoredOutputs) -> float:
+    """Compute the share of values, simulated or observed, that are at least as large as the observed one."""
     # values that differ only by rounding are equal
     tolerance = 1e-9 * float(np.ptp(outputs.human_scores))
     return float((1 + np.count_nonzero(simulated >= observed - tolerance)) / (1 + len(simulated)))
 
 
-def simulate_equal_mappings(
+def simulate_dependence_of_equal_mappings(
     outputs: ScoredOutputs, rng: np.random.Generator, draws: int = DRAWS
 ) -> FloatArray:
-    """Simulate SysDep for a metric that treats all groups alike: residuals are exchanged between groups.
+    """Simulate the system dependence of a metric that treats all groups alike, by exchanging residuals.
 
     Systems exchange residuals within an item, in the same way for all items of a cluster, and f_G is fitted
     again. Where every item belongs to one group (domains, speakers), whole clusters exchange groups instead.
     """
     fit = fit_isotonic(outputs.sorted_metric_scores, outputs.human_scores, outputs.weights)
     fitted = predict_isotonic(outputs.sorted_metric_scores, fit, outputs.metric_scores)
-    residuals = (outputs.human_scores - fitted) * error_inflation(fit, len(fitted))
+    residuals = (outputs.human_scores - fitted) * error_inflation_factor(fit, len(fitted))
     for units in (outputs.clusters, outputs.items):
         if _has_one_group_per_unit(units, outputs.groups):
-            return _permute_groups_of_units(outputs, residuals, units, rng, draws)
-    return _permute_residuals_between_systems(outputs, fitted, residuals, rng, draws)
+            return _simulate_by_permuting_groups(outputs, residuals, units, rng, draws)
+    return _simulate_by_permuting_residuals(outputs, fitted, residuals, rng, draws)
 
 
-def simulate_fair_metrics(outputs: ScoredOutputs, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:
+def simulate_residual_ranges_of_fair_metrics(
+    outputs: ScoredOutputs, rng: np.random.Generator, draws: int = DRAWS
+) -> FloatArray:
     """Simulate the residual range of metrics that are the human score plus noise: h + N(0, σ²).
 
     σ gives the simulated metrics the correlation that the metric has with human scores. If that correlation
     is not positive, the metrics are pure noise.
     """
-    correlation = pooled_pearson(outputs)
+    correlation = pooled_pearson_correlation(outputs)
     if correlation > 0:
         signal = outputs.human_scores
         noise_sd = noise_sd_for_correlation(outputs, correlation)
@@ -85,7 +91,7 @@ def simulate_fair_metrics(outputs: ScoredOutputs, rng: np.random.Generator, draw
         signal = np.zeros_like(outputs.human_scores)
         noise_sd = 1.0
     residual_ranges: list[float] = []
-    for batch_size in _split_into_batches(draws):
+    for batch_size in _list_batch_sizes(draws):
         metric_scores = signal + noise_sd * rng.standard_normal((batch_size, len(signal)))
         means = fit_scores_by_group(
             metric_scores, outputs.human_scores, outputs.weights, outputs.groups, outputs.group_count
@@ -97,7 +103,7 @@ def simulate_fair_metrics(outputs: ScoredOutputs, rng: np.random.Generator, draw
     return np.array(residual_ranges)
 
 
-def pooled_pearson(outputs: ScoredOutputs) -> float:
+def pooled_pearson_correlation(outputs: ScoredOutputs) -> float:
     """Pearson correlation of metric and human scores over all outputs; 0 where either is constant."""
     weights = outputs.weights
     human = outputs.human_scores - np.average(outputs.human_scores, weights=weights)
@@ -109,28 +115,31 @@ def pooled_pearson(outputs: ScoredOutputs) -> float:
 
 
 def noise_sd_for_correlation(outputs: ScoredOutputs, correlation: float) -> float:
-    """Standard deviation of noise that, added to the human score, gives this correlation with it."""
+    """Standard deviation of noise with which human scores have a given correlation with noisy ones."""
     mean = np.average(outputs.human_scores, weights=outputs.weights)
     variance = np.average((outputs.human_scores - mean) ** 2, weights=outputs.weights)
     return float(np.sqrt(variance * (1 / correlation**2 - 1)))
 
 
-def _split_into_batches(draws: int) -> Iterator[int]:
-    """Yield the sizes of batches that sum to `draws`."""
-    for start in range(0, draws, BATCH_SIZE):
-        yield min(BATCH_SIZE, draws - start)
+def _list_batch_sizes(draw_count: int) -> Iterator[int]:
+    """Yield the sizes of batches that sum to a number of draws."""
+    for start in range(0, draw_count, BATCH_SIZE):
+        yield min(BATCH_SIZE, draw_count - start)
 
 
 def _has_one_group_per_unit(units: LongArray, groups: LongArray) -> bool:
-    """Return whether all outputs of a unit (an item or a cluster) belong to one group."""
+    """Whether all outputs of every unit (an item or a cluster) belong to one group."""
     distinct_pairs = np.unique(np.stack([units, groups]), axis=1).shape[1]
     return bool(distinct_pairs == units.max() + 1)
 
 
-def _permute_groups_of_units(
+def _simulate_by_permuting_groups(
     outputs: ScoredOutputs, residuals: FloatArray, units: LongArray, rng: np.random.Generator, draws: int
 ) -> FloatArray:
-    """Draw SysDep with the groups of whole units permuted; f_G does not depend on groups."""
+    """Simulate system dependence by permuting the groups of whole units (items or clusters).
+
+    The fit over all outputs stays the same, because it does not depend on groups.
+    """
     unit_groups = np.zeros(units.max() + 1, dtype=np.int64)
     unit_groups[units] = outputs.groups
     residual_sums = np.bincount(units, outputs.weights * residuals)
@@ -143,10 +152,13 @@ def _permute_groups_of_units(
     return sysdep
 
 
-def _permute_residuals_between_systems(
+def _simulate_by_permuting_residuals(
     outputs: ScoredOutputs, fitted: FloatArray, residuals: FloatArray, rng: np.random.Generator, draws: int
 ) -> FloatArray:
-    """Draw SysDep with residuals permuted between the systems of each item, and f_G fitted again."""
+    """Simulate system dependence by permuting residuals between the systems of each item.
+
+    The fit over all outputs is repeated for each permutation.
+    """
     system_count = int(outputs.systems.max()) + 1
     item_count = int(outputs.items.max()) + 1
     output_positions = np.full((item_count, system_count), -1, dtype=np.int64)
@@ -154,7 +166,7 @@ def _permute_residuals_between_systems(
     item_clusters = np.zeros(item_count, dtype=np.int64)
     item_clusters[outputs.items] = outputs.clusters
     sysdep = [np.empty(0)]
-    for batch_size in _split_into_batches(draws):
+    for batch_size in _list_batch_sizes(draws):
         human_scores = np.empty((batch_size, len(residuals)))
         for draw in range(batch_size):
             uniforms = rng.random((outputs.cluster_count, system_count))
@@ -173,7 +185,7 @@ def _permute_residuals_between_systems(
 def _permute_residuals_within_items(
     output_positions: NDArray[np.int64],
     item_clusters: NDArray[np.int64],
-    uniforms: FloatArray,
+    uniform_numbers: FloatArray,
     residuals: FloatArray,
 ) -> FloatArray:
     """Permute residuals between the systems of each item, with one order of the systems per cluster.
@@ -182,12 +194,12 @@ def _permute_residuals_within_items(
     outputs of some systems uses the order of its cluster without these systems.
     """
     system_count = output_positions.shape[1]
-    orders = np.empty(uniforms.shape, np.int64)
-    for cluster in range(len(uniforms)):
+    orders = np.empty(uniform_numbers.shape, np.int64)
+    for cluster in range(len(uniform_numbers)):
         orders[cluster] = np.arange(system_count)
         # Fisher-Yates shuffle
         for last in range(system_count - 1, 0, -1):
-            other = int(uniforms[cluster, last] * (last + 1))
+            other = int(uniform_numbers[cluster, last] * (last + 1))
             orders[cluster, last], orders[cluster, other] = orders[cluster, other], orders[cluster, last]
     permuted = residuals.copy()
     for item in range(len(output_positions)):

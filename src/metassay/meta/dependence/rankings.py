@@ -10,23 +10,23 @@ from metassay.results.depend import Inversion, Rankings
 from metassay.stats.arrays import FloatArray
 
 
-def rank_groups(outputs: ScoredOutputs, deviations: FloatArray) -> Rankings:
-    """Rank groups by mean human score, mean metric score, and human mean plus expected deviation."""
+def rank_groups(outputs: ScoredOutputs, expected_deviations: FloatArray) -> Rankings:
+    """Rank groups by mean human score, mean metric score, and human score as predicted from the metric."""
     names = outputs.group_names
     return Rankings(
-        human=sort_by_mean(names, outputs.human_means),
-        metric=sort_by_mean(names, outputs.metric_means),
-        remapped=sort_by_mean(names, outputs.human_means + deviations),
+        human=sort_names_by_mean(names, outputs.human_means),
+        metric=sort_names_by_mean(names, outputs.metric_means),
+        remapped=sort_names_by_mean(names, outputs.human_means + expected_deviations),
     )
 
 
-def sort_by_mean(names: Sequence[str], means: FloatArray) -> list[str]:
-    """Sort names by descending mean, those with equal means by name."""
+def sort_names_by_mean(names: Sequence[str], means: FloatArray) -> list[str]:
+    """Sort names by descending mean; names with equal means are sorted alphabetically."""
     return [name for _, name in sorted(zip((-means).tolist(), names))]
 
 
-def find_inversions(outputs: ScoredOutputs, deviations: FloatArray) -> list[Inversion]:
-    """Find all pairs of groups that humans and metric order differently, the largest human gap first.
+def find_inversions(outputs: ScoredOutputs, expected_deviations: FloatArray) -> list[Inversion]:
+    """Find all pairs of groups that people and the metric order differently, the largest human gap first.
 
     If the difference of the expected deviations exceeds the human gap, the deviations explain the inversion:
     the remapped means are inverted as well. Otherwise it results from averaging on the scale of the metric.
@@ -37,7 +37,7 @@ def find_inversions(outputs: ScoredOutputs, deviations: FloatArray) -> list[Inve
     for better, worse in permutations(range(outputs.group_count), 2):
         if human_means[better] > human_means[worse] and metric_means[better] < metric_means[worse]:
             human_gap = float(human_means[better] - human_means[worse])
-            deviation_gap = float(deviations[worse] - deviations[better])
+            deviation_gap = float(expected_deviations[worse] - expected_deviations[better])
             inversion = Inversion(
                 better=outputs.group_names[better],
                 worse=outputs.group_names[worse],

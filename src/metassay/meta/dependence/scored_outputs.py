@@ -34,17 +34,17 @@ class ScoredOutputs:
 
     @property
     def group_count(self) -> int:
-        """Number of groups."""
+        """Number of groups of outputs."""
         return len(self.group_names)
 
     @property
     def cluster_count(self) -> int:
-        """Number of clusters."""
+        """Number of clusters of outputs that are resampled together."""
         return int(self.clusters.max()) + 1
 
     @cached_property
     def sorted_metric_scores(self) -> SortedScores:
-        """The metric scores, sorted once for all isotonic fits."""
+        """The metric scores of all outputs, sorted once for all isotonic fits."""
         return sort_scores(self.metric_scores)
 
     @cached_property
@@ -57,35 +57,37 @@ class ScoredOutputs:
         """Mean metric score of each group."""
         return self.average_by_group(self.metric_scores)
 
-    def average_by_group(self, values: FloatArray) -> FloatArray:
-        """Return the weighted mean of `values`, one per output, in each group."""
+    def average_by_group(self, output_values: FloatArray) -> FloatArray:
+        """Return the weighted mean over each group of one value per output."""
         total_weights = np.bincount(self.groups, weights=self.weights, minlength=self.group_count)
-        weighted_sums = np.bincount(self.groups, weights=self.weights * values, minlength=self.group_count)
+        weighted_sums = np.bincount(
+            self.groups, weights=self.weights * output_values, minlength=self.group_count
+        )
         return weighted_sums / total_weights
 
-    def select(self, keep: NDArray[np.bool_]) -> ScoredOutputs:
-        """Return the outputs where `keep` is true; groups and clusters without outputs disappear."""
-        remaining_groups = np.unique(self.groups[keep])
+    def select(self, is_selected: NDArray[np.bool_]) -> ScoredOutputs:
+        """Return the selected outputs; groups and clusters without outputs disappear."""
+        remaining_groups = np.unique(self.groups[is_selected])
         return ScoredOutputs(
-            human_scores=self.human_scores[keep],
-            metric_scores=self.metric_scores[keep],
-            weights=self.weights[keep],
-            groups=renumber(self.groups[keep]),
-            systems=renumber(self.systems[keep]),
-            items=renumber(self.items[keep]),
-            clusters=renumber(self.clusters[keep]),
+            human_scores=self.human_scores[is_selected],
+            metric_scores=self.metric_scores[is_selected],
+            weights=self.weights[is_selected],
+            groups=replace_labels_by_codes(self.groups[is_selected]),
+            systems=replace_labels_by_codes(self.systems[is_selected]),
+            items=replace_labels_by_codes(self.items[is_selected]),
+            clusters=replace_labels_by_codes(self.clusters[is_selected]),
             group_names=tuple(self.group_names[group] for group in remaining_groups),
         )
 
-    def with_metric_scores(self, metric_scores: FloatArray) -> ScoredOutputs:
+    def replace_metric_scores(self, metric_scores: FloatArray) -> ScoredOutputs:
         """Return the same outputs with the scores of another metric."""
         return replace(self, metric_scores=metric_scores)
 
 
-def renumber(labels: NDArray[np.generic]) -> LongArray:
-    """Return the position of each label among the sorted distinct labels.
+def replace_labels_by_codes(labels: NDArray[np.generic]) -> LongArray:
+    """Replace each label by its position among the sorted distinct labels.
 
-    >>> renumber(np.array([7, 3, 7]))
+    >>> replace_labels_by_codes(np.array([7, 3, 7]))
     array([1, 0, 1])
     """
     codes: LongArray = np.unique(labels, return_inverse=True)[1].astype(np.int64)
@@ -98,26 +100,26 @@ def build_scored_outputs(
     *,
     clusters: ArrayLike | None = None,
     weights: ArrayLike | None = None,
-    names: Sequence[str] | None = None,
+    system_names: Sequence[str] | None = None,
 ) -> ScoredOutputs:
-    """Flatten two `[systems, segments]` arrays of scores; an output with a missing score (NaN) is left out.
+    """Convert `[systems, segments]` scores to one entry per output; outputs with a NaN score are left out.
 
     `clusters` has a label per segment (such as its document), `weights` a number per segment or per output.
-    `names` are those of the systems.
+    `system_names` are those of the systems.
     """
-    human = _check_matrix(human, "human")
-    metric = _check_matrix(metric, "metric")
+    human = _check_score_matrix(human, "human")
+    metric = _check_score_matrix(metric, "metric")
     if human.shape != metric.shape:
         raise InputError(f"human scores are {human.shape} but metric scores are {metric.shape}.")
     weight_matrix = _broadcast_weights(weights, human.shape)
     is_scored = ~np.isnan(human) & ~np.isnan(metric) & (weight_matrix > 0)
-    _check_systems(is_scored, names)
+    _check_scored_systems(is_scored, system_names)
     systems, segments = np.nonzero(is_scored)
     segment_count = human.shape[1]
     if clusters is None:
         segment_clusters: NDArray[np.generic] = np.arange(segment_count)
     else:
-        segment_clusters = _check_clusters(clusters, segment_count)
+        segment_clusters = _check_cluster_labels(clusters, segment_count)
     return ScoredOutputs(
         # adding 0.0 turns -0.0 into 0.0, so that both are one score
         human_scores=human[is_scored] + 0.0,
@@ -125,26 +127,32 @@ def build_scored_outputs(
         weights=weight_matrix[is_scored],
         groups=systems.astype(np.int64),
         systems=systems.astype(np.int64),
-        items=renumber(segments),
-        clusters=renumber(segment_clusters[segments]),
-        group_names=tuple(str(system) for system in range(len(human))) if names is None else tuple(names),
+        items=replace_labels_by_codes(segments),
+        clusters=replace_labels_by_codes(segment_clusters[segments]),
+        group_names=tuple(str(system) for system in range(len(human)))
+        if system_names is None
+        else tuple(system_names),
     )
 
 
-def _check_matrix(scores: ArrayLike, kind: str) -> FloatArray:
+def _check_score_matrix(scores: ArrayLike, score_kind: str) -> FloatArray:
+    """Return scores as a float64 array; raise an error unless they are finite or NaN and have two axes."""
     matrix = np.asarray(scores, dtype=np.float64)
     if matrix.ndim != 2:
-        raise InputError(f"{kind} scores must be [systems, segments], not an array of {matrix.ndim} axes.")
+        raise InputError(
+            f"{score_kind} scores must be [systems, segments], not an array of {matrix.ndim} axes."
+        )
     if np.isinf(matrix).any():
         system, segment = np.argwhere(np.isinf(matrix))[0]
         raise InputError(
-            f"{kind} score of system {system}, segment {segment} is infinite.",
+            f"{score_kind} score of system {system}, segment {segment} is infinite.",
             remedy="A missing score is NaN.",
         )
     return matrix
 
 
 def _broadcast_weights(weights: ArrayLike | None, shape: tuple[int, ...]) -> FloatArray:
+    """Return one weight per output, from weights per segment or per output; 1 without weights."""
     if weights is None:
         return np.ones(shape)
     weight_array = np.asarray(weights, dtype=np.float64)
@@ -155,18 +163,20 @@ def _broadcast_weights(weights: ArrayLike | None, shape: tuple[int, ...]) -> Flo
     return np.broadcast_to(weight_array, shape)
 
 
-def _check_clusters(clusters: ArrayLike, segment_count: int) -> NDArray[np.generic]:
+def _check_cluster_labels(clusters: ArrayLike, segment_count: int) -> NDArray[np.generic]:
+    """Return cluster labels as an array; raise an error unless there is one label per segment."""
     labels: NDArray[np.generic] = np.asarray(clusters)
     if labels.shape != (segment_count,):
         raise InputError(f"clusters must give one label per segment: {segment_count}, not {labels.shape}.")
     return labels
 
 
-def _check_systems(is_scored: NDArray[np.bool_], names: Sequence[str] | None) -> None:
+def _check_scored_systems(is_scored: NDArray[np.bool_], system_names: Sequence[str] | None) -> None:
+    """Raise an error unless there are two systems and each has an output with both scores."""
     if len(is_scored) < 2:
         raise InputError("system dependence compares systems: at least two are needed.")
     unscored_systems = np.flatnonzero(~is_scored.any(axis=1))
     if len(unscored_systems):
         first = unscored_systems[0]
-        name = str(first) if names is None else names[first]
+        name = str(first) if system_names is None else system_names[first]
         raise InputError(f"system {name} has no output with both a human and a metric score.")

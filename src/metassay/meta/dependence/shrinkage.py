@@ -20,7 +20,7 @@ from metassay.stats.arrays import FloatArray
 
 @dataclass(frozen=True)
 class DeviationParts:
-    """Expected deviation = shrinkage + residual, per group.
+    """Expected deviations of groups, split into shrinkage to the mean and residual.
 
     `slope` is the deviation per point of human mean: −1 for a constant metric, 0 without shrinkage.
     """
@@ -31,26 +31,26 @@ class DeviationParts:
 
     @property
     def residual_range(self) -> float:
-        """Maximum minus minimum residual: what remains of SysDep without shrinkage."""
+        """Maximum minus minimum residual: system dependence that is not due to shrinkage."""
         return float(range_over_groups(self.residual))
 
 
-def split_deviations(deviations: FloatArray, human_means: FloatArray) -> DeviationParts:
-    """Regress expected deviations on human means: fitted values are shrinkage, the remainder is residual."""
+def split_deviations(expected_deviations: FloatArray, human_means: FloatArray) -> DeviationParts:
+    """Split expected deviations into a line in the human means (shrinkage) and the remainder (residual)."""
     centred_means = human_means - human_means.mean()
     sum_of_squares = float(centred_means @ centred_means)
-    slope = float(centred_means @ deviations) / sum_of_squares if sum_of_squares > 0 else 0.0
-    shrinkage = deviations.mean() + slope * centred_means
-    return DeviationParts(shrinkage, deviations - shrinkage, slope)
+    slope = float(centred_means @ expected_deviations) / sum_of_squares if sum_of_squares > 0 else 0.0
+    shrinkage = expected_deviations.mean() + slope * centred_means
+    return DeviationParts(shrinkage, expected_deviations - shrinkage, slope)
 
 
-def constant_metric_sysdep(outputs: ScoredOutputs) -> float:
-    """SysDep of a metric that gives every output the same score: the range of the human means."""
+def constant_metric_dependence(outputs: ScoredOutputs) -> float:
+    """System dependence of a metric that gives every output the same score: the range of the human means."""
     return float(range_over_groups(outputs.human_means))
 
 
-def sysdep_without_each_group(outputs: ScoredOutputs) -> FloatArray:
-    """SysDep when each group in turn is left out; NaN where fewer than two groups remain.
+def dependence_without_each_group(outputs: ScoredOutputs) -> FloatArray:
+    """System dependence with each group in turn left out; NaN where fewer than two groups remain.
 
     A range grows with the number of groups, and a single unusual group may account for all of it.
     """

@@ -12,9 +12,9 @@ from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences
 from metassay.meta.people.metric_comparison import PValueMatrices, find_pair_positions
 from metassay.meta.people.significance_clusters import (
-    cluster_by_significance,
-    list_comparisons,
-    sort_best_first,
+    cluster_metrics_by_significance,
+    list_metric_comparisons,
+    sort_metrics_best_first,
 )
 from metassay.results.base import to_optional
 from metassay.results.rank import AveragedMetric, AverageRanking
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from metassay.meta.people.ranking import MetricRanking
 
 
-def average_rankings(rankings: Sequence[MetricRanking]) -> list[AverageRanking]:
-    """Average the rankings over all items, for each meta-metric that was computed on several data sets."""
+def average_rankings_over_datasets(rankings: Sequence[MetricRanking]) -> list[AverageRanking]:
+    """Average the rankings of metrics over data sets, for each meta-metric that has several data sets."""
     averages = []
     for meta_metric in dict.fromkeys(ranking.meta_metric for ranking in rankings):
         of_datasets = [
@@ -34,21 +34,21 @@ def average_rankings(rankings: Sequence[MetricRanking]) -> list[AverageRanking]:
             if ranking.meta_metric == meta_metric and ranking.context_column is None
         ]
         if len(of_datasets) > 1:
-            averages.append(_average_over_datasets(meta_metric, of_datasets))
+            averages.append(_average_meta_metric(meta_metric, of_datasets))
     return averages
 
 
-def strip_reference(metric: str) -> str:
-    """Return the name of a metric without its reference, which may differ between data sets.
+def strip_reference_suffix(metric_name: str) -> str:
+    """Return the name of a metric without the suffix of its reference, such as `-refA`.
 
-    >>> strip_reference("COMET-refA"), strip_reference("CometKiwi-src")
+    >>> strip_reference_suffix("COMET-refA"), strip_reference_suffix("CometKiwi-src")
     ('COMET', 'CometKiwi-src')
     """
-    return re.sub(r"-ref[A-Z]$", "", metric)
+    return re.sub(r"-ref[A-Z]$", "", metric_name)
 
 
-def _average_over_datasets(meta_metric: MetaMetric, rankings: Sequence[MetricRanking]) -> AverageRanking:
-    """Average one meta-metric over data sets, of the metrics that all of them have."""
+def _average_meta_metric(meta_metric: MetaMetric, rankings: Sequence[MetricRanking]) -> AverageRanking:
+    """Average one meta-metric over data sets, for the metrics that all data sets have."""
     positions = [_find_metric_positions(ranking) for ranking in rankings]
     names = sorted(set.intersection(*(set(of_dataset) for of_dataset in positions)))
     common_positions = [
@@ -59,10 +59,10 @@ def _average_over_datasets(meta_metric: MetaMetric, rankings: Sequence[MetricRan
     mean = scaled.mean(axis=0)
     p_values = _test_mean_differences(meta_metric, rankings, common_positions)
     holm = rankings[0].holm
-    best_first = sort_best_first(mean, names)
-    clusters = cluster_by_significance(best_first, mean, p_values.one_sided, holm=holm)
+    best_first = sort_metrics_best_first(mean, names)
+    clusters = cluster_metrics_by_significance(best_first, mean, p_values.one_sided, holm=holm)
     system_counts = np.array([len(ranking.data.cube.systems) for ranking in rankings])
-    pooled = meta_metric.pool_datasets(values, system_counts * (system_counts - 1) / 2)
+    pooled = meta_metric.pool_values_over_datasets(values, system_counts * (system_counts - 1) / 2)
     metrics = [
         AveragedMetric(
             metric=names[m],
@@ -76,17 +76,17 @@ def _average_over_datasets(meta_metric: MetaMetric, rankings: Sequence[MetricRan
         meta_metric=str(meta_metric),
         datasets=[ranking.data.cube.dataset for ranking in rankings],
         metrics=metrics,
-        comparisons=list_comparisons(best_first, names, p_values, holm=holm),
+        comparisons=list_metric_comparisons(best_first, names, p_values, holm=holm),
     )
 
 
 def _find_metric_positions(ranking: MetricRanking) -> dict[str, int]:
-    """Return the position of each metric by its name without reference.
+    """Return the position of each metric in a ranking, by its name without the suffix of its reference.
 
     The full name is kept where two metrics would share the short one.
     """
     names = ranking.data.metric_names[: ranking.data.metric_count]
-    short_names = [strip_reference(name) for name in names]
+    short_names = [strip_reference_suffix(name) for name in names]
     positions = {}
     for position, (name, short_name) in enumerate(zip(names, short_names)):
         is_unique = short_names.count(short_name) == 1
@@ -95,34 +95,36 @@ def _find_metric_positions(ranking: MetricRanking) -> dict[str, int]:
 
 
 def _test_mean_differences(
-    meta_metric: MetaMetric, rankings: Sequence[MetricRanking], common_positions: Sequence[LongArray]
+    meta_metric: MetaMetric, rankings: Sequence[MetricRanking], metric_positions: Sequence[LongArray]
 ) -> PValueMatrices:
-    """Test the mean differences between metrics; the draws of the data sets are averaged one by one."""
-    count = len(common_positions[0])
+    """Test differences between metrics, averaged over data sets."""
+    count = len(metric_positions[0])
     first, second = np.triu_indices(count, 1)
     scale = 0.5 if meta_metric.is_correlation else 1.0  # correlations are mapped to the range from 0 to 1
     observed = np.zeros(len(first))
     drawn = np.zeros((len(first), 1), dtype=np.float32)
     is_resampled = False
-    for ranking, index in zip(rankings, common_positions):
+    for ranking, index in zip(rankings, metric_positions):
         if ranking.differences is None or count < 2:
-            return PValueMatrices.untested(count)
-        differences = _select_pairs(
+            return PValueMatrices.create_untested(count)
+        differences = _select_metric_pairs(
             ranking.differences, index[first], index[second], ranking.data.metric_count
         )
         observed += scale * differences.observed / len(rankings)
         drawn = drawn + np.float32(scale / len(rankings)) * differences.drawn
         is_resampled = differences.is_resampled
     mean = MetricDifferences(observed, drawn, is_resampled)
-    return PValueMatrices.from_differences(mean, count, ~np.isnan(observed))
+    return PValueMatrices.create_from_differences(mean, count, ~np.isnan(observed))
 
 
-def _select_pairs(
-    differences: MetricDifferences, a: LongArray, b: LongArray, count: int
+def _select_metric_pairs(
+    differences: MetricDifferences, first_metrics: LongArray, second_metrics: LongArray, metric_count: int
 ) -> MetricDifferences:
-    """Select the differences of pairs (a, b), with the sign reversed where the data set has b first."""
-    positions = find_pair_positions(np.minimum(a, b), np.maximum(a, b), count)
-    sign: FloatArray = np.where(a < b, 1.0, -1.0)
+    """Select the differences of given pairs of metrics; the sign follows the given order of a pair."""
+    positions = find_pair_positions(
+        np.minimum(first_metrics, second_metrics), np.maximum(first_metrics, second_metrics), metric_count
+    )
+    sign: FloatArray = np.where(first_metrics < second_metrics, 1.0, -1.0)
     return MetricDifferences(
         differences.observed[positions] * sign,
         differences.drawn[positions] * sign[:, None].astype(np.float32),

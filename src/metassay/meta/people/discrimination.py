@@ -13,20 +13,24 @@ from numpy.typing import NDArray
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
-from metassay.meta.people.metric_comparison import compute_differences
-from metassay.meta.people.significance_clusters import SIGNIFICANCE_LEVEL, assign_clusters, sort_best_first
+from metassay.meta.people.metric_comparison import compute_metric_differences
+from metassay.meta.people.significance_clusters import (
+    SIGNIFICANCE_LEVEL,
+    assign_significance_clusters,
+    sort_metrics_best_first,
+)
 from metassay.results.rank import DiscriminationRow
 
 
 def measure_discrimination(
     dataset: str, meta_metric: MetaMetric, scores: ScoreArrays, settings: ComparisonSettings
 ) -> DiscriminationRow:
-    """Count distinct values, significant comparisons and clusters, with one- and two-sided tests."""
-    copies = _count_copies(scores)
+    """Count the distinct values, significant differences and significance clusters of a meta-metric."""
+    copies = _count_identical_metrics(scores)
     different_metrics = np.array(list(copies))
     copy_counts = np.array(list(copies.values()))
     different = scores.select_metrics(different_metrics)
-    values = meta_metric.compute(different, settings)
+    values = meta_metric.evaluate_metrics(different, settings)
     row = DiscriminationRow(
         dataset=dataset,
         meta_metric=str(meta_metric),
@@ -36,10 +40,10 @@ def measure_discrimination(
         distinct_values=len(np.unique(np.round(values[~np.isnan(values)], 10))),
         comparisons=len(values) * (len(values) - 1) // 2,
     )
-    differences = compute_differences(meta_metric, different, settings)
+    differences = compute_metric_differences(meta_metric, different, settings)
     if differences is None:
         return row
-    best_first = sort_best_first(values, [str(position) for position in range(len(values))])
+    best_first = sort_metrics_best_first(values, [str(position) for position in range(len(values))])
     first, second = np.triu_indices(len(values), 1)
     pair_copies = copy_counts[first] * copy_counts[second]
     one_sided, two_sided = (p <= SIGNIFICANCE_LEVEL for p in differences.compute_p_values())
@@ -47,23 +51,23 @@ def measure_discrimination(
         row,
         significant_one_sided=int(one_sided.sum()),
         significant_one_sided_with_copies=int(pair_copies[one_sided].sum()),
-        clusters_one_sided=_count_clusters(best_first, one_sided),
+        clusters_one_sided=_count_significance_clusters(best_first, one_sided),
         significant_two_sided=int(two_sided.sum()),
         significant_two_sided_with_copies=int(pair_copies[two_sided].sum()),
-        clusters_two_sided=_count_clusters(best_first, two_sided),
+        clusters_two_sided=_count_significance_clusters(best_first, two_sided),
     )
 
 
-def _count_clusters(best_first: list[int], is_significant: NDArray[np.bool_]) -> int:
-    """Count the significance clusters, from the significance of each pair of metrics."""
+def _count_significance_clusters(best_first: list[int], is_significant: NDArray[np.bool_]) -> int:
+    """Count the significance clusters of metrics, given which pairs of metrics differ significantly."""
     count = len(best_first)
     matrix = np.zeros((count, count), dtype=np.bool_)
     matrix[np.triu_indices(count, 1)] = is_significant
-    return max(assign_clusters(best_first, matrix | matrix.T).values(), default=0)
+    return max(assign_significance_clusters(best_first, matrix | matrix.T).values(), default=0)
 
 
-def _count_copies(scores: ScoreArrays) -> dict[int, int]:
-    """Return the first metric with each set of scores, and how many metrics have these scores."""
+def _count_identical_metrics(scores: ScoreArrays) -> dict[int, int]:
+    """Count for each metric how many metrics have exactly its scores; copies are left out."""
     first_with_scores: dict[bytes, int] = {}
     counts: dict[int, int] = {}
     for position, metric in enumerate(scores.metrics):

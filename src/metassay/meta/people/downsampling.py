@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from metassay.meta.people.intervals import percentile_interval, subsample_values
+from metassay.meta.people.intervals import evaluate_random_item_subsets, percentile_interval
 from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.ranking_data import RankingData
@@ -16,28 +16,28 @@ _FEWEST_ITEMS = 10
 """Data sets with fewer items are not made smaller."""
 
 
-def list_subset_sizes(items: int) -> list[int]:
-    """List the numbers of items to which a data set is reduced, ascending; the last is all items."""
-    return sorted({max(2, round(share * items)) for share in SHARES_OF_ITEMS})
+def list_subset_sizes(item_count: int) -> list[int]:
+    """List the sizes of the item subsets on which metrics are evaluated, ascending; the last is all items."""
+    return sorted({max(2, round(share * item_count)) for share in SHARES_OF_ITEMS})
 
 
-def downsample_items(
+def evaluate_on_item_subsets(
     data: RankingData, meta_metric: MetaMetric, settings: ComparisonSettings
 ) -> list[DownsampledValue]:
-    """Compute the value of each metric on random subsets of the items that all metrics have.
+    """Compute the value of each metric on random subsets of the items, for several subset sizes.
 
     The constant baseline is included, because its SPA falls as the number of items grows.
     """
     count = data.metric_count
-    items = int(data.items_of_all_metrics.sum())
+    items = int(data.is_scored_by_all_metrics.sum())
     if data.pairwise or items < _FEWEST_ITEMS or count < 2:
         return []
     with_constant = data.scores.select_metrics(np.arange(count + 1))
-    scores = with_constant.restrict_to(items=data.items_of_all_metrics)
+    scores = with_constant.restrict_to(items=data.is_scored_by_all_metrics)
     rows = []
     for size in list_subset_sizes(items):
         if size < items:
-            values = subsample_values(
+            values = evaluate_random_item_subsets(
                 meta_metric,
                 scores,
                 items=size,
@@ -47,7 +47,7 @@ def downsample_items(
                 workers=settings.workers,
             )
         else:
-            values = meta_metric.compute(scores, settings)[:, None]
+            values = meta_metric.evaluate_metrics(scores, settings)[:, None]
         if values is None:
             return []
         low, high = percentile_interval(values)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.people.meta_metrics.base import SYSTEM, MetaMetric, ValueEstimates
+from metassay.meta.people.meta_metrics.base import SYSTEM, MetaMetric, MetaMetricEstimates
 from metassay.meta.people.meta_metrics.comparison_settings import NORMAL, PERMUTATION, ComparisonSettings
 from metassay.meta.people.pairwise_deletion import estimate_with_pairwise_deletion
 from metassay.meta.people.ranking_data import BASELINES, RankingData
@@ -31,7 +31,7 @@ SUBSETS_PER_CONTEXT = 200
 
 @dataclass(frozen=True)
 class PValueMethods:
-    """How the p-values inside a meta-metric are computed, for each metric by itself.
+    """For each metric, whether the p-values inside a meta-metric are normal or from permutations.
 
     The choice for a metric depends on its scores and the human scores only, so that its value does not change
     when other metrics are added.
@@ -46,7 +46,7 @@ class PValueMethods:
 
     @property
     def name(self) -> str | None:
-        """The methods in use, as results report them; None where there are no p-values."""
+        """Name of the method for p-values in results; None for meta-metrics without p-values."""
         if not self.has_p_values:
             return None
         if not self.is_permuted.any():
@@ -55,14 +55,14 @@ class PValueMethods:
         return PERMUTATION if of_metrics.all() else f"{self.settings.method} or {PERMUTATION}"
 
     def select_settings(self, *, permuted: bool) -> ComparisonSettings:
-        """Return the settings of the metrics with permutations, or of the others."""
+        """Return the settings for metrics with p-values from permutations, or with normal p-values."""
         return replace(self.settings, method=PERMUTATION) if permuted else self.settings
 
 
 def choose_p_value_methods(
     data: RankingData, meta_metric: MetaMetric, settings: ComparisonSettings
 ) -> PValueMethods:
-    """Replace normal p-values by permutations, with a note, where a few items make them inaccurate."""
+    """Choose permutations instead of normal p-values for metrics whose normal p-values are inaccurate."""
     errors = np.zeros(len(data.metric_names))
     has_p_values = False
     if not data.pairwise:
@@ -88,8 +88,8 @@ def choose_p_value_methods(
     return PValueMethods(settings, has_p_values, is_permuted, notes=(note,))
 
 
-def note_too_little_data(data: RankingData, meta_metric: MetaMetric) -> str | None:
-    """Say why a ranking has no intervals and names no best metric; None where there is enough data."""
+def explain_too_little_data(data: RankingData, meta_metric: MetaMetric) -> str | None:
+    """Say why the data is too small for intervals and for a best metric; None if it is large enough."""
     systems = len(data.cube.systems)
     clusters = data.scores.cluster_count
     if meta_metric.level == SYSTEM and systems < FEWEST_SYSTEMS:
@@ -105,21 +105,22 @@ def note_too_little_data(data: RankingData, meta_metric: MetaMetric) -> str | No
     )
 
 
-def estimate_values(
+def estimate_meta_metric_values(
     data: RankingData,
     meta_metric: MetaMetric,
-    methods: PValueMethods,
-    equal_items: int | None = None,
+    p_value_methods: PValueMethods,
+    equal_item_count: int | None = None,
     *,
     with_intervals: bool = True,
-) -> ValueEstimates:
-    """Estimate the value of each metric, on the items that it has, with a bootstrap interval.
+) -> MetaMetricEstimates:
+    """Estimate the value of a meta-metric for each metric, with a bootstrap interval.
 
-    With `equal_items` values are means over random subsets of that size.
+    Each metric is evaluated on the items that it has. With `equal_item_count` values are means over random
+    subsets of that size.
     """
-    settings = methods.settings
+    settings = p_value_methods.settings
     if data.pairwise:
-        return _estimate_with_gaps(data, meta_metric, settings)
+        return _estimate_with_missing_scores(data, meta_metric, settings)
     values, low, high = (np.full(len(data.metric_names), np.nan) for _ in range(3))
     for metrics, scores in data.scores.split_by_complete_items():
         estimates = meta_metric.estimate_values(scores)
@@ -129,12 +130,14 @@ def estimate_values(
                 low[metrics] = estimates.low
                 high[metrics] = estimates.high
             continue
-        values[metrics] = compute_values(meta_metric, scores, methods, methods.is_permuted[metrics])
-        if equal_items is not None and equal_items < scores.human.shape[1]:
-            subset_values = subsample_values(
+        values[metrics] = compute_meta_metric_values(
+            meta_metric, scores, p_value_methods, p_value_methods.is_permuted[metrics]
+        )
+        if equal_item_count is not None and equal_item_count < scores.human.shape[1]:
+            subset_values = evaluate_random_item_subsets(
                 meta_metric,
                 scores,
-                items=equal_items,
+                items=equal_item_count,
                 draws=SUBSETS_PER_CONTEXT,
                 seed=settings.seed,
                 stream=settings.stream,
@@ -144,51 +147,51 @@ def estimate_values(
                 values[metrics] = subset_values.mean(axis=1)
         if not with_intervals or scores.cluster_count < FEWEST_CLUSTERS:
             continue
-        resampled = bootstrap_values(
+        resampled = bootstrap_meta_metric(
             meta_metric,
             scores,
             draws=settings.draws,
             seed=settings.seed,
             stream=settings.stream,
-            size=equal_items if scores.clusters is None else None,
+            size=equal_item_count if scores.clusters is None else None,
             workers=settings.workers,
         )
         if resampled is not None:
             low[metrics], high[metrics] = percentile_interval(resampled)
-    return ValueEstimates(values, low, high)
+    return MetaMetricEstimates(values, low, high)
 
 
-def compute_values(
-    meta_metric: MetaMetric, scores: ScoreArrays, methods: PValueMethods, is_permuted: BoolArray
+def compute_meta_metric_values(
+    meta_metric: MetaMetric, scores: ScoreArrays, p_value_methods: PValueMethods, is_permuted: BoolArray
 ) -> FloatArray:
-    """Compute the value of each metric with its own kind of p-values."""
+    """Compute the value of a meta-metric for each metric, with its method for p-values."""
     values = np.full(len(scores.metrics), np.nan)
     for permuted in (False, True):
         metrics = np.flatnonzero(is_permuted == permuted)
         if len(metrics):
-            settings = methods.select_settings(permuted=permuted)
-            values[metrics] = meta_metric.compute(scores.select_metrics(metrics), settings)
+            settings = p_value_methods.select_settings(permuted=permuted)
+            values[metrics] = meta_metric.evaluate_metrics(scores.select_metrics(metrics), settings)
     return values
 
 
-def _estimate_with_gaps(
+def _estimate_with_missing_scores(
     data: RankingData, meta_metric: MetaMetric, settings: ComparisonSettings
-) -> ValueEstimates:
-    """Estimate values with each pair of systems on the items that both have."""
+) -> MetaMetricEstimates:
+    """Estimate the value of each metric with each pair of systems on the items that both have."""
     estimates = [
         estimate_with_pairwise_deletion(
             meta_metric, data.scores.human, metric, draws=settings.draws, seed=settings.seed
         )
         for metric in data.scores.metrics
     ]
-    return ValueEstimates(
+    return MetaMetricEstimates(
         np.array([estimate.value for estimate in estimates]),
         np.array([estimate.low for estimate in estimates]),
         np.array([estimate.high for estimate in estimates]),
     )
 
 
-def bootstrap_values(
+def bootstrap_meta_metric(
     meta_metric: MetaMetric,
     scores: ScoreArrays,
     *,
@@ -198,15 +201,15 @@ def bootstrap_values(
     size: int | None = None,
     workers: int | None = None,
 ) -> FloatArray | None:
-    """Compute values on bootstrap resamples, `[metrics, draws]`; None where that would be too slow.
+    """Compute a meta-metric on bootstrap resamples, `[metrics, draws]`; None if that is too slow.
 
     A resample has as many clusters as the data, or `size`.
     """
-    compute_weighted = meta_metric.prepare_resampling(scores)
-    if compute_weighted is None:
+    evaluate_resamples = meta_metric.build_resampling_function(scores)
+    if evaluate_resamples is None:
         return None
     return map_bootstrap(
-        compute_weighted,
+        evaluate_resamples,
         scores.cluster_count,
         draws=draws,
         seed=seed,
@@ -216,7 +219,7 @@ def bootstrap_values(
     )
 
 
-def subsample_values(
+def evaluate_random_item_subsets(
     meta_metric: MetaMetric,
     scores: ScoreArrays,
     *,
@@ -226,28 +229,28 @@ def subsample_values(
     stream: int = 0,
     workers: int | None = None,
 ) -> FloatArray | None:
-    """Compute values on random subsets of the items, `[metrics, draws]`; None where that is too slow."""
+    """Compute a meta-metric on random subsets of the items, `[metrics, draws]`; None if that is too slow."""
     without_clusters = ScoreArrays(scores.human, scores.metrics)
     subsets = draw_subset_blocks(scores.human.shape[1], items, draws, seed, (stream, SEGMENT_SUBSETS))
-    return compute_weighted_values(meta_metric, without_clusters, subsets, workers)
+    return evaluate_weighted_clusters(meta_metric, without_clusters, subsets, workers)
 
 
-def compute_weighted_values(
+def evaluate_weighted_clusters(
     meta_metric: MetaMetric,
     scores: ScoreArrays,
     weight_blocks: Iterable[FloatArray],
     workers: int | None = None,
 ) -> FloatArray | None:
-    """Compute values under blocks of weights `[draws, clusters]`; None where that would be too slow."""
-    compute_weighted = meta_metric.prepare_resampling(scores)
-    if compute_weighted is None:
+    """Compute a meta-metric for blocks of cluster weights `[draws, clusters]`; None if that is too slow."""
+    evaluate_resamples = meta_metric.build_resampling_function(scores)
+    if evaluate_resamples is None:
         return None
-    return np.concatenate(map_blocks(compute_weighted, weight_blocks, workers), axis=1)
+    return np.concatenate(map_blocks(evaluate_resamples, weight_blocks, workers), axis=1)
 
 
-def percentile_interval(values: FloatArray, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+def percentile_interval(resampled_values: FloatArray, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
     """Return the percentile interval over the last axis; NaN where a resample is undefined."""
     low: FloatArray
     high: FloatArray
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], axis=-1)
+    low, high = np.quantile(resampled_values, [(1 - level) / 2, (1 + level) / 2], axis=-1)
     return low, high

@@ -26,32 +26,35 @@ _TIE_TOLERANCE = 1e-12
 
 
 class MappedScores(Protocol):
-    """Scores of one metric, mapped to the human scale."""
+    """Scores of one metric, mapped to the scale of human scores in several ways."""
 
     @property
     def pooled_scores(self) -> FloatArray:
-        """Scores mapped by f_G, `[systems, items]`."""
+        """Scores mapped by one function for all systems, `[systems, items]`."""
         ...
 
     @property
     def system_scores(self) -> FloatArray:
-        """Scores mapped by the f_k of each system, `[systems, items]`."""
+        """Scores mapped by one function for each system, `[systems, items]`."""
         ...
 
     @property
     def unseen_differences(self) -> FloatArray:
-        """Differences of two systems under an f_G fitted without both, `[pairs, items]`."""
+        """Differences of two systems, mapped by a function fitted to the other systems, `[pairs, items]`."""
         ...
 
     @property
     def folds(self) -> LongArray:
-        """The fold of each item."""
+        """The cross-validation fold of each item."""
         ...
 
 
 @dataclass(frozen=True)
 class MappingEvaluation:
-    """How well mapped scores agree with human scores; gains, with 95 % intervals, are relative to `raw`."""
+    """How well mapped metric scores agree with human scores, and the gain over unmapped scores.
+
+    Intervals of gains are 95 %.
+    """
 
     mapping: str
     segments: int
@@ -71,8 +74,8 @@ class MappingEvaluation:
 
 
 @dataclass(frozen=True)
-class _Gain:
-    """A meta-metric of a mapping, and its gain over the raw scores with its 95 % interval."""
+class _GainEstimate:
+    """A meta-metric of mapped scores, and its gain over unmapped scores with a 95 % interval."""
 
     value: float | None
     gain: float | None = None
@@ -81,7 +84,7 @@ class _Gain:
 
 
 class MappingEvaluator:
-    """Evaluates mappings of any metric against the same human scores `[systems, items]` and resamples."""
+    """Evaluates mappings of metric scores against human scores `[systems, items]`, on shared resamples."""
 
     def __init__(self, human: FloatArray, clusters: LongArray, *, draws: int, seed: int) -> None:
         count = int(clusters.max()) + 1
@@ -91,14 +94,19 @@ class MappingEvaluator:
         # the first row is the data itself
         self._weights = np.concatenate([np.ones((1, len(clusters))), cluster_weights[:, clusters]])
 
-    def evaluate(self, metric: FloatArray, mapped: MappedScores) -> list[MappingEvaluation]:
-        """Evaluate each mapping of one metric, on the items that are complete.
+    def evaluate_mappings(
+        self, metric_scores: FloatArray, mapped_scores: MappedScores
+    ) -> list[MappingEvaluation]:
+        """Evaluate each mapping of the scores of one metric, on the items that have all scores.
 
         Empty if fewer than two systems are rated, or no item is complete.
         """
-        rated = np.flatnonzero(~(np.isnan(self._human) | np.isnan(metric)).all(axis=1))
+        rated = np.flatnonzero(~(np.isnan(self._human) | np.isnan(metric_scores)).all(axis=1))
         all_scores = (
-            self._human[rated] + metric[rated] + mapped.pooled_scores[rated] + mapped.system_scores[rated]
+            self._human[rated]
+            + metric_scores[rated]
+            + mapped_scores.pooled_scores[rated]
+            + mapped_scores.system_scores[rated]
         )
         is_complete = ~np.isnan(all_scores).any(axis=0)
         if len(rated) < 2 or not is_complete.any():
@@ -106,23 +114,33 @@ class MappingEvaluator:
         items = np.flatnonzero(is_complete)
         cells = np.ix_(rated, items)
         human = self._human[cells]
-        scores = {RAW: metric[cells], POOLED: mapped.pooled_scores[cells], OWN: mapped.system_scores[cells]}
-        folds = mapped.folds[items]
+        scores = {
+            RAW: metric_scores[cells],
+            POOLED: mapped_scores.pooled_scores[cells],
+            OWN: mapped_scores.system_scores[cells],
+        }
+        folds = mapped_scores.folds[items]
         weights = self._weights[:, items]
 
         first, second = np.triu_indices(len(rated), 1)
         human_differences = human[first] - human[second]
         differences = {name: array[first] - array[second] for name, array in scores.items()}
-        differences[UNSEEN] = mapped.unseen_differences[
-            np.ix_(_find_pair_positions(len(self._human), rated), items)
+        differences[UNSEEN] = mapped_scores.unseen_differences[
+            np.ix_(_find_rated_pair_positions(len(self._human), rated), items)
         ]
         stacked = {}
         for name in (RAW, POOLED, UNSEEN, OWN):
             is_tie = np.abs(differences[name]) < _TIE_TOLERANCE
             stacked[name] = np.stack([human_differences, np.where(is_tie, 0.0, differences[name])])
-        spa = {name: _average_over_folds("spa", pairs, folds, weights) for name, pairs in stacked.items()}
-        pa = {name: _average_over_folds("pa", pairs, folds, weights) for name, pairs in stacked.items()}
-        kendall = _compute_item_kendall(human, scores)
+        spa = {
+            name: _average_meta_metric_over_folds("spa", pairs, folds, weights)
+            for name, pairs in stacked.items()
+        }
+        pa = {
+            name: _average_meta_metric_over_folds("pa", pairs, folds, weights)
+            for name, pairs in stacked.items()
+        }
+        kendall = _compute_kendall_within_items(human, scores)
 
         evaluations = []
         for name in stacked:
@@ -141,59 +159,75 @@ class MappingEvaluator:
                     pa_low=pa_gain.low,
                     pa_high=pa_gain.high,
                     kendall_item=kendall.get(name),
-                    tied=None if name == UNSEEN else _share_of_new_ties(differences[RAW], differences[name]),
-                    sysdep=_deviation_range(human, scores[name], folds) if name in {POOLED, OWN} else None,
+                    tied=None
+                    if name == UNSEEN
+                    else _share_of_pairs_tied_by_mapping(differences[RAW], differences[name]),
+                    sysdep=_average_deviation_range(human, scores[name], folds)
+                    if name in {POOLED, OWN}
+                    else None,
                 )
             )
         return evaluations
 
 
-def _average_over_folds(
-    meta_metric: str, differences: FloatArray, folds: LongArray, weights: FloatArray
+def _average_meta_metric_over_folds(
+    meta_metric: str, score_differences: FloatArray, folds: LongArray, item_weights: FloatArray
 ) -> FloatArray:
-    """Compute SPA or PA on each fold and return the mean over folds, `[1 + draws]`."""
+    """Compute a meta-metric on each cross-validation fold and average over folds, `[1 + draws]`."""
     measure = parse_meta_metric(meta_metric)
-    by_fold = [measure.compute_with_gaps(differences, weights * (folds == fold)) for fold in np.unique(folds)]
+    by_fold = [
+        measure.evaluate_with_missing_scores(score_differences, item_weights * (folds == fold))
+        for fold in np.unique(folds)
+    ]
     mean: FloatArray = np.mean(by_fold, axis=0)
     return mean
 
 
-def _find_pair_positions(systems: int, rated: LongArray) -> LongArray:
-    """Find the positions of the pairs of rated systems among all pairs of systems."""
-    positions = np.full((systems, systems), -1)
-    positions[np.triu_indices(systems, 1)] = np.arange(systems * (systems - 1) // 2)
-    first, second = np.triu_indices(len(rated), 1)
-    pair_positions: LongArray = positions[rated[first], rated[second]]
+def _find_rated_pair_positions(system_count: int, rated_systems: LongArray) -> LongArray:
+    """Find the positions of the pairs of rated systems among the pairs of all systems."""
+    positions = np.full((system_count, system_count), -1)
+    positions[np.triu_indices(system_count, 1)] = np.arange(system_count * (system_count - 1) // 2)
+    first, second = np.triu_indices(len(rated_systems), 1)
+    pair_positions: LongArray = positions[rated_systems[first], rated_systems[second]]
     return pair_positions
 
 
-def _estimate_gain(values: Mapping[str, FloatArray], mapping: str) -> _Gain:
-    """Estimate the gain of a mapping; `values` are `[1 + draws]`, that of the data itself first."""
-    value = to_optional(float(values[mapping][0]))
+def _estimate_gain(values_by_mapping: Mapping[str, FloatArray], mapping: str) -> _GainEstimate:
+    """Estimate the gain of a mapping over unmapped scores; values are `[1 + draws]`, observed value first."""
+    value = to_optional(float(values_by_mapping[mapping][0]))
     if mapping == RAW:
-        return _Gain(value)
-    gains = values[mapping] - values[RAW]
+        return _GainEstimate(value)
+    gains = values_by_mapping[mapping] - values_by_mapping[RAW]
     low, high = percentile_interval(gains[1:])
-    return _Gain(value, to_optional(float(gains[0])), to_optional(float(low)), to_optional(float(high)))
+    return _GainEstimate(
+        value, to_optional(float(gains[0])), to_optional(float(low)), to_optional(float(high))
+    )
 
 
-def _compute_item_kendall(human: FloatArray, scores: Mapping[str, FloatArray]) -> dict[str, float | None]:
-    """Compute Kendall's tau within items, for each mapping."""
-    values = parse_meta_metric("kendall:item").compute(ScoreArrays(human, np.stack(list(scores.values()))))
-    return {name: to_optional(float(value)) for name, value in zip(scores, values)}
+def _compute_kendall_within_items(
+    human: FloatArray, scores_by_mapping: Mapping[str, FloatArray]
+) -> dict[str, float | None]:
+    """Compute Kendall's tau of human and mapped scores within items, for each mapping."""
+    values = parse_meta_metric("kendall:item").evaluate_metrics(
+        ScoreArrays(human, np.stack(list(scores_by_mapping.values())))
+    )
+    return {name: to_optional(float(value)) for name, value in zip(scores_by_mapping, values)}
 
 
-def _share_of_new_ties(raw: FloatArray, mapped: FloatArray) -> float | None:
-    is_different = raw != 0
+def _share_of_pairs_tied_by_mapping(
+    raw_differences: FloatArray, mapped_differences: FloatArray
+) -> float | None:
+    """Share of output pairs with different metric scores whose mapped scores are equal."""
+    is_different = raw_differences != 0
     if not is_different.any():
         return None
-    return float((np.abs(mapped[is_different]) < _TIE_TOLERANCE).mean())
+    return float((np.abs(mapped_differences[is_different]) < _TIE_TOLERANCE).mean())
 
 
-def _deviation_range(human: FloatArray, mapped: FloatArray, folds: LongArray) -> float:
-    """Average over folds the range of the systems' mean deviations from human scores."""
+def _average_deviation_range(human_scores: FloatArray, mapped_scores: FloatArray, folds: LongArray) -> float:
+    """Compute how much the mean error of mapped scores varies between systems, averaged over folds."""
     ranges = []
     for fold in np.unique(folds):
-        deviations = (mapped - human)[:, folds == fold].mean(axis=1)
+        deviations = (mapped_scores - human_scores)[:, folds == fold].mean(axis=1)
         ranges.append(deviations.max() - deviations.min())
     return float(np.mean(ranges))

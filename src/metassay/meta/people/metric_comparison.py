@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.people.intervals import PValueMethods, bootstrap_values
+from metassay.meta.people.intervals import PValueMethods, bootstrap_meta_metric
 from metassay.meta.people.meta_metrics.base import SYSTEM, MetaMetric
 from metassay.meta.people.meta_metrics.comparison_settings import (
     BOOTSTRAP,
@@ -50,23 +50,26 @@ OTHER_TEST = {"perm-inputs": "perm-systems", "perm-systems": "perm-inputs"}
 
 @dataclass(frozen=True)
 class PValueMatrices:
-    """p-values `[metrics, metrics]` that the row beats the column by chance; NaN where untested."""
+    """P-values `[metrics, metrics]` that one metric (row) is better than another (column) by chance.
+
+    NaN where two metrics were not tested.
+    """
 
     one_sided: FloatArray
     two_sided: FloatArray
 
     @classmethod
-    def untested(cls, metric_count: int) -> PValueMatrices:
-        """Return matrices for metrics that were not tested against each other."""
+    def create_untested(cls, metric_count: int) -> PValueMatrices:
+        """Create matrices of NaN for metrics that were not tested against each other."""
         shape = (metric_count, metric_count)
         return cls(np.full(shape, np.nan), np.full(shape, np.nan))
 
     @classmethod
-    def from_differences(
+    def create_from_differences(
         cls, differences: MetricDifferences, metric_count: int, is_defined: NDArray[np.bool_]
     ) -> PValueMatrices:
         """Compute p-values in both directions for the pairs of metrics that are defined."""
-        matrices = cls.untested(metric_count)
+        matrices = cls.create_untested(metric_count)
         first, second = np.triu_indices(metric_count, 1)
         for first_is_better in (True, False):
             one_sided, two_sided = differences.compute_p_values(np.full(len(first), first_is_better))
@@ -76,13 +79,13 @@ class PValueMatrices:
         return matrices
 
 
-def compute_differences(
+def compute_metric_differences(
     meta_metric: MetaMetric, scores: ScoreArrays, settings: ComparisonSettings
 ) -> MetricDifferences | None:
-    """Compute observed and drawn differences of all pairs of metrics; None where there is no such test."""
+    """Compute observed and random differences between all pairs of metrics; None if there is no such test."""
     if settings.test != BOOTSTRAP:
         return meta_metric.compare_metrics(scores, settings)
-    resampled = bootstrap_values(
+    resampled = bootstrap_meta_metric(
         meta_metric,
         scores,
         draws=settings.draws,
@@ -92,25 +95,25 @@ def compute_differences(
     )
     if resampled is None:
         return None
-    observed = subtract_pairs(meta_metric.compute(scores, settings))
+    observed = subtract_pairs(meta_metric.evaluate_metrics(scores, settings))
     drawn = subtract_pairs(resampled).astype(np.float32)
     return MetricDifferences(observed, drawn, is_resampled=True)
 
 
 def compute_differences_on_shared_items(
-    data: RankingData, meta_metric: MetaMetric, methods: PValueMethods
+    data: RankingData, meta_metric: MetaMetric, p_value_methods: PValueMethods
 ) -> MetricDifferences | None:
-    """Compute differences between all metrics, each pair on the items that both have.
+    """Compute differences between all pairs of metrics, each pair on the items that both metrics have.
 
     p-values inside the meta-metric are from permutations for the pairs in which one metric needs them.
     """
-    settings = methods.settings
+    settings = p_value_methods.settings
     if settings.test in {NO_TEST, WILLIAMS} or data.metric_count < 2:
         return None
     first, second = np.triu_indices(data.metric_count, 1)
     complete_items = data.scores.complete_items
     # pairs that share the same items and the same kind of p-values are compared together
-    is_permuted = methods.is_permuted[first] | methods.is_permuted[second]
+    is_permuted = p_value_methods.is_permuted[first] | p_value_methods.is_permuted[second]
     shared_items = complete_items[first] & complete_items[second]
     patterns, pattern_of_pair = np.unique(
         np.column_stack([is_permuted, shared_items]), axis=0, return_inverse=True
@@ -124,8 +127,8 @@ def compute_differences_on_shared_items(
         pairs = np.flatnonzero(pattern_of_pair.ravel() == number)
         metrics = np.unique(np.concatenate([first[pairs], second[pairs]]))
         scores = data.scores.select_metrics(metrics).restrict_to(items=items)
-        differences = compute_differences(
-            meta_metric, scores, methods.select_settings(permuted=bool(pattern[0]))
+        differences = compute_metric_differences(
+            meta_metric, scores, p_value_methods.select_settings(permuted=bool(pattern[0]))
         )
         if differences is None:
             return None
@@ -137,44 +140,50 @@ def compute_differences_on_shared_items(
     return MetricDifferences(observed, drawn, is_resampled=settings.test == BOOTSTRAP)
 
 
-def compute_p_values(
-    data: RankingData, settings: ComparisonSettings, values: FloatArray, differences: MetricDifferences | None
+def compute_p_value_matrices(
+    data: RankingData,
+    settings: ComparisonSettings,
+    metric_values: FloatArray,
+    differences: MetricDifferences | None,
 ) -> PValueMatrices:
-    """Compute the p-values of all pairs of metrics that have values."""
+    """Compute the p-values of all pairs of metrics."""
     if settings.test == WILLIAMS:
         metrics = data.scores.select_metrics(data.metric_positions)
-        one_sided = williams_p_values(metrics.restrict_to(items=data.items_of_all_metrics))
+        one_sided = compute_williams_p_values(metrics.restrict_to(items=data.is_scored_by_all_metrics))
         return PValueMatrices(one_sided, 2 * np.minimum(one_sided, one_sided.T))
     if differences is None:
-        return PValueMatrices.untested(data.metric_count)
+        return PValueMatrices.create_untested(data.metric_count)
     first, second = np.triu_indices(data.metric_count, 1)
-    is_defined = ~(np.isnan(differences.observed) | np.isnan(values[first]) | np.isnan(values[second]))
-    return PValueMatrices.from_differences(differences, data.metric_count, is_defined)
+    is_defined = ~(
+        np.isnan(differences.observed) | np.isnan(metric_values[first]) | np.isnan(metric_values[second])
+    )
+    return PValueMatrices.create_from_differences(differences, data.metric_count, is_defined)
 
 
-def compute_p_values_for_other_systems(
-    data: RankingData, meta_metric: MetaMetric, methods: PValueMethods, values: FloatArray
+def compute_p_values_of_other_population(
+    data: RankingData, meta_metric: MetaMetric, p_value_methods: PValueMethods, metric_values: FloatArray
 ) -> FloatArray | None:
-    """Compute one-sided p-values of the test that generalises the other way.
+    """Compute one-sided p-values of a second test, which generalises to another population of systems.
 
-    For systems like these where the test is for these systems, and the other way round. None with few
+    For systems like these where the first test is for these systems, and the other way round. None with few
     systems, where one of the tests has no power.
     """
-    settings = methods.settings
+    settings = p_value_methods.settings
     other_test = OTHER_TEST.get(settings.test)
     if other_test is None or meta_metric.level != SYSTEM or len(data.cube.systems) < MANY_SYSTEMS:
         return None
-    other_methods = replace(methods, settings=replace(settings, test=other_test))
+    other_methods = replace(p_value_methods, settings=replace(settings, test=other_test))
     differences = compute_differences_on_shared_items(data, meta_metric, other_methods)
     if differences is None:
         return None
-    return compute_p_values(data, other_methods.settings, values, differences).one_sided
+    return compute_p_value_matrices(data, other_methods.settings, metric_values, differences).one_sided
 
 
-def williams_p_values(scores: ScoreArrays) -> FloatArray:
-    """Compute one-sided p-values that Pearson's r of A exceeds that of B, `[metrics, metrics]`.
+def compute_williams_p_values(scores: ScoreArrays) -> FloatArray:
+    """Compute the p-values of Williams' test (1959) for all pairs of metrics, `[metrics, metrics]`.
 
-    Williams' test (1959) on the mean scores of systems.
+    They are one-sided: Pearson's r of the mean scores of systems is larger for the first metric than for the
+    second.
     """
     human_means = scores.human.mean(axis=-1)
     metric_means = scores.metrics.mean(axis=-1)
@@ -188,6 +197,6 @@ def williams_p_values(scores: ScoreArrays) -> FloatArray:
     return p
 
 
-def find_pair_positions(a: LongArray, b: LongArray, count: int) -> LongArray:
-    """Find the positions of pairs a < b among all pairs of `count`, in the order of `numpy.triu_indices`."""
-    return a * count - a * (a + 1) // 2 + b - a - 1
+def find_pair_positions(first: LongArray, second: LongArray, element_count: int) -> LongArray:
+    """Return the positions of pairs (first < second) in the order of `numpy.triu_indices`."""
+    return first * element_count - first * (first + 1) // 2 + second - first - 1

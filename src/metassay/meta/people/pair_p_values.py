@@ -18,10 +18,10 @@ MOST_SYSTEMS = 20
 """With more systems p-values are not listed: their heatmap could not be read."""
 
 
-def list_pair_p_values(
-    data: RankingData, meta_metric: MetaMetric, methods: PValueMethods
+def list_system_pair_p_values(
+    data: RankingData, meta_metric: MetaMetric, p_value_methods: PValueMethods
 ) -> SystemPairPValues | None:
-    """List the p-values that each system is better than each other by chance, by people and each metric.
+    """List for people and for each metric the p-value that one system is better than another by chance.
 
     0 means that the first system of a pair is certainly better, 1 that the second is. None for meta-metrics
     without p-values, for scores with gaps, and for fewer than three or more than `MOST_SYSTEMS` systems.
@@ -32,7 +32,7 @@ def list_pair_p_values(
     best_first = np.argsort(-data.scores.human.mean(axis=1), kind="stable")
     first, second = np.triu_indices(systems, 1)
     rows = []
-    for metrics, scores, settings in _split_by_method(data, methods):
+    for metrics, scores, settings in _split_metrics_by_p_value_method(data, p_value_methods):
         p_values = meta_metric.compute_pair_p_values(scores, settings)
         if p_values is None:
             return None
@@ -52,13 +52,13 @@ def list_pair_p_values(
     return SystemPairPValues(systems=[data.cube.systems[system] for system in best_first], rows=rows)
 
 
-def _split_by_method(
-    data: RankingData, methods: PValueMethods
+def _split_metrics_by_p_value_method(
+    data: RankingData, p_value_methods: PValueMethods
 ) -> Iterator[tuple[LongArray, ScoreArrays, ComparisonSettings]]:
-    """Yield complete scores of metrics with the same items and the same kind of p-values."""
+    """Yield the scores of metrics that have the same items and the same method for p-values."""
     for metrics, scores in data.scores.select_metrics(data.metric_positions).split_by_complete_items():
         for permuted in (False, True):
-            positions = np.flatnonzero(methods.is_permuted[metrics] == permuted)
+            positions = np.flatnonzero(p_value_methods.is_permuted[metrics] == permuted)
             if len(positions):
-                settings = methods.select_settings(permuted=permuted)
+                settings = p_value_methods.select_settings(permuted=permuted)
                 yield metrics[positions], scores.select_metrics(positions), settings

@@ -17,7 +17,7 @@ from metassay.stats.random import PAIRWISE_DELETION, make_branch_generator
 
 @dataclass(frozen=True)
 class PairwiseDeletionEstimate:
-    """The value of one metric with its 95 % interval; NaN where no pair of systems has a common item."""
+    """The value of one metric with its 95 % interval; NaN where no two systems have a common item."""
 
     value: float
     low: float
@@ -29,12 +29,20 @@ class PairwiseDeletionEstimate:
 
 
 def estimate_with_pairwise_deletion(
-    meta_metric: MetaMetric, human: FloatArray, metric: FloatArray, *, draws: int = 1000, seed: int = 0
+    meta_metric: MetaMetric,
+    human_scores: FloatArray,
+    metric_scores: FloatArray,
+    *,
+    draws: int = 1000,
+    seed: int = 0,
 ) -> PairwiseDeletionEstimate:
-    """Estimate PA or SPA from `[systems, items]` scores with NaN in gaps. p-values are the normal ones."""
-    first, second = np.triu_indices(len(human), 1)
-    human_differences = human[first] - human[second]
-    metric_differences = metric[first] - metric[second]
+    """Estimate pairwise accuracy, plain or soft, from `[systems, items]` scores with missing values (NaN).
+
+    Soft pairwise accuracy uses normal p-values.
+    """
+    first, second = np.triu_indices(len(human_scores), 1)
+    human_differences = human_scores[first] - human_scores[second]
+    metric_differences = metric_scores[first] - metric_scores[second]
     is_shared = ~(np.isnan(human_differences) | np.isnan(metric_differences))
     has_items = is_shared.any(axis=1)
     if not has_items.any():
@@ -45,11 +53,11 @@ def estimate_with_pairwise_deletion(
             np.where(is_shared, metric_differences, 0.0)[has_items],
         ]
     )
-    items = human.shape[1]
+    items = human_scores.shape[1]
     rng = make_branch_generator(seed, PAIRWISE_DELETION)
     weights = rng.multinomial(items, np.full(items, 1 / items), size=draws).astype(np.float64)
-    low, high = np.quantile(meta_metric.compute_with_gaps(differences, weights), [0.025, 0.975])
-    value = meta_metric.compute_with_gaps(differences, np.ones((1, items)))[0]
+    low, high = np.quantile(meta_metric.evaluate_with_missing_scores(differences, weights), [0.025, 0.975])
+    value = meta_metric.evaluate_with_missing_scores(differences, np.ones((1, items)))[0]
     return PairwiseDeletionEstimate(
         float(value), float(low), float(high), int(is_shared.any(axis=0).sum()), int(has_items.sum())
     )

@@ -11,26 +11,28 @@ import numpy as np
 from scipy.special import ndtri
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.people.intervals import bootstrap_values
+from metassay.meta.people.intervals import bootstrap_meta_metric
 from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.meta.people.meta_metrics.metric_differences import subtract_pairs
 from metassay.stats.arrays import FloatArray
 from metassay.stats.sign_flip import sum_differences
 
 
-def items_to_separate_systems(scores: FloatArray, *, alpha: float = 0.05, power: float = 0.8) -> FloatArray:
-    """Compute the items needed for each pair of systems, `[..., pairs]`, from `[..., systems, items]` scores.
+def count_items_to_separate_systems(
+    scores: FloatArray, *, alpha: float = 0.05, power: float = 0.8
+) -> FloatArray:
+    """Compute how many items a significant difference needs, for each pair of systems.
 
-    Infinite where the means are equal.
+    The result is `[..., pairs]` for `[..., systems, items]` scores.
     """
     items = scores.shape[-1]
     sums, squares = sum_differences(scores)
     mean = sums / items
     variance = np.maximum(squares / items - mean**2, 0.0)
-    return _required_items(variance, mean, alpha, power)
+    return _count_required_items(variance, mean, alpha, power)
 
 
-def items_to_separate_metrics(
+def count_items_to_separate_metrics(
     meta_metric: MetaMetric,
     scores: ScoreArrays,
     *,
@@ -39,18 +41,21 @@ def items_to_separate_metrics(
     draws: int = 1000,
     seed: int = 0,
 ) -> FloatArray | None:
-    """Compute the items needed for each pair of metrics A < B; infinite where their values are equal.
+    """Compute how many items a significant difference of a meta-metric needs, for each pair of metrics.
 
-    None where resampling would be too slow.
+    Infinite where two metrics have the same value. Pairs are in the order of `numpy.triu_indices`.
     """
-    resampled = bootstrap_values(meta_metric, scores, draws=draws, seed=seed)
+    resampled = bootstrap_meta_metric(meta_metric, scores, draws=draws, seed=seed)
     if resampled is None:
         return None
     variance_per_item = subtract_pairs(resampled).var(axis=1) * scores.human.shape[1]
-    return _required_items(variance_per_item, subtract_pairs(meta_metric.compute(scores)), alpha, power)
+    return _count_required_items(
+        variance_per_item, subtract_pairs(meta_metric.evaluate_metrics(scores)), alpha, power
+    )
 
 
-def _required_items(variance: FloatArray, mean: FloatArray, alpha: float, power: float) -> FloatArray:
+def _count_required_items(variance: FloatArray, mean: FloatArray, alpha: float, power: float) -> FloatArray:
+    """Compute how many items a test needs to find a mean difference with a given power."""
     factor = (ndtri(1 - alpha) + ndtri(power)) ** 2
     exact = np.divide(factor * variance, mean**2, out=np.full(mean.shape, np.inf), where=mean != 0)
     items: FloatArray = np.maximum(np.ceil(exact), 1.0)

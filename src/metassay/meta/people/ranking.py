@@ -9,8 +9,12 @@ import numpy as np
 
 from metassay.data.score_cube import ScoreCube
 from metassay.errors import InputError
-from metassay.meta.people.downsampling import downsample_items
-from metassay.meta.people.intervals import choose_p_value_methods, estimate_values, note_too_little_data
+from metassay.meta.people.downsampling import evaluate_on_item_subsets
+from metassay.meta.people.intervals import (
+    choose_p_value_methods,
+    estimate_meta_metric_values,
+    explain_too_little_data,
+)
 from metassay.meta.people.meta_metrics.base import MetaMetric, MetricDetails
 from metassay.meta.people.meta_metrics.comparison_settings import WILLIAMS, ComparisonSettings
 from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences
@@ -20,15 +24,15 @@ from metassay.meta.people.metric_comparison import (
     POPULATION_OF_TEST,
     PValueMatrices,
     compute_differences_on_shared_items,
-    compute_p_values,
-    compute_p_values_for_other_systems,
+    compute_p_value_matrices,
+    compute_p_values_of_other_population,
 )
-from metassay.meta.people.pair_p_values import list_pair_p_values
+from metassay.meta.people.pair_p_values import list_system_pair_p_values
 from metassay.meta.people.ranking_data import BASELINES, GLOBAL, RankingData
 from metassay.meta.people.significance_clusters import (
-    cluster_by_significance,
-    list_comparisons,
-    sort_best_first,
+    cluster_metrics_by_significance,
+    list_metric_comparisons,
+    sort_metrics_best_first,
 )
 from metassay.results.base import to_optional
 from metassay.results.rank import DownsampledValue, RankedMetric, Ranking, SystemPairPValues
@@ -44,7 +48,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class RankingPlan:
-    """What is ranked: by which meta-metrics, in which contexts, with which tests."""
+    """By which meta-metrics, in which contexts and with which tests metrics are ranked."""
 
     meta_metrics: tuple[MetaMetric, ...]
     settings: ComparisonSettings = field(default_factory=ComparisonSettings)
@@ -57,7 +61,7 @@ class RankingPlan:
 
 @dataclass(frozen=True)
 class MetricRanking:
-    """Metrics ranked by one meta-metric on one data set, or in one context of it, as arrays."""
+    """Metrics ranked by one meta-metric on one data set, or in one context of a data set."""
 
     data: RankingData
     meta_metric: MetaMetric
@@ -83,11 +87,11 @@ class MetricRanking:
 
     @property
     def best_first(self) -> list[int]:
-        """Positions of the metrics without baselines, best first."""
-        return sort_best_first(self.values[: self.data.metric_count], self.data.metric_names)
+        """Positions of the metrics, best first, without the baselines."""
+        return sort_metrics_best_first(self.values[: self.data.metric_count], self.data.metric_names)
 
     def to_result(self) -> Ranking:
-        """Return the ranking as it is reported."""
+        """Convert the ranking to the type of the result."""
         one_sided_by_test = {}
         if self.other_one_sided is not None:
             test = self.settings.test
@@ -104,8 +108,8 @@ class MetricRanking:
             method=self.p_value_method,
             is_too_small=self.is_too_small,
             equal_items=self.equal_items,
-            metrics=self._list_metrics(),
-            comparisons=list_comparisons(
+            metrics=self._list_ranked_metrics(),
+            comparisons=list_metric_comparisons(
                 self.best_first,
                 self.data.metric_names,
                 self.p_values,
@@ -116,11 +120,11 @@ class MetricRanking:
             downsampled=list(self.downsampled),
         )
 
-    def _list_metrics(self) -> list[RankedMetric]:
-        """List the metrics, best first, and then the baselines."""
+    def _list_ranked_metrics(self) -> list[RankedMetric]:
+        """List the metrics, best first, followed by the baselines."""
         count = self.data.metric_count
         baselines = range(count, count + len(BASELINES))
-        clusters = cluster_by_significance(
+        clusters = cluster_metrics_by_significance(
             self.best_first, self.values, self.p_values.one_sided, holm=self.holm
         )
         rows = []
@@ -129,7 +133,7 @@ class MetricRanking:
             details = MetricDetails()
             if items.any():
                 scores = self.data.scores.select_metrics(np.array([metric])).restrict_to(items=items)
-                details = self.meta_metric.compute_details(scores)
+                details = self.meta_metric.compute_metric_details(scores)
             rows.append(
                 RankedMetric(
                     metric=self.data.metric_names[metric],
@@ -137,7 +141,7 @@ class MetricRanking:
                     low=to_optional(self.low[metric]),
                     high=to_optional(self.high[metric]),
                     rank=clusters.get(metric),
-                    items=self.data.count_items(metric),
+                    items=self.data.count_items_of_metric(metric),
                     baseline=metric >= count,
                     uninformed=metric < count and self.data.metric_names[metric] in self.data.uninformed,
                     epsilon=to_optional(details.epsilon),
@@ -153,7 +157,7 @@ class MetricRanking:
 def rank_metrics(
     datasets: Sequence[RankingData], plan: RankingPlan, progress: Progress | None = None
 ) -> list[MetricRanking]:
-    """Rank the metrics of every data set by every meta-metric: on all items, then in each context."""
+    """Rank the metrics of every data set by every meta-metric, on all items and in each context."""
     _check_williams_test(plan)
     rankings: list[MetricRanking] = []
     total = len(datasets) * len(plan.meta_metrics)
@@ -161,24 +165,24 @@ def rank_metrics(
         cube = dataset.cube
         data = dataset.add_notes(*_note_small_contexts(cube, plan.context_columns, plan.fewest_items))
         settings = replace(plan.settings, stream=hash_name(cube.dataset))
-        meta_metrics, note = choose_defined_meta_metrics(plan.meta_metrics, len(cube.systems))
+        meta_metrics, note = replace_undefined_meta_metrics(plan.meta_metrics, len(cube.systems))
         if note is not None:
             data = data.add_notes(f"{cube.dataset}: {note}")
         for position, meta_metric in enumerate(meta_metrics):
             rankings.append(rank_dataset(data, meta_metric, settings, holm=plan.holm))
             for column in plan.context_columns:
-                rankings += _rank_contexts(data, meta_metric, settings, column, plan)
+                rankings += _rank_in_contexts(data, meta_metric, settings, column, plan)
             if progress is not None:
                 progress("comparing", number * len(plan.meta_metrics) + position + 1, total)
     return rankings
 
 
-def choose_defined_meta_metrics(
-    meta_metrics: Sequence[MetaMetric], systems: int
+def replace_undefined_meta_metrics(
+    meta_metrics: Sequence[MetaMetric], system_count: int
 ) -> tuple[tuple[MetaMetric, ...], str | None]:
-    """Replace meta-metrics that need more systems by a correlation over items; say so in a note."""
-    defined = [meta_metric for meta_metric in meta_metrics if meta_metric.fewest_systems <= systems]
-    undefined = [meta_metric for meta_metric in meta_metrics if meta_metric.fewest_systems > systems]
+    """Replace meta-metrics that need more systems by a correlation over items, with a note."""
+    defined = [meta_metric for meta_metric in meta_metrics if meta_metric.fewest_systems <= system_count]
+    undefined = [meta_metric for meta_metric in meta_metrics if meta_metric.fewest_systems > system_count]
     if not undefined:
         return tuple(meta_metrics), None
     substitute = parse_meta_metric(ITEM_CORRELATION)
@@ -197,7 +201,7 @@ def rank_dataset(
     context: str = GLOBAL,
     equal_items: int | None = None,
 ) -> MetricRanking:
-    """Rank the metrics of one data set, or of one context of it.
+    """Rank the metrics of one data set, or of one context of a data set, by one meta-metric.
 
     With `equal_items` values are means over random subsets of that size.
     """
@@ -206,10 +210,12 @@ def rank_dataset(
         data = data.add_notes(*methods.notes)
     else:  # values on subsets are always in closed form
         methods = replace(methods, is_permuted=np.zeros_like(methods.is_permuted))
-    too_small = note_too_little_data(data, meta_metric)
+    too_small = explain_too_little_data(data, meta_metric)
     if too_small is not None:
         data = data.add_notes(too_small)
-    estimates = estimate_values(data, meta_metric, methods, equal_items, with_intervals=too_small is None)
+    estimates = estimate_meta_metric_values(
+        data, meta_metric, methods, equal_items, with_intervals=too_small is None
+    )
     differences = compute_differences_on_shared_items(data, meta_metric, methods)
     is_global = context_column is None
     return MetricRanking(
@@ -220,23 +226,23 @@ def rank_dataset(
         low=estimates.low,
         high=estimates.high,
         differences=differences,
-        p_values=compute_p_values(data, settings, estimates.values, differences),
-        other_one_sided=compute_p_values_for_other_systems(data, meta_metric, methods, estimates.values),
+        p_values=compute_p_value_matrices(data, settings, estimates.values, differences),
+        other_one_sided=compute_p_values_of_other_population(data, meta_metric, methods, estimates.values),
         holm=holm,
         context_column=context_column,
         context=context,
         equal_items=equal_items,
         p_value_method=methods.name,
         is_too_small=too_small is not None,
-        pair_p_values=list_pair_p_values(data, meta_metric, methods) if is_global else None,
-        downsampled=downsample_items(data, meta_metric, settings) if is_global else (),
+        pair_p_values=list_system_pair_p_values(data, meta_metric, methods) if is_global else None,
+        downsampled=evaluate_on_item_subsets(data, meta_metric, settings) if is_global else (),
     )
 
 
-def _rank_contexts(
+def _rank_in_contexts(
     data: RankingData, meta_metric: MetaMetric, settings: ComparisonSettings, column: str, plan: RankingPlan
 ) -> list[MetricRanking]:
-    """Rank within each value of a column that is large enough, all on as many items as the smallest has."""
+    """Rank metrics within each value of a column, on equal numbers of items; small contexts are skipped."""
     values, codes = data.cube.encode_metadata(column)
     sizes = {code: int((codes == code).sum()) for code in range(len(values))}
     sizes = {code: size for code, size in sizes.items() if size >= plan.fewest_items}
@@ -255,6 +261,7 @@ def _rank_contexts(
 
 
 def _check_williams_test(plan: RankingPlan) -> None:
+    """Raise an error if Williams' test is requested for a meta-metric other than Pearson's correlation."""
     if plan.settings.test != WILLIAMS:
         return
     if not all(meta_metric.has_williams_test for meta_metric in plan.meta_metrics):
@@ -264,7 +271,7 @@ def _check_williams_test(plan: RankingPlan) -> None:
 
 
 def _note_small_contexts(cube: ScoreCube, columns: Sequence[str], fewest_items: int) -> list[str]:
-    """Name the values of each column that have too few items to be ranked."""
+    """List a note for each column with values that have too few items to be ranked."""
     notes = []
     for column in columns:
         values, codes = cube.encode_metadata(column)

@@ -30,7 +30,7 @@ SMALLEST_SHARE_OF_ITEMS = 0.5
 
 @dataclass(frozen=True)
 class RankingData:
-    """The rated part of a score cube, and its arrays with two baselines.
+    """The outputs of a data set that people rated, with the scores of all metrics and of two baselines.
 
     The baselines, a metric that is constant and one that is random, come after the metrics in everything that
     is ordered by metric.
@@ -51,12 +51,12 @@ class RankingData:
 
     @property
     def metric_names(self) -> tuple[str, ...]:
-        """The metrics, sorted, and the baselines."""
+        """Names of the metrics, sorted, followed by the baselines."""
         return (*self.cube.metric_scores, *BASELINES)
 
     @property
     def metric_count(self) -> int:
-        """The number of metrics without the baselines."""
+        """Number of metrics without the baselines."""
         return len(self.cube.metric_scores)
 
     @property
@@ -65,31 +65,33 @@ class RankingData:
         return np.arange(self.metric_count)
 
     @property
-    def items_of_all_metrics(self) -> NDArray[np.bool_]:
-        """The items on which every metric has the score of every system."""
+    def is_scored_by_all_metrics(self) -> NDArray[np.bool_]:
+        """Mask of the items on which every metric scored every system."""
         return np.asarray(self.scores.complete_items[: self.metric_count].all(axis=0))
 
-    def count_items(self, metric: int) -> int:
+    def count_items_of_metric(self, metric_index: int) -> int:
         """Count the items that the value of a metric is computed from."""
         if not self.pairwise:
-            return int(self.scores.complete_items[metric].sum())
-        has_both = ~np.isnan(self.scores.metrics[metric] + self.scores.human)
+            return int(self.scores.complete_items[metric_index].sum())
+        has_both = ~np.isnan(self.scores.metrics[metric_index] + self.scores.human)
         return int((has_both.sum(axis=0) >= 2).sum())
 
-    def restrict_to(self, items: NDArray[np.bool_]) -> RankingData:
-        """Keep the items of a mask."""
+    def restrict_to(self, is_selected: NDArray[np.bool_]) -> RankingData:
+        """Return the data of the selected items only."""
         return replace(
-            self, cube=self.cube.restrict_to(items=items), scores=self.scores.restrict_to(items=items)
+            self,
+            cube=self.cube.restrict_to(items=is_selected),
+            scores=self.scores.restrict_to(items=is_selected),
         )
 
     def restrict_to_context(self, column: str, value: str) -> RankingData:
-        """Keep the items with this value of a metadata column."""
+        """Return the data of the items with a given value in a metadata column."""
         is_inside = np.array([label == value for label in self.cube.item_metadata[column]])
         dropped = self.dropped_metadata.get(column, ()).count(value)
         return replace(self.restrict_to(is_inside), dropped_items=dropped)
 
     def add_notes(self, *notes: str) -> RankingData:
-        """Add sentences for the user."""
+        """Return the same data with additional notes for the user."""
         return replace(self, cube=self.cube.add_notes(*notes))
 
 
@@ -103,9 +105,10 @@ def prepare_ranking_data(
     pairwise: bool = False,
     seed: int = 0,
 ) -> RankingData:
-    """Restrict a cube to what people rated and to these metrics, or all, and add the baselines.
+    """Select the rated outputs and the metrics to rank from a score cube, and add two baselines.
 
-    With `pairwise` an item needs the human score of two systems only; see `pairwise_deletion`.
+    Without `metrics` all metrics are ranked. With `pairwise` an item needs the human score of two systems
+    only; see `pairwise_deletion`.
     """
     rated = cube.select_metrics(metrics).restrict_to_rated(human, every_system=not pairwise)
     rated = _leave_out_sparse_metrics(rated, pairwise=pairwise)
@@ -127,7 +130,7 @@ def prepare_ranking_data(
 
 
 def _leave_out_sparse_metrics(cube: ScoreCube, *, pairwise: bool) -> ScoreCube:
-    """Leave out, with a note, the metrics with scores for less than half as many items as another metric.
+    """Leave out metrics with scores for less than half as many items as another metric, with a note.
 
     An item counts if it has the scores of every system; with `pairwise`, of two systems.
     """

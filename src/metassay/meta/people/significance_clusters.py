@@ -16,15 +16,17 @@ from metassay.stats.multiplicity import adjust_holm
 SIGNIFICANCE_LEVEL = 0.05
 
 
-def sort_best_first(values: FloatArray, names: Sequence[str]) -> list[int]:
-    """Return the positions of metrics by descending value, equal ones by name, undefined ones last."""
+def sort_metrics_best_first(values: FloatArray, names: Sequence[str]) -> list[int]:
+    """Return the positions of metrics by descending value, then by name, undefined values last."""
     is_undefined = np.isnan(values)
     # rounded, so that values which differ by rounding errors only are ordered by name
     descending = np.where(is_undefined, 0.0, -np.round(values, 12))
     return sorted(range(len(values)), key=lambda m: (is_undefined[m], descending[m], names[m]))
 
 
-def assign_clusters(best_first: Sequence[int], is_different: NDArray[np.bool_]) -> dict[int, int]:
+def assign_significance_clusters(
+    best_first: Sequence[int], is_different: NDArray[np.bool_]
+) -> dict[int, int]:
     """Assign each metric to a significance cluster, numbered from 1.
 
     A metric opens a new cluster if it differs from any metric of the current one. Greedy, as in WMT: two
@@ -42,25 +44,25 @@ def assign_clusters(best_first: Sequence[int], is_different: NDArray[np.bool_]) 
     return clusters
 
 
-def cluster_by_significance(
-    best_first: Sequence[int], values: FloatArray, one_sided: FloatArray, *, holm: bool = False
+def cluster_metrics_by_significance(
+    best_first: Sequence[int], values: FloatArray, one_sided_p_values: FloatArray, *, holm: bool = False
 ) -> dict[int, int]:
-    """Return the significance cluster of each metric with a value; empty where nothing was tested."""
+    """Return the significance cluster of each metric that has a value; empty where nothing was tested."""
     defined = [metric for metric in best_first if not np.isnan(values[metric])]
-    pairs = _list_pairs(defined)
-    p_values = np.array([one_sided[pair] for pair in pairs])
+    pairs = _list_metric_pairs(defined)
+    p_values = np.array([one_sided_p_values[pair] for pair in pairs])
     if pairs and np.isnan(p_values).all():
         return {}
     if holm:
         p_values = adjust_holm(p_values)
-    symmetric = np.full(one_sided.shape, np.nan)
+    symmetric = np.full(one_sided_p_values.shape, np.nan)
     for (a, b), p in zip(pairs, p_values):
         symmetric[a, b] = p
         symmetric[b, a] = p
-    return assign_clusters(defined, np.nan_to_num(symmetric, nan=1.0) <= SIGNIFICANCE_LEVEL)
+    return assign_significance_clusters(defined, np.nan_to_num(symmetric, nan=1.0) <= SIGNIFICANCE_LEVEL)
 
 
-def list_comparisons(
+def list_metric_comparisons(
     best_first: Sequence[int],
     names: Sequence[str],
     p_values: PValueMatrices,
@@ -68,12 +70,12 @@ def list_comparisons(
     holm: bool = False,
     one_sided_by_test: Mapping[str, FloatArray] | None = None,
 ) -> list[MetricComparison]:
-    """List all tested pairs of metrics, the better one first.
+    """List the p-values of all tested pairs of metrics, the better metric of a pair first.
 
     `one_sided_by_test` has the one-sided p-values of `perm-inputs` and `perm-systems` where both were made.
     """
     one_sided_by_test = one_sided_by_test or {}
-    pairs = [pair for pair in _list_pairs(best_first) if not np.isnan(p_values.one_sided[pair])]
+    pairs = [pair for pair in _list_metric_pairs(best_first) if not np.isnan(p_values.one_sided[pair])]
     one_sided = [float(p_values.one_sided[pair]) for pair in pairs]
     adjusted = adjust_holm(one_sided) if holm and pairs else None
     comparisons = []
@@ -93,6 +95,6 @@ def list_comparisons(
     return comparisons
 
 
-def _list_pairs(best_first: Sequence[int]) -> list[tuple[int, int]]:
-    """List all pairs, the better metric first."""
+def _list_metric_pairs(best_first: Sequence[int]) -> list[tuple[int, int]]:
+    """List all pairs of metrics, the better metric of a pair first."""
     return [(a, b) for position, a in enumerate(best_first) for b in best_first[position + 1 :]]

@@ -24,11 +24,16 @@ from metassay.meta.people.meta_metrics.registry import SPANS
 from metassay.meta.people.metric_comparison import POPULATION_OF_TEST, PValueMatrices
 from metassay.meta.people.ranking_data import GLOBAL
 from metassay.meta.people.significance_clusters import (
-    cluster_by_significance,
-    list_comparisons,
-    sort_best_first,
+    cluster_metrics_by_significance,
+    list_metric_comparisons,
+    sort_metrics_best_first,
 )
-from metassay.meta.people.spans import Spans, average_over_outputs, count_characters, score_totals
+from metassay.meta.people.spans import (
+    Spans,
+    average_span_scores,
+    compute_span_scores,
+    count_marked_characters,
+)
 from metassay.results.base import to_optional
 from metassay.results.rank import RankedMetric, Ranking
 from metassay.stats.arrays import FloatArray, LongArray
@@ -43,7 +48,7 @@ _NO_METADATA = ("seg_id", "system", "hyp", "src", "rater", "source_segment", "re
 
 @dataclass(frozen=True)
 class SpanRatings:
-    """Ratings of outputs by people, one per output and rater, and what each metric marks in these outputs."""
+    """Error spans that raters and metrics marked in the same outputs, one entry per output and rater."""
 
     dataset: str
     metrics: tuple[str, ...]
@@ -62,130 +67,134 @@ class SpanRatings:
 
     @property
     def metric_count(self) -> int:
-        """The number of metrics without the baselines."""
+        """Number of metrics without the baselines."""
         return len(self.metrics) - len(self.baselines)
 
     @property
     def content_hash(self) -> str:
-        """A hash of every name and number."""
+        """Hash of all names and numbers in the ratings."""
         digest = blake2b(digest_size=16)
         names = (self.dataset, self.metrics, self.systems, self.items, sorted(self.metadata.items()))
         digest.update(repr(names).encode())
         digest.update(self.counts.tobytes())
         return digest.hexdigest()
 
-    def restrict_to(self, ratings: NDArray[np.bool_]) -> SpanRatings:
-        """Keep the ratings of a mask."""
+    def restrict_to(self, is_selected: NDArray[np.bool_]) -> SpanRatings:
+        """Return the selected ratings only."""
         return replace(
             self,
-            counts=self.counts[:, ratings],
-            systems=tuple(itertools.compress(self.systems, ratings)),
-            items=tuple(itertools.compress(self.items, ratings)),
+            counts=self.counts[:, is_selected],
+            systems=tuple(itertools.compress(self.systems, is_selected)),
+            items=tuple(itertools.compress(self.items, is_selected)),
             metadata={
-                name: tuple(itertools.compress(values, ratings)) for name, values in self.metadata.items()
+                name: tuple(itertools.compress(values, is_selected)) for name, values in self.metadata.items()
             },
         )
 
-    def cluster_codes(self, test: str, cluster: str | None) -> LongArray:
-        """Number what each rating is swapped or drawn with: its item, cluster, system or output."""
+    def cluster_codes(self, test_name: str, cluster_column: str | None) -> LongArray:
+        """Return the code of what is swapped or resampled together: item, cluster, system or output."""
         names: Sequence[str]
-        if test == "perm-systems":
+        if test_name == "perm-systems":
             names = self.systems
-        elif test == "cells":
+        elif test_name == "cells":
             names = [f"{system}\t{item}" for system, item in zip(self.systems, self.items)]
-        elif cluster is None:
+        elif cluster_column is None:
             names = self.items
         else:
-            if cluster not in self.metadata:
-                raise UnknownName("column of segments", cluster, self.metadata)
-            names = [value or f"segment {item}" for value, item in zip(self.metadata[cluster], self.items)]
+            if cluster_column not in self.metadata:
+                raise UnknownName("column of segments", cluster_column, self.metadata)
+            names = [
+                value or f"segment {item}" for value, item in zip(self.metadata[cluster_column], self.items)
+            ]
         codes: LongArray = np.unique(np.array(names), return_inverse=True)[1].astype(np.int64)
         return codes
 
 
 def match_span_ratings(
-    human: pl.DataFrame, metrics: Mapping[str, pl.DataFrame], *, dataset: str
+    human_table: pl.DataFrame, metric_tables: Mapping[str, pl.DataFrame], *, dataset: str
 ) -> SpanRatings:
-    """Match what people and metrics marked, output by output, by the key columns that both tables have.
+    """Match the error spans of people and metrics by output, using the key columns that the tables share.
 
     Tables have the columns `system, seg_id, spans`, and any of `testset, lp, doc_id, rater, hyp`. The
     document is part of the key only where ids of items repeat over documents.
     """
-    if not metrics:
+    if not metric_tables:
         raise InputError("no metric marks spans here.", remedy="Name a file of them: --spans METRIC=FILE.")
-    human_spans = [_to_pairs(spans) for spans in human["spans"]]
+    human_spans = [_to_start_end_pairs(spans) for spans in human_table["spans"]]
     counts: list[list[tuple[float, float, float]]] = []
     notes = []
-    for name, table in metrics.items():
-        spans_by_key, keys = _index_spans(table, human, name)
-        metric_spans = [spans_by_key.get(key) for key in human.select(keys).iter_rows()]
+    for name, table in metric_tables.items():
+        spans_by_key, keys = _index_spans_by_output(table, human_table, name)
+        metric_spans = [spans_by_key.get(key) for key in human_table.select(keys).iter_rows()]
         missing = metric_spans.count(None)
         if missing == len(metric_spans):
             raise InputError(
                 f"{dataset}: no output that people rated is among those of {name} (matched by "
-                f"{', '.join(keys)}: {'/'.join(map(str, human.select(keys).row(0)))} is not there)."
+                f"{', '.join(keys)}: {'/'.join(map(str, human_table.select(keys).row(0)))} is not there)."
             )
         if missing:
             scored = len(metric_spans) - missing
             notes.append(f"{dataset}: {name} marks {scored} of {len(metric_spans)} ratings' outputs.")
-        counts.append([_count_if_scored(*pair) for pair in zip(human_spans, metric_spans)])
-    baselines = _mark_baselines(human, human_spans)
+        counts.append([_count_characters_if_scored(*pair) for pair in zip(human_spans, metric_spans)])
+    baselines = _count_baseline_characters(human_table, human_spans)
     metadata_columns = [
-        name for name, kind in human.schema.items() if not kind.is_nested() and name not in _NO_METADATA
+        name for name, kind in human_table.schema.items() if not kind.is_nested() and name not in _NO_METADATA
     ]
     return SpanRatings(
         dataset,
-        metrics=(*metrics, *baselines),
+        metrics=(*metric_tables, *baselines),
         counts=np.array([*counts, *baselines.values()], dtype=np.float64),
-        systems=tuple(human["system"]),
-        items=tuple(human["seg_id"]),
-        metadata={name: tuple(human[name].cast(pl.String)) for name in metadata_columns},
+        systems=tuple(human_table["system"]),
+        items=tuple(human_table["seg_id"]),
+        metadata={name: tuple(human_table[name].cast(pl.String)) for name in metadata_columns},
         baselines=tuple(baselines),
         notes=tuple(notes),
     )
 
 
-def _mark_baselines(
-    human: pl.DataFrame, human_spans: Sequence[Spans]
+def _count_baseline_characters(
+    human_table: pl.DataFrame, human_spans: Sequence[Spans]
 ) -> dict[str, list[tuple[float, float, float]]]:
-    """Count the characters of the baselines; `everything` needs the texts of the outputs."""
-    baselines = {NOTHING: [count_characters(spans, []) for spans in human_spans]}
-    if "hyp" in human.columns and human["hyp"].is_not_null().all():
-        whole_outputs: list[Spans] = [[(0, len(text))] if text else [] for text in human["hyp"]]
-        baselines[EVERYTHING] = [count_characters(*pair) for pair in zip(human_spans, whole_outputs)]
+    """Count the characters that two baselines mark: nothing, and everything where output texts are given."""
+    baselines = {NOTHING: [count_marked_characters(spans, []) for spans in human_spans]}
+    if "hyp" in human_table.columns and human_table["hyp"].is_not_null().all():
+        whole_outputs: list[Spans] = [[(0, len(text))] if text else [] for text in human_table["hyp"]]
+        baselines[EVERYTHING] = [count_marked_characters(*pair) for pair in zip(human_spans, whole_outputs)]
     return baselines
 
 
-def _count_if_scored(human: Spans, metric: Spans | None) -> tuple[float, float, float]:
-    if metric is None:
+def _count_characters_if_scored(human_spans: Spans, metric_spans: Spans | None) -> tuple[float, float, float]:
+    """Count marked characters of one output; NaN if the metric has no spans for it."""
+    if metric_spans is None:
         return (np.nan, np.nan, np.nan)
-    return count_characters(human, metric)
+    return count_marked_characters(human_spans, metric_spans)
 
 
-def _to_pairs(spans: Any) -> list[tuple[int, int]]:
+def _to_start_end_pairs(spans: Any) -> list[tuple[int, int]]:
+    """Convert spans to pairs of start and end."""
     return [(span["start"], span["end"]) for span in spans]
 
 
-def _index_spans(
-    table: pl.DataFrame, human: pl.DataFrame, metric: str
+def _index_spans_by_output(
+    table: pl.DataFrame, human_table: pl.DataFrame, metric_name: str
 ) -> tuple[dict[tuple[Any, ...], Spans], list[str]]:
-    """Return the spans of a metric by key, and the key columns that its table shares with that of people."""
-    keys = [key for key in _KEY_COLUMNS if key in table.columns and key in human.columns]
+    """Return the spans of a metric by output, and the key columns that both tables have."""
+    keys = [key for key in _KEY_COLUMNS if key in table.columns and key in human_table.columns]
     if "doc_id" in keys and not table.select(set(keys) - {"doc_id"}).is_duplicated().any():
         keys.remove("doc_id")
     is_repeated = table.select(keys).is_duplicated()
     if is_repeated.any():
         row = int(is_repeated.arg_max() or 0) + 1
-        raise InputError(f"{metric} marks one output twice: {', '.join(keys)} repeat in row {row}.")
+        raise InputError(f"{metric_name} marks one output twice: {', '.join(keys)} repeat in row {row}.")
     spans_by_key: dict[tuple[Any, ...], Spans] = {
-        key: _to_pairs(spans) for key, spans in zip(table.select(keys).iter_rows(), table["spans"])
+        key: _to_start_end_pairs(spans) for key, spans in zip(table.select(keys).iter_rows(), table["spans"])
     }
     return spans_by_key, keys
 
 
 @dataclass(frozen=True)
 class SpanRanking:
-    """Metrics ranked by the F1 of their spans on one data set, or in one context of it, as arrays."""
+    """Metrics ranked by the F1 of their error spans on one data set, or in one context of it."""
 
     ratings: SpanRatings
     values: FloatArray
@@ -198,15 +207,17 @@ class SpanRanking:
     context: str
 
     def to_result(self) -> Ranking:
-        """Return the ranking as it is reported."""
+        """Convert the ranking to the type of the result."""
         ratings = self.ratings
         count = ratings.metric_count
-        best_first = sort_best_first(self.values[:count], ratings.metrics)
-        p_values = PValueMatrices.untested(count)
+        best_first = sort_metrics_best_first(self.values[:count], ratings.metrics)
+        p_values = PValueMatrices.create_untested(count)
         if self.differences is not None:
             is_defined = ~np.isnan(self.differences.observed)
-            p_values = PValueMatrices.from_differences(self.differences, count, is_defined)
-        clusters = cluster_by_significance(best_first, self.values, p_values.one_sided, holm=self.holm)
+            p_values = PValueMatrices.create_from_differences(self.differences, count, is_defined)
+        clusters = cluster_metrics_by_significance(
+            best_first, self.values, p_values.one_sided, holm=self.holm
+        )
         baselines = range(count, len(ratings.metrics))
         return Ranking(
             dataset=ratings.dataset,
@@ -219,23 +230,23 @@ class SpanRanking:
             answers_for=POPULATION_OF_TEST.get(self.test),
             method=None,
             metrics=[self._describe_metric(m, clusters.get(m)) for m in (*best_first, *baselines)],
-            comparisons=list_comparisons(best_first, ratings.metrics, p_values, holm=self.holm),
+            comparisons=list_metric_comparisons(best_first, ratings.metrics, p_values, holm=self.holm),
         )
 
-    def _describe_metric(self, metric: int, rank: int | None) -> RankedMetric:
-        """Return the row of one metric, with micro- and macro-averages over the ratings that it scored."""
-        counts = self.ratings.counts[metric]
+    def _describe_metric(self, metric_index: int, rank: int | None) -> RankedMetric:
+        """Return precision, recall and F1 of one metric, over all characters and averaged over ratings."""
+        counts = self.ratings.counts[metric_index]
         is_scored = ~np.isnan(counts).any(axis=-1)
-        micro = score_totals(counts[is_scored].sum(axis=0))
-        macro = average_over_outputs(counts[is_scored])
+        micro = compute_span_scores(counts[is_scored].sum(axis=0))
+        macro = average_span_scores(counts[is_scored])
         return RankedMetric(
-            metric=self.ratings.metrics[metric],
-            value=to_optional(self.values[metric]),
-            low=to_optional(self.low[metric]),
-            high=to_optional(self.high[metric]),
+            metric=self.ratings.metrics[metric_index],
+            value=to_optional(self.values[metric_index]),
+            low=to_optional(self.low[metric_index]),
+            high=to_optional(self.high[metric_index]),
             rank=rank,
             items=len(set(itertools.compress(self.ratings.items, is_scored))),
-            baseline=metric >= self.ratings.metric_count,
+            baseline=metric_index >= self.ratings.metric_count,
             precision=to_optional(micro.precision),
             recall=to_optional(micro.recall),
             macro_precision=to_optional(macro.precision),
@@ -244,8 +255,8 @@ class SpanRanking:
         )
 
 
-def rank_spans(
-    ratings: SpanRatings,
+def rank_metrics_by_spans(
+    span_ratings: SpanRatings,
     settings: ComparisonSettings,
     *,
     context_columns: Sequence[str] = (),
@@ -253,46 +264,50 @@ def rank_spans(
     holm: bool = False,
     fewest_items: int = 0,
 ) -> list[SpanRanking]:
-    """Rank metrics over all ratings, and in each value of each context column with enough items."""
+    """Rank metrics by the F1 of their error spans, over all ratings and in each large enough context."""
     if settings.test not in SPAN_TESTS:
         raise InputError(
             f"{settings.test} is no test for spans.", remedy=f"Use one of {', '.join(SPAN_TESTS)}."
         )
-    rankings = [_rank_ratings(ratings, settings, cluster, holm=holm, context_column=None, context=GLOBAL)]
+    rankings = [
+        _rank_metrics(span_ratings, settings, cluster, holm=holm, context_column=None, context=GLOBAL)
+    ]
     for column in context_columns:
-        if column not in ratings.metadata:
-            raise UnknownName("column with one value per segment", column, ratings.metadata)
-        labels = ratings.metadata[column]
+        if column not in span_ratings.metadata:
+            raise UnknownName("column with one value per segment", column, span_ratings.metadata)
+        labels = span_ratings.metadata[column]
         for context in sorted({label for label in labels if label is not None}):
-            in_context = ratings.restrict_to(np.array([label == context for label in labels]))
+            in_context = span_ratings.restrict_to(np.array([label == context for label in labels]))
             if len(set(in_context.items)) >= fewest_items:
                 rankings.append(
-                    _rank_ratings(
+                    _rank_metrics(
                         in_context, settings, cluster, holm=holm, context_column=column, context=context
                     )
                 )
     return rankings
 
 
-def _rank_ratings(
-    ratings: SpanRatings,
+def _rank_metrics(
+    span_ratings: SpanRatings,
     settings: ComparisonSettings,
-    cluster: str | None,
+    cluster_column: str | None,
     *,
     holm: bool,
     context_column: str | None,
     context: str,
 ) -> SpanRanking:
-    """Compute F1 of each metric with its bootstrap interval, and compare the metrics."""
-    sums = _sum_over_clusters(ratings.counts, ratings.cluster_codes("perm-inputs", cluster))
-    weights = _draw_bootstrap_weights(ratings, settings, sums.shape[1])
+    """Compute the F1 of each metric with a bootstrap interval, and compare the metrics."""
+    sums = _sum_counts_over_clusters(
+        span_ratings.counts, span_ratings.cluster_codes("perm-inputs", cluster_column)
+    )
+    weights = _draw_cluster_weights(span_ratings, settings, sums.shape[1])
     resampled = _compute_f1(np.einsum("du,muk->mdk", weights, sums))
     low, high = np.nanquantile(resampled, [0.025, 0.975], axis=1)
     differences = None
-    if settings.test != NO_TEST and ratings.metric_count > 1:
-        differences = _compute_differences(ratings, settings, cluster)
+    if settings.test != NO_TEST and span_ratings.metric_count > 1:
+        differences = _compute_f1_differences(span_ratings, settings, cluster_column)
     return SpanRanking(
-        ratings,
+        span_ratings,
         values=_compute_f1(sums.sum(axis=1)),
         low=low,
         high=high,
@@ -304,35 +319,37 @@ def _rank_ratings(
     )
 
 
-def _draw_bootstrap_weights(ratings: SpanRatings, settings: ComparisonSettings, clusters: int) -> FloatArray:
-    """Draw how often each resample contains each cluster, `[draws, clusters]`."""
-    rng = make_branch_generator(settings.seed, hash_name(ratings.dataset), RESAMPLED_UNITS)
-    weights = rng.multinomial(clusters, np.full(clusters, 1 / clusters), size=settings.draws)
+def _draw_cluster_weights(
+    span_ratings: SpanRatings, settings: ComparisonSettings, cluster_count: int
+) -> FloatArray:
+    """Draw how often each bootstrap resample contains each cluster, `[draws, clusters]`."""
+    rng = make_branch_generator(settings.seed, hash_name(span_ratings.dataset), RESAMPLED_UNITS)
+    weights = rng.multinomial(cluster_count, np.full(cluster_count, 1 / cluster_count), size=settings.draws)
     return weights.astype(np.float64)
 
 
-def _compute_differences(
-    ratings: SpanRatings, settings: ComparisonSettings, cluster: str | None
+def _compute_f1_differences(
+    span_ratings: SpanRatings, settings: ComparisonSettings, cluster_column: str | None
 ) -> MetricDifferences:
-    """Compute F1 of A minus F1 of B on the ratings that both scored: observed, and in random draws.
+    """Compute observed and random differences in F1 of all pairs of metrics, on ratings that both scored.
 
     Under the null hypothesis clusters of ratings are swapped between A and B; `bootstrap` resamples them.
     """
     is_resampled = settings.test == BOOTSTRAP
-    codes = ratings.cluster_codes("perm-inputs" if is_resampled else settings.test, cluster)
+    codes = span_ratings.cluster_codes("perm-inputs" if is_resampled else settings.test, cluster_column)
     cluster_count = int(codes.max()) + 1
     if is_resampled:
-        weights = _draw_bootstrap_weights(ratings, settings, cluster_count)
+        weights = _draw_cluster_weights(span_ratings, settings, cluster_count)
     else:
-        rng = make_branch_generator(settings.seed, hash_name(ratings.dataset), SPAN_SWAPS)
+        rng = make_branch_generator(settings.seed, hash_name(span_ratings.dataset), SPAN_SWAPS)
         weights = (rng.random((settings.draws, cluster_count)) < 0.5).astype(np.float64)
-    pairs = list(itertools.combinations(range(ratings.metric_count), 2))
+    pairs = list(itertools.combinations(range(span_ratings.metric_count), 2))
     observed = np.empty(len(pairs))
     drawn = np.empty((len(pairs), settings.draws), dtype=np.float32)
     for position, pair in enumerate(pairs):
-        counts = ratings.counts[list(pair)]
+        counts = span_ratings.counts[list(pair)]
         is_shared = np.asarray(~np.isnan(counts).any(axis=(0, 2)))
-        sums = _sum_over_clusters(np.where(is_shared[None, :, None], counts, np.nan), codes)
+        sums = _sum_counts_over_clusters(np.where(is_shared[None, :, None], counts, np.nan), codes)
         totals = sums.sum(axis=1)
         observed[position] = float(_compute_f1(totals[0]) - _compute_f1(totals[1]))
         if is_resampled:
@@ -344,17 +361,17 @@ def _compute_differences(
     return MetricDifferences(observed, drawn, is_resampled)
 
 
-def _sum_over_clusters(counts: FloatArray, codes: LongArray) -> FloatArray:
-    """Sum the counts of ratings over clusters, `[metrics, clusters, 3]`; unscored ratings count nothing."""
-    sums = np.zeros((len(counts), int(codes.max()) + 1, 3))
-    for metric_counts, metric_sums in zip(counts, sums):
+def _sum_counts_over_clusters(rating_counts: FloatArray, cluster_codes: LongArray) -> FloatArray:
+    """Sum character counts of ratings over clusters, `[metrics, clusters, 3]`; unscored ratings add 0."""
+    sums = np.zeros((len(rating_counts), int(cluster_codes.max()) + 1, 3))
+    for metric_counts, metric_sums in zip(rating_counts, sums):
         is_scored = np.asarray(~np.isnan(metric_counts).any(axis=-1))
-        np.add.at(metric_sums, codes[is_scored], metric_counts[is_scored])
+        np.add.at(metric_sums, cluster_codes[is_scored], metric_counts[is_scored])
     return sums
 
 
-def _compute_f1(totals: FloatArray) -> FloatArray:
+def _compute_f1(character_counts: FloatArray) -> FloatArray:
     """Compute F1 from the counts in the last axis; NaN where nobody marks anything."""
-    shared = totals[..., 0]
-    marked = totals[..., 1] + totals[..., 2]
+    shared = character_counts[..., 0]
+    marked = character_counts[..., 1] + character_counts[..., 2]
     return np.asarray(np.divide(2 * shared, marked, out=np.full(shared.shape, np.nan), where=marked > 0))

@@ -27,7 +27,7 @@ Spans = Sequence[tuple[int, int]]
 
 @dataclass(frozen=True)
 class SpanScores:
-    """Precision, recall and F1 of the spans of a metric; NaN where nothing is marked."""
+    """Precision, recall and F1 of the error spans of a metric; NaN where nothing is marked."""
 
     precision: float
     recall: float
@@ -36,7 +36,7 @@ class SpanScores:
 
 @dataclass(frozen=True)
 class SpanComparison:
-    """Scores of the spans of a metric against those of people."""
+    """Agreement of the error spans of a metric with those of people."""
 
     micro: SpanScores
     macro: SpanScores
@@ -44,21 +44,26 @@ class SpanComparison:
     """`[outputs, 3]`: characters shared, marked by the metric, and marked by people."""
 
 
-def compare_spans(human: Sequence[Spans], metric: Sequence[Spans]) -> SpanComparison:
-    """Compare the spans of people and of a metric, given per output in the same order."""
-    if len(human) != len(metric):
-        raise InputError(f"there are spans of {len(human)} segments from people and {len(metric)} others.")
-    counts = [count_characters(of_people, of_metric) for of_people, of_metric in zip(human, metric)]
-    array = np.array(counts, dtype=np.float64).reshape(len(human), 3)
-    return SpanComparison(score_totals(array.sum(axis=0)), average_over_outputs(array), array)
+def compare_spans(human_spans: Sequence[Spans], metric_spans: Sequence[Spans]) -> SpanComparison:
+    """Compare the error spans of people and of a metric, given per output in the same order."""
+    if len(human_spans) != len(metric_spans):
+        raise InputError(
+            f"there are spans of {len(human_spans)} segments from people and {len(metric_spans)} others."
+        )
+    counts = [
+        count_marked_characters(of_people, of_metric)
+        for of_people, of_metric in zip(human_spans, metric_spans)
+    ]
+    array = np.array(counts, dtype=np.float64).reshape(len(human_spans), 3)
+    return SpanComparison(compute_span_scores(array.sum(axis=0)), average_span_scores(array), array)
 
 
-def score_totals(totals: FloatArray) -> SpanScores:
-    """Compute scores from the characters shared, marked by the metric and marked by people.
+def compute_span_scores(character_counts: FloatArray) -> SpanScores:
+    """Compute precision, recall and F1 from numbers of characters.
 
-    All are NaN where neither side marks anything: there is no disagreement, but no evidence either.
+    The numbers are the characters that both mark, that the metric marks and that people mark.
     """
-    shared, marked_by_metric, marked_by_people = (float(total) for total in totals)
+    shared, marked_by_metric, marked_by_people = (float(total) for total in character_counts)
     marked = marked_by_metric + marked_by_people
     return SpanScores(
         precision=shared / marked_by_metric if marked_by_metric else np.nan,
@@ -67,15 +72,17 @@ def score_totals(totals: FloatArray) -> SpanScores:
     )
 
 
-def average_over_outputs(counts: FloatArray) -> SpanScores:
-    """Average the scores of outputs, from `[outputs, 3]` characters as in `SpanComparison`."""
-    if not len(counts):
+def average_span_scores(character_counts: FloatArray) -> SpanScores:
+    """Average precision, recall and F1 over outputs, from `[outputs, 3]` numbers of characters."""
+    if not len(character_counts):
         return SpanScores(np.nan, np.nan, np.nan)
-    shared, marked_by_metric, marked_by_people = counts.T
+    shared, marked_by_metric, marked_by_people = character_counts.T
     has_no_span = (marked_by_metric == 0) & (marked_by_people == 0)
 
     def average_ratios(numerators: FloatArray, denominators: FloatArray) -> float:
-        ratios = np.divide(numerators, denominators, out=np.zeros(len(counts)), where=denominators > 0)
+        ratios = np.divide(
+            numerators, denominators, out=np.zeros(len(character_counts)), where=denominators > 0
+        )
         return float(np.where(has_no_span, 1.0, ratios).mean())
 
     return SpanScores(
@@ -85,26 +92,25 @@ def average_over_outputs(counts: FloatArray) -> SpanScores:
     )
 
 
-def count_characters(human: Spans, metric: Spans) -> tuple[float, float, float]:
+def count_marked_characters(human_spans: Spans, metric_spans: Spans) -> tuple[float, float, float]:
     """Count the characters of one output that both mark, that the metric marks and that people mark."""
-    for start, end in (*human, *metric):
+    for start, end in (*human_spans, *metric_spans):
         if not 0 <= start < end:
             raise InputError(f"a span from {start} to {end} marks nothing.")
-    marked_by_metric = float(sum(end - start for start, end in metric))
-    marked_by_people = float(sum(end - start for start, end in human))
-    return count_shared_characters(human, metric), marked_by_metric, marked_by_people
+    marked_by_metric = float(sum(end - start for start, end in metric_spans))
+    marked_by_people = float(sum(end - start for start, end in human_spans))
+    return count_shared_characters(human_spans, metric_spans), marked_by_metric, marked_by_people
 
 
-def count_shared_characters(human: Spans, metric: Spans) -> float:
-    """Count the characters shared by spans that are matched one to one to the largest total.
+def count_shared_characters(human_spans: Spans, metric_spans: Spans) -> float:
+    """Count the characters shared by the spans of people and metric, with spans matched one to one.
 
-    >>> count_shared_characters([(0, 4)], [(0, 2), (2, 4)])
-    2.0
+    Of all ways to match the spans, the one with the most shared characters counts.
     """
-    if not human or not metric:
+    if not human_spans or not metric_spans:
         return 0.0
-    human_array = np.array(human, dtype=np.float64)
-    metric_array = np.array(metric, dtype=np.float64)
+    human_array = np.array(human_spans, dtype=np.float64)
+    metric_array = np.array(metric_spans, dtype=np.float64)
     starts = np.maximum(human_array[:, None, 0], metric_array[None, :, 0])
     ends = np.minimum(human_array[:, None, 1], metric_array[None, :, 1])
     overlaps = np.maximum(ends - starts, 0)

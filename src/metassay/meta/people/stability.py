@@ -15,7 +15,7 @@ import numpy as np
 
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.downsampling import list_subset_sizes
-from metassay.meta.people.intervals import bootstrap_values, percentile_interval
+from metassay.meta.people.intervals import bootstrap_meta_metric, percentile_interval
 from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.results.rank import StabilityRow
 from metassay.stats.arrays import FloatArray, LongArray
@@ -31,7 +31,7 @@ def measure_stability_over_systems(
     trials: int = 1000,
     seed: int = 0,
 ) -> list[StabilityRow]:
-    """Correlate the values on subsets of the systems with those on all, for each subset size.
+    """Compute how well the ranking of metrics on subsets of systems agrees with the full ranking.
 
     Uses all subsets if there are at most `trials`, else so many random ones. All meta-metrics are compared on
     the same subsets: if one of them gives all metrics the same value on a subset, it has no correlation
@@ -44,9 +44,9 @@ def measure_stability_over_systems(
         subsets = _choose_system_subsets(systems, subset_size, trials, seed)
         correlations: dict[str, FloatArray] = {}
         for meta_metric in meta_metrics:
-            values = meta_metric.compute_on_system_subsets(scores, subsets)
+            values = meta_metric.evaluate_on_system_subsets(scores, subsets)
             if values is not None:
-                values_on_all = meta_metric.compute(scores)
+                values_on_all = meta_metric.evaluate_metrics(scores)
                 correlations[str(meta_metric)] = correlate_systems("pearson", values_on_all, values.T)
         if not correlations:
             return []
@@ -82,13 +82,15 @@ def measure_stability_over_items(
     trials: int = 1000,
     seed: int = 0,
 ) -> list[StabilityRow]:
-    """Compute the 95 % interval of each metric's value, for several numbers of items.
+    """Compute the 95 % interval of the value of each metric for several numbers of items.
 
     Empty where resampling would be too slow.
     """
     rows = []
     for size in list_subset_sizes(scores.cluster_count):
-        resampled = bootstrap_values(meta_metric, scores, draws=trials, seed=seed, stream=size, size=size)
+        resampled = bootstrap_meta_metric(
+            meta_metric, scores, draws=trials, seed=seed, stream=size, size=size
+        )
         if resampled is None:
             return []
         low, high = percentile_interval(resampled)

@@ -24,8 +24,8 @@ from metassay.meta.people.meta_metrics.base import (
     MetaMetric,
     MetricDetails,
     WeightedValues,
-    average_defined,
-    resample_item_values,
+    average_defined_values,
+    build_item_resampling_function,
 )
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences
@@ -40,29 +40,35 @@ from metassay.stats.swaps import draw_swapped_differences, standardize_metrics
 
 
 class AccuracyWithTies(MetaMetric):
-    """`acc_eq`. Tests calibrate the threshold for ties in every draw, as in the data."""
+    """`acc_eq`: share of pairs of outputs ordered as people do, with a calibrated threshold for ties.
+
+    Tests calibrate the threshold in every draw, as in the data.
+    """
 
     name = "acc_eq"
     label = "acc_eq"
     summary = "share of output pairs of an item that the metric orders or ties as people do"
     levels = (ITEM,)
 
-    def compute(self, scores: ScoreArrays, settings: ComparisonSettings | None = None) -> FloatArray:
-        """Compute acc_eq of each metric."""
+    def evaluate_metrics(self, scores: ScoreArrays, settings: ComparisonSettings | None = None) -> FloatArray:
+        """Compute `acc_eq` of each metric."""
         del settings
-        return average_defined(self.compute_by_item(scores))
+        return average_defined_values(self.evaluate_metrics_by_item(scores))
 
-    def compute_by_item(self, scores: ScoreArrays) -> FloatArray:
-        """Compute the accuracy within each item."""
+    def evaluate_metrics_by_item(self, scores: ScoreArrays) -> FloatArray:
+        """Compute the accuracy of each metric within each item."""
         results = [tie_calibrated_accuracy(scores.human, metric) for metric in scores.metrics]
         return np.stack([result.item_accuracies for result in results])
 
-    def prepare_resampling(self, scores: ScoreArrays) -> WeightedValues:
-        """Return a function that averages the accuracies of resampled items; the threshold stays."""
-        return resample_item_values(scores, self.compute_by_item(scores))
+    def build_resampling_function(self, scores: ScoreArrays) -> WeightedValues:
+        """Return a function that averages the accuracies of resampled items, with a fixed threshold."""
+        return build_item_resampling_function(scores, self.evaluate_metrics_by_item(scores))
 
     def compare_metrics(self, scores: ScoreArrays, settings: ComparisonSettings) -> MetricDifferences:
-        """Compare metrics after random swaps of whole items, whatever the test."""
+        """Compute the differences between all pairs of metrics, observed and with items swapped at random.
+
+        Whole items are swapped, whatever the test.
+        """
         systems, items = scores.human.shape
         pair_count = items * systems * (systems - 1) / 2
         counts = count_right_pairs(scores.human, standardize_metrics(scores.metrics))
@@ -83,15 +89,15 @@ class AccuracyWithTies(MetaMetric):
         )
         return MetricDifferences(observed, drawn)
 
-    def compute_details(self, scores: ScoreArrays) -> MetricDetails:
-        """Return the calibrated threshold, and the accuracy of a metric without information."""
+    def compute_metric_details(self, scores: ScoreArrays) -> MetricDetails:
+        """Return the calibrated threshold for ties and the accuracy of a metric without information."""
         result = tie_calibrated_accuracy(scores.human, scores.metrics[0])
         return MetricDetails(epsilon=result.epsilon, chance=result.chance)
 
 
 @dataclass(frozen=True)
 class TieCalibratedAccuracy:
-    """acc_eq of one metric."""
+    """`acc_eq` of one metric: accuracy, threshold for ties, accuracy per item and of a random metric."""
 
     accuracy: float
     epsilon: float
@@ -104,7 +110,7 @@ class TieCalibratedAccuracy:
 def tie_calibrated_accuracy(
     human: ArrayLike, metric: ArrayLike, *, epsilon: float | None = None, cross_fit_seed: int | None = None
 ) -> TieCalibratedAccuracy:
-    """Compute acc_eq of `[systems, items]` scores; an item with a gap in either is dropped.
+    """Compute `acc_eq` of one metric from `[systems, items]` scores; incomplete items are dropped.
 
     Args:
         human: Human scores, higher is better.
@@ -116,9 +122,9 @@ def tie_calibrated_accuracy(
     """
     pairs = _SystemPairs.from_scores(*drop_incomplete_items(human, metric))
     if epsilon is None and cross_fit_seed is not None:
-        item_accuracies, epsilon = _cross_fit(pairs, make_generator(cross_fit_seed))
+        item_accuracies, epsilon = _cross_fit_tie_threshold(pairs, make_generator(cross_fit_seed))
     else:
-        epsilon = _calibrate_epsilon(pairs) if epsilon is None else epsilon
+        epsilon = _calibrate_tie_threshold(pairs) if epsilon is None else epsilon
         item_accuracies = pairs.compute_item_accuracies(epsilon)
     tied_share = float((pairs.human_signs == 0).mean())
     chance = max(tied_share, (1 - tied_share) / 2)
@@ -127,36 +133,39 @@ def tie_calibrated_accuracy(
 
 @dataclass(frozen=True)
 class _SystemPairs:
-    """All pairs of systems within each item, `[pairs, items]`."""
+    """Human preference and metric difference of all pairs of systems on each item, `[pairs, items]`."""
 
     human_signs: NDArray[np.int8]
     metric_differences: FloatArray
 
     @classmethod
-    def from_scores(cls, human: FloatArray, metric: FloatArray) -> _SystemPairs:
-        first, second = np.triu_indices(len(human), 1)
-        human_signs = np.sign(human[first] - human[second]).astype(np.int8)
-        return cls(human_signs, metric[first] - metric[second])
+    def from_scores(cls, human_scores: FloatArray, metric_scores: FloatArray) -> _SystemPairs:
+        """Subtract the scores of each pair of systems."""
+        first, second = np.triu_indices(len(human_scores), 1)
+        human_signs = np.sign(human_scores[first] - human_scores[second]).astype(np.int8)
+        return cls(human_signs, metric_scores[first] - metric_scores[second])
 
-    def compute_item_accuracies(self, epsilon: float) -> FloatArray:
-        is_tied = np.abs(self.metric_differences) <= epsilon
+    def compute_item_accuracies(self, tie_threshold: float) -> FloatArray:
+        """Compute the share of correctly ordered pairs of each item."""
+        is_tied = np.abs(self.metric_differences) <= tie_threshold
         metric_signs = np.where(is_tied, 0, np.sign(self.metric_differences))
         accuracies: FloatArray = (metric_signs == self.human_signs).mean(axis=0)
         return accuracies
 
-    def select_items(self, items: NDArray[np.bool_]) -> _SystemPairs:
-        return _SystemPairs(self.human_signs[:, items], self.metric_differences[:, items])
+    def select_items(self, is_selected: NDArray[np.bool_]) -> _SystemPairs:
+        """Return the pairs of the selected items."""
+        return _SystemPairs(self.human_signs[:, is_selected], self.metric_differences[:, is_selected])
 
 
-def _calibrate_epsilon(pairs: _SystemPairs) -> float:
-    """Find the smallest epsilon that maximises the number of right pairs.
+def _calibrate_tie_threshold(system_pairs: _SystemPairs) -> float:
+    """Find the smallest threshold for ties that maximises the number of correctly ordered pairs.
 
     Raising epsilon past the difference of a pair ties that pair: it becomes right if people tie it, and wrong
     if it was right before. One sort and one cumulative sum therefore try every possible epsilon.
     """
-    distances = np.abs(pairs.metric_differences).ravel()
-    is_human_tie = pairs.human_signs == 0
-    is_right_untied = (np.sign(pairs.metric_differences) == pairs.human_signs) & ~is_human_tie
+    distances = np.abs(system_pairs.metric_differences).ravel()
+    is_human_tie = system_pairs.human_signs == 0
+    is_right_untied = (np.sign(system_pairs.metric_differences) == system_pairs.human_signs) & ~is_human_tie
     gains = is_human_tie.astype(np.int64).ravel() - is_right_untied.ravel()
     order = np.argsort(distances, kind="stable")
     sorted_distances = distances[order]
@@ -168,16 +177,23 @@ def _calibrate_epsilon(pairs: _SystemPairs) -> float:
     return float(candidates[best]) if candidate_gains[best] > 0 else 0.0
 
 
-def _cross_fit(pairs: _SystemPairs, rng: np.random.Generator) -> tuple[FloatArray, float]:
-    """Compute item accuracies with the epsilon of the other half; return them and the mean epsilon."""
-    items = pairs.metric_differences.shape[1]
+def _cross_fit_tie_threshold(
+    system_pairs: _SystemPairs, rng: np.random.Generator
+) -> tuple[FloatArray, float]:
+    """Compute the accuracy of each item with the threshold of the half of the items without it.
+
+    Returns the accuracies and the mean threshold.
+    """
+    items = system_pairs.metric_differences.shape[1]
     is_first_half = np.zeros(items, dtype=np.bool_)
     is_first_half[rng.permutation(items)[: items // 2]] = True
     item_accuracies = np.empty(items)
     epsilons = []
     for is_tested in (is_first_half, ~is_first_half):
         is_training = ~is_tested
-        training_pairs = pairs.select_items(is_training) if is_training.any() else pairs
-        epsilons.append(_calibrate_epsilon(training_pairs))
-        item_accuracies[is_tested] = pairs.select_items(is_tested).compute_item_accuracies(epsilons[-1])
+        training_pairs = system_pairs.select_items(is_training) if is_training.any() else system_pairs
+        epsilons.append(_calibrate_tie_threshold(training_pairs))
+        item_accuracies[is_tested] = system_pairs.select_items(is_tested).compute_item_accuracies(
+            epsilons[-1]
+        )
     return item_accuracies, float(np.mean(epsilons))

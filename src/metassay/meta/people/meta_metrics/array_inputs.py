@@ -10,7 +10,7 @@ from metassay.stats.arrays import FloatArray
 
 
 def drop_incomplete_items(human: ArrayLike, metric: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Return both as float64 `[systems, items]` without the items where either lacks a score.
+    """Return human and metric scores as float64 `[systems, items]`, without items that lack any score.
 
     Raises `InputError` for unequal shapes, fewer than two systems, infinite scores, or if no item is left.
     """

@@ -29,8 +29,8 @@ WeightedValues = Callable[[FloatArray], FloatArray]
 
 
 @dataclass(frozen=True)
-class ValueEstimates:
-    """The value of a meta-metric for each metric, and its 95 % interval; NaN where undefined."""
+class MetaMetricEstimates:
+    """The value of a meta-metric for each metric, with its 95 % interval; NaN where undefined."""
 
     values: FloatArray
     low: FloatArray
@@ -39,7 +39,7 @@ class ValueEstimates:
 
 @dataclass(frozen=True)
 class MetricDetails:
-    """What some meta-metrics report about a metric next to its value; NaN where they do not."""
+    """Additional numbers that some meta-metrics report about a metric; NaN where they do not."""
 
     epsilon: float = np.nan
     """acc_eq: the largest difference that counts as a tie."""
@@ -53,21 +53,22 @@ class MetricDetails:
 
 @dataclass(frozen=True)
 class MetaMetric(ABC):
-    """A measure of how well metrics agree with human scores.
+    """Base class of meta-metrics: measures of how well metrics agree with human scores.
 
-    A subclass needs a `name`, a `summary` and `compute`. It then has intervals, by recomputing the value on
-    resampled items. For tests between metrics it overrides `prepare_swaps` or `compare_metrics`; faster
-    intervals come with `prepare_resampling`. All methods receive complete scores, higher is better.
+    A subclass needs a `name`, a `summary` and `evaluate_metrics`. It then has intervals, by recomputing the
+    value on resampled items. For tests between metrics it overrides `build_swap_function` or
+    `compare_metrics`; faster intervals come with `build_resampling_function`. All methods receive complete
+    scores, higher is better.
 
     >>> class SameBest(MetaMetric):
     ...     name = "same_best"
     ...     summary = "whether metric and people agree on the best system"
     ...
-    ...     def compute(self, scores, settings=None):
+    ...     def evaluate_metrics(self, scores, settings=None):
     ...         best_system = scores.human.mean(axis=-1).argmax()
     ...         return (scores.metrics.mean(axis=-1).argmax(axis=-1) == best_system).astype(float)
     >>> human = np.array([[1.0, 2.0], [3.0, 4.0]])
-    >>> SameBest().compute(ScoreArrays(human, np.stack([human, -human])))
+    >>> SameBest().evaluate_metrics(ScoreArrays(human, np.stack([human, -human])))
     array([1., 0.])
     """
 
@@ -99,55 +100,55 @@ class MetaMetric(ABC):
 
     @property
     def fewest_systems(self) -> int:
-        """The number of systems from which on it is defined."""
+        """Smallest number of systems for which the meta-metric is defined."""
         return 2
 
     @property
     def has_williams_test(self) -> bool:
-        """Whether Williams' test can compare two metrics by it."""
+        """Whether Williams' test can compare two metrics by this meta-metric."""
         return False
 
     @abstractmethod
-    def compute(self, scores: ScoreArrays, settings: ComparisonSettings | None = None) -> FloatArray:
-        """Compute the value of each metric, `[metrics]`; NaN where it is undefined."""
+    def evaluate_metrics(self, scores: ScoreArrays, settings: ComparisonSettings | None = None) -> FloatArray:
+        """Compute the value of the meta-metric for each metric, `[metrics]`; NaN where it is undefined."""
 
-    def compute_by_item(self, scores: ScoreArrays) -> FloatArray | None:  # noqa: ARG002 (for subclasses)
-        """Compute the value of each metric on each item, `[metrics, items]`; None where items have none."""
+    def evaluate_metrics_by_item(self, scores: ScoreArrays) -> FloatArray | None:  # noqa: ARG002 (for subclasses)
+        """Compute the value of each metric on each item, `[metrics, items]`; None if not defined by item."""
         return None
 
-    def estimate_values(self, scores: ScoreArrays) -> ValueEstimates | None:  # noqa: ARG002 (for subclasses)
-        """Estimate values with intervals of its own kind; None where the bootstrap serves."""
+    def estimate_values(self, scores: ScoreArrays) -> MetaMetricEstimates | None:  # noqa: ARG002 (for subclasses)
+        """Estimate values with intervals of a special method; None where the bootstrap is used."""
         return None
 
-    def prepare_resampling(self, scores: ScoreArrays) -> WeightedValues | None:
-        """Return a function that computes values under weights of the clusters; None where it is too slow.
+    def build_resampling_function(self, scores: ScoreArrays) -> WeightedValues | None:
+        """Return a function that computes values from weights of the clusters; None if that is too slow.
 
         The default repeats every item as often as its cluster was drawn, and recomputes.
         """
 
-        def compute_weighted(weights: FloatArray) -> FloatArray:
-            item_weights = weights[:, scores.cluster_index].astype(np.int64)
+        def evaluate_resamples(cluster_weights: FloatArray) -> FloatArray:
+            item_weights = cluster_weights[:, scores.cluster_index].astype(np.int64)
             resamples = [scores.repeat_items(counts) for counts in item_weights]
-            return np.stack([self.compute(resample) for resample in resamples], axis=1)
+            return np.stack([self.evaluate_metrics(resample) for resample in resamples], axis=1)
 
-        return compute_weighted
+        return evaluate_resamples
 
-    def prepare_swaps(self, scores: ScoreArrays, settings: ComparisonSettings) -> SwapStatistic | None:
+    def build_swap_function(self, scores: ScoreArrays, settings: ComparisonSettings) -> SwapStatistic | None:
         """Return a function that computes differences between metrics whose scores were swapped.
 
-        None where there is no such test.
+        None where the meta-metric has no permutation test.
         """
         del scores, settings
         return None
 
     def compare_metrics(self, scores: ScoreArrays, settings: ComparisonSettings) -> MetricDifferences | None:
         """Compute the differences between all pairs of metrics, observed and after random swaps."""
-        compute_swapped = self.prepare_swaps(scores, settings)
-        if compute_swapped is None:
+        compare_swapped_metrics = self.build_swap_function(scores, settings)
+        if compare_swapped_metrics is None:
             return None
-        observed = subtract_pairs(self.compute(scores, settings))
+        observed = subtract_pairs(self.evaluate_metrics(scores, settings))
         drawn = draw_swapped_differences(
-            compute_swapped,
+            compare_swapped_metrics,
             settings.test,
             draws=settings.draws,
             systems=len(scores.human),
@@ -160,7 +161,7 @@ class MetaMetric(ABC):
         return MetricDifferences(observed, drawn)
 
     def compute_pair_p_values(self, scores: ScoreArrays, settings: ComparisonSettings) -> FloatArray | None:
-        """Compute the p-values of all pairs of systems, `[1 + metrics, pairs]`, those of people first.
+        """Compute p-values of system pairs `[1 + metrics, pairs]`, those of human scores in the first row.
 
         Each is the p-value that the first system of a pair scores higher by chance. None for a meta-metric
         that does not compare p-values.
@@ -169,36 +170,41 @@ class MetaMetric(ABC):
         return None
 
     def estimate_closed_form_errors(self, scores: ScoreArrays) -> FloatArray | None:  # noqa: ARG002 (for subclasses)
-        """Estimate the error of the closed form per pair of systems, `[metrics]`; None if there is none."""
+        """Estimate the error of normal p-values for each metric; None for meta-metrics without p-values."""
         return None
 
-    def compute_on_system_subsets(self, scores: ScoreArrays, subsets: LongArray) -> FloatArray | None:
-        """Compute values `[metrics, subsets]` on subsets of the systems, `[subsets, systems]` indices.
+    def evaluate_on_system_subsets(self, scores: ScoreArrays, system_subsets: LongArray) -> FloatArray | None:
+        """Compute values `[metrics, subsets]` on subsets of the systems, indices `[subsets, systems]`.
 
         None where the value does not depend on the order of the systems.
         """
-        del scores, subsets
+        del scores, system_subsets
         return None
 
-    def compute_with_gaps(self, differences: FloatArray, weights: FloatArray) -> FloatArray:
-        """Compute values `[draws]` of one metric from score differences of system pairs, 0 in gaps.
+    def evaluate_with_missing_scores(
+        self, score_differences: FloatArray, item_weights: FloatArray
+    ) -> FloatArray:
+        """Compute values `[draws]` of one metric from score differences of system pairs, 0 where missing.
 
-        `differences` is `[2, pairs, items]`, of people and of the metric; `weights` is `[draws, items]`.
+        `score_differences` is `[2, pairs, items]`, of people and of the metric; `item_weights` is `[draws,
+        items]`.
         """
-        del differences, weights
+        del score_differences, item_weights
         raise InputError(f"{self} needs complete segments.", remedy="Pairwise deletion is for spa and pa.")
 
-    def pool_datasets(self, values: FloatArray, pair_counts: FloatArray) -> FloatArray | None:
+    def pool_values_over_datasets(
+        self, dataset_values: FloatArray, pair_counts: FloatArray
+    ) -> FloatArray | None:
         """Compute the value over the system pairs of all data sets, from `[data sets, metrics]` values."""
-        del values, pair_counts
+        del dataset_values, pair_counts
         return None
 
-    def compute_details(self, scores: ScoreArrays) -> MetricDetails:  # noqa: ARG002 (for subclasses)
-        """Compute what is reported about a metric next to its value. `scores` has this metric only."""
+    def compute_metric_details(self, scores: ScoreArrays) -> MetricDetails:  # noqa: ARG002 (for subclasses)
+        """Compute additional numbers about a metric, the only one in `scores`."""
         return MetricDetails()
 
 
-def average_defined(values: FloatArray) -> FloatArray:
+def average_defined_values(values: FloatArray) -> FloatArray:
     """Average over the last axis (items or systems) where values are defined; NaN where none is."""
     is_defined = ~np.isnan(values)
     count = is_defined.sum(axis=-1)
@@ -207,16 +213,16 @@ def average_defined(values: FloatArray) -> FloatArray:
     return mean
 
 
-def resample_item_values(scores: ScoreArrays, item_values: FloatArray) -> WeightedValues:
-    """Return a function that averages values of items `[metrics, items]` under weights of the clusters."""
+def build_item_resampling_function(scores: ScoreArrays, item_values: FloatArray) -> WeightedValues:
+    """Return a function that averages item values `[metrics, items]` under weights of the clusters."""
     is_defined = ~np.isnan(item_values)
     cluster_totals = scores.sum_over_clusters(np.where(is_defined, item_values, 0.0))
     cluster_counts = scores.sum_over_clusters(is_defined.astype(np.float64))
 
-    def compute_weighted(weights: FloatArray) -> FloatArray:
-        total = cluster_totals @ weights.T
-        count = cluster_counts @ weights.T
+    def evaluate_resamples(cluster_weights: FloatArray) -> FloatArray:
+        total = cluster_totals @ cluster_weights.T
+        count = cluster_counts @ cluster_weights.T
         mean: FloatArray = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
         return mean
 
-    return compute_weighted
+    return evaluate_resamples

@@ -19,38 +19,39 @@ class CorrelationMetaMetric(MetaMetric):
 
     @property
     def fewest_systems(self) -> int:
-        """The number of systems from which on it is defined: 1 where items are correlated, not systems."""
+        """Smallest number of systems: 1 if the correlation is over items, else 2."""
         return 1 if self.level in {SEGMENT, PER_SYSTEM} else 2
 
     @property
-    def _at_level(self) -> CorrelationLevel:
+    def _correlation_level(self) -> CorrelationLevel:
+        """The object that computes the correlation at the chosen level."""
         return LEVELS[self.level](self.name)
 
-    def compute(self, scores: ScoreArrays, settings: ComparisonSettings | None = None) -> FloatArray:
+    def evaluate_metrics(self, scores: ScoreArrays, settings: ComparisonSettings | None = None) -> FloatArray:
         """Compute the correlation of each metric with human scores."""
         del settings
-        return self._at_level.compute(scores)
+        return self._correlation_level.evaluate_metrics(scores)
 
-    def compute_by_item(self, scores: ScoreArrays) -> FloatArray | None:
-        """Compute the correlation within each item, at item level."""
-        return self._at_level.compute_by_item(scores)
+    def evaluate_metrics_by_item(self, scores: ScoreArrays) -> FloatArray | None:
+        """Compute the correlation of each metric with human scores within each item; only at item level."""
+        return self._correlation_level.evaluate_metrics_by_item(scores)
 
-    def prepare_resampling(self, scores: ScoreArrays) -> WeightedValues | None:
-        """Return a function that computes correlations under weights of the clusters; None if too slow."""
-        return self._at_level.prepare_resampling(scores)
+    def build_resampling_function(self, scores: ScoreArrays) -> WeightedValues | None:
+        """Return a function that computes correlations from weights of the clusters; None if too slow."""
+        return self._correlation_level.build_resampling_function(scores)
 
-    def prepare_swaps(self, scores: ScoreArrays, settings: ComparisonSettings) -> SwapStatistic | None:
+    def build_swap_function(self, scores: ScoreArrays, settings: ComparisonSettings) -> SwapStatistic | None:
         """Return a function that compares metrics by correlations of swapped scores; None if too slow."""
         del settings
-        return self._at_level.prepare_swaps(scores)
+        return self._correlation_level.build_swap_function(scores)
 
     def compare_metrics(self, scores: ScoreArrays, settings: ComparisonSettings) -> MetricDifferences | None:
         """Compute the differences between all pairs of metrics, observed and after random swaps."""
-        at_level = self._at_level
-        if isinstance(at_level, ItemLevel):
-            return at_level.compare_metrics(scores, settings)
+        level = self._correlation_level
+        if isinstance(level, ItemLevel):
+            return level.compare_metrics(scores, settings)
         return super().compare_metrics(scores, settings)
 
-    def compute_on_system_subsets(self, scores: ScoreArrays, subsets: LongArray) -> FloatArray | None:
-        """Compute correlations on subsets of the systems, at system level."""
-        return self._at_level.compute_on_system_subsets(scores, subsets)
+    def evaluate_on_system_subsets(self, scores: ScoreArrays, system_subsets: LongArray) -> FloatArray | None:
+        """Compute correlations on subsets of the systems; only at system level."""
+        return self._correlation_level.evaluate_on_system_subsets(scores, system_subsets)

@@ -23,12 +23,15 @@ from metassay.meta.people.meta_metrics.base import (
     SEGMENT,
     SYSTEM,
     WeightedValues,
-    average_defined,
-    resample_item_values,
+    average_defined_values,
+    build_item_resampling_function,
 )
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, subtract_pairs
-from metassay.meta.people.meta_metrics.system_means import resample_system_means, swap_system_means
+from metassay.meta.people.meta_metrics.system_means import (
+    build_mean_resampling_function,
+    build_mean_swap_function,
+)
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.correlation import correlate, correlate_systems
 from metassay.stats.random import make_branch_generator
@@ -42,53 +45,58 @@ SPEARMAN = "spearman"
 
 @dataclass(frozen=True)
 class CorrelationLevel(ABC):
-    """One level at which a correlation is computed. The methods are those of `MetaMetric`."""
+    """Base class of the levels at which a correlation with human scores is computed.
+
+    The methods are those of `MetaMetric`.
+    """
 
     correlation: str
     """`pearson`, `spearman`, `kendall` or `kendall_c`."""
 
     @abstractmethod
-    def compute(self, scores: ScoreArrays) -> FloatArray:
-        """Compute the correlation of each metric, `[metrics]`."""
+    def evaluate_metrics(self, scores: ScoreArrays) -> FloatArray:
+        """Compute the correlation of each metric with human scores, `[metrics]`."""
 
     @abstractmethod
-    def prepare_resampling(self, scores: ScoreArrays) -> WeightedValues | None:
+    def build_resampling_function(self, scores: ScoreArrays) -> WeightedValues | None:
         """Return a function that computes correlations under weights of the clusters; None if too slow."""
 
-    def compute_by_item(self, scores: ScoreArrays) -> FloatArray | None:  # noqa: ARG002 (for subclasses)
-        """Compute the correlation within each item, `[metrics, items]`; None at other levels."""
+    def evaluate_metrics_by_item(self, scores: ScoreArrays) -> FloatArray | None:  # noqa: ARG002 (for subclasses)
+        """Compute the correlation within each item, `[metrics, items]`; None except at item level."""
         return None
 
-    def prepare_swaps(self, scores: ScoreArrays) -> SwapStatistic | None:  # noqa: ARG002 (for subclasses)
+    def build_swap_function(self, scores: ScoreArrays) -> SwapStatistic | None:  # noqa: ARG002 (for subclasses)
         """Return a function that compares metrics by correlations of swapped scores; None if too slow."""
         return None
 
-    def compute_on_system_subsets(self, scores: ScoreArrays, subsets: LongArray) -> FloatArray | None:
+    def evaluate_on_system_subsets(self, scores: ScoreArrays, system_subsets: LongArray) -> FloatArray | None:
         """Compute correlations `[metrics, subsets]` on subsets of systems; None except at system level."""
-        del scores, subsets
+        del scores, system_subsets
         return None
 
 
 class SystemLevel(CorrelationLevel):
     """Correlation of the mean scores of systems."""
 
-    def compute(self, scores: ScoreArrays) -> FloatArray:
-        """Compute the correlation of system means."""
+    def evaluate_metrics(self, scores: ScoreArrays) -> FloatArray:
+        """Compute the correlation of the mean scores of systems."""
         return correlate_systems(self.correlation, scores.human.mean(axis=-1), scores.metrics.mean(axis=-1))
 
-    def prepare_resampling(self, scores: ScoreArrays) -> WeightedValues:
+    def build_resampling_function(self, scores: ScoreArrays) -> WeightedValues:
         """Return a function that computes the correlation of weighted system means."""
-        return resample_system_means(self.correlation, scores)
+        return build_mean_resampling_function(self.correlation, scores)
 
-    def prepare_swaps(self, scores: ScoreArrays) -> SwapStatistic:
+    def build_swap_function(self, scores: ScoreArrays) -> SwapStatistic:
         """Return a function that compares metrics by the correlation of means of swapped scores."""
-        return swap_system_means(self.correlation, scores)
+        return build_mean_swap_function(self.correlation, scores)
 
-    def compute_on_system_subsets(self, scores: ScoreArrays, subsets: LongArray) -> FloatArray:
-        """Compute the correlation over the systems of each subset."""
+    def evaluate_on_system_subsets(self, scores: ScoreArrays, system_subsets: LongArray) -> FloatArray:
+        """Compute the correlation of system means over each subset of the systems."""
         human_means = scores.human.mean(axis=-1)
         metric_means = scores.metrics.mean(axis=-1)
-        return correlate_systems(self.correlation, human_means[subsets], metric_means[:, subsets])
+        return correlate_systems(
+            self.correlation, human_means[system_subsets], metric_means[:, system_subsets]
+        )
 
 
 class SegmentLevel(CorrelationLevel):
@@ -100,38 +108,38 @@ class SegmentLevel(CorrelationLevel):
 
     is_per_system = False
 
-    def compute(self, scores: ScoreArrays) -> FloatArray:
-        """Compute the correlation over all outputs."""
+    def evaluate_metrics(self, scores: ScoreArrays) -> FloatArray:
+        """Compute the correlation over all outputs of all systems."""
         human = scores.human.ravel()
         return np.array([correlate(self.correlation, human, metric.ravel()) for metric in scores.metrics])
 
-    def prepare_resampling(self, scores: ScoreArrays) -> WeightedValues | None:
+    def build_resampling_function(self, scores: ScoreArrays) -> WeightedValues | None:
         """Return a function that computes Pearson's r from weighted sums."""
         if self.correlation != PEARSON:
             return None
         centred_human = scores.human - scores.human.mean()
         standardised_metrics = standardize_metrics(scores.metrics)
 
-        def sum_weighted(values: FloatArray, weights: FloatArray) -> FloatArray:
+        def sum_over_weighted_clusters(values: FloatArray, cluster_weights: FloatArray) -> FloatArray:
             grouped = values if self.is_per_system else values.sum(axis=-2, keepdims=True)
-            return np.asarray(scores.sum_over_clusters(grouped) @ weights.T, dtype=np.float64)
+            return np.asarray(scores.sum_over_clusters(grouped) @ cluster_weights.T, dtype=np.float64)
 
-        def compute_weighted(weights: FloatArray) -> FloatArray:
-            count = sum_weighted(np.ones_like(centred_human), weights)
-            h = sum_weighted(centred_human, weights)
-            hh = sum_weighted(centred_human * centred_human, weights)
-            x = sum_weighted(standardised_metrics, weights)
-            xx = sum_weighted(standardised_metrics * standardised_metrics, weights)
-            xh = sum_weighted(standardised_metrics * centred_human, weights)
+        def evaluate_resamples(cluster_weights: FloatArray) -> FloatArray:
+            count = sum_over_weighted_clusters(np.ones_like(centred_human), cluster_weights)
+            h = sum_over_weighted_clusters(centred_human, cluster_weights)
+            hh = sum_over_weighted_clusters(centred_human * centred_human, cluster_weights)
+            x = sum_over_weighted_clusters(standardised_metrics, cluster_weights)
+            xx = sum_over_weighted_clusters(standardised_metrics * standardised_metrics, cluster_weights)
+            xh = sum_over_weighted_clusters(standardised_metrics * centred_human, cluster_weights)
             variances = (xx - x * x / count) * (hh - h * h / count)
             is_defined = variances > 1e-12 * xx * hh
             covariances = xh - x * h / count
             r = np.where(is_defined, covariances / np.sqrt(np.where(is_defined, variances, 1.0)), np.nan)
-            return average_defined(r.swapaxes(-1, -2))
+            return average_defined_values(r.swapaxes(-1, -2))
 
-        return compute_weighted
+        return evaluate_resamples
 
-    def prepare_swaps(self, scores: ScoreArrays) -> SwapStatistic | None:
+    def build_swap_function(self, scores: ScoreArrays) -> SwapStatistic | None:
         """Return a function that compares metrics by Pearson's r or Spearman's rho of swapped scores."""
         if self.correlation not in {PEARSON, SPEARMAN}:
             return None
@@ -145,39 +153,39 @@ class SegmentLevel(CorrelationLevel):
 
 
 class PerSystemLevel(SegmentLevel):
-    """Correlation over the items of one system, averaged over systems."""
+    """Correlation over the items of each system, averaged over systems."""
 
     is_per_system = True
 
-    def compute(self, scores: ScoreArrays) -> FloatArray:
-        """Average the correlations of the systems."""
+    def evaluate_metrics(self, scores: ScoreArrays) -> FloatArray:
+        """Compute the correlation over items for each system, and average over systems."""
         by_system = correlate_systems(self.correlation, scores.human, scores.metrics, exact=True)
-        return average_defined(by_system)
+        return average_defined_values(by_system)
 
 
 class ItemLevel(CorrelationLevel):
-    """Correlation over the systems on one item, averaged over items."""
+    """Correlation over the systems on each item, averaged over items."""
 
-    def compute(self, scores: ScoreArrays) -> FloatArray:
-        """Average the correlations of the items."""
-        return average_defined(self.compute_by_item(scores))
+    def evaluate_metrics(self, scores: ScoreArrays) -> FloatArray:
+        """Compute the correlation over systems for each item, and average over items."""
+        return average_defined_values(self.evaluate_metrics_by_item(scores))
 
-    def compute_by_item(self, scores: ScoreArrays) -> FloatArray:
-        """Compute the correlation within each item."""
+    def evaluate_metrics_by_item(self, scores: ScoreArrays) -> FloatArray:
+        """Compute the correlation over systems on each item."""
         metrics = scores.metrics.swapaxes(-1, -2)
         return correlate_systems(self.correlation, scores.human.T, metrics, exact=True)
 
-    def prepare_resampling(self, scores: ScoreArrays) -> WeightedValues:
+    def build_resampling_function(self, scores: ScoreArrays) -> WeightedValues:
         """Return a function that averages the correlations of resampled items."""
-        return resample_item_values(scores, self.compute_by_item(scores))
+        return build_item_resampling_function(scores, self.evaluate_metrics_by_item(scores))
 
     def compare_metrics(self, scores: ScoreArrays, settings: ComparisonSettings) -> MetricDifferences:
-        """Compare metrics by random sign flips of the differences on each item.
+        """Compute differences between metrics, observed and with random signs on each item.
 
         Swapping two metrics on an item reverses the sign of their difference there, so nothing has to be
         recomputed. Whole items are swapped whatever the test.
         """
-        by_item = self.compute_by_item(scores)
+        by_item = self.evaluate_metrics_by_item(scores)
         item_differences = subtract_pairs(by_item)
         is_defined = ~np.isnan(item_differences)
         defined_items = np.maximum(is_defined.sum(axis=1), 1)
@@ -185,7 +193,7 @@ class ItemLevel(CorrelationLevel):
         rng = make_branch_generator(settings.seed, settings.stream)
         null_sums = draw_sign_flip_sums(cluster_sums, rng, settings.draws)
         drawn: NDArray[np.float32] = (null_sums / defined_items[:, None]).astype(np.float32)
-        return MetricDifferences(subtract_pairs(average_defined(by_item)), drawn)
+        return MetricDifferences(subtract_pairs(average_defined_values(by_item)), drawn)
 
 
 LEVELS: dict[str, type[CorrelationLevel]] = {

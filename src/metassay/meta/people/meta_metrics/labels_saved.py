@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.people.meta_metrics.base import ITEM, MetaMetric, MetricDetails, ValueEstimates
+from metassay.meta.people.meta_metrics.base import ITEM, MetaMetric, MetaMetricEstimates, MetricDetails
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, subtract_pairs
 from metassay.stats.arrays import FloatArray
@@ -19,53 +19,53 @@ from metassay.stats.resampling import map_bootstrap
 
 
 class LabelsSavedShare(MetaMetric):
-    """`labels_saved`, cross-fitted over clusters of items, with jackknife intervals."""
+    """`labels_saved`: share of human labels that a metric makes unnecessary, with jackknife intervals."""
 
     name = "labels_saved"
     label = "labels saved"
     summary = "share of human labels that the metric makes unnecessary when two systems are compared"
     levels = (ITEM,)
 
-    def compute(self, scores: ScoreArrays, settings: ComparisonSettings | None = None) -> FloatArray:
-        """Compute the share of labels saved for a difference of two systems, of each metric."""
+    def evaluate_metrics(self, scores: ScoreArrays, settings: ComparisonSettings | None = None) -> FloatArray:
+        """Compute for each metric the share of labels saved when two systems are compared."""
         del settings
-        return np.array([share.value for share in _jackknife_differences(scores)])
+        return np.array([share.value for share in _jackknife_labels_saved(scores)])
 
-    def estimate_values(self, scores: ScoreArrays) -> ValueEstimates:
-        """Estimate the shares for a difference of two systems, with jackknife intervals."""
-        estimates = [share.to_interval() for share in _jackknife_differences(scores)]
-        return ValueEstimates(
+    def estimate_values(self, scores: ScoreArrays) -> MetaMetricEstimates:
+        """Estimate the share of labels saved when two systems are compared, with jackknife intervals."""
+        estimates = [share.to_interval() for share in _jackknife_labels_saved(scores)]
+        return MetaMetricEstimates(
             np.array([estimate.value for estimate in estimates]),
             np.array([estimate.low for estimate in estimates]),
             np.array([estimate.high for estimate in estimates]),
         )
 
-    def compute_details(self, scores: ScoreArrays) -> MetricDetails:
-        """Estimate the share of labels saved for the mean of a system."""
+    def compute_metric_details(self, scores: ScoreArrays) -> MetricDetails:
+        """Estimate the share of labels that a metric saves for the mean score of one system."""
         estimate = estimate_labels_saved(scores.human, scores.metrics[0], scores.cluster_index)
         return MetricDetails(for_mean=estimate.value, for_mean_low=estimate.low, for_mean_high=estimate.high)
 
-    def prepare_resampling(self, scores: ScoreArrays) -> None:
-        """Return None: recomputing the shares on every resample would take minutes."""
+    def build_resampling_function(self, scores: ScoreArrays) -> None:
+        """Return None, because computing the share on every resample would take minutes."""
         del scores
 
     def compare_metrics(self, scores: ScoreArrays, settings: ComparisonSettings) -> MetricDifferences | None:
-        """Compare metrics by resampled differences of their pseudo-values, whatever the test.
+        """Compute differences between all pairs of metrics, observed and from resampled jackknife values.
 
         Draws are centred at 0, as under the hypothesis that both metrics save equally many labels.
         """
-        shares = _jackknife_differences(scores)
+        shares = _jackknife_labels_saved(scores)
         pseudo_values = np.stack([share.pseudo_values for share in shares])
         cluster_count = pseudo_values.shape[1]
         if cluster_count < 2:
             return None
         centred = pseudo_values - pseudo_values.mean(axis=1, keepdims=True)
 
-        def average_resampled(weights: FloatArray) -> FloatArray:
-            return subtract_pairs(centred @ weights.T / cluster_count)
+        def average_resampled_differences(cluster_weights: FloatArray) -> FloatArray:
+            return subtract_pairs(centred @ cluster_weights.T / cluster_count)
 
         drawn = map_bootstrap(
-            average_resampled,
+            average_resampled_differences,
             cluster_count,
             draws=settings.draws,
             seed=settings.seed,
@@ -76,8 +76,8 @@ class LabelsSavedShare(MetaMetric):
         return MetricDifferences(observed, drawn.astype(np.float32))
 
 
-def _jackknife_differences(scores: ScoreArrays) -> list[JackknifedShare]:
-    """Estimate the share of labels saved for a difference of two systems, of each metric."""
+def _jackknife_labels_saved(scores: ScoreArrays) -> list[JackknifedShare]:
+    """Estimate for each metric the share of labels saved when two systems are compared."""
     human_differences = subtract_pairs(scores.human)
     return [
         jackknife_labels_saved(human_differences, subtract_pairs(metric), scores.cluster_index)

@@ -15,9 +15,9 @@ _TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class MetricDifferences:
-    """Differences value(A) - value(B) of a meta-metric for all pairs of metrics A < B.
+    """Differences of a meta-metric between all pairs of metrics, observed and drawn at random.
 
-    Pairs are in the order of `numpy.triu_indices`.
+    A difference is value(A) - value(B), for metrics A < B. Pairs are in the order of `numpy.triu_indices`.
     """
 
     observed: FloatArray
@@ -30,29 +30,32 @@ class MetricDifferences:
     def compute_p_values(
         self, first_is_better: NDArray[np.bool_] | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """Compute one- and two-sided p-values that the better metric of each pair is better by chance.
+        """Compute one- and two-sided p-values for the better metric of each pair.
 
         The better metric is the one with the higher value, unless `first_is_better` says which.
         """
         if first_is_better is None:
             first_is_better = self.observed >= 0
         sign = np.where(first_is_better, 1.0, -1.0)
-        one_sided = self._compute_one_sided(sign)
+        one_sided = self._compute_one_sided_p_values(sign)
         if self.is_resampled:
-            opposite = self._compute_one_sided(-sign)
+            opposite = self._compute_one_sided_p_values(-sign)
             return one_sided, np.minimum(1.0, 2.0 * np.minimum(one_sided, opposite))
         size = np.abs(self.observed)[:, None] - _TOLERANCE
         extreme = (~(np.abs(self.drawn) < size)).sum(axis=1)
         return one_sided, (extreme + 1) / (self.drawn.shape[1] + 1)
 
-    def _compute_one_sided(self, sign: FloatArray) -> FloatArray:
-        """Compute the share of draws at least as extreme as observed; the observed one counts as a draw."""
-        draws = self.drawn * sign[:, None].astype(np.float32)
+    def _compute_one_sided_p_values(self, pair_signs: FloatArray) -> FloatArray:
+        """Compute the share of draws that are at least as extreme as the observed difference.
+
+        The observed difference counts as a draw.
+        """
+        draws = self.drawn * pair_signs[:, None].astype(np.float32)
         # negated comparisons, so that an undefined draw counts as extreme
         if self.is_resampled:
             is_extreme = ~(draws > _TOLERANCE)
         else:
-            is_extreme = ~(draws < (self.observed * sign)[:, None] - _TOLERANCE)
+            is_extreme = ~(draws < (self.observed * pair_signs)[:, None] - _TOLERANCE)
         return np.asarray((is_extreme.sum(axis=1) + 1) / (draws.shape[1] + 1), dtype=np.float64)
 
 

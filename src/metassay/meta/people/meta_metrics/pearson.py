@@ -15,5 +15,5 @@ class Pearson(CorrelationMetaMetric):
 
     @property
     def has_williams_test(self) -> bool:
-        """Whether Williams' test (1959) applies: it compares two r over the same systems."""
+        """Whether Williams' test (1959) of two correlations over the same systems applies."""
         return self.level == SYSTEM

@@ -34,25 +34,25 @@ SPANS_SUMMARY = "F1 of the characters that metric and people mark as errors"
 
 
 def list_meta_metric_names() -> list[str]:
-    """List the names of all meta-metrics, those of other packages and `spans` included."""
+    """List the names of all meta-metrics, including `spans` and those of plug-ins."""
     return [*BUILT_IN, *plugins.list_entry_points(ENTRY_POINT_GROUP), SPANS]
 
 
 def load_meta_metric_classes() -> dict[str, type[MetaMetric]]:
     """Load the classes of all meta-metrics by name."""
-    classes = {name: _load_built_in(name) for name in BUILT_IN}
+    classes = {name: _load_built_in_class(name) for name in BUILT_IN}
     for name in plugins.list_entry_points(ENTRY_POINT_GROUP):
-        classes.setdefault(name, _load_plugin(name))
+        classes.setdefault(name, _load_plugin_class(name))
     return classes
 
 
-def parse_meta_metrics(names: str | Iterable[str]) -> tuple[MetaMetric, ...]:
-    """Parse `spa,pa,kendall:segment`, or a list of such names.
+def parse_meta_metrics(specifications: str | Iterable[str]) -> tuple[MetaMetric, ...]:
+    """Parse meta-metrics from a list of names or a string such as `spa,pa,kendall:segment`.
 
     >>> [str(meta_metric) for meta_metric in parse_meta_metrics("spa,pearson:item")]
     ['spa', 'pearson:item']
     """
-    texts = [names] if isinstance(names, str) else list(names)
+    texts = [specifications] if isinstance(specifications, str) else list(specifications)
     parts = [part for text in texts for part in text.split(",") if part.strip()]
     meta_metrics = tuple(dict.fromkeys(parse_meta_metric(part) for part in parts))
     if not meta_metrics:
@@ -60,42 +60,43 @@ def parse_meta_metrics(names: str | Iterable[str]) -> tuple[MetaMetric, ...]:
     return meta_metrics
 
 
-def parse_meta_metric(text: str) -> MetaMetric:
-    """Parse the name of a meta-metric, which may name the level: `pearson:item`."""
-    name, _, level = text.strip().lower().partition(":")
+def parse_meta_metric(specification: str) -> MetaMetric:
+    """Parse a meta-metric from its name, with an optional level: `pearson:item`."""
+    name, _, level = specification.strip().lower().partition(":")
     if name in BUILT_IN:
-        meta_metric_class = _load_built_in(name)
+        meta_metric_class = _load_built_in_class(name)
     elif name in plugins.list_entry_points(ENTRY_POINT_GROUP):
-        meta_metric_class = _load_plugin(name)
+        meta_metric_class = _load_plugin_class(name)
     else:
-        raise UnknownName("meta-metric", text.strip(), list_meta_metric_names())
+        raise UnknownName("meta-metric", specification.strip(), list_meta_metric_names())
     return meta_metric_class(level)
 
 
-def label_meta_metric(text: str) -> str:
-    """Return the name of a meta-metric as reports write it: `Pearson (item level)` for `pearson:item`.
+def label_meta_metric(specification: str) -> str:
+    """Return the label of a meta-metric in reports: `Pearson (item level)` for `pearson:item`.
 
     A meta-metric that is not installed here keeps its name.
     """
-    if text == SPANS:
+    if specification == SPANS:
         return SPANS_LABEL
     try:
-        meta_metric = parse_meta_metric(text)
+        meta_metric = parse_meta_metric(specification)
     except InputError:
-        return text
+        return specification
     label = meta_metric.label or meta_metric.name
     return label if meta_metric.level == meta_metric.levels[0] else f"{label} ({meta_metric.level} level)"
 
 
-def _load_built_in(name: str) -> type[MetaMetric]:
+def _load_built_in_class(name: str) -> type[MetaMetric]:
+    """Import the class of a meta-metric that is part of metassay."""
     module, _, class_name = BUILT_IN[name].partition(":")
     package = importlib.import_module(f"metassay.meta.people.meta_metrics.{module}")
     meta_metric_class: type[MetaMetric] = getattr(package, class_name)
     return meta_metric_class
 
 
-def _load_plugin(name: str) -> type[MetaMetric]:
-    """Load the meta-metric that another package announces; refuse what is none."""
+def _load_plugin_class(name: str) -> type[MetaMetric]:
+    """Load the class of a meta-metric from a plug-in; raise an error if it is not a `MetaMetric`."""
     from metassay.meta.people.meta_metrics.base import MetaMetric
 
     meta_metric_class = plugins.load_entry_point(ENTRY_POINT_GROUP, name)

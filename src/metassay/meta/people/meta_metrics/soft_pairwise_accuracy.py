@@ -45,7 +45,7 @@ METHODS = ("normal", "permutation", "mtme")
 def soft_pairwise_accuracy(
     human: ArrayLike, metric: ArrayLike, *, method: str = "normal", permutations: int = 1000, seed: int = 0
 ) -> float:
-    """Compute SPA of one metric from `[systems, items]` scores, higher is better.
+    """Compute the soft pairwise accuracy of one metric from `[systems, items]` scores, higher is better.
 
     Items with NaN in either are dropped for both. `method` is `normal` (the limit of many permutations,
     deterministic), `permutation` (seeded; people and metric share the permutations) or `mtme` (what
@@ -68,7 +68,7 @@ def corpus_soft_pairwise_accuracy(
     permutations: int = 1000,
     seed: int = 0,
 ) -> float:
-    """Compute SPA of a corpus-level metric by permuting sufficient statistics instead of scores.
+    """Compute the soft pairwise accuracy of a corpus-level metric from its sufficient statistics.
 
     `human` is `[systems, items]` without gaps, `statistics` `[systems, items, s]`. `score` computes corpus
     scores, higher is better, from summed statistics. People and metric share the permutations.
@@ -83,7 +83,7 @@ def corpus_soft_pairwise_accuracy(
 def compute_pair_p_values(
     scores: FloatArray, *, method: str = "normal", permutations: int = 1000, seed: int = 0
 ) -> FloatArray:
-    """Compute p_ij for every pair of systems, `[..., pairs]`, of complete scores `[..., systems, items]`."""
+    """Compute the p-value of every pair of systems `[..., pairs]` from `[..., systems, items]` scores."""
     if method == "normal":
         return normal_p_values(scores)
     if permutations < 1:
@@ -98,7 +98,7 @@ def compute_pair_p_values(
 
 
 class SoftPairwiseAccuracy(MetaMetric):
-    """`spa`: agreement with people about which of two systems is better, and how certainly.
+    """`spa`: agreement with people about which of two systems is better, and with how much certainty.
 
     Resamples use normal p-values whatever the method, because they differ from those of permutations by less
     than Monte Carlo error. Prefer swaps of whole items (`perm-inputs`) in tests: other swaps compare system i
@@ -109,34 +109,34 @@ class SoftPairwiseAccuracy(MetaMetric):
     label = "SPA"
     summary = "agreement on which of two systems is better and how certainly (p-values)"
 
-    def compute(self, scores: ScoreArrays, settings: ComparisonSettings | None = None) -> FloatArray:
-        """Compute SPA of each metric."""
+    def evaluate_metrics(self, scores: ScoreArrays, settings: ComparisonSettings | None = None) -> FloatArray:
+        """Compute the soft pairwise accuracy of each metric."""
         p = self.compute_pair_p_values(scores, settings or ComparisonSettings())
         return soft_accuracy(p[0], p[1:])
 
     def compute_pair_p_values(self, scores: ScoreArrays, settings: ComparisonSettings) -> FloatArray:
-        """Compute the p-values of all pairs of systems, `[1 + metrics, pairs]`, those of people first."""
+        """Compute p-values of system pairs `[1 + metrics, pairs]`, those of human scores in the first row."""
         return compute_pair_p_values(
-            _stack_human_and_metrics(scores),
+            _stack_cluster_sums(scores),
             method=settings.method,
             permutations=settings.permutations,
             seed=settings.seed,
         )
 
-    def prepare_resampling(self, scores: ScoreArrays) -> WeightedValues:
-        """Return a function that computes SPA from weighted sums of differences and of their squares."""
+    def build_resampling_function(self, scores: ScoreArrays) -> WeightedValues:
+        """Return a function that computes soft pairwise accuracy from weights of the clusters."""
         human = scores.sum_over_clusters(scores.human)
         metrics = scores.sum_over_clusters(scores.metrics)
         human_and_metrics = np.concatenate([human[None], metrics])
 
-        def compute_weighted(weights: FloatArray) -> FloatArray:
-            p = weighted_p_values(human_and_metrics, weights)
+        def evaluate_resamples(cluster_weights: FloatArray) -> FloatArray:
+            p = weighted_p_values(human_and_metrics, cluster_weights)
             return soft_accuracy(p[0], p[1:])
 
-        return compute_weighted
+        return evaluate_resamples
 
-    def prepare_swaps(self, scores: ScoreArrays, settings: ComparisonSettings) -> SwapStatistic:
-        """Return a function that compares metrics by SPA of swapped scores.
+    def build_swap_function(self, scores: ScoreArrays, settings: ComparisonSettings) -> SwapStatistic:
+        """Return a function that compares the soft pairwise accuracy of metrics whose scores were swapped.
 
         p-values are normal, or from one set of sign flips that all draws share.
         """
@@ -155,23 +155,30 @@ class SoftPairwiseAccuracy(MetaMetric):
 
     def estimate_closed_form_errors(self, scores: ScoreArrays) -> FloatArray:
         """Estimate the error of normal p-values by their Edgeworth correction, averaged over system pairs."""
-        human_and_metrics = _stack_human_and_metrics(scores)
+        human_and_metrics = _stack_cluster_sums(scores)
         return estimate_normal_errors(human_and_metrics[0], human_and_metrics[1:])
 
-    def compute_on_system_subsets(self, scores: ScoreArrays, subsets: LongArray) -> FloatArray:
-        """Average over the pairs within each subset; p-values of a pair do not depend on other systems."""
-        p = compute_pair_p_values(_stack_human_and_metrics(scores))
-        return average_over_subset_pairs(1.0 - np.abs(p[1:] - p[0]), subsets, len(scores.human))
+    def evaluate_on_system_subsets(self, scores: ScoreArrays, system_subsets: LongArray) -> FloatArray:
+        """Compute soft pairwise accuracy on subsets of the systems, as a mean over pairs within a subset.
 
-    def compute_with_gaps(self, differences: FloatArray, weights: FloatArray) -> FloatArray:
-        """Compute SPA with each pair of systems on the items that both have."""
+        The p-values of two systems do not depend on other systems.
+        """
+        p = compute_pair_p_values(_stack_cluster_sums(scores))
+        return average_over_subset_pairs(1.0 - np.abs(p[1:] - p[0]), system_subsets, len(scores.human))
+
+    def evaluate_with_missing_scores(
+        self, score_differences: FloatArray, item_weights: FloatArray
+    ) -> FloatArray:
+        """Compute soft pairwise accuracy with each pair of systems on the items that both have."""
         p_human, p_metric = (
-            normal_upper_tail(weights @ pair_differences.T, weights @ (pair_differences * pair_differences).T)
-            for pair_differences in differences
+            normal_upper_tail(
+                item_weights @ pair_differences.T, item_weights @ (pair_differences * pair_differences).T
+            )
+            for pair_differences in score_differences
         )
         return soft_accuracy(p_human, p_metric)
 
 
-def _stack_human_and_metrics(scores: ScoreArrays) -> FloatArray:
-    """Stack human scores and metrics, summed over clusters, to `[1 + metrics, systems, clusters]`."""
+def _stack_cluster_sums(scores: ScoreArrays) -> FloatArray:
+    """Sum human and metric scores over clusters, and stack them to `[1 + metrics, systems, clusters]`."""
     return scores.sum_over_clusters(np.concatenate([scores.human[None], scores.metrics]))
