@@ -263,7 +263,7 @@ def test_russian_synonyms_bend_as_pymorphy_bends_them(
 ) -> None:
     """Every synonym of 3,000 word forms against pymorphy's own `inflect`."""
     needs("synonym", "ru")
-    from metassay.perturbations.languages import russian as own
+    from metassay.perturbations.languages import russian
     from metassay.text.russian_morphology import load_analyser
     from metassay.text.thesaurus import open_thesaurus
 
@@ -276,11 +276,11 @@ def test_russian_synonyms_bend_as_pymorphy_bends_them(
         model = load_analyser().parse(form)[0]
         pos = str(model.tag.POS)
         for word in (w for meaning in thesaurus.list_meanings(model.normal_form) for w in meaning):
-            if pos not in own._CARRY or own._inflect(word, model.tag, pos) is None:
+            if pos not in russian.INFLECTED_CATEGORIES or russian.inflect_like(word, model.tag, pos) is None:
                 continue
-            lemma = own._reading(word, own._LEMMA.get(pos, pos))
-            wanted = {getattr(model.tag, name) for name in own._CARRY[pos]} - {None}
-            assert own._inflect(word, model.tag, pos) == lemma.inflect(wanted).word
+            lemma = russian.parse_lemma(word, russian.LEMMA_PARTS_OF_SPEECH.get(pos, pos))
+            wanted = {getattr(model.tag, name) for name in russian.INFLECTED_CATEGORIES[pos]} - {None}
+            assert russian.inflect_like(word, model.tag, pos) == lemma.inflect(wanted).word
             compared += 1
     assert compared > 1000
 

@@ -20,7 +20,7 @@ from metassay.llm.prompts import fill_prompt, read_prompt
 from metassay.llm.requests import LlmFailure
 from metassay.llm.settings import LlmSettings
 from metassay.perturbations.base import View
-from metassay.perturbations.llm import LlmRewriting, fields, usable
+from metassay.perturbations.llm import LlmRewriting, extract_perturbed_output, list_prompt_fields
 from metassay.perturbations.pairs import make_pairs
 from metassay.tasks import load_tasks, mt
 
@@ -95,7 +95,7 @@ def test_a_run_that_was_stopped_asks_only_for_the_rest(
 
 def test_a_dead_server_stops_the_run(server: Callable[[Reply], Any], monkeypatch: pytest.MonkeyPatch) -> None:
     running = server(lambda handler, _: handler.reply(b"", 503))
-    method = LlmRewriting.configured(LlmSettings(running.url, concurrency=1), mt.TASK)
+    method = LlmRewriting.from_settings(LlmSettings(running.url, concurrency=1), mt.TASK)
     monkeypatch.setattr(method.asker.backend, "sleep", lambda _: None)
     with pytest.raises(LlmFailure, match="does not answer"):
         make_pairs(dataset(MAX_FAILURES_WITHOUT_ANSWER + 2), perturbations=[method])
@@ -118,7 +118,7 @@ def test_a_dead_server_stops_the_run(server: Callable[[Reply], Any], monkeypatch
     ],
 )
 def test_what_of_an_answer_can_be_used(said: str, worse: str | None) -> None:
-    assert usable(said, "The cat sits.") == worse
+    assert extract_perturbed_output(said, "The cat sits.") == worse
 
 
 def test_echoes_refusals_and_cut_answers_are_no_pairs(server: Callable[[Reply], Any]) -> None:
@@ -135,13 +135,16 @@ def test_echoes_refusals_and_cut_answers_are_no_pairs(server: Callable[[Reply], 
 
 def test_prompts_hold_the_texts_and_no_examples_of_errors(tmp_path: Path) -> None:
     view = View("out {source} {0}", language="de", source="src", references=("ref",))
-    filled = fill_prompt(mt.PERTURBATION_PROMPT, fields(view))
+    filled = fill_prompt(mt.PERTURBATION_PROMPT, list_prompt_fields(view))
     assert all(text in filled for text in ("src", "ref", "out {source} {0}", "German"))
     assert (
         "for example" not in "".join(task.perturbation_prompt or "" for task in load_tasks().values()).lower()
     )
     (tmp_path / "own.txt").write_text("Make this worse: {output}")
-    assert fill_prompt(read_prompt(tmp_path / "own.txt"), fields(view)) == "Make this worse: out {source} {0}"
+    assert (
+        fill_prompt(read_prompt(tmp_path / "own.txt"), list_prompt_fields(view))
+        == "Make this worse: out {source} {0}"
+    )
     (tmp_path / "bad.txt").write_text("Make this worse.")
     with pytest.raises(InputError, match="does not mention"):
         read_prompt(tmp_path / "bad.txt")

@@ -11,9 +11,20 @@ import pytest
 
 from metassay.perturbations.base import View
 from metassay.perturbations.entity import EntitySubstitution, find_mentions
-from metassay.perturbations.entity_census import MentionCounts, can_replace, list_levels, take_census
-from metassay.perturbations.languages.name_finder import _listed, _names, coded, find_names, listed_names
-from metassay.perturbations.languages.russian_names import may_be_mentioned, russian_mentions
+from metassay.perturbations.entity_census import (
+    MentionCounts,
+    can_replace_name,
+    list_place_descriptions,
+    take_census,
+)
+from metassay.perturbations.languages.name_finder import (
+    find_listed_names,
+    find_listed_names_in_text,
+    find_names,
+    find_names_in_text,
+    index_words_for_names,
+)
+from metassay.perturbations.languages.russian_names import add_russian_forms, find_texts_with_name_forms
 from metassay.stats.streams import Stream
 from metassay.text import slovnet_names
 from metassay.text.indexed_words import index_words
@@ -163,7 +174,7 @@ def test_hints_decide_the_kind_of_names_in_no_list() -> None:
     ],
 )
 def test_what_can_take_the_place_of_a_name(name: str, other: str, form: str, fine: bool) -> None:
-    assert can_replace(name, other, form) is fine
+    assert can_replace_name(name, other, form) is fine
 
 
 def test_a_name_that_the_text_holds_already_takes_no_place() -> None:
@@ -174,14 +185,20 @@ def test_a_name_that_the_text_holds_already_takes_no_place() -> None:
 
 
 def test_levels_go_from_strict_to_loose() -> None:
-    assert list_levels("Anne Rice", "PER", "", "en") == ("PER full f", "PER full", "PER")
-    assert list_levels("the Ukraine"[4:], "LOC", "fem", "de") == ("LOC fem one", "LOC fem")
-    assert list_levels("Польше", "LOC", "femn sing words datv,loct", "ru")[1] == "LOC sing words datv,loct"
+    assert list_place_descriptions("Anne Rice", "PER", "", "en") == ("PER full f", "PER full", "PER")
+    assert list_place_descriptions("the Ukraine"[4:], "LOC", "fem", "de") == ("LOC fem one", "LOC fem")
+    assert (
+        list_place_descriptions("Польше", "LOC", "femn sing words datv,loct", "ru")[1]
+        == "LOC sing words datv,loct"
+    )
 
 
 def test_names_that_a_list_knows_do_not_overlap() -> None:
     text = "On Monday, 5 May 1994, a South African and an American met in June 2001; may I march?"
-    found = [(text[start:end], kind) for start, end, kind, _ in listed_names([text], coded([text]), "en")[0]]
+    found = [
+        (text[start:end], kind)
+        for start, end, kind, _ in find_listed_names([text], index_words_for_names([text]), "en")[0]
+    ]
     assert found == [
         ("Monday", "DAY"), ("May", "MONTH"), ("1994", "YEAR"), ("American", "PEOPLE"),
         ("June", "MONTH"), ("2001", "YEAR"),
@@ -234,11 +251,13 @@ def test_texts_that_are_not_searched_hold_no_name(
     needs("entity", language)
     outputs = pl.read_parquet(real_data(f"wmt22/wmt22_{pair}.parquet"))["hyp"].unique().sort()
     texts = [*ODD, *outputs.gather_every(10).to_list()]
-    words = coded(texts)
+    words = index_words_for_names(texts)
     assert words is not None
-    found, listed = (list(map(list, search(texts, words, language))) for search in (find_names, listed_names))
-    assert found == [list(_names(text, language)) for text in texts]
-    assert listed == [_listed(text, language) for text in texts]
+    found, listed = (
+        list(map(list, search(texts, words, language))) for search in (find_names, find_listed_names)
+    )
+    assert found == [list(find_names_in_text(text, language)) for text in texts]
+    assert listed == [find_listed_names_in_text(text, language) for text in texts]
 
 
 def test_texts_that_no_model_reads_hold_no_name_with_a_form(
@@ -248,7 +267,7 @@ def test_texts_that_no_model_reads_hold_no_name_with_a_form(
     needs("entity", "ru")
     outputs = pl.read_parquet(real_data("wmt22/wmt22_en-ru.parquet"))["hyp"].unique().sort()
     texts = outputs.gather_every(5).to_list()
-    hopeful = may_be_mentioned(texts, index_words(texts, hyphens=True)).tolist()
+    hopeful = find_texts_with_name_forms(texts, index_words(texts, hyphens=True)).tolist()
     unread = [text for text, has in zip(texts, hopeful) if not has]
     assert len(unread) > len(texts) / 2
     for text in unread:
@@ -260,7 +279,7 @@ def test_texts_that_no_model_reads_hold_no_name_with_a_form(
             if text[a:b] != text[a:b].lower()
         ]
         assert not any(
-            russian_mentions(text, [(*span, kind)]) for span in spans for kind in ("PER", "LOC", "ORG")
+            add_russian_forms(text, [(*span, kind)]) for span in spans for kind in ("PER", "LOC", "ORG")
         )
 
 
@@ -270,12 +289,12 @@ def test_names_that_go_far_from_capitals_have_no_form(
     """But one that holds another, which is found instead of it."""
     needs("entity", "ru")
     texts = pl.read_parquet(real_data("wmt22/wmt22_en-ru.parquet"))["hyp"].unique().sort().to_list()
-    hopeful = may_be_mentioned(texts, index_words(texts, hyphens=True)).tolist()
+    hopeful = find_texts_with_name_forms(texts, index_words(texts, hyphens=True)).tolist()
     texts = [text for text, has in zip(texts, hopeful) if has]
-    near = [russian_mentions(text, own) for text, own in zip(texts, find_russian_names(texts))]
+    near = [add_russian_forms(text, own) for text, own in zip(texts, find_russian_names(texts))]
     monkeypatch.setattr(slovnet_names, "REACH", 1 << 31)
     found = find_russian_names(texts)
-    everywhere = [russian_mentions(text, own) for text, own in zip(texts, found)]
+    everywhere = [add_russian_forms(text, own) for text, own in zip(texts, found)]
     differing = [i for i, own in enumerate(near) if own != everywhere[i]]
     assert [texts[i][: found[i][0][1]] for i in differing] == [
         "Агентство США по сотрудничеству в области безопасности и обороны"
@@ -300,4 +319,8 @@ def test_a_model_reads_texts_with_a_word_that_may_be_named(
 ) -> None:
     needs("entity", "ru")
     texts = ["Он сидел в", text, ""]
-    assert may_be_mentioned(texts, index_words(texts, hyphens=True)).tolist() == [False, is_read, False]
+    assert find_texts_with_name_forms(texts, index_words(texts, hyphens=True)).tolist() == [
+        False,
+        is_read,
+        False,
+    ]

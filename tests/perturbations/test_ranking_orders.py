@@ -21,8 +21,8 @@ from metassay.metrics.ranking_metric import score_rankings
 from metassay.perturbations.base import View
 from metassay.perturbations.distinct_outputs import find_distinct_outputs
 from metassay.perturbations.pairs import make_pairs
-from metassay.perturbations.ranking import COPIES, RankSwapping, Reordering, Shuffle
-from metassay.perturbations.ranking_pairs import RankedPairs, gain_change
+from metassay.perturbations.ranking import DEFAULT_COPIES, RankSwapping, Reordering, Shuffle
+from metassay.perturbations.ranking_pairs import RankedPairs, measure_gain_change
 from metassay.perturbations.registry import list_default_perturbations, parse_perturbation
 from metassay.stats.streams import Stream, derive_keys, hash_outputs
 from metassay.tasks import find_task
@@ -53,7 +53,7 @@ def test_compiled_orders_equal_single_ones(method: Reordering):
     lists = build_ranked_lists_from_mappings(
         [view.output for view in chosen], [view.grades for view in chosen]
     )
-    assert list(method.worsened(lists, keys)) == single
+    assert list(method.reorder_lists(lists, keys)) == single
     for view, copy in zip(chosen, single):
         assert sorted(copy) == sorted(view.output)
 
@@ -97,7 +97,10 @@ def test_pairs_of_a_data_set():
     qrels = pl.DataFrame({"item": ["q1", "q2"], "document": ["d1", "d9"], "grade": [1, 1]})
     pairs = make_pairs(Dataset("ranking", outputs, qrels=qrels))
     assert pairs.frame["item"].unique().to_list() == ["q1"]
-    assert set(pairs.counts) == {"rank_swapping", *(f"rank_swapping(copy={n})" for n in range(2, COPIES + 1))}
+    assert set(pairs.counts) == {
+        "rank_swapping",
+        *(f"rank_swapping(copy={n})" for n in range(2, DEFAULT_COPIES + 1)),
+    }
     assert all(count.not_applicable == 1 and count.pairs == 2 for count in pairs.counts.values())
     assert all(
         sorted(a) == sorted(b) and a != b for a, b in pairs.frame.select("output", "worse").iter_rows()
@@ -124,7 +127,7 @@ def test_clearly_worse_is_worse_under_every_discount(grades):
     orders = list(itertools.permutations(range(len(grades))))
     before = build_ranked_lists_from_mappings([documents] * len(orders), [judged] * len(orders))
     after = before.reordered(np.concatenate([np.array(o) + i * len(grades) for i, o in enumerate(orders)]))
-    found = gain_change(before, after)
+    found = measure_gain_change(before, after)
     change = score_rankings([NDCG()], after)[:, 0] - score_rankings([NDCG()], before)[:, 0]
     np.testing.assert_allclose(found.change, change, atol=1e-12)
     gains = np.maximum(np.array(grades), 0)
@@ -132,9 +135,11 @@ def test_clearly_worse_is_worse_under_every_discount(grades):
         np.arange(len(grades)) < cut for cut in range(1, len(grades) + 1)
     ]  # every falling weight is a mix
     differences = np.array([[(gains[list(o)] - gains) @ step for step in steps] for o in orders])
-    np.testing.assert_array_equal(found.clear, (differences <= 0).all(axis=1) & (differences < 0).any(axis=1))
-    assert found.worse[found.clear].all()
-    assert sum(list(found.counts().values())[:3]) == len(orders)
+    np.testing.assert_array_equal(
+        found.is_clearly_worse, (differences <= 0).all(axis=1) & (differences < 0).any(axis=1)
+    )
+    assert found.is_worse[found.is_clearly_worse].all()
+    assert sum(list(found.count_pairs().values())[:3]) == len(orders)
 
 
 def test_no_measure_prefers_a_clearly_worse_copy(real_data):
@@ -145,8 +150,8 @@ def test_no_measure_prefers_a_clearly_worse_copy(real_data):
     )
     table = runs.select(system="run", item=pl.col("topic").cast(pl.String), document="docid", score="score")
     _, lists = order_by_score(table, judged)
-    copies = RankSwapping().worsened(lists, np.arange(len(lists), dtype=np.uint64))
-    clear = gain_change(lists, copies).clear
+    copies = RankSwapping().reorder_lists(lists, np.arange(len(lists), dtype=np.uint64))
+    clear = measure_gain_change(lists, copies).is_clearly_worse
     assert clear.mean() > 0.3
     assert (
         score_rankings(PAPER_MEASURES, copies)[clear] <= score_rankings(PAPER_MEASURES, lists)[clear]

@@ -16,7 +16,7 @@ from metassay.data.dataset import Dataset
 from metassay.perturbations.base import View
 from metassay.perturbations.pairs import make_pairs
 from metassay.perturbations.sentences import (
-    FOREIGN,
+    MAXIMUM_COLLECTED_SENTENCES,
     PERTURBATIONS,
     SentenceBorrowing,
     SentenceEdit,
@@ -125,9 +125,12 @@ def test_a_sentence_is_not_borrowed_from_the_items_own_texts() -> None:
 
 
 def test_of_many_sentences_evenly_spread_ones_are_kept() -> None:
-    texts = [f"{number:06d} stands here." for number in range(FOREIGN + FOREIGN // 2)]
+    texts = [
+        f"{number:06d} stands here."
+        for number in range(MAXIMUM_COLLECTED_SENTENCES + MAXIMUM_COLLECTED_SENTENCES // 2)
+    ]
     kept = SentenceBorrowing().collect(texts, "en", ())
-    assert len(set(kept)) == FOREIGN
+    assert len(set(kept)) == MAXIMUM_COLLECTED_SENTENCES
     numbers = [int(sentence[:6]) for sentence in kept]
     assert max(after - before for before, after in pairwise(numbers)) == 2
     assert SentenceBorrowing().collect(texts[:5], "en", ()) == texts[:5]

@@ -11,19 +11,19 @@ from metassay.perturbations.base import View
 from metassay.perturbations.entity_census import (
     Census,
     MentionCounts,
-    can_replace,
-    list_levels,
-    settle_mention,
+    can_replace_name,
+    list_place_descriptions,
+    resolve_mention,
     take_census,
 )
 from metassay.perturbations.languages.name_finder import (
-    coded,
+    add_article_forms,
+    find_listed_names,
     find_names,
-    listed_names,
-    with_articles,
+    index_words_for_names,
 )
 from metassay.perturbations.languages.names import Mention
-from metassay.perturbations.languages.russian_names import may_be_mentioned, russian_mentions
+from metassay.perturbations.languages.russian_names import add_russian_forms, find_texts_with_name_forms
 from metassay.perturbations.words import WordEdit
 from metassay.stats.streams import Keys, Stream
 from metassay.text import resources
@@ -55,7 +55,7 @@ class EntitySubstitution(WordEdit):
     summary: ClassVar[str] = "replaces a random name by another from the data set (en, de, ru)"
 
     def describe_missing_resource(self, language: str) -> str | None:
-        """Return which resource is missing; a spaCy model replaces all but pymorphy3."""
+        """Return how to get a missing package; None if none is. A spaCy model replaces all but pymorphy3."""
         needed = [
             name for name in _RESOURCES[language] if name == "pymorphy3" or not find_spacy_model(language)
         ]
@@ -68,7 +68,7 @@ class EntitySubstitution(WordEdit):
         return find_mentions(texts, language)
 
     def collect(self, texts: Sequence[str], language: str | None, analyses: Iterable[Any]) -> Any:
-        """Take the census of all names in this language."""
+        """Collect all names of the data set, their kinds, and the names that can replace each other."""
         if language not in _RESOURCES or self.describe_missing_resource(language):
             return None
         counts = MentionCounts()
@@ -79,23 +79,26 @@ class EntitySubstitution(WordEdit):
         return take_census(counts, language)
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
-        """Replace names that are drawn at random."""
-        return self._replace_names(view, _find_mentions_cached([view.output], view.language or "")[0], stream)
+        """Return the output with random names replaced."""
+        return self._replace_names(
+            view, _load_or_find_mentions([view.output], view.language or "")[0], stream
+        )
 
     def apply_all(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
-        """Apply the perturbation to outputs in one language, whose names are found together."""
+        """Apply the perturbation to outputs of one language, whose names are found in one call."""
         language = views[0].language or "" if views else ""
-        mentions = _find_mentions_cached([view.output for view in views], language)
+        mentions = _load_or_find_mentions([view.output for view in views], language)
         return [
             self._replace_names(view, view_mentions, Stream(key))
             for view, view_mentions, key in zip(views, mentions, keys.tolist())
         ]
 
     def _replace_names(self, view: View[str], mentions: Sequence[Mention], stream: Stream) -> str | None:
+        """Replace random names of an output, which has these mentions of names."""
         if len(mentions) < self.strength:
             return None
         text = view.output
-        replaceable = _find_replaceable(text, mentions, view.collected[self.name], view.language or "")
+        replaceable = _find_replaceable_names(text, mentions, view.collected[self.name], view.language or "")
         if len(replaceable) < self.strength:
             return None
         drawn = sorted(stream.sample(len(replaceable), self.strength))
@@ -106,17 +109,17 @@ class EntitySubstitution(WordEdit):
         return replace_spans(text, edits)
 
 
-def _find_replaceable(
+def _find_replaceable_names(
     text: str, mentions: Sequence[Mention], census: Census, language: str
 ) -> list[tuple[Span, list[str]]]:
-    """Return the names of a text that another name can replace, each with all that fit its place."""
+    """Find the names of a text that can be replaced, each with the names that can replace it."""
     replaceable = []
     for start, end, mention_kind, mention_form in mentions:
-        settled = settle_mention(text[start:end], mention_kind, mention_form, census["kinds"], language)
-        if settled is None:
+        resolved = resolve_mention(text[start:end], mention_kind, mention_form, census["kinds"], language)
+        if resolved is None:
             continue
-        name, kind, form = settled
-        names = census["others"].get(list_levels(name, kind, form, language)[0])
+        name, kind, form = resolved
+        names = census["others"].get(list_place_descriptions(name, kind, form, language)[0])
         fitting_names = _fitting_names[name, form, _NameList(names)] if names else []
         if any(other not in text for other in fitting_names):
             replaceable.append(((start, start + len(name)), fitting_names))
@@ -124,7 +127,7 @@ def _find_replaceable(
 
 
 class _NameList:
-    """A list of names, as part of a key: equal only to itself, because comparing names takes long."""
+    """A list of names as a part of cache keys: equal only to itself, because comparing lists is slow."""
 
     __slots__ = ("names",)
 
@@ -139,51 +142,57 @@ class _NameList:
 
 
 def _find_fitting_names(key: tuple[str, str, _NameList]) -> list[str]:
+    """Find the candidates that can replace a name; the key has the name, its form and the candidates."""
     name, form, candidates = key
-    return [other for other in candidates.names if can_replace(name, other, form)]
+    return [other for other in candidates.names if can_replace_name(name, other, form)]
 
 
 _fitting_names = BoundedCache(_find_fitting_names, maximum=_CACHED_NAMES)
-"""By name, form and list of candidates, those of the candidates that can replace the name."""
+"""The candidates that can replace a name, by name, form and list of candidates."""
 
 
-def _find_mentions_in(text: str, language: str) -> Sequence[Mention]:
+def _find_mentions_in_text(text: str, language: str) -> Sequence[Mention]:
+    """Find the names of one text."""
     return find_mentions([text], language)[0]
 
 
-def _find_mentions_cached(texts: Sequence[str], language: str) -> list[Sequence[Mention]]:
-    """Return the names of each text, remembered if they were found before."""
+def _load_or_find_mentions(texts: Sequence[str], language: str) -> list[Sequence[Mention]]:
+    """Return the names of each text, from the cache if it has them."""
     cache = _mention_caches[language]
-    unknown = [text for text in dict.fromkeys(texts) if text not in cache]
-    found = dict(zip(unknown, find_mentions(unknown, language)))
-    mentions = [found[text] if text in found else cache[text] for text in texts]
-    for text, text_mentions in found.items():
+    new_texts = [text for text in dict.fromkeys(texts) if text not in cache]
+    new_mentions = dict(zip(new_texts, find_mentions(new_texts, language)))
+    mentions = [new_mentions[text] if text in new_mentions else cache[text] for text in texts]
+    for text, text_mentions in new_mentions.items():
         cache.add(text, text_mentions)
     return mentions
 
 
 _mention_caches: dict[str, BoundedCache[str, Sequence[Mention]]] = {
-    language: BoundedCache(functools.partial(_find_mentions_in, language=language), maximum=_CACHED_TEXTS)
+    language: BoundedCache(
+        functools.partial(_find_mentions_in_text, language=language), maximum=_CACHED_TEXTS
+    )
     for language in _RESOURCES
 }
 
 
 def find_mentions(texts: Sequence[str], language: str) -> list[Sequence[Mention]]:
-    """Find the names of each text: those in lists, and those that the best available finder finds."""
-    words = coded(texts)
-    found = _run_finder(texts, words, language)
-    listed = listed_names(texts, words, language)
-    return [_merge_mentions(*mentions) for mentions in zip(found, listed)]
+    """Find the names of each text, in lists and by the best finder that is installed."""
+    words = index_words_for_names(texts)
+    names = _run_finder(texts, words, language)
+    listed_names = find_listed_names(texts, words, language)
+    return [_merge_mentions(*mentions) for mentions in zip(names, listed_names)]
 
 
-def _merge_mentions(found: Sequence[Mention], listed: Sequence[Mention]) -> Sequence[Mention]:
-    """Join two lists of mentions; a name in a list takes precedence over one that overlaps with it."""
-    if not found or not listed:
-        return found or listed
-    return sorted([*listed, *(mention for mention in found if not _overlaps(mention, listed))])
+def _merge_mentions(mentions: Sequence[Mention], listed_mentions: Sequence[Mention]) -> Sequence[Mention]:
+    """Join the mentions of a text; one from a list replaces all that overlap with it."""
+    if not mentions or not listed_mentions:
+        return mentions or listed_mentions
+    others = [mention for mention in mentions if not _overlaps_any(mention, listed_mentions)]
+    return sorted([*listed_mentions, *others])
 
 
-def _overlaps(mention: Mention, others: Sequence[Mention]) -> bool:
+def _overlaps_any(mention: Mention, others: Sequence[Mention]) -> bool:
+    """Whether a mention overlaps with any of the others."""
     return any(mention[0] < end and start < mention[1] for start, end, _, _ in others)
 
 
@@ -194,17 +203,22 @@ def _run_finder(
     if find_spacy_model(language):
         entities = find_spacy_entities(texts, language)
         if language == "ru":
-            return [russian_mentions(text, own) for text, own in zip(texts, entities)]
-        return [with_articles(text, own, language) for text, own in zip(texts, entities)]
+            return [add_russian_forms(text, names) for text, names in zip(texts, entities)]
+        return [add_article_forms(text, names, language) for text, names in zip(texts, entities)]
     if language == "ru":
-        may_have_names = may_be_mentioned(texts, words or index_words(texts, hyphens=True)).tolist()
-        candidates = [text for text, may_have in zip(texts, may_have_names) if may_have]
-        entities_of_candidates = iter(find_russian_names(candidates))
-        return [
-            russian_mentions(text, next(entities_of_candidates)) if may_have else ()
-            for text, may_have in zip(texts, may_have_names)
-        ]
+        return _run_slovnet(texts, words or index_words(texts, hyphens=True))
     return find_names(texts, words, language)
+
+
+def _run_slovnet(texts: Sequence[str], words: IndexedWords) -> Sequence[Sequence[Mention]]:
+    """Find Russian names by slovnet, which reads only the texts in which a name could have a form."""
+    may_have_names = find_texts_with_name_forms(texts, words).tolist()
+    candidates = [text for text, may_have in zip(texts, may_have_names) if may_have]
+    entities_of_candidates = iter(find_russian_names(candidates))
+    return [
+        add_russian_forms(text, next(entities_of_candidates)) if may_have else ()
+        for text, may_have in zip(texts, may_have_names)
+    ]
 
 
 PERTURBATIONS = (EntitySubstitution,)

@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TypedDict
 
-from metassay.perturbations.languages.names import FEMALE, MALE, Mention
-from metassay.perturbations.languages.russian_names import ENDING
+from metassay.perturbations.languages.names import FEMALE_NAMES, MALE_NAMES, Mention
+from metassay.perturbations.languages.russian_names import FAMILY_NAME_ENDING
 
 AGREEMENT = 0.8
 """The share of the mentions of a name that must agree on its kind."""
@@ -24,16 +24,16 @@ KindCounts = dict[str, int]
 
 
 class Census(TypedDict):
-    """The names of all texts in a language."""
+    """All names of the texts in a language, their kinds, and which names can replace each other."""
 
     kinds: dict[str, str]
     """The kind of each name: PER, LOC, ORG and so on."""
     others: dict[str, list[str]]
-    """The names that fit a place in a sentence, by the strictest of its `list_levels`."""
+    """The names that fit a place in a sentence, by the strictest description of the place."""
 
 
 class MentionCounts:
-    """Counts the mentions of names in texts, which are added in a fixed order."""
+    """Counts how often texts mention each name, by kind and form. Texts must be added in a fixed order."""
 
     def __init__(self) -> None:
         self.counts: Counter[tuple[str, str, str]] = Counter()
@@ -50,35 +50,35 @@ class MentionCounts:
 
 
 def take_census(mentions: MentionCounts, language: str) -> Census:
-    """Decide the kind of each name, and find the names that can replace each other."""
+    """Decide the kind of each name from all its mentions, and find the names that can replace each other."""
     kinds = _decide_kinds(mentions, language)
     decided: Counter[tuple[str, str, str]] = Counter()
     for (name, kind, form), count in mentions.counts.items():
-        settled = settle_mention(name, kind, form, kinds, language)
-        if settled is not None:
-            decided[settled] += count
-    names_at: dict[str, Counter[str]] = defaultdict(Counter)
+        resolved = resolve_mention(name, kind, form, kinds, language)
+        if resolved is not None:
+            decided[resolved] += count
+    names_by_level: dict[str, Counter[str]] = defaultdict(Counter)
     levels_of: dict[str, tuple[str, ...]] = {}
     for (name, kind, form), count in decided.items():
-        levels = list_levels(name, kind, form, language)
+        levels = list_place_descriptions(name, kind, form, language)
         levels_of[levels[0]] = levels
         can_replace_others = not form.endswith("?")
         for level in levels:
-            names_at[level][name] += count if can_replace_others else 0
+            names_by_level[level][name] += count if can_replace_others else 0
     others = {}
     for level in sorted(levels_of):
         if language == "ru":
-            fitting = _find_names_with_cases(level, names_at)
+            fitting = _find_russian_names_with_cases(level, names_by_level)
         else:
-            fitting = _find_names_at_strictest_level(levels_of[level], names_at)
+            fitting = _find_names_at_strictest_level(levels_of[level], names_by_level)
         others[level] = _drop_rare_names(fitting)
     return {"kinds": kinds, "others": others}
 
 
-def settle_mention(
+def resolve_mention(
     name: str, kind: str, form: str, kinds: dict[str, str], language: str
 ) -> tuple[str, str, str] | None:
-    """Return name, kind and form of a mention according to the census; None if it disagrees with the mention.
+    """Return the name, kind and form of a mention, given the kinds of all names; None if they disagree.
 
     A German person's name may carry the -s of the genitive, which is then not part of the name.
     """
@@ -106,7 +106,7 @@ def _decide_kinds(mentions: MentionCounts, language: str) -> dict[str, str]:
     kinds: dict[str, str] = {}
     for name in sorted(counts_of):  # so that a German genitive comes after the name itself
         kind = _decide_kind(counts_of[name])
-        if kind == "NAME" and _family_name(name, language) in family_names:
+        if kind == "NAME" and _extract_family_name(name, language) in family_names:
             kind = "PER"
         is_known = kind not in {"", "NAME"} or (kind == "NAME" and language == "en")
         is_genitive = language == "de" and name.endswith("s") and kinds.get(name[:-1]) == kind
@@ -118,23 +118,23 @@ def _decide_kinds(mentions: MentionCounts, language: str) -> dict[str, str]:
 def _find_family_names(
     counts_of: dict[str, KindCounts], last_forms: dict[str, str], language: str
 ) -> set[str]:
-    """Return the family names in people's full names; in Russian only men's, as women's end differently."""
+    """Find the family names in full names of people; in Russian only of men, as women's end differently."""
     family_names = set()
     for name, kind_counts in counts_of.items():
         is_full_name = " " in name and _decide_kind(kind_counts) == "PER"
         if is_full_name and (language != "ru" or last_forms[name].startswith("masc")):
-            family_names.add(_family_name(name, language))
+            family_names.add(_extract_family_name(name, language))
     return family_names
 
 
-def _family_name(name: str, language: str) -> str:
-    """Return the family name of a full name; in Russian without the ending of its case."""
+def _extract_family_name(name: str, language: str) -> str:
+    """Return the last word of a full name; in Russian without the ending of its case."""
     family_name = name.rsplit(maxsplit=1)[-1]
-    return ENDING.sub("", family_name) if language == "ru" else family_name
+    return FAMILY_NAME_ENDING.sub("", family_name) if language == "ru" else family_name
 
 
 def _decide_kind(kind_counts: KindCounts) -> str:
-    """Return the kind that most mentions have, or else hint at; empty if they disagree, NAME if none says."""
+    """Return the kind that most mentions of a name have; empty if they disagree, NAME if none has a kind."""
     certain = {}
     hinted = {}
     for kind, count in kind_counts.items():
@@ -150,10 +150,10 @@ def _decide_kind(kind_counts: KindCounts) -> str:
     return "NAME"
 
 
-def list_levels(name: str, kind: str, form: str, language: str) -> tuple[str, ...]:
-    """Describe the place of a name in a sentence, from the strictest to the loosest description.
+def list_place_descriptions(name: str, kind: str, form: str, language: str) -> tuple[str, ...]:
+    """Describe the place of a name in its sentence, the strictest description first.
 
-    Names of one level can stand in each other's place.
+    Names with the same description can replace each other.
     """
     if language == "ru":
         form = form.rstrip("?")
@@ -163,15 +163,24 @@ def list_levels(name: str, kind: str, form: str, language: str) -> tuple[str, ..
     article = "" if form in {"a", "an", "gent"} else form
     base = " ".join(filter(None, (kind, article)))
     if kind == "PER":
-        gender = "f" if words[0] in FEMALE else "m" if words[0] in MALE else ""
-        shape = "full" if len(words) > 1 else "given" if gender else "family"
+        gender = _find_gender_of_given_name(words[0])
+        single_name = "given" if gender else "family"
+        shape = "full" if len(words) > 1 else single_name
         return f"{base} {shape} {gender}".strip(), f"{base} {shape}", base
-    shape = "letters" if name.isupper() else "one" if len(words) == 1 else "more"
+    length = "one" if len(words) == 1 else "more"
+    shape = "letters" if name.isupper() else length
     return f"{base} {shape}", base
 
 
-def can_replace(name: str, other: str, form: str) -> bool:
-    """Whether another name differs clearly from this one and fits the article or ending at its place."""
+def _find_gender_of_given_name(given_name: str) -> str:
+    """Return `f` or `m`, or an empty text if the name is in no list."""
+    if given_name in FEMALE_NAMES:
+        return "f"
+    return "m" if given_name in MALE_NAMES else ""
+
+
+def can_replace_name(name: str, other: str, form: str) -> bool:
+    """Whether `other` can replace a name: it differs clearly and fits the article or ending of the form."""
     lower_name = name.casefold()
     lower_other = other.casefold()
     begins_alike = lower_name[:EQUAL_LETTERS] == lower_other[:EQUAL_LETTERS] and not lower_name.isdigit()
@@ -182,19 +191,21 @@ def can_replace(name: str, other: str, form: str) -> bool:
     return not (form == "gent" and other.endswith(_SIBILANTS))
 
 
-def _find_names_at_strictest_level(levels: Sequence[str], names_at: dict[str, Counter[str]]) -> Counter[str]:
-    """Return the names of the strictest level that has more than one."""
+def _find_names_at_strictest_level(
+    levels: Sequence[str], names_by_level: dict[str, Counter[str]]
+) -> Counter[str]:
+    """Return the names, with counts, of the strictest description of a place that more than one name fits."""
     for level in levels:
-        if len(names_at[level]) > 1:
-            return names_at[level]
-    return names_at[levels[-1]]
+        if len(names_by_level[level]) > 1:
+            return names_by_level[level]
+    return names_by_level[levels[-1]]
 
 
-def _find_names_with_cases(level: str, names_at: dict[str, Counter[str]]) -> Counter[str]:
-    """Return the Russian names that can stand in all the cases that are possible at this place."""
+def _find_russian_names_with_cases(level: str, names_by_level: dict[str, Counter[str]]) -> Counter[str]:
+    """Return the Russian names, with counts, that have all cases which are possible at a place."""
     place, _, cases = level.rpartition(" ")
     names: Counter[str] = Counter()
-    for other_level, other_names in names_at.items():
+    for other_level, other_names in names_by_level.items():
         other_place, _, other_cases = other_level.rpartition(" ")
         if other_place == place and set(cases.split(",")) <= set(other_cases.split(",")):
             names.update(other_names)
@@ -202,6 +213,7 @@ def _find_names_with_cases(level: str, names_at: dict[str, Counter[str]]) -> Cou
 
 
 def _drop_rare_names(names: Counter[str]) -> list[str]:
+    """Return the names sorted, without those that occur once if there are enough others."""
     repeated = sorted(name for name, count in names.items() if count > 1)
     if len(repeated) > RARE_NAMES_LIMIT:
         return repeated

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from metassay.perturbations.base import View
 from metassay.perturbations.languages import german
-from metassay.perturbations.pronoun import classify_pronoun
+from metassay.perturbations.pronoun import find_pronoun_row
 from metassay.perturbations.random_replacement import DisjointSpans, RandomReplacement, Replacement
 from metassay.text.segmentation import describe_missing_segmenter, is_written_without_spaces, segment
 from metassay.text.word_lists import WordLists, build_pattern, find_folders_with
@@ -198,12 +198,12 @@ def _find_counterpart(text: str, term: re.Match[str], word: str, language: str) 
         return None
     if language == "en":
         if word == "her":
-            return {2: "him", 3: "his"}.get(classify_pronoun(text, term, language))
+            return {2: "him", 3: "his"}.get(find_pronoun_row(text, term, language))
         return _load_counterparts(language)[word]
     subjects = {"er", "sie", "он", "она"}
-    if word in subjects and classify_pronoun(text, term, language) != 0:
+    if word in subjects and find_pronoun_row(text, term, language) != 0:
         return None
-    if language == "de" and term[0] != term[0].lower() and term[0] in german.FORMAL:
+    if language == "de" and term[0] != term[0].lower() and term[0] in german.FORMAL_PRONOUNS:
         return None
     return _load_counterparts(language)[word]
 

@@ -1,4 +1,4 @@
-"""A slightly worse version, written by a language model; of several copies the one a model finds likely."""
+"""`llm` and `likely`: perturbations that use a language model."""
 
 from __future__ import annotations
 
@@ -29,16 +29,18 @@ _LABEL = re.compile(
     r"(?:rewritten |perturbed |worse |modified )?(?:output|translation|transcript)\s*:\s*", re.IGNORECASE
 )
 _QUOTES = {'"': '"', "“": "”", "'": "'", "«": "»", "„": "“", "`": "`"}
-LONGEST = 3.0
-"""An answer so many times as long as the output is a comment, not a version of it."""
+MAXIMUM_LENGTH_RATIO = 3.0
+"""An answer that is longer than this many times the output is a comment, not a version of the output."""
+_SEEDS = 1 << 31
 
 
 @dataclass(frozen=True)
 class LlmRewriting(Perturbation[str]):
-    """Asks an instruction-tuned model for a slightly worse version (temperature 0.3, 200 tokens, top_p 1.0).
+    """Asks an instruction-tuned language model for a slightly worse version of an output.
 
-    Refusals, comments and answers cut short do not apply; echoes are counted as unchanged. The draw of the
-    stream is passed as the model's seed, and answers are cached: a run taken up again asks nothing twice.
+    Refusals, comments and truncated answers are not used. An answer that equals the output counts as
+    unchanged. The seed of each request is drawn from the stream. Answers are cached, so that a resumed run
+    repeats no request.
     """
 
     name: ClassVar[str] = "llm"
@@ -55,55 +57,60 @@ class LlmRewriting(Perturbation[str]):
     asker: Asker | None = field(default=None, compare=False, repr=False)
 
     @classmethod
-    def configured(cls, settings: LlmSettings, task: Task, **parameters: Any) -> LlmRewriting:
-        """Ready to ask."""
+    def from_settings(cls, settings: LlmSettings, task: Task, **parameters: Any) -> LlmRewriting:
+        """Make the perturbation with a connection to the model that the settings name."""
         return cls(settings=settings, task=task, asker=Asker.from_settings(settings), **parameters)
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
-        """The model's version of one output."""
-        request = self._request(view, self._prompt(), stream.draw_below(1 << 31))
-        return _worse(view, None if request is None else self._ready().ask(request))
+        """Return the model's version of an output."""
+        request = self._make_request(view, self._load_prompt(), stream.draw_below(_SEEDS))
+        answer = None if request is None else self._require_asker().ask(request)
+        return _parse_answer(view, answer)
 
     def apply_all(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
-        """The model's versions of many outputs, several requests at a time."""
-        prompt = self._prompt()
-        requests = [
-            self._request(v, prompt, Stream(key).draw_below(1 << 31)) for v, key in zip(views, keys.tolist())
-        ]
-        return [_worse(view, answer) for view, answer in zip(views, self._ready().ask_all(requests))]
+        """Return the model's versions of many outputs, with several requests at a time."""
+        prompt = self._load_prompt()
+        requests = []
+        for view, key in zip(views, keys.tolist()):
+            requests.append(self._make_request(view, prompt, Stream(key).draw_below(_SEEDS)))
+        answers = self._require_asker().ask_all(requests)
+        return [_parse_answer(view, answer) for view, answer in zip(views, answers)]
 
     @property
     def usage(self) -> dict[str, Any] | None:
-        """Requests, tokens and, where a price is known, the cost."""
+        """Numbers of requests and tokens, and the cost if the price is known."""
         return None if self.asker is None else self.asker.count_usage()
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """How many requests got no answer."""
+        """A sentence about the requests that failed, if any did."""
         note = None if self.asker is None else self.asker.describe_failures()
         return () if note is None else (f"{self.spec}: {note}",)
 
-    def _prompt(self) -> str:
+    def _load_prompt(self) -> str:
+        """Return the prompt of the settings, or else of the task."""
         if self.settings.prompt is not None:
             return read_prompt(self.settings.prompt)
         if self.task is None or self.task.perturbation_prompt is None:
             raise InputError("there is no prompt for this task.", remedy="Write one: --llm-prompt FILE.")
         return self.task.perturbation_prompt
 
-    def _request(self, view: View[str], prompt: str, seed: int) -> Request | None:
+    def _make_request(self, view: View[str], prompt: str, seed: int) -> Request | None:
+        """Make the request for an output; None if the output is empty."""
         if not view.output.strip():
             return None
-        text = fill_prompt(prompt, fields(view))
+        text = fill_prompt(prompt, list_prompt_fields(view))
         return Request(self.settings.model, text, self.temperature, self.tokens, self.top_p, seed)
 
-    def _ready(self) -> Asker:
+    def _require_asker(self) -> Asker:
+        """Return the connection to the model; raise an error if no model was chosen."""
         if self.asker is None:
             raise InputError("llm needs a model to ask.", remedy=HOW_TO_CHOOSE_MODEL)
         return self.asker
 
 
-def fields(view: View[str]) -> Mapping[str, str]:
-    """What a prompt may mention of one output."""
+def list_prompt_fields(view: View[str]) -> Mapping[str, str]:
+    """Return the values of the fields that a prompt can contain, such as `{source}`."""
     return {
         "source": view.source or UNKNOWN_FIELD,
         "reference": view.references[0] if view.references else UNKNOWN_FIELD,
@@ -112,42 +119,43 @@ def fields(view: View[str]) -> Mapping[str, str]:
     }
 
 
-def _worse(view: View[str], answer: Answer | None) -> str | None:
-    return usable(answer.text, view.output) if answer is not None and answer.complete else None
+def _parse_answer(view: View[str], answer: Answer | None) -> str | None:
+    """Return the perturbed output in an answer; None if there is none or it was truncated."""
+    if answer is None or not answer.complete:
+        return None
+    return extract_perturbed_output(answer.text, view.output)
 
 
-def usable(answer: str, output: str) -> str | None:
-    """The worse version inside an answer, or None for refusals, comments and silence.
+def extract_perturbed_output(answer: str, output: str) -> str | None:
+    """Extract the perturbed output from an answer; None for refusals, comments and empty answers.
 
-    Labels and quotation marks around it are taken off, and of several lines the first is taken where the
-    output has one. An echo comes back as the output itself.
+    Labels and quotation marks around it are removed. If the output has one line, only the first line of the
+    answer is used. If only white space differs from the output, the output itself is returned.
     """
     text = answer.strip()
     if "\n" not in output:
         text = text.partition("\n")[0].strip()
-    text = _LABEL.sub("", text, count=1) if _LABEL.match(text) and not _LABEL.match(output) else text
+    if _LABEL.match(text) and not _LABEL.match(output):
+        text = _LABEL.sub("", text, count=1)
     if len(text) > 1 and _QUOTES.get(text[0]) == text[-1] and output[:1] != text[0]:
         text = text[1:-1].strip()
-    if (
-        not text
-        or "\0" in text
-        or (_REFUSAL.match(text) and not _REFUSAL.match(output))
-        or len(text) > LONGEST * len(output) + 20
-    ):
+    is_refusal = _REFUSAL.match(text) and not _REFUSAL.match(output)
+    if not text or "\0" in text or is_refusal or len(text) > MAXIMUM_LENGTH_RATIO * len(output) + 20:
         return None
     return output if text.split() == output.split() else text
 
 
 Likelihoods = Callable[[Sequence[str]], Sequence[float]]
-"""From texts to their log-likelihoods; NaN for one that the model cannot read."""
+"""Computes the log-likelihood of each text; NaN for a text that the model cannot read."""
 
 
 @dataclass(frozen=True)
 class Likeliest(Perturbation[str]):
-    """Of several copies that another method draws the one that a language model finds most likely.
+    """Applies another perturbation several times and returns the version that a language model prefers.
 
-    Such copies are harder to tell from what a system writes than a random one. `method` is the spec of the
-    other method, `of` how many copies it draws; the likelihood of a text is the sum of log p over its tokens.
+    The version with the highest likelihood is harder to recognise than a random one. `method` is the spec of
+    the other perturbation and `of` is how often it is applied. The log-likelihood of a text is the sum of
+    log p over its tokens.
     """
 
     name: ClassVar[str] = "likely"
@@ -162,70 +170,86 @@ class Likeliest(Perturbation[str]):
     def __post_init__(self) -> None:
         if self.of < 2:
             raise InputError(f"{self.spec} has nothing to choose from.")
-        inner = self.inner
-        asks = isinstance(inner, LlmRewriting | Likeliest)
-        if asks or inner.needed_fields or inner.output_kind is not OutputKind.TEXT:
+        inner = self.inner_perturbation
+        uses_model = isinstance(inner, LlmRewriting | Likeliest)
+        if uses_model or inner.needed_fields or inner.output_kind is not OutputKind.TEXT:
             raise InputError(f"{self.spec}: {self.method} cannot be drawn several times.")
 
     @property
-    def inner(self) -> Perturbation[Any]:
-        """The method that draws the copies."""
+    def inner_perturbation(self) -> Perturbation[Any]:
+        """The other perturbation."""
         return parse_perturbation(self.method)
 
     @property
     def collection_name(self) -> str:
-        """The other method uses what is gathered."""
-        return self.inner.name
+        """The key of the collected data, which the other perturbation uses."""
+        return self.inner_perturbation.name
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
-        """The likeliest copy of one output."""
-        return self._chosen([view], [[stream.draw_below(1 << 32)] for _ in range(self.of)])[0]
+        """Return the most likely of several perturbed versions of an output."""
+        keys_by_draw = [[stream.draw_below(1 << 32)] for _ in range(self.of)]
+        return self._choose_likeliest([view], keys_by_draw)[0]
 
     def apply_all(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
-        """The likeliest copies of many outputs, each distinct copy read once."""
+        """Return the most likely perturbed version of each output; the model reads equal versions once."""
         streams = [Stream(key) for key in keys.tolist()]
-        return self._chosen(views, [[own.draw_below(1 << 32) for own in streams] for _ in range(self.of)])
+        keys_by_draw = [[stream.draw_below(1 << 32) for stream in streams] for _ in range(self.of)]
+        return self._choose_likeliest(views, keys_by_draw)
 
-    def _chosen(self, views: Sequence[View[str]], turns: Sequence[Sequence[int]]) -> list[str | None]:
+    def _choose_likeliest(
+        self, views: Sequence[View[str]], keys_by_draw: Sequence[Sequence[int]]
+    ) -> list[str | None]:
+        """Perturb each output once for each draw, and return the most likely version of each output."""
         if self.likelihoods is None:
-            raise InputError(f"{self.spec} needs a model to ask.", remedy=_LOCAL)
-        inner = self.inner
-        drawn = [inner.apply_all(views, np.array(keys, np.uint64)) for keys in turns]
-        copies = [[text for text in dict.fromkeys(each) if text is not None] for each in zip(*drawn)]
-        texts = sorted({text for each in copies if len(each) > 1 for text in each})
-        known = dict(zip(texts, self.likelihoods(texts) if texts else ()))
-        readable = {text: value for text, value in known.items() if value == value}  # noqa: PLR0124 - NaN
-        return [max(each, key=lambda text: readable.get(text, -math.inf), default=None) for each in copies]
+            raise InputError(f"{self.spec} needs a model to ask.", remedy=_HOW_TO_CHOOSE_LOCAL_MODEL)
+        draws = [self.inner_perturbation.apply_all(views, np.array(keys, np.uint64)) for keys in keys_by_draw]
+        candidates_by_output = []
+        compared_texts = set()
+        for versions in zip(*draws):
+            candidates = [text for text in dict.fromkeys(versions) if text is not None]
+            candidates_by_output.append(candidates)
+            if len(candidates) > 1:
+                compared_texts.update(candidates)
+        texts = sorted(compared_texts)
+        likelihoods = {}
+        for text, likelihood in zip(texts, self.likelihoods(texts) if texts else ()):
+            likelihoods[text] = -math.inf if math.isnan(likelihood) else likelihood
+        return [
+            max(candidates, key=lambda text: likelihoods.get(text, -math.inf), default=None)
+            for candidates in candidates_by_output
+        ]
 
     def collect(self, texts: Sequence[str], language: str | None, analyses: Iterable[Any]) -> Any:
-        """What the other method gathers."""
-        return self.inner.collect(texts, language, analyses)
+        """Collect what the other perturbation needs to know about all texts."""
+        return self.inner_perturbation.collect(texts, language, analyses)
 
     def analyse_texts(self, texts: Sequence[str], language: str | None) -> list[Any] | None:
-        """What the other method finds in each text."""
-        return self.inner.analyse_texts(texts, language)
+        """Analyse each text as the other perturbation does."""
+        return self.inner_perturbation.analyse_texts(texts, language)
 
     def describe_missing_resource(self, language: str) -> str | None:
-        """Why the other method does nothing for a language."""
-        known = self.inner.languages
-        if known is not None and language not in known:
-            return f"{self.method} knows {', '.join(sorted(known))}"
-        return self.inner.describe_missing_resource(language)
+        """Return why the other perturbation cannot be applied to a language; None if it can."""
+        languages = self.inner_perturbation.languages
+        if languages is not None and language not in languages:
+            return f"{self.method} knows {', '.join(sorted(languages))}"
+        return self.inner_perturbation.describe_missing_resource(language)
 
 
-_LOCAL = "Pass --llm-local with the name or folder of a model on this machine."
+_HOW_TO_CHOOSE_LOCAL_MODEL = "Pass --llm-local with the name or folder of a model on this machine."
 
 
-def connect(method: Perturbation[Any], llm: LlmSettings | None, task: Task) -> Perturbation[Any]:
-    """The method, ready to ask the model of the settings if it asks one."""
-    if isinstance(method, LlmRewriting) and method.asker is None:
-        return LlmRewriting.configured(llm or LlmSettings(), task, **method.parameters)
-    if isinstance(method, Likeliest) and method.likelihoods is None:
-        parse_perturbations(method.method, task=task)  # refuses what is made for another task
+def connect_to_model(
+    perturbation: Perturbation[Any], llm: LlmSettings | None, task: Task
+) -> Perturbation[Any]:
+    """Return a perturbation that is connected to the model of the settings, if it uses a model."""
+    if isinstance(perturbation, LlmRewriting) and perturbation.asker is None:
+        return LlmRewriting.from_settings(llm or LlmSettings(), task, **perturbation.parameters)
+    if isinstance(perturbation, Likeliest) and perturbation.likelihoods is None:
+        parse_perturbations(perturbation.method, task=task)  # refuses perturbations of other tasks
         if llm is None or llm.local is None:
-            raise InputError(f"{method.spec} needs a model to ask.", remedy=_LOCAL)
-        return replace(method, likelihoods=LocalModel(llm.local).compute_log_likelihoods)
-    return method
+            raise InputError(f"{perturbation.spec} needs a model to ask.", remedy=_HOW_TO_CHOOSE_LOCAL_MODEL)
+        return replace(perturbation, likelihoods=LocalModel(llm.local).compute_log_likelihoods)
+    return perturbation
 
 
 PERTURBATIONS = (LlmRewriting, Likeliest)

@@ -1,15 +1,16 @@
-"""A negation put in, taken out or turned positive."""
+"""`negation` and `negation_removal`: negate a statement, or remove a negation."""
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from metassay.perturbations.base import View
-from metassay.perturbations.languages import english, german_clauses, russian
+from metassay.perturbations.languages import english, russian
+from metassay.perturbations.languages.german_negation import find_german_negations
 from metassay.perturbations.pattern_rules import PatternRule, load_rules, lower_text
 from metassay.perturbations.random_replacement import DisjointSpans
 from metassay.perturbations.words import WordEdit
@@ -28,17 +29,37 @@ from metassay.text.words import (
 )
 
 Edit = tuple[Span, str]
+"""A span of a text and what replaces it."""
 _PACKS = "metassay.perturbations.languages"
+
+_ENGLISH_AUXILIARY = re.compile(rf"(?<!\w){build_pattern(english.AUXILIARIES)}(?!\w)", re.IGNORECASE)
+_WORDS_BEFORE_NOUN = frozenset(
+    ("my", "your", "his", "her", "its", "our", "their", "the", "a", "free", "good", "of")
+)
+"""Words after which "will", "can" and the like are nouns."""
+_ADVERBS_BEFORE_PARTICIPLE = frozenset(
+    ("also", "already", "always", "just", "recently", "now", "long", "since", "once", "even")
+)
+_IRREGULAR_PARTICIPLES = frozenset(
+    ("made", "had", "put", "set", "held", "led", "become", "come", "gone", "done", "said", "lost", "won")
+) | frozenset(("got", "met", "told", "sent", "built", "left", "kept", "read", "cut", "hit", "begun", "paid"))
+_WORDS_BEFORE_SECOND_VERB = english.AUXILIARIES | {"not", "to", "never"}
+_SUBJECT_TAGS = frozenset(("PNP", "NP0", "NN0", "NN1", "NN2", "NP", "NN", "NNS", "DT0"))
+_NEGATED_DO = {"VVD": "did not", "VVZ": "does not"}
+"""What negates a finite verb, by its tag."""
+_SUBJECT_AND_VERB = TagPair("en", _SUBJECT_TAGS, frozenset(_NEGATED_DO), english.AUXILIARIES)
+_SENTENCE_END = re.compile(r"[.!?…]+(?=[\s\"“”’»)]|$)|[。！？\n]")
+_CLAUSE = re.compile(r"[^.,;:!?()\n。，、；：！？「」（）]+")
 
 
 @dataclass(frozen=True)
 class Negation(WordEdit):
-    """Puts a "not" before a random verb or adjective, or after an auxiliary.
+    """Adds a "not" before a random verb or adjective, or after an auxiliary.
 
-    English: after an auxiliary where there is one, else with do-support before a finite verb ("did not say").
-    German "nicht" where the parts of the clause leave room for it, and "kein" for "ein"; Russian "не" from
-    word lists and endings of verbs; all other languages by the rules in their pack (`negation.tsv`). Nowhere
-    in questions.
+    English: after an auxiliary if there is one, else with do-support before a finite verb ("did not say").
+    German: "nicht" at its place in the clause, or "kein" for "ein". Russian: "не" before words that lists and
+    endings show to be verbs. Other languages: the rules of the language pack (`negation.tsv`). Questions are
+    not changed.
     """
 
     name: ClassVar[str] = "negation"
@@ -49,223 +70,230 @@ class Negation(WordEdit):
     summary: ClassVar[str] = "negates a random verb or adjective"
 
     def describe_missing_resource(self, language: str) -> str | None:
-        """English needs a tagger, and base forms."""
-        return resources.describe_missing("HanTa", "simplemma", language="en") if language == "en" else None
+        """Return how to get the tagger and the base forms that English needs; None if they are installed."""
+        if language != "en":
+            return None
+        return resources.describe_missing("HanTa", "simplemma", language="en")
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
-        """The output with "not" put in at the places drawn."""
-        text, language = view.output, view.language or ""
-        find = _EDITS.get(language)
-        found = _by_rules(text, language) if find is None else find(text)
-        asks = "?" in text or "？" in text
-        edits = [edit for edit in found if not _in_question(text, edit[0][0])] if asks else found
-        if len(edits) < self.strength:
-            return None
-        return replace_spans(
-            view.output, [edits[i] for i in sorted(stream.sample(len(edits), self.strength))]
-        )
+        """Return the output with a negation added at random places."""
+        text = view.output
+        edits = _find_negations(text, view.language or "")
+        if "?" in text or "？" in text:
+            edits = [edit for edit in edits if not _is_in_question(text, edit[0][0])]
+        return _apply_random_edits(text, edits, self.strength, stream)
 
 
-def _insertion(text: str, place: int, word: str) -> Edit:
-    """The edit that puts a word in before the word that starts at a place, or after the one that ends."""
-    if place == len(text) or not text[place].isalnum():
-        return (place, place), f" {word}"
-    follower = text[place : place + 2]
-    if follower[:1].isupper() and not follower[1:].isupper() and starts_sentence(text, place):
-        return (place, place + 1), f"{word.capitalize()} {follower[0].lower()}"
-    return (place, place), f"{word} "
+def _apply_random_edits(text: str, edits: Sequence[Edit], count: int, stream: Stream) -> str | None:
+    """Apply `count` random edits to a text; None if there are fewer."""
+    if len(edits) < count:
+        return None
+    drawn = sorted(stream.sample(len(edits), count))
+    return replace_spans(text, [edits[i] for i in drawn])
 
 
-def _english(text: str) -> list[Edit]:
-    """A "not" after auxiliaries; where there is none, with do-support for a finite verb: "did not say"."""
-    if _AUXILIARY.search(text) is None:
-        return _with_do(text)
+def _find_negations(text: str, language: str) -> list[Edit]:
+    """Find the edits that negate a text, by the rules of its language."""
+    find_edits = _NEGATION_FINDERS.get(language)
+    return _find_negations_by_rules(text, language) if find_edits is None else find_edits(text)
+
+
+def _insert_word(text: str, position: int, word: str) -> Edit:
+    """Return the edit that inserts a word before or after the word that begins or ends at a position."""
+    if position == len(text) or not text[position].isalnum():
+        return (position, position), f" {word}"
+    next_letters = text[position : position + 2]
+    is_capitalised = next_letters[:1].isupper() and not next_letters[1:].isupper()
+    if is_capitalised and starts_sentence(text, position):
+        return (position, position + 1), f"{word.capitalize()} {next_letters[0].lower()}"
+    return (position, position), f"{word} "
+
+
+def _find_english_negations(text: str) -> list[Edit]:
+    """Find the edits that put "not" after an auxiliary; without one, those that add "did not"."""
+    if _ENGLISH_AUXILIARY.search(text) is None:
+        return _find_do_negations(text)
     words = find_dictionary_words(text)
-    lower = "\n".join([word[0] for word in words]).lower().replace("’", "'").split("\n")
-    after = []
-    for i, form in enumerate(lower):
-        if form not in english.AUXILIARIES or not _may_be_negated(lower, i):
+    # One call of `lower` for all words is faster than one for each.
+    lower_words = "\n".join([word[0] for word in words]).lower().replace("’", "'").split("\n")
+    positions = []
+    for i, lower_word in enumerate(lower_words):
+        if lower_word not in english.AUXILIARIES or not _can_be_negated(lower_words, i):
             continue
         word = words[i]
-        if word[0] != form and not starts_sentence(text, word.start()):
+        if word[0] != lower_word and not starts_sentence(text, word.start()):
             continue  # the month of May
-        has_subject = i > 0 and lower[i - 1] in english.INVERTED
-        inverted = not has_subject and lower[i + 1 : i + 2] and lower[i + 1] in english.INVERTED
-        if inverted or _is_auxiliary(text, words, lower, i):
-            after.append(words[i + 1 if inverted else i].end())
-    return [_insertion(text, place, "not") for place in after] or _with_do(text)
+        follows_subject = i > 0 and lower_words[i - 1] in english.INVERTED_SUBJECTS
+        precedes_subject = i + 1 < len(words) and lower_words[i + 1] in english.INVERTED_SUBJECTS
+        if precedes_subject and not follows_subject:
+            positions.append(words[i + 1].end())
+        elif _is_auxiliary(text, words, lower_words, i):
+            positions.append(word.end())
+    edits = [_insert_word(text, position, "not") for position in positions]
+    return edits or _find_do_negations(text)
 
 
-def _is_auxiliary(text: str, words: list[re.Match[str]], lower: list[str], i: int) -> bool:
-    """Whether a verb goes with "not" here: not "have audiences", "my will", nor "Can Andy …?"."""
+def _is_auxiliary(text: str, words: list[re.Match[str]], lower_words: list[str], i: int) -> bool:
+    """Whether "not" can follow word `i`, unlike "have" in "have friends" and "will" in "my will"."""
     if i + 1 == len(words) or starts_sentence(text, words[i].start()):
         return False
-    following = lower[i + 1]
-    if following == "only" or (i > 0 and lower[i - 1] in _BEFORE_NOUN):
+    word = lower_words[i]
+    next_word = lower_words[i + 1]
+    if next_word == "only" or (i > 0 and lower_words[i - 1] in _WORDS_BEFORE_NOUN):
         return False
-    if lower[i] in {"have", "has", "had"}:
-        after = lower[i + 2] if following in _ADVERBS and i + 2 < len(words) else following
-        return after.endswith(("ed", "en", "wn", "ught")) or after in _PARTICIPLES
-    if lower[i] in {"do", "does", "did"}:
-        return following not in english.FUNCTION_WORDS and not following.endswith(("s", "ing", "ed", "ly"))
+    if word in {"have", "has", "had"}:
+        has_adverb = next_word in _ADVERBS_BEFORE_PARTICIPLE and i + 2 < len(words)
+        participle = lower_words[i + 2] if has_adverb else next_word
+        return participle.endswith(("ed", "en", "wn", "ught")) or participle in _IRREGULAR_PARTICIPLES
+    if word in {"do", "does", "did"}:
+        return next_word not in english.FUNCTION_WORDS and not next_word.endswith(("s", "ing", "ed", "ly"))
     return True
 
 
-_BEFORE_NOUN = frozenset(
-    ("my", "your", "his", "her", "its", "our", "their", "the", "a", "free", "good", "of")
-)
-_ADVERBS = frozenset(
-    ("also", "already", "always", "just", "recently", "now", "long", "since", "once", "even")
-)
-_PARTICIPLES = frozenset(
-    ("made", "had", "put", "set", "held", "led", "become", "come", "gone", "done", "said", "lost", "won")
-) | frozenset(("got", "met", "told", "sent", "built", "left", "kept", "read", "cut", "hit", "begun", "paid"))
-_AUXILIARY = re.compile(rf"(?<!\w){build_pattern(english.AUXILIARIES)}(?!\w)", re.IGNORECASE)
-_BEFORE_SECOND = english.AUXILIARIES | {"not", "to", "never"}
-_SUBJECTS = frozenset(("PNP", "NP0", "NN0", "NN1", "NN2", "NP", "NN", "NNS", "DT0"))
+def _can_be_negated(lower_words: list[str], i: int) -> bool:
+    """Whether the auxiliary `i` is the first of its verb, and no negation follows it."""
+    if i > 0:
+        previous_word = lower_words[i - 1]
+        if previous_word in _WORDS_BEFORE_SECOND_VERB or "n't" in previous_word:
+            return False
+    return {"not", "no", "never"}.isdisjoint(lower_words[i + 1 : i + 3])
 
 
-def _may_be_negated(lower: list[str], i: int) -> bool:
-    """Whether the auxiliary is the first of its verb and no negation is near."""
-    chained = i > 0 and (lower[i - 1] in _BEFORE_SECOND or "n't" in lower[i - 1])
-    return not chained and {"not", "no", "never"}.isdisjoint(lower[i + 1 : i + 3])
-
-
-def _with_do(text: str) -> list[Edit]:
-    """Finite verbs after a subject, each as "did not", "does not" and its base form."""
+def _find_do_negations(text: str) -> list[Edit]:
+    """Find the edits that negate English finite verbs with "did not" or "does not" and the base form."""
     edits = []
-    for place, tag in find_second_words(text, _SUBJECT_AND_VERB):
-        word, do = text[place[0] : place[1]], _DO[tag]
-        base = find_lemma(word, "en")
-        if do != "does not" or base != word:
-            edits.append((place, f"{do} {base}"))
+    for (start, end), tag in find_second_words(text, _SUBJECT_AND_VERB):
+        verb = text[start:end]
+        negated_do = _NEGATED_DO[tag]
+        base_form = find_lemma(verb, "en")
+        # A verb in -s that is its own base form is probably a noun.
+        if negated_do != "does not" or base_form != verb:
+            edits.append(((start, end), f"{negated_do} {base_form}"))
     return edits
 
 
-_DO = {"VVD": "did not", "VVZ": "does not"}
-_SUBJECT_AND_VERB = TagPair("en", _SUBJECTS, frozenset(_DO), english.AUXILIARIES)
-
-
-def _russian(text: str) -> list[Edit]:
-    """A "не" before verbs and predicates."""
+def _find_russian_negations(text: str) -> list[Edit]:
+    """Find the edits that put "не" before Russian verbs and predicates."""
     words = find_dictionary_words(text)
-    lower = [word[0].lower() for word in words]
-    return [
-        _insertion(text, word.start(), "не")
-        for i, word in enumerate(words)
-        if russian.is_negatable(lower[i])
-        and lower[max(i - 1, 0)] not in {"не", "ни"}
-        and (word[0] == lower[i] or starts_sentence(text, word.start()))
-    ]
-
-
-_EDITS: dict[str, Callable[[str], list[Edit]]] = {
-    "en": _english,
-    "de": german_clauses.negations,
-    "ru": _russian,
-}
-_STOP = re.compile(r"[.!?…]+(?=[\s\"“”’»)]|$)|[。！？\n]")
-_CLAUSE = re.compile(r"[^.,;:!?()\n。，、；：！？「」（）]+")
-
-
-def _by_rules(text: str, language: str) -> list[Edit]:
-    """What the rules of a pack put in, in clauses without a negation; earlier rules win."""
-    lower = lower_text(text)
-    negated = [match.start() for match in _words_of(language).find_matches(text, lower)]
-    used_spans = DisjointSpans()
-    for clause in _CLAUSE.finditer(text) if negated else ():
-        if any(clause.start() <= place < clause.end() for place in negated):
-            used_spans.add(clause.span())
+    lower_words = [word[0].lower() for word in words]
     edits = []
-    for rule in load_rules(language, "negation"):
+    for i, word in enumerate(words):
+        if not russian.is_negatable(lower_words[i]) or lower_words[max(i - 1, 0)] in {"не", "ни"}:
+            continue
+        if word[0] == lower_words[i] or starts_sentence(text, word.start()):
+            edits.append(_insert_word(text, word.start(), "не"))
+    return edits
+
+
+_NEGATION_FINDERS: dict[str, Callable[[str], list[Edit]]] = {
+    "en": _find_english_negations,
+    "de": find_german_negations,
+    "ru": _find_russian_negations,
+}
+
+
+def _find_negations_by_rules(text: str, language: str) -> list[Edit]:
+    """Find the edits that the rules of a language pack make in clauses without a negation."""
+    lower = lower_text(text)
+    negation_starts = [match.start() for match in _load_negation_rule(language).find_matches(text, lower)]
+    used_spans = DisjointSpans()
+    if negation_starts:
+        for clause in _CLAUSE.finditer(text):
+            if any(clause.start() <= start < clause.end() for start in negation_starts):
+                used_spans.add(clause.span())
+    edits = _apply_rules(text, language, "negation", used_spans)
+    return [(span, _copy_first_capital(text, span, replacement)) for span, replacement in sorted(edits)]
+
+
+def _apply_rules(text: str, language: str, list_name: str, used_spans: DisjointSpans) -> list[Edit]:
+    """Return the edits of the rules in a list; where two rules overlap, the earlier one is used.
+
+    Spans in `used_spans` are not changed.
+    """
+    lower = lower_text(text)
+    edits = []
+    for rule in load_rules(language, list_name):
         for match in rule.find_matches(text, lower):
             if used_spans.is_free(match.span()):
                 used_spans.add(match.span())
                 replacement = rule.fill_replacement(match)
                 if replacement is not None:
                     edits.append((match.span(), replacement))
-    edits.sort()
-    return [(span, _with_capital(text, span, replacement)) for span, replacement in edits]
+    return edits
 
 
-def _with_capital(text: str, span: Span, new: str) -> str:
-    """What takes the place of the first words of a sentence begins with the capital that they had."""
-    old = text[span[0] : span[1]]
-    if not old[:1].isupper() or new.startswith(old[:1]):
-        return new
-    return new[:1].upper() + new[1:].replace(old[:1], old[:1].lower(), 1)
+def _copy_first_capital(text: str, span: Span, replacement: str) -> str:
+    """Capitalise a replacement if the replaced words are capitalised, and remove their capital inside it."""
+    start, end = span
+    first_letter = text[start:end][:1]
+    if not first_letter.isupper() or replacement.startswith(first_letter):
+        return replacement
+    return replacement[:1].upper() + replacement[1:].replace(first_letter, first_letter.lower(), 1)
 
 
 @functools.cache
-def _words_of(language: str) -> PatternRule:
-    """Any word of `negated.txt`; in scripts without spaces wherever it stands."""
+def _load_negation_rule(language: str) -> PatternRule:
+    """Load a rule that matches any word of `negated.txt`; in scripts without spaces also inside of words."""
     words = "|".join(sorted(WordLists(_PACKS, language).read_words("negated")))
     return PatternRule.parse(words if language in WITHOUT_SPACES else rf"\b(?:{words})\b", None)
 
 
-def _in_question(text: str, place: int) -> bool:
-    """Whether the sentence around a place is a question: with "not" it often asks the same."""
-    stop = _STOP.search(text, place)
-    return stop is not None and not {"?", "？"}.isdisjoint(stop[0])
+def _is_in_question(text: str, position: int) -> bool:
+    """Whether the sentence at a position is a question, which often means the same with a negation."""
+    sentence_end = _SENTENCE_END.search(text, position)
+    return sentence_end is not None and not {"?", "？"}.isdisjoint(sentence_end[0])
 
 
 @dataclass(frozen=True)
 class NegationRemoval(WordEdit):
-    """Removes a random negation (did not, never, no …) or turns it positive (nothing: everything)."""
+    """Removes a random negation ("not", "never") or replaces it by its opposite ("nothing": "everything")."""
 
     name: ClassVar[str] = "negation_removal"
     languages: ClassVar[frozenset[str] | None] = find_folders_with(_PACKS, "negation_removal.tsv")
     summary: ClassVar[str] = "removes a negation or turns it positive"
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
-        """The output with the negations drawn removed."""
-        if _signs(view.language or "").search(view.output) is None:
+        """Return the output without random negations."""
+        language = view.language or ""
+        if _load_negation_signs(language).search(view.output) is None:
             return None
-        found = list(_negations(view.output, view.language or ""))
-        if len(found) < self.strength:
-            return None
-        return replace_spans(
-            view.output, [found[i] for i in sorted(stream.sample(len(found), self.strength))]
-        )
+        edits = _find_negation_removals(view.output, language)
+        return _apply_random_edits(view.output, edits, self.strength, stream)
 
 
-def _negations(text: str, language: str) -> Iterator[tuple[Span, str]]:
-    """Where a negation stands and what takes its place; earlier rules win, places in order."""
-    used_spans = DisjointSpans()
+def _find_negation_removals(text: str, language: str) -> list[Edit]:
+    """Find the edits that remove a negation, in the order of the text; questions are left out."""
     edits = []
-    lower = lower_text(text)
-    for rule in load_rules(language, "negation_removal"):
-        for match in rule.find_matches(text, lower):
-            if used_spans.is_free(match.span()):
-                used_spans.add(match.span())
-                replacement = rule.fill_replacement(match)
-                if replacement is not None:
-                    edits.append((match.span(), _written(replacement)))
+    for span, replacement in _apply_rules(text, language, "negation_removal", DisjointSpans()):
+        edits.append((span, _clean_replacement(replacement)))
     edits.sort(key=lambda edit: edit[0])
-    for span, replacement in edits:
-        if not _in_question(text, span[0]):
-            yield _tidied(text, span, replacement)
+    return [
+        _adjust_capital(text, span, replacement)
+        for span, replacement in edits
+        if not _is_in_question(text, span[0])
+    ]
 
 
-def _written(replacement: str) -> str:
-    """A replacement without the sign for nothing."""
+def _clean_replacement(replacement: str) -> str:
+    """Remove repeated spaces and the sign ∅, which stands for an empty replacement."""
     return re.sub(r"  +", " ", replacement).strip().replace("∅", "")
 
 
-def _tidied(text: str, span: Span, new: str) -> tuple[Span, str]:
-    """The edit with the casing of what it replaces; what moves to the start of the text gets its capital."""
+def _adjust_capital(text: str, span: Span, replacement: str) -> Edit:
+    """Return the edit with the capital of the original, on the next letter if the word is removed."""
     start, end = span
-    old = text[start:end]
-    if not old[:1].isupper() or not (new.strip() or starts_sentence(text, start)):
-        return span, new
-    if new.strip():
-        return span, copy_case(old[:1], new) if not old.isupper() else new.upper()
-    return (start, end + 1), text[end : end + 1].upper()
+    original = text[start:end]
+    is_removed = not replacement.strip()
+    if not original[:1].isupper() or (is_removed and not starts_sentence(text, start)):
+        return span, replacement
+    if is_removed:
+        return (start, end + 1), text[end : end + 1].upper()
+    return span, replacement.upper() if original.isupper() else copy_case(original[:1], replacement)
 
 
 @functools.cache
-def _signs(language: str) -> re.Pattern[str]:
-    """What every negation of a language holds."""
+def _load_negation_signs(language: str) -> re.Pattern[str]:
+    """Load a pattern that matches in every text of a language that has a negation."""
     return re.compile("|".join(WordLists(_PACKS, language).read_lines("negation_signs")), re.IGNORECASE)
 
 

@@ -16,7 +16,7 @@ from metassay.llm.settings import LlmSettings
 from metassay.perturbations.base import AnyPerturbation
 from metassay.perturbations.collection import CollectedData, collect_from_dataset
 from metassay.perturbations.distinct_outputs import DistinctOutputs, find_distinct_outputs
-from metassay.perturbations.llm import LlmRewriting, connect
+from metassay.perturbations.llm import LlmRewriting, connect_to_model
 from metassay.perturbations.preprocessing import check_preprocessing
 from metassay.perturbations.ranking import Reordering
 from metassay.perturbations.registry import list_default_perturbations, parse_perturbations
@@ -207,11 +207,11 @@ def _choose_perturbations(
 ) -> tuple[AnyPerturbation, ...]:
     """Return the perturbations that the user named, or the defaults, connected to a language model."""
     if requested is not None:
-        return tuple(connect(p, llm, task) for p in parse_perturbations(requested, task=task))
+        return tuple(connect_to_model(p, llm, task) for p in parse_perturbations(requested, task=task))
     defaults = list_default_perturbations(task)
     if llm is None:
         return defaults
-    return (*defaults, LlmRewriting.configured(llm, task))
+    return (*defaults, LlmRewriting.from_settings(llm, task))
 
 
 def _list_notes(perturbations: Sequence[AnyPerturbation], skipped: SkippedByLanguage) -> tuple[str, ...]:

@@ -61,19 +61,19 @@ def _list_alternatives(text: str, word: re.Match[str], language: str) -> tuple[s
     if len(word[0]) > 1 and word[0].isupper() and not text.isupper():
         return ()  # `US` is not the pronoun `us`
     grammar = _GRAMMARS[language]
-    pronoun_class = classify_pronoun(text, word, language)
-    if pronoun_class < 0:
+    row = find_pronoun_row(text, word, language)
+    if row < 0:
         return ()
     pronoun = _remove_sentence_capital(text, word, language)
     excluded = grammar.NEVER_CHOSEN
-    if pronoun in grammar.ADDRESS:
-        excluded |= grammar.ADDRESS
-    others = [other for other in grammar.PRONOUNS[pronoun_class] if _normalise(other) != _normalise(pronoun)]
+    if pronoun in grammar.FORMS_OF_ADDRESS:
+        excluded |= grammar.FORMS_OF_ADDRESS
+    others = [other for other in grammar.PRONOUNS[row] if _normalise(other) != _normalise(pronoun)]
     allowed = [other for other in others if other not in excluded]
     return tuple(_set_capital(text, word.span(), other, language) for other in allowed)
 
 
-def classify_pronoun(text: str, word: re.Match[str], language: str) -> int:
+def find_pronoun_row(text: str, word: re.Match[str], language: str) -> int:
     """Return the row of the grammar's pronouns that a pronoun belongs to in its sentence; -1 for none."""
     start, end = word.span()
     previous_match = _PREVIOUS_WORD.search(text, max(0, start - 25), start)
@@ -85,14 +85,14 @@ def classify_pronoun(text: str, word: re.Match[str], language: str) -> int:
     clause_match = _CLAUSE.match(text, start)
     clause = clause_match[0] if clause_match else ""
     pronoun = _remove_sentence_capital(text, word, language)
-    return int(_GRAMMARS[language].pronoun_class(previous_word, pronoun, next_word, clause))
+    return int(_GRAMMARS[language].find_pronoun_row(previous_word, pronoun, next_word, clause))
 
 
 def _remove_sentence_capital(text: str, word: re.Match[str], language: str) -> str:
     """Return a pronoun without the capital of a sentence; German formal pronouns keep theirs."""
     if language != "de":
         return word[0].lower()
-    if word[0] not in german.FORMAL and starts_sentence(text, word.start()):
+    if word[0] not in german.FORMAL_PRONOUNS and starts_sentence(text, word.start()):
         return word[0].lower()
     return word[0]
 
@@ -107,7 +107,7 @@ def _set_capital(text: str, span: Span, pronoun: str, language: str) -> str:
         return "I"
     start, end = span
     original = text[start:end]
-    is_always_capital = original in {"I", "Я"} or (language == "de" and original in german.FORMAL)
+    is_always_capital = original in {"I", "Я"} or (language == "de" and original in german.FORMAL_PRONOUNS)
     if not is_always_capital:
         return copy_case(original, pronoun)
     return capitalise(pronoun) if starts_sentence(text, start) else pronoun

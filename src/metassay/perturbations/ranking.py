@@ -1,7 +1,7 @@
-"""Worse rankings: a few pairs of documents change places, or the top is shuffled.
+"""`rank_swapping` and `shuffle`: perturbations that change the order of ranked documents.
 
-Only a list that holds a relevant document can get worse by another order, so the others are left alone.
-Whether a changed order really is worse depends on which documents moved: see `ranking_pairs.gain_change`.
+Only a list with a relevant document can get worse by another order, so lists without one are not changed.
+Whether a changed order is worse depends on the documents that moved: see `measure_gain_change`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ from metassay.stats.streams import Keys, Stream, draw_below, draw_high_bits
 from metassay.tasks.base import OutputKind
 
 Ranking = tuple[str, ...]
-COPIES = 4
-"""Worse copies of each list by default: one method stands in for the four that texts get."""
+Codes = NDArray[np.int32]
+DEFAULT_COPIES = 4
+"""How many perturbed versions of each list are made by default, about as many as texts get."""
 
 
 @dataclass(frozen=True)
 class Reordering(Perturbation[Ranking]):
-    """A perturbation that only changes the order. `copy` numbers independent versions of the same list."""
+    """A perturbation that changes the order of documents. `copy` numbers independent versions of a list."""
 
     output_kind: ClassVar[OutputKind] = OutputKind.RANKING
     needs_spaces: ClassVar[bool] = False
@@ -41,44 +42,48 @@ class Reordering(Perturbation[Ranking]):
             raise InputError(f"the copies of {self.name} are counted from 1, not {self.copy}.")
 
     @abstractmethod
-    def order(self, size: int, stream: Stream) -> list[int]:
-        """The places of a list of this size in their new order."""
+    def draw_order(self, size: int, stream: Stream) -> list[int]:
+        """Draw a new order of a list of `size` documents: the old position of each new entry."""
 
     @abstractmethod
-    def orders(self, offsets: LongArray, keys: Keys) -> LongArray:
-        """`order` of many lists at once: for each new entry, the old one."""
+    def draw_orders(self, offsets: LongArray, keys: Keys) -> LongArray:
+        """Draw the new orders of many lists: the old entry of each new one. List i begins at `offsets[i]`."""
 
     def apply(self, view: View[Ranking], stream: Stream) -> Ranking | None:
-        """The documents in their new order; None where no document is relevant."""
-        if not any(view.grades.get(document, 0) > 0 for document in view.output):
+        """Return the documents in a new order; None if no document is relevant."""
+        if not _has_relevant_document(view):
             return None
-        return tuple(
-            view.output[place] for place in self.order(len(view.output), _restarted(stream, self.copy))
-        )
+        order = self.draw_order(len(view.output), _start_stream_of_copy(stream, self.copy))
+        return tuple(view.output[position] for position in order)
 
     def apply_all(self, views: Sequence[View[Ranking]], keys: Keys) -> list[Ranking | None]:
-        """The same, with all orders drawn in compiled code."""
+        """Apply the perturbation to many lists, whose orders are drawn in compiled code."""
         offsets = np.concatenate([[0], np.cumsum([len(view.output) for view in views])]).astype(np.int64)
-        places = self.orders(offsets, keys) - np.repeat(offsets[:-1], np.diff(offsets))
-        found: list[Ranking | None] = []
+        positions = self.draw_orders(offsets, keys) - np.repeat(offsets[:-1], np.diff(offsets))
+        perturbed: list[Ranking | None] = []
         for view, start, end in zip(views, offsets[:-1], offsets[1:]):
-            relevant = any(view.grades.get(document, 0) > 0 for document in view.output)
-            order = places[start:end].tolist()
-            found.append(tuple(view.output[place] for place in order) if relevant else None)
-        return found
+            order = positions[start:end].tolist()
+            is_applicable = _has_relevant_document(view)
+            perturbed.append(tuple(view.output[position] for position in order) if is_applicable else None)
+        return perturbed
 
-    def worsened(self, lists: RankedLists, keys: Keys) -> RankedLists:
-        """All lists in their new order, by index alone; those without a relevant document too."""
-        return lists.reordered(self.orders(lists.offsets, keys))
+    def reorder_lists(self, lists: RankedLists, keys: Keys) -> RankedLists:
+        """Return all lists in new orders, including those without a relevant document."""
+        return lists.reordered(self.draw_orders(lists.offsets, keys))
+
+
+def _has_relevant_document(view: View[Ranking]) -> bool:
+    """Whether the ranked list of an output has a document with a positive grade."""
+    return any(view.grades.get(document, 0) > 0 for document in view.output)
 
 
 @dataclass(frozen=True)
 class RankSwapping(Reordering):
-    """Exchanges pairs of documents (Deviyani and Diaz, 2025); no document moves twice.
+    """Swaps random pairs of documents (Deviyani and Diaz, 2025); no document moves twice.
 
-    `swaps` is how many; 0, the default, is one for every five documents, at least one:
-    fewer often move no relevant document (one of a hundred leaves the gain of 72 % of the lists of TREC-COVID
-    as it was, ten 15 %, twenty 7 %).
+    `swaps` is the number of pairs. The default, 0, means one for every five documents, and at least one.
+    Fewer swaps often move no relevant document: in lists of 100 documents of TREC-COVID, one swap leaves the
+    gain of 72 % of the lists unchanged, ten swaps 15 %, twenty swaps 7 %.
     """
 
     name: ClassVar[str] = "rank_swapping"
@@ -92,31 +97,31 @@ class RankSwapping(Reordering):
 
     @classmethod
     def list_defaults(cls) -> tuple[RankSwapping, ...]:
-        """Several independent copies, since there is but one method."""
-        return tuple(cls(copy=copy) for copy in range(1, COPIES + 1))
+        """Return several independent versions of the perturbation, because rankings have only one default."""
+        return tuple(cls(copy=copy) for copy in range(1, DEFAULT_COPIES + 1))
 
-    def pairs(self, sizes: LongArray) -> LongArray:
-        """How many pairs of a list of each size change places."""
-        wanted = np.maximum(sizes // 5, 1) if self.swaps == 0 else np.full_like(sizes, self.swaps)
-        return np.minimum(wanted, sizes // 2)
+    def count_swaps(self, sizes: LongArray) -> LongArray:
+        """Return the number of pairs that are swapped in lists of these sizes."""
+        requested = np.maximum(sizes // 5, 1) if self.swaps == 0 else np.full_like(sizes, self.swaps)
+        return np.minimum(requested, sizes // 2)
 
-    def order(self, size: int, stream: Stream) -> list[int]:
-        """Places with the pairs drawn exchanged."""
-        count = int(self.pairs(np.array([size]))[0])
+    def draw_order(self, size: int, stream: Stream) -> list[int]:
+        """Draw an order in which random pairs of documents are swapped."""
+        count = int(self.count_swaps(np.array([size]))[0])
         drawn = stream.sample(size, 2 * count)
         order = list(range(size))
-        for one, other in zip(drawn[::2], drawn[1::2]):
-            order[one], order[other] = order[other], order[one]
+        for first, second in zip(drawn[::2], drawn[1::2]):
+            order[first], order[second] = order[second], order[first]
         return order
 
-    def orders(self, offsets: LongArray, keys: Keys) -> LongArray:
-        """`order` of many lists at once."""
-        return swapped_orders(offsets, keys, self.pairs(np.diff(offsets)), self.copy)
+    def draw_orders(self, offsets: LongArray, keys: Keys) -> LongArray:
+        """Draw orders of many lists in which random pairs of documents are swapped."""
+        return _swap_pairs_in_lists(offsets, keys, self.count_swaps(np.diff(offsets)), self.copy)
 
 
 @dataclass(frozen=True)
 class Shuffle(Reordering):
-    """Shuffles the first 100 documents, or `top` of them."""
+    """Shuffles the first `top` documents of a ranked list."""
 
     name: ClassVar[str] = "shuffle"
     default: ClassVar[bool] = False
@@ -128,32 +133,26 @@ class Shuffle(Reordering):
         if self.top < 2:
             raise InputError(f"the first {self.top} documents cannot be shuffled.")
 
-    def order(self, size: int, stream: Stream) -> list[int]:
-        """The first places in random order, the rest as it is."""
+    def draw_order(self, size: int, stream: Stream) -> list[int]:
+        """Draw an order in which the first documents are shuffled and the others stay."""
         top = min(size, self.top)
         return [*stream.sample(top, top), *range(top, size)]
 
-    def orders(self, offsets: LongArray, keys: Keys) -> LongArray:
-        """`order` of many lists at once."""
-        return shuffled_orders(offsets, keys, self.top, self.copy)
+    def draw_orders(self, offsets: LongArray, keys: Keys) -> LongArray:
+        """Draw orders of many lists in which the first documents are shuffled."""
+        return _shuffle_lists(offsets, keys, self.top, self.copy)
 
 
-def _restarted(stream: Stream, copy: int) -> Stream:
-    """The stream for a further copy: the number drawn last is its key."""
+def _start_stream_of_copy(stream: Stream, copy: int) -> Stream:
+    """Start the random stream of a numbered copy, whose key is drawn from the stream of the copy before."""
     for _ in range(copy - 1):
         stream = Stream((stream.draw_below(1 << 32) << 32) | stream.draw_below(1 << 32))
     return stream
 
 
-PERTURBATIONS = (RankSwapping, Shuffle)
-
-
-Codes = NDArray[np.int32]
-
-
 @kernel
-def _restarted_state(state: np.uint64, copy: int) -> np.uint64:
-    """The state of the stream for a further copy: the number drawn last becomes the key."""
+def _start_state_of_copy(state: np.uint64, copy: int) -> np.uint64:
+    """Return the first state of the random stream of a numbered copy, as `_start_stream_of_copy` does."""
     for _ in range(copy - 1):
         state, high = draw_high_bits(state)
         state, low = draw_high_bits(state)
@@ -162,46 +161,48 @@ def _restarted_state(state: np.uint64, copy: int) -> np.uint64:
 
 
 @kernel
-def _sample(order: LongArray, size: int, count: int, state: np.uint64) -> None:
-    """Draw `count` different numbers below `size` into the front of `order` (partial Fisher–Yates)."""
-    for place in range(size):
-        order[place] = place
-    for place in range(count):
-        state, step = draw_below(state, size - place)
-        other = place + step
-        order[place], order[other] = order[other], order[place]
+def _sample_positions(positions: LongArray, size: int, count: int, state: np.uint64) -> None:
+    """Write `count` random distinct numbers below `size` to the front of `positions` (Fisher–Yates)."""
+    for i in range(size):
+        positions[i] = i
+    for i in range(count):
+        state, step = draw_below(state, size - i)
+        other = i + step
+        positions[i], positions[other] = positions[other], positions[i]
 
 
 @kernel
-def swapped_orders(offsets: LongArray, keys: Keys, swaps: LongArray, copy: int) -> LongArray:
-    """`RankSwapping.order` for every list; `swaps[i]` pairs of entries of list i change places."""
+def _swap_pairs_in_lists(offsets: LongArray, keys: Keys, swaps: LongArray, copy: int) -> LongArray:
+    """Draw the order of every list after `swaps[i]` random pairs of entries of list i are swapped."""
     order = np.arange(offsets[-1])
     drawn = np.empty(np.max(np.diff(offsets)) if len(keys) else 0, np.int64)
     for i in range(len(keys)):
-        start, size = offsets[i], offsets[i + 1] - offsets[i]
-        _sample(drawn, size, 2 * swaps[i], _restarted_state(keys[i], copy))
+        start = offsets[i]
+        size = offsets[i + 1] - start
+        _sample_positions(drawn, size, 2 * swaps[i], _start_state_of_copy(keys[i], copy))
         for swap in range(swaps[i]):
-            one, other = start + drawn[2 * swap], start + drawn[2 * swap + 1]
-            order[one], order[other] = order[other], order[one]
+            first = start + drawn[2 * swap]
+            second = start + drawn[2 * swap + 1]
+            order[first], order[second] = order[second], order[first]
     return order
 
 
 @kernel
-def shuffled_orders(offsets: LongArray, keys: Keys, top: int, copy: int) -> LongArray:
-    """`Shuffle.order` for every list: the first `top` entries in random order."""
+def _shuffle_lists(offsets: LongArray, keys: Keys, top: int, copy: int) -> LongArray:
+    """Draw the order of every list after its first `top` entries are shuffled."""
     order = np.arange(offsets[-1])
     drawn = np.empty(np.max(np.diff(offsets)) if len(keys) else 0, np.int64)
     for i in range(len(keys)):
         start = offsets[i]
         size = min(offsets[i + 1] - start, top)
-        _sample(drawn, size, size, _restarted_state(keys[i], copy))
-        for place in range(size):
-            order[start + place] = start + drawn[place]
+        _sample_positions(drawn, size, size, _start_state_of_copy(keys[i], copy))
+        for rank in range(size):
+            order[start + rank] = start + drawn[rank]
     return order
 
 
 @kernel
-def place_copies(
+def write_reordered_lists(
     offsets: LongArray,
     order: LongArray,
     rows: LongArray,
@@ -211,10 +212,13 @@ def place_copies(
     new_documents: Codes,
     new_grades: Codes,
 ) -> None:
-    """Write list `rows[i]` in its new order to the entries from `starts[i]` on."""
+    """Write list `rows[i]`, in its new order, to `new_documents` and `new_grades` from `starts[i]` on."""
     for i in range(len(rows)):
         first = offsets[rows[i]]
-        for place in range(offsets[rows[i] + 1] - first):
-            old = order[first + place]
-            new_documents[starts[i] + place] = documents[old]
-            new_grades[starts[i] + place] = grades[old]
+        for rank in range(offsets[rows[i] + 1] - first):
+            old_entry = order[first + rank]
+            new_documents[starts[i] + rank] = documents[old_entry]
+            new_grades[starts[i] + rank] = grades[old_entry]
+
+
+PERTURBATIONS = (RankSwapping, Shuffle)

@@ -1,7 +1,7 @@
-"""Pairs of ranked lists, every worse copy a permutation of indices, and whether a copy really is worse.
+"""Pairs of ranked lists and their reordered versions, and whether the reordered version is worse.
 
-A random exchange may bring a relevant document up, or move none at all; then the label of the pair is wrong,
-and an "error" of a measure is not its fault. Told by the gain of the documents.
+A random swap can move a relevant document up, or move no relevant document at all. Then the label "worse" is
+wrong, and a metric that disagrees with it makes no error. The change of the gain shows this.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from metassay.data.ranked_lists import RankedLists, build_ranked_lists
 from metassay.errors import InputError
 from metassay.perturbations.base import Perturbation
 from metassay.perturbations.pairs import Pairs, PerturbationCount
-from metassay.perturbations.ranking import Reordering, place_copies
+from metassay.perturbations.ranking import Reordering, write_reordered_lists
 from metassay.stats.arrays import LongArray
 from metassay.stats.compilation import kernel
 from metassay.stats.streams import Keys, derive_keys, hash_outputs
@@ -29,159 +29,188 @@ Grades = NDArray[np.int32]
 
 @dataclass(frozen=True, kw_only=True)
 class RankedPairs(Pairs):
-    """Pairs of rankings that also hold them as arrays, so that scoring needs no document ids."""
+    """Pairs of ranked lists as arrays of codes, so that metrics can score them without document ids."""
 
     lists: RankedLists
     """The outputs of the data set, in its order."""
     rows: LongArray
-    """For each pair, which of the lists was made worse."""
+    """For each pair, the number of the list that was reordered."""
     copies: RankedLists
-    """For each pair, the worse list."""
+    """For each pair, the reordered list."""
 
     def filter_rows(self, keep: NDArray[np.bool_]) -> Self:
-        """The pairs marked, arrays included."""
-        chosen = super().filter_rows(keep)
-        if chosen is self:
+        """Return the pairs whose entry in `keep` is true, with their arrays."""
+        filtered = super().filter_rows(keep)
+        if filtered is self:
             return self
-        return replace(chosen, copies=self.copies.take(np.flatnonzero(keep)))
+        return replace(filtered, copies=self.copies.take(np.flatnonzero(keep)))
 
 
-def make_ranked_pairs(dataset: Dataset, methods: Sequence[Perturbation[Any]], *, seed: int) -> RankedPairs:
-    """Every list reordered by every method: the same pairs as one list at a time, by index alone."""
+def make_ranked_pairs(
+    dataset: Dataset, perturbations: Sequence[Perturbation[Any]], *, seed: int
+) -> RankedPairs:
+    """Reorder every ranked list of a data set by every perturbation, all lists at once."""
     if dataset.qrels is None:
         raise InputError("rankings can be made worse only where relevance is known.", remedy="Pass --qrels.")
     outputs = dataset.outputs
     lists = build_ranked_lists(outputs["item"], outputs["output"], dataset.qrels)
     keys = hash_outputs(seed, outputs["item"], outputs["output"].list.join("\0"))
-    reorderings = sorted((m for m in methods if isinstance(m, Reordering)), key=lambda method: method.spec)
-    orders = [method.orders(lists.offsets, derive_keys(keys, method.name)) for method in reorderings]
-    relevant = lists.has_relevant
-    moved = np.array([relevant & _moved(lists.offsets, order) for order in orders])
-    rows, which = np.nonzero(moved.T)
-    copies = _copies(lists, orders, rows, which)
-    specs = pl.Series([method.spec for method in reorderings], dtype=pl.String)
+    reorderings = [perturbation for perturbation in perturbations if isinstance(perturbation, Reordering)]
+    reorderings.sort(key=lambda reordering: reordering.spec)
+    orders = [
+        reordering.draw_orders(lists.offsets, derive_keys(keys, reordering.name))
+        for reordering in reorderings
+    ]
+    has_relevant = lists.has_relevant
+    is_changed = np.array([has_relevant & _find_changed_lists(lists.offsets, order) for order in orders])
+    rows, reordering_numbers = np.nonzero(is_changed.T)
+    copies = _reorder_lists(lists, orders, rows, reordering_numbers)
+    specs = pl.Series([reordering.spec for reordering in reorderings], dtype=pl.String)
     frame = pl.DataFrame(
         {
             "item": outputs["item"].gather(rows),
             "system": outputs["system"].gather(rows),
-            "perturbation": specs.gather(which),
+            "perturbation": specs.gather(reordering_numbers),
             "output": lists.take(rows).to_series(),
             "worse": copies.to_series(),
         }
     )
     counts = {
-        method.spec: PerturbationCount(
+        reordering.spec: PerturbationCount(
             applied=int(changed.sum()),
-            not_applicable=int((~relevant).sum()),
-            unchanged=int((relevant & ~changed).sum()),
+            not_applicable=int((~has_relevant).sum()),
+            unchanged=int((has_relevant & ~changed).sum()),
             pairs=int(changed.sum()),
         )
-        for method, changed in zip(reorderings, moved)
+        for reordering, changed in zip(reorderings, is_changed)
     }
-    notes = _notes(relevant)
-    priorities = _priorities(keys, reorderings, rows, which)
+    notes = _list_notes(has_relevant)
+    priorities = _draw_priorities(keys, reorderings, rows, reordering_numbers)
     return RankedPairs(frame, counts, notes, {}, priorities, lists=lists, rows=rows, copies=copies)
 
 
-def _moved(offsets: LongArray, order: LongArray) -> NDArray[np.bool_]:
-    """Which lists an order changes."""
-    before = np.concatenate([[0], np.cumsum(order != np.arange(len(order)))])
-    return np.asarray(before[offsets[1:]] > before[offsets[:-1]])
+def _find_changed_lists(offsets: LongArray, order: LongArray) -> NDArray[np.bool_]:
+    """Find the lists in which an order moves a document."""
+    moved_before = np.concatenate([[0], np.cumsum(order != np.arange(len(order)))])
+    return np.asarray(moved_before[offsets[1:]] > moved_before[offsets[:-1]])
 
 
-def _copies(
-    lists: RankedLists, orders: Sequence[LongArray], rows: LongArray, which: LongArray
+def _reorder_lists(
+    lists: RankedLists, orders: Sequence[LongArray], rows: LongArray, order_numbers: LongArray
 ) -> RankedLists:
-    """List `rows[i]` in the order of method `which[i]`, for all i."""
+    """Return, for each i, list `rows[i]` in the order with number `order_numbers[i]`."""
     offsets = np.concatenate([[0], np.cumsum(np.diff(lists.offsets)[rows])]).astype(np.int64)
-    documents, grades = (np.empty(offsets[-1], np.int32) for _ in range(2))
-    for method, order in enumerate(orders):
-        mine = np.flatnonzero(which == method)
-        place_copies(
-            lists.offsets, order, rows[mine], offsets[mine], lists.documents, lists.grades, documents, grades
+    documents = np.empty(offsets[-1], np.int32)
+    grades = np.empty(offsets[-1], np.int32)
+    for number, order in enumerate(orders):
+        selected = np.flatnonzero(order_numbers == number)
+        write_reordered_lists(
+            lists.offsets,
+            order,
+            rows[selected],
+            offsets[selected],
+            lists.documents,
+            lists.grades,
+            documents,
+            grades,
         )
     return replace(lists, offsets=offsets, documents=documents, grades=grades, topics=lists.topics[rows])
 
 
-def _priorities(keys: Keys, methods: Sequence[Reordering], rows: LongArray, which: LongArray) -> Keys:
-    table = np.array([derive_keys(keys, f"sample {method.spec}") for method in methods])
-    return np.asarray(table[which, rows], dtype=np.uint64)
+def _draw_priorities(
+    keys: Keys, reorderings: Sequence[Reordering], rows: LongArray, reordering_numbers: LongArray
+) -> Keys:
+    """Draw the random number of each pair that decides which pairs are sampled first."""
+    priorities = np.array([derive_keys(keys, f"sample {reordering.spec}") for reordering in reorderings])
+    return np.asarray(priorities[reordering_numbers, rows], dtype=np.uint64)
 
 
-def _notes(relevant: NDArray[np.bool_]) -> tuple[str, ...]:
-    without = int((~relevant).sum())
-    if not without:
+def _list_notes(has_relevant: NDArray[np.bool_]) -> tuple[str, ...]:
+    """Return a note about the lists without a relevant document, if there are any."""
+    irrelevant_count = int((~has_relevant).sum())
+    if not irrelevant_count:
         return ()
-    return (f"{without} of {len(relevant)} lists hold no relevant document: no order can make them worse.",)
+    total = len(has_relevant)
+    return (f"{irrelevant_count} of {total} lists hold no relevant document: no order can make them worse.",)
 
 
 @dataclass(frozen=True)
 class GainChange:
-    """What became of the gain of each list when it was reordered, and whether all measures must agree.
-
-    `change` is the discounted cumulative gain of the copy minus that of the list, over the ideal gain of its
-    topic (gain = grade, discount log2(rank + 1)). `clear` marks pairs in which the gain collected up to any
-    rank is never higher in the copy, and lower somewhere: worse under every discount, not this one alone.
-    """
+    """How the gain of each ranked list changed when it was reordered."""
 
     change: NDArray[np.float64]
-    clear: NDArray[np.bool_]
+    """Discounted cumulative gain of the reordered list minus that of the list, divided by the ideal gain of
+    the topic. The gain of a document is its grade, the discount is log2(rank + 1)."""
+    is_clearly_worse: NDArray[np.bool_]
+    """Whether the gain up to any rank is never higher in the reordered list, and lower at some rank: the list
+    is worse under every discount."""
 
     @property
-    def worse(self) -> NDArray[np.bool_]:
-        """Pairs whose label is right: the gain fell."""
+    def is_worse(self) -> NDArray[np.bool_]:
+        """Whether the gain fell, so that the label "worse" of the pair is right."""
         return self.change < 0
 
-    def take(self, chosen: NDArray[np.bool_]) -> GainChange:
-        """The pairs marked."""
-        return GainChange(self.change[chosen], self.clear[chosen])
+    def select(self, is_selected: NDArray[np.bool_]) -> GainChange:
+        """Return the changes of the selected pairs."""
+        return GainChange(self.change[is_selected], self.is_clearly_worse[is_selected])
 
-    def counts(self) -> dict[str, int]:
-        """Pairs by what became of the gain."""
+    def count_pairs(self) -> dict[str, int]:
+        """Count the pairs whose gain fell, stayed equal or rose."""
         return {
             "worse": int((self.change < 0).sum()),
             "equal": int((self.change == 0).sum()),
             "better": int((self.change > 0).sum()),
-            "clearly_worse": int(self.clear.sum()),
+            "clearly_worse": int(self.is_clearly_worse.sum()),
         }
 
 
-def gain_change(lists: RankedLists, copies: RankedLists) -> GainChange:
-    """The change of gain from each list to its copy; both have the same topics and documents."""
+def measure_gain_change(lists: RankedLists, copies: RankedLists) -> GainChange:
+    """Measure how the gain changes from each list to its copy, which has the same documents."""
     longest = max(np.diff(lists.offsets).max(initial=0), np.diff(lists.judgements.offsets).max(initial=0))
     discounts = np.log2(np.arange(2, longest + 2, dtype=np.float64))
-    judged = lists.judgements
-    change, clear = _changes(
-        lists.offsets, lists.grades, copies.grades, lists.topics, judged.offsets, judged.grades, discounts
+    change, is_clearly_worse = _compute_gain_changes(
+        lists.offsets,
+        lists.grades,
+        copies.grades,
+        lists.topics,
+        lists.judgements.offsets,
+        lists.judgements.grades,
+        discounts,
     )
-    return GainChange(change, clear)
+    return GainChange(change, is_clearly_worse)
 
 
 @kernel
-def _changes(
+def _compute_gain_changes(
     offsets: LongArray,
-    before: Grades,
-    after: Grades,
+    grades_before: Grades,
+    grades_after: Grades,
     topics: LongArray,
     judged_offsets: LongArray,
-    judged: Grades,
+    judged_grades: Grades,
     discounts: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Compute `GainChange.change` and `GainChange.is_clearly_worse` of every list."""
     change = np.zeros(len(topics), np.float64)
-    clear = np.zeros(len(topics), np.bool_)
+    is_clearly_worse = np.zeros(len(topics), np.bool_)
     for i in range(len(topics)):
-        ideal = 0.0
+        ideal_gain = 0.0
         first = judged_offsets[topics[i]]
-        for place in range(judged_offsets[topics[i] + 1] - first):
-            ideal += judged[first + place] / discounts[place]
-        ahead, lowest, highest, total = 0, 0, 0, 0.0
-        for place in range(offsets[i + 1] - offsets[i]):
-            entry = offsets[i] + place
-            step = max(after[entry], 0) - max(before[entry], 0)
-            ahead += step
-            lowest, highest = min(lowest, ahead), max(highest, ahead)
-            total += step / discounts[place]
-        moved = lowest < 0 or highest > 0
-        change[i] = total / ideal if moved and ideal > 0.0 else 0.0
-        clear[i] = lowest < 0 and highest == 0
-    return change, clear
+        for rank in range(judged_offsets[topics[i] + 1] - first):
+            ideal_gain += judged_grades[first + rank] / discounts[rank]
+        difference = 0
+        lowest_difference = 0
+        highest_difference = 0
+        discounted_difference = 0.0
+        for rank in range(offsets[i + 1] - offsets[i]):
+            entry = offsets[i] + rank
+            step = max(grades_after[entry], 0) - max(grades_before[entry], 0)
+            difference += step
+            lowest_difference = min(lowest_difference, difference)
+            highest_difference = max(highest_difference, difference)
+            discounted_difference += step / discounts[rank]
+        # Without this, rounding errors would make equal gains differ.
+        is_changed = lowest_difference < 0 or highest_difference > 0
+        change[i] = discounted_difference / ideal_gain if is_changed and ideal_gain > 0.0 else 0.0
+        is_clearly_worse[i] = lowest_difference < 0 and highest_difference == 0
+    return change, is_clearly_worse

@@ -1,4 +1,4 @@
-"""A word replaced by one that a thesaurus puts beside it: synonyms, opposites, sisters, the general."""
+"""`synonym`, `antonym`, `cohyponym`, `hypernym`, `wrong_sense`: replace a word by a related one."""
 
 from __future__ import annotations
 
@@ -22,14 +22,12 @@ from metassay.text.words import (
     starts_sentence,
 )
 
-Finder = Callable[[str, str, str], tuple[str, ...]]
-
-_FINDERS: dict[str, Finder] = {
-    "en": english.synonyms,
-    "de": german.synonyms,
-    "ru": russian.synonyms,
+_SYNONYM_FINDERS: dict[str, Callable[[str, str, str], tuple[str, ...]]] = {
+    "en": english.find_synonyms,
+    "de": german.find_synonyms,
+    "ru": russian.find_synonyms,
 }
-_NEEDS = {
+_RESOURCES = {
     "en": ("WordNet",),
     "de": ("OpenThesaurus", "simplemma"),
     "ru": ("Russian thesaurus", "pymorphy3"),
@@ -38,84 +36,88 @@ _NEEDS = {
 
 @dataclass(frozen=True)
 class Synonym(WordEdit):
-    """Replaces the first word, in order, that has a synonym which can take its form (the first n of them).
+    """Replaces the first words that have a synonym which can be inflected like them; `strength` of them.
 
-    English WordNet, German OpenThesaurus, Russian thesaurus. A word "has" a synonym only if its part of
-    speech is beyond doubt and the synonym can be inflected like it; names and function words have none.
-    On request: many copies are as good (see `label_errors.tsv`).
+    Synonyms come from WordNet (English), OpenThesaurus (German) and a Russian thesaurus. A word is replaced
+    only if its part of speech is clear; names and function words are not replaced. This is not a default,
+    because many perturbed outputs are as good as the original (see `label_errors.tsv`).
     """
 
     name: ClassVar[str] = "synonym"
     default: ClassVar[bool] = False
-    languages: ClassVar[frozenset[str] | None] = frozenset(_FINDERS)
+    languages: ClassVar[frozenset[str] | None] = frozenset(_SYNONYM_FINDERS)
     summary: ClassVar[str] = "replaces the first word that has a synonym (en, de, ru)"
 
     def describe_missing_resource(self, language: str) -> str | None:
-        """The thesaurus or the analyser that is not here."""
-        return resources.describe_missing(*_NEEDS[language], language=language)
+        """Return how to get the thesaurus or analyser that is missing; None if none is."""
+        return resources.describe_missing(*_RESOURCES[language], language=language)
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
-        """The output with the first words that have synonyms replaced."""
-        text, language = view.output, view.language or ""
-        find = _FINDERS[language]
-        edits, previous = [], ""
-        for term, following in iterate_with_next_word(text):
-            form = dictionary_form(text, term, language)
-            options = find(previous, form, following) if form else ()
-            previous = term[0].lower()
-            if options:
-                edits.append((term.span(), copy_case(term[0], stream.choice(options))))
+        """Return the output with the first words that have synonyms replaced."""
+        text = view.output
+        language = view.language or ""
+        find_synonyms = _SYNONYM_FINDERS[language]
+        edits = []
+        previous_word = ""
+        for word, next_word in iterate_with_next_word(text):
+            form = to_dictionary_form(text, word, language)
+            synonyms = find_synonyms(previous_word, form, next_word) if form else ()
+            previous_word = word[0].lower()
+            if synonyms:
+                edits.append((word.span(), copy_case(word[0], stream.choice(synonyms))))
                 if len(edits) == self.strength:
                     return replace_spans(text, edits)
         return None
 
 
-def dictionary_form(text: str, term: re.Match[str], language: str) -> str:
-    """The word as a dictionary lists it, or nothing for what looks like a name.
+def to_dictionary_form(text: str, word: re.Match[str], language: str) -> str:
+    """Return a word of a text without the capital of its sentence; empty if the word looks like a name.
 
-    A capital is taken off at the start of a sentence and off words all in capitals; German nouns keep it.
+    German nouns keep their capital.
     """
-    word, start = term[0], term.start()
-    lower = word.lower()
-    if word == lower:
-        return word
-    if word[1:] == lower[1:]:
-        if language == "de":
-            return lower if starts_sentence(text, start) and find_lemma(lower, "de") is not None else word
-        is_name = language == "en" and english.is_name(word)
-        return lower if starts_sentence(text, start) and not is_name else ""
-    return ""
+    lower_word = word[0].lower()
+    if word[0] == lower_word:
+        return lower_word
+    if word[0][1:] != lower_word[1:]:
+        return ""
+    is_first = starts_sentence(text, word.start())
+    if language == "de":
+        is_lower_case_word = is_first and find_lemma(lower_word, "de") is not None
+        return lower_word if is_lower_case_word else word[0]
+    if language == "en" and english.is_proper_name(word[0]):
+        return ""
+    return lower_word if is_first else ""
 
 
 @dataclass(frozen=True)
-class Sense(RandomReplacement):
-    """Replaces a random word by one that WordNet puts in some relation to its first sense, in its form."""
+class RelatedWord(RandomReplacement):
+    """Replaces a random word by one that has a relation to its first sense in WordNet, inflected like it."""
 
     default: ClassVar[bool] = False
     languages: ClassVar[frozenset[str] | None] = frozenset({"en"})
     relation: ClassVar[english.Relation]
 
     def describe_missing_resource(self, language: str) -> str | None:
-        """WordNet, where it is not here."""
+        """Return how to get WordNet; None if it is installed."""
         return resources.describe_missing("WordNet", language=language)
 
     def find_replacements(self, view: View[str]) -> list[Replacement]:
-        """Return every word that has a related word which fits its place."""
+        """Return every word that has a related word which fits between its neighbours."""
         text = view.output
         words = find_dictionary_words(text)
         # One call of `lower` for all words is faster than one for each.
         lower_words = "\n".join([word[0] for word in words]).lower().split("\n") if words else []
         replacements = []
         for i, lower_word in enumerate(lower_words):
-            if english.related(lower_word, self.relation) is None:
+            if english.find_related_words(lower_word, self.relation) is None:
                 continue
             word = words[i]
-            form = lower_word if word[0] == lower_word else dictionary_form(text, word, "en")
+            form = lower_word if word[0] == lower_word else to_dictionary_form(text, word, "en")
             if not form:
                 continue
             previous_word = lower_words[i - 1] if i else ""
             next_word = lower_words[i + 1] if i + 1 < len(lower_words) else ""
-            related_words = english.fitting(self.relation, previous_word, form, next_word)
+            related_words = english.find_fitting_words(self.relation, previous_word, form, next_word)
             if related_words and word[0][:1].isupper():
                 related_words = tuple(copy_case(word[0], related) for related in related_words)
             if related_words:
@@ -124,8 +126,8 @@ class Sense(RandomReplacement):
 
 
 @dataclass(frozen=True)
-class Antonym(Sense):
-    """Replaces a random word by its opposite, in its form: WordNet's antonyms of its first sense."""
+class Antonym(RelatedWord):
+    """Replaces a random word by an antonym of its first sense in WordNet."""
 
     name: ClassVar[str] = "antonym"
     relation: ClassVar[english.Relation] = "antonym"
@@ -133,7 +135,7 @@ class Antonym(Sense):
 
 
 @dataclass(frozen=True)
-class Cohyponym(Sense):
+class Cohyponym(RelatedWord):
     """Replaces a random noun by another kind of the same thing: Monday by Friday, an apple by a pear."""
 
     name: ClassVar[str] = "cohyponym"
@@ -142,8 +144,8 @@ class Cohyponym(Sense):
 
 
 @dataclass(frozen=True)
-class Hypernym(Sense):
-    """Replaces a random noun by what it is a kind of, which says less."""
+class Hypernym(RelatedWord):
+    """Replaces a random noun by a more general one: an apple by a fruit."""
 
     name: ClassVar[str] = "hypernym"
     relation: ClassVar[english.Relation] = "hypernym"
@@ -151,7 +153,7 @@ class Hypernym(Sense):
 
 
 @dataclass(frozen=True)
-class WrongSense(Sense):
+class WrongSense(RelatedWord):
     """Replaces a random noun by a word for another of its meanings: an interest rate by a hobby rate."""
 
     name: ClassVar[str] = "wrong_sense"

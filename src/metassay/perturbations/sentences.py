@@ -1,11 +1,13 @@
-"""Edits of whole sentences, for long texts: one goes, two change places, one comes twice, one is foreign.
+"""Perturbations of sentences, clauses and spans of words.
 
-And of clauses and spans, for all texts: a clause goes, a span is another system's.
+Sentences of long texts are removed, swapped, repeated or replaced. Clauses of any text are removed or added,
+and spans are replaced by those of another system.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from abc import abstractmethod
 from bisect import bisect_left
@@ -32,149 +34,164 @@ from metassay.text.words import (
     replace_spans,
 )
 
-FOREIGN = 20_000
-"""So many sentences of the data set are kept to borrow from."""
-SHARED = 0.6
-"""A sentence that has more of its words from the item's own texts may belong to them."""
-TRIES = 8
-LEANING = 4
-"""Among so many first words one that points back is looked for."""
+MAXIMUM_COLLECTED_SENTENCES = 20_000
+"""How many sentences of the data set are collected to replace others."""
+MAXIMUM_SHARED_WORDS = 0.6
+"""A sentence with a larger share of its words in the texts of an item may be about the same subject."""
+MAXIMUM_DRAWS = 8
+"""How many sentences are drawn until one is about another subject."""
+FIRST_WORDS = 4
+"""How many first words of a sentence are searched for one that refers to an earlier sentence."""
+MINIMUM_WORDS = 3
+"""Words that a clause must have, and words that must remain without it."""
 PACKS = "metassay.perturbations.languages"
+_CLAUSE = re.compile(
+    r"(?:[,;]\s|[，、；،؛]\s?)((?:[^,;.!?，、；。！？،؛\n]|[.,](?=\d))+)(?=[,;.!?](?:[\s\"”“’»)]|$)|[，；。！？،؛]|$)"
+)
+_QUOTE_OR_BRACKET = re.compile(r"[\"“”„«»()\[\]「」『』（）]")
+_UNSPACED = re.compile(r"\S+")
 
 
 @dataclass(frozen=True)
 class SentenceEdit(Perturbation[str]):
-    """A perturbation that applies to texts of two sentences or more."""
+    """A perturbation that applies to outputs of at least two sentences."""
 
     needs_spaces: ClassVar[bool] = False
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
-        """The text with its sentences edited."""
-        spans = find_sentences(view.output)
-        return self.edit(view, spans, stream) if len(spans) > 1 else None
+        """Return the output with its sentences edited; None if it has only one."""
+        sentence_spans = find_sentences(view.output)
+        return self.edit_sentences(view, sentence_spans, stream) if len(sentence_spans) > 1 else None
 
     @abstractmethod
-    def edit(self, view: View[str], spans: Sequence[Span], stream: Stream) -> str | None:
-        """The edit of a text that has at least two sentences."""
+    def edit_sentences(self, view: View[str], sentence_spans: Sequence[Span], stream: Stream) -> str | None:
+        """Return the perturbed output; None if the perturbation does not apply."""
 
 
 @dataclass(frozen=True)
 class SentenceRemoval(SentenceEdit):
-    """Drops a random sentence."""
+    """Removes a random sentence."""
 
     name: ClassVar[str] = "sentence_removal"
     summary: ClassVar[str] = "drops a random sentence"
 
-    def edit(self, view: View[str], spans: Sequence[Span], stream: Stream) -> str | None:
-        """The text without the sentence drawn."""
-        return remove_words(view.output, [stream.choice(spans)]).strip()
+    def edit_sentences(self, view: View[str], sentence_spans: Sequence[Span], stream: Stream) -> str | None:
+        """Return the output without a random sentence."""
+        return remove_words(view.output, [stream.choice(sentence_spans)]).strip()
 
 
 @dataclass(frozen=True)
 class SentenceSwapping(SentenceEdit):
-    """Exchanges the first sentence with a random one that leans on what was said before it.
+    """Swaps the first sentence with a random one that refers to an earlier sentence.
 
-    Two sentences that do not need each other can often stand in either order. One with a pronoun, a pointing
-    word or a connective among its first words (`leaning.txt` of the language, of any where it is unknown)
-    cannot come first.
+    Independent sentences can often stand in either order. A sentence with a pronoun, a demonstrative or a
+    connective among its first words cannot come first (`leaning.txt` of the language; of all languages if
+    the language is not known).
     """
 
     name: ClassVar[str] = "sentence_swapping"
     summary: ClassVar[str] = "exchanges the first sentence with one that leans on it"
 
-    def edit(self, view: View[str], spans: Sequence[Span], stream: Stream) -> str | None:
-        """The text with the first sentence and the one drawn exchanged."""
-        texts = [view.output[start:end] for start, end in spans]
-        leaning = [i for i, text in enumerate(texts) if _leans(text, view.language)]
-        if not leaning or leaning[0] == 0:
+    def edit_sentences(self, view: View[str], sentence_spans: Sequence[Span], stream: Stream) -> str | None:
+        """Return the output with the first sentence and a random dependent one swapped."""
+        sentences = [view.output[start:end] for start, end in sentence_spans]
+        dependent = [i for i, sentence in enumerate(sentences) if _refers_back(sentence, view.language)]
+        if not dependent or dependent[0] == 0:
             return None
-        drawn = stream.choice(leaning)
-        texts[0], texts[drawn] = texts[drawn], texts[0]
-        return replace_spans(view.output, zip(spans, texts))
+        drawn = stream.choice(dependent)
+        sentences[0], sentences[drawn] = sentences[drawn], sentences[0]
+        return replace_spans(view.output, zip(sentence_spans, sentences))
 
 
-def _leans(sentence: str, language: str | None) -> bool:
-    """Whether one of the first words of a sentence points back."""
-    words, beginnings = _leaning(language)
+def _refers_back(sentence: str, language: str | None) -> bool:
+    """Whether one of the first words of a sentence refers to an earlier sentence."""
+    words, beginnings = _load_referring_words(language)
     if is_written_without_spaces(sentence, language):
         return sentence.lstrip("「『“（").startswith(beginnings)
-    return not words.isdisjoint(term[0].lower() for term in find_dictionary_words(sentence)[:LEANING])
+    first_words = find_dictionary_words(sentence)[:FIRST_WORDS]
+    return not words.isdisjoint(word[0].lower() for word in first_words)
 
 
 @functools.cache
-def _leaning(language: str | None) -> tuple[frozenset[str], tuple[str, ...]]:
-    """What points back, where words are found by spaces and where sentences begin with it."""
-    packs = sorted(find_folders_with(PACKS, "leaning.txt"))
-    own = [pack for pack in packs if language in {pack, None}]
-    spaced = (WordLists(PACKS, pack).read_words("leaning") for pack in own if pack not in WITHOUT_SPACES)
-    unspaced = (WordLists(PACKS, pack).read_lines("leaning") for pack in own if pack in WITHOUT_SPACES)
-    return frozenset[str]().union(*spaced), tuple(word for words in unspaced for word in words)
+def _load_referring_words(language: str | None) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Load the words that refer to an earlier sentence, of languages with spaces and without spaces.
+
+    Without a language, those of all language packs.
+    """
+    words: set[str] = set()
+    beginnings: list[str] = []
+    for pack in sorted(find_folders_with(PACKS, "leaning.txt")):
+        if language not in {pack, None}:
+            continue
+        pack_words = WordLists(PACKS, pack).read_lines("leaning")
+        if pack in WITHOUT_SPACES:
+            beginnings += pack_words
+        else:
+            words.update(pack_words)
+    return frozenset(words), tuple(beginnings)
 
 
 @dataclass(frozen=True)
 class SentenceRepetition(SentenceEdit):
-    """Says a random sentence twice."""
+    """Repeats a random sentence directly after itself."""
 
     name: ClassVar[str] = "sentence_repetition"
     summary: ClassVar[str] = "says a random sentence twice"
 
-    def edit(self, view: View[str], spans: Sequence[Span], stream: Stream) -> str | None:
-        """The text with the sentence drawn repeated behind itself, apart as it is from its neighbour."""
-        place = stream.draw_below(len(spans))
-        start, end = spans[place]
-        said = view.output[start:end]
-        left = min(place, len(spans) - 2)
-        between = view.output[spans[left][1] : spans[left + 1][0]]
-        space = between if not between.strip() else " "
-        return replace_spans(view.output, [((start, end), f"{said}{space}{said}")])
+    def edit_sentences(self, view: View[str], sentence_spans: Sequence[Span], stream: Stream) -> str | None:
+        """Return the output with a random sentence repeated, separated as sentences are in the output."""
+        drawn = stream.draw_below(len(sentence_spans))
+        start, end = sentence_spans[drawn]
+        sentence = view.output[start:end]
+        left = min(drawn, len(sentence_spans) - 2)
+        separator = view.output[sentence_spans[left][1] : sentence_spans[left + 1][0]]
+        if separator.strip():
+            separator = " "
+        return replace_spans(view.output, [((start, end), f"{sentence}{separator}{sentence}")])
 
 
 @dataclass(frozen=True)
 class SentenceBorrowing(SentenceEdit):
-    """Replaces a random sentence by one that the data set has in a text for another item."""
+    """Replaces a random sentence by one from a text of another item."""
 
     name: ClassVar[str] = "sentence_borrowing"
     summary: ClassVar[str] = "replaces a sentence by one from another item's text"
     needed_fields: ClassVar[frozenset[str]] = frozenset({"siblings"})
 
-    def edit(self, view: View[str], spans: Sequence[Span], stream: Stream) -> str | None:
-        """The text with the sentence drawn replaced by one that is not about the same matter."""
+    def edit_sentences(self, view: View[str], sentence_spans: Sequence[Span], stream: Stream) -> str | None:
+        """Return the output with a random sentence replaced by one about another subject."""
         texts = (view.output, view.source or "", *view.references)
-        own = _words(" ".join(texts))
-        span = stream.choice(spans)
-        for _ in range(TRIES):
-            drawn: str = stream.choice(view.collected[self.name])
-            words = _words(drawn)
-            at_home = any(drawn in text for text in (*texts, *view.siblings))
-            if not at_home and len(words & own) <= SHARED * len(words):
-                return replace_spans(view.output, [(span, drawn)])
+        item_words = _list_words(" ".join(texts))
+        span = stream.choice(sentence_spans)
+        for _ in range(MAXIMUM_DRAWS):
+            sentence: str = stream.choice(view.collected[self.name])
+            words = _list_words(sentence)
+            is_of_item = any(sentence in text for text in (*texts, *view.siblings))
+            if not is_of_item and len(words & item_words) <= MAXIMUM_SHARED_WORDS * len(words):
+                return replace_spans(view.output, [(span, sentence)])
         return None
 
     def collect(self, texts: Sequence[str], language: str | None, analyses: Iterable[Any]) -> Any:  # noqa: ARG002
-        """The distinct sentences of the data set, sorted; of a large one evenly spread ones."""
-        found = sorted({text[start:end] for text in texts for start, end in find_sentences(text)})
-        kept = min(len(found), FOREIGN)
-        return [found[i * len(found) // kept] for i in range(kept)]
+        """Collect the distinct sentences of the data set, sorted; evenly spread ones if there are many."""
+        distinct_sentences: set[str] = set()
+        for text in texts:
+            distinct_sentences.update(text[start:end] for start, end in find_sentences(text))
+        sentences = sorted(distinct_sentences)
+        count = min(len(sentences), MAXIMUM_COLLECTED_SENTENCES)
+        return [sentences[i * len(sentences) // count] for i in range(count)]
 
 
-def _words(text: str) -> set[str]:
+def _list_words(text: str) -> set[str]:
+    """List the distinct words of a text in lower case."""
     return {text[start:end].lower() for start, end in find_tokens(text)}
-
-
-_CLAUSE = re.compile(
-    r"(?:[,;]\s|[，、；،؛]\s?)((?:[^,;.!?，、；。！？،؛\n]|[.,](?=\d))+)(?=[,;.!?](?:[\s\"”“’»)]|$)|[，；。！？،؛]|$)"
-)
-_PAIRED = re.compile(r"[\"“”„«»()\[\]「」『』（）]")
-SHORTEST = 3
-"""Words of a clause, and of what must stay."""
 
 
 @dataclass(frozen=True)
 class ClauseRemoval(RandomReplacement):
-    """Drops a random clause of at least three words that begins after a comma and ends before a mark.
+    """Removes a random clause of at least three words between a comma and the next punctuation mark.
 
-    In languages whose pack lists them only one that a conjunction, a relative pronoun or the like opens, so
-    that the main clause stays.
+    If the language pack has a list of conjunctions and relative pronouns (`clause_openers.txt`), only clauses
+    that begin with one of them are removed, so that the main clause stays.
     """
 
     name: ClassVar[str] = "clause_removal"
@@ -183,17 +200,17 @@ class ClauseRemoval(RandomReplacement):
     summary: ClassVar[str] = "drops a clause between commas"
 
     def find_replacements(self, view: View[str]) -> list[Replacement]:
-        """Return every such clause with the comma before it, unless it has a quotation mark or bracket."""
+        """Return every clause that can be removed, with the comma before it; none with quotes or brackets."""
         word_starts = [start for start, _ in _find_words(view)]
-        openers = _openers(view.language)
+        clause_openers = _load_clause_openers(view.language)
         replacements = []
         for match in _CLAUSE.finditer(view.output):
             words_inside = _count_between(word_starts, match.start(), match.end())
             words_outside = len(word_starts) - words_inside
-            is_long_enough = words_inside >= SHORTEST and words_outside >= SHORTEST
+            is_long_enough = words_inside >= MINIMUM_WORDS and words_outside >= MINIMUM_WORDS
             first_word = (match[1].split() or [""])[0].lower()
-            can_be_removed = openers is None or first_word in openers
-            if is_long_enough and can_be_removed and not _PAIRED.search(match[1]):
+            can_be_removed = clause_openers is None or first_word in clause_openers
+            if is_long_enough and can_be_removed and not _QUOTE_OR_BRACKET.search(match[1]):
                 replacements.append(Replacement(match.span(), ("",)))
         return replacements
 
@@ -204,15 +221,15 @@ def _count_between(sorted_positions: list[int], start: int, end: int) -> int:
 
 
 def _find_words(view: View[str]) -> list[Span]:
-    """Find the words of an output, to measure its clauses; in texts without spaces they may be inexact."""
+    """Find the words of an output; in texts without spaces they may be inexact."""
     if is_written_without_spaces(view.output, view.language):
         return segment(view.output, view.language)
     return find_words(view.output)
 
 
 @functools.cache
-def _openers(language: str | None) -> frozenset[str] | None:
-    """What opens a clause that can go; None where the pack of a language, or the pack itself, is missing."""
+def _load_clause_openers(language: str | None) -> frozenset[str] | None:
+    """Load the words that begin a clause which can be removed; None if the language has no such list."""
     if language not in find_folders_with(PACKS, "clause_openers.txt"):
         return None
     return WordLists(PACKS, language or "").read_words("clause_openers")
@@ -220,10 +237,10 @@ def _openers(language: str | None) -> frozenset[str] | None:
 
 @dataclass(frozen=True)
 class HallucinatedClause(RandomReplacement):
-    """Adds a clause that nothing supports to a random sentence: ", as two neighbours later confirmed".
+    """Adds an invented clause to a random sentence: ", as two neighbours later confirmed".
 
-    The clauses are those of the pack, which go with any statement; a sentence gets one before its full stop,
-    in scripts without spaces at its start.
+    The language pack lists clauses that fit any statement. The clause is added before the full stop of the
+    sentence; in scripts without spaces, at its start.
     """
 
     name: ClassVar[str] = "hallucinated_clause"
@@ -233,7 +250,7 @@ class HallucinatedClause(RandomReplacement):
     summary: ClassVar[str] = "adds a clause that says what is not there"
 
     def find_replacements(self, view: View[str]) -> list[Replacement]:
-        """Return the place for a clause in every statement of more than three words, without quotations."""
+        """Return the position for a clause in every statement of more than three words, without quotes."""
         text = view.output
         all_clauses = WordLists(PACKS, view.language or "").read_lines("hallucinated_clauses")
         clauses = tuple(clause for clause in all_clauses if clause.strip(" ,，、") not in text)
@@ -243,23 +260,20 @@ class HallucinatedClause(RandomReplacement):
         replacements = []
         for start, end in find_sentences(text):
             is_statement = text[end - 1] in ".。" and text[end - 2] not in ".…"
-            is_long_enough = _count_between(word_starts, start, end) > SHORTEST
-            if is_statement and is_long_enough and not _PAIRED.search(text[start:end]):
-                place = end - 1 if clauses[0].startswith(",") else start
-                replacements.append(Replacement((place, place), clauses))
+            is_long_enough = _count_between(word_starts, start, end) > MINIMUM_WORDS
+            if is_statement and is_long_enough and not _QUOTE_OR_BRACKET.search(text[start:end]):
+                position = end - 1 if clauses[0].startswith(",") else start
+                replacements.append(Replacement((position, position), clauses))
         return replacements
-
-
-_RUN = re.compile(r"\S+")
 
 
 @dataclass(frozen=True)
 class BorrowedSpan(Perturbation[str]):
-    """Replaces a span of words by what another output, known to be worse, has in its place.
+    """Replaces a span of words by the corresponding span of an output with a lower human score.
 
-    Worse is an output of the item that people scored lower or, where this item was not rated, one of a system
-    that they scored lower on average. The result is fluent where systems are, so it is harder to tell
-    from the original than what rules make. Spans longer than `longest` words are left alone.
+    If the item has no human scores, the other output is one of a system with a lower mean human score. The
+    perturbed output is as fluent as the outputs of systems, so it is harder to recognise than an output that
+    rules changed. Spans longer than `longest` words are not replaced.
     """
 
     name: ClassVar[str] = "borrowed_span"
@@ -275,47 +289,55 @@ class BorrowedSpan(Perturbation[str]):
             raise InputError(f"the longest span of {self.name} is {self.longest}, less than 1 word.")
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
-        """The output with one span drawn from one rival drawn."""
+        """Return the output with a random span replaced by that of a random worse output."""
         for i in stream.sample(len(view.rivals), len(view.rivals)):
-            options = [
-                (span, text)
-                for span, text in _differences(view.output, view.rivals[i], view.language)
-                if len(_runs(text, view.language)) <= self.longest
-            ]
-            if options:
-                return replace_spans(view.output, [stream.choice(options)])
+            edits = []
+            for span, replacement in _find_differences(view.output, view.rivals[i], view.language):
+                if len(_find_units(replacement, view.language)) <= self.longest:
+                    edits.append((span, replacement))
+            if edits:
+                return replace_spans(view.output, [stream.choice(edits)])
         return None
 
 
-def _runs(text: str, language: str | None) -> list[Span]:
-    """What stands between spaces or, where a text has none, its words and signs."""
+def _find_units(text: str, language: str | None) -> list[Span]:
+    """Find the words of a text with their punctuation; in texts without spaces, words and signs."""
     if is_written_without_spaces(text, language):
         return segment_with_signs(text)
-    return [match.span() for match in _RUN.finditer(text)]
+    return [match.span() for match in _UNSPACED.finditer(text)]
 
 
-def _differences(text: str, other: str, language: str | None) -> list[tuple[Span, str]]:
-    """Every span of a text where another has other words, with these words; both sides have at least one."""
-    here, there = _runs(text, language), _runs(other, language)
-    operations = Levenshtein.opcodes([text[a:b] for a, b in here], [other[a:b] for a, b in there])
-    blocks: list[list[int]] = []
-    open_block = False
-    for operation in operations:
-        if operation.tag == "equal":
-            open_block = False
+def _find_differences(text: str, other: str, language: str | None) -> list[tuple[Span, str]]:
+    """Find the spans of a text that differ from another text, each with the corresponding words of the other.
+
+    Words that only one of the texts has are left out.
+    """
+    text_units = _find_units(text, language)
+    other_units = _find_units(other, language)
+    operations = Levenshtein.opcodes(
+        [text[start:end] for start, end in text_units],
+        [other[start:end] for start, end in other_units],
+    )
+    differences = []
+    for is_equal, group in itertools.groupby(operations, key=lambda operation: operation.tag == "equal"):
+        if is_equal:
             continue
-        if not open_block:
-            blocks.append([operation.src_start, operation.src_end, operation.dest_start, operation.dest_end])
-        blocks[-1][1], blocks[-1][3] = operation.src_end, operation.dest_end
-        open_block = True
-    return [
-        ((here[a][0], here[b - 1][1]), other[there[c][0] : there[d - 1][1]])
-        for a, b, c, d in blocks
-        if a < b and c < d
-    ]
+        block = list(group)
+        first, last = block[0], block[-1]
+        if first.src_start < last.src_end and first.dest_start < last.dest_end:
+            span = (text_units[first.src_start][0], text_units[last.src_end - 1][1])
+            other_start = other_units[first.dest_start][0]
+            other_end = other_units[last.dest_end - 1][1]
+            differences.append((span, other[other_start:other_end]))
+    return differences
 
 
 PERTURBATIONS = (
-    *(SentenceRemoval, SentenceSwapping, SentenceRepetition, SentenceBorrowing),
-    *(ClauseRemoval, HallucinatedClause, BorrowedSpan),
+    SentenceRemoval,
+    SentenceSwapping,
+    SentenceRepetition,
+    SentenceBorrowing,
+    ClauseRemoval,
+    HallucinatedClause,
+    BorrowedSpan,
 )

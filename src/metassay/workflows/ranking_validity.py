@@ -9,7 +9,7 @@ import numpy as np
 
 from metassay.errors import InputError
 from metassay.perturbations.pairs import Pairs
-from metassay.perturbations.ranking_pairs import GainChange, RankedPairs, gain_change
+from metassay.perturbations.ranking_pairs import GainChange, RankedPairs, measure_gain_change
 
 
 def check_ranking_gains(pairs: Pairs, *, valid_only: bool) -> Pairs:
@@ -22,9 +22,9 @@ def check_ranking_gains(pairs: Pairs, *, valid_only: bool) -> Pairs:
         if valid_only:
             raise InputError("only of rankings can it be told which pairs are valid.")
         return pairs
-    changes = gain_change(pairs.lists.take(pairs.rows), pairs.copies)
+    changes = measure_gain_change(pairs.lists.take(pairs.rows), pairs.copies)
     perturbations = pairs.frame["perturbation"].to_numpy()
-    validity = {name: changes.take(perturbations == name).counts() for name in pairs.counts}
+    validity = {name: changes.select(perturbations == name).count_pairs() for name in pairs.counts}
     refused = []
     if valid_only:
         refused = [name for name, count in validity.items() if count["better"] >= max(count["worse"], 1)]
@@ -34,7 +34,7 @@ def check_ranking_gains(pairs: Pairs, *, valid_only: bool) -> Pairs:
     checked = replace(pairs, notes=(*pairs.notes, note), validity=validity)
     if not valid_only:
         return checked
-    is_valid = changes.worse & ~np.isin(perturbations.astype(str), refused)
+    is_valid = changes.is_worse & ~np.isin(perturbations.astype(str), refused)
     if not is_valid.any():
         reason = f" {', '.join(refused)}: copies gained as often as they lost." if refused else ""
         raise InputError(
@@ -48,7 +48,7 @@ def _describe_changes(changes: GainChange, *, valid_only: bool) -> str:
     total = len(changes.change)
     counts = Counter(np.sign(changes.change).astype(int).tolist())
     shares = {sign: f"{100 * counts[sign] / max(total, 1):.1f} %" for sign in (-1, 0, 1)}
-    clearly_worse = f"{100 * changes.clear.mean():.1f} %" if total else "0 %"
+    clearly_worse = f"{100 * changes.is_clearly_worse.mean():.1f} %" if total else "0 %"
     consequence = "The labels of the last two are wrong: without --all-pairs they are dropped."
     if valid_only:
         consequence = "The last two are dropped."

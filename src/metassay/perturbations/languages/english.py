@@ -1,4 +1,4 @@
-"""English: synonyms from WordNet, pronouns and what may replace them, negations."""
+"""English grammar: pronouns, synonyms and other related words from WordNet, inflection."""
 
 from __future__ import annotations
 
@@ -8,291 +8,364 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from metassay.perturbations.languages.names import FEMALE, MALE
+from metassay.perturbations.languages.names import FEMALE_NAMES, MALE_NAMES
 from metassay.text.word_lists import WordLists
 from metassay.text.wordnet import PARTS_OF_SPEECH, WordNet, open_wordnet
 
 _LISTS = WordLists("metassay.perturbations.languages", "en")
 
 FUNCTION_WORDS = _LISTS.read_words("function_words")
-"""Words without synonyms: what WordNet knows of them ("in": indium) is not what they mean."""
+"""Words without synonyms: what WordNet has for them ("in": indium) is not what they mean in a text."""
 
 PARTICLES = _LISTS.read_words("particles")
-"""After a verb these make another verb of it."""
+"""Words that change the meaning of the verb before them: "give up"."""
 
 INVARIANT_VERBS = _LISTS.read_words("invariant_verbs")
-"""Verbs whose past looks like their base form."""
-
-PRONOUNS = _LISTS.read_rows("pronouns")
-"""Pronouns that can stand in each other's place: subjects by number, objects, possessives, reflexives."""
-
-NEVER_CHOSEN: frozenset[str] = frozenset()
-"""Pronouns that are replaced but replace no other."""
-
-ADDRESS: frozenset[str] = frozenset()
-"""Ways to say you, of which English has one."""
-
-_BEFORE_OBJECT = _LISTS.read_words("before_object")
-_BEFORE_SUBJECT = _LISTS.read_words("before_subject")
-_AFTER_OBJECT = _LISTS.read_words("after_object")
-
-
-def pronoun_class(previous: str, pronoun: str, following: str, rest: str) -> int:  # noqa: ARG001
-    """Which row of `PRONOUNS` a pronoun belongs to here (all in lower case; `following` is "" at a stop)."""
-    if following in {"was", "am"}:
-        return 6 if following == "was" and pronoun in PRONOUNS[6] else -1
-    if following in {"are", "were"} and pronoun in PRONOUNS[5]:
-        return 5
-    if pronoun in {"it", "you"}:
-        return _it_or_you(previous, pronoun, following)
-    if pronoun == "her":
-        return 3 if following and following not in _AFTER_OBJECT else 2
-    return next((row for row, words in enumerate(PRONOUNS) if pronoun in words), -1)
-
-
-def _it_or_you(previous: str, pronoun: str, following: str) -> int:
-    """Subject or object, which look alike; none where the words beside it leave that open."""
-    if not following or previous in _BEFORE_OBJECT or previous.endswith("ing"):
-        return 2
-    asked = previous in AUXILIARIES
-    opens = not previous or previous in _BEFORE_SUBJECT
-    if opens or asked or following in AUXILIARIES or (pronoun == "it" and following.endswith(("ed", "es"))):
-        return 0 if pronoun == "it" else 1
-    return 2 if following in _AFTER_OBJECT else -1
-
+"""Verbs whose past tense equals their base form: "put"."""
 
 AUXILIARIES = _LISTS.read_words("auxiliaries")
-INVERTED = _LISTS.read_words("inverted")
-"""After an auxiliary these are its subject: "not" comes after them."""
 
+INVERTED_SUBJECTS = _LISTS.read_words("inverted")
+"""Words that are the subject if they follow an auxiliary; "not" comes after them."""
 
-DOMINANT = 0.75
-"""Share of its occurrences in which a form must be the part of speech that is taken for granted."""
+PRONOUNS = _LISTS.read_rows("pronouns")
+"""Pronouns that can replace each other: subjects by number, objects, possessives, reflexives."""
+
+SINGULAR_SUBJECTS = 0
+PLURAL_SUBJECTS = 1
+OBJECTS = 2
+POSSESSIVES = 3
+SUBJECTS_OF_ARE = 5
+SUBJECTS_OF_WAS = 6
+NO_ROW = -1
+"""The row of a pronoun whose function is not clear from its neighbours."""
+
+NEVER_CHOSEN: frozenset[str] = frozenset()
+"""Pronouns that are replaced but do not replace others."""
+
+FORMS_OF_ADDRESS: frozenset[str] = frozenset()
+"""Pronouns that all mean "you". English has only one."""
+
+_WORDS_BEFORE_OBJECT = _LISTS.read_words("before_object")
+_WORDS_BEFORE_SUBJECT = _LISTS.read_words("before_subject")
+_WORDS_AFTER_OBJECT = _LISTS.read_words("after_object")
+
+CONCRETE_TOPICS = frozenset((5, 6, 8, 13, 15, 17, 18, 20, 27))
+"""WordNet's topics of concrete things: animals, artefacts, bodies, food, places, objects, people, plants,
+substances."""
+TOP_TOPIC = 3
+"""WordNet's topic of the most general nouns: person, object."""
+DOMINANT_SHARE = 0.75
+"""Share of the occurrences of a form in which it must have the part of speech that we assume."""
 CENTRAL_SENSES = 2
-"""A synonym counts only if it shares the first sense of the word and has it among this many of its own."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A word form with a part of speech beyond doubt, and the forms that could stand in its place."""
-
-    pos: str
-    lemma: str
-    candidates: tuple[str, ...]
-
-
-def synonyms(previous: str, form: str, following: str) -> tuple[str, ...]:
-    """Synonyms that fit between two neighbours (all in lower case); none for a word inside a phrase."""
-    return _fitting(_entry(form), previous, form, following)
-
+"""A synonym must have the meaning of the word among this many first senses of its own."""
+FIRST_SENSE_SHARE = 0.7
+"""Share of its occurrences in which a noun must have its first sense to be replaced in another sense."""
+MINIMUM_COUNT = 5
+"""How often a word must occur in the tagged texts of WordNet to replace another word."""
+_CACHED_WORDS = 1 << 16
 
 Relation = Literal["antonym", "cohyponym", "hypernym", "wrong_sense"]
 
 
-def fitting(relation: Relation, previous: str, form: str, following: str) -> tuple[str, ...]:
-    """Words in a relation to this one that fit between two neighbours."""
-    return _fitting(related(form, relation), previous, form, following)
+def find_pronoun_row(previous_word: str, pronoun: str, next_word: str, clause: str) -> int:  # noqa: ARG001
+    """Find the row of `PRONOUNS` that a pronoun belongs to in its sentence; -1 if that is not clear.
+
+    All words are in lower case; `next_word` is empty at the end of a clause.
+    """
+    if next_word in {"was", "am"}:
+        can_be_replaced = next_word == "was" and pronoun in PRONOUNS[SUBJECTS_OF_WAS]
+        return SUBJECTS_OF_WAS if can_be_replaced else NO_ROW
+    if next_word in {"are", "were"} and pronoun in PRONOUNS[SUBJECTS_OF_ARE]:
+        return SUBJECTS_OF_ARE
+    if pronoun in {"it", "you"}:
+        return _find_row_of_it_or_you(previous_word, pronoun, next_word)
+    if pronoun == "her":
+        is_possessive = next_word and next_word not in _WORDS_AFTER_OBJECT
+        return POSSESSIVES if is_possessive else OBJECTS
+    return next((row for row, pronouns in enumerate(PRONOUNS) if pronoun in pronouns), NO_ROW)
 
 
-def _fitting(entry: Entry | None, previous: str, form: str, following: str) -> tuple[str, ...]:
-    if (
-        entry is None
-        or (entry.pos == "v" and following in PARTICLES)
-        or _is_phrase(entry, previous, following)
-    ):
+def _find_row_of_it_or_you(previous_word: str, pronoun: str, next_word: str) -> int:
+    """Decide whether "it" or "you" is a subject or an object; -1 if its neighbours do not show it."""
+    if not next_word or previous_word in _WORDS_BEFORE_OBJECT or previous_word.endswith("ing"):
+        return OBJECTS
+    follows_auxiliary = previous_word in AUXILIARIES
+    opens_clause = not previous_word or previous_word in _WORDS_BEFORE_SUBJECT
+    precedes_verb = next_word in AUXILIARIES or (pronoun == "it" and next_word.endswith(("ed", "es")))
+    if opens_clause or follows_auxiliary or precedes_verb:
+        return SINGULAR_SUBJECTS if pronoun == "it" else PLURAL_SUBJECTS
+    return OBJECTS if next_word in _WORDS_AFTER_OBJECT else NO_ROW
+
+
+@dataclass(frozen=True)
+class WordEntry:
+    """A word form with its part of speech, its base form, and the words that can replace it."""
+
+    part_of_speech: str
+    lemma: str
+    replacements: tuple[str, ...]
+
+
+def find_synonyms(previous_word: str, form: str, next_word: str) -> tuple[str, ...]:
+    """Find the synonyms of a word form that fit between its neighbours (all in lower case)."""
+    return _filter_by_neighbours(_find_synonym_entry(form), previous_word, form, next_word)
+
+
+def find_fitting_words(relation: Relation, previous_word: str, form: str, next_word: str) -> tuple[str, ...]:
+    """Find the words in a relation to a word form that fit between its neighbours (all in lower case)."""
+    return _filter_by_neighbours(find_related_words(form, relation), previous_word, form, next_word)
+
+
+def _filter_by_neighbours(
+    entry: WordEntry | None, previous_word: str, form: str, next_word: str
+) -> tuple[str, ...]:
+    """Return the replacements of a word that fit between its neighbours; none if it is part of a phrase."""
+    if entry is None:
         return ()
-    if previous in {"a", "an"}:
-        vowel = form[0] in "aeiou"
-        return tuple(word for word in entry.candidates if (word[0] in "aeiou") == vowel)
-    return entry.candidates
+    has_particle = entry.part_of_speech == "v" and next_word in PARTICLES
+    if has_particle or _is_part_of_phrase(entry.lemma, previous_word, next_word):
+        return ()
+    if previous_word in {"a", "an"}:
+        has_vowel = form[0] in "aeiou"
+        return tuple(word for word in entry.replacements if (word[0] in "aeiou") == has_vowel)
+    return entry.replacements
 
 
-@functools.lru_cache(maxsize=1 << 16)
-def is_name(word: str) -> bool:
-    """Whether a word with a capital is a name in some meaning, as John is."""
-    wordnet = _database()
-    senses = wordnet.list_senses(word.lower(), "n")
-    return word in FEMALE or word in MALE or any(word in wordnet.list_words("n", offset) for offset in senses)
+@functools.lru_cache(maxsize=_CACHED_WORDS)
+def is_proper_name(word: str) -> bool:
+    """Whether a capitalised word is a name in one of its senses, such as John."""
+    if word in FEMALE_NAMES or word in MALE_NAMES:
+        return True
+    wordnet = _require_wordnet()
+    return any(word in wordnet.list_words("n", sense) for sense in wordnet.list_senses(word.lower(), "n"))
 
 
-def _database() -> WordNet:
+def _require_wordnet() -> WordNet:
+    """Open WordNet, which the caller has checked to be installed."""
     wordnet = open_wordnet()
     assert wordnet is not None
     return wordnet
 
 
-def _is_phrase(entry: Entry, previous: str, following: str) -> bool:
-    phrases = _database().phrases
-    return f"{entry.lemma}_{following}" in phrases or f"{previous}_{entry.lemma}" in phrases
+def _is_part_of_phrase(lemma: str, previous_word: str, next_word: str) -> bool:
+    """Whether WordNet has a phrase of the word and one of its neighbours, such as "take place"."""
+    phrases = _require_wordnet().phrases
+    return f"{lemma}_{next_word}" in phrases or f"{previous_word}_{lemma}" in phrases
 
 
-@functools.lru_cache(maxsize=1 << 16)
-def _entry(form: str) -> Entry | None:
-    reading = _reading(form)
+@functools.lru_cache(maxsize=_CACHED_WORDS)
+def _find_synonym_entry(form: str) -> WordEntry | None:
+    """Find the synonyms of a word form, inflected like it; None if it has none."""
+    reading = _analyse_form(form)
     if reading is None:
         return None
-    found = _synonyms(_database(), reading[1], reading[0], form)
-    return Entry(*reading, found) if found else None
+    part_of_speech, lemma = reading
+    synonyms = _list_synonyms(lemma, part_of_speech, form)
+    return WordEntry(part_of_speech, lemma, synonyms) if synonyms else None
 
 
-@functools.lru_cache(maxsize=1 << 16)
-def related(form: str, relation: Relation) -> Entry | None:
-    """The words in a relation to the first sense of a form, in its form; None where there are none."""
-    reading = _reading(form)
-    if reading is None or (relation != "antonym" and reading[0] != "n"):
+@functools.lru_cache(maxsize=_CACHED_WORDS)
+def find_related_words(form: str, relation: Relation) -> WordEntry | None:
+    """Find the words in a relation to the first sense of a word form, inflected like it; None if none."""
+    reading = _analyse_form(form)
+    if reading is None:
         return None
-    pos, lemma = reading
-    words = _RELATED[relation](lemma, pos)
-    plain = (word for word in words if word.isalpha() and word.islower() and word not in FUNCTION_WORDS)
-    inflected = (_inflect(word, lemma, form, pos) for word in dict.fromkeys(plain))
-    found = tuple(word for word in inflected if word is not None and word != form)
-    return Entry(pos, lemma, found) if found else None
+    part_of_speech, lemma = reading
+    if relation != "antonym" and part_of_speech != "n":
+        return None
+    related_words = dict.fromkeys(_RELATION_FINDERS[relation](lemma, part_of_speech))
+    plain_words = [word for word in related_words if _is_plain_word(word)]
+    inflected_words = _inflect_all(plain_words, lemma, form, part_of_speech)
+    return WordEntry(part_of_speech, lemma, inflected_words) if inflected_words else None
 
 
-def _antonyms(lemma: str, pos: str) -> Iterable[str]:
-    wordnet = _database()
-    return wordnet.find_antonyms(lemma, pos, wordnet.list_senses(lemma, pos)[0])
+def _list_antonyms(lemma: str, part_of_speech: str) -> Iterable[str]:
+    """List the words whose meaning is opposite to the first sense of a word."""
+    wordnet = _require_wordnet()
+    return wordnet.find_antonyms(lemma, part_of_speech, wordnet.list_senses(lemma, part_of_speech)[0])
 
 
-def _above(lemma: str, pos: str) -> list[int]:
-    wordnet = _database()
-    return wordnet.follow_pointers(pos, wordnet.list_senses(lemma, pos)[0], "@")
+def _list_parent_synsets(lemma: str, part_of_speech: str) -> list[int]:
+    """List the synsets that are one level more general than the first sense of a word."""
+    wordnet = _require_wordnet()
+    first_sense = wordnet.list_senses(lemma, part_of_speech)[0]
+    return wordnet.follow_pointers(part_of_speech, first_sense, "@")
 
 
-def _hypernyms(lemma: str, pos: str) -> Iterable[str]:
-    """What a noun is a kind of, in words at least as common."""
-    wordnet = _database()
-    words = [word for offset in _above(lemma, pos) for word in wordnet.list_words(pos, offset)]
-    own = wordnet.counts.get((lemma, pos), 0)
-    return [word for word in words if wordnet.counts.get((word, pos), 0) >= max(own, COMMON)]
+def _list_hypernyms(lemma: str, part_of_speech: str) -> Iterable[str]:
+    """List the more general nouns that are at least as common as a noun."""
+    wordnet = _require_wordnet()
+    minimum_count = max(wordnet.counts.get((lemma, part_of_speech), 0), MINIMUM_COUNT)
+    hypernyms = []
+    for parent in _list_parent_synsets(lemma, part_of_speech):
+        words = wordnet.list_words(part_of_speech, parent)
+        hypernyms += [
+            word for word in words if wordnet.counts.get((word, part_of_speech), 0) >= minimum_count
+        ]
+    return hypernyms
 
 
-def _cohyponyms(lemma: str, pos: str) -> Iterable[str]:
-    """Common nouns whose first sense is another kind of the same thing, if these are not too many."""
-    own = _database().list_senses(lemma, pos)[0]
-    return [word for above in _above(lemma, pos) for word, offset in _kinds(above, pos) if offset != own]
+def _list_cohyponyms(lemma: str, part_of_speech: str) -> Iterable[str]:
+    """List the common nouns with the same more general term as a noun: "pear" for "apple"."""
+    first_sense = _require_wordnet().list_senses(lemma, part_of_speech)[0]
+    cohyponyms = []
+    for parent in _list_parent_synsets(lemma, part_of_speech):
+        for word, sense in _list_common_hyponyms(parent, part_of_speech):
+            if sense != first_sense:
+                cohyponyms.append(word)
+    return cohyponyms
 
 
 @functools.cache
-def _kinds(above: int, pos: str) -> list[tuple[str, int]]:
-    """The common words, and the offsets of their first senses, that are kinds of something."""
-    wordnet = _database()
-    words = [
-        (wordnet.list_words(pos, offset)[0], offset) for offset in wordnet.follow_pointers(pos, above, "~")
-    ]
-    return [(word, offset) for word, offset in words if _means(word, pos, offset)]
+def _list_common_hyponyms(synset: int, part_of_speech: str) -> list[tuple[str, int]]:
+    """List the common words that are one level more specific than a synset, each with its first sense."""
+    wordnet = _require_wordnet()
+    hyponyms = []
+    for child in wordnet.follow_pointers(part_of_speech, synset, "~"):
+        word = wordnet.list_words(part_of_speech, child)[0]
+        if _is_common_in_sense(word, part_of_speech, child):
+            hyponyms.append((word, child))
+    return hyponyms
 
 
-def _means(word: str, pos: str, offset: int) -> bool:
-    """Whether a word is common and this is its first sense."""
-    wordnet = _database()
-    return wordnet.counts.get((word, pos), 0) >= COMMON and wordnet.list_senses(word, pos)[:1] == (offset,)
+def _is_common_in_sense(word: str, part_of_speech: str, sense: int) -> bool:
+    """Whether a word is common and `sense` is its first sense."""
+    wordnet = _require_wordnet()
+    is_common = wordnet.counts.get((word, part_of_speech), 0) >= MINIMUM_COUNT
+    return is_common and wordnet.list_senses(word, part_of_speech)[:1] == (sense,)
 
 
-def _other_senses(lemma: str, pos: str) -> Iterable[str]:
-    """Common words for what a noun means elsewhere, or for what that is, if it mostly means another thing."""
-    wordnet = _database()
-    first, *others = wordnet.list_senses(lemma, pos)
-    topic = wordnet.get_topic(pos, first)
-    if wordnet.sense_counts.get((lemma, pos, 1), 0) < FIRST_SENSE * wordnet.counts.get((lemma, pos), 0):
+def _list_words_of_other_senses(lemma: str, part_of_speech: str) -> Iterable[str]:
+    """List common words for the rarer senses of a noun: "hobby" for "interest".
+
+    The noun must have its first sense in most of its occurrences. The words must differ in topic from that
+    sense, and either they or the noun must be concrete.
+    """
+    wordnet = _require_wordnet()
+    first_sense, *other_senses = wordnet.list_senses(lemma, part_of_speech)
+    first_sense_count = wordnet.sense_counts.get((lemma, part_of_speech, 1), 0)
+    if first_sense_count < FIRST_SENSE_SHARE * wordnet.counts.get((lemma, part_of_speech), 0):
         return ()
-    synsets = [offset for sense in others for offset in (sense, *wordnet.follow_pointers(pos, sense, "@"))]
-    words = [
-        (word, {wordnet.get_topic(pos, sense) for sense in wordnet.list_senses(word, pos)})
-        for offset in synsets
-        for word in wordnet.list_words(pos, offset)
-        if _means(word, pos, offset) and word[:3] != lemma[:3] and wordnet.find_lemmas(word, pos) == [word]
-    ]
-    far = ((word, topics) for word, topics in words if topics.isdisjoint((topic, TOPS)))
-    return [word for word, topics in far if topic in THINGS or topics <= THINGS]
+    synsets = []
+    for sense in other_senses:
+        synsets.append(sense)
+        synsets += wordnet.follow_pointers(part_of_speech, sense, "@")
+    topic = wordnet.get_topic(part_of_speech, first_sense)
+    words = []
+    for synset in synsets:
+        for word in wordnet.list_words(part_of_speech, synset):
+            if not _is_common_in_sense(word, part_of_speech, synset) or word[:3] == lemma[:3]:
+                continue
+            if wordnet.find_lemmas(word, part_of_speech) != [word]:
+                continue
+            senses = wordnet.list_senses(word, part_of_speech)
+            topics = {wordnet.get_topic(part_of_speech, sense) for sense in senses}
+            is_concrete = topic in CONCRETE_TOPICS or topics <= CONCRETE_TOPICS
+            if topics.isdisjoint((topic, TOP_TOPIC)) and is_concrete:
+                words.append(word)
+    return words
 
 
-_RELATED: dict[Relation, Callable[[str, str], Iterable[str]]] = {
-    "antonym": _antonyms,
-    "cohyponym": _cohyponyms,
-    "hypernym": _hypernyms,
-    "wrong_sense": _other_senses,
+_RELATION_FINDERS: dict[Relation, Callable[[str, str], Iterable[str]]] = {
+    "antonym": _list_antonyms,
+    "cohyponym": _list_cohyponyms,
+    "hypernym": _list_hypernyms,
+    "wrong_sense": _list_words_of_other_senses,
 }
-THINGS = frozenset((5, 6, 8, 13, 15, 17, 18, 20, 27))
-"""Topics of what has a place: animals, artefacts, bodies, food, places, objects, people, plants, stuffs."""
-TOPS = 3
-"""The topic of what is most general: person, object."""
-FIRST_SENSE = 0.7
-"""The share of its occurrences in which a noun must have its first sense to be taken for another one."""
-COMMON = 5
-"""How often a word must have been tagged in the texts WordNet was built on to take another's place."""
 
 
-@functools.lru_cache(maxsize=1 << 16)
-def _reading(form: str) -> tuple[str, str] | None:
-    """Part of speech and base form of a word, where they are beyond doubt."""
+@functools.lru_cache(maxsize=_CACHED_WORDS)
+def _analyse_form(form: str) -> tuple[str, str] | None:
+    """Return the part of speech and base form of a word form; None if several are plausible."""
     if form in FUNCTION_WORDS or len(form) < 3 or not form.isalpha():
         return None
-    wordnet = _database()
-    readings = [(pos, lemma) for pos in PARTS_OF_SPEECH for lemma in wordnet.find_lemmas(form, pos)]
-    if not readings:
+    wordnet = _require_wordnet()
+    counts = {}
+    for part_of_speech in PARTS_OF_SPEECH:
+        for lemma in wordnet.find_lemmas(form, part_of_speech):
+            counts[part_of_speech, lemma] = wordnet.counts.get((lemma, part_of_speech), 0)
+    if not counts:
         return None
-    weights = {reading: wordnet.counts.get((reading[1], reading[0]), 0) for reading in readings}
-    pos, lemma = max(readings, key=lambda reading: weights[reading])
-    total = sum(weights.values())
-    if weights[pos, lemma] < DOMINANT * total or (total == 0 and len(readings) > 1):
+    reading = max(counts, key=counts.__getitem__)
+    total = sum(counts.values())
+    is_ambiguous = total == 0 and len(counts) > 1
+    if is_ambiguous or counts[reading] < DOMINANT_SHARE * total:
         return None
-    return pos, lemma
+    return reading
 
 
-def _synonyms(wordnet: WordNet, lemma: str, pos: str, form: str) -> tuple[str, ...]:
-    first = wordnet.list_senses(lemma, pos)[0]
-    common = (word for word in wordnet.list_words(pos, first) if _is_common(word, lemma, pos, first))
-    inflected = (_inflect(word, lemma, form, pos) for word in common)
-    return tuple(word for word in inflected if word is not None and word != form)
+def _list_synonyms(lemma: str, part_of_speech: str, form: str) -> tuple[str, ...]:
+    """List the current words of the first synset of a word, inflected like `form`."""
+    wordnet = _require_wordnet()
+    synset = wordnet.list_senses(lemma, part_of_speech)[0]
+    words = wordnet.list_words(part_of_speech, synset)
+    synonyms = [word for word in words if word != lemma and _is_current_word(word, part_of_speech, synset)]
+    return _inflect_all(synonyms, lemma, form, part_of_speech)
 
 
-def _is_common(word: str, lemma: str, pos: str, offset: int) -> bool:
-    """Whether a member of the synset is a plain, current word for which this meaning is central."""
-    wordnet = _database()
-    plain = (
-        word.isalpha() and word.islower() and len(word) > 2 and word != lemma and word not in FUNCTION_WORDS
-    )
+def _is_plain_word(word: str) -> bool:
+    """Whether a word has only lower-case letters and is not a function word."""
+    return word.isalpha() and word.islower() and word not in FUNCTION_WORDS
+
+
+def _is_current_word(word: str, part_of_speech: str, synset: int) -> bool:
+    """Whether a word is in use, and a synset is among its first senses."""
+    wordnet = _require_wordnet()
     return (
-        plain
-        and wordnet.counts.get((word, pos), 0) > 0
-        and offset in wordnet.list_senses(word, pos)[:CENTRAL_SENSES]
+        _is_plain_word(word)
+        and len(word) > 2
+        and wordnet.counts.get((word, part_of_speech), 0) > 0
+        and synset in wordnet.list_senses(word, part_of_speech)[:CENTRAL_SENSES]
     )
 
 
-def _inflect(word: str, lemma: str, form: str, pos: str) -> str | None:
-    """The word in the form that `form` is of `lemma`; None where that is in doubt."""
+def _inflect_all(words: Iterable[str], lemma: str, form: str, part_of_speech: str) -> tuple[str, ...]:
+    """Inflect words as `form` is inflected from `lemma`; leave out those that cannot be, or equal `form`."""
+    inflected_words = (_inflect(word, lemma, form, part_of_speech) for word in words)
+    return tuple(word for word in inflected_words if word is not None and word != form)
+
+
+def _inflect(word: str, lemma: str, form: str, part_of_speech: str) -> str | None:
+    """Inflect a word as `form` is inflected from `lemma`; None if that is not certain."""
     if form == lemma:
-        return None if pos == "v" and lemma in INVARIANT_VERBS else word
-    if pos == "n":
-        return _plural(word)
-    if pos == "v":
-        return _verb_form(word, form)
+        is_ambiguous = part_of_speech == "v" and lemma in INVARIANT_VERBS
+        return None if is_ambiguous else word
+    if part_of_speech == "n":
+        return _make_plural(word)
+    if part_of_speech == "v":
+        return _inflect_verb(word, form)
     return None
 
 
-def _plural(noun: str) -> str:
+def _make_plural(noun: str) -> str:
+    """Return the plural of a noun."""
     if noun.endswith("man"):
         return f"{noun[:-3]}men"
-    irregular = _irregular("n").get(noun)
-    return irregular[0] if irregular else _with_s(noun)
+    irregular_forms = _load_irregular_forms("n").get(noun)
+    return irregular_forms[0] if irregular_forms else _append_s(noun)
 
 
-def _verb_form(verb: str, form: str) -> str | None:
-    irregular = _irregular("v").get(verb, [])
-    if form.endswith("ing"):
-        known = [word for word in irregular if word.endswith("ing")]
-        stem = verb[:-1] if verb.endswith("e") and not verb.endswith(("ee", "oe", "ye")) else verb
-        return known[0] if known else f"{stem}ing"
-    if form.endswith("s") and form not in _database().load_exceptions("v"):
-        return _with_s(verb)
-    past = [word for word in irregular if not word.endswith("ing")]
-    if len(past) > 1 or verb in INVARIANT_VERBS:
+def _inflect_verb(verb: str, model_form: str) -> str | None:
+    """Return the form of a verb that `model_form` is of another one; None if that is not certain."""
+    irregular_forms = _load_irregular_forms("v").get(verb, [])
+    if model_form.endswith("ing"):
+        for irregular_form in irregular_forms:
+            if irregular_form.endswith("ing"):
+                return irregular_form
+        drops_e = verb.endswith("e") and not verb.endswith(("ee", "oe", "ye"))
+        return f"{verb[:-1] if drops_e else verb}ing"
+    if model_form.endswith("s") and model_form not in _require_wordnet().load_exceptions("v"):
+        return _append_s(verb)
+    past_forms = [form for form in irregular_forms if not form.endswith("ing")]
+    # With two irregular forms (took, taken) the model does not say which of them is needed.
+    if len(past_forms) > 1 or verb in INVARIANT_VERBS:
         return None
-    return past[0] if past else _with_ed(verb)
+    return past_forms[0] if past_forms else _append_ed(verb)
 
 
-def _with_s(word: str) -> str:
+def _append_s(word: str) -> str:
+    """Append the -s of plurals and of the third person: boxes, parties, cars."""
     if word.endswith(("s", "x", "z", "ch", "sh")):
         return f"{word}es"
     if word.endswith("y") and word[-2] not in "aeiou":
@@ -300,7 +373,8 @@ def _with_s(word: str) -> str:
     return f"{word}s"
 
 
-def _with_ed(verb: str) -> str:
+def _append_ed(verb: str) -> str:
+    """Append the -ed of the past tense: used, tried, walked."""
     if verb.endswith("e"):
         return f"{verb}d"
     if verb.endswith("y") and verb[-2] not in "aeiou":
@@ -309,10 +383,10 @@ def _with_ed(verb: str) -> str:
 
 
 @functools.cache
-def _irregular(pos: str) -> dict[str, list[str]]:
-    """Base forms and their irregular forms (which include doubled consonants: stop, stopped)."""
-    forms: defaultdict[str, list[str]] = defaultdict(list)
-    for form, bases in _database().load_exceptions(pos).items():
-        for base in bases:
-            forms[base].append(form)
-    return forms
+def _load_irregular_forms(part_of_speech: str) -> dict[str, list[str]]:
+    """Load the irregular forms of each base form, including those with a doubled consonant: stopped."""
+    irregular_forms: defaultdict[str, list[str]] = defaultdict(list)
+    for form, lemmas in _require_wordnet().load_exceptions(part_of_speech).items():
+        for lemma in lemmas:
+            irregular_forms[lemma].append(form)
+    return irregular_forms

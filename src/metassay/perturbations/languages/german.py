@@ -1,203 +1,217 @@
-"""German: synonyms, genders, pronouns and what may replace them, verbs and negations.
+"""German grammar: pronouns, synonyms, the gender of nouns.
 
-Synonyms come from OpenThesaurus and are put into the form of the word they replace. No free tool inflects
-German, so a form is built by the regular rules and used only if simplemma's dictionary knows it as a form of
-the synonym. Nouns are exchanged within a gender that their endings give away.
-
-German names. Every noun has a capital, so a name is known by a list, or by names and words around it.
+Synonyms come from OpenThesaurus and are inflected like the word they replace. No free tool inflects German:
+a form is built by the regular rules and used only if the dictionary of simplemma knows it as a form of the
+synonym. A noun is replaced only by a noun of the same gender, as far as its ending shows the gender.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 
-from metassay.perturbations.languages.names import (
-    COMPANIES,
-    FAMILY_NAMES,
-    FEMALE,
-    GERMAN_ARTICLES,
-    GERMAN_BODIES,
-    MALE,
-    MOST_WORDS,
-    NOT_NAMES,
-    PERSON_TITLES,
-    PLACE_WORDS,
-    PLACES,
-    NameRules,
-    Word,
-    bare_name,
-    word_after,
-    word_before,
-)
-from metassay.text.lemmas import find_lemma, is_common_word
-from metassay.text.tagged_words import rank_word_tags
+from metassay.text.lemmas import find_lemma
 from metassay.text.thesaurus import open_thesaurus
 from metassay.text.word_lists import WordLists
-from metassay.text.words import starts_sentence
 
 _LISTS = WordLists("metassay.perturbations.languages", "de")
 
 FUNCTION_WORDS = _LISTS.read_words("function_words")
 
 ADVERBS_IN_EN = _LISTS.read_words("adverbs_in_en")
-"""Words that end like infinitives and are none."""
+"""Words that end like infinitives but are adverbs."""
 
-GENDERS = _LISTS.read_groups("noun_endings")
-"""Endings that give a noun's gender away."""
+NOUN_ENDINGS = _LISTS.read_groups("noun_endings")
+"""Endings that show the gender of a noun, by gender."""
 
 NOUNS = _LISTS.read_word_groups("nouns")
-"""Common nouns whose gender their ending does not show."""
+"""Common nouns whose ending does not show their gender, by gender."""
 
 NOT_FEMININE = _LISTS.read_words("not_feminine")
-"""Nouns in -e that are not feminine; besides these, all that start with Ge-."""
+"""Nouns in -e that are not feminine. Nouns that begin with Ge- are not feminine either."""
 
-PLURALS = GENDERS["f"]
-"""Feminine endings whose plural takes -en (-n after -e)."""
+FEMININE_ENDINGS = NOUN_ENDINGS["f"]
+"""Endings of feminine nouns, whose plural ends in -en (-n after -e)."""
 
 ADJECTIVE_ENDINGS = _LISTS.read_lines("adjective_endings")
-
-PRONOUNS = _LISTS.read_rows("pronouns")
-"""Pronouns that can stand in each other's place: subjects by the verb they take, objects, possessives."""
-
-NEVER_CHOSEN: frozenset[str] = frozenset()
-"""Pronouns that are replaced but replace no other."""
-
-ADDRESS = _LISTS.read_words("address")
-"""Ways to say you: one in the place of another is no error."""
-
-FORMAL = _LISTS.read_words("formal")
-"""Pronouns of address, which keep their capital inside a sentence."""
-
-_ACCUSATIVE = frozenset(("für", "gegen", "ohne", "um", "durch"))
-_DATIVE = frozenset(("mit", "von", "bei", "zu", "aus", "nach", "seit", "außer", "gegenüber"))
-_VERB_LAST = frozenset(
-    ("dass", "wenn", "weil", "ob", "als", "da", "indem", "falls", "bevor", "nachdem", "während", "damit")
-) | frozenset(("obwohl", "bis", "sobald", "solange", "seit", "sofern", "was", "wo", "wie", "warum", "wer"))
-"""After these the finite verb comes last."""
-_SINGULAR = frozenset(
-    ("ist", "war", "hat", "wird", "wurde", "kann", "soll", "will", "muss", "darf", "mag", "möchte", "weiß")
-) | frozenset(("sei", "wäre", "hätte", "würde", "könnte", "müsste", "dürfte", "sah", "kam", "ging", "gab"))
-_SPOKEN_OF = {"ich": frozenset(("mir", "mich")), "wir": frozenset(("uns",)), "Sie": frozenset(("sich",))}
-"""Words that go back to the subject and would have to change with it."""
-
-
-def pronoun_class(previous: str, pronoun: str, following: str, rest: str) -> int:
-    """Which row of `PRONOUNS` a pronoun belongs to, −1 where case or verb leave room for none.
-
-    A subject changes only with others of its number, and only where the finite verb is found: beside it, or
-    last in the clause (`rest` is the clause from the pronoun on). "ich" needs a verb that er and sie take,
-    too; "es" often stands for nothing and is left alone. "uns" and "euch" show their case after a
-    preposition, "sein" and "ihr" are possessive where a noun follows, and "ich meine" is a verb.
-    """
-    if pronoun in {"sein", "ihr", "Ihr"}:
-        return 5 if following[:1].isupper() else -1
-    if pronoun in {"meine", "deine", "seine"} and "ich" in {previous, following.lower()}:
-        return -1
-    if pronoun in {"uns", "euch"}:
-        return 3 if previous in _ACCUSATIVE else 4 if previous in _DATIVE else -1
-    if pronoun in {"ich", "er", "sie", "es", "wir", "Sie"}:
-        return _subject_class(previous, pronoun, following, rest.split())
-    return next((row for row, words in enumerate(PRONOUNS) if pronoun in words), -1)
-
-
-def _subject_class(previous: str, pronoun: str, following: str, rest: list[str]) -> int:
-    number = _number(_finite_verb(previous, pronoun, following, rest))
-    if pronoun == "es" or not _SPOKEN_OF.get(pronoun, frozenset()).isdisjoint(rest):
-        return -1
-    if pronoun in {"wir", "Sie"}:
-        return 2 if number == "plural" else -1
-    if pronoun == "sie" and number == "plural":
-        return -1 if "sich" in rest else 2
-    return -1 if number != "singular" else 1 if pronoun == "ich" else 0
-
-
-def _finite_verb(previous: str, pronoun: str, following: str, rest: list[str]) -> str:
-    """The verb that a subject goes with; nothing where it is not found or sie may be an object."""
-    if previous in _VERB_LAST:
-        return rest[-1] if len(rest) > 1 else ""
-    if pronoun != "sie" and _number(previous):
-        return previous
-    return following if previous in {"", "und", "aber", "oder", "denn", "doch"} else ""
-
-
-def _number(verb: str) -> str:
-    """What a finite verb says of its subject: `plural`, `singular` where ich, er and sie agree; else nothing.
-
-    Of er alone (-t) is `singular`, too, since er is then no ich; first persons (-e) agree with no other.
-    """
-    if verb in _SINGULAR:
-        return "singular"
-    if verb != verb.lower() or len(verb) < 3 or (verb in FUNCTION_WORDS and verb not in AUXILIARIES):
-        return ""
-    if verb == "sind" or verb.endswith(("en", "ern", "eln")):
-        return "plural"
-    return "singular" if verb.endswith("te") or (verb.endswith("t") and not verb.endswith("st")) else ""
-
-
 AUXILIARIES = _LISTS.read_words("auxiliaries")
 VERBS = _LISTS.read_words("verbs")
 """Common finite verbs."""
 DETERMINERS = _LISTS.read_words("determiners")
-"""What stands before a noun, and seldom before a name."""
+"""Words that often precede a noun, but seldom a name."""
+
+PRONOUNS = _LISTS.read_rows("pronouns")
+"""Pronouns that can replace each other: subjects by the verb they take, objects, possessives."""
+
+THIRD_PERSON_SUBJECTS = 0
+SINGULAR_SUBJECTS = 1
+PLURAL_SUBJECTS = 2
+ACCUSATIVE_OBJECTS = 3
+DATIVE_OBJECTS = 4
+POSSESSIVES = 5
+NO_ROW = -1
+"""The row of a pronoun whose case is not clear, or that no other pronoun can replace."""
+
+NEVER_CHOSEN: frozenset[str] = frozenset()
+"""Pronouns that are replaced but do not replace others."""
+
+FORMS_OF_ADDRESS = _LISTS.read_words("address")
+"""Pronouns that mean "you". Replacing one of them by another is not an error."""
+
+FORMAL_PRONOUNS = _LISTS.read_words("formal")
+"""Formal pronouns of address, which are always capitalised."""
+
+_ACCUSATIVE_PREPOSITIONS = frozenset(("für", "gegen", "ohne", "um", "durch"))
+_DATIVE_PREPOSITIONS = frozenset(("mit", "von", "bei", "zu", "aus", "nach", "seit", "außer", "gegenüber"))
+_COORDINATING_CONJUNCTIONS = frozenset(("und", "aber", "oder", "denn", "doch"))
+_SUBORDINATING_WORDS = frozenset(
+    ("dass", "wenn", "weil", "ob", "als", "da", "indem", "falls", "bevor", "nachdem", "während", "damit")
+) | frozenset(("obwohl", "bis", "sobald", "solange", "seit", "sofern", "was", "wo", "wie", "warum", "wer"))
+"""Words that begin a clause whose finite verb comes last."""
+_SINGULAR_VERBS = frozenset(
+    ("ist", "war", "hat", "wird", "wurde", "kann", "soll", "will", "muss", "darf", "mag", "möchte", "weiß")
+) | frozenset(("sei", "wäre", "hätte", "würde", "könnte", "müsste", "dürfte", "sah", "kam", "ging", "gab"))
+_REFLEXIVES = {"ich": frozenset(("mir", "mich")), "wir": frozenset(("uns",)), "Sie": frozenset(("sich",))}
+"""Pronouns that refer to the subject and would have to change with it."""
+_CENTRAL_MEANINGS = 2
+"""Synonyms are taken from the first meanings of a word only."""
+_CACHED_WORDS = 1 << 16
 
 
-CENTRAL_MEANINGS = 2
+def find_pronoun_row(previous_word: str, pronoun: str, next_word: str, clause: str) -> int:
+    """Find the row of `PRONOUNS` that a pronoun belongs to in its sentence; -1 if that is not clear.
+
+    `clause` begins with the pronoun. A subject is replaced only by a subject of the same number, and only if
+    the finite verb is found: beside it, or last in the clause. "ich" needs a verb form that er and sie share.
+    "es" is never replaced, because it often refers to nothing. "uns" and "euch" show their case only after a
+    preposition, and "sein" and "ihr" are possessive only before a noun. "meine" is a verb beside "ich".
+    """
+    if pronoun in {"sein", "ihr", "Ihr"}:
+        is_before_noun = next_word[:1].isupper()
+        return POSSESSIVES if is_before_noun else NO_ROW
+    if pronoun in {"meine", "deine", "seine"} and "ich" in {previous_word, next_word.lower()}:
+        return NO_ROW
+    if pronoun in {"uns", "euch"}:
+        if previous_word in _ACCUSATIVE_PREPOSITIONS:
+            return ACCUSATIVE_OBJECTS
+        return DATIVE_OBJECTS if previous_word in _DATIVE_PREPOSITIONS else NO_ROW
+    if pronoun in {"ich", "er", "sie", "es", "wir", "Sie"}:
+        return _find_subject_row(previous_word, pronoun, next_word, clause.split())
+    return next((row for row, pronouns in enumerate(PRONOUNS) if pronoun in pronouns), NO_ROW)
 
 
-def synonyms(previous: str, form: str, following: str) -> tuple[str, ...]:  # noqa: ARG001
-    """Synonyms in the form of a word (with its capital, if it is a noun)."""
-    return _candidates(form)
+def _find_subject_row(previous_word: str, pronoun: str, next_word: str, clause_words: list[str]) -> int:
+    """Find the row of a pronoun that can be a subject; -1 if the verb does not show its number."""
+    if pronoun == "es" or not _REFLEXIVES.get(pronoun, frozenset()).isdisjoint(clause_words):
+        return NO_ROW
+    number = _find_subject_number(_find_finite_verb(previous_word, pronoun, next_word, clause_words))
+    if pronoun in {"wir", "Sie"}:
+        return PLURAL_SUBJECTS if number == "plural" else NO_ROW
+    if pronoun == "sie" and number == "plural":
+        return NO_ROW if "sich" in clause_words else PLURAL_SUBJECTS
+    if number != "singular":
+        return NO_ROW
+    return SINGULAR_SUBJECTS if pronoun == "ich" else THIRD_PERSON_SUBJECTS
 
 
-@functools.lru_cache(maxsize=1 << 16)
-def _candidates(form: str) -> tuple[str, ...]:
+def _find_finite_verb(previous_word: str, pronoun: str, next_word: str, clause_words: list[str]) -> str:
+    """Find the finite verb of a subject; empty if it is not found or "sie" could be an object."""
+    if previous_word in _SUBORDINATING_WORDS:
+        return clause_words[-1] if len(clause_words) > 1 else ""
+    if pronoun != "sie" and _find_subject_number(previous_word):
+        return previous_word
+    opens_clause = not previous_word or previous_word in _COORDINATING_CONJUNCTIONS
+    return next_word if opens_clause else ""
+
+
+def _find_subject_number(verb: str) -> str:
+    """Return `singular` or `plural`, the number of the subject of a finite verb; empty if not clear.
+
+    Forms in -e are not clear: they agree with "ich" only. Forms in -t agree with "er" only, but count as
+    singular, because the pronoun beside them is then not "ich".
+    """
+    if verb in _SINGULAR_VERBS:
+        return "singular"
+    is_function_word = verb in FUNCTION_WORDS and verb not in AUXILIARIES
+    if verb != verb.lower() or len(verb) < 3 or is_function_word:
+        return ""
+    if verb == "sind" or verb.endswith(("en", "ern", "eln")):
+        return "plural"
+    if verb.endswith("te") or (verb.endswith("t") and not verb.endswith("st")):
+        return "singular"
+    return ""
+
+
+def find_synonyms(previous_word: str, form: str, next_word: str) -> tuple[str, ...]:  # noqa: ARG001
+    """Find the synonyms of a word form, inflected like it; nouns are capitalised."""
+    return _find_inflected_synonyms(form)
+
+
+@functools.lru_cache(maxsize=_CACHED_WORDS)
+def _find_inflected_synonyms(form: str) -> tuple[str, ...]:
+    """Find the synonyms of a word form in the first meaning that has any."""
     if len(form) < 4 or form.lower() in FUNCTION_WORDS:
         return ()
+    is_noun = form[0].isupper()
     lemma = find_lemma(form, "de")
-    if lemma is None or lemma.lower() in FUNCTION_WORDS or lemma[0].isupper() != form[0].isupper():
+    if lemma is None or lemma.lower() in FUNCTION_WORDS or lemma[0].isupper() != is_noun:
         return ()
-    inflect = _noun if form[0].isupper() else _adjective
-    for meaning in _meanings(lemma):
-        same_case = [word for word in meaning if word[0].isupper() == form[0].isupper() and word != lemma]
-        forms = [inflect(word, lemma, form) for word in same_case if word.lower() not in FUNCTION_WORDS]
-        found = tuple(word for word in forms if word is not None and word != form)
-        if found:
-            return found
+    inflect = _inflect_noun if is_noun else _inflect_adjective
+    for meaning in _list_meanings(lemma):
+        synonyms = []
+        for word in meaning:
+            if word == lemma or word[0].isupper() != is_noun or word.lower() in FUNCTION_WORDS:
+                continue
+            inflected = inflect(word, lemma, form)
+            if inflected is not None and inflected != form:
+                synonyms.append(inflected)
+        if synonyms:
+            return tuple(synonyms)
     return ()
 
 
-def _meanings(lemma: str) -> list[list[str]]:
+def _list_meanings(lemma: str) -> list[list[str]]:
+    """List the synonyms of a word for each of its first meanings."""
     thesaurus = open_thesaurus("de")
     assert thesaurus is not None
-    return thesaurus.list_meanings(lemma.lower())[:CENTRAL_MEANINGS]
+    return thesaurus.list_meanings(lemma.lower())[:_CENTRAL_MEANINGS]
 
 
-def _noun(word: str, lemma: str, form: str) -> str | None:
-    """Nouns of the same gender; plurals only of the endings that all form it alike."""
-    gender = _gender(lemma)
-    if gender is None or _gender(word) != gender:
+def _inflect_noun(noun: str, lemma: str, form: str) -> str | None:
+    """Inflect a noun as `form` is inflected from `lemma`; None if the gender differs or is not known.
+
+    Only feminine plurals are formed, because they all have the same ending.
+    """
+    gender = _find_noun_gender(lemma)
+    if gender is None or _find_noun_gender(noun) != gender:
         return None
     if form == lemma:
-        return word if find_lemma(word, "de") == word else None
-    if gender == "f" and form in {f"{lemma}en", f"{lemma}n"} and word.endswith(PLURALS):
-        plural = f"{word}n" if word.endswith("e") else f"{word}en"
-        return plural if find_lemma(plural, "de") == word else None
+        return noun if find_lemma(noun, "de") == noun else None
+    is_feminine_plural = gender == "f" and form in {f"{lemma}en", f"{lemma}n"}
+    if is_feminine_plural and noun.endswith(FEMININE_ENDINGS):
+        plural = f"{noun}n" if noun.endswith("e") else f"{noun}en"
+        return plural if find_lemma(plural, "de") == noun else None
     return None
 
 
-@functools.lru_cache(maxsize=1 << 16)
-def _gender(noun: str) -> str | None:
-    listed = next((gender for gender, nouns in NOUNS.items() if noun in nouns), None)
-    if listed is not None:
-        return listed
+@functools.lru_cache(maxsize=_CACHED_WORDS)
+def _find_noun_gender(noun: str) -> str | None:
+    """Find the gender of a noun in a list, or by its ending; None if neither shows it."""
+    for gender, nouns in NOUNS.items():
+        if noun in nouns:
+            return gender
     if noun.endswith("e") and (noun in NOT_FEMININE or noun.startswith("Ge")):
         return None
-    return next((gender for gender, endings in GENDERS.items() if noun.endswith(endings)), None)
+    for gender, endings in NOUN_ENDINGS.items():
+        if noun.endswith(endings):
+            return gender
+    return None
 
 
-def _adjective(word: str, lemma: str, form: str) -> str | None:
-    """Adjectives and adverbs. Verbs have no synonyms here: few take the same objects and prepositions."""
+def _inflect_adjective(word: str, lemma: str, form: str) -> str | None:
+    """Inflect an adjective or adverb as `form` is inflected from `lemma`; None if it cannot be.
+
+    Verbs are not replaced: few synonyms take the same objects and prepositions.
+    """
     if find_lemma(word, "de") != word or _is_infinitive(word) or _is_infinitive(lemma):
         return None
     if form == lemma:
@@ -206,123 +220,10 @@ def _adjective(word: str, lemma: str, form: str) -> str | None:
     if ending not in ADJECTIVE_ENDINGS:
         return None
     stem = f"{word[:-2]}l" if word.endswith("el") else word.removesuffix("e")
-    return _checked(stem + ending, word)
+    inflected = stem + ending
+    return inflected if find_lemma(inflected, "de") == word else None
 
 
 def _is_infinitive(word: str) -> bool:
+    """Whether a word ends like an infinitive and is not an adverb."""
     return word.endswith(("en", "ern", "eln")) and word not in ADVERBS_IN_EN
-
-
-def _checked(form: str, word: str) -> str | None:
-    return form if find_lemma(form, "de") == word else None
-
-
-_TWO_WORDS = {name for name in PLACES["de"] | COMPANIES if "_" in name}
-_LISTED = frozenset(name.partition("_")[0] for name in _TWO_WORDS).union(
-    FEMALE, MALE, FAMILY_NAMES, COMPANIES, *GERMAN_ARTICLES.values(), *GERMAN_BODIES.values()
-)
-_SAYING = WordLists("metassay.perturbations.languages", "de").read_words("saying")
-_PLACE_PREPOSITIONS = {"in", "nach", "aus"}
-_INSIDE_NAMES = {"de", "da", "di", "del", "van", "al", "bin", "the", "of", "and"}
-_OPENING, _CLOSING, _STROKES = set("\"„“”»«'‚"), set("\"“”»«'‘"), set("/-−®™")
-
-
-def _may_belong(text: str, word: Word, first: str) -> bool:
-    bare = bare_name(word)
-    if len(bare) < 2 or bare in NOT_NAMES["de"] or "'" in bare or "’" in bare or word[0].endswith("-"):
-        return False
-    if (first in FEMALE or first in MALE) and all(find_lemma(part, "de") is None for part in bare.split("-")):
-        return True  # a family name
-    if f"{first}_{bare}" in _TWO_WORDS:
-        return True
-    return _could_be_name(bare) and (_is_listed(bare) or not _is_noun(text, word.start(), bare))
-
-
-@functools.lru_cache(maxsize=1 << 16)
-def _could_be_name(word: str) -> bool:
-    """Whether a word is listed, or a name to the tagger and nothing that the dictionary knows."""
-    if len(word) < 2 or word in NOT_NAMES["de"]:
-        return False
-    noun = "-" in word or word.lower() in FUNCTION_WORDS
-    return _is_listed(word) or (
-        not noun and rank_word_tags(word, "de")[:1] == ("NE",) and not _is_german(word)
-    )
-
-
-def _is_listed(word: str) -> bool:
-    return word in _LISTED or _is_place(word)
-
-
-def _is_place(name: str) -> bool:
-    return name in PLACES["de"] or name.removesuffix("s") in PLACES["de"]
-
-
-def _is_noun(text: str, start: int, word: str) -> bool:
-    """Whether a word that may be a name is a noun where it stands."""
-    first = starts_sentence(text, start) and find_lemma(word.lower(), "de") is not None
-    return first or word_before(text, start).lower() in DETERMINERS
-
-
-def _is_german(word: str) -> bool:
-    return is_common_word(word, "de") or (
-        "NN" in rank_word_tags(word, "de") and find_lemma(word, "de") is not None
-    )
-
-
-def _is_part(text: str, start: int, end: int) -> bool:
-    """Whether a name goes on, stands in quotation marks, as titles do, or beside a stroke."""
-    left, right = text[start - 1 : start], text[end : end + 1]
-    if (left in _OPENING and right in _CLOSING) or left in _STROKES or right in _STROKES:
-        return True
-    before, after = word_before(text, start), word_after(text, end)
-    if before in _INSIDE_NAMES or after in _INSIDE_NAMES - {"al"}:
-        return True
-    if _is_strange(after) or (after.istitle() and find_lemma(after, "de") is None):
-        return True
-    begins = starts_sentence(text, start - len(before) - 1)
-    return _is_strange(before) and before not in PERSON_TITLES["de"] and not begins
-
-
-def _is_strange(word: str) -> bool:
-    """Whether a word has a capital and is no noun."""
-    return word[:1].isupper() and rank_word_tags(word, "de")[:1] != ("NN",)
-
-
-def _kind(before: str, words: Sequence[str]) -> str:
-    whole, several = "_".join(words), len(words) > 1
-    if len(words) > MOST_WORDS or (several and all(map(_is_place, words))):
-        return "NAME"
-    if _is_place(whole) or any(whole in own for own in GERMAN_ARTICLES.values()):
-        return "LOC"
-    if whole in COMPANIES or any(whole in own for own in GERMAN_BODIES.values()):
-        return "ORG"
-    if before in PERSON_TITLES["de"] or whole in FAMILY_NAMES or words[0] in FEMALE or words[0] in MALE:
-        return "PER"
-    return "LOC" if several and words[-1] in PLACE_WORDS else "NAME"
-
-
-def _form(before: str, words: Sequence[str], kind: str) -> str | None:
-    """The article that a name takes, and whether it is a genitive in -s."""
-    determined = before.lower() in DETERMINERS
-    whole = "_".join(words)
-    for gender, own in (GERMAN_BODIES if kind == "ORG" else GERMAN_ARTICLES).items():
-        if whole in own:
-            bends = determined or before.endswith(("en", "er", "e"))
-            return gender if bends or gender == "plural" else "" if gender == "masc" else None
-    if determined:
-        return None
-    return "gent" if kind == "LOC" and whole not in PLACES["de"] and _is_place(whole) else ""
-
-
-def _hint(text: str, start: int, end: int, words: Sequence[str]) -> str:
-    if any(
-        word.isupper() or _is_german(word) or rank_word_tags(word, "en")[:1] != ("NP0",) for word in words
-    ):
-        return "NAME"
-    before = word_before(text, start)
-    if before in _SAYING or word_after(text, end) in _SAYING:
-        return "PER?"
-    return "LOC?" if before.lower() in _PLACE_PREPOSITIONS else "NAME"
-
-
-RULES = NameRules(_may_belong, _is_part, _kind, _form, _hint, _could_be_name)

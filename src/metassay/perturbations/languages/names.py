@@ -1,4 +1,4 @@
-"""Names in texts: those that lists know, what a name in a text is, and what a language says about them."""
+"""Lists of names and helpers to find names in texts, shared by all languages."""
 
 from __future__ import annotations
 
@@ -11,120 +11,125 @@ from metassay.text.word_lists import WordLists
 _LISTS = {
     language: WordLists("metassay.perturbations.languages", language) for language in ("en", "de", "ru")
 }
-_ENGLISH, _GERMAN = _LISTS["en"], _LISTS["de"]
-_LATIN = WordLists("metassay.perturbations.languages", "latin")
+_ENGLISH_LISTS = _LISTS["en"]
+_GERMAN_LISTS = _LISTS["de"]
+_LATIN_LISTS = WordLists("metassay.perturbations.languages", "latin")
 
-FEMALE = _LATIN.read_words("female_names")
-"""Given names in Latin script."""
-MALE = _LATIN.read_words("male_names")
-FAMILY_NAMES = _LATIN.read_words("family_names")
-"""People known by their family names."""
-FAMILY_NAMES_FIRST = _LATIN.read_words("family_names_first")
-"""East Asian family names."""
+FEMALE_NAMES = _LATIN_LISTS.read_words("female_names")
+"""Given names of women in Latin script."""
+MALE_NAMES = _LATIN_LISTS.read_words("male_names")
+"""Given names of men in Latin script."""
+FAMILY_NAMES = _LATIN_LISTS.read_words("family_names")
+"""Family names of well-known people."""
+FAMILY_NAMES_FIRST = _LATIN_LISTS.read_words("family_names_first")
+"""East Asian family names, which come before the given name."""
 
 PLACES = {language: _LISTS[language].read_words("places") for language in ("en", "de")}
-"""Places as English and German write them; German ones without an article."""
-GERMAN_ARTICLES = _GERMAN.read_word_groups("places_with_article")
-"""Places with an article; those in `masc` stand without one too, in the plural only those that never bend."""
-PLACE_WORDS = _ENGLISH.read_words("place_words")
+"""Places in English and German; in German those without an article."""
+GERMAN_PLACES_WITH_ARTICLE = _GERMAN_LISTS.read_word_groups("places_with_article")
+"""German places with an article, by gender or `plural`; those in `masc` are also used without one."""
+PLACE_WORDS = _ENGLISH_LISTS.read_words("place_words")
+"""English words that end the name of a place: "River"."""
 
-COMPANIES = _LATIN.read_words("companies")
-"""Companies and what they run: without an article in every language."""
-BODIES = _ENGLISH.read_words("bodies")
-"""Bodies in English, many by their letters."""
-GERMAN_BODIES = _GERMAN.read_word_groups("bodies")
-"""Bodies known by their letters, by the article they take."""
-ORGANISATION_WORDS = _ENGLISH.read_words("organisation_words")
+COMPANIES = _LATIN_LISTS.read_words("companies")
+"""Companies and products, which have no article in any language."""
+ORGANISATIONS = _ENGLISH_LISTS.read_words("bodies")
+"""Organisations in English, many of them abbreviations."""
+GERMAN_ORGANISATIONS = _GERMAN_LISTS.read_word_groups("bodies")
+"""German abbreviations of organisations, by the gender of their article."""
+ORGANISATION_WORDS = _ENGLISH_LISTS.read_words("organisation_words")
+"""English words that end the name of an organisation: "University"."""
 
 PERSON_TITLES = {language: _LISTS[language].read_words("person_titles") for language in ("en", "de")}
 NOT_NAMES = {language: _LISTS[language].read_words("not_names") for language in ("en", "de")}
-"""Words with capitals that are no names."""
+"""Capitalised words that are not names."""
 
-PEOPLES = {language: lists.read_words("peoples") for language, lists in _LISTS.items()}
-"""Adjectives of peoples; in German and Russian without their ending, which is the same for all."""
+NATIONALITIES = {language: lists.read_words("peoples") for language, lists in _LISTS.items()}
+"""Adjectives of nationality; in German and Russian without their ending, which is the same for all."""
 CALENDAR = {
     language: {word: (kind, form.strip("-")) for kind, form, word in lists.read_rows("calendar", 3)}
     for language, lists in _LISTS.items()
 }
-"""Kind and form of days and months. Russian days stand after *в* (*вторник* would need *во*)."""
-Mention = tuple[int, int, str, str]
-"""Start, end, kind and form of a name.
+"""Kind and form of days and months. Russian days are in the form after *в* (*вторник* would need *во*)."""
+MAXIMUM_NAME_WORDS = 4
 
-The kind is PER, LOC or ORG; `PER?` or `LOC?` where only the words around it hint at it; NAME where nothing
-does. Names of one kind and form can stand in each other's place. A name whose form ends in a question mark
-can be replaced, but does not replace another.
+Mention = tuple[int, int, str, str]
+"""Start, end, kind and form of a name in a text.
+
+The kind is PER, LOC or ORG; `PER?` or `LOC?` if only the neighbouring words suggest it; else NAME. Names of
+the same kind and form can replace each other. A name whose form ends in a question mark can be replaced, but
+does not replace others.
 """
 
-Word = re.Match[str]
+WordMatch = re.Match[str]
 
-CAPITALISED = re.compile(r"(?<![\w#@&/-])[^\W\d_a-zß][\w’'-]*(?![\w#])")
-_BEFORE = re.compile(r"([\w’'-]+)\.? $")
-_AFTER = re.compile(r" ([\w’'-]+)")
-
-
-def word_before(text: str, start: int) -> str:
-    """The word just before a place, if nothing but a space or a full stop lies between."""
-    found = _BEFORE.search(text, max(0, start - 24), start) if text[start - 1 : start] == " " else None
-    return found[1] if found else ""
-
-
-def word_after(text: str, end: int) -> str:
-    """The word just after a place, if nothing but a space lies between."""
-    found = _AFTER.match(text, end) if text[end : end + 1] == " " else None
-    return found[1] if found else ""
+CAPITALISED_WORD = re.compile(r"(?<![\w#@&/-])[^\W\d_a-zß][\w’'-]*(?![\w#])")
+_WORD_BEFORE = re.compile(r"([\w’'-]+)\.? $")
+_WORD_AFTER = re.compile(r" ([\w’'-]+)")
+_LONGEST_WORD_BEFORE = 24
+_SUFFIX = re.compile(r"['’-]+$|['’]s$")
+_SUFFIX_CHARACTERS = frozenset("'’-")
+_NOT_CAPITALS = frozenset("abcdefghijklmnopqrstuvwxyzß_-")
+_HYPHEN_OR_END = re.compile("(?<!-)-|(?<!-)$")
 
 
-def bare_name(word: Word) -> str:
-    """A word without apostrophes and hyphens at its end, and without the English genitive."""
-    return word[0] if _MARKS.isdisjoint(word[0][-2:]) else _TAIL.sub("", word[0])
+def find_previous_word(text: str, position: int) -> str:
+    """Find the word before a position; empty if more than a space or full stop lies between."""
+    if text[position - 1 : position] != " ":
+        return ""
+    match = _WORD_BEFORE.search(text, max(0, position - _LONGEST_WORD_BEFORE), position)
+    return match[1] if match else ""
 
 
-_TAIL = re.compile(r"['’-]+$|['’]s$")
-_MARKS = frozenset("'’-")
+def find_next_word(text: str, position: int) -> str:
+    """Find the word after a position; empty if more than a space lies between."""
+    if text[position : position + 1] != " ":
+        return ""
+    match = _WORD_AFTER.match(text, position)
+    return match[1] if match else ""
 
 
-def end_of_name(word: Word) -> int:
-    """Where the bare word ends."""
-    return word.start() + len(bare_name(word))
+def strip_name_suffix(word: WordMatch) -> str:
+    """Return a word without the English genitive and without apostrophes and hyphens at its end."""
+    if _SUFFIX_CHARACTERS.isdisjoint(word[0][-2:]):
+        return word[0]
+    return _SUFFIX.sub("", word[0])
 
 
-_NO_CAPITALS = frozenset("abcdefghijklmnopqrstuvwxyzß_-")
-_HYPHEN = re.compile("(?<!-)-|(?<!-)$")
-
-MOST_WORDS = 4
-"""The longest name."""
+def find_name_end(last_word: WordMatch) -> int:
+    """Return the position in the text where a name ends, without the suffix of its last word."""
+    return last_word.start() + len(strip_name_suffix(last_word))
 
 
 @dataclass(frozen=True)
 class NameRules:
-    """The questions that the finder of names asks."""
+    """The rules of a language that decide which capitalised words are names, and of which kind."""
 
-    may_belong: Callable[[str, Word, str], bool]
-    """Whether a word of a text may belong to a name, given the first word of the name so far."""
+    can_be_in_name: Callable[[str, WordMatch, str], bool]
+    """Whether a word of a text can be part of a name that begins with `first_word` (empty: with itself)."""
 
-    is_part: Callable[[str, int, int], bool]
-    """Whether what stands between two places is only a part of a name, or of another thing."""
+    is_fragment: Callable[[str, int, int], bool]
+    """Whether the characters from `start` to `end` of a text are only a part of a name, or of a title."""
 
-    kind: Callable[[str, Sequence[str]], str]
-    """PER, LOC, ORG, NAME, or nothing, from the word before and the name's words."""
+    decide_kind: Callable[[str, Sequence[str]], str]
+    """PER, LOC, ORG, NAME or empty, given the word before the name and its words."""
 
-    form: Callable[[str, Sequence[str], str], str | None]
-    """The form, from the word before, the words and the kind; None where it stands as no name of its kind."""
+    decide_form: Callable[[str, Sequence[str], str], str | None]
+    """The form of a name, given the word before it, its words and its kind; None if it is not a name."""
 
-    hint: Callable[[str, int, int, Sequence[str]], str]
-    """What the words around a name say of its kind; nothing where it is better left alone."""
+    guess_kind: Callable[[str, int, int, Sequence[str]], str]
+    """The kind of a NAME that its neighbours suggest; empty if it should not be replaced."""
 
-    may_be_named: Callable[[str], bool]
-    """Whether a word, bare, may be of a name wherever it stands: every name has such a word, or such a start
-    of a word up to a hyphen. Texts without one need no search."""
+    could_be_name: Callable[[str], bool]
+    """Whether a word could be a name, regardless of the text. Texts without such a word are not searched."""
 
-    modifiers: frozenset[str] = frozenset()
-    """Places that may stand before other words with capitals: the *Beijing* Winter Olympics."""
+    places_before_nouns: frozenset[str] = frozenset()
+    """Places that can precede other capitalised words: the *Beijing* Winter Olympics."""
 
-    def is_telling(self, word: str) -> bool:
-        """Whether a word begins as those of `CAPITALISED` do, and it or its start up to a hyphen is such."""
-        if word[0] in _NO_CAPITALS or word[0].isdecimal():
+    def suggests_name(self, word: str) -> bool:
+        """Whether a word is capitalised and could be a name, or its beginning before a hyphen could."""
+        if word[0] in _NOT_CAPITALS or word[0].isdecimal():
             return False
         if "-" not in word:
-            return self.may_be_named(word)
-        return any(self.may_be_named(word[: hyphen.start()]) for hyphen in _HYPHEN.finditer(word))
+            return self.could_be_name(word)
+        return any(self.could_be_name(word[: hyphen.start()]) for hyphen in _HYPHEN_OR_END.finditer(word))

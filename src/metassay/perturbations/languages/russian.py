@@ -1,6 +1,6 @@
-"""Russian: synonyms, pronouns and what may replace them, words that can be negated.
+"""Russian grammar: pronouns, synonyms, words that can be negated.
 
-Synonyms come from the MyThes thesaurus and are inflected by pymorphy3 as the word they replace.
+Synonyms come from the MyThes thesaurus and are inflected by pymorphy3 like the word they replace.
 """
 
 from __future__ import annotations
@@ -18,183 +18,222 @@ _LISTS = WordLists("metassay.perturbations.languages", "ru")
 FUNCTION_WORDS = _LISTS.read_words("function_words")
 
 PRONOUNS = _LISTS.read_rows("pronouns")
-"""Pronouns that can stand in each other's place: subjects by the verb they take, then by case and kind."""
+"""Pronouns that can replace each other: subjects by the verb they take, then by case and kind."""
+
+THIRD_PERSON_SUBJECTS = 0
+MASCULINE_SUBJECTS = 1
+FEMININE_SUBJECTS = 2
+PLURAL_SUBJECTS = 3
+ACCUSATIVE_OBJECTS = 4
+POSSESSIVES = 6
+DATIVE_OBJECTS = 7
+NO_ROW = -1
+"""The row of a pronoun that no other pronoun can replace in its sentence."""
 
 NEVER_CHOSEN = _LISTS.read_words("never_chosen")
-"""Pronouns that are replaced but replace no other: "свой" in the place of "ваш" is often the better word."""
+"""Pronouns that are replaced but do not replace others: "свой" is often better than "ваш"."""
 
-ADDRESS = _LISTS.read_words("address")
-"""Two ways to say you: one in the place of the other is no error."""
-
-_PREPOSITIONS = _LISTS.read_words("prepositions")
-_WITH_YO = _LISTS.read_mapping("with_yo")
-"""Pronouns as people write them without ё."""
-_THIRD_PERSON = ("ет", "ит", "ёт", "ется", "ится", "ётся")
-_MASCULINE, _FEMININE, _PLURAL = ("л", "лся"), ("ла", "лась"), ("ли", "лись", "ны", "ты")
-
-
-def pronoun_class(previous: str, pronoun: str, following: str, rest: str) -> int:  # noqa: ARG001
-    """Which row of `PRONOUNS` a pronoun belongs to.
-
-    A subject changes only with others that the verb after it agrees with: past tenses show gender and number,
-    not person. After a preposition forms with н- take the place of его, ему …; его, её, их may be possessive.
-    """
-    pronoun = _WITH_YO.get(pronoun, pronoun)
-    if any(pronoun in row for row in PRONOUNS[:4]):
-        return _subject_class(pronoun, following)
-    row = next((row for row, words in enumerate(PRONOUNS[4:], 4) if pronoun in words), -1)
-    if pronoun in PRONOUNS[6]:
-        return 6
-    return row + 1 if row in {4, 7} and previous in _PREPOSITIONS else row
-
-
-def _subject_class(pronoun: str, following: str) -> int:
-    singular = pronoun not in PRONOUNS[3]
-    if singular and following.endswith(_MASCULINE + _FEMININE):
-        return 2 if following.endswith(_FEMININE) else 1
-    if pronoun in PRONOUNS[0] and following.endswith(_THIRD_PERSON):
-        return 0
-    return 3 if not singular and following.endswith(_PLURAL) else -1
-
+FORMS_OF_ADDRESS = _LISTS.read_words("address")
+"""Pronouns that mean "you". Replacing one of them by another is not an error."""
 
 NEGATABLE_WORDS = _LISTS.read_words("negatable_words")
 """Common verbs, modals and predicates."""
 NEGATABLE_ENDINGS = _LISTS.read_lines("negatable_endings")
-"""Endings of verbs, for words of five letters and more."""
+"""Endings of verbs, for words of at least five letters."""
 NOT_NEGATABLE = _LISTS.read_words("not_negatable")
-"""Words that end like verbs and are none."""
+"""Words that end like verbs but are not verbs."""
+
+_PREPOSITIONS = _LISTS.read_words("prepositions")
+_SPELLINGS_WITH_YO = _LISTS.read_mapping("with_yo")
+"""Pronouns with ё, by their usual spelling with е."""
+_THIRD_PERSON_ENDINGS = ("ет", "ит", "ёт", "ется", "ится", "ётся")
+_MASCULINE_ENDINGS = ("л", "лся")
+_FEMININE_ENDINGS = ("ла", "лась")
+_PLURAL_ENDINGS = ("ли", "лись", "ны", "ты")
+
+_CYRILLIC_WORD = re.compile(r"[а-яё]{3,}(?:-[а-яё]+)*")
+_NAME_GRAMMEMES = frozenset({"Name", "Surn", "Patr", "Geox", "Orgn", "Trad", "Abbr", "Init"})
+DOMINANT_PROBABILITY = 0.8
+"""How probable the part of speech of a word must be."""
+NEAREST_SYNONYMS = 4
+"""How many synonyms of a meaning are used; a thesaurus lists the nearest first."""
+
+AGREEMENT_CATEGORIES = {
+    "NOUN": ("gender", "animacy"),
+    "VERB": ("aspect", "transitivity"),
+    "INFN": ("aspect", "transitivity"),
+}
+"""Grammatical categories in which a synonym must equal the word it replaces, by part of speech."""
+INFLECTED_CATEGORIES = {
+    "NOUN": ("case", "number"),
+    "ADJF": ("case", "number", "gender", "animacy"),
+    "VERB": ("tense", "person", "number", "gender", "mood", "involvement"),
+}
+"""Grammatical categories that inflection copies from the replaced word, by part of speech."""
+_UNINFLECTED = frozenset({"ADVB", "INFN"})
+LEMMA_PARTS_OF_SPEECH = {"VERB": "INFN"}
+"""The part of speech of the dictionary form, if it differs from that of the word."""
+_CACHED_WORDS = 1 << 16
+
+
+def find_pronoun_row(previous_word: str, pronoun: str, next_word: str, clause: str) -> int:  # noqa: ARG001
+    """Find the row of `PRONOUNS` that a pronoun belongs to in its sentence; -1 if that is not clear.
+
+    A subject is replaced only by subjects that agree with the next word: past tenses show gender and number,
+    but not the person. After a preposition, его, ему … begin with н-. его, её, их can be possessive.
+    """
+    pronoun = _SPELLINGS_WITH_YO.get(pronoun, pronoun)
+    if any(pronoun in row for row in PRONOUNS[:ACCUSATIVE_OBJECTS]):
+        return _find_subject_row(pronoun, next_word)
+    if pronoun in PRONOUNS[POSSESSIVES]:
+        return POSSESSIVES
+    for row in range(ACCUSATIVE_OBJECTS, len(PRONOUNS)):
+        if pronoun in PRONOUNS[row]:
+            has_row_after_preposition = row in {ACCUSATIVE_OBJECTS, DATIVE_OBJECTS}
+            return row + 1 if has_row_after_preposition and previous_word in _PREPOSITIONS else row
+    return NO_ROW
+
+
+def _find_subject_row(pronoun: str, next_word: str) -> int:
+    """Find the row of a subject by the ending of the verb after it; -1 if the next word is no such verb."""
+    if pronoun in PRONOUNS[PLURAL_SUBJECTS]:
+        return PLURAL_SUBJECTS if next_word.endswith(_PLURAL_ENDINGS) else NO_ROW
+    if next_word.endswith(_FEMININE_ENDINGS):
+        return FEMININE_SUBJECTS
+    if next_word.endswith(_MASCULINE_ENDINGS):
+        return MASCULINE_SUBJECTS
+    is_third_person = pronoun in PRONOUNS[THIRD_PERSON_SUBJECTS] and next_word.endswith(_THIRD_PERSON_ENDINGS)
+    return THIRD_PERSON_SUBJECTS if is_third_person else NO_ROW
 
 
 def is_negatable(word: str) -> bool:
-    """Whether "не" can stand before this lower-case word: a verb or a predicate."""
+    """Whether "не" can precede a lower-case word: a verb or a predicate."""
     if word in NEGATABLE_WORDS:
         return True
     return len(word) > 4 and word.endswith(NEGATABLE_ENDINGS) and word not in NOT_NEGATABLE
 
 
-_CYRILLIC = re.compile(r"[а-яё]{3,}(?:-[а-яё]+)*")
-NAMES = frozenset({"Name", "Surn", "Patr", "Geox", "Orgn", "Trad", "Abbr", "Init"})
-DOMINANT = 0.8
-"""How sure the part of speech must be."""
-CENTRAL = 4
-"""How many synonyms of a meaning are close enough; thesauri list the nearest first."""
-
-# What must agree before inflection, and what inflection then carries over, by part of speech.
-_AGREE = {
-    "NOUN": ("gender", "animacy"),
-    "VERB": ("aspect", "transitivity"),
-    "INFN": ("aspect", "transitivity"),
-}
-_CARRY = {
-    "NOUN": ("case", "number"),
-    "ADJF": ("case", "number", "gender", "animacy"),
-    "VERB": ("tense", "person", "number", "gender", "mood", "involvement"),
-}
-_SAME_FORM = frozenset({"ADVB", "INFN"})
-_LEMMA = {"VERB": "INFN"}
+def find_synonyms(previous_word: str, form: str, next_word: str) -> tuple[str, ...]:  # noqa: ARG001
+    """Find the synonyms of a lower-case word form, in the same case, number, gender, tense and so on."""
+    return _find_inflected_synonyms(form)
 
 
-def synonyms(previous: str, form: str, following: str) -> tuple[str, ...]:  # noqa: ARG001
-    """Synonyms in the case, number, gender, tense … of a lower-case word form."""
-    return _candidates(form)
-
-
-@functools.lru_cache(maxsize=1 << 16)
-def _candidates(form: str) -> tuple[str, ...]:
-    if form in FUNCTION_WORDS or not _CYRILLIC.fullmatch(form):
+@functools.lru_cache(maxsize=_CACHED_WORDS)
+def _find_inflected_synonyms(form: str) -> tuple[str, ...]:
+    """Find the synonyms of a word form in the first meaning that has any."""
+    if form in FUNCTION_WORDS or not _CYRILLIC_WORD.fullmatch(form):
         return ()
-    readings = load_analyser().parse(form)
+    parses = load_analyser().parse(form)
     # Forms such as «включите» are orders far more often than statements about the future.
-    reading = next((r for r in readings if "impr" in r.tag.grammemes), readings[0])
-    meanings = _meanings(reading.normal_form)
-    if not meanings or reading.normal_form in FUNCTION_WORDS or reading.tag.grammemes & NAMES:
+    parse = next((parse for parse in parses if "impr" in parse.tag.grammemes), parses[0])
+    lemma = parse.normal_form
+    meanings = _list_meanings(lemma)
+    if not meanings or lemma in FUNCTION_WORDS or parse.tag.grammemes & _NAME_GRAMMEMES:
         return ()
-    pos = _part_of_speech(reading.tag)
-    if pos not in _CARRY and pos not in _SAME_FORM:
+    part_of_speech = _get_part_of_speech(parse.tag)
+    if part_of_speech not in INFLECTED_CATEGORIES and part_of_speech not in _UNINFLECTED:
         return ()
-    if sum(other.score for other in readings if _part_of_speech(other.tag) == pos) < DOMINANT:
+    probability = sum(other.score for other in parses if _get_part_of_speech(other.tag) == part_of_speech)
+    if probability < DOMINANT_PROBABILITY:
         return ()
     for meaning in meanings:
-        forms = [_inflect(word, reading.tag, pos) for word in meaning]
-        found = tuple(word for word in forms if word is not None and word != form)
-        if found:
-            return found
+        synonyms = []
+        for word in meaning:
+            inflected = inflect_like(word, parse.tag, part_of_speech)
+            if inflected is not None and inflected != form:
+                synonyms.append(inflected)
+        if synonyms:
+            return tuple(synonyms)
     return ()
 
 
-def _inflect(word: str, model: Any, pos: str) -> str | None:
-    """The synonym in the form of the model; None where part of speech, gender or aspect differ."""
-    reading = _reading(word, _LEMMA.get(pos, pos))
-    if reading is None or _agreeing(reading.tag, pos) != _agreeing(model, pos):
+def inflect_like(lemma: str, tag: Any, part_of_speech: str) -> str | None:
+    """Inflect a dictionary form like a word with this tag; None if gender, aspect or the like differ."""
+    parse = parse_lemma(lemma, LEMMA_PARTS_OF_SPEECH.get(part_of_speech, part_of_speech))
+    if parse is None:
         return None
-    if pos in _SAME_FORM:
-        return str(reading.word)
-    wanted = _carried(model, pos)
-    if not reading.is_known:
-        inflected = reading.inflect(wanted)
+    if _get_agreement(parse.tag, part_of_speech) != _get_agreement(tag, part_of_speech):
+        return None
+    if part_of_speech in _UNINFLECTED:
+        return str(parse.word)
+    grammemes = _get_inflected_grammemes(tag, part_of_speech)
+    if not parse.is_known:
+        inflected = parse.inflect(grammemes)
         return None if inflected is None else str(inflected.word)
-    _, _, paradigm, place = reading.methods_stack[0]
-    ending = _ending(paradigm, reading.tag, wanted)
-    if ending is None:
+    # pymorphy's `inflect` analyses the word anew. The paradigm of a known word gives the same form at once.
+    _, _, paradigm, form_number = parse.methods_stack[0]
+    affixes = _find_affixes(paradigm, parse.tag, grammemes)
+    if affixes is None:
         return None
+    prefix, suffix = affixes
     dictionary = load_analyser().dictionary
-    stem = dictionary.build_stem(dictionary.paradigms[paradigm], place, reading.word)
-    return f"{ending[0]}{stem}{ending[1]}"
+    stem = dictionary.build_stem(dictionary.paradigms[paradigm], form_number, parse.word)
+    return f"{prefix}{stem}{suffix}"
 
 
-# What follows is asked many times over: words share tags and paradigms, and forms share synonyms.
+# The following functions are cached: words share tags and paradigms, and word forms share synonyms.
 
 
 @functools.cache
-def _part_of_speech(tag: Any) -> str:
+def _get_part_of_speech(tag: Any) -> str:
+    """Return the part of speech in a tag of pymorphy."""
     return str(tag.POS)
 
 
 @functools.cache
-def _agreeing(tag: Any, pos: str) -> tuple[str | None, ...]:
-    return tuple(getattr(tag, name) for name in _AGREE.get(pos, ()))
+def _get_agreement(tag: Any, part_of_speech: str) -> tuple[str | None, ...]:
+    """Return the values of the categories in which synonyms must agree."""
+    return tuple(getattr(tag, category) for category in AGREEMENT_CATEGORIES.get(part_of_speech, ()))
 
 
 @functools.cache
-def _carried(tag: Any, pos: str) -> frozenset[str]:
-    return frozenset(filter(None, (getattr(tag, name) for name in _CARRY[pos])))
+def _get_inflected_grammemes(tag: Any, part_of_speech: str) -> frozenset[str]:
+    """Return the grammemes of a tag that a synonym has to be inflected for."""
+    values = (getattr(tag, category) for category in INFLECTED_CATEGORIES[part_of_speech])
+    return frozenset(filter(None, values))
 
 
-@functools.lru_cache(maxsize=1 << 16)
-def _meanings(lemma: str) -> list[list[str]]:
-    """The nearest synonyms of each meaning."""
+@functools.lru_cache(maxsize=_CACHED_WORDS)
+def _list_meanings(lemma: str) -> list[list[str]]:
+    """List the nearest synonyms of a word for each of its meanings."""
     thesaurus = open_thesaurus("ru")
     assert thesaurus is not None
-    return [meaning[:CENTRAL] for meaning in thesaurus.list_meanings(lemma)]
+    return [meaning[:NEAREST_SYNONYMS] for meaning in thesaurus.list_meanings(lemma)]
 
 
-@functools.lru_cache(maxsize=1 << 16)
-def _reading(lemma: str, pos: str) -> Any:
-    """A dictionary form's reading as this part of speech; None for function words and where there is none."""
+@functools.lru_cache(maxsize=_CACHED_WORDS)
+def parse_lemma(lemma: str, part_of_speech: str) -> Any:
+    """Parse a dictionary form as a part of speech; None for function words and if it has no such parse."""
     if lemma in FUNCTION_WORDS:
         return None
-    readings = load_analyser().parse(lemma)
-    return next((r for r in readings if _part_of_speech(r.tag) == pos and r.normal_form == lemma), None)
+    for parse in load_analyser().parse(lemma):
+        if _get_part_of_speech(parse.tag) == part_of_speech and parse.normal_form == lemma:
+            return parse
+    return None
 
 
 @functools.cache
-def _paradigm(number: int) -> list[tuple[str, Any, str]]:
-    """Prefix, tag and suffix of every form of the words that bend alike."""
-    return list(load_analyser().dictionary.build_paradigm_info(number))
+def _load_paradigm(paradigm: int) -> list[tuple[str, Any, str]]:
+    """Load the prefix, tag and suffix of every form of the words with a paradigm."""
+    return list(load_analyser().dictionary.build_paradigm_info(paradigm))
 
 
 @functools.cache
-def _ending(paradigm: int, tag: Any, wanted: frozenset[str]) -> tuple[str, str] | None:
-    """Prefix and suffix of the form with these values that is most like `tag`, as pymorphy chooses it."""
-    forms = _paradigm(paradigm)
-    fitting = [form for form in forms if wanted <= form[1].grammemes]
-    if not fitting:
-        wanted = type(tag).fix_rare_cases(wanted)
-        fitting = [form for form in forms if wanted <= form[1].grammemes]
-    like = tag.updated_grammemes(wanted)
+def _find_affixes(paradigm: int, tag: Any, grammemes: frozenset[str]) -> tuple[str, str] | None:
+    """Find the prefix and suffix of the form that has `grammemes` and is most similar to `tag`.
 
-    def similarity(form: tuple[str, Any, str]) -> float:
-        return len(like & form[1].grammemes) - 0.1 * len(like ^ form[1].grammemes)
+    Similarity is measured as in pymorphy's `inflect`.
+    """
+    forms = _load_paradigm(paradigm)
+    fitting_forms = [form for form in forms if grammemes <= form[1].grammemes]
+    if not fitting_forms:
+        grammemes = type(tag).fix_rare_cases(grammemes)
+        fitting_forms = [form for form in forms if grammemes <= form[1].grammemes]
+    target = tag.updated_grammemes(grammemes)
 
-    best = max(fitting, key=similarity, default=None)
+    def measure_similarity(form: tuple[str, Any, str]) -> float:
+        form_grammemes = form[1].grammemes
+        return len(target & form_grammemes) - 0.1 * len(target ^ form_grammemes)
+
+    best = max(fitting_forms, key=measure_similarity, default=None)
     return None if best is None else (best[0], best[2])

@@ -1,6 +1,6 @@
-"""Russian names that a model found, with the form in which they stand, as far as it can be told.
+"""The grammatical form (gender, number and cases) of Russian names that a model found.
 
-pymorphy's dictionary knows places and most given names; family names follow their endings.
+The dictionary of pymorphy has places and most given names. Family names are analysed by their endings.
 """
 
 from __future__ import annotations
@@ -13,7 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.perturbations.languages.names import COMPANIES, Mention, word_after, word_before
+from metassay.perturbations.languages.names import (
+    COMPANIES,
+    Mention,
+    find_next_word,
+    find_previous_word,
+)
 from metassay.text.indexed_words import IndexedWords
 from metassay.text.russian_morphology import load_analyser
 from metassay.text.slovnet_names import has_capital
@@ -24,23 +29,24 @@ from metassay.text.words import starts_sentence
 _LISTS = WordLists("metassay.perturbations.languages", "ru")
 
 CASES = ("nomn", "gent", "datv", "accs", "ablt", "loct")
-_SAME_CASE = {"gen2": "gent", "loc2": "loct", "acc2": "accs"}
-_TAGS = {"PER": {"Name", "Surn", "Patr"}, "LOC": {"Geox"}, "ORG": {"Orgn"}}
-_ALL_TAGS = frozenset().union(*_TAGS.values())
-_NAME = re.compile(r"[А-ЯЁ][а-яё'’]+(?:-[А-ЯЁа-яё]+)*|О'[А-ЯЁ][а-яё]+|Д?е[А-ЯЁ][а-яё]+")
+_VARIANT_CASES = {"gen2": "gent", "loc2": "loct", "acc2": "accs"}
+"""Rare cases of pymorphy, and the usual case of each."""
+_GRAMMEMES_BY_KIND = {"PER": {"Name", "Surn", "Patr"}, "LOC": {"Geox"}, "ORG": {"Orgn"}}
+_NAME_GRAMMEMES = frozenset().union(*_GRAMMEMES_BY_KIND.values())
+_CYRILLIC_NAME = re.compile(r"[А-ЯЁ][а-яё'’]+(?:-[А-ЯЁа-яё]+)*|О'[А-ЯЁ][а-яё]+|Д?е[А-ЯЁ][а-яё]+")
+_LATIN_NAME = re.compile(r"[A-Z][A-Za-z]{2,}(?: [A-Z][a-z]{2,})?")
 _LONG_PREPOSITIONS = {"во", "со", "ко", "обо"}
-"""These stand before some names and not before others."""
+"""Forms of prepositions that only some names can follow."""
 
-_PREPOSITIONS = _LISTS.read_word_groups("case_prepositions")
-_GOVERNING = frozenset({"в"}).union(*_PREPOSITIONS.values())
-_NO_NAMES = _LISTS.read_words("not_names")
-_LATIN = re.compile(r"[A-Z][A-Za-z]{2,}(?: [A-Z][a-z]{2,})?")
+_PREPOSITIONS_BY_CASE = _LISTS.read_word_groups("case_prepositions")
+_PREPOSITIONS = frozenset({"в"}).union(*_PREPOSITIONS_BY_CASE.values())
+_NOT_NAMES = _LISTS.read_words("not_names")
 
-_GIVEN = _LISTS.read_word_groups("given_names")
-"""Given names that the dictionary lacks, or takes for others."""
-_GIVEN_STEMS = tuple(name[:-1] for names in _GIVEN.values() for name in names)
+_GIVEN_NAMES = _LISTS.read_word_groups("given_names")
+"""Given names that pymorphy does not have, or has with another gender; by gender."""
+_GIVEN_NAME_STEMS = tuple(name[:-1] for names in _GIVEN_NAMES.values() for name in names)
 
-_MASCULINE = (
+_MASCULINE_ENDINGS = (
     (("ом", "ем", "ым", "им"), "ablt"),
     (("ого", "его"), "gent,accs"),
     (("ому", "ему"), "datv"),
@@ -52,101 +58,126 @@ _MASCULINE = (
     (("и", "о", "ы", "э"), ",".join(CASES)),
     (("",), "nomn"),
 )
-"""The cases of a man's family name by its last letters."""
-_FEMININE = (
+"""The possible cases of a man's family name by its ending; the first ending that fits counts."""
+_FEMININE_ENDINGS = (
     (("ая", "а", "я"), "nomn"),
     (("ую", "у", "ю"), "accs"),
     (("ой", "ей"), "gent,datv,ablt,loct"),
     (("",), ",".join(CASES)),
 )
-"""The same for women, whose family names never bend after a consonant."""
+"""The possible cases of a woman's family name, which is not inflected if it ends in a consonant."""
 
-LETTERS = 4
-"""Fewer capitals than this may stand for anything."""
+MINIMUM_ABBREVIATION = 4
+"""Shorter abbreviations in Latin letters are ambiguous."""
 
-ENDING = re.compile(r"(?:ого|ому|ым|им|ий|ый|ой|ом|ем|[аяуюеи])$")
-"""What the forms of one family name differ in."""
+FAMILY_NAME_ENDING = re.compile(r"(?:ого|ому|ым|им|ий|ый|ой|ом|ем|[аяуюеи])$")
+"""The part of a family name that changes with its case."""
+_CACHED_WORDS = 1 << 16
 
 
-def may_be_mentioned(texts: Sequence[str], words: IndexedWords) -> NDArray[np.bool_]:
-    """Which texts may hold a name that has a form, whatever a model finds: the others need none.
+def find_texts_with_name_forms(texts: Sequence[str], words: IndexedWords) -> NDArray[np.bool_]:
+    """Find the texts in which a name could have a grammatical form; a model need not read the others.
 
-    Such a name has a word with a capital that the dictionary lacks or may read as a name, that begins as one
-    of our own, or that stands after a preposition. Words with apostrophes are several here, so that a text
-    with one is not judged.
+    Such a text has a capitalised word that the dictionary does not have or has as a name, that begins like
+    one of our given names, or that follows a preposition. `words` splits words at apostrophes, so texts with
+    apostrophes are always included.
     """
-    capital, governing = (
-        words.test_vocabulary(has_capital),
-        words.test_vocabulary(lambda word: word.lower() in _GOVERNING),
-    )
-    telling = words.test_vocabulary(lambda word: has_capital(word) and _could_be_name(word))
-    follows = np.roll(governing[words.numbers], 1)
-    follows[words.offsets[words.offsets < len(follows)]] = False
-    hits = telling[words.numbers] | (follows & capital[words.numbers])
-    return words.find_texts_with_hits(hits) | np.array(
-        ["'" in text or "’" in text for text in texts], np.bool_
-    )
+    is_capitalised = words.test_vocabulary(has_capital)
+    is_preposition = words.test_vocabulary(lambda word: word.lower() in _PREPOSITIONS)
+    is_name = words.test_vocabulary(lambda word: has_capital(word) and _could_be_name(word))
+    follows_preposition = np.roll(is_preposition[words.numbers], 1)
+    first_words = words.offsets[words.offsets < len(follows_preposition)]
+    follows_preposition[first_words] = False
+    hits = is_name[words.numbers] | (follows_preposition & is_capitalised[words.numbers])
+    has_apostrophe = np.array(["'" in text or "’" in text for text in texts], np.bool_)
+    return words.find_texts_with_hits(hits) | has_apostrophe
 
 
 def _could_be_name(word: str) -> bool:
-    """Whether a word with a capital is no common word of the dictionary's alone."""
-    known = _looked_up(word.lower())
-    named = any(not _ALL_TAGS.isdisjoint(reading.grammemes) for reading in known)
-    return named or not known or word.startswith(_GIVEN_STEMS)
+    """Whether a capitalised word is a name in the dictionary, is not in it, or begins like a given name."""
+    readings = _look_up(word.lower())
+    is_name_in_dictionary = any(not _NAME_GRAMMEMES.isdisjoint(reading.grammemes) for reading in readings)
+    return is_name_in_dictionary or not readings or word.startswith(_GIVEN_NAME_STEMS)
 
 
-def russian_mentions(text: str, found: Sequence[Entity]) -> list[Mention]:
-    """The names with their forms: gender, number, number of words and the cases in which they may stand."""
-    return list(_with_forms(text, found)) if found else []
+def add_russian_forms(text: str, entities: Sequence[Entity]) -> list[Mention]:
+    """Add to each name of a text its form: gender, number, number of words and possible cases.
+
+    Names whose form is not clear are left out.
+    """
+    return list(_generate_mentions(text, entities)) if entities else []
 
 
-def _with_forms(text: str, found: Sequence[Entity]) -> Iterator[Mention]:
-    ends = {end for _, end, _ in found}
-    for start, end, kind in found:
+def _generate_mentions(text: str, entities: Sequence[Entity]) -> Iterator[Mention]:
+    """Yield the names of a text that have a form."""
+    ends = {end for _, end, _ in entities}
+    for start, end, entity_kind in entities:
         name = text[start:end]
-        known = "ORG" if name.isupper() and _readings(name, "ORG") else kind
-        form = _form(name, known)
-        if form is None and (kind == "ORG" or " " in name):
+        is_organisation = name.isupper() and bool(_find_name_readings(name, "ORG"))
+        kind = "ORG" if is_organisation else entity_kind
+        form = _find_form(name, kind)
+        if form is None and (entity_kind == "ORG" or " " in name):
             continue
-        before, after = word_before(text, start), word_after(text, end)
-        if _is_part(text, start, end, after) or (start - 1 not in ends and _has_begun(text, start, before)):
+        previous_word = find_previous_word(text, start)
+        next_word = find_next_word(text, end)
+        follows_other_entity = start - 1 in ends
+        if _is_next_to_stroke_or_latin(text, start, end, next_word):
             continue
-        if form is None and kind == "PER":
-            known, form = "NAME", _family_name_form(name, before, after)
-        if kind == "LOC":
-            form = _after_preposition(name, before.lower(), form)
-        if form is not None and before.lower() not in _LONG_PREPOSITIONS:
-            yield start, end, known, form
+        if not follows_other_entity and _begins_earlier(text, start, previous_word):
+            continue
+        if form is None and entity_kind == "PER":
+            kind = "NAME"
+            form = _find_family_name_form(name, previous_word, next_word)
+        if entity_kind == "LOC":
+            form = _restrict_form_by_preposition(name, previous_word.lower(), form)
+        if form is not None and previous_word.lower() not in _LONG_PREPOSITIONS:
+            yield start, end, kind, form
 
 
-def _after_preposition(name: str, preposition: str, form: str | None) -> str | None:
-    """The form of a place: after most prepositions its gender does not matter, and the case is certain."""
+def _restrict_form_by_preposition(name: str, preposition: str, form: str | None) -> str | None:
+    """Return the form of a place after a preposition, which decides its case; None if they disagree.
+
+    The gender is left out, because no other word agrees with it.
+    """
     if preposition == "на" and form is not None and "loct" in form:
-        return None  # islands and mountains
-    case = next((case for case, own in _PREPOSITIONS.items() if preposition in own), "")
+        return None  # islands and mountains, which other places cannot replace
     if preposition == "в":
         case = "loct" if name.endswith(("е", "и")) else "accs"
-    if not case or name.isupper() or (form is None and not _NAME.fullmatch(name)):
+    else:
+        case = _find_case_after(preposition)
+    if not case or name.isupper() or (form is None and not _CYRILLIC_NAME.fullmatch(name)):
         return form
     if form is None:
         return f"sing words {case}?"
     return f"sing words {case}" if " sing " in form and case in form else None
 
 
-def _is_part(text: str, start: int, end: int, after: str) -> bool:
-    """Whether a name stands beside a stroke, or goes on in Latin letters."""
-    strokes = text[end : end + 1] in {"-", "/"} or text[start - 1 : start] in {"-", "/"}
-    return strokes or (after[:1].isupper() and after.isascii())
+def _find_case_after(preposition: str) -> str:
+    """Return the case of a name after a preposition; empty if several are possible."""
+    for case, prepositions in _PREPOSITIONS_BY_CASE.items():
+        if preposition in prepositions:
+            return case
+    return ""
 
 
-def _has_begun(text: str, start: int, before: str) -> bool:
-    """Whether a name has begun before: with a capital that is not the sentence's, a title or letters."""
-    capital = before[:1].isupper() and not before.isupper() and text[start - 2 : start] != ". "
-    return capital and not starts_sentence(text, start - len(before) - 1)
+def _is_next_to_stroke_or_latin(text: str, start: int, end: int, next_word: str) -> bool:
+    """Whether a name is next to a hyphen or slash, or a capitalised word in Latin letters follows."""
+    if text[end : end + 1] in {"-", "/"} or text[start - 1 : start] in {"-", "/"}:
+        return True
+    return next_word[:1].isupper() and next_word.isascii()
+
+
+def _begins_earlier(text: str, start: int, previous_word: str) -> bool:
+    """Whether the capitalised word before a name seems to belong to it."""
+    follows_full_stop = text[start - 2 : start] == ". "
+    is_capitalised = previous_word[:1].isupper() and not previous_word.isupper()
+    if not is_capitalised or follows_full_stop:
+        return False
+    return not starts_sentence(text, start - len(previous_word) - 1)
 
 
 class _Reading(NamedTuple):
-    """What a tag of pymorphy's says, and itself; its own attributes are sought anew each time."""
+    """One grammatical analysis of a word: a tag of pymorphy and its attributes, which are slow to read."""
 
     tag: Any
     grammemes: frozenset[str]
@@ -157,140 +188,193 @@ class _Reading(NamedTuple):
 
 
 @functools.cache
-def _reading(tag: Any) -> _Reading:
+def _make_reading(tag: Any) -> _Reading:
+    """Read the attributes of a tag of pymorphy."""
     categories = (value and str(value) for value in (tag.POS, tag.case, tag.number, tag.gender))
     return _Reading(tag, tag.grammemes, *categories)
 
 
 @functools.cache
-def _at(paradigm: int, index: int) -> _Reading:
-    return _reading(load_analyser().dictionary.build_tag_info(paradigm, index))
+def _load_reading(paradigm: int, form_number: int) -> _Reading:
+    """Load the reading of one form of a paradigm of the dictionary."""
+    return _make_reading(load_analyser().dictionary.build_tag_info(paradigm, form_number))
 
 
-def _looked_up(word: str) -> list[_Reading]:
-    """The readings that the dictionary has of a word in small letters."""
+def _look_up(lower_word: str) -> list[_Reading]:
+    """Return the readings of a lower-case word in the dictionary, in no particular order."""
     analyser = load_analyser()
-    found = analyser.dictionary.words.similar_item_values(word, analyser.char_substitutes)
-    return [_at(*place) for own in found for place in own]
+    readings = []
+    entries = analyser.dictionary.words.similar_item_values(lower_word, analyser.char_substitutes)
+    for forms in entries:
+        for paradigm, form_number in forms:
+            readings.append(_load_reading(paradigm, form_number))
+    return readings
 
 
-@functools.lru_cache(maxsize=1 << 16)
-def _known(word: str) -> tuple[_Reading, ...]:
-    """The readings of a word that the dictionary has, the likeliest first, as pymorphy orders them."""
-    small = word.lower()
-    found = _looked_up(small)
-    if len(found) > 1:
-        chances = load_analyser().prob_estimator.p_t_given_w
-        found.sort(key=lambda reading: chances.prob(small, reading.tag), reverse=True)
-    return tuple(found)
+@functools.lru_cache(maxsize=_CACHED_WORDS)
+def _rank_dictionary_readings(word: str) -> tuple[_Reading, ...]:
+    """Return the readings of a word in the dictionary, the most probable first, as pymorphy ranks them."""
+    lower_word = word.lower()
+    readings = _look_up(lower_word)
+    if len(readings) > 1:
+        probabilities = load_analyser().prob_estimator.p_t_given_w
+        readings.sort(key=lambda reading: probabilities.prob(lower_word, reading.tag), reverse=True)
+    return tuple(readings)
 
 
-@functools.lru_cache(maxsize=1 << 16)
-def _guessed(word: str) -> tuple[_Reading, ...]:
-    """The readings of a word, by its ending where the dictionary has none."""
-    return _known(word) or tuple(_reading(parse.tag) for parse in load_analyser().parse(word))
+@functools.lru_cache(maxsize=_CACHED_WORDS)
+def _rank_readings(word: str) -> tuple[_Reading, ...]:
+    """Return the readings of a word, guessed from its ending if the dictionary does not have it."""
+    readings = _rank_dictionary_readings(word)
+    if readings:
+        return readings
+    return tuple(_make_reading(parse.tag) for parse in load_analyser().parse(word))
 
 
-@functools.lru_cache(maxsize=1 << 16)
-def _form(name: str, kind: str) -> str | None:
-    """The form of a name that the dictionary knows as one of its kind, else None."""
-    if name in _NO_NAMES:
+@functools.lru_cache(maxsize=_CACHED_WORDS)
+def _find_form(name: str, kind: str) -> str | None:
+    """Find the form of a name that the dictionary has as a name of this kind; None if it does not."""
+    if name in _NOT_NAMES:
         return None
     if kind == "ORG" and name.replace(" ", "_") in COMPANIES:
         return "latin"
-    if kind == "ORG" and _LATIN.fullmatch(name) and not (name.isupper() and len(name) < LETTERS):
+    is_short_abbreviation = name.isupper() and len(name) < MINIMUM_ABBREVIATION
+    if kind == "ORG" and _LATIN_NAME.fullmatch(name) and not is_short_abbreviation:
         return "latin?"
     words = name.split()
     if kind == "PER":
-        return _full_name_form(words) if len(words) > 1 else _given_name_form(name)
-    *adjectives, head = words
-    readings = list(_readings(head, kind))
-    for word in adjectives:
-        tags = [reading for reading in _guessed(word) if reading.part_of_speech == "ADJF"]
-        known = {(tag.case, tag.number, tag.gender) for tag in tags}
-        known |= {(tag.case, "plur", gender) for tag in tags if tag.number == "plur" for gender in _GIVEN}
-        readings = [tag for tag in readings if (tag.case, tag.number, tag.gender) in known]
-    return _written(readings, "letters" if name.isupper() else "words")
+        return _find_full_name_form(words) if len(words) > 1 else _find_given_name_form(name)
+    *adjectives, noun = words
+    readings = list(_find_name_readings(noun, kind))
+    for adjective in adjectives:
+        agreeing = _list_agreeing_categories(adjective)
+        readings = [
+            reading for reading in readings if (reading.case, reading.number, reading.gender) in agreeing
+        ]
+    return _describe_readings(readings, "letters" if name.isupper() else "words")
 
 
-def _full_name_form(words: list[str]) -> str | None:
-    """A given name that is known, then family names by their endings."""
-    if len(words) > 3 or not all(_NAME.fullmatch(word) for word in words):
+def _list_agreeing_categories(adjective: str) -> set[tuple[str | None, str | None, str | None]]:
+    """List the case, number and gender of the nouns that an adjective can agree with."""
+    agreeing = set()
+    for reading in _rank_readings(adjective):
+        if reading.part_of_speech != "ADJF":
+            continue
+        agreeing.add((reading.case, reading.number, reading.gender))
+        if reading.number == "plur":
+            # In the plural, adjectives have no gender but nouns do.
+            agreeing.update((reading.case, "plur", gender) for gender in _GIVEN_NAMES)
+    return agreeing
+
+
+def _find_full_name_form(words: list[str]) -> str | None:
+    """Find the form of a given name followed by family names; None if the given name is not known."""
+    if len(words) > 3 or not all(_CYRILLIC_NAME.fullmatch(word) for word in words):
         return None
-    first = _given_name(words[0])
-    if first is None or any(_is_verb(word) for word in words[1:]):
+    given_name, *family_names = words
+    given_name_cases = _find_gender_and_cases(given_name)
+    if given_name_cases is None or any(_is_verb(word) for word in family_names):
         return None
-    gender, cases = first
-    for word in words[1:]:
-        cases = cases & _by_ending(word, gender)
+    gender, cases = given_name_cases
+    for family_name in family_names:
+        cases = cases & _list_cases_by_ending(family_name, gender)
     if {"nomn", "gent"} <= cases < set(CASES):
-        cases = cases - {"nomn"}  # the given name does not bend and the family name ends in -а: Ури Геллера
-    return _as_form(gender, "sing", "more", cases) if cases else None
+        cases = cases - {"nomn"}  # the given name has no cases and the family name ends in -а: Ури Геллера
+    return _format_form(gender, "sing", "more", cases) if cases else None
 
 
-def _given_name_form(name: str) -> str | None:
-    if _readings(name, "PER"):
-        return _written(_readings(name, "PER"), "one")
-    known = _given_name(name) if _NAME.fullmatch(name) else None
-    return _as_form(known[0], "sing", "one", known[1]) if known else None
+def _find_given_name_form(name: str) -> str | None:
+    """Find the form of a single given name; None if it is not known."""
+    readings = _find_name_readings(name, "PER")
+    if readings:
+        return _describe_readings(readings, "one")
+    if not _CYRILLIC_NAME.fullmatch(name):
+        return None
+    gender_and_cases = _find_gender_and_cases(name)
+    if gender_and_cases is None:
+        return None
+    gender, cases = gender_and_cases
+    return _format_form(gender, "sing", "one", cases)
 
 
-def _given_name(word: str) -> tuple[str, set[str]] | None:
-    for gender, names in _GIVEN.items() if word.startswith(_GIVEN_STEMS) else ():
-        if any(word.startswith(name[:-1]) and len(word) <= len(name) + 2 for name in names):
-            return gender, _by_ending(word, gender)
-    readings = _readings(word, "PER")
+def _find_gender_and_cases(given_name: str) -> tuple[str, set[str]] | None:
+    """Find the gender and the possible cases of a given name; None if it is not known."""
+    if given_name.startswith(_GIVEN_NAME_STEMS):
+        for gender, names in _GIVEN_NAMES.items():
+            for name in names:
+                if given_name.startswith(name[:-1]) and len(given_name) <= len(name) + 2:
+                    return gender, _list_cases_by_ending(given_name, gender)
+    readings = _find_name_readings(given_name, "PER")
     if not readings or readings[0].number != "sing" or "Surn" in readings[0].grammemes:
         return None
-    return str(readings[0].gender), _cases(readings)
+    return str(readings[0].gender), _list_cases(readings)
 
 
 def _is_verb(word: str) -> bool:
-    return any(reading.part_of_speech == "VERB" for reading in _known(word)[:1])
+    """Whether the most probable reading of a word in the dictionary is a verb."""
+    readings = _rank_dictionary_readings(word)
+    return bool(readings) and readings[0].part_of_speech == "VERB"
 
 
-def _by_ending(word: str, gender: str) -> set[str]:
-    endings = _MASCULINE if gender == "masc" else _FEMININE
-    return set(next(cases for letters, cases in endings if word.endswith(letters)).split(","))
+def _list_cases_by_ending(family_name: str, gender: str) -> set[str]:
+    """List the cases that a family name can have by its ending."""
+    for endings, cases in _MASCULINE_ENDINGS if gender == "masc" else _FEMININE_ENDINGS:
+        if family_name.endswith(endings):
+            return set(cases.split(","))
+    raise AssertionError("the last row fits every name")
 
 
-def _family_name_form(name: str, before: str, after: str) -> str | None:
-    """A man's family name that no dictionary knows, in a case that shows, or beside a verb that does."""
-    if not _NAME.fullmatch(name) or _known(name):
+def _find_family_name_form(name: str, previous_word: str, next_word: str) -> str | None:
+    """Find the form of a man's family name that is not in the dictionary; None if it is not clear.
+
+    Its case must show, or a verb with a masculine ending must stand beside it.
+    """
+    if not _CYRILLIC_NAME.fullmatch(name) or _rank_dictionary_readings(name):
         return None
-    reading = _guessed(name)[0]
+    reading = _rank_readings(name)[0]
     if reading.part_of_speech != "NOUN" or reading.gender != "masc":
         return None
-    cases = _by_ending(name, "masc") if reading.case not in {"gent", "accs"} else {"gent", "accs"}
-    if "nomn" in cases and not (_is_mans_verb(before) or _is_mans_verb(after)):
+    cases = {"gent", "accs"} if reading.case in {"gent", "accs"} else _list_cases_by_ending(name, "masc")
+    if "nomn" in cases and not (_is_masculine_verb(previous_word) or _is_masculine_verb(next_word)):
         return None
-    return _as_form("masc", "sing", "one", cases) if len(cases) < len(CASES) else None
+    return _format_form("masc", "sing", "one", cases) if len(cases) < len(CASES) else None
 
 
-def _is_mans_verb(word: str) -> bool:
-    likeliest = _guessed(word)[:1] if word.islower() else ()
-    return any(reading.part_of_speech == "VERB" and reading.gender == "masc" for reading in likeliest)
+def _is_masculine_verb(word: str) -> bool:
+    """Whether the most probable reading of a word is a verb with a masculine ending."""
+    if not word.islower():
+        return False
+    reading = _rank_readings(word)[0]
+    return reading.part_of_speech == "VERB" and reading.gender == "masc"
 
 
-@functools.lru_cache(maxsize=1 << 16)
-def _readings(word: str, kind: str) -> tuple[_Reading, ...]:
-    """A word's readings as a name of this kind, of one gender and number: the likeliest."""
-    known = [r for r in _known(word) if "Infr" not in r.grammemes] if word[:1].isupper() else ()
-    if not known or _TAGS[kind].isdisjoint(known[0].grammemes):
+@functools.lru_cache(maxsize=_CACHED_WORDS)
+def _find_name_readings(word: str, kind: str) -> tuple[_Reading, ...]:
+    """Find the readings of a word as a name of this kind, in its most probable gender and number."""
+    if not word[:1].isupper():
         return ()
-    own = [r for r in known if not _TAGS[kind].isdisjoint(r.grammemes)]
-    return tuple(r for r in own if (r.gender, r.number) == (own[0].gender, own[0].number))
+    readings = [reading for reading in _rank_dictionary_readings(word) if "Infr" not in reading.grammemes]
+    grammemes = _GRAMMEMES_BY_KIND[kind]
+    if not readings or grammemes.isdisjoint(readings[0].grammemes):
+        return ()
+    names = [reading for reading in readings if not grammemes.isdisjoint(reading.grammemes)]
+    gender_and_number = (names[0].gender, names[0].number)
+    return tuple(name for name in names if (name.gender, name.number) == gender_and_number)
 
 
-def _written(readings: Sequence[_Reading], length: str) -> str | None:
+def _describe_readings(readings: Sequence[_Reading], length: str) -> str | None:
+    """Describe the form that readings have in common; None if there are none, or several people."""
     if not readings or (length == "one" and {"plur", "anim"} <= readings[0].grammemes):
         return None
-    return _as_form(readings[0].gender or "any", readings[0].number, length, _cases(readings))
+    return _format_form(readings[0].gender or "any", readings[0].number, length, _list_cases(readings))
 
 
-def _cases(readings: Sequence[_Reading]) -> set[str]:
-    return {_SAME_CASE.get(reading.case or "", reading.case or "") for reading in readings}
+def _list_cases(readings: Sequence[_Reading]) -> set[str]:
+    """List the cases of readings, without pymorphy's rare variants of cases."""
+    cases = {reading.case or "" for reading in readings}
+    return {_VARIANT_CASES.get(case, case) for case in cases}
 
 
-def _as_form(gender: str, number: str | None, length: str, cases: set[str]) -> str:
+def _format_form(gender: str, number: str | None, length: str, cases: set[str]) -> str:
+    """Format a form as text, such as `masc sing one gent,accs`."""
     return f"{gender} {number} {length} {','.join(case for case in CASES if case in cases)}"

@@ -1,0 +1,204 @@
+"""Rules to find English names: by capitals, lists, and words that are in no dictionary."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from metassay.perturbations.languages.names import (
+    COMPANIES,
+    FAMILY_NAMES,
+    FAMILY_NAMES_FIRST,
+    FEMALE_NAMES,
+    MALE_NAMES,
+    MAXIMUM_NAME_WORDS,
+    NATIONALITIES,
+    NOT_NAMES,
+    ORGANISATION_WORDS,
+    ORGANISATIONS,
+    PERSON_TITLES,
+    PLACE_WORDS,
+    PLACES,
+    NameRules,
+    WordMatch,
+    find_next_word,
+    find_previous_word,
+    strip_name_suffix,
+)
+from metassay.text.lemmas import is_common_word
+from metassay.text.tagged_words import rank_word_tags
+from metassay.text.word_lists import WordLists
+from metassay.text.words import starts_sentence
+
+_LISTS = WordLists("metassay.perturbations.languages", "en")
+_VERBS_OF_SAYING = _LISTS.read_words("saying")
+_DIRECTIONS = _LISTS.read_words("directions")
+_LISTED_NAMES = PLACES["en"] | FEMALE_NAMES | MALE_NAMES | FAMILY_NAMES | COMPANIES
+_ARTICLES = {"the", "a", "an"}
+_INSTITUTIONS_WITH_COMMON_NAMES = {"University", "College", "Bank", "Hospital"}
+"""The last words of organisations whose other words may all be common: "Children's Hospital"."""
+_PINYIN = re.compile(
+    r"(?:(?:[bpmfdtnlgkhjqxrzcsyw]|[zcs]h)?(?:[aeiou]|a[io]|ei|ou|an|en|i?ang|i?eng|i?ong|ia|iao|ie|iu|ian|in|"
+    r"ing|u[aoi]|uai|uan|un|uang|ueng|ue|er)){1,3}",
+    re.IGNORECASE,
+)
+"""One to three Chinese syllables in Latin letters."""
+
+
+def _list_longest_words() -> frozenset[str]:
+    """List the longest word of every listed name: a text without it cannot contain the name."""
+    lists = (
+        PLACES["en"],
+        COMPANIES,
+        ORGANISATIONS,
+        FEMALE_NAMES,
+        MALE_NAMES,
+        FAMILY_NAMES,
+        FAMILY_NAMES_FIRST,
+    )
+    longest_words = set(PLACE_WORDS | ORGANISATION_WORDS)
+    for names in lists:
+        longest_words.update(max(name.split("_"), key=len) for name in names)
+    return frozenset(longest_words)
+
+
+_LONGEST_WORDS = _list_longest_words()
+
+
+def _can_be_in_name(text: str, word: WordMatch, first_word: str) -> bool:
+    """Whether a word of a text can be part of a name that begins with `first_word` (empty: with itself)."""
+    name = strip_name_suffix(word)
+    if len(name) < 2 or name in NOT_NAMES["en"] or name in NATIONALITIES["en"]:
+        return False
+    if not set("'’_").isdisjoint(name):
+        return False
+    if "-" in name:
+        has_other_signs = not name.replace("-", "").isalpha()
+        if has_other_signs or any(map(_is_place_or_common_word, name.split("-"))):
+            return False
+    return bool(first_word) or _is_proper_noun(name) or not starts_sentence(text, word.start())
+
+
+def _could_be_name(word: str) -> bool:
+    """Whether a word could be a name or part of one, regardless of the text."""
+    if len(word) < 2 or "_" in word or word in NOT_NAMES["en"] or word in NATIONALITIES["en"]:
+        return False
+    if word in _LONGEST_WORDS or ("-" in word and word.replace("-", "").isalpha()):
+        return True
+    return not is_common_word(word, "en")
+
+
+def _is_proper_noun(word: str) -> bool:
+    """Whether a word is in a list of names, or a name according to the tagger."""
+    return word in _LISTED_NAMES or rank_word_tags(word, "en")[:1] == ("NP0",)
+
+
+def _is_place_or_common_word(word: str) -> bool:
+    """Whether a word is a place, a common word, or in lower case."""
+    return not word[:1].isupper() or word in PLACES["en"] or is_common_word(word, "en")
+
+
+def _is_fragment(text: str, start: int, end: int) -> bool:
+    """Whether a span is only a part of a longer name, or is next to a hyphen or stroke."""
+    if text[start - 1 : start] in {"/", "-"} or text[end : end + 1] in {"/", "-", "®", "™"}:
+        return True
+    next_word = find_next_word(text, end)
+    continues = next_word[:1].isupper() and next_word not in NOT_NAMES["en"] and next_word not in {"I", "A"}
+    if continues or (next_word == "of" and text[end + 4 : end + 5].isupper()):
+        return True
+    previous_word = find_previous_word(text, start)
+    return (
+        previous_word[:1].isupper()
+        and previous_word not in PERSON_TITLES["en"]
+        and not is_common_word(previous_word, "en")
+    )
+
+
+def _decide_kind(previous_word: str, words: Sequence[str]) -> str:
+    """Return the kind of a name: PER, LOC, ORG, NAME if it is not known; empty if the words are no name."""
+    if len(words) > MAXIMUM_NAME_WORDS:
+        return ""
+    name = "_".join(words)
+    if name in PLACES["en"] or _is_place_name(words):
+        return "LOC"
+    if name in COMPANIES or name in ORGANISATIONS or _is_organisation(words):
+        return "ORG"
+    has_title = previous_word in PERSON_TITLES["en"] and not _are_common_words(words)
+    if has_title or name in FAMILY_NAMES or _is_person(words):
+        return "PER"
+    return "NAME" if all(map(_is_unknown_name, words)) else ""
+
+
+def _is_unknown_name(word: str) -> bool:
+    """Whether a capitalised word is a name to the tagger, and neither a common word nor in a list."""
+    if not word.istitle() or not word.isalpha() or word in PLACES["en"] or word in ORGANISATION_WORDS:
+        return False
+    return rank_word_tags(word, "en")[:1] == ("NP0",) and not is_common_word(word, "en")
+
+
+def _are_common_words(words: Sequence[str]) -> bool:
+    """Whether all words are common English words."""
+    return all(is_common_word(word, "en") for word in words)
+
+
+def _is_place_name(words: Sequence[str]) -> bool:
+    """Whether words name a place by their structure: East Asia, Guangdong Province, the Yangtze River."""
+    if len(words) == 1:
+        return False
+    if words[0] in _DIRECTIONS and "_".join(words[1:]) in PLACES["en"]:
+        return True
+    return words[-1] in PLACE_WORDS and not _are_common_words(words[:-1])
+
+
+def _is_organisation(words: Sequence[str]) -> bool:
+    """Whether words name an organisation by their structure: Yale University, not Central Committee."""
+    if words[-1] not in ORGANISATION_WORDS:
+        return False
+    for word in words[:-1]:
+        if word in PLACES["en"] or not is_common_word(word, "en"):
+            return True
+    return len(words) > 1 and words[-1] in _INSTITUTIONS_WITH_COMMON_NAMES
+
+
+def _is_person(words: Sequence[str]) -> bool:
+    """Whether words begin with a given name, or are an East Asian family name and Chinese syllables."""
+    first_word, *other_words = words
+    if any(word in PLACES["en"] or word in ORGANISATION_WORDS or word.isupper() for word in other_words):
+        return False
+    if first_word in FEMALE_NAMES or first_word in MALE_NAMES:
+        return True
+    if first_word not in FAMILY_NAMES_FIRST:
+        return False
+    if not other_words:
+        return not is_common_word(first_word, "en")
+    is_chinese = all(_PINYIN.fullmatch(word) for word in other_words)
+    return is_chinese or not is_common_word(other_words[0], "en")
+
+
+def _decide_form(previous_word: str, words: Sequence[str], kind: str) -> str | None:  # noqa: ARG001
+    """Return the article before a name, or empty; None if the words are no name."""
+    if not kind:
+        return None
+    article = previous_word.lower()
+    return article if article in _ARTICLES else ""
+
+
+def _guess_kind(text: str, start: int, end: int, words: Sequence[str]) -> str:
+    """Guess the kind of a name from its neighbours: PER? beside "said", LOC? after "in", NAME or empty."""
+    previous_word = find_previous_word(text, start)
+    if previous_word in _VERBS_OF_SAYING or find_next_word(text, end) in _VERBS_OF_SAYING:
+        return "PER?"
+    if previous_word == "in" and len(words) == 1:
+        return "LOC?"
+    return "NAME" if len(words) > 1 or _PINYIN.fullmatch(words[0]) else ""
+
+
+ENGLISH_NAME_RULES = NameRules(
+    can_be_in_name=_can_be_in_name,
+    is_fragment=_is_fragment,
+    decide_kind=_decide_kind,
+    decide_form=_decide_form,
+    guess_kind=_guess_kind,
+    could_be_name=_could_be_name,
+    places_before_nouns=PLACES["en"],
+)

@@ -1,0 +1,234 @@
+"""Where "nicht" and "kein" can be added to a German text.
+
+A clause lies between punctuation marks. Its finite verb is the second constituent, or the last one after a
+conjunction or relative pronoun. Infinitives, participles and separated prefixes end the clause. Between the
+finite verb and this end, "nicht" comes after pronouns and definite noun phrases, and before prepositions,
+adverbs and predicates. Instead of "nicht ein", German has "kein".
+"""
+
+from __future__ import annotations
+
+import re
+
+from metassay.perturbations.languages.german import AUXILIARIES, VERBS
+from metassay.text.word_lists import WordLists
+from metassay.text.words import Span
+
+_LISTS = WordLists("metassay.perturbations.languages", "de")
+_NEGATIONS = _LISTS.read_words("negated")
+"""Clauses with one of these words get no second negation."""
+_WORD_CLASSES = _LISTS.read_word_groups("negation_places")
+_BEFORE_NICHT = _WORD_CLASSES["skipped"]
+"""Words that "nicht" comes after."""
+_DEFINITE = _WORD_CLASSES["definite"]
+"""Words that begin a definite noun phrase, which "nicht" comes after."""
+_AFTER_NICHT = _WORD_CLASSES["here"]
+"""Words that "nicht" comes before."""
+_NEVER_AFTER_NICHT = _WORD_CLASSES["never"]
+_COPULAS = _WORD_CLASSES["copula"]
+_SEPARATED_PREFIXES = _WORD_CLASSES["prefix"]
+_SUBORDINATING_WORDS = _WORD_CLASSES["opener"]
+"""Words that begin a clause whose finite verb comes last."""
+_FINITE_VERBS = AUXILIARIES | VERBS
+_COORDINATING_CONJUNCTIONS = frozenset(("und", "oder", "aber", "denn", "doch"))
+_CLAUSE_BOUNDARIES = frozenset(("", ".", ",", ";", ":", "!", "?"))
+_CONJUNCTIONS_IN_CLAUSE = frozenset(("und", "oder", "als", "wie", "dass", "denn", "sondern"))
+_CLAUSE = re.compile(r"[^.,;:!?()\[\]\"„“”»«–—…\n]+")
+_WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*|\d\S*")
+_INDEFINITE_ARTICLE = re.compile(r"ein(?:e|en|em|er|es)?")
+_FIXED_AFTER_EIN = frozenset(
+    ("paar", "bisschen", "wenig", "mal", "jeder", "Tages", "Morgens", "Abends", "Moment")
+)
+"""Words after which "ein" is not an article that could become "kein": "ein paar"."""
+_FIXED_BEFORE_EIN = frozenset(
+    ("noch", "so", "was", "wie", "als", "nur", "auch", "schon", "wieder", "für")
+) | frozenset(("solch", "der", "und", "oder"))
+"""Words after which "ein" cannot become "kein": "was für ein"."""
+_INFINITIVE_OR_PARTICIPLE = re.compile(r"[a-zäöüß]+(?:en|ern|eln|[^s]t|sein|tun)")
+_ADJECTIVE_ENDINGS = ("e", "en", "er", "es", "em")
+_MAXIMUM_ADJECTIVES = 2
+
+Edit = tuple[Span, str]
+
+
+def find_german_negations(text: str) -> list[Edit]:
+    """Find every edit that adds "nicht" to a clause or turns "ein" into "kein", in the order of the text.
+
+    Clauses that are already negated are left out.
+    """
+    edits: list[Edit] = []
+    for clause in _CLAUSE.finditer(text):
+        matches = list(_WORD.finditer(text, *clause.span()))
+        words = [match[0] for match in matches]
+        is_negated = not _NEGATIONS.isdisjoint(word.lower() for word in words)
+        if len(words) < 2 or is_negated:
+            continue
+        edits += _find_kein_edits(matches, words)
+        mark_before = text[: clause.start()].rstrip()[-1:]
+        mark_after = text[clause.end() : clause.end() + 1]
+        if mark_before not in _CLAUSE_BOUNDARIES:
+            continue
+        position = _find_nicht_position(words, mark_before, mark_after)
+        if position == len(words):
+            clause_end = matches[-1].end()
+            edits.append(((clause_end, clause_end), " nicht"))
+        elif position:
+            word_start = matches[position].start()
+            edits.append(((word_start, word_start), "nicht "))
+    return sorted(edits)
+
+
+def _find_kein_edits(matches: list[re.Match[str]], words: list[str]) -> list[Edit]:
+    """Find the edits that put a "k" before each "ein" that begins a noun phrase."""
+    edits = []
+    for i, match in enumerate(matches[:-1]):
+        if not _INDEFINITE_ARTICLE.fullmatch(match[0]) or words[i + 1] in _FIXED_AFTER_EIN:
+            continue
+        is_article = i == 0 or words[i - 1].lower() not in _FIXED_BEFORE_EIN
+        if is_article and _find_noun_phrase_end(words, i + 1) is not None:
+            edits.append(((match.start(), match.start()), "k"))
+    return edits
+
+
+def _find_noun_phrase_end(words: list[str], start: int) -> int | None:
+    """Find the position after the noun of a phrase whose adjectives begin at `start`; None if there is none.
+
+    A noun is a capitalised word, after at most two adjectives.
+    """
+    for position in range(start, min(start + _MAXIMUM_ADJECTIVES + 1, len(words))):
+        word = words[position]
+        if word[0].isupper():
+            return position + 1
+        if not word.endswith(_ADJECTIVE_ENDINGS) or word in _FINITE_VERBS or word in _AFTER_NICHT:
+            return None
+    return None
+
+
+def _find_nicht_position(words: list[str], mark_before: str, mark_after: str) -> int | None:
+    """Find the position of the word that "nicht" goes before in a clause; None if it cannot be added.
+
+    The position is the number of words if "nicht" goes at the end.
+    """
+    first = 1 if words[0].lower() in _COORDINATING_CONJUNCTIONS else 0
+    opener = first
+    if len(words) > first + 1:
+        has_preposition = words[first].lower() in _AFTER_NICHT and words[first + 1] in _SUBORDINATING_WORDS
+        opener = first + 1 if has_preposition else first
+    opening_word = words[opener].lower()
+    # "der", "die", "das" are relative pronouns only after a comma, else articles.
+    is_subordinate = opening_word in _SUBORDINATING_WORDS and (
+        mark_before == "," or opening_word not in _DEFINITE
+    )
+    if is_subordinate and words[-1] in _FINITE_VERBS:
+        if len(words) <= opener + 2:
+            return None
+        end = _find_verb_cluster_start(words, opener + 1, len(words) - 1)
+        return _find_position_between(words, opener + 1, end, begins_with_subject=True)
+    verb = _find_finite_verb(words)
+    if verb is None:
+        return None
+    if verb == 0 and (mark_before != "," or words[1] not in _BEFORE_NICHT):
+        return None
+    end = len(words)
+    for position in range(verb + 1, len(words)):
+        if words[position] in _CONJUNCTIONS_IN_CLAUSE:
+            end = position
+            break
+    is_last = verb == end - 1
+    if is_last and verb > first + 1 and _find_noun_phrase_end(words, first + 1) != verb:
+        # A last verb is finite only as the second word or directly after the subject.
+        return None
+    continues_after_comma = mark_after == "," and end == len(words)
+    return _find_position_after_verb(words, verb, end, continues_after_comma=continues_after_comma)
+
+
+def _find_position_after_verb(
+    words: list[str], verb: int, end: int, *, continues_after_comma: bool
+) -> int | None:
+    """Find the position of "nicht" after a finite verb; None if the predicate comes after a comma."""
+    if words[verb] not in AUXILIARIES:
+        has_prefix = words[end - 1] in _SEPARATED_PREFIXES and end - 1 > verb
+        return _find_position_between(words, verb + 1, end - 1 if has_prefix else end)
+    cluster_start = _find_verb_cluster_start(words, verb + 1, end)
+    has_cluster = cluster_start != end
+    is_copula = words[verb] in _COPULAS
+    if words[verb + 1 : verb + 2] == ["denn"]:
+        return None
+    if not has_cluster and continues_after_comma and not is_copula:
+        return None
+    return _find_position_between(
+        words, verb + 1, cluster_start, follows_copula=is_copula and not has_cluster
+    )
+
+
+def _find_finite_verb(words: list[str]) -> int | None:
+    """Find the position of the first finite verb of a clause; an infinitive with "zu" is none."""
+    if words[0].lower() in _FINITE_VERBS:
+        return 0
+    for position in range(1, len(words)):
+        if words[position] in _FINITE_VERBS and words[position - 1] != "zu":
+            return position
+    return None
+
+
+def _find_verb_cluster_start(words: list[str], start: int, end: int) -> int:
+    """Find where the infinitives and participles begin that end at `end`; `end` if there are none."""
+    position = end
+    while position > start:
+        word = words[position - 1]
+        if not _INFINITIVE_OR_PARTICIPLE.fullmatch(word) or word in _BEFORE_NICHT or word in _AFTER_NICHT:
+            break
+        position -= 1
+    if start < position < end and words[position - 1] == "zu":
+        return position - 1
+    return position
+
+
+def _find_position_between(
+    words: list[str],
+    start: int,
+    end: int,
+    *,
+    follows_copula: bool = False,
+    begins_with_subject: bool = False,
+) -> int | None:
+    """Find the position of "nicht" between the finite verb and the end of its clause; None if not clear.
+
+    "nicht" goes after definite phrases and before indefinite ones.
+    """
+    position = start
+    last_phrase = -1
+    while position < end:
+        word = words[position]
+        is_definite = word.lower() in _DEFINITE
+        phrase_end = _find_noun_phrase_end(words, position + 1) if is_definite else None
+        if phrase_end is not None and phrase_end <= end:
+            last_phrase = position
+            position = phrase_end
+        elif is_definite and not _is_demonstrative_pronoun(words, position):
+            return None
+        elif word in _BEFORE_NICHT or (begins_with_subject and position == start and word[0].isupper()):
+            position += 1
+        elif word in _AFTER_NICHT:
+            return position
+        else:
+            return position if _can_follow_nicht(words, position) else None
+    # After a copula, the last noun phrase is the predicate: "ist nicht der Grund".
+    is_predicate = last_phrase >= start and _find_noun_phrase_end(words, last_phrase + 1) == end
+    return last_phrase if follows_copula and is_predicate else end
+
+
+def _is_demonstrative_pronoun(words: list[str], position: int) -> bool:
+    """Whether a word such as "das" is a pronoun, not an article whose noun was not found."""
+    next_word = words[position + 1] if position + 1 < len(words) else ""
+    return words[position] in _BEFORE_NICHT and not next_word.endswith(("e", "en"))
+
+
+def _can_follow_nicht(words: list[str], position: int) -> bool:
+    """Whether "nicht" can precede an adverb or adjective; it cannot where German needs "kein"."""
+    word = words[position]
+    if not word[0].islower() or word in _NEVER_AFTER_NICHT:
+        return False
+    if word.endswith(_ADJECTIVE_ENDINGS) and _find_noun_phrase_end(words, position) is not None:
+        return False
+    return not any(map(_INDEFINITE_ARTICLE.fullmatch, words[position:]))
