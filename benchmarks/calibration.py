@@ -27,6 +27,7 @@ from metassay.meta.contexts.label_error_correction import LabelReading, correct_
 from metassay.meta.contexts.pair_analysis import analyze_pairs
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, global_context
 from metassay.meta.contexts.run_comparison import compare_runs
+from metassay.meta.contexts.saved_labels import measure_saved_labels
 from metassay.meta.contexts.trend import trend_p_values
 from metassay.meta.dependence.deviations import expected_deviations, range_over_groups, system_dependence
 from metassay.meta.dependence.null_hypotheses import equal_mapping_p_value, fair_metric_p_value
@@ -513,6 +514,45 @@ PEOPLE_DESIGNS = (
 )
 
 
+def draw_labelled_scores(rng, skill, systems=5, items=100, metrics=7, cluster_size=1):
+    """Draw skewed human scores of documents, and metrics that follow them equally well."""
+    clusters = np.arange(items) // cluster_size
+    difficulty = rng.normal(size=items) + rng.normal(size=items)[clusters]
+    human = -np.round(np.exp(1.2 * (rng.normal(size=(systems, items)) + difficulty)))
+    noise = rng.normal(size=(metrics, systems, items)) + rng.normal(size=(metrics, 1, items))
+    standard = (human - human.mean(axis=1, keepdims=True)) / human.std(axis=1, keepdims=True)
+    return ScoreArrays(human, noise + skill * standard, clusters)
+
+
+def measure_saving_claims(skill, replicates, seed=0, **design):
+    """Return how often one of seven equally good metrics is said to save labels, or to save fewer."""
+    rng = np.random.default_rng(seed)
+    saves = 0
+    left_out = 0
+    for _ in range(replicates):
+        scores = draw_labelled_scores(rng, skill, **design)
+        metrics = [f"metric {number}" for number in range(len(scores.metrics))]
+        shares = measure_saved_labels([scores], np.arange(len(metrics)))
+        choice = shares.choose_best(metrics, metrics)
+        saves += choice.p is not None and choice.p <= LEVEL
+        left_out += len(choice.top_group) < len(metrics)
+    return saves / replicates, left_out / replicates
+
+
+def list_saving_rates(replicates):
+    trials = max(replicates // 2, 20)
+    designs = {
+        "5 systems, 100 items": {},
+        "2 systems, 50 items": {"systems": 2, "items": 50},
+        "5 systems, 15 documents": {"items": 150, "cluster_size": 10},
+    }
+    for what, design in designs.items():
+        saves, _ = measure_saving_claims(0.0, trials, **design)
+        yield Rate(f"labels saved, seven useless metrics, {what}: one saves labels", saves, trials, FAMILY)
+        _, left_out = measure_saving_claims(0.5, trials, **design)
+        yield Rate(f"… seven equal metrics, {what}: one saves fewer", left_out, trials, FAMILY)
+
+
 def list_h1_rates(replicates):
     for name, make in H1_DESIGNS.items():
         permuted, plain = measure_rejection_rates(make, replicates)
@@ -605,7 +645,14 @@ def list_people_rates(replicates):
             yield Rate(f"{test} rejects, {what}", found, trials, bounds)
 
 
-PARTS = (list_h1_rates, list_interval_rates, list_claim_rates, list_dependence_rates, list_people_rates)
+PARTS = (
+    list_h1_rates,
+    list_interval_rates,
+    list_claim_rates,
+    list_dependence_rates,
+    list_people_rates,
+    list_saving_rates,
+)
 
 
 def main(replicates=2000):

@@ -121,3 +121,10 @@ def test_a_rate_is_out_when_its_whole_interval_is(calibration):
 def test_every_rate_keeps_its_bounds(calibration, part):
     out = [str(rate) for rate in getattr(calibration, part)(400) if not rate.holds]
     assert not out
+
+
+def test_equally_good_metrics_rarely_seem_to_save_more_or_fewer_labels(calibration):
+    saves, _ = calibration.measure_saving_claims(0.0, 100)
+    _, left_out = calibration.measure_saving_claims(0.5, 100)
+    assert saves <= 0.1  # 5 % and more than two standard errors of the simulation
+    assert left_out <= 0.1

@@ -19,6 +19,7 @@ from metassay.results.assay import (
     MetricChoice,
     MetricLead,
     OrderAgreement,
+    SavingChoice,
 )
 from metassay.results.base import Interval
 
@@ -44,7 +45,7 @@ def make_result(**fields):
     return make_content(overall, **(defaults | fields))
 
 
-def make_human_row(metric, accuracy, spa):
+def make_human_row(metric, accuracy, spa, saved=0.03):
     return HumanAccuracy(
         metric=metric,
         accuracy=accuracy,
@@ -57,6 +58,9 @@ def make_human_row(metric, accuracy, spa):
         spa_low=spa - 0.05,
         spa_high=spa + 0.05,
         rank_spa=1,
+        labels_saved=saved,
+        labels_saved_low=saved - 0.02,
+        labels_saved_high=saved + 0.02,
     )
 
 
@@ -71,6 +75,7 @@ def make_comparison(**fields):
         "by_perturbed_pairs": MetricChoice(metric="chrf"),
         "by_human_pairs": HumanChoice(metric="chrf", top_group=["chrf", "bleu"]),
         "by_spa": MetricChoice(metric="bleu"),
+        "by_labels_saved": SavingChoice(metric="chrf", top_group=["chrf", "bleu"], p=0.01),
         "spa_constant": 0.52,
         "metrics": [
             make_human_row("chrf", 0.63, 0.72),
@@ -117,7 +122,32 @@ def test_with_human_scores_there_is_one_row_per_question():
         ("Detect errors in single translations", "chrF", "86 % (85–87)", "none", "coin: 50 %"),
         ("Choose between two translations as people do", "chrF", "63 % (61–65)", "BLEU", "coin: 50 %"),
         ("Rank systems as people do", "BLEU", "SPA 0.74 (0.69–0.79)", "chrF", "constant: 0.52"),
+        (
+            "Save human labels in comparing systems",
+            "chrF",
+            "100 ratings worth 103 (101–105)",  # 100 / (1 - 0.03), and so on
+            "BLEU",
+            "no metric: 100",
+        ),
     ]
+
+
+def test_another_winner_for_one_question_is_named_in_the_headline():
+    choice = SavingChoice(metric="ter", top_group=["ter"], p=0.001)
+    result = make_result(human_comparison=make_comparison(by_labels_saved=choice))
+    assert write_opening(result)[:2] == [
+        "Use chrF.",
+        "To save human labels in comparing systems, use TER instead.",
+    ]
+
+
+def test_metrics_that_are_not_shown_to_save_labels_are_not_named():
+    choice = SavingChoice(metric="ter", top_group=["ter"], p=0.2)
+    result = make_result(human_comparison=make_comparison(by_labels_saved=choice))
+    view = build_view(result)
+    row = list_question_rows(build_verdict(view), view.labels, "mt")[-1]
+    assert (row["best"], row["result"]) == ("none is shown to", None)
+    assert write_opening(result)[0] == "Use chrF."
 
 
 def test_the_best_metric_for_a_question_is_not_to_be_avoided():

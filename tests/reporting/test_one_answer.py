@@ -158,7 +158,7 @@ def check_verdict(verdict: list[Claim]) -> None:
     questions = [claim.question for claim in verdict if claim.kind in {"answer", "unanswered"}]
     assert len(questions) == len(set(questions))
     assert "rank_systems" in questions
-    assert sum(claim.kind in {"use", "none"} for claim in verdict) == 1
+    assert sum(claim.kind in {"use", "none"} and claim.question is None for claim in verdict) == 1
     for claim in verdict:
         if claim.value is not None and claim.low is not None and claim.kind == "answer":
             assert claim.low <= claim.value <= claim.high

@@ -5,12 +5,14 @@ from __future__ import annotations
 from metassay.reporting.accuracy_phrases import describe_accuracy
 from metassay.reporting.assay_caveats import choose_main_caveat, find_winning_sentinel
 from metassay.reporting.assay_view import AssayView
-from metassay.reporting.question_titles import name_outputs
+from metassay.reporting.labels_saved_sentences import RATED_ITEMS, describe_worth
+from metassay.reporting.question_titles import describe_purpose, name_outputs
 from metassay.reporting.wording import count, interval, listing, number, plural
 from metassay.results.assay import HumanComparison, MetricAccuracy
 from metassay.results.verdict import Claim, Question
 
 COIN = 0.5
+LEVEL = 0.05
 _MOST_NAMED = 3
 _ARTICLES = {"The", "No", "Only", "Discounted"}
 _PAIR_QUESTIONS: dict[str, Question] = {
@@ -26,9 +28,22 @@ def build_verdict(view: AssayView) -> list[Claim]:
     best = view.best
     if best is None:
         return [Claim(kind="none", sentence="No metric can be recommended: no pair could be scored.")]
-    claims = [_recommend(view, best), _name_metrics_to_avoid(view), _describe_data(view)]
-    claims += [_answer_with_pairs(view, best), _answer_choosing(view), _answer_ranking(view)]
-    claims += [_describe_regret(view, best), _choose_caveat(view)]
+    answers = [
+        _answer_with_pairs(view, best),
+        _answer_choosing(view),
+        _answer_ranking(view),
+        _answer_saving(view),
+    ]
+    recommendation = _recommend(view, best)
+    claims = [
+        recommendation,
+        *_name_other_winners(view, recommendation, answers),
+        _name_metrics_to_avoid(view),
+        _describe_data(view),
+        *answers,
+        _describe_regret(view, best),
+        _choose_caveat(view),
+    ]
     return [claim for claim in claims if claim is not None]
 
 
@@ -63,6 +78,28 @@ def _recommend(view: AssayView, best: MetricAccuracy) -> Claim:
         p=max(p_values, default=None),
         sentence=sentence,
     )
+
+
+def _name_other_winners(view: AssayView, recommendation: Claim, answers: list[Claim | None]) -> list[Claim]:
+    """Name the best metric for each question in which the recommended one is not tied with it."""
+    claims = []
+    for answer in answers:
+        if recommendation.kind != "use" or answer is None or answer.question is None:
+            continue
+        if answer.kind != "answer" or recommendation.metrics[0] in answer.metrics:
+            continue
+        winner = answer.metrics[0]
+        purpose = describe_purpose(answer.question, view.result.task)
+        claims.append(
+            Claim(
+                kind="use",
+                question=answer.question,
+                metrics=[winner],
+                p=answer.p,
+                sentence=f"To {purpose}, use {view.labels[winner]} instead.",
+            )
+        )
+    return claims
 
 
 def _describe_purpose(view: AssayView) -> str:
@@ -223,6 +260,40 @@ def _find_tied_by_spa(view: AssayView, comparison: HumanComparison, best: str) -
         if lower_end is None or row.spa_high is None or row.spa_high >= lower_end:
             tied.append(metric)
     return tied
+
+
+def _answer_saving(view: AssayView) -> Claim | None:
+    """Answer which metric saves most human labels when two systems are compared."""
+    comparison = view.result.human_comparison
+    choice = None if comparison is None else comparison.by_labels_saved
+    if comparison is None or choice is None:
+        return None
+    rows = {row.metric: row for row in comparison.metrics}
+    row = rows[choice.metric]
+    if row.labels_saved is None or row.labels_saved_low is None:
+        return None
+    if choice.p is None or choice.p > LEVEL:
+        return Claim(
+            kind="unanswered",
+            question="save_labels",
+            p=choice.p,
+            sentence="No metric is shown to save human labels when two systems are compared.",
+        )
+    worth = describe_worth(row.labels_saved, row.labels_saved_low, row.labels_saved_high)
+    return Claim(
+        kind="answer",
+        question="save_labels",
+        metrics=choice.top_group,
+        value=row.labels_saved,
+        low=row.labels_saved_low,
+        high=row.labels_saved_high,
+        baseline=0.0,
+        p=choice.p,
+        sentence=(
+            f"With {view.labels[row.metric]}, {RATED_ITEMS} rated items are worth {worth} when two systems"
+            " are compared."
+        ),
+    )
 
 
 def _leave_open(question: Question, ability: str, reason: str) -> Claim:

@@ -21,13 +21,13 @@ def describe_labels_saved(ranking: Ranking, view: RankView, undecided: list[str]
     metrics = ranking.defined_metrics
     best = max(metrics, key=lambda metric: metric.value or 0.0)
     label = view.labels[best.metric]
-    difference = f"{_count_worth(best.value, best.low, best.high)} for a difference between two systems"
+    difference = f"{describe_worth(best.value, best.low, best.high)} for a difference between two systems"
     if best.low is None or best.low <= 0:
         return (
             f"No metric is shown to save human labels ({human}) when two systems of {scope} are compared. "
             f"The highest is {label}: {count(RATED_ITEMS)} rated items are worth {difference}."
         )
-    mean = _count_worth(best.for_mean, best.for_mean_low, best.for_mean_high)
+    mean = describe_worth(best.for_mean, best.for_mean_low, best.for_mean_high)
     opening = (
         f"With {label}, {count(RATED_ITEMS)} rated items ({human}, {scope}) are worth {mean} for a system's"
         f" score and {difference}."
@@ -38,7 +38,9 @@ def describe_labels_saved(ranking: Ranking, view: RankView, undecided: list[str]
         sentences.append(f"{names} cannot be told apart from it for a difference.")
     best_for_mean = max(metrics, key=_share_for_mean)
     if best_for_mean is not best and _share_for_mean(best_for_mean) > 0:
-        worth = _count_worth(best_for_mean.for_mean, best_for_mean.for_mean_low, best_for_mean.for_mean_high)
+        worth = describe_worth(
+            best_for_mean.for_mean, best_for_mean.for_mean_low, best_for_mean.for_mean_high
+        )
         sentences.append(f"For a system's score {view.labels[best_for_mean.metric]} is highest: {worth}.")
     return " ".join(sentences)
 
@@ -47,13 +49,21 @@ def _share_for_mean(metric: RankedMetric) -> float:
     return metric.for_mean if metric.for_mean is not None else 0.0
 
 
-def _count_worth(share: float | None, low: float | None, high: float | None) -> str:
+def describe_worth(share: float | None, low: float | None, high: float | None) -> str:
     """Write how many rated items equal 100 rated items and the metric: `117 (95 % interval 110–124)`."""
     if share is None:
         return "an unknown number"
     if low is None or high is None:
         return _convert_to_items(share)
     return f"{_convert_to_items(share)} (95 % interval {_convert_to_items(low)}–{_convert_to_items(high)})"
+
+
+def write_worth(share: float | None, low: float | None, high: float | None) -> str:
+    """Write how many rated items equal 100 rated items and the metric, for a table: `117 (110–124)`."""
+    worth = _convert_to_items(share or 0.0)
+    if low is None or high is None:
+        return worth
+    return f"{worth} ({_convert_to_items(low)}–{_convert_to_items(high)})"
 
 
 def _convert_to_items(share: float) -> str:

@@ -10,6 +10,7 @@ _TITLES: dict[Question, str] = {
     "prefer_better": "Prefer the better {output} of your pairs",
     "choose_outputs": "Choose between two {outputs} as people do",
     "rank_systems": "Rank systems as people do",
+    "save_labels": "Save human labels in comparing systems",
 }
 
 
@@ -18,6 +19,12 @@ def title_question(question: Question, task_name: str) -> str:
     task = about(task_name)
     output = "output" if task is None else task.output_noun
     return _TITLES[question].format(output=output, outputs=name_outputs(task_name))
+
+
+def describe_purpose(question: Question, task_name: str) -> str:
+    """Write what a user wants to do inside a sentence: `rank systems as people do`."""
+    title = title_question(question, task_name)
+    return title[0].lower() + title[1:]
 
 
 def name_outputs(task_name: str) -> str:

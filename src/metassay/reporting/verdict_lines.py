@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from metassay.reporting.labels import MetricLabels
+from metassay.reporting.labels_saved_sentences import RATED_ITEMS, write_worth
 from metassay.reporting.question_titles import title_question
 from metassay.reporting.tables import Field, Grid, grid
 from metassay.reporting.wording import digits_for, interval, number, percent
@@ -53,7 +54,8 @@ def _build_row(claim: Claim, labels: MetricLabels, task: str) -> dict[str, str |
     title = "" if claim.question is None else title_question(claim.question, task)
     if claim.kind == "unanswered":
         unknown = dict.fromkeys(("result", "tied", "baseline"))
-        return {"question": title, "best": "this data cannot tell", **unknown}
+        best = "none is shown to" if claim.question == "save_labels" else "this data cannot tell"
+        return {"question": title, "best": best, **unknown}
     names = labels.label_all(claim.metrics)
     return {
         "question": title,
@@ -68,6 +70,8 @@ def _describe_value(claim: Claim) -> str:
     if claim.question == "rank_systems":
         ends = "" if claim.low is None else f" ({number(claim.low)}–{number(claim.high)})"
         return f"SPA {number(claim.value)}{ends}"
+    if claim.question == "save_labels":
+        return f"{RATED_ITEMS} ratings worth {write_worth(claim.value, claim.low, claim.high)}"
     digits = digits_for(claim.low, claim.high)
     ends = "" if claim.low is None else f" ({interval(claim.low, claim.high, digits=digits)})"
     return f"{percent(claim.value, digits=digits)}{ends}"
@@ -86,4 +90,6 @@ def _describe_baseline(claim: Claim) -> str | None:
         return None
     if claim.question == "rank_systems":
         return f"constant: {number(claim.baseline)}"
+    if claim.question == "save_labels":
+        return f"no metric: {RATED_ITEMS}"
     return f"coin: {percent(claim.baseline)}"

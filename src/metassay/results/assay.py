@@ -308,8 +308,22 @@ class HumanChoice(msgspec.Struct, frozen=True, kw_only=True):
     top_group: list[str]
 
 
+class SavingChoice(msgspec.Struct, frozen=True, kw_only=True):
+    """The metric that saves most human labels, and those not shown to save fewer.
+
+    `p` tests that it saves none, corrected for the number of metrics; None for a single cluster.
+    """
+
+    metric: str
+    top_group: list[str]
+    p: Share | None
+
+
 class HumanAccuracy(msgspec.Struct, frozen=True, kw_only=True):
-    """How one metric agrees with human scores: accuracy on human pairs, and SPA on systems."""
+    """How one metric agrees with human scores: accuracy on human pairs, and SPA on systems.
+
+    `labels_saved` is the share of human labels that the metric saves when two systems are compared.
+    """
 
     metric: str
     accuracy: Share | None
@@ -322,6 +336,9 @@ class HumanAccuracy(msgspec.Struct, frozen=True, kw_only=True):
     spa_low: Share | None
     spa_high: Share | None
     rank_spa: Count | None
+    labels_saved: float | None = None
+    labels_saved_low: float | None = None
+    labels_saved_high: float | None = None
 
 
 class OrderAgreement(msgspec.Struct, frozen=True, kw_only=True):
@@ -393,6 +410,7 @@ class HumanComparison(msgspec.Struct, frozen=True, kw_only=True):
     by_perturbed_pairs: MetricChoice = msgspec.field(name="by_rule")
     by_human_pairs: HumanChoice = msgspec.field(name="by_people")
     by_spa: MetricChoice | None
+    by_labels_saved: SavingChoice | None = None
     spa_constant: Share | None = None
     """SPA of a metric that gives all outputs the same score: what needs no skill."""
     metrics: list[HumanAccuracy]

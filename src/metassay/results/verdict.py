@@ -15,12 +15,13 @@ cannot answer. `regret`: what it costs to use one metric in all contexts. `cavea
 `finding`: another statement.
 """
 
-Question = Literal["detect_errors", "prefer_better", "choose_outputs", "rank_systems"]
+Question = Literal["detect_errors", "prefer_better", "choose_outputs", "rank_systems", "save_labels"]
 """What a user wants to do with a metric.
 
 `detect_errors`: detect an error in a single output (perturbed pairs). `prefer_better`: prefer the better
 output of pairs that the user made. `choose_outputs`: choose between two outputs as people do (human pairs).
-`rank_systems`: rank systems as people do (SPA).
+`rank_systems`: rank systems as people do (SPA). `save_labels`: replace human labels when two systems are
+compared (share of labels saved).
 """
 
 
@@ -29,7 +30,8 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
 
     `metrics` are the metrics that it names; in an answer the best one, then those not shown to be behind it.
     `value` has the 95 % interval `low` to `high`. `baseline` is the value that needs no skill: of a coin,
-    or of a metric that scores all outputs the same. `p` is adjusted for all claims of the result.
+    of a metric that scores all outputs the same, or of no metric at all. `p` is adjusted for all
+    claims of the result.
     """
 
     kind: ClaimKind

@@ -31,6 +31,7 @@ from scipy.special import stdtrit
 from metassay.stats.arrays import FloatArray, LongArray
 
 _LEVEL = 0.95
+_BLOCK_SIZE = 2**18  # series times clusters in memory at once; about 25 arrays of this size
 
 
 @dataclass(frozen=True)
@@ -74,18 +75,33 @@ def jackknife_labels_saved(human: FloatArray, metric: FloatArray, clusters: Long
 
     Differences of the pseudo-values of two metrics test whether one saves more labels than the other.
     """
+    cluster_count = int(clusters.max()) + 1
+    series_per_block = max(1, _BLOCK_SIZE // cluster_count)
+    share_sum = np.zeros(cluster_count + 1)
+    defined_count = np.zeros(cluster_count + 1)
+    for start in range(0, len(human), series_per_block):
+        block = slice(start, start + series_per_block)
+        shares = _compute_block_shares(human[block], metric[block], clusters)
+        defined = ~np.isnan(shares)
+        share_sum += np.where(defined, shares, 0.0).sum(axis=0)
+        defined_count += defined.sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        mean_shares = share_sum / defined_count
+    value = float(mean_shares[0])
+    if cluster_count < 2:
+        return JackknifedShare(value, np.full(cluster_count, np.nan))
+    return JackknifedShare(value, cluster_count * value - (cluster_count - 1) * mean_shares[1:])
+
+
+def _compute_block_shares(human: FloatArray, metric: FloatArray, clusters: LongArray) -> FloatArray:
+    """Compute the share of each series with all clusters, and without each one: `[series, 1 + clusters]`."""
     sums = _sum_by_cluster(human, metric, clusters)
-    cluster_count = sums.shape[-1]
     every_cluster = sums.sum(axis=-1)[..., None]
     terms = sums[_PRODUCT_TERMS]
     grams = np.einsum("asc,bsc->abs", terms, terms)[..., None]
-    value = float(_average_shares(_squared_correlations(every_cluster, grams))[0])
-    if cluster_count < 2:
-        return JackknifedShare(value, np.full(cluster_count, np.nan))
-    without_one = every_cluster - sums
-    grams_without_one = grams - terms[:, None] * terms[None, :]
-    shares_without_one = _average_shares(_squared_correlations(without_one, grams_without_one))
-    return JackknifedShare(value, cluster_count * value - (cluster_count - 1) * shares_without_one)
+    with_all = _squared_correlations(every_cluster, grams)
+    without_one = _squared_correlations(every_cluster - sums, grams - terms[:, None] * terms[None, :])
+    return np.concatenate([with_all, without_one], axis=1)
 
 
 def compute_in_sample_share(human: FloatArray, metric: FloatArray) -> float:
@@ -168,10 +184,3 @@ def _squared_correlations(sums: FloatArray, grams: FloatArray) -> FloatArray:
     ] = 0
     shares[~(human_variance > 0)] = np.nan
     return np.asarray(shares)
-
-
-def _average_shares(shares: FloatArray) -> FloatArray:
-    """Average over series, leaving out undefined ones."""
-    defined = ~np.isnan(shares)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(defined, shares, 0.0).sum(axis=0) / defined.sum(axis=0))

@@ -7,6 +7,7 @@ questions:
 The accuracy is computed as for perturbed pairs, clusters and ties included;
 
 *systems*: does the metric compare systems as human scores do? Soft pairwise accuracy (Thompson et al., 2024).
+Beside it stands the share of human labels that the metric saves when two systems are compared.
 
 Each gives an order of the metrics. How far two orders agree is Kendall's tau-b; all three are resampled with
 the same weights of clusters, so its interval knows that they rest on the same items. The reliability of an
@@ -36,6 +37,7 @@ from metassay.meta.contexts.column_analysis import (
 from metassay.meta.contexts.h2 import AgreementInterval, compare_orders, noise_ceiling
 from metassay.meta.contexts.leads import lead_p_values
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
+from metassay.meta.contexts.saved_labels import SavedLabels
 from metassay.meta.contexts.soft_pairwise_accuracy import KENDALL, SoftPairwiseAccuracy
 from metassay.results.assay import (
     GLOBAL,
@@ -126,6 +128,7 @@ class HumanAnalysis:
     settings: AnalysisSettings
     overall: GlobalAnalysis
     spa: SoftPairwiseAccuracy | None
+    saved_labels: SavedLabels | None
     perturbed_with_human: OrderComparison
     perturbed_with_spa: OrderComparison
     human_with_spa: OrderComparison
@@ -184,6 +187,9 @@ class HumanAnalysis:
         spa = undefined if self.spa is None else self.spa.values
         spa_low = undefined if self.spa is None else self.spa.low
         spa_high = undefined if self.spa is None else self.spa.high
+        saved = self.saved_labels
+        saved_low = undefined if saved is None else saved.low
+        saved_high = undefined if saved is None else saved.high
         rows = [
             HumanAccuracy(
                 metric=metric,
@@ -197,6 +203,9 @@ class HumanAnalysis:
                 spa_low=to_optional(spa_low[position]),
                 spa_high=to_optional(spa_high[position]),
                 rank_spa=_rank(spa, position),
+                labels_saved=None if saved is None else to_optional(saved.values[position]),
+                labels_saved_low=to_optional(saved_low[position]),
+                labels_saved_high=to_optional(saved_high[position]),
             )
             for position, (m, metric) in enumerate(zip(self.settings.competing, self.metrics))
         ]
@@ -220,6 +229,9 @@ class HumanAnalysis:
                 metric=self.metrics[self.best], top_group=self._top_group(claims, eligible)
             ),
             by_spa=self._best_by_spa(eligible),
+            by_labels_saved=(
+                None if self.saved_labels is None else self.saved_labels.choose_best(self.metrics, eligible)
+            ),
             spa_constant=None if self.spa is None else to_optional(self.spa.constant),
             metrics=self._metric_rows(),
             agreement=HumanAgreement(
@@ -263,11 +275,12 @@ def analyze_human_pairs(
     columns: Mapping[str, ColumnAnalysis],
     settings: AnalysisSettings,
     spa: SoftPairwiseAccuracy | None,
+    saved_labels: SavedLabels | None = None,
 ) -> HumanAnalysis:
     """Measure the metrics on human pairs, and compare their order with that on perturbed pairs.
 
-    `perturbed` and `columns` are the analyses of the perturbed pairs; `spa` is given where several systems
-    have human scores. Contexts below the smallest size on either side are left out.
+    `perturbed` and `columns` are the analyses of the perturbed pairs; `spa` and `saved_labels` are given
+    where several systems have human scores. Contexts below the smallest size on either side are left out.
     """
     settings = replace(settings, agreement=KENDALL)
     used_contexts = [contexts.drop_empty() for contexts in human_pairs.contexts]
@@ -302,6 +315,7 @@ def analyze_human_pairs(
         settings=settings,
         overall=overall,
         spa=spa,
+        saved_labels=saved_labels,
         perturbed_with_human=_compare(by_perturbed, by_human),
         perturbed_with_spa=_compare(by_perturbed, by_spa),
         human_with_spa=_compare(by_human, by_spa),

@@ -25,6 +25,7 @@ from metassay.meta.contexts.column_analysis import (
 from metassay.meta.contexts.confounding import Confounding, measure_confounding
 from metassay.meta.contexts.human_pairs import HumanAnalysis, HumanPairs, analyze_human_pairs
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, check_pairs, global_context
+from metassay.meta.contexts.saved_labels import SavedLabels, measure_saved_labels
 from metassay.meta.contexts.shared_errors import find_same_decisions, phi_coefficients
 from metassay.meta.contexts.soft_pairwise_accuracy import (
     SoftPairwiseAccuracy,
@@ -122,6 +123,7 @@ def analyze_pairs(
     # One thread of BLAS, so that results have the same bytes on any machine.
     with threadpool_limits(1), _start_in_background(concurrent_workers) as start:
         get_spa = start(_measure_spa, human_pairs, settings, seed)
+        get_saved_labels = start(_measure_saved_labels, human_pairs, settings)
         get_confounding = start(
             _measure_confounding, all_perturbations, pairs, columns, settings, combinations_rng
         )
@@ -134,7 +136,9 @@ def analyze_pairs(
         confounding = get_confounding()
         human = None
         if human_pairs is not None:
-            human = analyze_human_pairs(human_pairs, overall, column_analyses, settings, spa)
+            human = analyze_human_pairs(
+                human_pairs, overall, column_analyses, settings, spa, get_saved_labels()
+            )
     competing_outcomes = pairs.select_metrics(settings.competing)
     outcome_sets = [competing_outcomes]
     if human_pairs is not None:
@@ -176,6 +180,12 @@ def _measure_spa(
     if human_pairs is None or not human_pairs.test_sets:
         return None
     return measure_soft_pairwise_accuracy(human_pairs.test_sets, settings, seed)
+
+
+def _measure_saved_labels(human_pairs: HumanPairs | None, settings: AnalysisSettings) -> SavedLabels | None:
+    if human_pairs is None or not human_pairs.test_sets:
+        return None
+    return measure_saved_labels(human_pairs.test_sets, settings.competing)
 
 
 def _measure_confounding(

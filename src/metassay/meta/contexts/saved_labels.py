@@ -1,0 +1,109 @@
+"""How many human labels each metric of an assay saves when two systems are compared.
+
+The share of labels saved (`metassay.stats.labels_saved`) is averaged over pairs of systems, then over test
+sets. Its standard error comes from the jackknife over clusters; a cluster that occurs in several test sets is
+one cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from metassay.data.score_arrays import ScoreArrays
+from metassay.results.assay import SavingChoice
+from metassay.results.base import to_optional
+from metassay.stats.arrays import FloatArray, LongArray
+from metassay.stats.labels_saved import jackknife_labels_saved, subtract_pairs
+
+_LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class SavedLabels:
+    """Share of labels saved by each metric [metrics], its 95 % interval, and how clusters contribute to it.
+
+    `contributions` [metrics, clusters] are deviations whose squares sum to the variance of the share; those
+    of two metrics can be subtracted.
+    """
+
+    values: FloatArray
+    low: FloatArray
+    high: FloatArray
+    contributions: FloatArray
+
+    def choose_best(self, metrics: Sequence[str], eligible: Collection[str]) -> SavingChoice | None:
+        """Choose the eligible metric that saves most labels, and those not shown to save fewer.
+
+        All p-values are Bonferroni-corrected: that the best saves anything, for the number of metrics, as it
+        was chosen among them; that another saves fewer, for the number of ordered pairs of metrics.
+        """
+        is_eligible = np.array([metric in eligible for metric in metrics])
+        values = np.where(is_eligible, self.values, np.nan)
+        if np.isnan(values).all():
+            return None
+        best = int(np.nanargmax(values))
+        candidates = np.flatnonzero(~np.isnan(values)).tolist()
+        count = len(candidates)
+        p_saves = self._test_positive(self.values[best], self.contributions[best])
+        top_group = [metrics[best]]
+        for m in sorted(candidates, key=lambda position: -values[position]):
+            difference = self.contributions[best] - self.contributions[m]
+            p_behind = self._test_positive(self.values[best] - self.values[m], difference)
+            is_behind = not np.isnan(p_behind) and p_behind * count * (count - 1) <= _LEVEL
+            if m != best and not is_behind:
+                top_group.append(metrics[m])
+        return SavingChoice(
+            metric=metrics[best], top_group=top_group, p=to_optional(min(1.0, p_saves * count))
+        )
+
+    def _test_positive(self, value: float, contributions: FloatArray) -> float:
+        """Return the one-sided p-value that a value is 0 or less; NaN for a single cluster."""
+        cluster_count = len(contributions)
+        error = _compute_standard_error(contributions)
+        if cluster_count < 2 or error == 0:
+            return float("nan") if cluster_count < 2 else float(value <= 0)
+        return float(stdtr(cluster_count - 1, -value / error))
+
+
+def measure_saved_labels(test_sets: Sequence[ScoreArrays], competing: LongArray) -> SavedLabels:
+    """Estimate the share of labels that each competing metric saves for the difference of two systems."""
+    all_clusters = np.unique(np.concatenate([_get_clusters(test_set) for test_set in test_sets]))
+    values = np.zeros((len(test_sets), len(competing)))
+    contributions = np.zeros((len(competing), len(all_clusters)))
+    for number, test_set in enumerate(test_sets):
+        clusters, cluster_index = np.unique(_get_clusters(test_set), return_inverse=True)
+        positions = np.searchsorted(all_clusters, clusters)
+        human_differences = subtract_pairs(test_set.human)
+        for m, metric in enumerate(competing):
+            metric_differences = subtract_pairs(test_set.metrics[metric])
+            share = jackknife_labels_saved(human_differences, metric_differences, cluster_index.ravel())
+            values[number, m] = share.value
+            deviations = share.pseudo_values - share.pseudo_values.mean()
+            contributions[m, positions] += deviations / len(clusters) / len(test_sets)
+    means = values.mean(axis=0)
+    cluster_count = len(all_clusters)
+    if cluster_count < 2:
+        undefined = np.full(len(competing), np.nan)
+        return SavedLabels(means, undefined, undefined, contributions)
+    quantile = float(stdtrit(cluster_count - 1, 0.975))
+    margins = quantile * np.array([_compute_standard_error(row) for row in contributions])
+    return SavedLabels(means, means - margins, means + margins, contributions)
+
+
+def _get_clusters(test_set: ScoreArrays) -> LongArray:
+    """Return the code of the cluster of each item; codes are the same in all test sets."""
+    if test_set.clusters is None:
+        return np.arange(test_set.human.shape[1])
+    return test_set.clusters.astype(np.int64)
+
+
+def _compute_standard_error(contributions: FloatArray) -> float:
+    """Compute the standard error of a share from the contributions of its clusters."""
+    cluster_count = len(contributions)
+    if cluster_count < 2:
+        return float("nan")
+    return float(np.sqrt(cluster_count / (cluster_count - 1) * np.square(contributions).sum()))
