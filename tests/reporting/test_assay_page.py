@@ -13,7 +13,7 @@ import msgspec
 
 from assay_builders import make_content
 from metassay.reporting.assay_page import build_assay_page
-from metassay.reporting.pages import data_block, fragment, plain_page, render_page
+from metassay.reporting.pages import build_plain_page, encode_json_for_html, render_notebook_html, render_page
 from metassay.results.wrong_pairs import ScoredOutcome, WrongPair, WrongPairs
 
 HOSTILE = '</script><img src=x onerror=alert(1)>&amp;\u2028"'
@@ -64,7 +64,7 @@ def test_the_page_names_no_address_to_load_from(result):
 
 
 def test_data_blocks_read_back_and_cannot_end_their_element():
-    text = data_block({"name": HOSTILE})
+    text = encode_json_for_html({"name": HOSTILE})
     assert json.loads(text) == {"name": HOSTILE}
     assert not set("<>&\u2028\u2029") & set(text)
 
@@ -145,7 +145,7 @@ def test_doubtful_labels_are_counted(result):
 
 
 def test_the_fragment_has_no_script_and_escapes(results):
-    text = fragment(build_assay_page(results(text=lambda text: text + HOSTILE).content))
+    text = render_notebook_html(build_assay_page(results(text=lambda text: text + HOSTILE).content))
     assert "<script" not in text
     assert "<img" not in text
     assert "To detect errors in single translations, use chrf" in text
@@ -155,7 +155,7 @@ def test_the_fragment_has_no_script_and_escapes(results):
 def test_other_results_show_their_tables_in_a_notebook():
     rows = [{"system": f"s{n}", "metric": HOSTILE, "corpus": n / 7, "pairs": n} for n in range(30)]
     content = {"schema_version": 1, "systems": rows, "comparisons": [], "human": "mqm"}
-    text = fragment(plain_page("ScoreResult", content))
+    text = render_notebook_html(build_plain_page("ScoreResult", content))
     assert text.count("<tr>") == 1 + 20
     assert "… and 10 more rows." in text
     assert "0.143" in text

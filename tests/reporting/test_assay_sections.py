@@ -16,8 +16,8 @@ from assay_builders import (
     make_robustness,
 )
 from metassay.reporting.assay_view import AssayView, ColumnView, build_view
-from metassay.reporting.charts.accuracy import difficulty_chart
-from metassay.reporting.charts.theme import drawn
+from metassay.reporting.charts.accuracy import build_difficulty_chart
+from metassay.reporting.charts.theme import render_svg
 from metassay.reporting.difficulty_bins import name_bins
 from metassay.reporting.sections.assay_accuracy import describe_difficulty, describe_spread, describe_trend
 from metassay.reporting.sections.assay_agreement import describe_agreement
@@ -328,9 +328,9 @@ def test_difficulty_in_words_table_and_chart():
     ]
     table = build_difficulty_table(view)
     assert table is not None
-    shown = [[field.show(row) for field in table.fields] for row in table.rows]
+    shown = [[field.format_cell(row) for field in table.fields] for row in table.rows]
     assert [row[:2] for row in shown] == [
         ["1.0\u202f% to 3.4\u202f%", "50"],
         ["4.0\u202f% to 30\u202f%", "49"],
     ]
-    assert drawn(difficulty_chart(view, difficulty, name_bins(difficulty))).startswith("<svg")
+    assert render_svg(build_difficulty_chart(view, difficulty, name_bins(difficulty))).startswith("<svg")

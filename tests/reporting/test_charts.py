@@ -12,15 +12,15 @@ import pytest
 import vl_convert
 
 from metassay.reporting.charts import theme
-from metassay.reporting.charts.accuracy import accuracy_chart, find_hidden_sentinels, find_slot
-from metassay.reporting.charts.heatmaps import agreement_chart
+from metassay.reporting.charts.accuracy import build_accuracy_chart, choose_colour_slot, find_hidden_sentinels
+from metassay.reporting.charts.heatmaps import build_rank_agreement_chart
 from metassay.reporting.charts.theme import CATEGORY, SLOTS, TOKENS
 
 NAME = "'\"]; name \u2028"
 
 
 def _list_specs(result: Any) -> list[dict[str, Any]]:
-    return [chart.spec for section in result.page().every_section() for chart in section.charts]
+    return [chart.spec for section in result.page().list_all_sections() for chart in section.charts]
 
 
 def _code(value: Any, key: str = "") -> Iterator[str]:
@@ -53,7 +53,7 @@ def test_charts_draw_without_a_browser(result):
 def test_the_axis_includes_every_interval_and_hidden_sentinels_are_named(result):
     view = result.view()
     column = view.columns[0]
-    spec = accuracy_chart(view, column)
+    spec = build_accuracy_chart(view, column)
     domains = [
         layer["encoding"]["y"]["scale"]["domain"]
         for layer in spec["layer"]
@@ -68,15 +68,20 @@ def test_the_axis_includes_every_interval_and_hidden_sentinels_are_named(result)
 
 def test_sentinels_and_metrics_beyond_the_palette_share_the_muted_slot(results):
     view = results(metrics=("length", *(f"m{n}" for n in range(SLOTS + 3)))).view()
-    assert [find_slot(view, metric) for metric in view.metrics] == [*range(SLOTS), SLOTS, SLOTS, SLOTS]
-    assert find_slot(view, "length") == SLOTS
+    assert [choose_colour_slot(view, metric) for metric in view.metrics] == [
+        *range(SLOTS),
+        SLOTS,
+        SLOTS,
+        SLOTS,
+    ]
+    assert choose_colour_slot(view, "length") == SLOTS
 
 
 def test_too_many_contexts_for_a_heatmap_are_compared_with_global(results):
     result = results(columns={"topic": [f"t{n}" for n in range(120)]}, metrics=("bleu", "chrf"))
     agreement = result.content.contexts["topic"].h2
     assert agreement is not None
-    assert len(agreement_chart(agreement, "topic")["data"]["values"]) == 120
+    assert len(build_rank_agreement_chart(agreement, "topic")["data"]["values"]) == 120
 
 
 def test_charts_of_very_many_contexts_are_limited_evenly(results):
@@ -93,7 +98,7 @@ def test_rows_without_an_interval_still_draw(result):
         rows = [msgspec.structs.replace(row, low=None, high=None) for row in column.local_accuracy]
         contexts[name] = msgspec.structs.replace(column, local_accuracy=rows)
     view = result.change(contexts=contexts).view()
-    assert accuracy_chart(view, view.columns[0])["data"]["values"][0]["low"] is None
+    assert build_accuracy_chart(view, view.columns[0])["data"]["values"][0]["low"] is None
 
 
 def _luminance(colour: str) -> float:
@@ -118,13 +123,16 @@ def test_text_and_lines_stand_out_from_the_paper(scheme):
 
 def test_systems_named_like_properties_of_javascript_objects_have_their_bars() -> None:
     names = ["__proto__", "constructor", "toString", "plain"]
-    spec = theme.chart(
+    spec = theme.build_chart(
         "bars",
         height=80,
         data={"values": [{"system": name, "value": number} for number, name in enumerate(names, start=1)]},
         mark="bar",
-        encoding={"x": {"field": "value", "type": "quantitative"}, "y": theme.in_order("system", names)},
+        encoding={
+            "x": {"field": "value", "type": "quantitative"},
+            "y": theme.build_ordered_channel("system", names),
+        },
     )
-    drawing = theme.drawn(spec)
+    drawing = theme.render_svg(spec)
     assert len(re.findall(r'<path aria-label="value: [^"]*" role="graphics-symbol"', drawing)) == 4
     assert all(f">{name}" in drawing for name in names)

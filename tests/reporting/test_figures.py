@@ -10,10 +10,10 @@ import pytest
 
 from metassay.errors import UnknownName
 from metassay.reporting.charts.ranking import build_ranking_chart
-from metassay.reporting.charts.theme import PRINTED, for_paper
+from metassay.reporting.charts.theme import PRINTED, render_figure
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.pages import paper_files, rendered
-from metassay.reporting.tables import Field, grid, grid_text
+from metassay.reporting.pages import render_page_with_parts, render_paper_files
+from metassay.reporting.tables import Field, build_grid, format_grid
 from metassay.results.rank import RankedMetric, Ranking
 
 LONG = "an-exceedingly-long-metric-name-without-any-space-of-any-kind-refA"
@@ -72,11 +72,11 @@ def spec():
 
 @pytest.mark.parametrize(("columns", "inches"), [("one", 7.7 / 2.54), ("two", 16 / 2.54)])
 def test_figures_are_as_wide_as_the_column(spec, columns, inches):
-    svg = for_paper(spec, "svg", columns).decode()
+    svg = render_figure(spec, "svg", columns).decode()
     assert float(re.search(r' width="(\d+)"', svg)[1]) / 96 == pytest.approx(inches, rel=0.01)
-    box = re.search(rb"/MediaBox \[0 0 ([\d.]+)", for_paper(spec, "pdf", columns))
+    box = re.search(rb"/MediaBox \[0 0 ([\d.]+)", render_figure(spec, "pdf", columns))
     assert float(box[1]) / 72 == pytest.approx(inches, rel=0.01)
-    png = for_paper(spec, "png", columns)
+    png = render_figure(spec, "png", columns)
     assert png.startswith(b"\x89PNG")
     assert int.from_bytes(png[16:20], "big") / 300 == pytest.approx(inches, rel=0.01)
 
@@ -84,23 +84,23 @@ def test_figures_are_as_wide_as_the_column(spec, columns, inches):
 @pytest.mark.parametrize("columns", ["one", "two"])
 def test_long_names_are_whole(spec, columns):
     """Broken into lines, of which none is cut: together they are the name."""
-    svg = for_paper(spec, "svg", columns).decode()
+    svg = render_figure(spec, "svg", columns).decode()
     pieces = re.findall(r">([^<>]*[a-z]-?[^<>]*)</t(?:span|ext)>", svg)
     assert LONG in "".join(pieces)
     assert "…" not in svg
 
 
 def test_every_chart_and_table_of_an_assay_leaves_a_file(result):
-    page = rendered(result.page())
-    files = paper_files(page.charts, page.grids, "svg", "markdown")
+    page = render_page_with_parts(result.page())
+    files = render_paper_files(page.charts, page.grids, "svg", "markdown")
     assert sum(name.startswith("figures/") for name in files) == 2 * len(page.charts) > 6
     assert sum(name.startswith("tables/") for name in files) == len(page.grids) > 5
     drawn = files["figures/accuracy-by-system-one.svg"].decode()
     assert all(f">{name}<" in drawn for name in ("BLEU", "chrF"))
     with pytest.raises(UnknownName):
-        paper_files(page.charts, page.grids, "gif", None)
+        render_paper_files(page.charts, page.grids, "gif", None)
     with pytest.raises(UnknownName):
-        paper_files(page.charts, page.grids, None, "word")
+        render_paper_files(page.charts, page.grids, None, "word")
 
 
 def test_stars_are_at_p_values_alone_and_explained():
@@ -111,8 +111,8 @@ def test_stars_are_at_p_values_alone_and_explained():
     ]
     values = (0.0004, 0.001, 0.01, 0.05, 0.0501, None)
     rows = [{"metric": f"m{n}", "p": p, "value": 0.001} for n, p in enumerate(values)]
-    table = grid("t", "Caption & more", fields, rows)
-    lines = grid_text(table, "latex").splitlines()
+    table = build_grid("t", "Caption & more", fields, rows)
+    lines = format_grid(table, "latex").splitlines()
     cells = [line.split(" & ") for line in lines if line.startswith("m") and "metric" not in line]
     assert [cell[1] for cell in cells] == [
         r"\textless{} .001***",
@@ -124,5 +124,5 @@ def test_stars_are_at_p_values_alone_and_explained():
     ]
     assert all("*" not in cell[2] for cell in cells)
     assert r"* p $\le$ .05" in lines[-2]
-    assert r"\*\*\* p ≤ .001" in grid_text(table, "markdown")
-    assert grid_text(table, "csv").splitlines()[1] == "m0,0.0004,0.001"
+    assert r"\*\*\* p ≤ .001" in format_grid(table, "markdown")
+    assert format_grid(table, "csv").splitlines()[1] == "m0,0.0004,0.001"

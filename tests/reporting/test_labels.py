@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import re
 
-from metassay.reporting.pages import fragment, plain_page
+from metassay.reporting.pages import build_plain_page, render_notebook_html
 from metassay.reporting.tables import Field
 from metassay.reporting.wording import Label, in_labels
 
@@ -63,9 +63,12 @@ def test_two_metrics_of_one_result_never_look_alike():
 
 def test_a_table_shows_labels_and_exports_specs():
     row = in_labels([{"metric": PLUS, "top_group": ["bleu", PLUS]}])[0]
-    assert (Field("metric", "").show(row), Field("metric", "").raw(row)) == ("chrF++", PLUS)
-    assert Field("top_group", "").show(row) == "BLEU, chrF++"
-    assert Field("top_group", "").raw(row) == f"bleu {PLUS}"
+    assert (Field("metric", "").format_cell(row), Field("metric", "").format_exact_value(row)) == (
+        "chrF++",
+        PLUS,
+    )
+    assert Field("top_group", "").format_cell(row) == "BLEU, chrF++"
+    assert Field("top_group", "").format_exact_value(row) == f"bleu {PLUS}"
 
 
 def test_labels_survive_copies():
@@ -85,7 +88,9 @@ def test_no_spec_is_left_for_people_to_read(results):
 
 
 def test_notebooks_show_labels():
-    assert "<td>TER</td>" in fragment(plain_page("x", {"systems": [{"system": "a", "metric": "ter"}]}))
+    assert "<td>TER</td>" in render_notebook_html(
+        build_plain_page("x", {"systems": [{"system": "a", "metric": "ter"}]})
+    )
 
 
 def test_a_spec_inside_another_name_is_left_alone():

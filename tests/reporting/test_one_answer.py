@@ -130,7 +130,7 @@ def store(result: AssayContent, folder) -> RunFolder:
 def list_sentences(page: Page) -> list[str]:
     """List every sentence on a page."""
     sentences = [*page.lead, *page.doubts]
-    for section in page.every_section():
+    for section in page.list_all_sections():
         sentences += [*section.sentences, *section.bullets, *(note.text for note in section.footnotes)]
     return [str(sentence) for sentence in sentences]
 

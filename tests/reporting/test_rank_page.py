@@ -207,7 +207,7 @@ def test_fewer_items_are_described_and_drawn() -> None:
     ]
     assert "zero, a baseline without information about quality" in section.sentences[2]
     (chart,) = section.charts
-    assert [entry.name for entry in chart.legend] == ["A", "B", "C"]
+    assert [entry.name for entry in chart.legend_entries] == ["A", "B", "C"]
     assert {row["metric"] for row in chart.spec["data"]["values"] if row["sentinel"]} == {"zero"}
 
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from metassay.errors import InputError
-from metassay.reporting.tables import to_csv, to_latex, to_markdown, to_text
+from metassay.reporting.tables import format_rows, to_csv, to_latex, to_markdown
 
 ROWS = [
     {"system": 'a "quoted", one', "bleu": 31.25, "note": "x|y\nz"},
@@ -45,12 +45,12 @@ def test_latex_escapes_what_would_be_a_command():
 
 @pytest.mark.parametrize("form", ["csv", "latex", "markdown"])
 def test_by_name(form):
-    assert "system" in to_text(ROWS, form)
+    assert "system" in format_rows(ROWS, form)
 
 
 def test_an_unknown_form_is_refused_with_the_known_ones():
     with pytest.raises(InputError, match="Known: csv, latex, markdown"):
-        to_text(ROWS, "markdwn")
+        format_rows(ROWS, "markdwn")
 
 
 def test_no_rows_no_table():

@@ -3,15 +3,15 @@ from __future__ import annotations
 import pytest
 
 from metassay.reporting.wording import (
-    count,
-    interval,
-    joined,
-    named,
-    number,
-    percent,
-    plural,
-    probability,
-    sentence,
+    format_count,
+    format_number,
+    format_p_value,
+    format_percent,
+    format_percent_interval,
+    format_plural,
+    format_sentence,
+    join_phrases,
+    list_names,
 )
 
 
@@ -28,32 +28,32 @@ from metassay.reporting.wording import (
     ],
 )
 def test_percent_never_claims_certainty(share, digits, text):
-    assert percent(share, digits=digits) == text
+    assert format_percent(share, digits=digits) == text
 
 
 def test_interval_and_missing_ends():
-    assert interval(0.751, 0.804) == "75–80"
-    assert interval(None, 0.5) == "—"
+    assert format_percent_interval(0.751, 0.804) == "75–80"
+    assert format_percent_interval(None, 0.5) == "—"
 
 
 @pytest.mark.parametrize(("p", "text"), [(0.0004, "< .001"), (0.049, ".049"), (1.0, "1.000"), (None, "—")])
 def test_probability(p, text):
-    assert probability(p) == text
+    assert format_p_value(p) == text
 
 
 def test_counts_and_numbers():
-    assert count(63870) == "63\u202f870"
-    assert number(-0.5) == "−0.50"
-    assert plural(1, "context") == "1 context"
-    assert plural(1200, "query", "queries") == "1\u202f200 queries"
+    assert format_count(63870) == "63\u202f870"
+    assert format_number(-0.5) == "−0.50"
+    assert format_plural(1, "context") == "1 context"
+    assert format_plural(1200, "query", "queries") == "1\u202f200 queries"
 
 
 def test_sentences_keep_their_emphasis_and_read_plainly():
-    said = sentence(
+    said = format_sentence(
         "{best:metric} wins{mark:note} on {where}.",
         best="chrf",
         mark="top",
-        where=named(["a", "b"], "context"),
+        where=list_names(["a", "b"], "context"),
     )
     assert str(said) == "chrf wins on a and b."
     assert [(span.text, span.kind) for span in said.spans if span.kind] == [
@@ -65,9 +65,9 @@ def test_sentences_keep_their_emphasis_and_read_plainly():
 
 
 def test_braces_in_values_stay_text():
-    assert str(sentence("{name:metric}!", name="{0.__class__}{{7*7}}")) == "{0.__class__}{{7*7}}!"
+    assert str(format_sentence("{name:metric}!", name="{0.__class__}{{7*7}}")) == "{0.__class__}{{7*7}}!"
 
 
 def test_long_lists_are_cut_and_counted():
-    assert str(named(list("abcdef"), "metric")) == "a, b, c, d and 2 more"
-    assert str(joined([])) == ""
+    assert str(list_names(list("abcdef"), "metric")) == "a, b, c, d and 2 more"
+    assert str(join_phrases([])) == ""

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from metassay.reporting.wording import Sentence, about, digits_for, interval, percent, sentence
+from metassay.reporting.wording import (
+    Sentence,
+    choose_percent_digits,
+    find_task,
+    format_percent,
+    format_percent_interval,
+    format_sentence,
+)
 
 
 class HasAccuracy(Protocol):
@@ -25,30 +32,30 @@ class HasAccuracy(Protocol):
 
 def describe_accuracy(row: HasAccuracy) -> str:
     """Write an accuracy with its interval: `78 % (75–80)`."""
-    digits = digits_for(row.low, row.high)
-    text = percent(row.accuracy, digits=digits)
+    digits = choose_percent_digits(row.low, row.high)
+    text = format_percent(row.accuracy, digits=digits)
     if row.low is None:
         return text
-    return f"{text} ({interval(row.low, row.high, digits=digits)})"
+    return f"{text} ({format_percent_interval(row.low, row.high, digits=digits)})"
 
 
 def describe_share(row: HasAccuracy, pairs: str) -> Sentence:
     """Write an accuracy as a share of pairs: `91 % of perturbed pairs (95 % interval 90–92)`."""
-    digits = digits_for(row.low, row.high)
-    share = percent(row.accuracy, digits=digits)
+    digits = choose_percent_digits(row.low, row.high)
+    share = format_percent(row.accuracy, digits=digits)
     if row.low is None:
-        return sentence("{share} of {pairs}", share=share, pairs=pairs)
-    return sentence(
+        return format_sentence("{share} of {pairs}", share=share, pairs=pairs)
+    return format_sentence(
         "{share:figure} of {pairs}{note:note} (95\u202f% interval {range:figure})",
         share=share,
         pairs=pairs,
         note="accuracy",
-        range=interval(row.low, row.high, digits=digits),
+        range=format_percent_interval(row.low, row.high, digits=digits),
     )
 
 
 def describe_ability(task_name: str) -> str:
     """Say what a good metric does, for a task: `tells a better translation from a worse one`."""
-    task = about(task_name)
+    task = find_task(task_name)
     noun = "output" if task is None else task.output_noun
     return f"tells a better {noun} from a worse one"

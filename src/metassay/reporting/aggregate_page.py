@@ -13,7 +13,7 @@ from metassay.reporting.data_summary import describe_data
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
 from metassay.reporting.report_sections import ResultView, build_sections
-from metassay.reporting.wording import number, plural
+from metassay.reporting.wording import format_number, format_plural
 from metassay.results.aggregate import MEAN_GROUP, AggregateContent, HumanAgreement
 from metassay.results.verdict import Claim
 
@@ -74,7 +74,7 @@ def _describe_least_agreement(view: ResultView[AggregateContent]) -> list[Claim]
     pearson, least = min(pairs, key=lambda pair: pair[0])
     x = label_aggregated_metric(least.x, view.labels)
     y = label_aggregated_metric(least.y, view.labels)
-    sentence = f"Over all systems {x} and {y} agree least: Pearson {number(pearson)}."
+    sentence = f"Over all systems {x} and {y} agree least: Pearson {format_number(pearson)}."
     return [Claim(kind="finding", metrics=[least.x, least.y], value=pearson, sentence=sentence)]
 
 
@@ -85,8 +85,8 @@ def _describe_human_agreement(view: ResultView[AggregateContent]) -> list[Claim]
     pearson, best = max(rows, key=lambda row: row[0])
     sentence = (
         f"{AGGREGATION_PHRASES[best.aggregation].capitalize()} of {view.labels[best.metric]} correlates best"
-        f" with human scores ({best.human}): Pearson {number(pearson)} over"
-        f" {plural(best.systems, 'system')}. Whether the others are worse was not tested."
+        f" with human scores ({best.human}): Pearson {format_number(pearson)} over"
+        f" {format_plural(best.systems, 'system')}. Whether the others are worse was not tested."
     )
     return [Claim(kind="answer", metrics=[best.metric], value=pearson, sentence=sentence)]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.wording import percent
+from metassay.reporting.wording import format_percent
 from metassay.results.rank import AgreementCurve, AgreementThreshold
 
 MAIN_SHARE = 0.8
@@ -46,17 +46,17 @@ def describe_curve(curve: AgreementCurve, human: str, labels: MetricLabels) -> s
     if threshold is None or threshold.difference is None:
         return (
             f"No difference in {label} between {objects} is large enough for people ({human}) to agree "
-            f"with it in {percent(MAIN_SHARE)}."
+            f"with it in {format_percent(MAIN_SHARE)}."
         )
     low = format_difference(threshold.low or 0.0)
     high = "unknown" if threshold.high is None else format_difference(threshold.high)
     sentence = (
         f"People ({human}) agree with a difference of {format_difference(threshold.difference)} in {label} "
-        f"between {objects} in {percent(MAIN_SHARE)} of pairs (95 % interval {low}–{high})"
+        f"between {objects} in {format_percent(MAIN_SHARE)} of pairs (95 % interval {low}–{high})"
     )
     if threshold.coverage is None:
         return f"{sentence}."
-    return f"{sentence}; {percent(threshold.coverage)} of all pairs differ at least so much."
+    return f"{sentence}; {format_percent(threshold.coverage)} of all pairs differ at least so much."
 
 
 def format_difference(difference: float) -> str:

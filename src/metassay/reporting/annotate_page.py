@@ -10,8 +10,8 @@ import polars as pl
 from metassay.data.csv_export import to_csv
 from metassay.reporting.data_summary import describe_data
 from metassay.reporting.pages import Page, Section, render_page
-from metassay.reporting.tables import Field, grid
-from metassay.reporting.wording import listing, percent, plural
+from metassay.reporting.tables import Field, build_grid
+from metassay.reporting.wording import format_percent, format_plural, join_names
 from metassay.results.annotate import AnnotateContent
 
 METHOD = (
@@ -23,21 +23,24 @@ METHOD = (
 
 def explain_count(chosen: int, unlabelled: int) -> str:
     """Say how many items were chosen from how many."""
-    return f"{plural(chosen, 'item')} of {unlabelled} without a label were asked for."
+    return f"{format_plural(chosen, 'item')} of {unlabelled} without a label were asked for."
 
 
 def explain_width(needed: int, labelled: int, items: int, width: float, hardest: Sequence[str]) -> str:
     """Say how many labelled items make the intervals narrow enough."""
     goal = f"the 95 % interval of every system is at most {width:g} wide"
-    return f"{_state_need(needed, labelled, items, goal)} The widest is that of {listing(hardest)}."
+    return f"{_state_need(needed, labelled, items, goal)} The widest is that of {join_names(hardest)}."
 
 
 def explain_difference(
     needed: int, labelled: int, items: int, difference: float, power: float, hardest: Sequence[str]
 ) -> str:
     """Say how many labelled items show a difference of two systems."""
-    goal = f"a difference of {difference:g} between two systems is shown with probability {percent(power)}"
-    return f"{_state_need(needed, labelled, items, goal)} Most are needed for {listing(hardest)}."
+    goal = (
+        f"a difference of {difference:g} between two systems is shown with probability"
+        f" {format_percent(power)}"
+    )
+    return f"{_state_need(needed, labelled, items, goal)} Most are needed for {join_names(hardest)}."
 
 
 def _state_need(needed: int, labelled: int, items: int, goal: str) -> str:
@@ -52,7 +55,7 @@ def describe_annotation(result: AnnotateContent) -> list[str]:
     """Return the main statements: how many items to rate, why, and how to go on."""
     if not result.items:
         return [result.reason]
-    sentences = [f"Have {plural(len(result.items), 'more item')} rated.", result.reason]
+    sentences = [f"Have {format_plural(len(result.items), 'more item')} rated.", result.reason]
     if result.file is not None:
         sentences.append(
             f"{result.file} lists their outputs: fill in the column {result.human}, then run"
@@ -72,7 +75,7 @@ def build_annotate_page(result: AnnotateContent) -> Page:
     rows = [{"item": entry.item, "probability": entry.probability} for entry in result.items]
     sections = []
     if rows:
-        table = grid("items to rate", "Items to have rated next", fields, rows)
+        table = build_grid("items to rate", "Items to have rated next", fields, rows)
         sections.append(Section("Items to rate", sentences=[METHOD], grids=[table]))
     return Page(
         kicker="Ratings to collect",

@@ -13,7 +13,14 @@ from metassay.reporting.human_sentences import (
     describe_human_choice,
 )
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.wording import Sentence, joined, named, percent, plural, sentence
+from metassay.reporting.wording import (
+    Sentence,
+    format_percent,
+    format_plural,
+    format_sentence,
+    join_phrases,
+    list_names,
+)
 from metassay.results.assay import HumanComparison, MetricAccuracy
 from metassay.results.recommend import RecommendContent
 
@@ -24,7 +31,7 @@ def write_answer(view: AssayView) -> list[Sentence]:
     """Write the sentences at the top of a report, most important first."""
     best = view.best
     if best is None:
-        return [sentence("No pair could be scored, so there is no metric to recommend here.")]
+        return [format_sentence("No pair could be scored, so there is no metric to recommend here.")]
     by_column = [_describe_column(view, column, best) for column in view.columns]
     columns = [each for each in by_column if each is not None]
     comparison = view.result.human_comparison
@@ -52,7 +59,7 @@ def write_exceptions(result: RecommendContent, labels: MetricLabels) -> list[str
     ]
     more = len(answer.exceptions) - _LISTED_EXCEPTIONS
     if more > 0:
-        lines.append(f"{plural(more, 'more exception')} in the tables below.")
+        lines.append(f"{format_plural(more, 'more exception')} in the tables below.")
     return lines
 
 
@@ -61,7 +68,7 @@ def _begin_with_pairs(pairs: str, statement: Sentence) -> Sentence:
     first, *others = statement.spans
     if not first.kind:  # a label keeps its capital letter
         first = replace(first, text=first.text[:1].lower() + first.text[1:])
-    return sentence("On {pairs}, {statement}", pairs=pairs, statement=Sentence((first, *others)))
+    return format_sentence("On {pairs}, {statement}", pairs=pairs, statement=Sentence((first, *others)))
 
 
 def _describe_on_perturbed_pairs(
@@ -69,7 +76,7 @@ def _describe_on_perturbed_pairs(
 ) -> Sentence:
     """Say, where the choice follows human pairs, what perturbed pairs say of it and of their own choice."""
     chosen = view.accuracies[comparison.by_perturbed_pairs.metric]
-    return sentence(
+    return format_sentence(
         "{chosen:metric} {ability} in {share}, {best:metric} in {best_share:figure}.",
         chosen=view.labels[chosen.metric],
         ability=describe_ability(view.result.task),
@@ -82,25 +89,25 @@ def _describe_on_perturbed_pairs(
 def _describe_best(view: AssayView, best: MetricAccuracy) -> Sentence:
     """State the accuracy of the best metric, and what cannot be told apart from it or follows it."""
     equals = _list_equals(view, best)
-    opening = sentence(
+    opening = format_sentence(
         "{best:metric} {ability} in {share}",
         best=view.labels[best.metric],
         ability=describe_ability(view.result.task),
         share=describe_share(best, view.pairs),
     )
     if equals:
-        end = sentence("; {equals} cannot be told apart from it.", equals=named(equals, "metric"))
+        end = format_sentence("; {equals} cannot be told apart from it.", equals=list_names(equals, "metric"))
     else:
         end = _describe_runner_up(view, best)
-    return sentence("{opening}{end}", opening=opening, end=end)
+    return format_sentence("{opening}{end}", opening=opening, end=end)
 
 
 def _describe_runner_up(view: AssayView, best: MetricAccuracy) -> Sentence:
     own = view.labels.representative(best.metric)
     rivals = [metric for metric in view.metrics if metric != own and metric not in view.uninformed]
     if not rivals or view.accuracies[rivals[0]].accuracy is None:
-        return sentence(".")
-    return sentence(
+        return format_sentence(".")
+    return format_sentence(
         ", ahead of {next:metric} with {share:figure}.",
         next=view.labels[rivals[0]],
         share=describe_accuracy(view.accuracies[rivals[0]]),
@@ -121,7 +128,7 @@ def _describe_column(view: AssayView, column: ColumnView, best: MetricAccuracy) 
     if not rows:
         return None
     if len(column.contexts) == 1:
-        return sentence(
+        return format_sentence(
             "There is only one {column:column}, {only:context}, so nothing can change there.",
             column=column.name,
             only=column.contexts[0],
@@ -129,7 +136,9 @@ def _describe_column(view: AssayView, column: ColumnView, best: MetricAccuracy) 
     small = view.small_contexts(column.name)
     large_rows = [row for row in rows if row.context not in small and row.items != 1]
     if not large_rows:
-        return sentence("Every {column:column} is too small for a claim of its own.", column=column.name)
+        return format_sentence(
+            "Every {column:column} is too small for a claim of its own.", column=column.name
+        )
     comparison = view.result.human_comparison
     label = view.labels[best.metric]
     has_rivals = len(view.metrics) > 1
@@ -139,7 +148,7 @@ def _describe_column(view: AssayView, column: ColumnView, best: MetricAccuracy) 
     pattern = "By {column:column} the accuracy of {best:metric} runs {range}."
     if has_rivals and not (comparison is not None and comparison.followed):
         pattern = "{best:metric} is best or tied in every {column:column}, {range}."
-    return sentence(pattern, column=column.name, best=label, range=_describe_range(large_rows))
+    return format_sentence(pattern, column=column.name, best=label, range=_describe_range(large_rows))
 
 
 def _find_changes(
@@ -163,7 +172,7 @@ def _describe_changes(
     best: str,
 ) -> Sentence:
     advice = [
-        sentence(
+        format_sentence(
             "on {context:context} trust {other:metric}, right in {new:figure} against {old:figure}",
             context=old.context,
             other=view.labels[new.metric],
@@ -172,14 +181,14 @@ def _describe_changes(
         )
         for old, new in changes[:2]
     ]
-    more = f" (and {plural(len(changes) - 2, 'more context')} below)" if len(changes) > 2 else ""
-    return sentence(
+    more = f" (and {format_plural(len(changes) - 2, 'more context')} below)" if len(changes) > 2 else ""
+    return format_sentence(
         "{best:metric} is best or tied in {kept} of {total} values of {column:column}; {advice}{more}.",
         best=best,
         column=column.name,
         kept=len(rows) - len(changes),
         total=len(rows),
-        advice=joined(advice),
+        advice=join_phrases(advice),
         more=more,
     )
 
@@ -188,12 +197,12 @@ def _describe_range(rows: Sequence[MetricAccuracy]) -> Sentence:
     lowest = min(rows, key=lambda row: row.accuracy or 0.0)
     highest = max(rows, key=lambda row: row.accuracy or 0.0)
     if len(rows) == 1:
-        return sentence(
+        return format_sentence(
             "at {low:figure} on {worst:context}", low=describe_accuracy(lowest), worst=lowest.context
         )
     if lowest.accuracy == highest.accuracy:
-        return sentence("at {low:figure} in all of them", low=percent(lowest.accuracy))
-    return sentence(
+        return format_sentence("at {low:figure} in all of them", low=format_percent(lowest.accuracy))
+    return format_sentence(
         "from {low:figure} on {worst:context} to {high:figure} on {best:context}",
         low=describe_accuracy(lowest),
         worst=lowest.context,

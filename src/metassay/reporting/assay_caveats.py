@@ -5,7 +5,15 @@ from __future__ import annotations
 from metassay.reporting.accuracy_phrases import describe_accuracy
 from metassay.reporting.assay_view import AssayView
 from metassay.reporting.data_summary import describe_data
-from metassay.reporting.wording import Sentence, count, listing, named, percent, plural, sentence
+from metassay.reporting.wording import (
+    Sentence,
+    format_count,
+    format_percent,
+    format_plural,
+    format_sentence,
+    join_names,
+    list_names,
+)
 from metassay.results.assay import MetricAccuracy, PerturbationStatistics
 
 _LISTED_NAMES = 5
@@ -67,12 +75,12 @@ def _warn_of_no_skill(view: AssayView) -> Sentence | None:
     rows = {row.metric: row for row in comparison.metrics}
     by_pairs = rows[comparison.by_human_pairs.metric]
     if by_pairs.low is not None and by_pairs.low <= _COIN:
-        return sentence("No metric is shown to choose between two outputs better than a coin.")
+        return format_sentence("No metric is shown to choose between two outputs better than a coin.")
     by_spa = None if comparison.by_spa is None else rows[comparison.by_spa.metric]
     if by_spa is None or by_spa.spa_low is None or comparison.spa_constant is None:
         return None
     if by_spa.spa_low <= comparison.spa_constant:
-        return sentence("No metric is shown to rank systems better than a constant score would.")
+        return format_sentence("No metric is shown to rank systems better than a constant score would.")
     return None
 
 
@@ -82,7 +90,7 @@ def list_remarks(view: AssayView) -> list[str]:
     groups = view.result.same_decisions
     if groups:
         single_labels = view.labels.single_labels
-        listed = "; ".join(listing([single_labels.get(spec, spec) for spec in group]) for group in groups)
+        listed = "; ".join(join_names([single_labels.get(spec, spec) for spec in group]) for group in groups)
         remarks.append(f"These metrics decided every pair alike and are shown on one line: {listed}.")
     warnings = set(view.result.warnings)
     remarks += [note for note in dict.fromkeys(view.result.notes) if note not in warnings]
@@ -102,7 +110,7 @@ def _warn_of_sentinel(view: AssayView, best: MetricAccuracy) -> Sentence | None:
     sentinel = find_winning_sentinel(view, best)
     if sentinel is None:
         return None
-    return sentence(
+    return format_sentence(
         "{sentinel:metric}, which knows nothing of quality, is right in {share:figure}: the pairs"
         " give themselves away, and no accuracy here should be trusted.",
         sentinel=view.labels[sentinel],
@@ -115,10 +123,10 @@ def _warn_of_confounding(view: AssayView, best: MetricAccuracy) -> Sentence | No
     metrics = sorted(claimed, key=lambda metric: metric != best.metric)
     if not metrics:
         return None
-    return sentence(
+    return format_sentence(
         "The accuracy of {metrics} depends on how the worse outputs were made:"
         " see {section:link perturbations}.",
-        metrics=named(view.labels.label_all(metrics), "metric"),
+        metrics=list_names(view.labels.label_all(metrics), "metric"),
         section="accuracy by perturbation",
     )
 
@@ -126,7 +134,7 @@ def _warn_of_confounding(view: AssayView, best: MetricAccuracy) -> Sentence | No
 def _warn_of_single_metric(view: AssayView) -> Sentence | None:
     if len(view.metrics) > 1:
         return None
-    return sentence("Only one metric was assayed: a choice needs at least two.")
+    return format_sentence("Only one metric was assayed: a choice needs at least two.")
 
 
 def _warn_of_wrong_labels(view: AssayView) -> list[Sentence]:
@@ -139,10 +147,10 @@ def _warn_of_wrong_labels(view: AssayView) -> list[Sentence]:
     dropped = view.result.valid_pairs_only
     consequence = "they were dropped" if dropped else "errors on them are not errors of the metrics"
     caveats = [
-        sentence(
+        format_sentence(
             "{share:figure} of the reordered lists did not lose gain, so their labels are wrong:"
             " {consequence}.",
-            share=percent(wrong / total, digits=1),
+            share=format_percent(wrong / total, digits=1),
             consequence=consequence,
         )
     ]
@@ -165,15 +173,15 @@ def _warn_of_circular_labels(view: AssayView) -> Sentence | None:
         pattern = (
             "Discounted gain decided which lists are worse; {names} measure just that, so they are favoured."
         )
-    return sentence(pattern, names=named(circular, "metric"))
+    return format_sentence(pattern, names=list_names(circular, "metric"))
 
 
 def _describe_refused(row: PerturbationStatistics) -> Sentence:
-    return sentence(
+    return format_sentence(
         "{perturbation} was refused: it improved rankings as often as not ({better} gained, {worse} lost).",
         perturbation=row.perturbation,
-        better=count(row.better),
-        worse=count(row.worse),
+        better=format_count(row.better),
+        worse=format_count(row.worse),
     )
 
 
@@ -183,11 +191,11 @@ def _warn_of_unused_perturbations(view: AssayView) -> Sentence | None:
     unused = [row.perturbation for row in rows if not row.applied and not row.refused]
     if not unused:
         return None
-    return sentence(
+    return format_sentence(
         "{unused} of {all} did not apply here ({names}): no metric was tried on their errors.",
-        unused=count(len(unused)),
-        all=plural(len(rows), "perturbation"),
-        names=named(unused, "", at_most=_LISTED_NAMES),
+        unused=format_count(len(unused)),
+        all=format_plural(len(rows), "perturbation"),
+        names=list_names(unused, "", at_most=_LISTED_NAMES),
     )
 
 
@@ -199,10 +207,10 @@ def _warn_of_missing_scores(view: AssayView, best: MetricAccuracy) -> list[Sente
         missing = [context for context in column.contexts if context not in scored]
         if missing:
             caveats.append(
-                sentence(
+                format_sentence(
                     "{metric:metric} scored no pair on {contexts}.",
                     metric=view.labels[best.metric],
-                    contexts=named(missing, "context", at_most=_LISTED_NAMES),
+                    contexts=list_names(missing, "context", at_most=_LISTED_NAMES),
                 )
             )
     return caveats

@@ -14,7 +14,7 @@ from metassay.reporting.pages import Page
 from metassay.reporting.report_sections import build_sections
 from metassay.reporting.sections.assay_wrong_pairs import describe_doubtful_labels
 from metassay.reporting.verdict_lines import build_question_table, list_closing_lines, list_opening_lines
-from metassay.reporting.wording import about
+from metassay.reporting.wording import find_task
 from metassay.results.assay import AssayContent
 from metassay.results.wrong_pairs import WrongPairs
 
@@ -30,7 +30,7 @@ def build_assay_page(
 ) -> Page:
     """Build the page of an assay; pairs to browse and the manifest are known for runs with a folder."""
     view = build_view(result, labels, wrong_pairs=wrong_pairs, manifest=manifest)
-    task = about(result.task)
+    task = find_task(result.task)
     verdict = get_verdict(view)
     questions = build_question_table(verdict, view.labels, result.task)
     return Page(

@@ -15,7 +15,7 @@ import msgspec
 from metassay.meta.contexts.pair_analysis import PairAnalysis
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.recommendation_reasons import SPECS, ReasonWriter
-from metassay.reporting.wording import listing
+from metassay.reporting.wording import join_names
 from metassay.results.assay import ContextStatistics, MetricConfounding
 
 _FEW_MOVABLE = 0.1  # a permutation test that moves less than this share has next to no power
@@ -54,7 +54,7 @@ def describe_confounding(row: MetricConfounding, labels: MetricLabels = SPECS) -
     share = 100 * (row.share or 0.0)
     return (
         f"The accuracy of {labels[row.metric]} depends on the perturbation: it is right in"
-        f" {listing(responsible)}{compared}; the perturbation alone decides {share:.0f} % of whether it is"
+        f" {join_names(responsible)}{compared}; the perturbation alone decides {share:.0f} % of whether it is"
         " right."
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from metassay.reporting.assay_view import AssayView
-from metassay.reporting.tables import Field, Grid, grid
+from metassay.reporting.tables import Field, Grid, build_grid
 from metassay.results.assay import GlobalAccuracy, MetricAccuracy
 
 ACCURACY_FIELDS = (
@@ -41,7 +41,7 @@ def build_global_table(view: AssayView) -> Grid:
     """List the accuracy over all outputs, one row per metric."""
     rows = [build_accuracy_row(view, view.accuracies[metric]) for metric in view.all_metrics]
     fields = [field for field in ACCURACY_FIELDS if field.key != "context"]
-    return grid("overall", "All outputs together", fields, rows)
+    return build_grid("overall", "All outputs together", fields, rows)
 
 
 def build_accuracy_row(view: AssayView, row: MetricAccuracy) -> dict[str, Any]:

@@ -7,7 +7,13 @@ from metassay.reporting.assay_caveats import choose_main_caveat, find_winning_se
 from metassay.reporting.assay_view import AssayView
 from metassay.reporting.labels_saved_sentences import RATED_ITEMS, describe_worth
 from metassay.reporting.question_titles import describe_purpose, name_outputs
-from metassay.reporting.wording import count, interval, listing, number, plural
+from metassay.reporting.wording import (
+    format_count,
+    format_number,
+    format_percent_interval,
+    format_plural,
+    join_names,
+)
 from metassay.results.assay import HumanComparison, MetricAccuracy
 from metassay.results.verdict import Claim, Question
 
@@ -134,19 +140,19 @@ def _name_metrics_to_avoid(view: AssayView) -> Claim | None:
         kind="avoid",
         metrics=behind,
         p=max(max(p_perturbed[metric], p_human[metric]) for metric in behind),
-        sentence=f"Avoid {listing(names)}: behind on perturbed and human pairs.",
+        sentence=f"Avoid {join_names(names)}: behind on perturbed and human pairs.",
     )
 
 
 def _describe_data(view: AssayView) -> Claim:
     result = view.result
-    systems = "" if result.data is None else f", {plural(len(result.data.systems), 'system')}"
+    systems = "" if result.data is None else f", {format_plural(len(result.data.systems), 'system')}"
     comparison = result.human_comparison
     human = "no human scores" if comparison is None else f"human score {comparison.human}"
     if result.pairs_from == "people":
         human = "pairs by human score"
-    outputs = f"{count(result.outputs)} {name_outputs(result.task)}"
-    return Claim(kind="data", sentence=f"{outputs}{systems}, {plural(result.items, 'item')}, {human}.")
+    outputs = f"{format_count(result.outputs)} {name_outputs(result.task)}"
+    return Claim(kind="data", sentence=f"{outputs}{systems}, {format_plural(result.items, 'item')}, {human}.")
 
 
 def _answer_with_pairs(view: AssayView, best: MetricAccuracy) -> Claim:
@@ -226,7 +232,7 @@ def _answer_ranking(view: AssayView) -> Claim:
     ends = "" if row.spa_low is None else f" ({interval_of(row.spa_low, row.spa_high)})"
     constant = ""
     if comparison.spa_constant is not None:
-        constant = f"; a constant has {number(comparison.spa_constant)}, a perfect metric 1"
+        constant = f"; a constant has {format_number(comparison.spa_constant)}, a perfect metric 1"
     return Claim(
         kind="answer",
         question="rank_systems",
@@ -235,13 +241,13 @@ def _answer_ranking(view: AssayView) -> Claim:
         low=row.spa_low,
         high=row.spa_high,
         baseline=comparison.spa_constant,
-        sentence=f"{view.labels[row.metric]} has SPA {number(row.spa)}{ends}{constant}.",
+        sentence=f"{view.labels[row.metric]} has SPA {format_number(row.spa)}{ends}{constant}.",
     )
 
 
 def interval_of(low: float | None, high: float | None) -> str:
     """Write an interval of numbers that are not shares: `0.56 to 0.69`."""
-    return f"{number(low)} to {number(high)}"
+    return f"{format_number(low)} to {format_number(high)}"
 
 
 def _find_tied_by_spa(view: AssayView, comparison: HumanComparison, best: str) -> list[str]:
@@ -315,8 +321,8 @@ def _describe_regret(view: AssayView, best: MetricAccuracy) -> Claim | None:
         return None
     _, column_name, regret = max(regrets, key=lambda entry: entry[0])
     low = 0.0 if regret.low is None else regret.low
-    points = number(100 * (regret.value or 0.0), digits=1)
-    ends = interval(low, regret.high, digits=1)
+    points = format_number(100 * (regret.value or 0.0), digits=1)
+    ends = format_percent_interval(low, regret.high, digits=1)
     return Claim(
         kind="regret",
         metrics=[best.metric],

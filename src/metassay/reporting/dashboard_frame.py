@@ -10,26 +10,31 @@ from typing import Any
 
 from markupsafe import Markup
 
-from metassay.reporting.pages import policy, program, stylesheet, templates
+from metassay.reporting.pages import (
+    build_content_security_policy,
+    load_templates,
+    read_scripts,
+    render_stylesheets,
+)
 
 
 def _read_assets() -> tuple[str, str]:
     """Return the stylesheet (that of reports with additions) and the script of all pages."""
-    return stylesheet("report.css.j2", "dashboard.css.j2"), program("dashboard.js")
+    return render_stylesheets("report.css.j2", "dashboard.css.j2"), read_scripts("dashboard.js")
 
 
 @cache
 def dashboard_policy() -> str:
     """Return the content security policy: our own style and script, and forms that lead back here."""
     style, script = _read_assets()
-    return policy(style, [script]).replace("form-action 'none'", "form-action 'self'")
+    return build_content_security_policy(style, [script]).replace("form-action 'none'", "form-action 'self'")
 
 
 def render_dashboard_page(template: str, **content: Any) -> str:
     """Render a template with our style and script."""
     style, script = _read_assets()
     return (
-        templates()
+        load_templates()
         .get_template(template)
         .render(
             policy=dashboard_policy(),

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from metassay.reporting.wording import count, plural
+from metassay.reporting.wording import format_count, format_plural
 from metassay.results.data_summary import HIGHER, LOWER, DataSummary
 
 T = TypeVar("T")
@@ -21,7 +21,7 @@ def describe_data(data: DataSummary | None) -> list[str]:
         return []
     sentences = [_describe_counts(data)]
     if data.left_out:
-        rows = ", ".join(f"{count(number)} ({reason})" for reason, number in data.left_out.items())
+        rows = ", ".join(f"{format_count(number)} ({reason})" for reason, number in data.left_out.items())
         sentences.append(f"Rows left out: {rows}.")
     return [*sentences, *describe_columns(data)]
 
@@ -44,14 +44,14 @@ def describe_columns(data: DataSummary | None) -> list[str]:
 
 def _describe_counts(data: DataSummary) -> str:
     counts = (
-        f"Data: {plural(data.outputs, 'output')} of "
-        f"{plural(len(data.systems), 'system')} for {plural(data.items, 'item')}"
+        f"Data: {format_plural(data.outputs, 'output')} of "
+        f"{format_plural(len(data.systems), 'system')} for {format_plural(data.items, 'item')}"
     )
     sizes = {system.outputs for system in data.systems}
     if len(sizes) > 1:
         fewest = min(data.systems, key=lambda system: system.outputs)
-        counts += f"; systems have between {count(fewest.outputs)} ({fewest.system}) and "
-        counts += f"{count(max(sizes))} outputs"
+        counts += f"; systems have between {format_count(fewest.outputs)} ({fewest.system}) and "
+        counts += f"{format_count(max(sizes))} outputs"
     languages = sorted({language for score in data.scores for language in score.languages})
     if languages:
         counts += f"; target language {', '.join(languages)}"

@@ -9,14 +9,14 @@ import msgspec
 import polars as pl
 
 from metassay.data.csv_export import to_csv
-from metassay.reporting.charts.theme import drawn, file_name
+from metassay.reporting.charts.theme import make_file_name, render_svg
 from metassay.reporting.data_summary import describe_data
 from metassay.reporting.depend_view import CurvesByDataset, DependView, find_unfair_metrics
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
 from metassay.reporting.report_sections import build_sections
 from metassay.reporting.sections.depend_single_metrics import build_metric_charts
-from metassay.reporting.wording import number, percent, plural
+from metassay.reporting.wording import format_number, format_percent, format_plural
 from metassay.results.depend import DependContent, MetricDependence
 from metassay.results.verdict import Claim
 
@@ -78,12 +78,12 @@ def _build_dataset_claims(view: DependView, entries: Sequence[MetricDependence])
     least = min(informed, key=lambda entry: (entry.sysdep, entry.metric))
     sentence = (
         f"{view.labels[least.metric]} depends least on the {view.result.by}:"
-        f" SysDep {number(least.sysdep)} points of {human}"
+        f" SysDep {format_number(least.sysdep)} points of {human}"
     )
     if least.low is not None:
-        sentence += f" (95 % interval {number(least.low)} to {number(least.high)})"
+        sentence += f" (95 % interval {format_number(least.low)} to {format_number(least.high)})"
     if least.ratio is not None:
-        sentence += f", {percent(least.ratio)} of that of a constant metric"
+        sentence += f", {format_percent(least.ratio)} of that of a constant metric"
     claims = [
         Claim(
             kind="answer",
@@ -99,10 +99,10 @@ def _build_dataset_claims(view: DependView, entries: Sequence[MetricDependence])
         worst = max(unfair, key=lambda entry: (entry.residual_range, entry.metric))
         verb = "favours" if len(unfair) == 1 else "favour"
         sentence = (
-            f"{len(unfair)} of {plural(len(informed), 'metric')} {verb} some {view.result.by}s beyond"
+            f"{len(unfair)} of {format_plural(len(informed), 'metric')} {verb} some {view.result.by}s beyond"
             f" shrinkage (p fair ≤ .05 after Holm's correction), most of all {view.labels[worst.metric]}:"
             f" {worst.most_favoured} over {worst.most_disadvantaged},"
-            f" by {number(worst.residual_range)} points."
+            f" by {format_number(worst.residual_range)} points."
         )
         claims.append(
             Claim(
@@ -126,8 +126,8 @@ def render_depend_files(
         "results/curves.json": msgspec.to_builtins(curves),
     }
     for entry in result.metrics:
-        folder = f"charts/{file_name(entry.dataset)}"
+        folder = f"charts/{make_file_name(entry.dataset)}"
         for kind, spec in build_metric_charts(view, entry).items():
-            files[f"{folder}/{file_name(entry.metric)}-{kind}.svg"] = drawn(spec, width=CHART_WIDTH)
+            files[f"{folder}/{make_file_name(entry.metric)}-{kind}.svg"] = render_svg(spec, width=CHART_WIDTH)
     files["report.html"] = render_page(build_depend_page(result, curves))
     return files

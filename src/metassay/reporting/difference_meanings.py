@@ -7,7 +7,7 @@ from typing import Any
 
 from metassay.reporting.agreement_curves import format_difference
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.wording import percent
+from metassay.reporting.wording import format_percent
 from metassay.results.score import DifferenceMeaning
 
 TITLE = "How often people agree with such differences"
@@ -33,7 +33,10 @@ def describe_agreement(meaning: DifferenceMeaning) -> str:
     """Write how often people agree with a difference, or why that is not known."""
     if meaning.agreement is None or meaning.low is None or meaning.high is None:
         return f"not known: {meaning.reason}"
-    return f"{percent(meaning.agreement)} (95 % interval {percent(meaning.low)}–{percent(meaning.high)})"
+    return (
+        f"{format_percent(meaning.agreement)} (95 % interval"
+        f" {format_percent(meaning.low)}–{format_percent(meaning.high)})"
+    )
 
 
 def explain_meanings(meanings: Sequence[DifferenceMeaning]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metassay.reporting.wording import percent
+from metassay.reporting.wording import format_percent
 from metassay.results.assay import Difficulty
 
 
@@ -13,4 +13,4 @@ def name_bins(difficulty: Difficulty) -> list[str]:
 
 def format_edit_share(share: float) -> str:
     """Format a share of edited characters; small shares get a decimal."""
-    return percent(share, digits=1 if share < 0.1 else 0)
+    return format_percent(share, digits=1 if share < 0.1 else 0)

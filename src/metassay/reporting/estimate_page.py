@@ -12,7 +12,14 @@ from metassay.reporting.data_summary import describe_data
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
 from metassay.reporting.report_sections import ResultView, build_sections
-from metassay.reporting.wording import interval, listing, number, percent, plural, probability
+from metassay.reporting.wording import (
+    format_number,
+    format_p_value,
+    format_percent,
+    format_percent_interval,
+    format_plural,
+    join_names,
+)
 from metassay.results.base import Interval
 from metassay.results.estimate import CandidateMetric, EstimateContent
 
@@ -52,8 +59,8 @@ def _describe_best(result: EstimateContent) -> str:
         return sentence
     shown = others[:MOST_NAMES]
     if len(others) > MOST_NAMES:
-        shown = [*shown, plural(len(others) - MOST_NAMES, "other system")]
-    return f"{sentence} These may be as good, by simultaneous 95 % intervals: {listing(shown)}."
+        shown = [*shown, format_plural(len(others) - MOST_NAMES, "other system")]
+    return f"{sentence} These may be as good, by simultaneous 95 % intervals: {join_names(shown)}."
 
 
 def _describe_target(result: EstimateContent) -> str:
@@ -80,9 +87,9 @@ def _describe_metric(result: EstimateContent) -> str:
         return "No metric is shown to save labels here: the estimates use the labels alone."
     label = MetricLabels([chosen.metric])[chosen.metric]
     share = chosen.for_mean
-    saved = percent(share.value)
+    saved = format_percent(share.value)
     if share.low is not None and share.high is not None:
-        saved += f" (95 % interval {interval(share.low, share.high)})"
+        saved += f" (95 % interval {format_percent_interval(share.low, share.high)})"
     labelled = max(entry.labelled for entry in result.systems)
     items = result.systems[0].items
     if labelled == items:
@@ -121,20 +128,21 @@ def describe_doubts(result: EstimateContent) -> list[str]:
         label = MetricLabels([sample.metric])[sample.metric]
         doubts.append(
             f"The labelled items are not a random sample: their mean {label} is"
-            f" {number(sample.labelled_mean, digits=3)}, that of all items"
-            f" {number(sample.mean_of_all, digits=3)} (p {probability(sample.p)}, permutation test over all"
+            f" {format_number(sample.labelled_mean, digits=3)}, that of all items"
+            f" {format_number(sample.mean_of_all, digits=3)} (p {format_p_value(sample.p)}, permutation"
+            " test over all"
             " metrics). The estimates may be biased. If you know the probability of each item to be chosen,"
             " add it as a column `probability`."
         )
     copies = [candidate.metric for candidate in result.candidates if candidate.copies_labels]
     if copies:
         doubts.append(
-            f"Not used, because the scores equal the labels where there are labels: {listing(copies)}."
+            f"Not used, because the scores equal the labels where there are labels: {join_names(copies)}."
         )
     labelled = max(entry.labelled for entry in result.systems)
     if labelled < SMALLEST_TESTED_SAMPLE:
         doubts.append(
-            f"There are only {plural(labelled, 'labelled item')}. Intervals were tested with"
+            f"There are only {format_plural(labelled, 'labelled item')}. Intervals were tested with"
             f" {SMALLEST_TESTED_SAMPLE} and more, and may be too narrow here."
         )
     return doubts
@@ -143,11 +151,11 @@ def describe_doubts(result: EstimateContent) -> list[str]:
 def format_estimate(estimate: Interval) -> str:
     """Write an estimate with its 95 % interval, with as many decimals as its width asks for."""
     if estimate.low is None or estimate.high is None:
-        return number(estimate.value)
+        return format_number(estimate.value)
     width = estimate.high - estimate.low
     digits = 2 if width <= 0 else min(6, max(0, 1 - math.floor(math.log10(width))))
-    ends = f"{number(estimate.low, digits=digits)} to {number(estimate.high, digits=digits)}"
-    return f"{number(estimate.value, digits=digits)} (95 % interval {ends})"
+    ends = f"{format_number(estimate.low, digits=digits)} to {format_number(estimate.high, digits=digits)}"
+    return f"{format_number(estimate.value, digits=digits)} (95 % interval {ends})"
 
 
 def render_estimate_files(result: EstimateContent, table: pl.DataFrame) -> dict[str, Any]:

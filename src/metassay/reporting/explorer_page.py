@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from metassay.metrics.labels import label_metrics
 from metassay.reporting.dashboard_frame import render_dashboard_page
 from metassay.reporting.pair_cards import PairCard, build_pair_card
-from metassay.reporting.wording import count, interval, percent
+from metassay.reporting.wording import format_count, format_percent, format_percent_interval
 from metassay.results.pair_explorer import (
     OUTCOMES,
     PAIRS_PER_PAGE,
@@ -140,7 +140,7 @@ def render_explorer(view: ExplorerView, build_link: LinkBuilder) -> str:
         contexts=_build_context_table(view, labels, build_link),
         joint_table=_build_joint_table(view, build_link),
         pairs=_list_pair_cards(view, labels),
-        count=count,
+        count=format_count,
     )
 
 
@@ -174,7 +174,7 @@ def _describe_span(view: ExplorerView) -> str:
         return ""
     first = (view.page.query.page - 1) * PAIRS_PER_PAGE + 1
     last = min(first + PAIRS_PER_PAGE - 1, view.page.listed)
-    return f"{count(first)}–{count(last)}"
+    return f"{format_count(first)}–{format_count(last)}"
 
 
 def _describe_searched_part(view: ExplorerView) -> SearchedPart | None:
@@ -183,7 +183,9 @@ def _describe_searched_part(view: ExplorerView) -> SearchedPart | None:
     if searched_rows is None or view.search_parts == 1:
         return None
     first, last = searched_rows
-    return SearchedPart(count(first + 1), count(last + 1), view.page.query.part, view.search_parts)
+    return SearchedPart(
+        format_count(first + 1), format_count(last + 1), view.page.query.part, view.search_parts
+    )
 
 
 def _list_outcome_rows(view: ExplorerView, labels: Labels, build_link: LinkBuilder) -> list[OutcomeRow]:
@@ -203,8 +205,8 @@ def _list_outcome_rows(view: ExplorerView, labels: Labels, build_link: LinkBuild
                 start += share
             cells[outcome] = LinkedCount(
                 value=counts[outcome],
-                text=percent(share, digits=1),
-                count=count(counts[outcome]),
+                text=format_percent(share, digits=1),
+                count=format_count(counts[outcome]),
                 link=build_link(metric=metric, outcome=outcome, part=1),
             )
         is_sentinel = metric not in view.assayed_metrics
@@ -235,8 +237,8 @@ def _build_context_table(view: ExplorerView, labels: Labels, build_link: LinkBui
 def _build_accuracy_cell(accuracy: ContextAccuracy | None, link: str) -> AccuracyCell:
     if accuracy is None or accuracy.accuracy is None:
         return AccuracyCell("—")
-    text = percent(accuracy.accuracy)
-    return AccuracyCell(text, interval(accuracy.low, accuracy.high), accuracy.accuracy, link)
+    text = format_percent(accuracy.accuracy)
+    return AccuracyCell(text, format_percent_interval(accuracy.low, accuracy.high), accuracy.accuracy, link)
 
 
 def _build_joint_table(view: ExplorerView, build_link: LinkBuilder) -> JointTable | None:
@@ -251,10 +253,10 @@ def _build_joint_table(view: ExplorerView, build_link: LinkBuilder) -> JointTabl
         cells = []
         for column_outcome in column_outcomes:
             link = build_link(outcome=row_outcome, other_outcome=column_outcome, part=1)
-            text = count(counts[row_outcome, column_outcome])
+            text = format_count(counts[row_outcome, column_outcome])
             cells.append(JointCell(text, row_outcome == column_outcome, link))
         rows.append((row_outcome, cells))
-    return JointTable(column_outcomes, rows, count(sum(counts.values())))
+    return JointTable(column_outcomes, rows, format_count(sum(counts.values())))
 
 
 def _list_pair_cards(view: ExplorerView, labels: Labels) -> list[PairCard]:

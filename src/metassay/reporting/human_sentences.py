@@ -11,14 +11,14 @@ from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pair_phrases import HUMAN_PAIRS, PERTURBED_PAIRS
 from metassay.reporting.wording import (
     Sentence,
-    digits_for,
-    interval,
-    joined,
-    listing,
-    named,
-    number,
-    percent,
-    sentence,
+    choose_percent_digits,
+    format_number,
+    format_percent,
+    format_percent_interval,
+    format_sentence,
+    join_names,
+    join_phrases,
+    list_names,
 )
 from metassay.results.assay import (
     ContextHumanAgreement,
@@ -39,17 +39,17 @@ def describe_human_choice(comparison: HumanComparison, labels: MetricLabels, abi
     rows = _rows_by_metric(comparison)
     chosen = rows[comparison.by_human_pairs.metric]
     other = rows[comparison.by_perturbed_pairs.metric]
-    digits = digits_for(chosen.low, chosen.high)
+    digits = choose_percent_digits(chosen.low, chosen.high)
     ends = ""
     if chosen.low is not None:
-        ends = f"; 95\u202f% interval {interval(chosen.low, chosen.high, digits=digits)}"
-    return sentence(
+        ends = f"; 95\u202f% interval {format_percent_interval(chosen.low, chosen.high, digits=digits)}"
+    return format_sentence(
         "{best:metric} {ability} in {share:figure} of human pairs{note:note} ({human:column}{ends}), ahead of"
         " {other:metric}, the choice by perturbed pairs, with {other_share:figure}: the choice follows human"
         " pairs.{equals}",
         best=labels[chosen.metric],
         ability=ability,
-        share=percent(chosen.accuracy, digits=digits),
+        share=format_percent(chosen.accuracy, digits=digits),
         note="people",
         human=comparison.human,
         ends=ends,
@@ -64,11 +64,13 @@ def compare_choices(comparison: HumanComparison, labels: MetricLabels) -> Senten
     rows = _rows_by_metric(comparison)
     best = rows[comparison.by_human_pairs.metric]
     chosen = rows[comparison.by_perturbed_pairs.metric]
-    opening = sentence("On human pairs{note:note} ({human:column})", note="people", human=comparison.human)
+    opening = format_sentence(
+        "On human pairs{note:note} ({human:column})", note="people", human=comparison.human
+    )
     if best.accuracy is None:
-        return sentence("{opening} no metric has a score.", opening=opening)
+        return format_sentence("{opening} no metric has a score.", opening=opening)
     if chosen.accuracy is None:
-        return sentence(
+        return format_sentence(
             "{opening} {best:metric} is right most often, in {share:figure}; {chosen:metric}, the choice by"
             " perturbed pairs, has no score there.",
             opening=opening,
@@ -77,7 +79,7 @@ def compare_choices(comparison: HumanComparison, labels: MetricLabels) -> Senten
             chosen=labels[chosen.metric],
         )
     if labels[best.metric] == labels[chosen.metric]:
-        return sentence(
+        return format_sentence(
             "{opening} {best:metric} is right most often, too, in {share:figure}{equals}.",
             opening=opening,
             best=labels[best.metric],
@@ -87,7 +89,7 @@ def compare_choices(comparison: HumanComparison, labels: MetricLabels) -> Senten
     verdict = "too close to tell apart"
     if comparison.followed:
         verdict = "that is more than chance, so the choice follows human pairs"
-    return sentence(
+    return format_sentence(
         "{opening} {best:metric} is right most often, in {share:figure} against {other:figure} of"
         " {chosen:metric}, the choice by perturbed pairs: {verdict}.",
         opening=opening,
@@ -105,7 +107,7 @@ def describe_human_agreement(comparison: HumanComparison, labels: MetricLabels) 
         _describe_spa(comparison, labels),
         _describe_orders(comparison),
         _describe_contexts(comparison),
-        sentence(_WHAT_EACH_MEASURES),
+        format_sentence(_WHAT_EACH_MEASURES),
     ]
     return [each for each in sentences if each is not None]
 
@@ -114,12 +116,12 @@ def _describe_spa(comparison: HumanComparison, labels: MetricLabels) -> Sentence
     if comparison.by_spa is None:
         return None
     row = _rows_by_metric(comparison)[comparison.by_spa.metric]
-    return sentence(
+    return format_sentence(
         "For ranking these {systems} systems {best:metric} agrees best with human scores: SPA"
         " {spa:figure}{ends}.",
         systems=comparison.systems,
         best=labels[row.metric],
-        spa=number(row.spa),
+        spa=format_number(row.spa),
         ends=_write_interval(row.spa_low, row.spa_high, "95\u202f% interval "),
     )
 
@@ -135,24 +137,26 @@ def _describe_orders(comparison: HumanComparison) -> Sentence | None:
     if not defined:
         return None
     parts = [_write_tau(name, tau, is_first=n == 0) for n, (name, tau, _) in enumerate(defined)]
-    ceilings = [number(ceiling) for _, _, ceiling in defined if ceiling is not None]
+    ceilings = [format_number(ceiling) for _, _, ceiling in defined if ceiling is not None]
     possible = ""
     if len(ceilings) == len(defined):
-        possible = f"; a second sample of human scores of this size would agree at about {listing(ceilings)}"
-    return sentence(
+        possible = (
+            f"; a second sample of human scores of this size would agree at about {join_names(ceilings)}"
+        )
+    return format_sentence(
         "The order of the metrics on {perturbed} agrees with that by {parts} (Kendall’s τ){possible}.",
         perturbed=PERTURBED_PAIRS,
-        parts=joined(parts, last=", and by "),
+        parts=join_phrases(parts, last=", and by "),
         possible=possible,
     )
 
 
 def _write_tau(name: str, agreement: OrderAgreement, *, is_first: bool) -> Sentence:
     words = "95\u202f% interval " if is_first else ""
-    return sentence(
+    return format_sentence(
         "{name} at {tau:figure}{ends}",
         name=name,
-        tau=number(agreement.tau),
+        tau=format_number(agreement.tau),
         ends=_write_interval(agreement.low, agreement.high, words),
     )
 
@@ -166,20 +170,20 @@ def _describe_contexts(comparison: HumanComparison) -> Sentence | None:
             ranges.append(_write_tau_range(column, defined))
     if not ranges:
         return None
-    return sentence("On human pairs this agreement runs {ranges}.", ranges=joined(ranges))
+    return format_sentence("On human pairs this agreement runs {ranges}.", ranges=join_phrases(ranges))
 
 
 def _write_tau_range(column: str, rows: list[ContextHumanAgreement]) -> Sentence:
     lowest = min(rows, key=lambda row: row.tau or 0.0)
     highest = max(rows, key=lambda row: row.tau or 0.0)
-    return sentence(
+    return format_sentence(
         "by {column:column} from {low:figure}{low_ends} on {worst:context} to {high:figure}{high_ends} on"
         " {best:context}",
         column=column,
-        low=number(lowest.tau),
+        low=format_number(lowest.tau),
         low_ends=_write_interval(lowest.low, lowest.high),
         worst=lowest.context,
-        high=number(highest.tau),
+        high=format_number(highest.tau),
         high_ends=_write_interval(highest.low, highest.high),
         best=highest.context,
     )
@@ -193,10 +197,10 @@ def _list_equals(choice: HumanChoice, labels: MetricLabels, pattern: str) -> Sen
     """List the metrics that cannot be told apart from the choice; empty where there are none."""
     own = labels[choice.metric]
     others = [label for label in labels.label_all(choice.top_group) if label != own]
-    return sentence(pattern, equals=named(others, "metric")) if others else sentence("")
+    return format_sentence(pattern, equals=list_names(others, "metric")) if others else format_sentence("")
 
 
 def _write_interval(low: float | None, high: float | None, words: str = "") -> str:
     if low is None or high is None:
         return ""
-    return f" ({words}{number(low)} to {number(high)})"
+    return f" ({words}{format_number(low)} to {format_number(high)})"

@@ -18,7 +18,7 @@ from metassay.reporting.assay_caveats import list_caveats, list_remarks
 from metassay.reporting.assay_tables import build_global_table
 from metassay.reporting.assay_verdict import get_verdict
 from metassay.reporting.assay_view import AssayView
-from metassay.reporting.charts.accuracy import accuracy_chart
+from metassay.reporting.charts.accuracy import build_accuracy_chart
 from metassay.reporting.charts.ranking import MetricPoint, build_accuracy_agreement_chart
 from metassay.reporting.depend_page import build_depend_page, describe_all_datasets
 from metassay.reporting.depend_view import CurvesByDataset, DependView, find_unfair_metrics
@@ -30,8 +30,8 @@ from metassay.reporting.rank_view import RankView, list_metrics
 from metassay.reporting.report_sections import ResultView
 from metassay.reporting.sections.assay_choice import build_cost_chart
 from metassay.reporting.sections.assay_perturbations import build_perturbations_chart
-from metassay.reporting.tables import Field, Grid, grid
-from metassay.reporting.wording import listing, named, number, plural
+from metassay.reporting.tables import Field, Grid, build_grid
+from metassay.reporting.wording import format_number, format_plural, join_names, list_names
 from metassay.results.aggregate import CORPUS, SEGMENT, AggregateContent, HumanAgreement
 from metassay.results.assay import AssayContent, MetricAccuracy
 from metassay.results.depend import DependContent, MetricDependence
@@ -248,7 +248,7 @@ def _describe_agreement(view: JoinedView, metric: str, meta_metric: str) -> str:
     if row is None or row.value is None:
         return "it was not ranked against people"
     if row.rank is None:
-        return f"its agreement with people is {label} {number(row.value, digits=3)}"
+        return f"its agreement with people is {label} {format_number(row.value, digits=3)}"
     if row.rank == 1:
         return f"it is in the first cluster by agreement with people ({label}), too"
     first_cluster = []
@@ -256,7 +256,7 @@ def _describe_agreement(view: JoinedView, metric: str, meta_metric: str) -> str:
         agreement = view.find_agreement(other, meta_metric)
         if agreement is not None and agreement.rank == 1:
             first_cluster.append(view.labels[other])
-    rivals = named(first_cluster, "")
+    rivals = list_names(first_cluster, "")
     return f"it is in cluster {row.rank} by agreement with people ({label}), behind {rivals}"
 
 
@@ -273,11 +273,14 @@ def _describe_fairness(view: JoinedView, metric: str) -> str:
     if not unfair:
         return "it is not shown to favour any system beyond shrinkage"
     if len(entries) > 1:
-        return f"it favours systems beyond shrinkage on {len(unfair)} of {plural(len(entries), 'data set')}"
+        return (
+            f"it favours systems beyond shrinkage on {len(unfair)} of"
+            f" {format_plural(len(entries), 'data set')}"
+        )
     entry = entries[0]
     return (
         f"it favours {entry.most_favoured} over {entry.most_disadvantaged}"
-        f" by {number(entry.residual_range)} beyond shrinkage"
+        f" by {format_number(entry.residual_range)} beyond shrinkage"
     )
 
 
@@ -285,7 +288,7 @@ def _build_overview_table(view: JoinedView) -> Grid:
     rows = [_build_row(view, metric) for metric in view.metrics]
     meta_metric_fields = [Field(_key(name), label_meta_metric(name), "score") for name in view.meta_metrics]
     fields = [*ASSAY_FIELDS, *meta_metric_fields, *OTHER_FIELDS]
-    return grid("every metric", "Every metric under all questions", fields, rows)
+    return build_grid("every metric", "Every metric under all questions", fields, rows)
 
 
 def _key(meta_metric: str) -> str:
@@ -340,16 +343,16 @@ def _summarize_metric(view: JoinedView, metric: str, row: dict[str, Any]) -> str
     agreement = None if meta_metric is None else view.find_agreement(metric, meta_metric)
     if meta_metric is not None and agreement is not None and agreement.value is not None:
         cluster = "" if agreement.rank is None else f" (cluster {agreement.rank})"
-        value = f"{label_meta_metric(meta_metric)} {number(agreement.value, digits=3)}"
+        value = f"{label_meta_metric(meta_metric)} {format_number(agreement.value, digits=3)}"
         clauses.append(f"agrees with people at {value}{cluster}")
     if "prefers" in row:
         clauses.append(row["prefers"])
     if row.get(CORPUS) is not None and row.get(SEGMENT) is not None:
         clauses.append(
-            f"correlates with people over systems at {number(row[CORPUS])} by corpus score, "
-            f"{number(row[SEGMENT])} by means of segments"
+            f"correlates with people over systems at {format_number(row[CORPUS])} by corpus score, "
+            f"{format_number(row[SEGMENT])} by means of segments"
         )
-    return f"{view.labels[metric]} {listing(clauses)}." if clauses else ""
+    return f"{view.labels[metric]} {join_names(clauses)}." if clauses else ""
 
 
 def _build_agreement_charts(view: JoinedView) -> list[Chart]:
@@ -373,7 +376,7 @@ def _build_assay_section(assay: AssayView) -> Section:
     charts = []
     for column in assay.columns:
         if column.contexts:
-            spec = accuracy_chart(assay, column.limit_contexts())
+            spec = build_accuracy_chart(assay, column.limit_contexts())
             charts.append(Chart(f"accuracy by {column.name}", spec, f"By {column.name}."))
     optional_charts = [build_perturbations_chart(assay), build_cost_chart(assay)]
     charts += [chart for chart in optional_charts if chart is not None]
@@ -395,7 +398,7 @@ def _list_doubts(view: JoinedView) -> list[str]:
             doubts += list_doubts(ranking, view.ranking)
     missing = [view.labels[metric] for metric in _find_partial_metrics(view)]
     if missing:
-        doubts.append(f"Not every run has {named(missing, '')}: their rows have gaps.")
+        doubts.append(f"Not every run has {list_names(missing, '')}: their rows have gaps.")
     return list(dict.fromkeys(doubts))
 
 

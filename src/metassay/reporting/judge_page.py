@@ -11,16 +11,16 @@ from metassay.data.csv_export import to_csv
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
 from metassay.reporting.report_sections import ResultView, build_sections
-from metassay.reporting.tables import Field, Grid, grid
+from metassay.reporting.tables import Field, Grid, build_grid
 from metassay.reporting.wording import (
     NOTHING,
-    digits_for,
-    interval,
-    listing,
-    number,
-    percent,
-    plural,
-    probability,
+    choose_percent_digits,
+    format_number,
+    format_p_value,
+    format_percent,
+    format_percent_interval,
+    format_plural,
+    join_names,
 )
 from metassay.results.judge import (
     HUMANS,
@@ -93,15 +93,16 @@ def describe_judges(result: JudgeContent) -> list[str]:
 def _describe_accuracy(entry: JudgeEntry, result: JudgeContent) -> str:
     if entry.accuracy is None:
         return f"Nothing says how often {entry.judge} is right: there are no human labels to compare with."
-    digits = digits_for(entry.low, entry.high)
+    digits = choose_percent_digits(entry.low, entry.high)
     text = (
-        f"{entry.judge} agrees with humans ({result.gold}) in {percent(entry.accuracy, digits=digits)} of"
+        f"{entry.judge} agrees with humans ({result.gold}) in"
+        f" {format_percent(entry.accuracy, digits=digits)} of"
         f" {entry.pairs} {UNITS[result.kind]}"
     )
-    base_rate = f"base rates alone would give {percent(entry.base_rate)}"
+    base_rate = f"base rates alone would give {format_percent(entry.base_rate)}"
     if entry.low is None or entry.high is None or entry.base_rate is None:
         return f"{text}; {base_rate}."
-    text += f" (95 % interval {interval(entry.low, entry.high, digits=digits)})"
+    text += f" (95 % interval {format_percent_interval(entry.low, entry.high, digits=digits)})"
     if entry.low <= entry.base_rate <= entry.high:
         return f"{text}; {base_rate}, from which this does not differ."
     return f"{text}; {base_rate}."
@@ -119,7 +120,7 @@ def describe_consistency(entry: JudgeEntry) -> list[str]:
         share = format_measure(entry, "repeats_same")
         sentences.append(f"Asked again, it gives the same answer in {share} of cases.")
     if entry.missing:
-        answers = plural(entry.verdicts, "answer")
+        answers = format_plural(entry.verdicts, "answer")
         sentences.append(f"{entry.missing} of {answers} of {entry.judge} could not be read.")
     return sentences
 
@@ -132,7 +133,7 @@ def _describe_position_bias(entry: JudgeEntry) -> list[str]:
         return []
     position = "first" if bias > 0 else "second"
     low, high = sorted(0.5 + abs(end) for end in ends)
-    share = f"{percent(0.5 + abs(bias))} ({interval(low, high)})"
+    share = f"{format_percent(0.5 + abs(bias))} ({format_percent_interval(low, high)})"
     return [f"It prefers the output shown {position} in {share} of verdicts; 50 % would be balanced."]
 
 
@@ -146,7 +147,7 @@ def _describe_length_bias(entry: JudgeEntry) -> list[str]:
     low, high = sorted(abs(end) for end in ends)
     sentence = (
         f"It is right more often where the better output is the {kind} one, by {100 * abs(bias):.0f} points"
-        f" ({interval(low, high)})."
+        f" ({format_percent_interval(low, high)})."
     )
     return [sentence]
 
@@ -172,8 +173,9 @@ def _describe_alternative_test(entry: AlternativeTestEntry) -> str:
     outcome = "passes" if entry.passes else "does not pass"
     return (
         f"{entry.judge} {outcome} the alternative annotator test: at ε = {entry.epsilon:g} it can replace"
-        f" {percent(entry.winning_rate)} of {plural(len(tested), 'rater')} (half are needed), and it is at"
-        f" least as close to the others as they are in {percent(entry.advantage)} of cases."
+        f" {format_percent(entry.winning_rate)} of {format_plural(len(tested), 'rater')} (half are needed),"
+        " and it is at"
+        f" least as close to the others as they are in {format_percent(entry.advantage)} of cases."
     )
 
 
@@ -182,7 +184,7 @@ def _describe_self_preference(entries: Sequence[SelfPreference]) -> list[str]:
     tested = [entry for entry in entries if entry.own and entry.p_holm is not None]
     sentences = [_describe_own_family(entry) for entry in tested if is_significant(entry)]
     if tested and not sentences:
-        judges = listing([entry.judge for entry in tested])
+        judges = join_names([entry.judge for entry in tested])
         sentences.append(f"No judge is shown to favour its own family (tested: {judges}).")
     return sentences
 
@@ -204,24 +206,29 @@ def _describe_own_family(entry: SelfPreference) -> str:
         unit = "standard deviations of systems"
     low, high = sorted(abs(end) for end in (entry.low or 0.0, entry.high or 0.0))
     return (
-        f"{entry.judge} {verb} its own family {entry.family}: it rates them {number(abs(deviation))} {unit}"
-        f" {direction} {comparison} (95 % interval {number(low)} to {number(high)}; p"
-        f" {probability(entry.p_holm)} after Holm's correction)."
+        f"{entry.judge} {verb} its own family {entry.family}: it rates them {format_number(abs(deviation))}"
+        f" {unit}"
+        f" {direction} {comparison} (95 % interval {format_number(low)} to {format_number(high)}; p"
+        f" {format_p_value(entry.p_holm)} after Holm's correction)."
     )
 
 
 def format_measure(entry: JudgeEntry, name: str) -> str:
     """Return a share of a judge in per cent with its interval; `name` is that of the field."""
     ends = entry.intervals.get(name)
-    share = percent(getattr(entry, name))
-    return share if ends is None else f"{share} ({interval(*ends)})"
+    share = format_percent(getattr(entry, name))
+    return share if ends is None else f"{share} ({format_percent_interval(*ends)})"
 
 
 def format_share(value: float | None, low: float | None, high: float | None) -> str:
     """Return a share in per cent with its interval, as far as they are defined."""
     if value is None:
         return NOTHING
-    return percent(value) if low is None else f"{percent(value)} ({interval(low, high)})"
+    return (
+        format_percent(value)
+        if low is None
+        else f"{format_percent(value)} ({format_percent_interval(low, high)})"
+    )
 
 
 def _format_points(value: float) -> str:
@@ -236,7 +243,9 @@ def build_text_table(name: str, caption: str, headings: Sequence[str], rows: Seq
         if column == 0 or any(row[column] != NOTHING for row in rows)
     ]
     fields = [Field(str(column), headings[column], "text") for column in columns]
-    return grid(name, caption, fields, [{str(column): row[column] for column in columns} for row in rows])
+    return build_grid(
+        name, caption, fields, [{str(column): row[column] for column in columns} for row in rows]
+    )
 
 
 def render_judge_files(result: JudgeContent, table: pl.DataFrame) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metassay.reporting.rank_view import RankView
-from metassay.reporting.wording import count, named
+from metassay.reporting.wording import format_count, list_names
 from metassay.results.rank import RankedMetric, Ranking
 
 RATED_ITEMS = 100
@@ -25,16 +25,17 @@ def describe_labels_saved(ranking: Ranking, view: RankView, undecided: list[str]
     if best.low is None or best.low <= 0:
         return (
             f"No metric is shown to save human labels ({human}) when two systems of {scope} are compared. "
-            f"The highest is {label}: {count(RATED_ITEMS)} rated items are worth {difference}."
+            f"The highest is {label}: {format_count(RATED_ITEMS)} rated items are worth {difference}."
         )
     mean = describe_worth(best.for_mean, best.for_mean_low, best.for_mean_high)
     opening = (
-        f"With {label}, {count(RATED_ITEMS)} rated items ({human}, {scope}) are worth {mean} for a system's"
+        f"With {label}, {format_count(RATED_ITEMS)} rated items ({human}, {scope}) are worth {mean} for a"
+        " system's"
         f" score and {difference}."
     )
     sentences = [opening]
     if undecided:
-        names = named(view.labels.label_all(undecided), "")
+        names = list_names(view.labels.label_all(undecided), "")
         sentences.append(f"{names} cannot be told apart from it for a difference.")
     best_for_mean = max(metrics, key=_share_for_mean)
     if best_for_mean is not best and _share_for_mean(best_for_mean) > 0:
@@ -69,5 +70,5 @@ def write_worth(share: float | None, low: float | None, high: float | None) -> s
 def _convert_to_items(share: float) -> str:
     """Convert a share of labels saved to a number of items: 100 / (1 - share)."""
     if share > _LARGEST_SHARE:
-        return f"over {count(round(RATED_ITEMS / (1 - _LARGEST_SHARE)))}"
-    return count(round(RATED_ITEMS / (1 - share)))
+        return f"over {format_count(round(RATED_ITEMS / (1 - _LARGEST_SHARE)))}"
+    return format_count(round(RATED_ITEMS / (1 - share)))

@@ -8,10 +8,19 @@ from dataclasses import dataclass
 import msgspec
 
 from metassay.metrics.labels import label_metrics
-from metassay.reporting.charts.theme import SHAPES, SLOTS, Scheme, Spec, chart, data_uri, drawn, in_order
+from metassay.reporting.charts.theme import (
+    SHAPES,
+    SLOTS,
+    Scheme,
+    Spec,
+    build_chart,
+    build_ordered_channel,
+    encode_svg_as_data_uri,
+    render_svg,
+)
 from metassay.reporting.dashboard_frame import render_dashboard_page
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.wording import about, count
+from metassay.reporting.wording import find_task, format_count
 from metassay.results.overview import OverviewContent, RunSummary
 
 STATES_WITHOUT_ANSWER = {"running": "not finished yet", "finished": "no answer"}
@@ -65,13 +74,13 @@ def render_overview(overview: OverviewContent, links: Mapping[str, Mapping[str, 
         listed=LISTED_CHANGES,
         page=overview.page,
         pages=overview.pages,
-        total=count(overview.total),
+        total=format_count(overview.total),
         unchanged=len(overview.comparisons) - len(changes),
     )
 
 
 def _build_run_row(run: RunSummary, links: Mapping[str, str]) -> RunRow:
-    task = about(run.task)
+    task = find_task(run.task)
     return RunRow(
         name=run.name,
         explorer_link=links.get("explorer"),
@@ -85,7 +94,7 @@ def _build_run_row(run: RunSummary, links: Mapping[str, str]) -> RunRow:
 
 def _format_number(number: int | None) -> tuple[int | None, str]:
     """Return a number to sort by, and as text."""
-    return number, "" if number is None else count(number)
+    return number, "" if number is None else format_count(number)
 
 
 def _build_history_charts(runs: Sequence[RunSummary]) -> list[HistoryChart]:
@@ -102,8 +111,10 @@ def _build_history_charts(runs: Sequence[RunSummary]) -> list[HistoryChart]:
         images = {}
         for size, width in CHART_WIDTHS.items():
             for scheme in SCHEMES:
-                images[f"{size}_{scheme}"] = data_uri(drawn(spec, width=width, scheme=scheme))
-        task = about(task_name)
+                images[f"{size}_{scheme}"] = encode_svg_as_data_uri(
+                    render_svg(spec, width=width, colour_scheme=scheme)
+                )
+        task = find_task(task_name)
         outputs = task_name if task is None else task.output_noun_plural
         charts.append(
             HistoryChart(
@@ -135,7 +146,7 @@ def build_history_spec(runs: Sequence[RunSummary]) -> Spec:
                 point = {"accuracy": row.accuracy, "low": row.low, "high": row.high}
                 points.append({"run": run.name, "metric": labels[row.metric], **point})
     names = list(labels.values())
-    x = {**in_order("run", [run.name for run in runs]), "axis": {"title": None, "labelAngle": 0}}
+    x = {**build_ordered_channel("run", [run.name for run in runs]), "axis": {"title": None, "labelAngle": 0}}
     y = {
         "field": "accuracy",
         "type": "quantitative",
@@ -143,16 +154,16 @@ def build_history_spec(runs: Sequence[RunSummary]) -> Spec:
         "axis": {"format": ".0%", "title": "pairs ordered correctly", "domain": False},
     }
     legend = {"legend": {"title": None, "orient": "top", "columnPadding": 28}}
-    colour = in_order("metric", names)
-    shape = in_order("metric", names, range=list(SHAPES))
+    colour = build_ordered_channel("metric", names)
+    shape = build_ordered_channel("metric", names, range=list(SHAPES))
     line = {"type": "line", "strokeWidth": 1, "opacity": 0.4}
     rule = {"type": "rule", "strokeWidth": 2, "opacity": 0.5}
     point_mark = {"type": "point", "filled": True, "size": 60, "opacity": 1}
-    return chart(
+    return build_chart(
         f"Accuracy of {len(names)} metrics in {len(runs)} runs.",
         height=260,
         data={"values": points},
-        encoding={"x": x, "xOffset": in_order("metric", names), "color": {**colour, **legend}},
+        encoding={"x": x, "xOffset": build_ordered_channel("metric", names), "color": {**colour, **legend}},
         layer=[
             {"mark": line, "encoding": {"y": y}},
             {"mark": rule, "encoding": {"y": {**y, "field": "low"}, "y2": {"field": "high"}}},

@@ -16,7 +16,7 @@ from metassay.reporting.word_edits import (
     format_score,
     list_ranking_moves,
 )
-from metassay.reporting.wording import about, count
+from metassay.reporting.wording import find_task, format_count
 from metassay.results.pair_explorer import PairQuery, PairScores, StoredPair, Text
 
 OUTCOME_MARKS = {1: ("right", "✓"), 0: ("tie", "="), -1: ("wrong", "✗")}
@@ -93,7 +93,7 @@ def build_pair_card(
         other_run = _build_other_run_card(pair, pair_in_other_run, query, labels)
     references = [_cut_text(reference) for reference in pair.references]
     card: dict[str, Any] = {
-        "row": count(pair.row + 1),
+        "row": format_count(pair.row + 1),
         "item": pair.item,
         "system": pair.system,
         "perturbation": pair.perturbation,
@@ -113,7 +113,7 @@ def build_pair_card(
         return PairCard(**card, ranking_moves=moves, cuts=_describe_cut_rankings(*rankings))
     texts = (_cut_text(pair.output), _cut_text(pair.worse_output))
     alignments = []
-    task_definition = about(task)
+    task_definition = find_task(task)
     if references and task_definition is not None and task_definition.shows_word_alignment:
         alignments = [align_with_reference(references[0], text) for text in texts]
     return PairCard(
@@ -164,9 +164,9 @@ def _cut_text(text: str) -> str:
 def _describe_cut_text(text: Text) -> str:
     if len(text) <= LONGEST_TEXT:
         return ""
-    return f"the first {count(LONGEST_TEXT)} of {count(len(text))} characters"
+    return f"the first {format_count(LONGEST_TEXT)} of {format_count(len(text))} characters"
 
 
 def _describe_cut_rankings(output: Sequence[str], worse_output: Sequence[str]) -> list[str]:
     longest = max(len(output), len(worse_output))
-    return [f"the first {SHOWN_RANKS} of {count(longest)} places"] if longest > SHOWN_RANKS else []
+    return [f"the first {SHOWN_RANKS} of {format_count(longest)} places"] if longest > SHOWN_RANKS else []

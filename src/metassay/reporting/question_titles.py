@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metassay.reporting.wording import about
+from metassay.reporting.wording import find_task
 from metassay.results.verdict import Question
 
 _TITLES: dict[Question, str] = {
@@ -16,7 +16,7 @@ _TITLES: dict[Question, str] = {
 
 def title_question(question: Question, task_name: str) -> str:
     """Write what a user wants to do, for a task."""
-    task = about(task_name)
+    task = find_task(task_name)
     output = "output" if task is None else task.output_noun
     return _TITLES[question].format(output=output, outputs=name_outputs(task_name))
 
@@ -29,5 +29,5 @@ def describe_purpose(question: Question, task_name: str) -> str:
 
 def name_outputs(task_name: str) -> str:
     """Return the plural noun for the outputs of a task: `translations`."""
-    task = about(task_name)
+    task = find_task(task_name)
     return "outputs" if task is None else task.output_noun_plural

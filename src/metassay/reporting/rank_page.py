@@ -9,7 +9,7 @@ import polars as pl
 
 from metassay.data.csv_export import to_csv
 from metassay.reporting.charts.ranking import build_comparisons_chart, build_ranking_chart
-from metassay.reporting.charts.theme import drawn, file_name
+from metassay.reporting.charts.theme import make_file_name, render_svg
 from metassay.reporting.data_summary import describe_data
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
@@ -43,10 +43,12 @@ def render_rank_files(result: RankContent, table: pl.DataFrame) -> dict[str, Any
     for name, rows in list_analysis_rows(result.analyses).items():
         files[f"results/{name}.csv"] = to_csv(pl.DataFrame(rows, infer_schema_length=None))
     for ranking in result.rankings:
-        name = file_name(f"{ranking.dataset}-{ranking.meta_metric}-{ranking.context}")
-        files[f"charts/{name}.svg"] = drawn(build_ranking_chart(ranking, view.labels))
+        name = make_file_name(f"{ranking.dataset}-{ranking.meta_metric}-{ranking.context}")
+        files[f"charts/{name}.svg"] = render_svg(build_ranking_chart(ranking, view.labels))
         if ranking.comparisons:
-            files[f"charts/{name}-comparisons.svg"] = drawn(build_comparisons_chart(ranking, view.labels))
+            files[f"charts/{name}-comparisons.svg"] = render_svg(
+                build_comparisons_chart(ranking, view.labels)
+            )
     files["report.html"] = render_page(build_rank_page(result))
     return files
 

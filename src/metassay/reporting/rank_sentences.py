@@ -7,7 +7,7 @@ from metassay.meta.people.metric_comparison import SYSTEMS_LIKE_THESE
 from metassay.reporting.charts.ranking import SIGNIFICANCE_LEVEL
 from metassay.reporting.labels_saved_sentences import describe_labels_saved
 from metassay.reporting.rank_view import RankView
-from metassay.reporting.wording import count, listing, named, number, plural
+from metassay.reporting.wording import format_count, format_number, format_plural, join_names, list_names
 from metassay.results.rank import RankedMetric, Ranking
 from metassay.results.verdict import Claim
 
@@ -67,7 +67,7 @@ def describe_best_metric(ranking: Ranking, view: RankView) -> str:
         return f"No metric has a defined {label_meta_metric(ranking.meta_metric)} with {human} on {scope}."
     best = find_best_metric(ranking)
     if ranking.is_too_small:
-        size = f"{plural(ranking.systems, 'system')} and {plural(ranking.items, 'item')}"
+        size = f"{format_plural(ranking.systems, 'system')} and {format_plural(ranking.items, 'item')}"
         return (
             f"{view.labels[best.metric]} has the highest value on {scope}, {format_value(ranking, best)} "
             f"with {human}, but {size} are too few to name a best metric."
@@ -78,7 +78,7 @@ def describe_best_metric(ranking: Ranking, view: RankView) -> str:
         return describe_labels_saved(ranking, view, undecided if ranking.comparisons else [])
     opening = (
         f"{view.labels[best.metric]} agrees best with people ({human}) on these "
-        f"{plural(ranking.systems, 'system')} of {scope}: {format_value(ranking, best)}"
+        f"{format_plural(ranking.systems, 'system')} of {scope}: {format_value(ranking, best)}"
     )
     return opening + _describe_rivals(ranking, view, rivals, undecided)
 
@@ -91,7 +91,7 @@ def _describe_rivals(ranking: Ranking, view: RankView, rivals: list[str], undeci
         return ". Whether it is ahead of the others was not tested."
     population = f" for {SYSTEMS_LIKE_THESE}" if ranking.answers_for == SYSTEMS_LIKE_THESE else ""
     if undecided:
-        names = named(view.labels.label_all(undecided), "")
+        names = list_names(view.labels.label_all(undecided), "")
         return f". {names} cannot be told apart from it{population}."
     return f", ahead of all others{population} (one-sided p ≤ .05)."
 
@@ -125,9 +125,9 @@ def describe_contexts(ranking: Ranking, view: RankView) -> list[str]:
         if not others:
             sentences.append(f"{view.labels[best]} has the highest {meta_metric} in every {column}, too.")
             continue
-        opening = f"By {column}, other metrics have the highest {meta_metric}: {listing(others)}."
+        opening = f"By {column}, other metrics have the highest {meta_metric}: {join_names(others)}."
         if shown:
-            evidence = f"They are shown to be better than {view.labels[best]} on {listing(shown)} only."
+            evidence = f"They are shown to be better than {view.labels[best]} on {join_names(shown)} only."
             if len(shown) == len(others):
                 evidence = f"They are shown to be better than {view.labels[best]} there."
         else:
@@ -161,13 +161,13 @@ def describe_significance(ranking: Ranking) -> str:
     if has_both_tests:
         for_these = _count_significant([comparison.p_inputs for comparison in comparisons])
         for_others = _count_significant([comparison.p_systems for comparison in comparisons])
-        population = f" for these systems, {count(for_others)} for {SYSTEMS_LIKE_THESE}"
+        population = f" for these systems, {format_count(for_others)} for {SYSTEMS_LIKE_THESE}"
     else:
         for_these = _count_significant([comparison.p for comparison in comparisons])
         population = f" for {ranking.answers_for}" if ranking.answers_for else ""
     verb = "is" if for_these == 1 else "are"
-    total = plural(len(comparisons), "comparison")
-    return f"{count(for_these)} of {total} {verb} significant{population} (one-sided p ≤ .05)."
+    total = format_plural(len(comparisons), "comparison")
+    return f"{format_count(for_these)} of {total} {verb} significant{population} (one-sided p ≤ .05)."
 
 
 def _count_significant(p_values: list[float | None]) -> int:
@@ -188,15 +188,15 @@ def list_doubts(ranking: Ranking, view: RankView) -> list[str]:
             )
             doubts.append(doubt)
     if ranking.dropped_items:
-        doubts.append(f"{scope}: {plural(ranking.dropped_items, 'item')} without all scores left out.")
+        doubts.append(f"{scope}: {format_plural(ranking.dropped_items, 'item')} without all scores left out.")
     return doubts
 
 
 def format_value(ranking: Ranking, metric: RankedMetric) -> str:
     """Write the value of a metric with its interval: `SPA 0.950 (95 % interval 0.930–0.970)`."""
-    value = f"{label_meta_metric(ranking.meta_metric)} {number(metric.value, digits=3)}"
+    value = f"{label_meta_metric(ranking.meta_metric)} {format_number(metric.value, digits=3)}"
     if metric.low is None or metric.high is None:
         return value
-    low = number(metric.low, digits=3)
-    high = number(metric.high, digits=3)
+    low = format_number(metric.low, digits=3)
+    high = format_number(metric.high, digits=3)
     return f"{value} (95 % interval {low}–{high})"

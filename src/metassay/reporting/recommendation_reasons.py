@@ -9,7 +9,7 @@ import numpy as np
 from metassay.meta.contexts.choice import Criteria, cost_rank, round_spread
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pair_phrases import HUMAN_PAIRS, PERTURBED_PAIRS, describe_pairs
-from metassay.reporting.wording import listing
+from metassay.reporting.wording import join_names
 from metassay.results.assay import (
     GLOBAL,
     ContextStatistics,
@@ -203,7 +203,7 @@ class ReasonWriter:
         return f" (95 % interval {100 * row.low:.0f}–{100 * row.high:.0f})"
 
     def _list(self, metrics: Sequence[str]) -> str:
-        return listing(self.labels.label_all(metrics))
+        return join_names(self.labels.label_all(metrics))
 
 
 def explain_human_choice(comparison: HumanComparison, labels: MetricLabels = SPECS) -> str:

@@ -48,13 +48,13 @@ class ResultDisplay:
 
     def page(self) -> Page:
         """Build the report page of the result; by default it shows every table of the result."""
-        from metassay.reporting.pages import plain_page
+        from metassay.reporting.pages import build_plain_page
 
-        return plain_page(type(self).__name__, msgspec.to_builtins(self))
+        return build_plain_page(type(self).__name__, msgspec.to_builtins(self))
 
     def charts(self) -> dict[str, Chart]:
         """Return the charts of the page by name; a notebook draws each."""
-        return {chart.name: chart for section in self.page().every_section() for chart in section.charts}
+        return {chart.name: chart for section in self.page().list_all_sections() for chart in section.charts}
 
     def plot(self, name: str | None = None) -> Chart:
         """Return the chart of this name; without a name the first chart of the page."""
@@ -69,11 +69,11 @@ class ResultDisplay:
 
     def __repr__(self) -> str:
         """Return two lines: the size of the main table, and the first sentence of the page."""
-        from metassay.reporting.pages import in_two_lines
+        from metassay.reporting.pages import format_repr
 
-        return in_two_lines(type(self).__name__, self.to_frame(), self.page().lead)
+        return format_repr(type(self).__name__, self.to_frame(), self.page().lead)
 
     def _repr_html_(self) -> str:
-        from metassay.reporting.pages import fragment
+        from metassay.reporting.pages import render_notebook_html
 
-        return fragment(self.page())
+        return render_notebook_html(self.page())

@@ -13,7 +13,7 @@ from metassay.reporting.data_summary import describe_data
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
 from metassay.reporting.report_sections import ResultView, build_sections
-from metassay.reporting.wording import count, plural, probability
+from metassay.reporting.wording import format_count, format_p_value, format_plural
 from metassay.results.score import ScoreContent, SystemComparison
 from metassay.results.verdict import Claim
 
@@ -70,8 +70,8 @@ def describe_differences(view: ScoreView) -> list[str]:
         verb = "is" if significant == 1 else "are"
         test = TEST_NAMES.get(comparisons[0].test, comparisons[0].test)
         sentences.append(
-            f"By {view.labels[metric]}{on_group} {count(significant)} of"
-            f" {plural(len(comparisons), 'difference')} between systems {verb} significant"
+            f"By {view.labels[metric]}{on_group} {format_count(significant)} of"
+            f" {format_plural(len(comparisons), 'difference')} between systems {verb} significant"
             f" (p ≤ .05 by {test}, two-sided, after Holm's correction)."
         )
     return sentences
@@ -86,8 +86,8 @@ def _describe_too_few_draws(view: ScoreView) -> list[str]:
         if smallest <= SIGNIFICANT < smallest * len(comparisons):
             on_group = f", {group}" if group else ""
             sentences.append(
-                f"{view.labels[metric]}{on_group}: the smallest p, {probability(smallest)}, is not"
-                f" significant among {plural(len(comparisons), 'comparison')};"
+                f"{view.labels[metric]}{on_group}: the smallest p, {format_p_value(smallest)}, is not"
+                f" significant among {format_plural(len(comparisons), 'comparison')};"
                 " with more draws (--draws) it may be."
             )
     return sentences

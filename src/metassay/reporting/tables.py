@@ -19,7 +19,14 @@ from metassay.data.csv_export import escape_cell
 from metassay.errors import UnknownName
 from metassay.reporting.accuracy_phrases import HasAccuracy, describe_accuracy
 from metassay.reporting.labels import MetricLabel
-from metassay.reporting.wording import NOTHING, Label, count, number, percent, probability
+from metassay.reporting.wording import (
+    NOTHING,
+    Label,
+    format_count,
+    format_number,
+    format_p_value,
+    format_percent,
+)
 
 Kind = Literal[
     "name",
@@ -62,7 +69,7 @@ _LATEX = {
 
 @dataclass(frozen=True)
 class AccuracyCell:
-    """An accuracy with its interval in one cell: people read both, other programs the accuracy."""
+    """An accuracy with its interval in one cell. People read both; other programs read the accuracy."""
 
     accuracy: float | None
     low: float | None
@@ -70,13 +77,13 @@ class AccuracyCell:
 
     @classmethod
     def from_row(cls, row: HasAccuracy | None) -> AccuracyCell | None:
-        """Build the cell of a row of results; None where there is no such row."""
+        """Build the cell for an accuracy of a result; None without an accuracy."""
         return None if row is None else cls(row.accuracy, row.low, row.high)
 
 
 @dataclass(frozen=True)
 class Field:
-    """A table column: its key in the rows, its heading, how its cells read; `hint` explains the heading."""
+    """A column of a table: the key of its values, its heading, the format of its cells, and a hint."""
 
     key: str
     label: str
@@ -84,12 +91,12 @@ class Field:
     hint: str = ""
 
     @property
-    def numeric(self) -> bool:
-        """Whether cells align right."""
+    def is_numeric(self) -> bool:
+        """Whether the cells are numbers, which align right."""
         return self.kind not in {"name", "text", "prose", "verdict"}
 
-    def show(self, row: Mapping[str, Any]) -> str:
-        """What a person reads in the cell."""
+    def format_cell(self, row: Mapping[str, Any]) -> str:
+        """Write the value of this column in a row as people read it."""
         value = row.get(self.key)
         if isinstance(value, AccuracyCell):
             return describe_accuracy(value)
@@ -97,19 +104,19 @@ class Field:
             return NOTHING
         return _SHOW[self.kind](value)
 
-    def raw(self, row: Mapping[str, Any]) -> str:
-        """What sorts the column and goes into the CSV."""
+    def format_exact_value(self, row: Mapping[str, Any]) -> str:
+        """Write the value of this column in a row with full precision, for sorting and for CSV files."""
         value = row.get(self.key)
         if isinstance(value, AccuracyCell):
             value = value.accuracy
         if isinstance(value, tuple | list):
-            value = " ".join(map(_exact, value))
-        return "" if value is None else _exact(value)
+            value = " ".join(map(_format_for_programs, value))
+        return "" if value is None else _format_for_programs(value)
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A table to show, sort and download; `left` counts rows that were not put on the page."""
+    """A table to show, sort and download. `left` counts the rows that were left out."""
 
     name: str
     caption: str
@@ -118,7 +125,7 @@ class Grid:
     left: int = 0
 
 
-def grid(
+def build_grid(
     name: str,
     caption: str,
     fields: Sequence[Field],
@@ -126,31 +133,35 @@ def grid(
     *,
     at_most: int = 2000,
 ) -> Grid:
-    """A table without the columns that hold nothing, cut to `at_most` rows."""
+    """Build a table of at most `at_most` rows, without the columns that have no values."""
     told = _hashable(rows)
     held = tuple(field for field in fields if any(row.get(field.key) not in {None, ""} for row in told))
     return Grid(name, caption, held, tuple(rows[:at_most]), left=max(0, len(rows) - at_most))
 
 
-def plain_grids(result: Mapping[str, Any], *, at_most: int = 20) -> list[Grid]:
-    """Every list of rows in a result as a table, under the name it has there."""
+def build_plain_grids(result: Mapping[str, Any], *, at_most: int = 20) -> list[Grid]:
+    """Build a table from every list of rows in a result, named after its key."""
     tables = {
         str(name): [row for row in value if isinstance(row, Mapping)]
         for name, value in result.items()
         if isinstance(value, list | tuple)
     }
-    return [rows_grid(name, name, rows, at_most=at_most) for name, rows in tables.items() if rows]
+    return [build_grid_from_rows(name, name, rows, at_most=at_most) for name, rows in tables.items() if rows]
 
 
-def rows_grid(
+def build_grid_from_rows(
     name: str, caption: str, rows: Sequence[Row], columns: Sequence[str] | None = None, *, at_most: int = 500
 ) -> Grid:
-    """Plain rows as a table, whose headings are their keys; what a cell cannot show is left out."""
-    held = [key for key in _columns(rows, columns) if not any(isinstance(r.get(key), Mapping) for r in rows)]
-    return grid(name, caption, [_plain_field(key, rows) for key in held], rows, at_most=at_most)
+    """Build a table from rows, with their keys as headings; nested values are left out."""
+    held = [
+        key
+        for key in _choose_columns(rows, columns)
+        if not any(isinstance(r.get(key), Mapping) for r in rows)
+    ]
+    return build_grid(name, caption, [_guess_field(key, rows) for key in held], rows, at_most=at_most)
 
 
-def _plain_field(key: str, rows: Sequence[Row]) -> Field:
+def _guess_field(key: str, rows: Sequence[Row]) -> Field:
     values = [row.get(key) for row in rows if row.get(key) is not None]
     label = key.replace("_", " ")
     if not values or not all(isinstance(v, int | float) and not isinstance(v, bool) for v in values):
@@ -166,38 +177,40 @@ def _hashable(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _exact(value: Any) -> str:
-    """What other programs read: of a metric its spec."""
+def _format_for_programs(value: Any) -> str:
+    """Write a value for other programs: a metric as its spec."""
     return value.spec if isinstance(value, Label | MetricLabel) else str(value)
 
 
-def _text(value: Any) -> str:
+def _format_text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 _SHOW = {
-    "name": _text,
-    "text": _text,
-    "prose": _text,
-    "verdict": _text,
-    "percent": lambda value: percent(value, digits=1),
-    "amount": lambda value: percent(value, digits=1) if isinstance(value, float) else count(value),
-    "count": count,
-    "number": number,
-    "score": lambda value: number(value, digits=3),
-    "decimal": lambda value: number(value, digits=4),
-    "probability": probability,
+    "name": _format_text,
+    "text": _format_text,
+    "prose": _format_text,
+    "verdict": _format_text,
+    "percent": lambda value: format_percent(value, digits=1),
+    "amount": lambda value: (
+        format_percent(value, digits=1) if isinstance(value, float) else format_count(value)
+    ),
+    "count": format_count,
+    "number": format_number,
+    "score": lambda value: format_number(value, digits=3),
+    "decimal": lambda value: format_number(value, digits=4),
+    "probability": format_p_value,
 }
 
 
 def to_csv(rows: Sequence[Row], columns: Sequence[str] | None = None) -> str:
-    """RFC 4180 with LF line ends; numbers in full, nothing where a value is missing."""
-    names = _columns(rows, columns)
+    """Write rows as CSV (RFC 4180) with LF line ends, full precision, and empty cells for missing values."""
+    names = _choose_columns(rows, columns)
     text = io.StringIO()
     lines = [[escape_cell(name) for name in names]]
-    lines += [[escape_cell(_full(row.get(name))) for name in names] for row in rows]
+    lines += [[escape_cell(_join_list(row.get(name))) for name in names] for row in rows]
     # The writer does not quote a carriage return, though many readers take it for the end of a row.
     has_return = any("\r" in str(cell) for line in lines for cell in line)
     writer = csv.writer(text, lineterminator="\n")
@@ -214,13 +227,13 @@ def to_markdown(
     digits: int = 4,
     right: frozenset[str] = frozenset(),
 ) -> str:
-    """A pipe table, numbers and the columns in `right` to the right; cells are escaped."""
-    names = _columns(rows, columns)
+    """Write rows as a Markdown table, with escaped cells. Numbers and the columns in `right` align right."""
+    names = _choose_columns(rows, columns)
     if not names:
         return ""
-    marks = ["---:" if name in right or _numeric(rows, name) else ":---" for name in names]
-    body = [[_markdown(_short(row.get(name), digits)) for name in names] for row in rows]
-    lines = ["| " + " | ".join(map(_markdown, names)) + " |", "|" + "|".join(marks) + "|"]
+    marks = ["---:" if name in right or _is_numeric_column(rows, name) else ":---" for name in names]
+    body = [[_escape_markdown(_format_rounded(row.get(name), digits)) for name in names] for row in rows]
+    lines = ["| " + " | ".join(map(_escape_markdown, names)) + " |", "|" + "|".join(marks) + "|"]
     return "\n".join([*lines, *("| " + " | ".join(cells) + " |" for cells in body)]) + "\n"
 
 
@@ -232,17 +245,17 @@ def to_latex(
     right: frozenset[str] = frozenset(),
     note: str = "",
 ) -> str:
-    r"""A `tabular` with booktabs rules, every special character escaped; needs `\usepackage{booktabs}`."""
-    names = _columns(rows, columns)
+    r"""Write rows as a LaTeX `tabular` with escaped cells; it needs `\usepackage{booktabs}`."""
+    names = _choose_columns(rows, columns)
     if not names:
         return ""
-    align = "".join("r" if name in right or _numeric(rows, name) else "l" for name in names)
-    below = [rf"\multicolumn{{{len(names)}}}{{l}}{{\footnotesize {_latex(note)}}} \\"] if note else []
-    body = [[_latex(_short(row.get(name), digits)) for name in names] for row in rows]
+    align = "".join("r" if name in right or _is_numeric_column(rows, name) else "l" for name in names)
+    below = [rf"\multicolumn{{{len(names)}}}{{l}}{{\footnotesize {_escape_latex(note)}}} \\"] if note else []
+    body = [[_escape_latex(_format_rounded(row.get(name), digits)) for name in names] for row in rows]
     lines = [
         rf"\begin{{tabular}}{{{align}}}",
         r"\toprule",
-        " & ".join(map(_latex, names)) + r" \\",
+        " & ".join(map(_escape_latex, names)) + r" \\",
         r"\midrule",
         *(" & ".join(cells) + r" \\" for cells in body),
         r"\bottomrule",
@@ -259,11 +272,11 @@ FORMATS: dict[str, Callable[[Sequence[Row]], str]] = {
 }
 
 
-def to_text(rows: Sequence[Row], form: str) -> str:
-    """The rows in the named form: `csv`, `latex` or `markdown`."""
-    if form not in FORMATS:
-        raise UnknownName("table format", form, FORMATS)
-    return FORMATS[form](rows)
+def format_rows(rows: Sequence[Row], table_format: str) -> str:
+    """Write rows as `csv`, `latex` or `markdown`."""
+    if table_format not in FORMATS:
+        raise UnknownName("table format", table_format, FORMATS)
+    return FORMATS[table_format](rows)
 
 
 ENDINGS = {"latex": "tex", "markdown": "md"}
@@ -271,48 +284,54 @@ STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 LEGEND = "* p ≤ .05, ** p ≤ .01, *** p ≤ .001"
 
 
-def grid_text(grid: Grid, form: str) -> str:
-    """A table of a page as `csv` in full, or as it reads, with stars at p-values: `latex`, `markdown`."""
-    if form == "csv":
-        return to_csv([{field.label: field.raw(row) for field in grid.fields} for row in grid.rows])
+def format_grid(grid: Grid, table_format: str) -> str:
+    """Write a table as `csv`, or as `latex` or `markdown` with stars for significant p-values."""
+    if table_format == "csv":
+        return to_csv(
+            [{field.label: field.format_exact_value(row) for field in grid.fields} for row in grid.rows]
+        )
     shown = [
-        {field.label: field.show(row) + _stars(field, row) for field in grid.fields} for row in grid.rows
+        {
+            field.label: field.format_cell(row) + _format_significance_stars(field, row)
+            for field in grid.fields
+        }
+        for row in grid.rows
     ]
-    right = frozenset(field.label for field in grid.fields if field.numeric)
-    starred = any(_stars(field, row) for row in grid.rows for field in grid.fields)
+    right = frozenset(field.label for field in grid.fields if field.is_numeric)
+    starred = any(_format_significance_stars(field, row) for row in grid.rows for field in grid.fields)
     note = LEGEND if starred else ""
-    if form == "latex":
+    if table_format == "latex":
         return f"% {' '.join(grid.caption.split())}\n{to_latex(shown, right=right, note=note)}"
-    if form != "markdown":
-        raise UnknownName("table format", form, FORMATS)
+    if table_format != "markdown":
+        raise UnknownName("table format", table_format, FORMATS)
     text = to_markdown(shown, right=right)
-    below = f"\n{_markdown(note)}\n" if note else ""
-    return f"{_markdown(grid.caption)}\n\n{text}{below}"
+    below = f"\n{_escape_markdown(note)}\n" if note else ""
+    return f"{_escape_markdown(grid.caption)}\n\n{text}{below}"
 
 
-def _stars(field: Field, row: Row) -> str:
-    """The marks of significance of a p-value."""
+def _format_significance_stars(field: Field, row: Row) -> str:
+    """Return the stars of a significant p-value; empty for other values."""
     value = row.get(field.key)
     if field.kind != "probability" or value is None:
         return ""
     return next((stars for level, stars in STARS if value <= level), "")
 
 
-def _columns(rows: Sequence[Row], columns: Sequence[str] | None) -> list[str]:
-    """The columns asked for, else every key in the order of first appearance."""
+def _choose_columns(rows: Sequence[Row], columns: Sequence[str] | None) -> list[str]:
+    """Return the requested columns, by default every key in the order of first appearance."""
     return list(columns) if columns is not None else list(dict.fromkeys(key for row in rows for key in row))
 
 
-def _numeric(rows: Sequence[Row], name: str) -> bool:
-    values = [row.get(name) for row in rows if row.get(name) is not None]
+def _is_numeric_column(rows: Sequence[Row], column: str) -> bool:
+    values = [row.get(column) for row in rows if row.get(column) is not None]
     return bool(values) and all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
 
 
-def _full(value: Any) -> Any:
+def _join_list(value: Any) -> Any:
     return " ".join(map(str, value)) if isinstance(value, list | tuple) else value
 
 
-def _short(value: Any, digits: int) -> str:
+def _format_rounded(value: Any, digits: int) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
@@ -321,10 +340,10 @@ def _short(value: Any, digits: int) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _markdown(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace("|", "\\|").replace("*", "\\*").replace("<", "&lt;")
     return " ".join(escaped.splitlines()) if len(escaped.splitlines()) > 1 else escaped
 
 
-def _latex(text: str) -> str:
+def _escape_latex(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in " ".join(text.split("\n")))

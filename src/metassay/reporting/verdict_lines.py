@@ -7,8 +7,13 @@ from collections.abc import Sequence
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.labels_saved_sentences import RATED_ITEMS, write_worth
 from metassay.reporting.question_titles import title_question
-from metassay.reporting.tables import Field, Grid, grid
-from metassay.reporting.wording import digits_for, interval, number, percent
+from metassay.reporting.tables import Field, Grid, build_grid
+from metassay.reporting.wording import (
+    choose_percent_digits,
+    format_number,
+    format_percent,
+    format_percent_interval,
+)
 from metassay.results.verdict import Claim, select_claims
 
 _MOST_TIED = 3
@@ -47,7 +52,7 @@ def build_question_table(verdict: Sequence[Claim], labels: MetricLabels, task: s
     if not select_claims(list(verdict), "answer"):
         return None
     rows = list_question_rows(verdict, labels, task)
-    return grid("questions", "Best metric by question", _FIELDS, rows)
+    return build_grid("questions", "Best metric by question", _FIELDS, rows)
 
 
 def _build_row(claim: Claim, labels: MetricLabels, task: str) -> dict[str, str | None]:
@@ -68,13 +73,13 @@ def _build_row(claim: Claim, labels: MetricLabels, task: str) -> dict[str, str |
 
 def _describe_value(claim: Claim) -> str:
     if claim.question == "rank_systems":
-        ends = "" if claim.low is None else f" ({number(claim.low)}–{number(claim.high)})"
-        return f"SPA {number(claim.value)}{ends}"
+        ends = "" if claim.low is None else f" ({format_number(claim.low)}–{format_number(claim.high)})"
+        return f"SPA {format_number(claim.value)}{ends}"
     if claim.question == "save_labels":
         return f"{RATED_ITEMS} ratings worth {write_worth(claim.value, claim.low, claim.high)}"
-    digits = digits_for(claim.low, claim.high)
-    ends = "" if claim.low is None else f" ({interval(claim.low, claim.high, digits=digits)})"
-    return f"{percent(claim.value, digits=digits)}{ends}"
+    digits = choose_percent_digits(claim.low, claim.high)
+    ends = "" if claim.low is None else f" ({format_percent_interval(claim.low, claim.high, digits=digits)})"
+    return f"{format_percent(claim.value, digits=digits)}{ends}"
 
 
 def _list_tied(names: Sequence[str]) -> str:
@@ -89,7 +94,7 @@ def _describe_baseline(claim: Claim) -> str | None:
     if claim.baseline is None:
         return None
     if claim.question == "rank_systems":
-        return f"constant: {number(claim.baseline)}"
+        return f"constant: {format_number(claim.baseline)}"
     if claim.question == "save_labels":
         return f"no metric: {RATED_ITEMS}"
-    return f"coin: {percent(claim.baseline)}"
+    return f"coin: {format_percent(claim.baseline)}"

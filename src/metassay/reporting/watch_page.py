@@ -7,8 +7,13 @@ from typing import Any
 from metassay.reporting.charts.watched_runs import build_runs_chart
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Chart, Page, Section, render_page
-from metassay.reporting.tables import Field, grid
-from metassay.reporting.wording import digits_for, interval, percent, plural
+from metassay.reporting.tables import Field, build_grid
+from metassay.reporting.wording import (
+    choose_percent_digits,
+    format_percent,
+    format_percent_interval,
+    format_plural,
+)
 from metassay.results.base import Interval
 from metassay.results.watch import ACCURACY, HUMAN_AGREEMENT, WatchContent, WatchedSeries
 
@@ -40,7 +45,7 @@ def build_watch_page(result: WatchContent) -> Page:
             charts = [Chart(f"runs {measure}", spec, f"{title.capitalize()} in every run, oldest first.")]
             sections.append(Section(title.capitalize(), charts=charts))
     rows = [build_series_row(entry, labels) for entry in result.series]
-    table = grid("series", "Every metric over all runs", FIELDS, rows)
+    table = build_grid("series", "Every metric over all runs", FIELDS, rows)
     sections.append(Section("Metrics", grids=[table]))
     return Page(
         kicker="Runs over time",
@@ -56,10 +61,10 @@ def describe_watch(result: WatchContent) -> list[str]:
     labels = MetricLabels(series.metric for series in result.series)
     sentences = [_describe_change(entry, labels) for entry in result.series if entry.change is not None]
     if not sentences:
-        sentences = [f"No change is shown in {plural(len(result.runs), 'run')}."]
+        sentences = [f"No change is shown in {format_plural(len(result.runs), 'run')}."]
     sentences.append(
         f"You may look after every run: where nothing changes, a change is ever reported with probability"
-        f" {percent(result.error_rate)} at most."
+        f" {format_percent(result.error_rate)} at most."
     )
     return sentences
 
@@ -77,8 +82,11 @@ def _describe_change(series: WatchedSeries, labels: MetricLabels) -> str:
 
 
 def _format_interval(mean: Interval) -> str:
-    digits = digits_for(mean.low, mean.high)
-    return f"{percent(mean.value, digits=digits)} ({interval(mean.low, mean.high, digits=digits)})"
+    digits = choose_percent_digits(mean.low, mean.high)
+    return (
+        f"{format_percent(mean.value, digits=digits)}"
+        f" ({format_percent_interval(mean.low, mean.high, digits=digits)})"
+    )
 
 
 def build_series_row(series: WatchedSeries, labels: MetricLabels) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 r"""Numbers and lists in the words a colleague would use, and sentences that know what they emphasise.
 
->>> percent(0.9134), interval(0.9012, 0.9249)
+>>> format_percent(0.9134), format_percent_interval(0.9012, 0.9249)
 ('91\u202f%', '90–92')
->>> listing(["news", "social", "speech"])
+>>> join_names(["news", "social", "speech"])
 'news, social and speech'
 
 Results as people read them: metrics by their labels, and those that decide alike as one opinion.
@@ -25,14 +25,14 @@ DASH = "–"
 NOTHING = "—"
 
 
-def about(task: str | None) -> Task | None:
-    """The task of that name; None for a task that is not known here (a plug-in's, on another machine)."""
-    return load_tasks().get(task or "")
+def find_task(task_name: str | None) -> Task | None:
+    """Find a task by its name; None for a task of a plug-in that is not installed here."""
+    return load_tasks().get(task_name or "")
 
 
 @dataclass(frozen=True)
 class Span:
-    """A stretch of a sentence.
+    """A part of a sentence that is shown in one way.
 
     `kind` is empty, `metric`, `context`, `column`, `figure`, `cite`, `note` (the name of a footnote) or
     `link ANCHOR`.
@@ -44,7 +44,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence in spans, so that a page can emphasise names without anyone writing HTML."""
+    """A sentence in parts of several kinds, so that a page can emphasise names of metrics and contexts."""
 
     spans: tuple[Span, ...]
 
@@ -52,8 +52,8 @@ class Sentence:
         return "".join(span.text for span in self.spans if span.kind != "note")
 
 
-def sentence(pattern: str, /, **values: object) -> Sentence:
-    """A sentence from a pattern such as `"{best:metric} is right in {share} of pairs."`.
+def format_sentence(pattern: str, /, **values: object) -> Sentence:
+    """Fill the fields of a pattern such as `"{best:metric} is right in {share} of pairs."`.
 
     The part after the colon is the span's kind. A value may itself be a `Sentence`.
     """
@@ -66,80 +66,80 @@ def sentence(pattern: str, /, **values: object) -> Sentence:
     return Sentence(tuple(span for span in spans if span.text))
 
 
-def joined(parts: Sequence[Sentence], *, between: str = ", ", last: str = " and ") -> Sentence:
-    """Several phrases as one: `a, b and c`."""
+def join_phrases(phrases: Sequence[Sentence], *, between: str = ", ", last: str = " and ") -> Sentence:
+    """Join phrases to one: `a, b and c`."""
     spans: list[Span] = []
-    for position, part in enumerate(parts):
+    for position, part in enumerate(phrases):
         if position:
-            spans.append(Span(last if position == len(parts) - 1 else between))
+            spans.append(Span(last if position == len(phrases) - 1 else between))
         spans.extend(part.spans)
     return Sentence(tuple(spans))
 
 
-def named(names: Sequence[str], kind: str, *, at_most: int = 4) -> Sentence:
-    """The names, emphasised; beyond `at_most` the rest are counted."""
-    shown = [Sentence((Span(name, kind),)) for name in names[:at_most]]
+def list_names(names: Sequence[str], span_kind: str, *, at_most: int = 4) -> Sentence:
+    """List names, each as a span of a kind; after `at_most` names only say how many more there are."""
+    shown = [Sentence((Span(name, span_kind),)) for name in names[:at_most]]
     if len(names) > at_most:
         shown.append(Sentence((Span(f"{len(names) - at_most} more"),)))
-    return joined(shown)
+    return join_phrases(shown)
 
 
-def listing(names: Sequence[str]) -> str:
-    """`a, b and c`."""
-    return str(joined([Sentence((Span(str(name)),)) for name in names]))
+def join_names(names: Sequence[str]) -> str:
+    """Join names as in a sentence: `a, b and c`."""
+    return str(join_phrases([Sentence((Span(str(name)),)) for name in names]))
 
 
-def percent(share: float | None, *, digits: int = 0) -> str:
-    """A share as per cent, never rounded to a certainty that it is not."""
+def format_percent(share: float | None, *, digits: int = 0) -> str:
+    """Write a share in per cent: `91 %`. Only 0 and 1 are written as 0 % and 100 %."""
     if share is None:
         return NOTHING
-    return f"{_hundredths(share, digits)}{THIN_SPACE}%"
+    return f"{_format_hundredths(share, digits)}{THIN_SPACE}%"
 
 
-def interval(low: float | None, high: float | None, *, digits: int = 0) -> str:
-    """Both ends in per cent, without the sign: `90–92`."""
+def format_percent_interval(low: float | None, high: float | None, *, digits: int = 0) -> str:
+    """Write the two ends of an interval of shares in per cent, without the sign: `90–92`."""
     if low is None or high is None:
         return NOTHING
-    return f"{_hundredths(low, digits)}{DASH}{_hundredths(high, digits)}"
+    return f"{_format_hundredths(low, digits)}{DASH}{_format_hundredths(high, digits)}"
 
 
-def digits_for(low: float | None, high: float | None) -> int:
-    """One decimal where the interval is narrower than a whole per cent would show."""
+def choose_percent_digits(low: float | None, high: float | None) -> int:
+    """Choose the decimals of a percentage: one if its interval is narrower than 1.75 points, else none."""
     return 1 if low is not None and high is not None and high - low < 0.0175 else 0
 
 
-def _hundredths(share: float, digits: int) -> str:
+def _format_hundredths(share: float, digits: int) -> str:
     text = f"{100 * share:.{digits}f}"
     if 0 < share < 1 and float(text) in {0.0, 100.0} and digits < 2:
         return f"{100 * share:.{digits + 1}f}"
     return text
 
 
-def count(number: float | None) -> str:
-    """A count with thin spaces between thousands."""
+def format_count(number: float | None) -> str:
+    """Write a count with thin spaces between thousands: `12 345`."""
     return NOTHING if number is None else f"{round(number):,}".replace(",", THIN_SPACE)
 
 
-def number(value: float | None, *, digits: int = 2) -> str:
-    """A statistic with a true minus sign."""
+def format_number(value: float | None, *, digits: int = 2) -> str:
+    """Write a number with a fixed number of decimals and a typographic minus sign: `−0.40`."""
     return NOTHING if value is None else f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
 
 
-def probability(p: float | None) -> str:
-    """A p-value: three decimals, or that it is below .001."""
+def format_p_value(p: float | None) -> str:
+    """Write a p-value with three decimals: `.023`, or `< .001`."""
     if p is None:
         return NOTHING
     return "< .001" if p < 0.001 else f"{p:.3f}".replace("0.", ".", 1)
 
 
-def tidy(text: str) -> str:
-    """Text written elsewhere, with its per cent signs kept on the line of their number."""
+def join_percent_signs(text: str) -> str:
+    """Replace the space before each per cent sign by a thin one that does not break the line."""
     return text.replace(" %", f"{THIN_SPACE}%")
 
 
-def plural(amount: int, one: str, many: str | None = None) -> str:
-    """`1 context`, `4 contexts`."""
-    return f"{count(amount)} {one if amount == 1 else many or one + 's'}"
+def format_plural(number: int, singular: str, plural_form: str | None = None) -> str:
+    """Write a number with its noun: `1 context`, `4 contexts`."""
+    return f"{format_count(number)} {singular if number == 1 else plural_form or singular + 's'}"
 
 
 Labels = Mapping[str, "Label"]

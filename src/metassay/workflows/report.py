@@ -15,7 +15,7 @@ from metassay.reporting.depend_view import CurvesByDataset
 from metassay.reporting.estimate_page import build_estimate_page
 from metassay.reporting.joined_page import QUESTIONS, build_joined_page
 from metassay.reporting.judge_page import build_judge_page
-from metassay.reporting.pages import Page, paper_files, rendered
+from metassay.reporting.pages import Page, render_page_with_parts, render_paper_files
 from metassay.reporting.rank_page import build_rank_page
 from metassay.reporting.score_page import build_score_page
 from metassay.results.aggregate import AggregateContent
@@ -121,8 +121,8 @@ def report(
     if out is not None:
         _refuse_replacing_other_file(target)
     page = _build_joined_page(folders) if len(runs) > 1 else _build_page(folders[0])
-    rendered_page = rendered(page)
-    files = paper_files(rendered_page.charts, rendered_page.grids, figures, tables)
+    rendered_page = render_page_with_parts(page)
+    files = render_paper_files(rendered_page.charts, rendered_page.grids, figures, tables)
     files[target.name] = rendered_page.html.encode()
     try:
         for name, content in files.items():

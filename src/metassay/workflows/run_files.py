@@ -132,9 +132,9 @@ class Result(ResultDisplay, ABC):
 
     def page(self) -> Page:
         """What a page shows of the result; by default its tables."""
-        from metassay.reporting.pages import plain_page
+        from metassay.reporting.pages import build_plain_page
 
-        return plain_page(type(self).__name__, self.to_dict())
+        return build_plain_page(type(self).__name__, self.to_dict())
 
 
 @contextmanager

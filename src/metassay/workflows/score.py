@@ -35,7 +35,7 @@ from metassay.reporting.score_page import (
     build_view,
     render_score_files,
 )
-from metassay.reporting.tables import to_text
+from metassay.reporting.tables import format_rows
 from metassay.results.aggregate import AGGREGATIONS, BOOTSTRAP, CORPUS, SEGMENT
 from metassay.results.base import select_content, to_optional
 from metassay.results.official_score import OfficialScore
@@ -85,7 +85,7 @@ class ScoreResult(ResultDisplay, ScoreContent, frozen=True, kw_only=True):
                 row["metric"] = labels[row["metric"]]
                 row.pop("signature", None)  # too wide for a page
         tables = [systems, comparisons] if comparisons else [systems]
-        return "\n".join(to_text(rows, table_format) for rows in tables)
+        return "\n".join(format_rows(rows, table_format) for rows in tables)
 
     def page(self) -> Page:
         """Build the page of the result."""

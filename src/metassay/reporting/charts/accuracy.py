@@ -7,58 +7,65 @@ from collections.abc import Mapping, Sequence
 from metassay.reporting.assay_view import AssayView, ColumnView
 from metassay.reporting.charts.metric_lines import (
     build_accuracy_axis,
-    build_tooltip,
-    draw_chance_level,
-    draw_metrics,
-    draw_sentinels,
+    build_accuracy_tooltip,
+    build_chance_line,
+    build_metric_lines,
+    build_sentinel_lines,
     find_accuracy_range,
 )
-from metassay.reporting.charts.theme import SLOTS, Spec, chart, in_lines, in_order, label_room
+from metassay.reporting.charts.theme import (
+    SLOTS,
+    Spec,
+    build_chart,
+    build_line_break_expression,
+    build_ordered_channel,
+    measure_label_space,
+)
 from metassay.results.assay import BinAccuracy, Difficulty, HumanPairDistances, MetricAccuracy
 
 MOST_SIDE_BY_SIDE = 80
 """With more points than this, or more metrics than colours, intervals are bands instead of rules."""
 
 
-def accuracy_chart(view: AssayView, column: ColumnView) -> Spec:
-    """Draw accuracy over the contexts of a column; sentinels outside the range are not drawn."""
+def build_accuracy_chart(view: AssayView, column: ColumnView) -> Spec:
+    """Draw the accuracy of each metric in the contexts of a column; sentinels far outside are left out."""
     hidden = find_hidden_sentinels(view, column)
     shown = [m for m in view.all_metrics if column.defined_accuracies(m) and m not in hidden]
     metrics = [metric for metric in shown if metric not in view.sentinels]
     rows = []
     for metric in shown:
-        rows += [_build_row(view, row, row.context) for row in column.defined_accuracies(metric)]
-    low, high = _find_range(view, column)
+        rows += [_build_chart_row(view, row, row.context) for row in column.defined_accuracies(metric)]
+    low, high = _find_accuracy_range(view, column)
     side_by_side = len(metrics) * len(column.contexts) <= MOST_SIDE_BY_SIDE and len(metrics) <= SLOTS
     labels = [view.labels[metric] for metric in metrics]
     x = _build_context_axis(column, side_by_side=side_by_side)
     y = build_accuracy_axis(low, high)
-    offset = {"xOffset": in_order("metric", labels)} if side_by_side else {}
-    return chart(
+    offset = {"xOffset": build_ordered_channel("metric", labels)} if side_by_side else {}
+    return build_chart(
         f"Accuracy of {len(metrics)} metrics over {len(column.contexts)} values of {column.name}.",
         height=320,
         usermeta={
-            "labels": label_room(column.contexts),
-            "slots": {view.labels[metric]: find_slot(view, metric) for metric in metrics},
+            "labels": measure_label_space(column.contexts),
+            "slots": {view.labels[metric]: choose_colour_slot(view, metric) for metric in metrics},
         },
         data={"values": rows},
         layer=[
-            *draw_chance_level(low, high),
-            draw_sentinels(x, y),
-            *draw_metrics(
+            *build_chance_line(low, high),
+            build_sentinel_lines(x, y),
+            *build_metric_lines(
                 x,
                 y,
                 offset,
                 side_by_side=side_by_side,
                 metric_count=len(metrics),
-                tooltip=build_tooltip(),
+                tooltip=build_accuracy_tooltip(),
             ),
         ],
     )
 
 
-def difficulty_chart(view: AssayView, difficulty: Difficulty, bin_names: Sequence[str]) -> Spec:
-    """Draw accuracy by the share of edited characters, at the median of each bin; human pairs in grey."""
+def build_difficulty_chart(view: AssayView, difficulty: Difficulty, bin_names: Sequence[str]) -> Spec:
+    """Draw accuracy by the share of edited characters, with the range of human pairs in grey."""
     rows = [
         row for row in difficulty.accuracy if row.accuracy is not None and view.labels.is_shown(row.metric)
     ]
@@ -71,57 +78,66 @@ def difficulty_chart(view: AssayView, difficulty: Difficulty, bin_names: Sequenc
     }
     y = build_accuracy_axis(low, high)
     values = [
-        {**_build_row(view, row, bin_names[row.bin]), "share": difficulty.bins[row.bin].median}
+        {**_build_chart_row(view, row, bin_names[row.bin]), "share": difficulty.bins[row.bin].median}
         for row in rows
     ]
     metrics = list(dict.fromkeys(row.metric for row in rows))
-    return chart(
+    return build_chart(
         f"Accuracy of {len(metrics)} metrics by how many characters of a text were edited.",
         height=300,
-        usermeta={"slots": {view.labels[metric]: find_slot(view, metric) for metric in metrics}},
+        usermeta={"slots": {view.labels[metric]: choose_colour_slot(view, metric) for metric in metrics}},
         data={"values": values},
         layer=[
-            *draw_chance_level(low, high),
-            *_draw_human_pairs(x, difficulty.human_pairs),
-            *draw_metrics(x, y, {}, side_by_side=False, metric_count=len(metrics), tooltip=build_tooltip()),
+            *build_chance_line(low, high),
+            *_build_human_pair_layers(x, difficulty.human_pairs),
+            *build_metric_lines(
+                x, y, {}, side_by_side=False, metric_count=len(metrics), tooltip=build_accuracy_tooltip()
+            ),
         ],
     )
 
 
-def cost_chart(view: AssayView, classes: Mapping[str, str], front: Sequence[str]) -> Spec:
+def build_accuracy_cost_chart(
+    view: AssayView, cost_classes: Mapping[str, str], pareto_front: Sequence[str]
+) -> Spec:
     """Draw accuracy by cost class; a line connects the metrics that no other beats in both.
 
     `classes` has the cost class of each metric, the cheapest class first.
     """
-    order = list(dict.fromkeys(classes.values()))
-    members = {name: [m for m in view.metrics if classes.get(m) == name] for name in order}
+    order = list(dict.fromkeys(cost_classes.values()))
+    members = {name: [m for m in view.metrics if cost_classes.get(m) == name] for name in order}
     most_members = max(map(len, members.values()))
     rows = []
     for cost_class, metrics in members.items():
         for n, metric in enumerate(metrics):
-            row = _build_row(view, view.accuracies[metric], cost_class)
+            row = _build_chart_row(view, view.accuracies[metric], cost_class)
             position = most_members - len(metrics) + 2 * n
-            rows.append(row | {"kept": metric in front, "place": str(position)})
-    low, high = find_accuracy_range([view.accuracies[metric] for metric in classes])
-    x = {**in_order("context", order), "axis": {"title": "cost class", "ticks": False}}
+            rows.append(row | {"kept": metric in pareto_front, "place": str(position)})
+    low, high = find_accuracy_range([view.accuracies[metric] for metric in cost_classes])
+    x = {**build_ordered_channel("context", order), "axis": {"title": "cost class", "ticks": False}}
     y = build_accuracy_axis(low, high)
-    offset = {"xOffset": in_order("place", [str(n) for n in range(2 * most_members - 1)])}
+    offset = {"xOffset": build_ordered_channel("place", [str(n) for n in range(2 * most_members - 1)])}
     on_front = {"transform": [{"filter": "datum.kept"}], "encoding": {"x": x, "y": y, **offset}}
     ink: Spec = {"stroke": {"expr": "ink"}, "aria": False}
     label_lines: Spec = {
         "dy": {"expr": "-14 - 12 * ceil(length(datum.metric) / 16)"},
-        "text": {"expr": f"width < 480 ? '' : {in_lines('datum.metric', '16')}"},
+        "text": {"expr": f"width < 480 ? '' : {build_line_break_expression('datum.metric', '16')}"},
     }
     text = {"type": "text", "baseline": "top", "lineHeight": 12, "fontWeight": "bold", "aria": False}
-    return chart(
+    return build_chart(
         f"Accuracy of {len(rows)} metrics by cost class.",
         height=320,
         padding={"left": 5, "right": 5, "bottom": 5, "top": 44},  # room for labels above the frame
-        usermeta={"labels": label_room(order), "slots": {row["metric"]: row["slot"] for row in rows}},
+        usermeta={
+            "labels": measure_label_space(order),
+            "slots": {row["metric"]: row["slot"] for row in rows},
+        },
         data={"values": rows},
         layer=[
             {**on_front, "mark": {"type": "line", "strokeDash": [5, 4], "strokeWidth": 1.5, **ink}},
-            *draw_metrics(x, y, offset, side_by_side=True, metric_count=len(rows), tooltip=build_tooltip()),
+            *build_metric_lines(
+                x, y, offset, side_by_side=True, metric_count=len(rows), tooltip=build_accuracy_tooltip()
+            ),
             {**on_front, "mark": {"type": "point", "filled": False, "size": 190, "strokeWidth": 2, **ink}},
             {**on_front, "mark": {**text, **label_lines}},
         ],
@@ -129,8 +145,8 @@ def cost_chart(view: AssayView, classes: Mapping[str, str], front: Sequence[str]
 
 
 def find_hidden_sentinels(view: AssayView, column: ColumnView) -> list[str]:
-    """Find the sentinels that are not drawn, because they are outside the range somewhere."""
-    low, high = _find_range(view, column)
+    """Find the sentinels that the accuracy chart leaves out because they are outside its range."""
+    low, high = _find_accuracy_range(view, column)
     hidden = []
     for metric in view.sentinels:
         rows = column.defined_accuracies(metric)
@@ -139,23 +155,23 @@ def find_hidden_sentinels(view: AssayView, column: ColumnView) -> list[str]:
     return hidden
 
 
-def find_slot(view: AssayView, metric: str) -> int:
-    """Return the colour slot of a metric; sentinels and metrics beyond the palette share the muted one."""
+def choose_colour_slot(view: AssayView, metric: str) -> int:
+    """Choose the colour slot of a metric; sentinels and metrics beyond the palette are grey."""
     if metric in view.sentinels:
         return SLOTS
     return min(view.metrics.index(metric), SLOTS)
 
 
-def _find_range(view: AssayView, column: ColumnView) -> tuple[float, float]:
+def _find_accuracy_range(view: AssayView, column: ColumnView) -> tuple[float, float]:
     rows = [row for metric in view.metrics for row in column.defined_accuracies(metric)]
     return find_accuracy_range(rows)
 
 
-def _build_row(view: AssayView, row: MetricAccuracy | BinAccuracy, context: str) -> Spec:
+def _build_chart_row(view: AssayView, row: MetricAccuracy | BinAccuracy, context: str) -> Spec:
     return {
         "context": context,
         "metric": view.labels[row.metric],
-        "slot": find_slot(view, row.metric),
+        "slot": choose_colour_slot(view, row.metric),
         "sentinel": row.metric in view.sentinels,
         "accuracy": row.accuracy,
         "low": row.low,
@@ -169,13 +185,13 @@ def _build_context_axis(column: ColumnView, *, side_by_side: bool) -> Spec:
     if side_by_side:
         scale = {"type": "band", "paddingInner": 0.35, "paddingOuter": 0.2}
     return {
-        **in_order("context", column.contexts, **scale),
+        **build_ordered_channel("context", column.contexts, **scale),
         "axis": {"title": None, "ticks": False, "labelPadding": 8},
     }
 
 
-def _draw_human_pairs(x: Spec, distances: HumanPairDistances | None) -> list[Spec]:
-    """Draw the middle half of the distances of human pairs, and their median."""
+def _build_human_pair_layers(x: Spec, distances: HumanPairDistances | None) -> list[Spec]:
+    """Build layers that mark the median and the middle half of the edit distances of human pairs."""
     if distances is None:
         return []
     values = {"low": distances.low, "median": distances.median, "high": distances.high}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from metassay.reporting.charts.theme import Spec, chart
+from metassay.reporting.charts.theme import Spec, build_chart
 from metassay.results.rank import AgreementCurve
 
 
@@ -37,7 +37,7 @@ def build_agreement_chart(curve: AgreementCurve, label: str) -> Spec:
         "mark": {"type": "line", "color": {"expr": "ink"}, "point": {"color": {"expr": "ink"}}},
         "encoding": {"x": x, "y": y, "tooltip": tooltip},
     }
-    return chart(
+    return build_chart(
         f"How often people agree with a difference in {label} between two {curve.between}.",
         height=260,
         data={"values": points},

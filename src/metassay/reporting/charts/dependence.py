@@ -9,12 +9,12 @@ from metassay.reporting.charts.theme import (
     SLOTS,
     WRAP,
     Spec,
-    chart,
-    height_of,
-    in_lines,
-    in_order,
-    names_axis,
-    rows_of,
+    build_chart,
+    build_line_break_expression,
+    build_names_axis,
+    build_ordered_channel,
+    compute_chart_height,
+    describe_rows,
 )
 from metassay.results.depend import Curve, MetricCurves, MetricDependence, Rankings
 
@@ -41,27 +41,29 @@ def build_curves_chart(entry: MetricDependence, label: str, curves: MetricCurves
     slots = _choose_slots(entry)
     rows: list[Spec] = []
     for group, curve in curves.groups.items():
-        points = _list_points(curves.grid, curve)
+        points = _list_curve_points(curves.grid, curve)
         rows += [{"group": group, "slot": slots[group], **point} for point in points]
-    pooled_rows = [{"group": "all systems", **point} for point in _list_points(curves.grid, curves.pooled)]
+    pooled_rows = [
+        {"group": "all systems", **point} for point in _list_curve_points(curves.grid, curves.pooled)
+    ]
     x = {"field": "x", "type": "quantitative", "title": "score of the metric", "scale": {"zero": False}}
     y = {"field": "mean", "type": "quantitative", "title": "expected human score", "scale": {"zero": False}}
     is_coloured = f"datum.slot !== {NEUTRAL}"
-    return chart(
+    return build_chart(
         f"Expected human score given {label}, for each system and for all of them together.",
         height=340,
         data={"values": rows},
         encoding={"x": {**x, "axis": {"grid": False, "tickCount": 8}}, "y": y},
         layer=[
-            _band_layer(y, is_coloured, COLOUR),
-            _line_layer(1.2, 0.6, f"datum.slot === {NEUTRAL}"),
-            _line_layer(2.4, 1.0, is_coloured),
-            {"data": {"values": pooled_rows}, **_band_layer(y, None, {"value": {"expr": "quiet"}})},
+            _build_band_layer(y, is_coloured, COLOUR),
+            _build_line_layer(1.2, 0.6, f"datum.slot === {NEUTRAL}"),
+            _build_line_layer(2.4, 1.0, is_coloured),
+            {"data": {"values": pooled_rows}, **_build_band_layer(y, None, {"value": {"expr": "quiet"}})},
             {
                 "data": {"values": pooled_rows},
                 "mark": {"type": "line", "strokeWidth": 2.5, "strokeDash": [6, 3], "stroke": {"expr": "ink"}},
             },
-            {"data": {"values": _first_coloured_points([*rows, *pooled_rows])}, **_group_names_layer()},
+            {"data": {"values": _find_label_points([*rows, *pooled_rows])}, **_build_group_names_layer()},
         ],
     )
 
@@ -69,27 +71,27 @@ def build_curves_chart(entry: MetricDependence, label: str, curves: MetricCurves
 def build_deviations_chart(entry: MetricDependence, label: str) -> Spec:
     """Draw expected deviations with intervals, split into shrinkage and residual, the best system first."""
     order = entry.rankings.human
-    rows = [_deviation_row(entry, group) for group in order]
-    y = {**in_order("group", order, paddingInner=0.35), "axis": names_axis(ticks=False)}
-    rows_meta = rows_of(order, ROW_HEIGHT)
+    rows = [_build_deviation_row(entry, group) for group in order]
+    y = {**build_ordered_channel("group", order, paddingInner=0.35), "axis": build_names_axis(ticks=False)}
+    rows_meta = describe_rows(order, ROW_HEIGHT)
     title = ["expected deviation (points of the human score);", "above 0: favoured, below 0: disadvantaged"]
     x = {"field": "deviation", "type": "quantitative", "title": title, "axis": {"tickCount": 9}}
-    return chart(
+    return build_chart(
         f"Expected deviation of each system under {label}, split into shrinkage and residual.",
-        height=height_of(rows_meta),
+        height=compute_chart_height(rows_meta),
         usermeta=rows_meta,
         data={"values": rows},
         encoding={"y": y},
         layer=[
-            _bar_layer("zero", "shrinkage", {"value": {"expr": "muted"}}, 0.45),
-            _bar_layer("shrinkage", "deviation", COLOUR, 0.85),
+            _build_bar_layer("zero", "shrinkage", {"value": {"expr": "muted"}}, 0.45),
+            _build_bar_layer("shrinkage", "deviation", COLOUR, 0.85),
             {
                 "mark": {"type": "rule", "stroke": {"expr": "ink"}, "aria": False},
                 "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}},
             },
             {
                 "mark": {"type": "point", "filled": True, "size": 44, "color": {"expr": "ink"}},
-                "encoding": {"x": x, "tooltip": _deviation_tooltip()},
+                "encoding": {"x": x, "tooltip": _build_deviation_tooltip()},
             },
         ],
     )
@@ -102,7 +104,7 @@ def build_rankings_chart(entry: MetricDependence, label: str) -> Spec:
     coloured.
     """
     rankings = entry.rankings
-    rows_meta = rows_of(rankings.human, ROW_HEIGHT)
+    rows_meta = describe_rows(rankings.human, ROW_HEIGHT)
     worse_systems = {pair.worse for pair in entry.inversions}
     better_systems = {pair.better for pair in entry.inversions} - worse_systems
     rows: list[Spec] = []
@@ -123,11 +125,14 @@ def build_rankings_chart(entry: MetricDependence, label: str) -> Spec:
         "ticks": False,
         "offset": 10,
     }
-    x = {**in_order("order", ORDERS, type="point", padding=_name_padding(rankings.human)), "axis": x_axis}
+    x = {
+        **build_ordered_channel("order", ORDERS, type="point", padding=_compute_name_padding(rankings.human)),
+        "axis": x_axis,
+    }
     y = {"field": "rank", "type": "quantitative", "scale": {"reverse": True, "zero": False}, "axis": None}
-    return chart(
+    return build_chart(
         f"Order of the systems by human score, by remapped score and by {label}.",
-        height=height_of(rows_meta),
+        height=compute_chart_height(rows_meta),
         usermeta=rows_meta,
         data={"values": rows},
         encoding={"x": x, "y": y, "color": COLOUR, "detail": {"field": "group"}},
@@ -137,8 +142,8 @@ def build_rankings_chart(entry: MetricDependence, label: str) -> Spec:
                 "mark": {"type": "point", "filled": True, "size": 50, "opacity": 1},
                 "encoding": {"tooltip": [{"field": "group", "title": "system"}, {"field": "rank"}]},
             },
-            _system_names_layer("human", align="right", dx=-10),
-            _system_names_layer("metric", align="left", dx=10),
+            _build_system_names_layer("human", align="right", dx=-10),
+            _build_system_names_layer("metric", align="left", dx=10),
         ],
     )
 
@@ -151,19 +156,19 @@ def _choose_slots(entry: MetricDependence) -> dict[str, int]:
     return slots
 
 
-def _get_ranking(rankings: Rankings, order: str) -> Sequence[str]:
-    return {"human": rankings.human, "remapped": rankings.remapped, "metric": rankings.metric}[order]
+def _get_ranking(rankings: Rankings, ranking_name: str) -> Sequence[str]:
+    return {"human": rankings.human, "remapped": rankings.remapped, "metric": rankings.metric}[ranking_name]
 
 
-def _list_points(grid: Sequence[float], curve: Curve) -> list[Spec]:
+def _list_curve_points(grid: Sequence[float], curve: Curve) -> list[Spec]:
     points = zip(grid, curve.mean, curve.low, curve.high)
     return [
         {"x": x, "mean": mean, "low": low, "high": high} for x, mean, low, high in points if mean is not None
     ]
 
 
-def _first_coloured_points(rows: Sequence[Spec]) -> list[Spec]:
-    """Return the first point of every curve that is not grey, where its name is written."""
+def _find_label_points(rows: Sequence[Spec]) -> list[Spec]:
+    """Find the first point of every coloured curve, next to which its name is written."""
     first: dict[str, Spec] = {}
     for row in rows:
         if row.get("slot") != NEUTRAL:
@@ -171,7 +176,7 @@ def _first_coloured_points(rows: Sequence[Spec]) -> list[Spec]:
     return list(first.values())
 
 
-def _group_names_layer() -> Spec:
+def _build_group_names_layer() -> Spec:
     return {
         "mark": {"type": "text", "align": "left", "dx": 6, "dy": 12, "fontWeight": "bold", "aria": False},
         "encoding": {
@@ -181,9 +186,9 @@ def _group_names_layer() -> Spec:
     }
 
 
-def _band_layer(y: Spec, test: str | None, colour: Spec) -> Spec:
+def _build_band_layer(y: Spec, filter_expression: str | None, colour: Spec) -> Spec:
     return {
-        **({"transform": [{"filter": test}]} if test else {}),
+        **({"transform": [{"filter": filter_expression}]} if filter_expression else {}),
         "mark": {"type": "area", "opacity": 0.14, "aria": False},
         "encoding": {
             "y": {**y, "field": "low"},
@@ -194,9 +199,9 @@ def _band_layer(y: Spec, test: str | None, colour: Spec) -> Spec:
     }
 
 
-def _line_layer(width: float, opacity: float, test: str) -> Spec:
+def _build_line_layer(width: float, opacity: float, filter_expression: str) -> Spec:
     return {
-        "transform": [{"filter": test}],
+        "transform": [{"filter": filter_expression}],
         "mark": {"type": "line", "strokeWidth": width, "opacity": opacity},
         "encoding": {
             "color": COLOUR,
@@ -210,7 +215,7 @@ def _line_layer(width: float, opacity: float, test: str) -> Spec:
     }
 
 
-def _deviation_row(entry: MetricDependence, group: str) -> Spec:
+def _build_deviation_row(entry: MetricDependence, group: str) -> Spec:
     residual = entry.residual[group]
     return {
         "group": group,
@@ -224,14 +229,14 @@ def _deviation_row(entry: MetricDependence, group: str) -> Spec:
     }
 
 
-def _bar_layer(start: str, end: str, colour: Spec, opacity: float) -> Spec:
+def _build_bar_layer(start: str, end: str, colour: Spec, opacity: float) -> Spec:
     return {
         "mark": {"type": "bar", "opacity": opacity, "height": {"band": 0.9}, "aria": False},
         "encoding": {"x": {"field": start, "type": "quantitative"}, "x2": {"field": end}, "color": colour},
     }
 
 
-def _deviation_tooltip() -> list[Spec]:
+def _build_deviation_tooltip() -> list[Spec]:
     titles = {
         "deviation": "expected deviation",
         "low": "95 % interval: low",
@@ -245,16 +250,16 @@ def _deviation_tooltip() -> list[Spec]:
     return tooltip
 
 
-def _system_names_layer(order: str, **mark: Any) -> Spec:
+def _build_system_names_layer(order: str, **mark: Any) -> Spec:
     text = {"type": "text", "baseline": "middle", "lineHeight": 13, "aria": False}
     return {
         "transform": [{"filter": f"datum.order === '{order}'"}],
-        "mark": {**text, **mark, "text": {"expr": in_lines("datum.group")}},
+        "mark": {**text, **mark, "text": {"expr": build_line_break_expression("datum.group")}},
         "encoding": {"color": {"value": {"expr": "ink"}}},
     }
 
 
-def _name_padding(names: Sequence[str], width: int = 720) -> float:
-    """Padding of a scale with three points, in steps, that leaves room for these names on both sides."""
+def _compute_name_padding(names: Sequence[str], width: int = 720) -> float:
+    """Compute the padding of a scale with three points that leaves room for names on both sides."""
     needed = min(0.4 * width, 14 + 6.5 * min(WRAP, max(map(len, names))))
     return round(2 * needed / (width - 2 * needed), 2)

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from metassay.reporting.charts.metric_lines import draw_metrics, draw_sentinels
-from metassay.reporting.charts.theme import SLOTS, Spec, chart
+from metassay.reporting.charts.metric_lines import build_metric_lines, build_sentinel_lines
+from metassay.reporting.charts.theme import SLOTS, Spec, build_chart
 
 
-def downsampled_chart(rows: Sequence[Mapping[str, Any]], meta: str, order: Sequence[str]) -> Spec:
+def build_subset_size_chart(
+    rows: Sequence[Mapping[str, Any]], meta_metric: str, metrics: Sequence[str]
+) -> Spec:
     """Draw a meta-metric by the number of segments: medians over random subsets, with the range of 95 %.
 
     `order` are the metrics, best first, which decides their colours; rows of others are baselines, in grey.
     """
-    slots = {name: min(position, SLOTS) for position, name in enumerate(order)}
+    slots = {name: min(position, SLOTS) for position, name in enumerate(metrics)}
     values = [
         {**row, "slot": slots.get(row["metric"], SLOTS), "sentinel": row["metric"] not in slots}
         | {"share": row["segments"], "accuracy": row["median"]}
@@ -32,21 +34,21 @@ def downsampled_chart(rows: Sequence[Mapping[str, Any]], meta: str, order: Seque
         "field": "accuracy",
         "type": "quantitative",
         "scale": {"zero": False, "nice": False, "domain": [min(ends) - 0.01, max(ends) + 0.01]},
-        "axis": {"title": meta, "domain": False},
+        "axis": {"title": meta_metric, "domain": False},
     }
-    titles = {"accuracy": f"median {meta}", "low": "95 % interval: low", "high": "high"}
+    titles = {"accuracy": f"median {meta_metric}", "low": "95 % interval: low", "high": "high"}
     tooltip = [
         {"field": "metric", "type": "nominal", "title": "metric"},
         {"field": "share", "type": "quantitative", "format": ",", "title": "segments"},
         *({"field": n, "type": "quantitative", "format": ".3f", "title": t} for n, t in titles.items()),
     ]
-    return chart(
-        f"{meta} of {len(slots)} metrics on fewer segments.",
+    return build_chart(
+        f"{meta_metric} of {len(slots)} metrics on fewer segments.",
         height=320,
         usermeta={"slots": slots},
         data={"values": values},
         layer=[
-            draw_sentinels(x, y),
-            *draw_metrics(x, y, {}, side_by_side=False, metric_count=len(slots), tooltip=tooltip),
+            build_sentinel_lines(x, y),
+            *build_metric_lines(x, y, {}, side_by_side=False, metric_count=len(slots), tooltip=tooltip),
         ],
     )

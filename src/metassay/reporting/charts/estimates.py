@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metassay.reporting.charts.theme import Spec, chart, height_of, in_order, names_axis, rows_of
+from metassay.reporting.charts.theme import (
+    Spec,
+    build_chart,
+    build_names_axis,
+    build_ordered_channel,
+    compute_chart_height,
+    describe_rows,
+)
 from metassay.results.base import Interval
 from metassay.results.estimate import SystemEstimate
 
@@ -16,27 +23,27 @@ def build_estimates_chart(systems: Sequence[SystemEstimate], human: str, method:
     """Draw two intervals per system, best first: from labels alone, and from `method`."""
     rows = []
     for entry in systems:
-        rows.append(_build_row(entry.system, method, entry.estimate))
+        rows.append(_build_interval_row(entry.system, method, entry.estimate))
         if method != LABELS_ONLY:
-            rows.append(_build_row(entry.system, LABELS_ONLY, entry.labels_only))
+            rows.append(_build_interval_row(entry.system, LABELS_ONLY, entry.labels_only))
     names = [entry.system for entry in systems]
     methods = [method] if method == LABELS_ONLY else [method, LABELS_ONLY]
-    rows_meta = rows_of(names, ROW_HEIGHT)
+    rows_meta = describe_rows(names, ROW_HEIGHT)
     x = {"field": "value", "type": "quantitative", "title": f"mean {human}", "scale": {"zero": False}}
     colour = {
-        **in_order("method", methods, range="category"),
+        **build_ordered_channel("method", methods, range="category"),
         "legend": {"orient": "top", "title": None},
     }
     tooltip: list[Spec] = [{"field": "system", "type": "nominal"}, {"field": "method", "type": "nominal"}]
     tooltip += [{"field": name, "type": "quantitative", "format": ".4f"} for name in ("value", "low", "high")]
-    return chart(
+    return build_chart(
         f"Mean {human} of {len(names)} systems, best first, with 95 % intervals.",
-        height=height_of(rows_meta),
+        height=compute_chart_height(rows_meta),
         usermeta=rows_meta,
         data={"values": rows},
         encoding={
-            "y": {**in_order("system", names), "axis": names_axis()},
-            "yOffset": in_order("method", methods),
+            "y": {**build_ordered_channel("system", names), "axis": build_names_axis()},
+            "yOffset": build_ordered_channel("method", methods),
             "color": colour,
         },
         layer=[
@@ -52,7 +59,7 @@ def build_estimates_chart(systems: Sequence[SystemEstimate], human: str, method:
     )
 
 
-def _build_row(system: str, method: str, interval: Interval) -> Spec:
+def _build_interval_row(system: str, method: str, interval: Interval) -> Spec:
     return {
         "system": system,
         "method": method,

@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from metassay.reporting.charts.theme import Spec, chart, height_of, in_order, label_room, names_axis, rows_of
+from metassay.reporting.charts.theme import (
+    Spec,
+    build_chart,
+    build_names_axis,
+    build_ordered_channel,
+    compute_chart_height,
+    describe_rows,
+    measure_label_space,
+)
 from metassay.results.assay import RankAgreement
 
 LABELLED_UP_TO = 16
@@ -20,10 +28,10 @@ COLOUR: Spec = {
 }
 
 
-def matrix_chart(
+def build_matrix_chart(
     description: str, names: Sequence[str], cells: Sequence[Spec], tooltip: Sequence[Spec]
 ) -> Spec:
-    """The heatmap of `cells` (rows of `row`, `column`, `value`), both axes in the order of `names`."""
+    """Draw a heatmap of `cells` (rows of `row`, `column`, `value`), both axes in the order of `names`."""
     labelled = len(names) <= LABELLED_UP_TO
     axes: Spec = {"title": None, "ticks": False, "domain": False}
     layers: list[Spec] = [
@@ -33,31 +41,34 @@ def matrix_chart(
         }
     ]
     if labelled:
-        layers.append(numbers("label", "nominal", strong="abs(datum.value) > 0.62"))
-    return chart(
+        layers.append(build_number_layer("label", "nominal", dark_cell_test="abs(datum.value) > 0.62"))
+    return build_chart(
         description,
         height=len(names) * (30 if labelled else max(7, 480 // len(names))),
-        usermeta={"labels": label_room(names)},
-        data={"values": [{**cell, "label": _label(cell["value"])} for cell in cells]},
+        usermeta={"labels": measure_label_space(names)},
+        data={"values": [{**cell, "label": _format_short_number(cell["value"])} for cell in cells]},
         encoding={
-            "x": {**in_order("column", names), "axis": {**axes, "orient": "top", "labelPadding": 6}},
-            "y": {**in_order("row", names), "axis": {**axes, "labelOverlap": "greedy"}},
+            "x": {
+                **build_ordered_channel("column", names),
+                "axis": {**axes, "orient": "top", "labelPadding": 6},
+            },
+            "y": {**build_ordered_channel("row", names), "axis": {**axes, "labelOverlap": "greedy"}},
             "tooltip": list(tooltip),  # on numbers too, which lie above the cells
         },
         layer=layers,
     )
 
 
-def numbers(field: str, kind: str, *, strong: str, **text: Any) -> Spec:
-    """A layer of numbers: paper-coloured on cells where `strong` holds, ink elsewhere."""
+def build_number_layer(field: str, kind: str, *, dark_cell_test: str, **text: Any) -> Spec:
+    """Build a layer that writes a number into each cell, in a light colour on dark cells."""
     return {
         "mark": {"type": "text", "fontSize": {"expr": "width < 260 ? 9 : 11"}, "aria": False},
         "encoding": {
             "text": {"field": field, "type": kind, **text},
             "color": {
                 "condition": [
-                    {"test": f"({strong}) && !dark", "value": "#ffffff"},
-                    {"test": f"({strong}) && dark", "value": "#10151a"},
+                    {"test": f"({dark_cell_test}) && !dark", "value": "#ffffff"},
+                    {"test": f"({dark_cell_test}) && dark", "value": "#10151a"},
                 ],
                 "value": {"expr": "ink"},
             },
@@ -65,8 +76,8 @@ def numbers(field: str, kind: str, *, strong: str, **text: Any) -> Spec:
     }
 
 
-def _label(value: float) -> str:
-    """Short enough for a narrow cell: `1`, `.82`, `−.40`."""
+def _format_short_number(value: float) -> str:
+    """Write a number between −1 and 1 for a narrow cell: `1`, `.82`, `−.40`."""
     return f"{value:.2f}".replace("-", "−").replace("0.", ".", 1).replace("1.00", "1")
 
 
@@ -82,11 +93,11 @@ TOOLTIP: list[Spec] = [
 ]
 
 
-def agreement_chart(agreement: RankAgreement, column: str) -> Spec:
-    """Draw the heatmap of all contexts, or dots against global where there are too many for one."""
+def build_rank_agreement_chart(agreement: RankAgreement, column: str) -> Spec:
+    """Draw the rank agreement between contexts as a heatmap; with many contexts as dots against `global`."""
     contexts = agreement.contexts
     if len(contexts) > HEATMAP_UP_TO or len(agreement.matrix) < len(contexts):
-        return _draw_against_global(agreement, column)
+        return _build_global_agreement_chart(agreement, column)
     size = range(len(contexts))
     cells = [
         _build_agreement_cell(agreement, i, j)
@@ -95,17 +106,17 @@ def agreement_chart(agreement: RankAgreement, column: str) -> Spec:
         if agreement.matrix[i][j] is not None
     ]
     description = f"Rank agreement of the metrics between {len(contexts)} contexts of {column}, global first."
-    return matrix_chart(description, contexts, cells, TOOLTIP)
+    return build_matrix_chart(description, contexts, cells, TOOLTIP)
 
 
-def _draw_against_global(agreement: RankAgreement, column: str) -> Spec:
+def _build_global_agreement_chart(agreement: RankAgreement, column: str) -> Spec:
     defined = [j for j in range(1, len(agreement.contexts)) if agreement.matrix[0][j] is not None]
     cells = [_build_agreement_cell(agreement, 0, j) for j in defined]
     rows = sorted(cells, key=lambda cell: (-cell["value"], cell["column"]))
     lowest: float = min([row["low"] if "low" in row else row["value"] for row in rows], default=0.0)
-    x = in_order("column", [row["column"] for row in rows])
+    x = build_ordered_channel("column", [row["column"] for row in rows])
     y: Spec = {"field": "value", "type": "quantitative", "axis": {"title": "agreement with global"}}
-    return chart(
+    return build_chart(
         f"Rank agreement of the metrics in each of {len(rows)} contexts of {column} with global.",
         height=260,
         data={"values": rows},
@@ -126,18 +137,25 @@ def _draw_against_global(agreement: RankAgreement, column: str) -> Spec:
     )
 
 
-def _build_agreement_cell(agreement: RankAgreement, i: int, j: int) -> Spec:
+def _build_agreement_cell(agreement: RankAgreement, row: int, column: int) -> Spec:
     cell: Spec = {
-        "row": agreement.contexts[i],
-        "column": agreement.contexts[j],
-        "value": _rounded(agreement.matrix[i][j]),
+        "row": agreement.contexts[row],
+        "column": agreement.contexts[column],
+        "value": _round_defined(agreement.matrix[row][column]),
     }
-    if i < len(agreement.low) and agreement.low[i][j] is not None and agreement.high[i][j] is not None:
-        cell |= {"low": _rounded(agreement.low[i][j]), "high": _rounded(agreement.high[i][j])}
+    if (
+        row < len(agreement.low)
+        and agreement.low[row][column] is not None
+        and agreement.high[row][column] is not None
+    ):
+        cell |= {
+            "low": _round_defined(agreement.low[row][column]),
+            "high": _round_defined(agreement.high[row][column]),
+        }
     return cell
 
 
-def _rounded(value: float | None) -> float | None:
+def _round_defined(value: float | None) -> float | None:
     return None if value is None else round(value, 4)
 
 
@@ -163,28 +181,30 @@ PERTURBATION_TOOLTIP: list[Spec] = [
 ]
 
 
-def perturbations_chart(
+def build_accuracy_heatmap(
     cells: Sequence[PerturbationCell], metrics: Sequence[str], perturbations: Sequence[str]
 ) -> Spec:
-    """Draw the heatmap metrics × perturbations, in the orders given."""
+    """Draw a heatmap of accuracies, with a row per metric and a column per perturbation."""
     axes: Spec = {"title": None, "ticks": False, "domain": False}
     mark = {"type": "rect", "cornerRadius": 2, "stroke": {"expr": "paper"}, "strokeWidth": 1.5}
-    return chart(
+    return build_chart(
         f"Accuracy of {len(metrics)} metrics under each of {len(perturbations)} perturbations.",
         height=32 * len(metrics),
-        usermeta={"labels": label_room(perturbations)},
+        usermeta={"labels": measure_label_space(perturbations)},
         data={"values": [{**asdict(cell), "percent": 100 * cell.accuracy} for cell in cells]},
         encoding={
             "x": {
-                **in_order("perturbation", perturbations),
+                **build_ordered_channel("perturbation", perturbations),
                 "axis": {**axes, "orient": "top", "labelPadding": 6},
             },
-            "y": {**in_order("metric", metrics), "axis": axes},
+            "y": {**build_ordered_channel("metric", metrics), "axis": axes},
             "tooltip": PERTURBATION_TOOLTIP,
         },
         layer=[
             {"mark": mark, "encoding": {"color": ACCURACY_COLOUR}},
-            numbers("percent", "quantitative", strong="datum.accuracy > 0.72", format=".0f"),
+            build_number_layer(
+                "percent", "quantitative", dark_cell_test="datum.accuracy > 0.72", format=".0f"
+            ),
         ],
     )
 
@@ -193,27 +213,27 @@ METRIC_HEIGHT = 20
 SIGNIFICANT = 0.05
 
 
-def signed_chart(
+def build_signed_heatmap(
     description: str,
     cells: Sequence[Spec],
     rows: Sequence[str],
     columns: Sequence[str],
     titles: Sequence[str],
     *,
-    most: float | None = None,
-    numbered: bool = False,
+    largest_amount: float | None = None,
+    has_numbered_names: bool = False,
 ) -> Spec:
-    """Amounts above and below 0, blue and red, on one scale; `titles` name row, column and amount.
+    """Draw a heatmap of positive (blue) and negative (red) amounts; `titles` name row, column and amount.
 
     `cells` are rows of `row`, `column`, `value`, and of `mark`, which is written into the cell. The scale
     ends at `most` on both sides, else at the largest amount. More titles are those of further keys of cells.
     With `numbered`, names begin with a number, and columns show that alone.
     """
-    most = most or max((abs(cell["value"]) for cell in cells), default=0) or 1
+    largest_amount = largest_amount or max((abs(cell["value"]) for cell in cells), default=0) or 1
     small = {"labelFontSize": 9, "labelOverlap": "greedy", "labelOffset": 0}
-    heads: Spec = {"labelExpr": "split(datum.label, ' ')[0]", **small} if numbered else {}
-    room = {"room": 0, "count": 2 * len(columns)} if numbered else label_room(columns)
-    rows_meta = rows_of(rows, METRIC_HEIGHT) | {"labels": room}
+    heads: Spec = {"labelExpr": "split(datum.label, ' ')[0]", **small} if has_numbered_names else {}
+    room = {"room": 0, "count": 2 * len(columns)} if has_numbered_names else measure_label_space(columns)
+    rows_meta = describe_rows(rows, METRIC_HEIGHT) | {"labels": room}
     amount = {"type": "quantitative", "format": "+.3f"}
     kinds: list[Spec] = [{"type": "nominal"}, {"type": "nominal"}, amount]
     tooltip = [
@@ -221,15 +241,18 @@ def signed_chart(
         for name, title, kind in zip(("row", "column", "value"), titles, kinds)
     ]
     tooltip += [{"field": name, "title": name, **amount, "format": ".3f"} for name in titles[3:]]
-    colour = {**COLOUR, "scale": {**COLOUR["scale"], "domain": [-most, most]}}
-    return chart(
+    colour = {**COLOUR, "scale": {**COLOUR["scale"], "domain": [-largest_amount, largest_amount]}}
+    return build_chart(
         description,
-        height=height_of(rows_meta),
+        height=compute_chart_height(rows_meta),
         usermeta=rows_meta,
         data={"values": list(cells)},
         encoding={
-            "x": {**in_order("column", columns), "axis": names_axis(orient="top", ticks=False, **heads)},
-            "y": {**in_order("row", rows), "axis": names_axis(ticks=False)},
+            "x": {
+                **build_ordered_channel("column", columns),
+                "axis": build_names_axis(orient="top", ticks=False, **heads),
+            },
+            "y": {**build_ordered_channel("row", rows), "axis": build_names_axis(ticks=False)},
             "tooltip": tooltip,
         },
         layer=[
@@ -237,6 +260,8 @@ def signed_chart(
                 "mark": {"type": "rect", "stroke": {"expr": "paper"}, "strokeWidth": 1},
                 "encoding": {"color": colour},
             },
-            numbers("mark", "nominal", strong=f"abs(datum.value) > {0.62 * most}"),
+            build_number_layer(
+                "mark", "nominal", dark_cell_test=f"abs(datum.value) > {0.62 * largest_amount}"
+            ),
         ],
     )

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metassay.reporting.charts.theme import Spec, chart, height_of, in_order, names_axis, rows_of
+from metassay.reporting.charts.theme import (
+    Spec,
+    build_chart,
+    build_names_axis,
+    build_ordered_channel,
+    compute_chart_height,
+    describe_rows,
+)
 from metassay.results.judge import JudgeEntry
 
 ROW_HEIGHT = 20
@@ -18,18 +25,18 @@ def build_agreement_chart(entries: Sequence[JudgeEntry]) -> Spec:
         for entry in entries
     ]
     judges = [entry.judge for entry in entries]
-    rows_meta = rows_of(judges, ROW_HEIGHT)
+    rows_meta = describe_rows(judges, ROW_HEIGHT)
     x = {"field": "accuracy", "type": "quantitative", "title": MEASURE, "scale": {"zero": False}}
     tooltip: list[Spec] = [{"field": "judge", "type": "nominal"}]
     tooltip += [
         {"field": name, "type": "quantitative", "format": ".4f"} for name in ("accuracy", "low", "high")
     ]
-    return chart(
+    return build_chart(
         f"Agreement of {len(judges)} judges with humans, best first, with intervals.",
-        height=height_of(rows_meta),
+        height=compute_chart_height(rows_meta),
         usermeta=rows_meta,
         data={"values": rows},
-        encoding={"y": {**in_order("judge", judges), "axis": names_axis()}},
+        encoding={"y": {**build_ordered_channel("judge", judges), "axis": build_names_axis()}},
         layer=[
             {
                 "mark": {"type": "rule", "strokeWidth": 2, "opacity": 0.5, "stroke": {"expr": "quiet"}},

@@ -20,7 +20,7 @@ def build_accuracy_axis(low: float, high: float) -> Spec:
 
 
 def find_accuracy_range(rows: Sequence[HasAccuracy]) -> tuple[float, float]:
-    """Find the range of accuracies and intervals, with a little space above and below."""
+    """Find the range of an accuracy axis that holds all accuracies and intervals, with a margin."""
     ends = [end for row in rows for end in (row.accuracy, row.low, row.high) if end is not None]
     if not ends:
         return 0.0, 1.0
@@ -28,8 +28,8 @@ def find_accuracy_range(rows: Sequence[HasAccuracy]) -> tuple[float, float]:
     return round(max(0.0, min(ends) - space), 3), round(min(1.0, max(ends) + space), 3)
 
 
-def draw_chance_level(low: float, high: float) -> list[Spec]:
-    """Draw a line at ½, what a coin toss gets right, where it is in the range."""
+def build_chance_line(low: float, high: float) -> list[Spec]:
+    """Build a line at 50 %, which a coin toss gets right; empty where it is outside the range."""
     if not low < 0.5 < high:
         return []
     return [
@@ -41,8 +41,8 @@ def draw_chance_level(low: float, high: float) -> list[Spec]:
     ]
 
 
-def draw_sentinels(x: Spec, y: Spec) -> Spec:
-    """Draw sentinels as grey dashed lines."""
+def build_sentinel_lines(x: Spec, y: Spec) -> Spec:
+    """Build grey dashed lines for sentinels."""
     return {
         "transform": [{"filter": "datum.sentinel"}],
         "mark": {
@@ -57,10 +57,10 @@ def draw_sentinels(x: Spec, y: Spec) -> Spec:
     }
 
 
-def draw_metrics(
+def build_metric_lines(
     x: Spec, y: Spec, offset: Spec, *, side_by_side: bool, metric_count: int, tooltip: Sequence[Spec]
 ) -> list[Spec]:
-    """Draw metrics as lines and points with their intervals: as rules side by side, else as bands."""
+    """Build lines and points for metrics, with intervals as rules side by side or as bands."""
     colour = {
         "field": "slot",
         "type": "nominal",
@@ -79,10 +79,10 @@ def draw_metrics(
     interval_ends = {**base, "y": {**y, "field": "low"}, "y2": {"field": "high"}}
     if side_by_side:
         interval_mark: Spec = {"type": "rule", "strokeWidth": 2}
-        interval_opacity = _fade(0.45)
+        interval_opacity = _build_opacity(0.45)
     else:
         interval_mark = {"type": "area", "clip": True}
-        interval_opacity = _fade(0.25, at_rest=0.3 / max(3, metric_count))
+        interval_opacity = _build_opacity(0.25, at_rest=0.3 / max(3, metric_count))
     return [
         {
             "transform": without_sentinels,
@@ -92,18 +92,18 @@ def draw_metrics(
         {
             "transform": without_sentinels,
             "mark": {"type": "line", "strokeWidth": 2, "aria": False},
-            "encoding": {**base, "opacity": _fade(0.55 if side_by_side else 0.9)},
+            "encoding": {**base, "opacity": _build_opacity(0.55 if side_by_side else 0.9)},
         },
         {
             "transform": without_sentinels,
             "mark": {"type": "point", "filled": True, "size": 58 if side_by_side else 24},
-            "encoding": {**base, "shape": shape, "opacity": _fade(1.0), "tooltip": list(tooltip)},
+            "encoding": {**base, "shape": shape, "opacity": _build_opacity(1.0), "tooltip": list(tooltip)},
         },
     ]
 
 
-def _fade(in_focus: float, at_rest: float | None = None) -> Spec:
-    """Build the opacity of a mark: in focus, at rest, at rest without a colour of its own, out of focus."""
+def _build_opacity(in_focus: float, at_rest: float | None = None) -> Spec:
+    """Build the opacity of a mark, which depends on whether the reader has selected its metric."""
     resting = in_focus if at_rest is None else at_rest
     return {
         "condition": [
@@ -115,8 +115,8 @@ def _fade(in_focus: float, at_rest: float | None = None) -> Spec:
     }
 
 
-def build_tooltip() -> list[dict[str, Any]]:
-    """Build the tooltip of an accuracy: metric, context, interval, pairs."""
+def build_accuracy_tooltip() -> list[dict[str, Any]]:
+    """Build the tooltip of an accuracy: metric, context, interval and number of pairs."""
     return [
         {"field": "metric", "type": "nominal", "title": "metric"},
         {"field": "context", "type": "nominal", "title": "context"},

@@ -10,12 +10,12 @@ import msgspec
 from metassay.meta.people.meta_metrics.registry import label_meta_metric
 from metassay.reporting.charts.theme import (
     Spec,
-    chart,
-    first_of_clusters,
-    height_of,
-    in_order,
-    names_axis,
-    rows_of,
+    build_chart,
+    build_names_axis,
+    build_ordered_channel,
+    compute_chart_height,
+    describe_rows,
+    list_cluster_starts,
 )
 from metassay.reporting.labels import MetricLabels
 from metassay.results.rank import Ranking
@@ -53,9 +53,9 @@ def build_ranking_chart(ranking: Ranking, labels: MetricLabels) -> Spec:
         rows.append(row)
     order = [row["metric"] for row in rows]
     meta_metric = label_meta_metric(ranking.meta_metric)
-    row_layout = rows_of(order, METRIC_HEIGHT)
+    row_layout = describe_rows(order, METRIC_HEIGHT)
     x = {"field": "value", "type": "quantitative", "title": meta_metric, "scale": {"zero": False}}
-    y = {**in_order("metric", order), "axis": names_axis()}
+    y = {**build_ordered_channel("metric", order), "axis": build_names_axis()}
     tooltip = [
         {"field": "metric", "type": "nominal"},
         {"field": "value", "type": "quantitative", "format": ".4f"},
@@ -65,7 +65,7 @@ def build_ranking_chart(ranking: Ranking, labels: MetricLabels) -> Spec:
     ]
     colour = {"condition": {"test": "datum.baseline", "value": {"expr": "quiet"}}, "value": {"expr": "ink"}}
     cluster_lines: Spec = {
-        "data": {"values": [{"metric": name} for name in first_of_clusters(rows)]},
+        "data": {"values": [{"metric": name} for name in list_cluster_starts(rows)]},
         "mark": {
             "type": "rule",
             "strokeWidth": 1,
@@ -81,9 +81,9 @@ def build_ranking_chart(ranking: Ranking, labels: MetricLabels) -> Spec:
         "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
         "encoding": {"x": x, "fill": colour, "tooltip": tooltip},
     }
-    return chart(
+    return build_chart(
         f"{meta_metric} of {len(order)} metrics on {ranking.dataset}, best first, with intervals.",
-        height=height_of(row_layout),
+        height=compute_chart_height(row_layout),
         usermeta=row_layout,
         data={"values": rows},
         encoding={"y": y},
@@ -94,7 +94,7 @@ def build_ranking_chart(ranking: Ranking, labels: MetricLabels) -> Spec:
 def build_comparisons_chart(ranking: Ranking, labels: MetricLabels) -> Spec:
     """Draw the matrix of one-sided p-values, the better metric in the row; filled where p is at most .05."""
     order = [labels[metric.metric] for metric in ranking.metrics if not metric.baseline]
-    row_layout = rows_of(order, METRIC_HEIGHT) | {"labels": {"room": 0, "count": len(order)}}
+    row_layout = describe_rows(order, METRIC_HEIGHT) | {"labels": {"room": 0, "count": len(order)}}
     rows = []
     for comparison in ranking.comparisons:
         row = msgspec.to_builtins(comparison)
@@ -122,14 +122,17 @@ def build_comparisons_chart(ranking: Ranking, labels: MetricLabels) -> Spec:
             "tooltip": tooltip,
         },
     }
-    return chart(
+    return build_chart(
         f"Which of {len(order)} metrics differ by {meta_metric} on {ranking.dataset}{population}.",
-        height=height_of(row_layout),
+        height=compute_chart_height(row_layout),
         usermeta=row_layout,
         data={"values": rows},
         encoding={
-            "y": {**in_order("a", order), "axis": names_axis(title="the better metric")},
-            "x": {**in_order("b", order), "axis": names_axis(title="the other metric", labelAngle=-90)},
+            "y": {**build_ordered_channel("a", order), "axis": build_names_axis(title="the better metric")},
+            "x": {
+                **build_ordered_channel("b", order),
+                "axis": build_names_axis(title="the other metric", labelAngle=-90),
+            },
         },
         layer=[cells],
     )
@@ -144,7 +147,7 @@ def build_accuracy_agreement_chart(points: Sequence[MetricPoint], meta_metric: s
         {"field": "accuracy", "type": "quantitative", "format": ".1%", "title": "pairs right"},
         {"field": "agreement", "type": "quantitative", "format": ".3f", "title": meta_metric},
     ]
-    return chart(
+    return build_chart(
         f"Accuracy of {len(points)} metrics against their agreement with people ({meta_metric}).",
         height=320,
         data={"values": [asdict(point) for point in points]},

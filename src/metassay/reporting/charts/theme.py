@@ -90,8 +90,8 @@ _LINES = 6
 _LINE_HEIGHT = 13
 
 
-def parameters() -> list[Spec]:
-    """The parameters that the page sets when it draws a chart, or a person picks a metric."""
+def build_chart_parameters() -> list[Spec]:
+    """Build the parameters that a page sets when it draws a chart or when a reader selects a metric."""
     light = TOKENS["light"]
     return [
         {"name": "dark", "value": False},
@@ -101,9 +101,9 @@ def parameters() -> list[Spec]:
     ]
 
 
-def config(scheme: Scheme) -> Spec:
-    """Vega-Lite's `config` for one scheme."""
-    tokens = TOKENS[scheme]
+def build_vega_config(colour_scheme: Scheme) -> Spec:
+    """Build the `config` object of Vega-Lite for the light or the dark colour scheme."""
+    tokens = TOKENS[colour_scheme]
     return {
         "background": None,
         "font": FONT,
@@ -122,16 +122,16 @@ def config(scheme: Scheme) -> Spec:
         "legend": {"labelColor": tokens["quiet"], "titleColor": tokens["quiet"], "labelFontSize": 12},
         "text": {"color": tokens["ink"]},
         "range": {
-            "category": [*CATEGORY[scheme], tokens["muted"]],
-            "heatmap": list(HEATMAP[scheme]),
-            "ramp": list(HEATMAP[scheme]),
-            "diverging": list(DIVERGING[scheme]),
+            "category": [*CATEGORY[colour_scheme], tokens["muted"]],
+            "heatmap": list(HEATMAP[colour_scheme]),
+            "ramp": list(HEATMAP[colour_scheme]),
+            "diverging": list(DIVERGING[colour_scheme]),
         },
     }
 
 
-def in_order(field: str, values: Sequence[str], **scale: Any) -> Spec:
-    """A nominal channel whose values come in the order given.
+def build_ordered_channel(field: str, values: Sequence[str], **scale: Any) -> Spec:
+    """Build a nominal channel whose values appear in the given order.
 
     The order is the scale's domain, never `sort`: Vega-Lite turns a sort list into an expression, and
     names have no business in code.
@@ -139,8 +139,8 @@ def in_order(field: str, values: Sequence[str], **scale: Any) -> Spec:
     return {"field": field, "type": "nominal", "sort": None, "scale": {"domain": list(values), **scale}}
 
 
-def label_room(labels: Sequence[str]) -> Spec:
-    """How many labels an axis has and the pixels they need side by side; with less the page slants them.
+def measure_label_space(labels: Sequence[str]) -> Spec:
+    """Count the labels of an axis, and the pixels that they need side by side.
 
     Places are equally wide, so the two widest neighbours decide.
     """
@@ -149,39 +149,39 @@ def label_room(labels: Sequence[str]) -> Spec:
     return {"count": len(labels), "room": round(len(labels) * widest)}
 
 
-def in_lines(name: str, wrap: str = "wrap") -> str:
-    """The expression of a name in lines of `wrap` characters."""
-    pieces = [f"slice({name}, {n} * {wrap}, {n + 1} * {wrap})" for n in range(_LINES - 1)]
-    lines = f"[{', '.join(pieces)}, slice({name}, {_LINES - 1} * {wrap})]"
+def build_line_break_expression(name: str, line_length: str = "wrap") -> str:
+    """Build a Vega expression that breaks a name into lines of `line_length` characters."""
+    pieces = [f"slice({name}, {n} * {line_length}, {n + 1} * {line_length})" for n in range(_LINES - 1)]
+    lines = f"[{', '.join(pieces)}, slice({name}, {_LINES - 1} * {line_length})]"
     for n in range(_LINES - 1, 0, -1):
-        lines = f"length({name}) <= {n} * {wrap} ? [{', '.join(pieces[:n])}] : {lines}"
+        lines = f"length({name}) <= {n} * {line_length} ? [{', '.join(pieces[:n])}] : {lines}"
     return lines
 
 
-def names_axis(**axis: Any) -> Spec:
-    """An axis of names, of which long ones are broken into lines, centred, instead of being clipped."""
+def build_names_axis(**axis: Any) -> Spec:
+    """Build an axis of names; long names are broken into lines instead of being clipped."""
     lifted = [
         {"test": f"length(datum.label) > {n} * wrap", "value": -n * _LINE_HEIGHT / 2}
         for n in range(_LINES - 1, 0, -1)
     ]
     return {
         "title": None,
-        "labelExpr": in_lines("datum.label"),
+        "labelExpr": build_line_break_expression("datum.label"),
         "labelLineHeight": _LINE_HEIGHT,
         "labelOffset": {"condition": lifted, "value": 0},
         **axis,
     }
 
 
-def rows_of(names: Sequence[str], step: int) -> Spec:
-    """For `usermeta`: how many rows there are, how high each is at least, and the longest of their names."""
-    return {"rows": {"count": len(names), "step": step, "longest": max(map(len, names), default=1)}}
+def describe_rows(names: Sequence[str], row_height: int) -> Spec:
+    """Describe the rows of a chart for `usermeta`: their number, least height and longest name."""
+    return {"rows": {"count": len(names), "step": row_height, "longest": max(map(len, names), default=1)}}
 
 
-def height_of(usermeta: Spec, wrap: int = WRAP) -> int:
-    """The height of a chart in which every row has room for its name."""
+def compute_chart_height(usermeta: Spec, line_length: int = WRAP) -> int:
+    """Compute the height of a chart in which every row has room for its name."""
     rows = usermeta["rows"]
-    lines = min(_LINES, -(-rows["longest"] // wrap))
+    lines = min(_LINES, -(-rows["longest"] // line_length))
     return int(rows["count"] * max(rows["step"], _LINE_HEIGHT * lines + 4))
 
 
@@ -205,23 +205,23 @@ def _protect_names(value: Any) -> Any:
     return value
 
 
-def chart(description: str, **body: Any) -> Spec:
-    """A specification with our schema version, parameters and accessible description."""
+def build_chart(description: str, **body: Any) -> Spec:
+    """Build a Vega-Lite specification with our schema version, parameters and an accessible description."""
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "description": description,
-        "params": parameters(),
+        "params": build_chart_parameters(),
         "autosize": {"type": "fit-x", "contains": "padding"},
         "width": "container",
         **_protect_names(body),
     }
 
 
-def drawn(spec: Spec, *, width: int = 640, scheme: Scheme = "light") -> str:
-    """A chart as SVG, in the colours of one scheme on its paper."""
+def render_svg(spec: Spec, *, width: int = 640, colour_scheme: Scheme = "light") -> str:
+    """Draw a chart as SVG in the colours of one scheme."""
     from vl_convert import vegalite_to_svg
 
-    drawing: str = vegalite_to_svg(_fixed(spec, width, scheme, WRAP))
+    drawing: str = vegalite_to_svg(_fix_size_and_colours(spec, width, colour_scheme, WRAP))
     return drawing
 
 
@@ -233,19 +233,19 @@ _POINT = 72 / 96
 """A pixel of 1/96 inch in points of 1/72."""
 
 
-def for_paper(spec: Spec, form: str, columns: str) -> bytes:
-    """A chart as a figure of one or two columns: `svg`, `pdf`, or `png` of 300 dots per inch."""
+def render_figure(spec: Spec, file_format: str, columns: str) -> bytes:
+    """Draw a chart as a figure one or two columns wide: `svg`, `pdf`, or `png` with 300 dots per inch."""
     import vl_convert
 
     width, wrap = PAPER[columns]
-    made = _fixed(with_legend(spec), width, "light", wrap)
+    made = _fix_size_and_colours(add_legend(spec), width, "light", wrap)
     look = made["config"]
     made["config"] = look | {name: {**look[name], **_POINTS} for name in ("axis", "legend")}
     made["config"]["range"] = {**look["range"], "category": [*PRINTED, TOKENS["light"]["muted"]]}
-    if form == "png":
+    if file_format == "png":
         return bytes(vl_convert.vegalite_to_png(made, scale=_POINT, ppi=300))
     drawing: str = vl_convert.vegalite_to_svg(made)
-    if form == "svg":
+    if file_format == "svg":
         return drawing.encode()
     sized = re.sub(
         r'(?<= )(width|height)="(\d+)"', lambda at: f'{at[1]}="{int(at[2]) * _POINT:g}"', drawing, count=2
@@ -253,23 +253,23 @@ def for_paper(spec: Spec, form: str, columns: str) -> bytes:
     return bytes(vl_convert.svg_to_pdf(sized))
 
 
-def _fixed(spec: Spec, width: int, scheme: Scheme, wrap: int) -> Spec:
-    """A spec that needs no page: its width, its colours, room for its names and for the labels below."""
-    values = {**TOKENS[scheme], "dark": scheme == "dark", "wrap": wrap}
+def _fix_size_and_colours(spec: Spec, width: int, colour_scheme: Scheme, line_length: int) -> Spec:
+    """Return a specification with fixed width, height and colours, which can be drawn without a page."""
+    values = {**TOKENS[colour_scheme], "dark": colour_scheme == "dark", "wrap": line_length}
     params = [{**each, "value": values.get(each["name"], each["value"])} for each in spec["params"]]
     usermeta = spec.get("usermeta") or {}
-    look = {**config(scheme), "background": TOKENS[scheme]["paper"]}
+    look = {**build_vega_config(colour_scheme), "background": TOKENS[colour_scheme]["paper"]}
     look["axis"] = {**look["axis"], "labelLimit": 0}
     if usermeta.get("labels", {}).get("room", 0) > width - 100:
         look["axisX"] = {"labelAngle": -40}
     if width < 480:  # a phone, or a column
         look["legend"] = {**look["legend"], "columns": 3}
-    height = height_of(usermeta, wrap) if "rows" in usermeta else spec["height"]
+    height = compute_chart_height(usermeta, line_length) if "rows" in usermeta else spec["height"]
     return {**spec, "params": params, "width": width, "height": height, "config": look}
 
 
-def with_legend(spec: Spec) -> Spec:
-    """A chart whose legend the page writes beside it, with a legend of its own."""
+def add_legend(spec: Spec) -> Spec:
+    """Return a chart that draws its own legend, instead of the one that the page writes above it."""
     slots = (spec.get("usermeta") or {}).get("slots")
     if not slots:
         return spec
@@ -280,20 +280,20 @@ def with_legend(spec: Spec) -> Spec:
     }
     legend = {"legend": {"title": None, "orient": "top"}}
 
-    def dressed(layer: Spec) -> Spec:
+    def replace_slot_channels(layer: Spec) -> Spec:
         encoding = {
-            channel: {**in_order("metric", names, range=ranges[channel]), **legend}
+            channel: {**build_ordered_channel("metric", names, range=ranges[channel]), **legend}
             if channel in ranges and each.get("field") == "slot"
             else each
             for channel, each in layer.get("encoding", {}).items()
         }
         return {**layer, "encoding": encoding}
 
-    return {**spec, "layer": [dressed(layer) for layer in spec["layer"]]}
+    return {**spec, "layer": [replace_slot_channels(layer) for layer in spec["layer"]]}
 
 
-def data_uri(svg: str) -> str:
-    """A picture to put into a page, in which nothing can run."""
+def encode_svg_as_data_uri(svg: str) -> str:
+    """Encode an SVG image as a data URI for an `<img>` element, in which no script runs."""
     return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
 
 
@@ -301,8 +301,8 @@ _LONGEST = 150
 """File systems take 255 bytes, and endings follow."""
 
 
-def file_name(text: str) -> str:
-    """A text that people chose as the name of a file."""
+def make_file_name(text: str) -> str:
+    """Make a file name from any text, such as the name of a metric."""
     name = re.sub(r"[^\w.+-]+", "-", text).strip(".-") or "unnamed"
     if len(name.encode()) <= _LONGEST:
         return name
@@ -310,7 +310,7 @@ def file_name(text: str) -> str:
     return f"{name.encode()[:_LONGEST].decode(errors='ignore')}-{rest}"
 
 
-def first_of_clusters(rows: list[Any]) -> list[str]:
-    """The metrics that open a rank, but for the first."""
+def list_cluster_starts(rows: list[Any]) -> list[str]:
+    """List the first metric of every cluster of a ranking except for the first cluster."""
     ranked = [row for row in rows if row["rank"] is not None]
     return [row["metric"] for before, row in pairwise(ranked) if row["rank"] != before["rank"]]

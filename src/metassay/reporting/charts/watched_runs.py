@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metassay.reporting.charts.theme import Spec, chart, in_order
+from metassay.reporting.charts.theme import Spec, build_chart, build_ordered_channel
 from metassay.reporting.labels import MetricLabels
 from metassay.results.watch import WatchedSeries
 
@@ -20,7 +20,7 @@ def build_runs_chart(series: Sequence[WatchedSeries], runs: Sequence[str], label
             rows.append({"run": number, "metric": labels[entry.metric], "value": point.value})
     metrics = [labels[entry.metric] for entry in series]
     measure = series[0].measure
-    return chart(
+    return build_chart(
         f"{measure.capitalize()} of {len(series)} metrics in {len(runs)} runs.",
         height=HEIGHT,
         data={"values": rows},
@@ -29,7 +29,7 @@ def build_runs_chart(series: Sequence[WatchedSeries], runs: Sequence[str], label
             "x": {"field": "run", "type": "quantitative", "title": "run", "axis": {"tickMinStep": 1}},
             "y": {"field": "value", "type": "quantitative", "title": measure, "scale": {"zero": False}},
             "color": {
-                **in_order("metric", metrics, range="category"),
+                **build_ordered_channel("metric", metrics, range="category"),
                 "legend": {"orient": "top", "title": None},
             },
             "tooltip": [

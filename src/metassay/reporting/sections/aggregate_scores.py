@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import msgspec
 
 from metassay.reporting.aggregate_page import label_aggregated_metric
-from metassay.reporting.charts.heatmaps import matrix_chart
+from metassay.reporting.charts.heatmaps import build_matrix_chart
 from metassay.reporting.charts.theme import Spec
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.report_sections import ReportSection, ResultView
-from metassay.reporting.tables import Grid, rows_grid
+from metassay.reporting.tables import Grid, build_grid_from_rows
 from metassay.results.aggregate import AggregateContent, AggregatedSystem
 
 EXPLANATION = (
@@ -37,7 +37,7 @@ class AggregateScoresSection(ReportSection[AggregateView]):
             "Three aggregations of every system",
             [EXPLANATION],
             charts=_build_between_chart(view),
-            grids=[rows_grid("systems", SCORES_CAPTION, system_rows)],
+            grids=[build_grid_from_rows("systems", SCORES_CAPTION, system_rows)],
             folded=_build_correlation_tables(view),
         )
 
@@ -64,7 +64,7 @@ def _build_between_chart(view: AggregateView) -> list[Chart]:
     if len(names) < 3:
         return []
     diagonal = [{"row": name, "column": name, "value": 1.0} for name in names]
-    spec = matrix_chart("Correlation between aggregations.", list(names), [*diagonal, *cells], ())
+    spec = build_matrix_chart("Correlation between aggregations.", list(names), [*diagonal, *cells], ())
     return [Chart("between aggregations", spec, BETWEEN_CAPTION)]
 
 
@@ -87,4 +87,4 @@ def _build_correlation_tables(view: AggregateView) -> list[Grid]:
         "Pearson when only some segments are used": downsampled,
         "Pearson of system scores with human scores": human,
     }
-    return [rows_grid(caption, caption, rows) for caption, rows in tables.items() if rows]
+    return [build_grid_from_rows(caption, caption, rows) for caption, rows in tables.items() if rows]

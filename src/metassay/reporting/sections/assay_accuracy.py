@@ -6,11 +6,22 @@ from typing import ClassVar
 
 from metassay.reporting.accuracy_phrases import describe_accuracy
 from metassay.reporting.assay_view import AssayView, ColumnView
-from metassay.reporting.charts.accuracy import accuracy_chart, difficulty_chart, find_hidden_sentinels
+from metassay.reporting.charts.accuracy import (
+    build_accuracy_chart,
+    build_difficulty_chart,
+    find_hidden_sentinels,
+)
 from metassay.reporting.difficulty_bins import format_edit_share, name_bins
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.report_sections import ReportSection
-from metassay.reporting.wording import Sentence, about, joined, listing, number, sentence
+from metassay.reporting.wording import (
+    Sentence,
+    find_task,
+    format_number,
+    format_sentence,
+    join_names,
+    join_phrases,
+)
 from metassay.results.assay import BinAccuracy, Difficulty, MetricAccuracy
 
 _MOST_TRENDS = 4
@@ -40,7 +51,7 @@ class AssayAccuracySection(ReportSection[AssayView]):
 
 
 def _introduce(view: AssayView) -> Sentence:
-    task = about(view.result.task)
+    task = find_task(view.result.task)
     pattern = (
         "How often each metric tells the better {noun} from the worse one{accuracy:note}. Bars and bands are"
         " 95\u202f% intervals; press a name to bring its line out."
@@ -48,7 +59,7 @@ def _introduce(view: AssayView) -> Sentence:
     if view.sentinels:
         pattern += " Grey dashed lines are sentinels{sentinels:note}, which know nothing of quality."
     noun = "output" if task is None else task.output_noun
-    return sentence(pattern, noun=noun, accuracy="accuracy", sentinels="sentinels")
+    return format_sentence(pattern, noun=noun, accuracy="accuracy", sentinels="sentinels")
 
 
 def _build_column(view: AssayView, column: ColumnView) -> Section:
@@ -60,10 +71,10 @@ def _build_column(view: AssayView, column: ColumnView) -> Section:
             f"{len(charted.contexts)} of {len(column.contexts)} contexts, evenly spaced in their order."
         )
     if hidden:
-        remarks.append(f"Outside the frame: {listing([view.labels[metric] for metric in hidden])}.")
+        remarks.append(f"Outside the frame: {join_names([view.labels[metric] for metric in hidden])}.")
     chart = Chart(
         f"accuracy by {column.name}",
-        accuracy_chart(view, charted),
+        build_accuracy_chart(view, charted),
         " ".join(remarks),
         sentinels=[view.labels[metric] for metric in view.sentinels if metric not in hidden],
     )
@@ -90,7 +101,7 @@ def describe_spread(view: AssayView, column: ColumnView) -> Sentence | None:
         return None
     widest = max(ends, key=lambda metric: _accuracy(ends[metric][1]) - _accuracy(ends[metric][0]))
     low, high = ends[widest]
-    return sentence(
+    return format_sentence(
         "{metric:metric} varies{most}: {high:figure} on {best:context}, {low:figure} on {worst:context}.",
         metric=view.labels[widest],
         most=" most" if len(ends) > 1 else "",
@@ -109,19 +120,21 @@ def describe_trend(view: AssayView, column: ColumnView) -> Sentence | None:
     claimed = {claim.metric for claim in view.result.claims.trends if claim.column == column.name}
     metrics = [metric for metric in view.metrics if metric in claimed][:_MOST_TRENDS]
     if not metrics:
-        return sentence(
+        return format_sentence(
             "Accuracy is not shown to follow the order of {column:column} for any metric.", column=column.name
         )
     correlations = [trends.get(metric) or 0.0 for metric in metrics]
     listed = [
-        sentence("{rho:figure} for {metric:metric}", rho=number(rho), metric=view.labels[metric])
+        format_sentence(
+            "{rho:figure} for {metric:metric}", rho=format_number(rho), metric=view.labels[metric]
+        )
         for metric, rho in zip(metrics, correlations)
     ]
-    return sentence(
+    return format_sentence(
         "{direction}: Spearman’s correlation between the order of {column:column} and accuracy is {listed}.",
         direction=_describe_direction(correlations),
         column=column.name,
-        listed=joined(listed),
+        listed=join_phrases(listed),
     )
 
 
@@ -137,7 +150,7 @@ def _build_difficulty(view: AssayView, difficulty: Difficulty) -> Section:
     caption = "Each point is at the median of its part of the pairs."
     if difficulty.human_pairs is not None:
         caption += " Grey: the middle half of the human pairs, and their median (dashed)."
-    chart = Chart("difficulty", difficulty_chart(view, difficulty, name_bins(difficulty)), caption)
+    chart = Chart("difficulty", build_difficulty_chart(view, difficulty, name_bins(difficulty)), caption)
     return Section(
         "By how close the two texts of a pair are",
         sentences=describe_difficulty(view, difficulty),
@@ -157,7 +170,7 @@ def describe_difficulty(view: AssayView, difficulty: Difficulty) -> list[Sentenc
         last = len(difficulty.bins) - 1
         if 0 in rows and last in rows:
             sentences.append(
-                sentence(
+                format_sentence(
                     "{metric:metric} is right in {few:figure} of the pairs whose texts differ in"
                     " {close:figure} of their characters or less, and in {many:figure} of those that differ"
                     " in {far:figure} or more.",
@@ -171,7 +184,7 @@ def describe_difficulty(view: AssayView, difficulty: Difficulty) -> list[Sentenc
     distances = difficulty.human_pairs
     if distances is not None:
         sentences.append(
-            sentence(
+            format_sentence(
                 "The texts of human pairs ({human:column}) differ in {median:figure} of their characters"
                 " (median; middle half {low:figure} to {high:figure}), those of these pairs in {own:figure}.",
                 human=distances.human,

@@ -6,10 +6,18 @@ from statistics import fmean, median
 from typing import ClassVar
 
 from metassay.reporting.assay_view import AssayView, ColumnView
-from metassay.reporting.charts.heatmaps import agreement_chart
+from metassay.reporting.charts.heatmaps import build_rank_agreement_chart
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.report_sections import ReportSection
-from metassay.reporting.wording import Sentence, joined, named, number, percent, plural, sentence
+from metassay.reporting.wording import (
+    Sentence,
+    format_number,
+    format_percent,
+    format_plural,
+    format_sentence,
+    join_phrases,
+    list_names,
+)
 from metassay.results.assay import ContextGroup, RankAgreement
 
 STATISTIC_NAMES = {
@@ -37,12 +45,14 @@ class AssayAgreementSection(ReportSection[AssayView]):
         for column in view.columns:
             agreement = column.result.h2
             if agreement is not None and agreement.matrix:
-                chart = Chart(f"agreement by {column.name}", agreement_chart(agreement, column.name))
+                chart = Chart(
+                    f"agreement by {column.name}", build_rank_agreement_chart(agreement, column.name)
+                )
                 sentences = describe_agreement(view, column, agreement)
                 subsections.append(Section(f"By {column.name}", sentences=sentences, charts=[chart]))
         if not subsections:
             return None
-        introduction = sentence(
+        introduction = format_sentence(
             "If the metrics come in the same order everywhere, one choice serves all. Each cell compares the"
             " orders in two contexts{note:note}: 1 is the same order, 0 unrelated, −1 reversed."
             " {whole:context} is all outputs together.",
@@ -72,9 +82,9 @@ def describe_agreement(view: AssayView, column: ColumnView, agreement: RankAgree
         ]
     if len(view.metrics) < _FEW_METRICS:
         sentences.append(
-            sentence(
+            format_sentence(
                 "With {metrics} the agreement can take only a handful of values, so read it with care.",
-                metrics=plural(len(view.metrics), "metric"),
+                metrics=format_plural(len(view.metrics), "metric"),
             )
         )
     return [each for each in sentences if each is not None]
@@ -82,20 +92,24 @@ def describe_agreement(view: AssayView, column: ColumnView, agreement: RankAgree
 
 def _describe_typical(agreement: RankAgreement, column: ColumnView) -> Sentence:
     if _is_unanimous(agreement):
-        return sentence("The metrics come in the same order for every {column:column}.", column=column.name)
+        return format_sentence(
+            "The metrics come in the same order for every {column:column}.", column=column.name
+        )
     cells = _list_cells(agreement)
     if not cells:
-        return sentence("No agreement between values of {column:column} is defined.", column=column.name)
+        return format_sentence(
+            "No agreement between values of {column:column} is defined.", column=column.name
+        )
     lowest, first, second = min(cells, key=lambda cell: cell[0])
-    return sentence(
+    return format_sentence(
         "Between two values of {column:column} the order of the metrics typically agrees at {middle}"
         " ({statistic}), least between {first:context} and {second:context} at {lowest}.",
         column=column.name,
-        middle=number(median(value for value, _, _ in cells)),
+        middle=format_number(median(value for value, _, _ in cells)),
         statistic=STATISTIC_NAMES.get(agreement.statistic, agreement.statistic),
         first=first,
         second=second,
-        lowest=number(lowest),
+        lowest=format_number(lowest),
     )
 
 
@@ -120,10 +134,10 @@ def _describe_noise(agreement: RankAgreement) -> Sentence | None:
     ceilings = [value for value in agreement.ceiling[1:] if value is not None]
     if not ceilings:
         return None
-    return sentence(
+    return format_sentence(
         "For scale: two samples of the same context, each as large as these, would agree at {ceiling} on"
         " average, so contexts that order the metrics alike agree about as well.",
-        ceiling=number(fmean(ceilings)),
+        ceiling=format_number(fmean(ceilings)),
     )
 
 
@@ -137,9 +151,10 @@ def _describe_differing(view: AssayView, column: ColumnView, differing: list[str
     if not view.result.claims.order.get(column.name):
         return None
     if not differing:
-        return sentence("In no context is the order shown to differ from the one over all outputs.")
-    return sentence(
-        "The order over all outputs is shown not to hold on {contexts}.", contexts=named(differing, "context")
+        return format_sentence("In no context is the order shown to differ from the one over all outputs.")
+    return format_sentence(
+        "The order over all outputs is shown not to hold on {contexts}.",
+        contexts=list_names(differing, "context"),
     )
 
 
@@ -152,25 +167,27 @@ def _describe_groups(view: AssayView, agreement: RankAgreement) -> Sentence | No
     shared = next((metric for metric in groups[0].metrics if metric in in_all), None)
     parts = [_describe_group(view, group, with_metric=shared is None) for group in groups[:_LISTED_GROUPS]]
     if len(groups) > _LISTED_GROUPS:
-        parts.append(sentence("{count} more", count=len(groups) - _LISTED_GROUPS))
-    end = sentence("")
+        parts.append(format_sentence("{count} more", count=len(groups) - _LISTED_GROUPS))
+    end = format_sentence("")
     if shared is not None:
-        end = sentence(" {metric:metric} is among the best in all of them.", metric=view.labels[shared])
-    return sentence(
+        end = format_sentence(
+            " {metric:metric} is among the best in all of them.", metric=view.labels[shared]
+        )
+    return format_sentence(
         "Contexts that order the metrics alike, in {count}: {groups}.{end}",
-        count=plural(len(groups), "group"),
-        groups=joined(parts, between="; ", last="; "),
+        count=format_plural(len(groups), "group"),
+        groups=join_phrases(parts, between="; ", last="; "),
         end=end,
     )
 
 
 def _describe_group(view: AssayView, group: ContextGroup, *, with_metric: bool) -> Sentence:
-    contexts = named(group.contexts, "context", at_most=6)
+    contexts = list_names(group.contexts, "context", at_most=6)
     if not with_metric:
         return contexts
     if not group.metrics:
-        return sentence("{contexts} (no single metric is among the best in all)", contexts=contexts)
-    return sentence(
+        return format_sentence("{contexts} (no single metric is among the best in all)", contexts=contexts)
+    return format_sentence(
         "{contexts} (there {metric:metric} is among the best)",
         contexts=contexts,
         metric=view.labels[group.metrics[0]],
@@ -181,16 +198,16 @@ def _describe_prediction(view: AssayView, column: ColumnView, agreement: RankAgr
     prediction = agreement.prediction
     if prediction is None or prediction.explained is None:
         return None
-    facts = named(list(prediction.coefficients), "column")
+    facts = list_names(list(prediction.coefficients), "column")
     is_claimed = any(claim.column == column.name for claim in view.result.claims.predictions)
     if prediction.explained < _LEAST_EXPLAINED or not is_claimed:
-        return sentence(
+        return format_sentence(
             "What is known of the contexts ({facts}) is not shown to help predict which of them agree.",
             facts=facts,
         )
-    return sentence(
+    return format_sentence(
         "What is known of two contexts ({facts}) predicts {explained} of the variation in their agreement,"
         " measured on contexts that were left out.",
         facts=facts,
-        explained=percent(prediction.explained),
+        explained=format_percent(prediction.explained),
     )

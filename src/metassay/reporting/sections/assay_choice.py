@@ -7,14 +7,20 @@ from typing import Any, ClassVar
 
 from metassay.metrics.base import COST_CLASSES
 from metassay.reporting.assay_view import AssayView, ColumnView
-from metassay.reporting.charts.accuracy import cost_chart
-from metassay.reporting.charts.heatmaps import matrix_chart
+from metassay.reporting.charts.accuracy import build_accuracy_cost_chart
+from metassay.reporting.charts.heatmaps import build_matrix_chart
 from metassay.reporting.charts.theme import Spec
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.recommendation_reasons import ReasonWriter
 from metassay.reporting.report_sections import ReportSection
-from metassay.reporting.tables import AccuracyCell, Field, Grid, grid
-from metassay.reporting.wording import Sentence, named, percent, sentence, tidy
+from metassay.reporting.tables import AccuracyCell, Field, Grid, build_grid
+from metassay.reporting.wording import (
+    Sentence,
+    format_percent,
+    format_sentence,
+    join_percent_signs,
+    list_names,
+)
 from metassay.results.assay import GLOBAL, MetricRobustness
 
 _CHOICE_FIELDS = (
@@ -61,7 +67,7 @@ class AssayChoiceSection(ReportSection[AssayView]):
         phi = build_phi_chart(view)
         if phi is not None:
             subsections.append(_build_shared_errors(phi))
-        introduction = sentence(
+        introduction = format_sentence(
             "For each context the metric to use first, and those that are not clearly worse{note:note}.",
             note="top",
         )
@@ -104,7 +110,7 @@ def build_recommendation_table(view: AssayView, column: ColumnView) -> Grid:
                 "choice": label,
                 "accuracy": _find_accuracy(view, column, context, choice),
                 "top_group": group or None,
-                "reason": tidy(writer.explain_choice(context, recommendation)),
+                "reason": join_percent_signs(writer.explain_choice(context, recommendation)),
             }
         )
     fields = [Field("context", column.name, "name"), *_CHOICE_FIELDS]
@@ -114,7 +120,7 @@ def build_recommendation_table(view: AssayView, column: ColumnView) -> Grid:
             for field in fields
         ]
     caption = f"What to use, by {column.name}"
-    return grid(f"recommendation-{column.name}", caption, fields, rows, at_most=_MOST_ROWS)
+    return build_grid(f"recommendation-{column.name}", caption, fields, rows, at_most=_MOST_ROWS)
 
 
 def _find_accuracy(
@@ -134,7 +140,7 @@ def describe_robust_choice(view: AssayView, column: ColumnView) -> Sentence | No
     metric = None if recommendation is None else recommendation.robust_choice
     if metric is None or metric not in rows or len(column.contexts) < 2:
         return None
-    opening = sentence(
+    opening = format_sentence(
         "Where the mix of {column:column} may change, {metric:metric} holds up best",
         column=column.name,
         metric=view.labels[metric],
@@ -144,19 +150,19 @@ def describe_robust_choice(view: AssayView, column: ColumnView) -> Sentence | No
 
 def _describe_worst_case(opening: Sentence, row: MetricRobustness) -> Sentence:
     if row.worst_case is not None:
-        return sentence(
+        return format_sentence(
             "{opening}: at worst, on {worst:context}, it is right in at least {share:figure}.",
             opening=opening,
             worst=row.worst_context,
-            share=percent(row.worst_case),
+            share=format_percent(row.worst_case),
         )
     if row.robust_accuracy is not None:
-        return sentence(
+        return format_sentence(
             "{opening}: it stays right in {share:figure}.",
             opening=opening,
-            share=percent(row.robust_accuracy),
+            share=format_percent(row.robust_accuracy),
         )
-    return sentence("{opening}.", opening=opening)
+    return format_sentence("{opening}.", opening=opening)
 
 
 def _build_robustness_table(view: AssayView, column: ColumnView) -> Grid | None:
@@ -176,7 +182,7 @@ def _build_robustness_table(view: AssayView, column: ColumnView) -> Grid | None:
     if not rows:
         return None
     caption = f"If one metric must serve every {column.name}"
-    return grid(f"robustness-{column.name}", caption, _ROBUSTNESS_FIELDS, rows)
+    return build_grid(f"robustness-{column.name}", caption, _ROBUSTNESS_FIELDS, rows)
 
 
 def describe_costs(view: AssayView) -> Sentence | None:
@@ -184,12 +190,13 @@ def describe_costs(view: AssayView) -> Sentence | None:
     classes = set(view.result.cost_class.values())
     if len(classes) == 1 and len(view.metrics) > 1:
         (cost_class,) = classes
-        return sentence("All metrics are in one cost class, {cost_class}.", cost_class=cost_class)
+        return format_sentence("All metrics are in one cost class, {cost_class}.", cost_class=cost_class)
     if len(classes) < 2 or not view.result.pareto:
         return None
     front = view.labels.label_all(view.result.pareto)
-    return sentence(
-        "No metric is both more accurate and cheaper than {names}.", names=named(front, "metric", at_most=8)
+    return format_sentence(
+        "No metric is both more accurate and cheaper than {names}.",
+        names=list_names(front, "metric", at_most=8),
     )
 
 
@@ -204,7 +211,9 @@ def build_cost_chart(view: AssayView) -> Chart | None:
     classes = {metric: COST_CLASSES[rank] for rank, metric in sorted(placed, key=lambda pair: pair[0])}
     if len(set(classes.values())) < 2:
         return None
-    return Chart("accuracy and cost", cost_chart(view, classes, view.result.pareto or []), _COST_CAPTION)
+    return Chart(
+        "accuracy and cost", build_accuracy_cost_chart(view, classes, view.result.pareto or []), _COST_CAPTION
+    )
 
 
 def build_phi_chart(view: AssayView) -> Spec | None:
@@ -220,7 +229,7 @@ def build_phi_chart(view: AssayView) -> Spec | None:
             value = errors.matrix[i][j]
             if value is not None:
                 cells.append({"row": row_label, "column": column_label, "value": round(min(1.0, value), 4)})
-    return matrix_chart("Which metrics are wrong on the same pairs.", labels, cells, _PHI_TOOLTIP)
+    return build_matrix_chart("Which metrics are wrong on the same pairs.", labels, cells, _PHI_TOOLTIP)
 
 
 def _build_shared_errors(spec: Spec) -> Section:

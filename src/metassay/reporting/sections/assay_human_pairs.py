@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from metassay.reporting.assay_view import AssayView
 from metassay.reporting.pages import Section
 from metassay.reporting.report_sections import ReportSection
-from metassay.reporting.tables import AccuracyCell, Field, Grid, grid
-from metassay.reporting.wording import sentence
+from metassay.reporting.tables import AccuracyCell, Field, Grid, build_grid
+from metassay.reporting.wording import format_sentence
 from metassay.results.assay import ContextHumanAgreement, HumanAccuracy, HumanComparison
 
 _INTRODUCTION = (
@@ -57,7 +57,7 @@ class AssayHumanPairsSection(ReportSection[AssayView]):
         ]
         return Section(
             "What human scores say",
-            sentences=[sentence(_INTRODUCTION, note="people")],
+            sentences=[format_sentence(_INTRODUCTION, note="people")],
             grids=[_build_metric_table(view, comparison)],
             folded=by_context,
             anchor="people",
@@ -67,7 +67,7 @@ class AssayHumanPairsSection(ReportSection[AssayView]):
 
 def _build_metric_table(view: AssayView, comparison: HumanComparison) -> Grid:
     rows = [_build_metric_row(view, row) for row in comparison.metrics if view.labels.is_shown(row.metric)]
-    return grid("people", f"Perturbed pairs and human pairs ({comparison.human})", _METRIC_FIELDS, rows)
+    return build_grid("people", f"Perturbed pairs and human pairs ({comparison.human})", _METRIC_FIELDS, rows)
 
 
 def _build_metric_row(view: AssayView, row: HumanAccuracy) -> dict[str, Any]:
@@ -110,4 +110,4 @@ def _build_context_table(view: AssayView, column: str, contexts: list[ContextHum
         row |= {f"metric {each.metric}": AccuracyCell.from_row(each) for each in context.metrics}
         rows.append(row)
     caption = f"Human pairs, and agreement of their order of the metrics with perturbed pairs, by {column}"
-    return grid(f"people-{column}", caption, fields, rows, at_most=_MOST_ROWS)
+    return build_grid(f"people-{column}", caption, fields, rows, at_most=_MOST_ROWS)

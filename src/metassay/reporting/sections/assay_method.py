@@ -9,7 +9,7 @@ from metassay.reporting.assay_caveats import list_remarks
 from metassay.reporting.assay_view import AssayView
 from metassay.reporting.pages import Footnote, Section
 from metassay.reporting.report_sections import ReportSection
-from metassay.reporting.wording import Sentence, count, named, sentence
+from metassay.reporting.wording import Sentence, format_count, format_sentence, list_names
 
 _LISTED_NAMES = 5
 
@@ -46,8 +46,8 @@ def _list_left_out(view: AssayView) -> list[str]:
     for reason in dict.fromkeys([*counts, *names]):
         if not counts.get(reason) and not names.get(reason):
             continue
-        number = f": {count(counts[reason])}" if reason in counts else ""
-        listed = f" ({named(names[reason], '', at_most=_LISTED_NAMES)})" if names.get(reason) else ""
+        number = f": {format_count(counts[reason])}" if reason in counts else ""
+        listed = f" ({list_names(names[reason], '', at_most=_LISTED_NAMES)})" if names.get(reason) else ""
         entries.append(f"{reason}{number}{listed}")
     return entries
 
@@ -104,7 +104,7 @@ def _build_footnotes(view: AssayView) -> list[Footnote]:
 def _explain_accuracy(view: AssayView) -> Sentence:
     ties = "counts half" if _find_setting(view.manifest, "ties") == "half" else "is wrong"
     cluster = view.result.cluster
-    return sentence(
+    return format_sentence(
         "For each item, the share of pairs in which the metric scores the better output higher; a tie {ties}."
         " Then the mean over items. Intervals are 95\u202f% intervals from a bootstrap over clusters:"
         " {column} ({why}). {source:cite}",
@@ -117,7 +117,7 @@ def _explain_accuracy(view: AssayView) -> Sentence:
 
 
 def _explain_rank_agreement() -> Sentence:
-    return sentence(
+    return format_sentence(
         "The metrics are ordered by accuracy in two contexts; the statistic gives more weight to the top of"
         " the order. τ-AP: {first:cite}; with ties: {second:cite}. The noise ceiling of a context is the"
         " agreement that two samples of it, each of its size, would have, extrapolated from its random halves"
@@ -130,7 +130,7 @@ def _explain_rank_agreement() -> Sentence:
 
 
 def _explain_human_scores() -> Sentence:
-    return sentence(
+    return format_sentence(
         "A human pair is two systems’ outputs for one item with different human scores. Accuracy is computed"
         " as on perturbed pairs. SPA, soft pairwise accuracy, is the mean over pairs of systems of"
         " 1 − |p of human scores − p of the metric| ({source:cite}). τ is Kendall’s τ-b between two orders of"

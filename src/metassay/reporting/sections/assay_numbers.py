@@ -10,8 +10,8 @@ from metassay.reporting.difficulty_bins import name_bins
 from metassay.reporting.pages import Section
 from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.sections.assay_perturbations import build_perturbation_table
-from metassay.reporting.tables import AccuracyCell, Field, Grid, grid
-from metassay.reporting.wording import listing, plural
+from metassay.reporting.tables import AccuracyCell, Field, Grid, build_grid
+from metassay.reporting.wording import format_plural, join_names
 from metassay.results.assay import RankAgreement
 
 _MOST_ROWS = 500
@@ -62,14 +62,15 @@ def _describe_counts(view: AssayView) -> str:
     """Say how much data the numbers rest on."""
     result = view.result
     perturbations = len(result.perturbations)
-    made_by = f" made by {plural(perturbations, 'perturbation')}" if perturbations else ""
-    sentinels = f" and {plural(len(view.sentinels), 'sentinel')}" if view.sentinels else ""
+    made_by = f" made by {format_plural(perturbations, 'perturbation')}" if perturbations else ""
+    sentinels = f" and {format_plural(len(view.sentinels), 'sentinel')}" if view.sentinels else ""
     contexts = sum(len(column.contexts) for column in view.columns)
-    columns = listing([column.name for column in view.columns])
+    columns = join_names([column.name for column in view.columns])
     return (
-        f"{plural(result.items, 'item')}, {plural(result.outputs, 'output')}, {plural(result.pairs, 'pair')}"
-        f"{made_by}, {plural(len(view.metrics), 'metric')}{sentinels},"
-        f" {plural(contexts, 'context')} ({columns})."
+        f"{format_plural(result.items, 'item')}, {format_plural(result.outputs, 'output')},"
+        f" {format_plural(result.pairs, 'pair')}"
+        f"{made_by}, {format_plural(len(view.metrics), 'metric')}{sentinels},"
+        f" {format_plural(contexts, 'context')} ({columns})."
     )
 
 
@@ -99,7 +100,7 @@ def build_accuracy_table(view: AssayView, column: ColumnView) -> Grid:
             row[f"metric {metric}"] = AccuracyCell.from_row(column.accuracies.get((context, metric)))
         rows.append(row)
     caption = f"Accuracy by {column.name}"
-    return grid(f"accuracy-{column.name}", caption, fields, rows, at_most=_MOST_ROWS)
+    return build_grid(f"accuracy-{column.name}", caption, fields, rows, at_most=_MOST_ROWS)
 
 
 def _build_detail_table(view: AssayView, column: ColumnView) -> Grid:
@@ -110,7 +111,7 @@ def _build_detail_table(view: AssayView, column: ColumnView) -> Grid:
             accuracy = column.accuracies.get((context, metric))
             if accuracy is not None:
                 rows.append(build_accuracy_row(view, accuracy))
-    return grid(f"detail-{column.name}", f"Accuracy by {column.name}, in full", ACCURACY_FIELDS, rows)
+    return build_grid(f"detail-{column.name}", f"Accuracy by {column.name}, in full", ACCURACY_FIELDS, rows)
 
 
 def _build_share_table(column: ColumnView) -> Grid | None:
@@ -129,7 +130,7 @@ def _build_share_table(column: ColumnView) -> Grid | None:
             cells = {f"perturbation {name}": share for name, share in shares[context].items()}
             rows.append({"context": context, **cells})
     caption = f"Shares of the perturbations, by {column.name}"
-    return grid(f"mix-{column.name}", caption, fields, rows, at_most=_MOST_ROWS)
+    return build_grid(f"mix-{column.name}", caption, fields, rows, at_most=_MOST_ROWS)
 
 
 def build_agreement_table(view: AssayView, column: ColumnView) -> Grid | None:
@@ -154,7 +155,7 @@ def build_agreement_table(view: AssayView, column: ColumnView) -> Grid | None:
         if position > 0
     ]
     caption = f"Order of the metrics by {column.name}, against global"
-    return grid(f"agreement-{column.name}", caption, fields, rows)
+    return build_grid(f"agreement-{column.name}", caption, fields, rows)
 
 
 def _build_agreement_row(agreement: RankAgreement, position: int, p: float | None) -> dict[str, Any]:
@@ -188,7 +189,7 @@ def build_difficulty_table(view: AssayView) -> Grid | None:
         row: dict[str, Any] = {"context": name, "pairs": part.pairs}
         row |= {f"metric {metric}": cells.get((position, metric)) for metric in view.metrics}
         rows.append(row)
-    return grid("difficulty", "Accuracy by characters edited", fields, rows)
+    return build_grid("difficulty", "Accuracy by characters edited", fields, rows)
 
 
 def _build_statistics_table(view: AssayView) -> Grid | None:
@@ -212,4 +213,4 @@ def _build_statistics_table(view: AssayView) -> Grid | None:
     ]
     if not rows:
         return None
-    return grid("validity", "How the worse outputs were made", _STATISTICS_FIELDS, rows)
+    return build_grid("validity", "How the worse outputs were made", _STATISTICS_FIELDS, rows)

@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 
 from metassay.reporting.assay_sentences import describe_confounding
 from metassay.reporting.assay_view import AssayView
-from metassay.reporting.charts.heatmaps import PerturbationCell, perturbations_chart
+from metassay.reporting.charts.heatmaps import PerturbationCell, build_accuracy_heatmap
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.report_sections import ReportSection
-from metassay.reporting.tables import Field, Grid, grid
-from metassay.reporting.wording import listing, percent, sentence, tidy
+from metassay.reporting.tables import Field, Grid, build_grid
+from metassay.reporting.wording import format_percent, format_sentence, join_names, join_percent_signs
 from metassay.results.assay import MetricConfounding
 
 _OVERLOOKED_FIELDS = (
@@ -30,7 +30,7 @@ class AssayPerturbationsSection(ReportSection[AssayView]):
         chart = build_perturbations_chart(view)
         if chart is None:
             return None
-        introduction = sentence(
+        introduction = format_sentence(
             "Accuracy in per cent, on the pairs of one perturbation at a time{note:note}. A metric that is"
             " right under one perturbation and wrong under another measures the perturbation as much as the"
             " quality.",
@@ -54,7 +54,7 @@ def build_perturbations_chart(view: AssayView) -> Chart | None:
         return None
     metrics = list(dict.fromkeys(cell.metric for cell in cells))
     perturbations = list(dict.fromkeys(cell.perturbation for cell in cells))
-    return Chart("accuracy by perturbation", perturbations_chart(cells, metrics, perturbations))
+    return Chart("accuracy by perturbation", build_accuracy_heatmap(cells, metrics, perturbations))
 
 
 def sort_confounding(view: AssayView) -> list[MetricConfounding]:
@@ -83,14 +83,14 @@ def build_perturbation_table(view: AssayView) -> Grid | None:
         cells |= {f"perturbation {name}": accuracy for name, accuracy in row.by_perturbation.items()}
         cells |= {"variance": row.variance, "low": row.low, "high": row.high}
         table.append(cells | {"flag": "yes" if row.flag else "no"})
-    return grid("methods", "Accuracy by perturbation", fields, table)
+    return build_grid("methods", "Accuracy by perturbation", fields, table)
 
 
 def _describe_dependences(view: AssayView) -> list[str]:
     """Describe the metrics that are claimed to depend on the perturbation."""
     claimed = {claim.metric for claim in view.result.claims.perturbation_dependences}
     rows = [row for row in sort_confounding(view) if row.metric in claimed and row.responsible]
-    return [tidy(describe_confounding(row, view.labels)) for row in rows]
+    return [join_percent_signs(describe_confounding(row, view.labels)) for row in rows]
 
 
 def _build_overlooked(view: AssayView) -> Section:
@@ -109,13 +109,13 @@ def _build_overlooked(view: AssayView) -> Section:
     return Section(
         "What each metric cannot see",
         sentences=[introduction],
-        grids=[grid("overlooked", "What each metric cannot see", _OVERLOOKED_FIELDS, table)],
+        grids=[build_grid("overlooked", "What each metric cannot see", _OVERLOOKED_FIELDS, table)],
     )
 
 
 def _list_overlooked(row: MetricConfounding) -> str:
-    names = [f"{each.perturbation} ({percent(each.accuracy)})" for each in row.overlooked]
-    return listing(names) if names else "none is shown"
+    names = [f"{each.perturbation} ({format_percent(each.accuracy)})" for each in row.overlooked]
+    return join_names(names) if names else "none is shown"
 
 
 def _list_cells(view: AssayView, row: MetricConfounding) -> list[PerturbationCell]:

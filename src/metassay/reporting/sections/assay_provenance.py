@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from metassay.reporting.assay_view import AssayView
 from metassay.reporting.pages import Section
 from metassay.reporting.report_sections import ReportSection
-from metassay.reporting.tables import Field, Grid, grid
+from metassay.reporting.tables import Field, Grid, build_grid
 
 _SIGNATURE_FIELDS = (
     Field("metric", "metric", "name"),
@@ -31,7 +31,7 @@ class AssayProvenanceSection(ReportSection[AssayView]):
             " again, byte for byte."
         )
         entries = list_entries(view.manifest)
-        manifest = grid("manifest", "Configuration and versions", _MANIFEST_FIELDS, entries)
+        manifest = build_grid("manifest", "Configuration and versions", _MANIFEST_FIELDS, entries)
         return Section(
             "Provenance",
             sentences=[origin],
@@ -53,7 +53,7 @@ def _build_signature_table(view: AssayView) -> Grid:
         }
         for row in view.result.metrics
     ]
-    return grid("signatures", "Metrics and their signatures", _SIGNATURE_FIELDS, rows)
+    return build_grid("signatures", "Metrics and their signatures", _SIGNATURE_FIELDS, rows)
 
 
 def _name_program(manifest: Mapping[str, Any]) -> str:

@@ -8,8 +8,8 @@ from typing import ClassVar
 from metassay.reporting.assay_view import AssayView, ColumnView
 from metassay.reporting.pages import Section
 from metassay.reporting.report_sections import ReportSection
-from metassay.reporting.tables import Field, Grid, grid
-from metassay.reporting.wording import Sentence, named, number, plural, sentence
+from metassay.reporting.tables import Field, Grid, build_grid
+from metassay.reporting.wording import Sentence, format_number, format_plural, format_sentence, list_names
 from metassay.results.assay import AccuracyTest
 
 _FIELDS = (
@@ -37,7 +37,7 @@ class AssayTestsSection(ReportSection[AssayView]):
         """Build one subsection per column; None where no column could be tested."""
         if not any(column.result.h1 for column in view.columns):
             return None
-        introduction = sentence(
+        introduction = format_sentence(
             "Null hypothesis{note:note}: “the metric is right equally often in every context; the differences"
             " that we see are chance”. A small p says that chance is a poor explanation; Cramér’s V says how"
             " large the difference is.",
@@ -81,32 +81,34 @@ def build_test_table(view: AssayView, column: ColumnView) -> Grid | None:
         for test in column.result.h1
         if view.labels.is_shown(test.metric)
     ]
-    return grid(f"h1-{column.name}", f"Does accuracy differ by {column.name}?", _FIELDS, rows)
+    return build_grid(f"h1-{column.name}", f"Does accuracy differ by {column.name}?", _FIELDS, rows)
 
 
 def describe_tests(view: AssayView, column: ColumnView) -> Sentence:
     """Describe for which metrics accuracy is shown to differ, and how much."""
     tests = [test for test in column.result.h1 or [] if view.labels.is_shown(test.metric)]
     if not tests:
-        return sentence("There is nothing to test: {column:column} has one value only.", column=column.name)
+        return format_sentence(
+            "There is nothing to test: {column:column} has one value only.", column=column.name
+        )
     testable = [test for test in tests if test.p_permutation_holm is not None]
     if not testable:
         return _describe_untestable(view, column)
     differing = [test for test in testable if _judge_difference(view, column, test) == "yes"]
     if not differing:
-        return sentence(
+        return format_sentence(
             "For none of {count} is accuracy shown to differ between values of {column:column}.",
-            count=plural(len(tests), "metric"),
+            count=format_plural(len(tests), "metric"),
             column=column.name,
         )
     strongest = max(differing, key=lambda test: test.cramers_v or 0.0)
-    return sentence(
+    return format_sentence(
         "Accuracy differs between values of {column:column} for {which}; the difference is {size} (largest"
         " Cramér’s V {v}, {metric:metric}).",
         column=column.name,
         which=_list_differing(view, differing, len(tests)),
         size=_describe_effect(strongest.cramers_v),
-        v=number(strongest.cramers_v),
+        v=format_number(strongest.cramers_v),
         metric=view.labels[strongest.metric],
     )
 
@@ -118,7 +120,7 @@ def _describe_untestable(view: AssayView, column: ColumnView) -> Sentence:
     )
     if len(column.contexts) - len(view.small_contexts(column.name)) < 2:
         reason = "fewer than two of its values are large enough"
-    return sentence(
+    return format_sentence(
         "Whether accuracy differs by {column:column} cannot be tested: {reason}.",
         column=column.name,
         reason=reason,
@@ -136,9 +138,9 @@ def _judge_difference(view: AssayView, column: ColumnView, test: AccuracyTest) -
 
 def _list_differing(view: AssayView, differing: Sequence[AccuracyTest], tested: int) -> Sentence:
     if len(differing) == tested > 1:
-        return sentence("all {count} metrics", count=tested)
-    names = named([view.labels[test.metric] for test in differing], "metric")
-    return sentence("{names} ({some} of {all})", names=names, some=len(differing), all=tested)
+        return format_sentence("all {count} metrics", count=tested)
+    names = list_names([view.labels[test.metric] for test in differing], "metric")
+    return format_sentence("{names} ({some} of {all})", names=names, some=len(differing), all=tested)
 
 
 def _describe_effect(cramers_v: float | None) -> str:

@@ -15,7 +15,7 @@ from metassay.reporting.word_edits import (
     format_score,
     list_ranking_moves,
 )
-from metassay.reporting.wording import about, percent, plural
+from metassay.reporting.wording import find_task, format_percent, format_plural
 from metassay.results.wrong_pairs import WrongPair, WrongPairs
 
 _MOST_ALIGNED = 600
@@ -58,9 +58,10 @@ def describe_doubtful_labels(wrong_pairs: WrongPairs | None) -> list[str]:
     """Say how many perturbed outputs come nearer to a reference than their output."""
     if wrong_pairs is None or not wrong_pairs.checked or not wrong_pairs.doubtful:
         return []
-    share = percent(wrong_pairs.doubtful / wrong_pairs.checked, digits=1)
+    share = format_percent(wrong_pairs.doubtful / wrong_pairs.checked, digits=1)
     doubt = (
-        f"In {share} of {plural(wrong_pairs.checked, 'pair')} checked, the worse output is fewer words away"
+        f"In {share} of {format_plural(wrong_pairs.checked, 'pair')} checked, the worse output is fewer"
+        " words away"
         " from a reference than the output: their labels are doubtful."
     )
     return [doubt]
@@ -71,7 +72,7 @@ def _count_listed(doubtful: int) -> list[str]:
     if not doubtful:
         return []
     verb = "is" if doubtful == 1 else "are"
-    return [f"{plural(doubtful, 'pair')} with a doubtful label {verb} listed separately."]
+    return [f"{format_plural(doubtful, 'pair')} with a doubtful label {verb} listed separately."]
 
 
 def _build_pair(view: AssayView, pair: WrongPair, number: int) -> dict[str, Any]:
@@ -96,7 +97,7 @@ def _build_pair(view: AssayView, pair: WrongPair, number: int) -> dict[str, Any]
         "references": pair.references,
         "edits": _shorten(find_word_edits(pair.output, pair.worse)),
     }
-    task = about(view.result.task)
+    task = find_task(view.result.task)
     if number < _MOST_ALIGNED and pair.references and task is not None and task.shows_word_alignment:
         alignments = [align_with_reference(pair.references[0], text) for text in (pair.output, pair.worse)]
         content["alignments"] = [[_shorten(each.edits), each.errors] for each in alignments]

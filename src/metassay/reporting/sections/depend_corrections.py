@@ -11,8 +11,8 @@ from metassay.reporting.depend_view import DependView
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Section
 from metassay.reporting.report_sections import ReportSection
-from metassay.reporting.tables import Grid, rows_grid
-from metassay.reporting.wording import number, percent, plural
+from metassay.reporting.tables import Grid, build_grid_from_rows
+from metassay.reporting.wording import format_number, format_percent, format_plural
 from metassay.results.depend import Correction
 
 MAPPINGS = {
@@ -79,8 +79,10 @@ def _describe_mapping(phrase: str, rows: Sequence[Correction], human: str, label
     largest = max(rows, key=lambda row: float(row.spa_gain or 0.0))
     return (
         f"{phrase}, SPA with {human} on segments that were not used for fitting is higher for {higher} of"
-        f" {plural(len(rows), 'metric')} and lower for {lower} (95 % intervals, not corrected for several"
-        f" metrics). The largest gain is {number(largest.spa_gain, digits=3)}, of {labels[largest.metric]}."
+        f" {format_plural(len(rows), 'metric')} and lower for {lower} (95 % intervals, not corrected for"
+        " several"
+        f" metrics). The largest gain is {format_number(largest.spa_gain, digits=3)}, of"
+        f" {labels[largest.metric]}."
     )
 
 
@@ -91,8 +93,9 @@ def _compare_with_constant(corrections: Sequence[Correction], f_k_rows: Sequence
     if not spa:
         return []
     sentence = (
-        f"A constant metric has SPA {number(constant.spa, digits=3)} with f_k, these metrics"
-        f" {number(spa[0], digits=3)} to {number(spa[-1], digits=3)}: f_k mostly repeats the human scores of"
+        f"A constant metric has SPA {format_number(constant.spa, digits=3)} with f_k, these metrics"
+        f" {format_number(spa[0], digits=3)} to {format_number(spa[-1], digits=3)}: f_k mostly repeats the"
+        " human scores of"
         " the same system on other segments, and needs human scores of every system."
     )
     return [sentence]
@@ -104,9 +107,10 @@ def _describe_ties(f_g_rows: Sequence[Correction]) -> list[str]:
         return []
     median = shares[len(shares) // 2]
     sentence = (
-        f"The cost of f_G: {percent(median, digits=1)} of the pairs of outputs of a segment to which a metric"
+        f"The cost of f_G: {format_percent(median, digits=1)} of the pairs of outputs of a segment to which"
+        " a metric"
         " gives different scores become equal"
-        f" (median over metrics; at most {percent(shares[-1], digits=1)})."
+        f" (median over metrics; at most {format_percent(shares[-1], digits=1)})."
     )
     return [sentence]
 
@@ -120,4 +124,4 @@ def _build_table(view: DependView, dataset: str, corrections: Sequence[Correctio
         "Agreement with human scores on segments that were not used for fitting"
         + view.get_caption_suffix(dataset)
     )
-    return rows_grid(f"corrections {dataset}", caption, rows, COLUMNS)
+    return build_grid_from_rows(f"corrections {dataset}", caption, rows, COLUMNS)

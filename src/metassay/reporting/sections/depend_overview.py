@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from metassay.reporting.charts.heatmaps import signed_chart
+from metassay.reporting.charts.heatmaps import build_signed_heatmap
 from metassay.reporting.charts.theme import Spec
 from metassay.reporting.depend_view import DependView
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.report_sections import ReportSection
-from metassay.reporting.tables import Field, Grid, grid, rows_grid
-from metassay.reporting.wording import plural
+from metassay.reporting.tables import Field, Grid, build_grid, build_grid_from_rows
+from metassay.reporting.wording import format_plural
 from metassay.results.depend import MetricDependence
 
 FIELDS = (
@@ -68,8 +68,8 @@ def _build_residuals_chart(
                 value = round(entry.residual[group], 4)
                 cells.append({"row": label, "column": group, "value": value, "mark": ""})
     by = view.result.by
-    spec = signed_chart(
-        f"How much each of {plural(len(entries), 'metric')} favours or disadvantages each {by}.",
+    spec = build_signed_heatmap(
+        f"How much each of {format_plural(len(entries), 'metric')} favours or disadvantages each {by}.",
         cells,
         labels,
         groups,
@@ -108,7 +108,7 @@ def _build_metrics_table(view: DependView, dataset: str, entries: Sequence[Metri
             "explained": sum(pair.explained for pair in entry.inversions),
         }
         rows.append(row)
-    return grid(f"dependence {dataset}", f"System dependence of every metric, {dataset}", FIELDS, rows)
+    return build_grid(f"dependence {dataset}", f"System dependence of every metric, {dataset}", FIELDS, rows)
 
 
 def _build_detail_tables(view: DependView, dataset: str, entries: Sequence[MetricDependence]) -> list[Grid]:
@@ -122,8 +122,8 @@ def _build_detail_tables(view: DependView, dataset: str, entries: Sequence[Metri
     tables = []
     if local_rows:
         caption = f"Within contexts{suffix}"
-        tables.append(rows_grid(caption, caption, local_rows))
+        tables.append(build_grid_from_rows(caption, caption, local_rows))
     if sensitivity_rows:
         caption = f"SysDep with other resamples, sample sizes and systems{suffix}"
-        tables.append(rows_grid(caption, caption, sensitivity_rows))
+        tables.append(build_grid_from_rows(caption, caption, sensitivity_rows))
     return tables

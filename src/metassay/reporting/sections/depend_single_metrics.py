@@ -13,7 +13,7 @@ from metassay.reporting.charts.theme import Spec
 from metassay.reporting.depend_view import DependView
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.report_sections import ReportSection
-from metassay.reporting.tables import Grid, rows_grid
+from metassay.reporting.tables import Grid, build_grid_from_rows
 from metassay.results.depend import MetricDependence
 
 CAPTIONS = {
@@ -76,5 +76,7 @@ def _build_inversions_table(title: str, entry: MetricDependence) -> list[Grid]:
         }
         rows.append(row)
     return [
-        rows_grid(f"inversions {title}", "Pairs of systems that humans and metric order differently", rows)
+        build_grid_from_rows(
+            f"inversions {title}", "Pairs of systems that humans and metric order differently", rows
+        )
     ]

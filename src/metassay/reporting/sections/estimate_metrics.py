@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from metassay.reporting.estimate_page import EstimateView
 from metassay.reporting.pages import Section
 from metassay.reporting.report_sections import ReportSection
-from metassay.reporting.tables import Field, grid
+from metassay.reporting.tables import Field, build_grid
 from metassay.results.estimate import CandidateMetric
 
 FIELDS = (
@@ -44,7 +44,7 @@ class EstimateMetricsSection(ReportSection[EstimateView]):
             {"metric": view.labels[candidate.metric], **_build_cells(candidate)}
             for candidate in view.result.candidates
         ]
-        table = grid("labels saved", "Share of labels that each metric saves", FIELDS, rows)
+        table = build_grid("labels saved", "Share of labels that each metric saves", FIELDS, rows)
         return Section("Metrics and method", sentences=[FORMULA, INTERVALS], folded=[table] if rows else [])
 
 

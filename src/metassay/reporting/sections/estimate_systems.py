@@ -11,7 +11,7 @@ from metassay.reporting.charts.estimates import LABELS_ONLY, build_estimates_cha
 from metassay.reporting.estimate_page import EstimateView
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.report_sections import ReportSection
-from metassay.reporting.tables import Field, Grid, grid
+from metassay.reporting.tables import Field, Grid, build_grid
 from metassay.results.estimate import SystemDifference, SystemEstimate
 
 SYSTEM_FIELDS = (
@@ -97,7 +97,7 @@ class EstimateContextsSection(ReportSection[EstimateView]):
 
 def build_systems_table(name: str, caption: str, systems: Sequence[SystemEstimate]) -> Grid:
     """Build the table of systems, best first."""
-    return grid(name, caption, SYSTEM_FIELDS, [build_system_row(entry) for entry in systems])
+    return build_grid(name, caption, SYSTEM_FIELDS, [build_system_row(entry) for entry in systems])
 
 
 def build_system_row(entry: SystemEstimate) -> dict[str, Any]:
@@ -127,4 +127,4 @@ def format_ranks(entry: SystemEstimate) -> str:
 def build_differences_table(name: str, caption: str, differences: Sequence[SystemDifference]) -> Grid:
     """Build the table of all pairs of systems."""
     rows = [msgspec.structs.asdict(entry) for entry in differences]
-    return grid(name, caption, DIFFERENCE_FIELDS, rows)
+    return build_grid(name, caption, DIFFERENCE_FIELDS, rows)

@@ -7,7 +7,7 @@ from typing import ClassVar
 from metassay.reporting.judge_page import JudgeView, build_text_table
 from metassay.reporting.pages import Section
 from metassay.reporting.report_sections import ReportSection
-from metassay.reporting.wording import NOTHING, percent, probability
+from metassay.reporting.wording import NOTHING, format_p_value, format_percent
 from metassay.results.judge import AlternativeTestEntry
 
 EXPLANATION = (
@@ -36,11 +36,11 @@ def _build_row(entry: AlternativeTestEntry) -> list[str]:
     passes = NOTHING
     if entry.passes is not None:
         passes = "yes" if entry.passes else "no"
-    p_values = [f"{rater}: p {probability(p)}" for rater, p in entry.p_fdr.items() if p is not None]
+    p_values = [f"{rater}: p {format_p_value(p)}" for rater, p in entry.p_fdr.items() if p is not None]
     return [
         entry.judge,
-        percent(entry.winning_rate),
-        percent(entry.advantage),
+        format_percent(entry.winning_rate),
+        format_percent(entry.advantage),
         f"{entry.epsilon:g}",
         passes,
         "; ".join(p_values) or NOTHING,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from metassay.reporting.charts.heatmaps import signed_chart
+from metassay.reporting.charts.heatmaps import build_signed_heatmap
 from metassay.reporting.judge_page import JudgeView, build_text_table, is_significant
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.report_sections import ReportSection
-from metassay.reporting.wording import NOTHING, number, probability
+from metassay.reporting.wording import NOTHING, format_number, format_p_value
 from metassay.results.judge import HUMANS, SelfPreference
 
 HEADINGS = ("judge", "family", "its own", "deviation", "95 % interval", "p (Holm)")
@@ -56,14 +56,14 @@ class JudgeFamiliesSection(ReportSection[JudgeView]):
 
 
 def _build_row(entry: SelfPreference) -> list[str]:
-    interval = NOTHING if entry.low is None else f"{number(entry.low)} to {number(entry.high)}"
+    interval = NOTHING if entry.low is None else f"{format_number(entry.low)} to {format_number(entry.high)}"
     return [
         entry.judge,
         entry.family,
         "yes" if entry.own else NOTHING,
-        number(entry.deviation),
+        format_number(entry.deviation),
         interval,
-        probability(entry.p_holm),
+        format_p_value(entry.p_holm),
     ]
 
 
@@ -84,5 +84,5 @@ def _build_chart(entries: Sequence[SelfPreference]) -> list[Chart]:
     if len(judges) * len(families) <= 2:
         return []
     description = f"How much {len(judges)} judges favour the systems of {len(families)} families."
-    spec = signed_chart(description, cells, judges, families, ("judge", "family", "deviation"))
+    spec = build_signed_heatmap(description, cells, judges, families, ("judge", "family", "deviation"))
     return [Chart("families", spec, CHART_CAPTION)]

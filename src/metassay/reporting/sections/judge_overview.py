@@ -17,7 +17,7 @@ from metassay.reporting.judge_page import (
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.tables import Grid
-from metassay.reporting.wording import NOTHING, number, percent
+from metassay.reporting.wording import NOTHING, format_number, format_percent
 from metassay.results.judge import JudgeContent, JudgeEntry
 
 HEADINGS = (
@@ -80,14 +80,14 @@ def _build_row(entry: JudgeEntry) -> list[str]:
         entry.judge,
         str(entry.pairs),
         format_share(entry.accuracy, entry.low, entry.high),
-        percent(entry.base_rate),
+        format_percent(entry.base_rate),
         format_measure(entry, "both_orders_same"),
-        number(entry.position_bias, digits=3),
-        number(entry.length_bias, digits=3),
+        format_number(entry.position_bias, digits=3),
+        format_number(entry.length_bias, digits=3),
         format_measure(entry, "repeats_same"),
         str(entry.missing),
         corrected_share,
-        number(entry.cost),
+        format_number(entry.cost),
     ]
 
 

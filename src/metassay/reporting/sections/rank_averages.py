@@ -10,7 +10,7 @@ from metassay.meta.people.meta_metrics.registry import label_meta_metric
 from metassay.reporting.pages import Section
 from metassay.reporting.rank_view import THRESHOLDS, RankView, list_analysis_rows
 from metassay.reporting.report_sections import ReportSection
-from metassay.reporting.tables import Grid, rows_grid
+from metassay.reporting.tables import Grid, build_grid_from_rows
 from metassay.results.rank import AverageRanking
 
 
@@ -25,7 +25,7 @@ class RankAveragesSection(ReportSection[RankView]):
         tables = [_build_average_table(average, view) for average in view.result.averages]
         for name, rows in list_analysis_rows(view.result.analyses, view.labels).items():
             if rows and name != THRESHOLDS:  # these have a section of their own
-                tables.append(rows_grid(name, name, rows))
+                tables.append(build_grid_from_rows(name, name, rows))
         if not tables:
             return None
         return Section("Averages and analyses", grids=tables[:1], folded=tables[1:])
@@ -36,4 +36,4 @@ def _build_average_table(average: AverageRanking, view: RankView) -> Grid:
     rows = [
         msgspec.to_builtins(metric) | {"metric": view.labels[metric.metric]} for metric in average.metrics
     ]
-    return rows_grid(title, f"{title} over {', '.join(average.datasets)}", rows)
+    return build_grid_from_rows(title, f"{title} over {', '.join(average.datasets)}", rows)

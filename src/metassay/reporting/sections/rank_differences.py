@@ -10,7 +10,7 @@ from metassay.reporting.charts.agreement import build_agreement_chart
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.rank_view import RankView
 from metassay.reporting.report_sections import ReportSection
-from metassay.reporting.tables import Field, grid
+from metassay.reporting.tables import Field, build_grid
 from metassay.results.rank import AgreementCurve
 
 TITLE = "What does a difference mean?"
@@ -59,7 +59,7 @@ class RankDifferencesSection(ReportSection[RankView]):
             ]
             choices.append(_build_choice(of_metric, view))
         rows = tabulate_thresholds(curves, view.labels)
-        table = grid("thresholds", "Differences with which people agree", FIELDS, rows)
+        table = build_grid("thresholds", "Differences with which people agree", FIELDS, rows)
         return Section(TITLE, [EXPLANATION], choices=choices, of="metric", folded=[table])
 
 

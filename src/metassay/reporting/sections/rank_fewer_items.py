@@ -10,12 +10,12 @@ import msgspec
 
 from metassay.meta.people.downsampling import SUBSETS_PER_SIZE
 from metassay.meta.people.meta_metrics.registry import label_meta_metric
-from metassay.reporting.charts.downsampling import downsampled_chart
+from metassay.reporting.charts.downsampling import build_subset_size_chart
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.rank_view import RankView
 from metassay.reporting.report_sections import ReportSection
-from metassay.reporting.tables import Field, grid
-from metassay.reporting.wording import count, listing, number, percent
+from metassay.reporting.tables import Field, build_grid
+from metassay.reporting.wording import format_count, format_number, format_percent, join_names
 from metassay.results.rank import DownsampledValue, Ranking
 
 TITLE = "On fewer items"
@@ -60,13 +60,13 @@ def _build_ranking(ranking: Ranking, view: RankView) -> Section:
     baseline_rows = [row for row in ranking.downsampled if row.metric not in metrics]
     shown = [row for row in ranking.downsampled if row.metric in metrics[:MOST_LINES]]
     order = [view.labels[metric] for metric in metrics[:MOST_LINES]]
-    spec = downsampled_chart(_label_rows([*shown, *baseline_rows], view), meta_metric, order)
+    spec = build_subset_size_chart(_label_rows([*shown, *baseline_rows], view), meta_metric, order)
     caption = CAPTION
     if len(metrics) > MOST_LINES:
         caption += f" The {MOST_LINES} best of {len(metrics)} metrics; all are in the table."
     sentences = _describe_first_metric(ranking.downsampled, view)
     sentences += _describe_baseline(baseline_rows, meta_metric)
-    table = grid(
+    table = build_grid(
         f"fewer items {title}",
         f"{meta_metric} on fewer items",
         FIELDS,
@@ -88,12 +88,14 @@ def _describe_first_metric(rows: Sequence[DownsampledValue], view: RankView) -> 
     if not sizes:
         return []
     # every second size is enough for a sentence
-    parts = [f"on {count(size)} in {percent(shares[size])}" for size in sizes[1::2] or sizes]
+    parts = [f"on {format_count(size)} in {format_percent(shares[size])}" for size in sizes[1::2] or sizes]
     label = view.labels[best.metric]
-    sentences = [f"On all {count(all_items)} items {label} comes first, {listing(parts)} of random subsets."]
+    sentences = [
+        f"On all {format_count(all_items)} items {label} comes first, {join_names(parts)} of random subsets."
+    ]
     for position, size in enumerate(sizes):
         if all(shares[larger] >= CERTAIN_SHARE for larger in sizes[position:]):
-            sentences.append(f"On {count(size)} items and more it is first in at least 95 % of them.")
+            sentences.append(f"On {format_count(size)} items and more it is first in at least 95 % of them.")
             break
     return sentences
 
@@ -105,7 +107,7 @@ def _describe_baseline(rows: Sequence[DownsampledValue], meta_metric: str) -> li
     fewest, *_, most = rows
     sentence = (
         f"Compare values on equal numbers of items only: {fewest.metric}, a baseline without information"
-        f" about quality (dashed, where it is in range), has {meta_metric} {number(fewest.median)} on"
-        f" {count(fewest.items)} items and {number(most.median)} on {count(most.items)}."
+        f" about quality (dashed, where it is in range), has {meta_metric} {format_number(fewest.median)} on"
+        f" {format_count(fewest.items)} items and {format_number(most.median)} on {format_count(most.items)}."
     )
     return [sentence]

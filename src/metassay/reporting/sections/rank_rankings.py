@@ -12,8 +12,8 @@ from metassay.reporting.pages import Chart, Section
 from metassay.reporting.rank_sentences import describe_significance
 from metassay.reporting.rank_view import RankView
 from metassay.reporting.report_sections import ReportSection
-from metassay.reporting.tables import Field, Grid, grid
-from metassay.reporting.wording import plural
+from metassay.reporting.tables import Field, Grid, build_grid
+from metassay.reporting.wording import format_plural
 from metassay.results.rank import Ranking
 
 RANKING_CAPTION = "Agreement with people, best first, with 95 % intervals; a line where a cluster begins."
@@ -96,7 +96,7 @@ def _merge_sections(title: str, sections: Sequence[Section]) -> Section:
 def _build_ranking(ranking: Ranking, view: RankView) -> Section:
     """Build the chart and the table of one ranking, and its comparisons."""
     title = view.name_ranking(ranking)
-    sentences = [f"{plural(ranking.systems, 'system')}, {plural(ranking.items, 'item')}."]
+    sentences = [f"{format_plural(ranking.systems, 'system')}, {format_plural(ranking.items, 'item')}."]
     charts = [Chart(f"ranking {title}", build_ranking_chart(ranking, view.labels), RANKING_CAPTION)]
     folded = []
     if ranking.comparisons:
@@ -111,7 +111,7 @@ def _build_metrics_table(title: str, ranking: Ranking, view: RankView) -> Grid:
     rows = [
         msgspec.to_builtins(metric) | {"metric": view.labels[metric.metric]} for metric in ranking.metrics
     ]
-    return grid(title, f"{title}: agreement of each metric", METRIC_FIELDS, rows)
+    return build_grid(title, f"{title}: agreement of each metric", METRIC_FIELDS, rows)
 
 
 def _build_comparisons_table(title: str, ranking: Ranking, view: RankView) -> Grid:
@@ -120,4 +120,4 @@ def _build_comparisons_table(title: str, ranking: Ranking, view: RankView) -> Gr
         names = {"a": view.labels[comparison.better], "b": view.labels[comparison.worse]}
         rows.append(msgspec.to_builtins(comparison) | names)
     caption = f"{title}: comparisons, the better metric first"
-    return grid(f"comparisons {title}", caption, COMPARISON_FIELDS, rows, at_most=MOST_COMPARISONS)
+    return build_grid(f"comparisons {title}", caption, COMPARISON_FIELDS, rows, at_most=MOST_COMPARISONS)

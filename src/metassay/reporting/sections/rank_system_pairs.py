@@ -8,12 +8,12 @@ from itertools import combinations
 from typing import ClassVar
 
 from metassay.meta.people.pair_p_values import MOST_SYSTEMS
-from metassay.reporting.charts.heatmaps import signed_chart
+from metassay.reporting.charts.heatmaps import build_signed_heatmap
 from metassay.reporting.charts.theme import Spec
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.rank_view import RankView
 from metassay.reporting.report_sections import ReportSection
-from metassay.reporting.wording import count, named, plural, probability
+from metassay.reporting.wording import format_count, format_p_value, format_plural, list_names
 from metassay.results.rank import MetricPairPValues, Ranking
 
 SPA = "spa"
@@ -68,13 +68,13 @@ class RankSystemPairsSection(ReportSection[RankView]):
 def _note_many_systems(rankings: Sequence[Ranking]) -> list[str]:
     """Name the data sets with too many systems to draw."""
     large = [
-        f"{ranking.dataset} ({count(ranking.systems)})"
+        f"{ranking.dataset} ({format_count(ranking.systems)})"
         for ranking in rankings
         if ranking.systems > MOST_SYSTEMS
     ]
     if not large:
         return []
-    return [f"Too many systems to draw every pair (--systems names some): {named(large, '')}."]
+    return [f"Too many systems to draw every pair (--systems names some): {list_names(large, '')}."]
 
 
 def _build_choices(ranking: Ranking, view: RankView, most_metrics: int, *, is_only: bool) -> list[Section]:
@@ -127,18 +127,18 @@ def _describe_largest_difference(label: str, pairs: Sequence[SystemPair], larges
     disagreements = sum((pair.human - 0.5) * (pair.metric - 0.5) < 0 for pair in pairs)
     agreement = "the same system in all"
     if disagreements:
-        agreement = f"different systems in {count(disagreements)} of"
+        agreement = f"different systems in {format_count(disagreements)} of"
     by_people = _describe_preference(largest, largest.human)
     by_metric = _describe_preference(largest, largest.metric)
     return (
-        f"{label} and people prefer {agreement} {plural(len(pairs), 'pair')}. They differ most on "
+        f"{label} and people prefer {agreement} {format_plural(len(pairs), 'pair')}. They differ most on "
         f"{largest.better} and {largest.worse}: people prefer {by_people}, {label} prefers {by_metric}."
     )
 
 
 def _describe_preference(pair: SystemPair, p: float) -> str:
     preferred = pair.better if p <= 0.5 else pair.worse
-    return f"{preferred} with p {probability(min(p, 1 - p))}"
+    return f"{preferred} with p {format_p_value(min(p, 1 - p))}"
 
 
 def _build_heatmap(
@@ -166,7 +166,9 @@ def _build_heatmap(
     names = list(numbered.values())
     description = f"How certainly each of {len(systems)} systems is preferred to each other: {name}."
     titles = ("system", "and", "in favour of the first", "p by people", "p by the metric")
-    return signed_chart(description, cells, names, names[1:], titles, most=0.5, numbered=True)
+    return build_signed_heatmap(
+        description, cells, names, names[1:], titles, largest_amount=0.5, has_numbered_names=True
+    )
 
 
 def _format_short(value: float) -> str:

@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import msgspec
 
-from metassay.reporting.charts.heatmaps import signed_chart
+from metassay.reporting.charts.heatmaps import build_signed_heatmap
 from metassay.reporting.charts.theme import Spec
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.report_sections import ReportSection, ResultView
 from metassay.reporting.score_page import group_comparisons, is_significant
-from metassay.reporting.tables import rows_grid
+from metassay.reporting.tables import build_grid_from_rows
 from metassay.results.score import ScoreContent, SystemComparison
 
 EXPLANATION = (
@@ -54,7 +54,9 @@ def _build_choice(title: str, comparisons: Sequence[SystemComparison]) -> Sectio
             cells.append({"row": comparison.b, "column": comparison.a, "value": -value, "mark": mark})
     description = f"Differences between {len(systems)} systems by {title}."
     names = list(systems)
-    spec = signed_chart(description, cells, names, names, ("system", "minus", "difference"))
+    spec = build_signed_heatmap(description, cells, names, names, ("system", "minus", "difference"))
     rows = [msgspec.structs.asdict(comparison) for comparison in comparisons]
-    table = rows_grid(f"differences {title}", f"Differences by {title}", rows, COLUMNS, at_most=MOST_ROWS)
+    table = build_grid_from_rows(
+        f"differences {title}", f"Differences by {title}", rows, COLUMNS, at_most=MOST_ROWS
+    )
     return Section(title, charts=[Chart(f"differences {title}", spec, CAPTION)], grids=[table])

@@ -7,7 +7,7 @@ from typing import ClassVar
 from metassay.reporting.difference_meanings import TITLE, explain_meanings, tabulate_meanings
 from metassay.reporting.pages import Section
 from metassay.reporting.report_sections import ReportSection, ResultView
-from metassay.reporting.tables import rows_grid
+from metassay.reporting.tables import build_grid_from_rows
 from metassay.results.score import ScoreContent
 
 MOST_ROWS = 2000
@@ -25,5 +25,5 @@ class ScoreMeaningsSection(ReportSection[ResultView[ScoreContent]]):
         if not meanings:
             return None
         rows = tabulate_meanings(meanings, view.labels)
-        table = rows_grid("meanings", TITLE, rows, at_most=MOST_ROWS)
+        table = build_grid_from_rows("meanings", TITLE, rows, at_most=MOST_ROWS)
         return Section(TITLE, [explain_meanings(meanings)], grids=[table])

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from metassay.reporting.pages import Section
 from metassay.reporting.report_sections import ReportSection, ResultView
-from metassay.reporting.tables import rows_grid
+from metassay.reporting.tables import build_grid_from_rows
 from metassay.results.score import ScoreContent
 
 COLUMNS = ("group", "system", "metric", "corpus", "segment", "bootstrap", "low", "high")
@@ -28,9 +28,9 @@ class ScoreSystemsSection(ReportSection[ResultView[ScoreContent]]):
             row = {name: getattr(system, name) for name in COLUMNS} | {"metric": label}
             rows.append(row)
             signatures[label] = {"metric": label, "signature": system.signature}
-        scores = rows_grid("systems", "Scores of every system", rows, COLUMNS, at_most=MOST_ROWS)
+        scores = build_grid_from_rows("systems", "Scores of every system", rows, COLUMNS, at_most=MOST_ROWS)
         return Section(
             "System scores",
             grids=[scores],
-            folded=[rows_grid("signatures", "Signatures", list(signatures.values()))],
+            folded=[build_grid_from_rows("signatures", "Signatures", list(signatures.values()))],
         )
