@@ -16,7 +16,7 @@ import calibration
 from metassay.meta.contexts import choice, claims, confounding
 from metassay.meta.contexts.robustness import robust_accuracy
 from metassay.meta.dependence import deviations
-from metassay.sample import sample_path
+from metassay.sample import get_sample_path
 from metassay.stats import intervals, label_permutation, multiplicity, soft_accuracy
 from metassay.stats.sign_flip import estimate_normal_error, normal_p_values, sign_flip_p_values
 from metassay.workflows.assay import assay
@@ -45,7 +45,7 @@ def scale_constant(module, name, factor):
 
 
 def load_sample(**options):
-    data = read(sample_path("mt"))
+    data = read(get_sample_path("mt"))
     return assay(data, contexts=["domain", "system"], resamples=300, permutations=199, **options).to_dict()
 
 

@@ -28,7 +28,7 @@ from metassay.engine.batches import OutputRows
 from metassay.engine.scoring import score_rows
 from metassay.metrics.registry import parse_metrics
 from metassay.perturbations.pairs import make_pairs
-from metassay.sample import sample_path
+from metassay.sample import get_sample_path
 from metassay.store.run_scores import RunScores
 from metassay.workflows import perturb as workflow
 from metassay.workflows.assay import assay
@@ -60,11 +60,11 @@ def score_with_kernels(rows: Any, metrics: str) -> float:
 
 
 def main() -> None:
-    data = read(WMT if WMT.exists() else sample_path("mt"))
+    data = read(WMT if WMT.exists() else get_sample_path("mt"))
     clean: Dataset = prepare_dataset(data, normalize=None, keep_references=False)
     folder = Path(tempfile.mkdtemp())
     try:
-        compile_kernels(read(sample_path("mt")))
+        compile_kernels(read(get_sample_path("mt")))
         run: dict[str, Any] = {"workers": 1, "cache": folder / "cache"}
         with (
             time_perturbation() as perturbing
@@ -143,13 +143,13 @@ def time_assay_in_new_process(workers: int, times: int) -> float:
 
 def time_assay(workers: int, times: int) -> float:
     """Measure the seconds of an assay in this process, on the sample repeated several times."""
-    texts = pl.read_parquet(WMT if WMT.exists() else sample_path("mt"))
+    texts = pl.read_parquet(WMT if WMT.exists() else get_sample_path("mt"))
     copies = [
         texts.with_columns(pl.col("seg_id").cast(pl.String) + f"-{n}", pl.col("hyp") + f" {n}" * (n > 0))
         for n in range(times)
     ]
     with tempfile.TemporaryDirectory() as folder:
-        compile_kernels(read(sample_path("mt")))
+        compile_kernels(read(get_sample_path("mt")))
         data = read(pl.concat(copies))
         start = time.perf_counter()
         assay(data, metrics=METRICS, workers=workers, out=Path(folder) / "run")

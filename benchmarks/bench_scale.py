@@ -21,7 +21,7 @@ from pathlib import Path
 import polars as pl
 import pyarrow.parquet as pq
 
-from metassay.sample import sample_path
+from metassay.sample import get_sample_path
 
 OPTIONS = (
     *("--metrics", "bleu,chrf,wer", "--perturbations", "removal,insertion,swapping,removal_20"),
@@ -34,7 +34,7 @@ WITHIN = 0.15
 
 def generate_copies(outputs: int) -> Iterator[pl.DataFrame]:
     """Generate changed copies of the sample until there are this many outputs."""
-    sample = pl.read_parquet(sample_path("mt")).select(
+    sample = pl.read_parquet(get_sample_path("mt")).select(
         pl.concat_str("lp", "seg_id", separator="-").alias("seg_id"), *COLUMNS[1:]
     )
     words = sorted({word for text in sample["ref"] for word in text.split() if word.isalpha()})

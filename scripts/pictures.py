@@ -11,7 +11,7 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from metassay.sample import sample_path
+from metassay.sample import get_sample_path
 from metassay.serve.server import RunServer
 from metassay.workflows.assay import assay
 from metassay.workflows.read import read
@@ -48,9 +48,9 @@ def main() -> None:
         sys.exit("There is no Chromium here: make system-packages")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         demo = Path(folder) / "demo"
-        assay(read(sample_path("mt")), out=demo)
+        assay(read(get_sample_path("mt")), out=demo)
         run = Path(folder) / "october"
-        assay(read(sample_path("mt")), metrics="bleu,chrf,ter,rougel", seed=1, out=run)
+        assay(read(get_sample_path("mt")), metrics="bleu,chrf,ter,rougel", seed=1, out=run)
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         take_report_picture(browser, demo)
         take_dashboard_picture(browser, run)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from reproduce.recommenders.models import MODELS, Histories
 from scipy import sparse
 
-from metassay.data.readers.rating_logs import DEFAULT_THRESHOLD, read_ratings
+from metassay.data.readers.rating_logs import DEFAULT_THRESHOLD, read_rating_log
 
 Ints = NDArray[np.int64]
 
@@ -44,7 +44,7 @@ def main() -> None:
     if given.synthetic:
         ratings = synthetic(*given.synthetic, seed=given.seed)
     elif given.ratings:
-        ratings = read_ratings(str(given.ratings), threshold=given.threshold)
+        ratings = read_rating_log(str(given.ratings), threshold=given.threshold)
     else:
         parser.error("name a file of ratings, or --synthetic USERS ITEMS")
     write_runs(ratings, given.out, depth=given.depth, seed=given.seed)

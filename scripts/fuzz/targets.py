@@ -19,7 +19,7 @@ from scripts.fuzz.mutations import SPECIAL_BYTES, SPECIAL_VALUES, damage_content
 
 from metassay.data.context import build_context
 from metassay.data.readers.base import ReaderOptions
-from metassay.data.readers.error_spans import read_spans
+from metassay.data.readers.error_spans import read_error_spans
 from metassay.data.readers.registry import read_tables
 from metassay.metrics.registry import parse_metrics
 from metassay.options import get_options
@@ -154,7 +154,7 @@ def _read_each(*names: str, marked: bool = False) -> Callable[[Path, Random], An
         spans = marked and random.random() < 0.5
         for name in names:
             if spans:
-                read_spans(str(folder / name))
+                read_error_spans(str(folder / name))
             else:
                 read_tables(folder / name, ReaderOptions())
 

@@ -23,36 +23,36 @@ LOCAL_COPIES: dict[str, str] = {}
 """Local files and folders that are copies of remote ones, with the address of the original."""
 
 
-def shorten_text(text: str, size: int = MAX_QUOTED_LENGTH) -> str:
-    """Shorten a text to at most `size` characters: its beginning, …, and its end.
+def shorten_text(text: str, maximum_length: int = MAX_QUOTED_LENGTH) -> str:
+    """Shorten a text to `maximum_length` characters by replacing its middle with `…`.
 
     >>> shorten_text("a" * 50 + "b" * 50, 10)
     'aaaaaa…bbb'
     """
-    if len(text) <= size:
+    if len(text) <= maximum_length:
         return text
-    end = size // 3
-    return f"{text[: size - end - 1]}…{text[-end:]}"
+    end = maximum_length // 3
+    return f"{text[: maximum_length - end - 1]}…{text[-end:]}"
 
 
-def join_names(names: Sequence[str], size: int = 280) -> str:
-    """Join names with commas; if that takes more than `size` characters, count the remaining ones.
+def join_names(names: Sequence[str], maximum_length: int = 280) -> str:
+    """Join names with commas; names that do not fit in `maximum_length` characters are only counted.
 
     >>> join_names(["bleu", "chrf", "ter"], 12)
     'bleu, chrf and 1 more'
     """
     shown: list[str] = []
     for name in map(shorten_text, names):
-        if shown and len(", ".join([*shown, name])) > size:
+        if shown and len(", ".join([*shown, name])) > maximum_length:
             return f"{', '.join(shown)} and {len(names) - len(shown)} more"
         shown.append(name)
     return ", ".join(shown)
 
 
-def is_remote(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is an address, such as `s3://bucket/file` or `simplecache::s3://bucket/file`.
+def is_remote_path(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is a remote address, such as `s3://bucket/file` or `simplecache::s3://bucket/file`.
 
-    >>> is_remote("s3://bucket/file.csv"), is_remote("C:/file.csv")
+    >>> is_remote_path("s3://bucket/file.csv"), is_remote_path("C:/file.csv")
     (True, False)
     """
     if isinstance(path, PurePath) and _ADDRESS_WITHOUT_SLASH.match(str(path)):
@@ -61,7 +61,7 @@ def is_remote(path: str | os.PathLike[str]) -> bool:
 
 
 def display_path(path: str | os.PathLike[str]) -> str:
-    """Return a path as the user knows it: for a local copy of a remote file, the address of the original."""
+    """Return a path as the user wrote it: for the local copy of a remote file, its address."""
     text = os.fspath(path)
     for copy, address in LOCAL_COPIES.items():
         if text == copy:
@@ -71,24 +71,25 @@ def display_path(path: str | os.PathLike[str]) -> str:
     return text
 
 
-def _extend_address(address: str, inside: str) -> str:
-    """Append a relative path to the part of a chained address (`zip::s3://…`) that names the folder."""
+def _extend_address(address: str, relative_path: str) -> str:
+    """Append a relative path to a remote address, which may be chained (`zip::s3://…`)."""
     parts = address.split("::")
     number = next(number for number, part in enumerate(parts) if "://" in part)
     slash = "" if parts[number].endswith("/") else "/"
-    parts[number] = f"{parts[number]}{slash}{inside}"
+    parts[number] = f"{parts[number]}{slash}{relative_path}"
     return "::".join(parts)
 
 
-def _fit_in_line(text: str, size: int) -> str:
+def _format_one_line(text: str, maximum_length: int) -> str:
     """Cut long values in a sentence, and replace line breaks and terminal control characters."""
     text = shorten_text(text, 4 * _MAX_MESSAGE_LENGTH)
     for long_value in (_LONG_QUOTE, _LONG_WORD):
         text = long_value.sub(lambda match: shorten_text(match[0]), text)
-    return shorten_text(_escape_unprintable(" ".join(text.split())), size)
+    return shorten_text(_escape_unprintable(" ".join(text.split())), maximum_length)
 
 
 def _escape_unprintable(text: str) -> str:
+    """Replace unprintable characters by escape sequences."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
@@ -102,7 +103,7 @@ class MetassayError(Exception):
 
 @dataclass(frozen=True)
 class InputLocation:
-    """Where in the input something is wrong: any of file, row (the first data row is 1), line and column."""
+    """Where in the input an error is: any of file, row (the first data row is 1), line and column."""
 
     file: str | None = None
     row: int | None = None
@@ -119,12 +120,12 @@ class InputLocation:
         if self.line is not None:
             parts.append(f"line {self.line}")
         if self.column is not None:
-            parts.append(f"column {_fit_in_line(self.column, MAX_QUOTED_LENGTH)}")
+            parts.append(f"column {_format_one_line(self.column, MAX_QUOTED_LENGTH)}")
         return ", ".join(parts)
 
 
 class InputError(MetassayError, ValueError):
-    """Bad input or usage.
+    """Error in the input or in the usage of metassay.
 
     Prints as `FILE, row N, column C: message` and, if there is a remedy, a second line with it. Quoted values
     are cut at 80 characters, so that the message stays readable.
@@ -137,23 +138,25 @@ class InputError(MetassayError, ValueError):
     ) -> None:
         self.location = location or InputLocation()
         prefix = str(self.location)
-        self.message = _fit_in_line(message, _MAX_SENTENCE_LENGTH if prefix else _MAX_SENTENCE_LENGTH + 60)
+        self.message = _format_one_line(
+            message, _MAX_SENTENCE_LENGTH if prefix else _MAX_SENTENCE_LENGTH + 60
+        )
         first_line = f"{prefix}: {self.message}" if prefix else self.message
         first_line = shorten_text(first_line, _MAX_MESSAGE_LENGTH - MAX_QUOTED_LENGTH)
-        self.remedy = remedy and _fit_in_line(remedy, _MAX_MESSAGE_LENGTH - len(first_line))
+        self.remedy = remedy and _format_one_line(remedy, _MAX_MESSAGE_LENGTH - len(first_line))
         super().__init__(f"{first_line}\n{self.remedy}" if self.remedy else first_line)
 
     def use_python_names(self) -> None:
-        """Name keywords of Python instead of options of the command line."""
-        self.message = _name_python_keywords(self.message)
-        self.remedy = self.remedy and _name_python_keywords(self.remedy)
-        self.args = (_name_python_keywords(str(self)), *self.args[1:])
+        """Replace options of the command line in the message by keywords of the Python functions."""
+        self.message = _replace_options_by_keywords(self.message)
+        self.remedy = self.remedy and _replace_options_by_keywords(self.remedy)
+        self.args = (_replace_options_by_keywords(str(self)), *self.args[1:])
 
 
-def _name_python_keywords(text: str) -> str:
-    """Replace options of the command line by keywords of Python.
+def _replace_options_by_keywords(text: str) -> str:
+    """Replace options of the command line in a text by keywords of the Python functions.
 
-    >>> _name_python_keywords("Name it with --column item=COLUMN, or try --quoting none.")
+    >>> _replace_options_by_keywords("Name it with --column item=COLUMN, or try --quoting none.")
     'Name it with columns={"item": "COLUMN"}, or try quoting="none".'
     """
     text = re.sub(r"--column (\w+)=(\w+)", r'columns={"\1": "\2"}', text)
@@ -172,8 +175,8 @@ class NoSuchFile(InputError):
         super().__init__("there is no such file.", location=location)
 
 
-class LinkOutside(InputError):
-    """A link in a run folder leads to a file outside the folder, which is not read."""
+class LinkOutsideFolder(InputError):
+    """A link in a run folder leads to a file outside the folder."""
 
     def __init__(self, *, location: InputLocation) -> None:
         super().__init__("this link leads out of the run folder.", location=location)
@@ -212,4 +215,4 @@ class MissingBackend(InputError):
 
 
 class MetricFailure(MetassayError):
-    """A metric returned something its definition forbids: an infinity, or the wrong number of scores."""
+    """A metric returned an infinity, or the wrong number of scores."""

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
-from metassay.errors import InputError, UnknownName, is_remote
-from metassay.specs import split_list
+from metassay.errors import InputError, UnknownName, is_remote_path
+from metassay.specs import split_at_commas
 
 if TYPE_CHECKING:
     from metassay.tasks.base import Task
@@ -69,7 +69,7 @@ RESUMABLE_RUN: ContextVar[str | None] = ContextVar("resumable_run", default=None
 
 @dataclass(frozen=True)
 class Option:
-    """How the command line presents a field of an options class."""
+    """How an option class presents one of its fields on the command line."""
 
     help: str
     flags: tuple[str, ...] = ()
@@ -84,26 +84,30 @@ class Option:
     """Ten million where only a minimum is given: more draws or resamples change no result."""
 
 
-def option(help_text: str, *flags: str, **attributes: Any) -> Option:
-    """Create an option from its help text and, where they differ from the field's name, its flags."""
+def declare_option(help_text: str, *flags: str, **attributes: Any) -> Option:
+    """Declare the help text of a field and, if they differ from the field's name, its flags."""
     return Option(help_text, flags, **attributes)
 
 
-def repeatable_option(
-    help_text: str, flag: str, metavar: str, parse: Callable[[Any], Any] | None = None, **attributes: Any
+def declare_repeatable_option(
+    help_text: str,
+    flag: str,
+    metavar: str,
+    parse_texts: Callable[[Any], Any] | None = None,
+    **attributes: Any,
 ) -> Option:
-    """Create an option that may be given several times; its value is None where it was not given."""
+    """Declare an option that may be given several times; its value is None if it is not given."""
 
     def parse_values(values: list[str]) -> Any:
-        return (parse or list)(values) if values else None
+        return (parse_texts or list)(values) if values else None
 
-    return option(
+    return declare_option(
         help_text, flag, command_line_type=list[str], metavar=metavar, parse=parse_values, **attributes
     )
 
 
 class Settings:
-    """Base of option groups: a frozen dataclass whose fields are annotated with an `Option`."""
+    """Base class of groups of options: frozen dataclasses whose fields are annotated with an `Option`."""
 
     def __post_init__(self) -> None:
         settings_class: Any = type(self)
@@ -114,14 +118,14 @@ class Settings:
                 check_number(name, value, field_option.minimum, maximum)
 
     def to_dict(self, settings_class: Any = None) -> dict[str, Any]:
-        """Return the values by field name, or only those of one of the base classes."""
+        """Return the values of all fields by name, or only of the fields of one base class."""
         group: Any = settings_class or type(self)
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(group)}
 
 
 @functools.cache
 def get_options(settings_class: Any) -> dict[str, Option]:
-    """Return the `Option` of each annotated field, by the field's name."""
+    """Return the `Option` of each annotated field of a class, by the name of the field."""
     hints = typing.get_type_hints(settings_class, include_extras=True)
     options: dict[str, Option] = {}
     for field in dataclasses.fields(settings_class):
@@ -135,7 +139,7 @@ def get_options(settings_class: Any) -> dict[str, Option]:
 def accept_options(
     options_class: Callable[OptionNames, OptionsT],
 ) -> Callable[[Callable[[DataT, OptionsT], ResultT]], Callable[Concatenate[DataT, OptionNames], ResultT]]:
-    """Turn `verb(data, options)` into `verb(data, *, name=value, …)` with the fields of `options_class`.
+    """Decorate a function `verb(data, options)` so that it takes the fields of the options as keywords.
 
     Type checkers see the fields as keywords of the verb, because a dataclass is a callable with exactly
     these parameters.
@@ -144,7 +148,7 @@ def accept_options(
     def decorate(
         verb: Callable[[DataT, OptionsT], ResultT],
     ) -> Callable[Concatenate[DataT, OptionNames], ResultT]:
-        signature = _signature_with_fields(verb, options_class)
+        signature = _build_keyword_signature(verb, options_class)
         names = list(signature.parameters)[1:]
 
         @functools.wraps(verb)
@@ -165,8 +169,8 @@ def accept_options(
     return decorate
 
 
-def _signature_with_fields(verb: Callable[..., Any], options_class: Any) -> inspect.Signature:
-    """Return the signature of a verb with a keyword per field in place of the options object."""
+def _build_keyword_signature(verb: Callable[..., Any], options_class: Any) -> inspect.Signature:
+    """Return the signature of a function with a keyword per field instead of the options object."""
     hints = typing.get_type_hints(options_class)
     data_parameter = next(iter(inspect.signature(verb).parameters.values()))
     keywords = [
@@ -181,18 +185,18 @@ def _signature_with_fields(verb: Callable[..., Any], options_class: Any) -> insp
     return inspect.Signature([data_parameter, *keywords])
 
 
-def check_number(name: str, value: Any, minimum: float, maximum: float) -> None:
+def check_number(option_name: str, value: Any, minimum: float, maximum: float) -> None:
     """Raise an error unless the value of an option is a number between `minimum` and `maximum`."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"{name} is {value!r}, which is not a number.")
+        raise InputError(f"{option_name} is {value!r}, which is not a number.")
     if not value >= minimum:
-        raise InputError(f"{name} is {value}; it must be at least {minimum:g}.")
+        raise InputError(f"{option_name} is {value}; it must be at least {minimum:g}.")
     if value > maximum:
-        raise InputError(f"{name} is {value}; it must be at most {maximum:,.0f}.")
+        raise InputError(f"{option_name} is {value}; it must be at most {maximum:,.0f}.")
 
 
 def check_execution_options(*, seed: Any = None, workers: Any = None) -> None:
-    """Raise an error unless seed and number of workers are usable numbers."""
+    """Raise an error unless the seed and the number of workers are valid."""
     if seed is not None:
         check_number("seed", seed, 0, _LARGEST_SEED)
     if workers is not None:
@@ -213,8 +217,8 @@ def parse_size(text: str) -> int:
 
 
 def parse_comma_list(text: str | None) -> list[str] | None:
-    """Split at commas outside parentheses; None where the option was not given."""
-    return None if text is None else split_list(text)
+    """Split a text at commas outside parentheses; None for None."""
+    return None if text is None else split_at_commas(text)
 
 
 def parse_assignments(texts: Sequence[str]) -> dict[str, str]:
@@ -229,7 +233,7 @@ def parse_assignments(texts: Sequence[str]) -> dict[str, str]:
 
 
 def parse_filters(texts: Sequence[str]) -> dict[str, list[str]]:
-    """Convert `["domain=news", "domain=social"]` to the accepted values of each column."""
+    """Convert `["domain=news", "domain=social"]` to lists of accepted values by column."""
     accepted: dict[str, list[str]] = {}
     for text in texts:
         for name, value in parse_assignments([text]).items():
@@ -238,27 +242,27 @@ def parse_filters(texts: Sequence[str]) -> dict[str, list[str]]:
 
 
 def split_names(names: Names | None) -> tuple[str, ...]:
-    """Split comma-separated names, given as one text or several; commas in parentheses do not split."""
+    """Split one or several texts of comma-separated names; commas in parentheses do not split."""
     if names is None:
         return ()
     texts = [names] if isinstance(names, str) else names
-    return tuple(name for text in texts for name in split_list(text))
+    return tuple(name for text in texts for name in split_at_commas(text))
 
 
 def is_pair_source(pairs: Any) -> bool:
-    """Return whether `pairs` is a table of pairs or its path, and not a word for how pairs are made."""
+    """Whether the option `pairs` is a table of pairs or its path, and not the name of a kind of pairs."""
     if not isinstance(pairs, str):
         return True
     if pairs in {PERTURBED_PAIRS, HUMAN_PAIRS}:
         return False
-    if not is_remote(pairs) and not Path(pairs).exists():
+    if not is_remote_path(pairs) and not Path(pairs).exists():
         raise UnknownName("kind or file of pairs", pairs, (PERTURBED_PAIRS, HUMAN_PAIRS))
     return True
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExecutionOptions(Settings):
-    """How a verb runs and where its results go; the results do not depend on them, except on `seed`."""
+    """Options for how a command runs and where it writes. Only `seed` can change the results."""
 
     seed: int = 0
     workers: int | None = None
@@ -272,15 +276,17 @@ class ExecutionOptions(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class TableReadOptions(Settings):
-    """How any table is read."""
+    """Options for reading any table."""
 
     task: Annotated[
         TaskChoice,
-        option("mt, asr, ranking, text …; else guessed.", command_line_type=str | None, panel=DATA_PANEL),
+        declare_option(
+            "mt, asr, ranking, text …; else guessed.", command_line_type=str | None, panel=DATA_PANEL
+        ),
     ] = None
     columns: Annotated[
         Mapping[str, str] | None,
-        repeatable_option(
+        declare_repeatable_option(
             "ROLE=COLUMN, such as item=seg_id.",
             "--column",
             "ROLE=COLUMN",
@@ -290,13 +296,13 @@ class TableReadOptions(Settings):
     ] = None
     where: Annotated[
         Mapping[str, Names] | None,
-        repeatable_option(
+        declare_repeatable_option(
             "Keep rows with this value.", "--where", "COLUMN=VALUE", parse_filters, panel=DATA_PANEL
         ),
     ] = None
     systems: Annotated[
         Sequence[str] | None,
-        option(
+        declare_option(
             "Only these, comma-separated.",
             command_line_type=str | None,
             parse=parse_comma_list,
@@ -305,7 +311,7 @@ class TableReadOptions(Settings):
     ] = None
     exclude_systems: Annotated[
         Sequence[str] | None,
-        option(
+        declare_option(
             "Without these, comma-separated.",
             command_line_type=str | None,
             parse=parse_comma_list,
@@ -314,22 +320,22 @@ class TableReadOptions(Settings):
     ] = None
     join: Annotated[
         FilePaths | None,
-        repeatable_option("Add columns of FILE by shared keys.", "--join", "FILE", panel=DATA_PANEL),
+        declare_repeatable_option("Add columns of FILE by shared keys.", "--join", "FILE", panel=DATA_PANEL),
     ] = None
-    quoting: Annotated[str, option("minimal or none (CSV, TSV).", panel=DATA_PANEL)] = "minimal"
-    language: Annotated[str | None, option("Target language, such as en.", panel=DATA_PANEL)] = None
+    quoting: Annotated[str, declare_option("minimal or none (CSV, TSV).", panel=DATA_PANEL)] = "minimal"
+    language: Annotated[str | None, declare_option("Target language, such as en.", panel=DATA_PANEL)] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class OutputReadOptions(TableReadOptions):
-    """How outputs of systems are read."""
+    """Options for reading outputs of systems."""
 
-    references: Annotated[str, option("per-item, or per-output where rows may differ.", panel=DATA_PANEL)] = (
-        "per-item"
-    )
+    references: Annotated[
+        str, declare_option("per-item, or per-output where rows may differ.", panel=DATA_PANEL)
+    ] = "per-item"
     qrels: Annotated[
         FilePath | None,
-        option(
+        declare_option(
             "Rankings: relevance judgements, or a log of ratings.",
             command_line_type=str | None,
             panel=DATA_PANEL,
@@ -337,16 +343,18 @@ class OutputReadOptions(TableReadOptions):
     ] = None
     complete: Annotated[
         bool,
-        option(
+        declare_option(
             "Rankings: judged topics without a list count as 0, or are left out.",
             "--complete/--incomplete",
             panel=DATA_PANEL,
         ),
     ] = True
     relevant_from: Annotated[
-        float, option("Ratings: a rating from this value on counts as relevant.", panel=DATA_PANEL)
+        float, declare_option("Ratings: a rating from this value on counts as relevant.", panel=DATA_PANEL)
     ] = 4.0
     human: Annotated[
         Names | None,
-        option("Columns of human scores, comma-separated.", command_line_type=str | None, panel=DATA_PANEL),
+        declare_option(
+            "Columns of human scores, comma-separated.", command_line_type=str | None, panel=DATA_PANEL
+        ),
     ] = None

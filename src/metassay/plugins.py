@@ -20,7 +20,7 @@ from metassay.errors import InputError, InputLocation
 
 @dataclass(frozen=True)
 class _UserFile:
-    """A file of the user that was executed."""
+    """A Python file of the user that was executed to load a metric."""
 
     named_path: str
     """The path as the user wrote it."""
@@ -34,7 +34,7 @@ _plugin_locations: dict[str, str] = {}
 
 
 def find_entry_points(group: str) -> EntryPoints:
-    """Return what installed packages announce under a group; packages are scanned once per search path."""
+    """Return the entry points of installed packages in a group."""
     return _scan_packages(tuple(sys.path)).select(group=group)
 
 
@@ -44,29 +44,29 @@ def _scan_packages(search_path: tuple[str, ...]) -> EntryPoints:  # noqa: ARG001
 
 
 def list_entry_points(group: str) -> list[str]:
-    """List the names that installed packages announce under `metassay.<group>`, without loading anything."""
+    """List the names of all entry points in the group `metassay.<group>`, without loading them."""
     return [point.name for point in find_entry_points(f"metassay.{group}")]
 
 
 def load_entry_points(group: str) -> dict[str, Any]:
-    """Load everything that installed packages announce under `metassay.<group>`, by name."""
-    return {point.name: _load(point, group) for point in find_entry_points(f"metassay.{group}")}
+    """Load all entry points of installed packages in the group `metassay.<group>`, by name."""
+    return {point.name: _load_object(point, group) for point in find_entry_points(f"metassay.{group}")}
 
 
 def load_entry_point(group: str, name: str) -> Any:
-    """Load what installed packages announce under `metassay.<group>` by this name."""
+    """Load the entry point of one name in the group `metassay.<group>`."""
     points = [point for point in find_entry_points(f"metassay.{group}") if point.name == name]
-    return _load(points[0], group)
+    return _load_object(points[0], group)
 
 
-def _load(point: Any, group: str) -> Any:
-    """Load an entry point; report an error in its package as the package's."""
-    description = f"{point.name} (metassay.{group}: {getattr(point, 'value', '')})"
-    package = getattr(point, "module", "").partition(".")[0]
+def _load_object(entry_point: Any, group: str) -> Any:
+    """Load the object of an entry point. Errors name the package that defines it."""
+    description = f"{entry_point.name} (metassay.{group}: {getattr(entry_point, 'value', '')})"
+    package = getattr(entry_point, "module", "").partition(".")[0]
     try:
-        if package and not _is_ours(package):
-            _remember_location(package, description)
-        return point.load()
+        if package and not _belongs_to_metassay(package):
+            _remember_plugin_location(package, description)
+        return entry_point.load()
     except Exception as error:
         user_error = describe_user_error(error)
         if user_error is not None:
@@ -78,18 +78,19 @@ def _load(point: Any, group: str) -> Any:
         ) from error
 
 
-def _remember_location(package: str, description: str) -> None:
+def _remember_plugin_location(package: str, description: str) -> None:
+    """Remember in which folder a plug-in is, so that errors in its code can name it."""
     spec = importlib.util.find_spec(package)
     if spec is not None:
         for location in spec.submodule_search_locations or [str(spec.origin)]:
             _plugin_locations[str(location)] = description
 
 
-def load_from_file(location: str) -> Any:
-    """Load the object that `my_metric.py:MyMetric` names, by executing the file."""
-    path, _, name = location.rpartition(":")
+def load_from_file(file_and_name: str) -> Any:
+    """Execute a Python file and return one of its objects, as named by `my_metric.py:MyMetric`."""
+    path, _, name = file_and_name.rpartition(":")
     if not path:
-        raise InputError(f"{location!r} does not say which object.", remedy="Write it as FILE.py:NAME.")
+        raise InputError(f"{file_and_name!r} does not say which object.", remedy="Write it as FILE.py:NAME.")
     file = Path(path)
     try:
         exists = file.is_file()
@@ -102,7 +103,7 @@ def load_from_file(location: str) -> Any:
         raise InputError("this is not a Python file.", location=InputLocation(file=path))
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
-    _user_files[str(spec.origin)] = _UserFile(path, _hash(file.read_bytes()))
+    _user_files[str(spec.origin)] = _UserFile(path, _hash_text(file.read_bytes()))
     try:
         spec.loader.exec_module(module)
     except Exception as error:
@@ -113,7 +114,7 @@ def load_from_file(location: str) -> Any:
 
 
 def describe_user_error(error: BaseException) -> InputError | None:
-    """Describe an error raised by code of the user or of a plug-in, with its line; None if it is ours."""
+    """Describe an error in code of the user or of a plug-in, with its line; None for an error in metassay."""
     calls = [(call.filename, call.lineno) for call in traceback.extract_tb(error.__traceback__)]
     message = " ".join(str(error).split())
     if isinstance(error, SyntaxError):
@@ -125,7 +126,7 @@ def describe_user_error(error: BaseException) -> InputError | None:
             return InputError(
                 description, location=InputLocation(file=_user_files[file].named_path, line=line)
             )
-        plugin = _find_plugin(file)
+        plugin = _find_plugin_of_file(file)
         if plugin is not None:
             return InputError(
                 description,
@@ -135,16 +136,16 @@ def describe_user_error(error: BaseException) -> InputError | None:
     return None
 
 
-def _find_plugin(file: str) -> str | None:
-    """Return the plug-in that a file belongs to."""
+def _find_plugin_of_file(file: str) -> str | None:
+    """Return the plug-in that a file belongs to; None if it belongs to none."""
     for location, plugin in _plugin_locations.items():
         if file == location or file.startswith(location.rstrip(os.sep) + os.sep):
             return plugin
     return None
 
 
-def find_definition(definition: Any) -> InputLocation:
-    """Return the file and line where a function or class is defined, as far as they are known."""
+def locate_definition(definition: Any) -> InputLocation:
+    """Return the file and line where a function or class is defined, as far as they can be found."""
     try:
         file = str(inspect.getsourcefile(definition))
         _, line = inspect.getsourcelines(definition)
@@ -155,62 +156,63 @@ def find_definition(definition: Any) -> InputLocation:
     return InputLocation(file=file, line=line)
 
 
-def hash_user_source(value: Any) -> str:
-    """Hash the code behind an object that is not ours; the empty text for our own.
+def hash_user_source(user_object: Any) -> str:
+    """Hash the source code of an object of the user; an empty text for objects of metassay.
 
     The whole file is hashed, since other functions in it may be called, and the files of base classes. An
     object without a file, such as one from a notebook, is hashed by its compiled code.
     """
-    definition: Any = value
-    if not inspect.isroutine(value) and not isinstance(value, type):
-        definition = type(value)
+    definition: Any = user_object
+    if not inspect.isroutine(user_object) and not isinstance(user_object, type):
+        definition = type(user_object)
     return _hash_definition(definition)
 
 
 @functools.lru_cache(maxsize=1024)
 def _hash_definition(definition: Any) -> str:
+    """Hash the source code of a class or function."""
     definitions = definition.__mro__ if isinstance(definition, type) else [definition]
     content: list[bytes] = []
     is_user_code = False
     for part in definitions:
-        if not _is_ours(getattr(part, "__module__", None) or ""):
+        if not _belongs_to_metassay(getattr(part, "__module__", None) or ""):
             is_user_code = True
             content += _collect_source(part)
-    return _hash(b"\0".join(dict.fromkeys(content))) if is_user_code else ""
+    return _hash_text(b"\0".join(dict.fromkeys(content))) if is_user_code else ""
 
 
 @functools.cache
 def hash_metassay_code() -> str:
-    """Hash all files of metassay, code and data: between two releases the version number says too little."""
+    """Hash all code and data files of metassay, to tell versions apart between releases."""
     root = Path(__file__).parent
     digest = hashlib.blake2b(digest_size=16)
     files = [path for path in root.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
     for file in sorted(files):
-        digest.update(f"{file.relative_to(root)}\0{_hash(file.read_bytes())}\0".encode())
+        digest.update(f"{file.relative_to(root)}\0{_hash_text(file.read_bytes())}\0".encode())
     return digest.hexdigest()
 
 
-def _is_ours(module: str) -> bool:
-    """Whether a module belongs to metassay, or to Python, whose version is recorded elsewhere."""
+def _belongs_to_metassay(module: str) -> bool:
+    """Whether a module belongs to metassay or to Python itself."""
     package = module.partition(".")[0]
     return package == "metassay" or (package in sys.stdlib_module_names and package != "__main__")
 
 
 def _collect_source(definition: Any) -> list[bytes]:
-    """Return the hash of the file that defines a class or function, or else its compiled code."""
+    """Return a hash of the file that defines a class or function, or else its compiled code."""
     file = getattr(sys.modules.get(definition.__module__), "__file__", None)
     if file in _user_files:
         return [_user_files[file].content_hash.encode()]
     if file is not None:
-        return [_hash(Path(file).read_bytes()).encode()]
+        return [_hash_text(Path(file).read_bytes()).encode()]
     members = vars(definition).values() if isinstance(definition, type) else [definition]
     content: list[bytes] = []
     for member in members:
-        content += _collect_member(member)
+        content += _collect_member_code(member)
     return content
 
 
-def _collect_member(member: Any) -> list[bytes]:
+def _collect_member_code(member: Any) -> list[bytes]:
     """Return the compiled code of a function, method or property, or the value of a plain attribute."""
     if isinstance(member, str | int | float | bytes | None):
         return [repr(member).encode()]
@@ -224,7 +226,7 @@ def _collect_member(member: Any) -> list[bytes]:
 
 
 def _collect_code(code: CodeType) -> list[bytes]:
-    """Return the instructions, names and constants of compiled code, including functions inside it."""
+    """Return instructions, names and constants of compiled code, including those of nested functions."""
     content = [code.co_code, repr(code.co_names).encode()]
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -234,5 +236,5 @@ def _collect_code(code: CodeType) -> list[bytes]:
     return content
 
 
-def _hash(content: bytes) -> str:
+def _hash_text(content: bytes) -> str:
     return hashlib.blake2b(content, digest_size=8).hexdigest()

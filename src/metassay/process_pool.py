@@ -33,9 +33,9 @@ _MAXIMUM_AHEAD = 16
 """Results that wait for an earlier one before we take its process for stuck."""
 
 
-def count_processes(texts: int, workers: int) -> int:
-    """Return how many processes to use beside this one for so many texts; 0 if none would save time."""
-    return max(0, min(workers - 1, texts // TEXTS_PER_PROCESS, MAXIMUM_PROCESSES))
+def count_processes(text_count: int, workers: int) -> int:
+    """Return how many further processes to use for a number of texts; 0 if they would not save time."""
+    return max(0, min(workers - 1, text_count // TEXTS_PER_PROCESS, MAXIMUM_PROCESSES))
 
 
 def map_batches(
@@ -54,11 +54,11 @@ def map_batches(
     try:
         yield from parallel_map
     finally:
-        parallel_map.stop()
+        parallel_map.stop_workers()
 
 
 class _ParallelMap(Generic[Batch, Result]):
-    """The state of one call of `map_batches`."""
+    """The state of one call of `map_batches`: results, and batches that worker processes compute."""
 
     def __init__(self, function: Callable[[Batch], Result], batches: Iterable[Batch], processes: int) -> None:
         self._function = function
@@ -70,47 +70,47 @@ class _ParallelMap(Generic[Batch, Result]):
         self._longest_seconds = 0.0
         self._executor: ProcessPoolExecutor | None = None
         self._is_ready: Future[None] | None = None
-        self._start()
+        self._start_workers()
 
     def __iter__(self) -> Iterator[Result]:
         number = 0
-        while self._compute(number):
+        while self._ensure_result(number):
             yield self._results.pop(number)
             number += 1
 
-    def stop(self) -> None:
-        """Stop worker processes that still compute what nobody waits for; leave idle ones for later."""
+    def stop_workers(self) -> None:
+        """Stop worker processes that are still computing; idle ones are kept for later calls."""
         if self._executor is not None and self._futures:
             self._executor.shutdown(wait=True, kill_workers=True)
 
-    def _start(self) -> None:
-        """Start the worker processes; without them, everything is computed in this process."""
+    def _start_workers(self) -> None:
+        """Start the worker processes. If that fails, everything is computed in this process."""
         with suppress(OSError, RuntimeError):
             self._executor = get_reusable_executor(
                 self._processes, timeout=IDLE_SECONDS, initializer=_ignore_interrupts
             )
             self._is_ready = self._executor.submit(_import_module, self._function.__module__)
 
-    def _compute(self, number: int) -> bool:
-        """Make sure that the result with this number is there; False if there is no such batch."""
-        while number not in self._results:
+    def _ensure_result(self, batch_number: int) -> bool:
+        """Compute or wait for the result of a batch; False if there is no batch of this number."""
+        while batch_number not in self._results:
             self._submit_batches()
-            self._take_finished()
-            if number in self._results:
+            self._collect_finished_batches()
+            if batch_number in self._results:
                 break
-            is_lost = number in self._submitted and number not in self._futures.values()
+            is_lost = batch_number in self._submitted and batch_number not in self._futures.values()
             is_late = len(self._results) > _MAXIMUM_AHEAD * self._processes
             if is_lost or is_late:
-                self._compute_here(number, self._submitted[number])
+                self._compute_in_this_process(batch_number, self._submitted[batch_number])
             elif not self._compute_new_batch() and not self._wait_for_result():
-                if number not in self._submitted:
+                if batch_number not in self._submitted:
                     return False
-                self._compute_here(number, self._submitted[number])
-        self._submitted.pop(number, None)
+                self._compute_in_this_process(batch_number, self._submitted[batch_number])
+        self._submitted.pop(batch_number, None)
         return True
 
     def _submit_batches(self) -> None:
-        """Give the worker processes something to do, once they have started."""
+        """Submit batches to the worker processes, once these have started."""
         if self._executor is None or self._is_ready is None or not self._is_ready.done():
             return
         with suppress(OSError, RuntimeError), warnings.catch_warnings():
@@ -126,27 +126,27 @@ class _ParallelMap(Generic[Batch, Result]):
             return
         self._executor = None  # no further process can be had, or all have died
 
-    def _take_finished(self) -> None:
+    def _collect_finished_batches(self) -> None:
         for future in [future for future in self._futures if future.done()]:
             number = self._futures.pop(future)
             if future.exception() is None:
                 self._results.setdefault(number, future.result())
 
     def _compute_new_batch(self) -> bool:
-        """Compute a batch that nobody has begun; False if there is none."""
+        """Compute the next batch in this process; False if there is none left."""
         new_batch = next(self._new_batches, None)
         if new_batch is None:
             return False
-        self._compute_here(*new_batch)
+        self._compute_in_this_process(*new_batch)
         return True
 
-    def _compute_here(self, number: int, batch: Batch) -> None:
+    def _compute_in_this_process(self, batch_number: int, batch: Batch) -> None:
         started = time.perf_counter()
-        self._results[number] = self._function(batch)
+        self._results[batch_number] = self._function(batch)
         self._longest_seconds = max(self._longest_seconds, time.perf_counter() - started)
 
     def _wait_for_result(self) -> bool:
-        """Wait for a worker process; False if it takes longer than two batches took here."""
+        """Wait for a worker process; False if it takes longer than two batches take in this process."""
         if not self._futures:
             return False
         finished, _ = wait(self._futures, 2 * self._longest_seconds, FIRST_COMPLETED)
@@ -154,9 +154,10 @@ class _ParallelMap(Generic[Batch, Result]):
 
 
 def _ignore_interrupts() -> None:
-    """Leave Ctrl-C to the process that the user started."""
+    """Ignore Ctrl-C in a worker process; the main process handles it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _import_module(name: str) -> None:
-    importlib.import_module(name)
+def _import_module(module_name: str) -> None:
+    """Import a module in a worker process."""
+    importlib.import_module(module_name)

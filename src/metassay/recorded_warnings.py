@@ -12,7 +12,7 @@ RecordedWarnings = tuple[tuple[int, str], ...]
 
 
 class CountedWarning(UserWarning):
-    """A warning about a number of things (`3 texts were …`), whose counts are summed over a run."""
+    """A warning that begins with a count (`3 texts were …`); the counts are added up over a run."""
 
     def __init__(self, count: int, text: str) -> None:
         self.count = count
@@ -52,7 +52,7 @@ class WarningRecorder:
         self._outer_filters.__exit__(None, None, None)
 
     def take_warnings(self) -> RecordedWarnings:
-        """Return the warnings of this thread since the last call, and forget them."""
+        """Return and delete the warnings that this thread has recorded."""
         recorded: RecordedWarnings = getattr(self._per_thread, "warnings", ())
         self._per_thread.warnings = ()
         return recorded

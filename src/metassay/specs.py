@@ -16,62 +16,65 @@ _CONSTANTS: dict[str, Any] = {"true": True, "false": False, "none": None}
 
 
 def format_spec(name: str, parameters: Mapping[str, Any]) -> str:
-    """Format a spec as `name(key=value,…)`, or as the bare name if there are no parameters.
+    """Format name and parameters as `name(key=value,…)`, or as the name alone if there are no parameters.
 
     >>> format_spec("chrf", {"word_order": 2, "whitespace": False})
     'chrf(word_order=2,whitespace=false)'
     """
     if not parameters:
         return name
-    assignments = [f"{key}={_format_value(value)}" for key, value in parameters.items()]
+    assignments = [f"{key}={_format_parameter_value(value)}" for key, value in parameters.items()]
     return f"{name}({','.join(assignments)})"
 
 
 def format_label(title: str, parameters: Mapping[str, Any]) -> str:
-    """Format a title for people, with parameters in parentheses.
+    """Format a title with parameters in parentheses, for reports.
 
     >>> format_label("BLEU", {"tokenizer": "char"})
     'BLEU (tokenizer=char)'
     """
     if not parameters:
         return title
-    assignments = [f"{key}={_format_value(value)}" for key, value in parameters.items()]
+    assignments = [f"{key}={_format_parameter_value(value)}" for key, value in parameters.items()]
     return f"{title} ({', '.join(assignments)})"
 
 
-def format_by_language(settings_by_language: Mapping[str | None, Mapping[str, Any]], name: str) -> str:
-    """Format the value of a setting; if it differs between languages, the value of each language.
+def format_by_language(
+    settings_by_language: Mapping[str | None, Mapping[str, Any]], setting_name: str
+) -> str:
+    """Format the value of a setting, or its value for each language if they differ.
 
     >>> format_by_language({"de": {"tokenizer": "13a"}, "zh": {"tokenizer": "zh"}}, "tokenizer")
     'by-language(de=13a,zh=zh)'
     """
     values = {
-        language or "unknown": str(settings[name]) for language, settings in settings_by_language.items()
+        language or "unknown": str(settings[setting_name])
+        for language, settings in settings_by_language.items()
     }
     distinct = set(values.values())
     return distinct.pop() if len(distinct) == 1 else format_spec("by-language", values)
 
 
-def parse_spec(text: str) -> tuple[str, dict[str, Any]]:
-    """Parse a spec into its lower-case name and its parameters.
+def parse_spec(spec: str) -> tuple[str, dict[str, Any]]:
+    """Parse `name(key=value,…)` to the lower-case name and the parameters.
 
     >>> parse_spec("chrF(word_order=2)")
     ('chrf', {'word_order': 2})
     """
-    match = _SPEC.fullmatch(text)
+    match = _SPEC.fullmatch(spec)
     if match is None:
-        raise InputError(f"{text!r} is not NAME or NAME(parameter=value,…).")
+        raise InputError(f"{spec!r} is not NAME or NAME(parameter=value,…).")
     parameters: dict[str, Any] = {}
-    for assignment in split_list(match["parameters"] or ""):
+    for assignment in split_at_commas(match["parameters"] or ""):
         key, equals, value = assignment.partition("=")
         if not equals:
-            raise InputError(f"{assignment!r} in {text!r} is not parameter=value.")
-        parameters[key.strip().lower()] = parse_value(value.strip())
+            raise InputError(f"{assignment!r} in {spec!r} is not parameter=value.")
+        parameters[key.strip().lower()] = parse_parameter_value(value.strip())
     return match["name"].lower(), parameters
 
 
-def parse_value(text: str) -> Any:
-    """Parse the value of a parameter: int, float, bool, None or text."""
+def parse_parameter_value(text: str) -> Any:
+    """Parse the value of a parameter: an integer, a float, a boolean, None or text."""
     if text.lower() in _CONSTANTS:
         return _CONSTANTS[text.lower()]
     try:
@@ -88,10 +91,10 @@ def parse_value(text: str) -> Any:
         return text
 
 
-def split_list(text: str) -> list[str]:
+def split_at_commas(text: str) -> list[str]:
     """Split a text at commas, except for commas inside parentheses.
 
-    >>> split_list("bleu, chrf(word_order=2,beta=3)")
+    >>> split_at_commas("bleu, chrf(word_order=2,beta=3)")
     ['bleu', 'chrf(word_order=2,beta=3)']
     """
     entries: list[str] = []
@@ -110,7 +113,7 @@ def split_list(text: str) -> list[str]:
 
 
 def split_specs(specs: str | T | Iterable[str | T]) -> list[str | T]:
-    """Return single specs and values from a comma-separated text, a value, or any mixture of both.
+    """Return a list of specs from a comma-separated text, an object, or a sequence of both.
 
     >>> split_specs(["bleu,chrf", 3])
     ['bleu', 'chrf', 3]
@@ -120,20 +123,20 @@ def split_specs(specs: str | T | Iterable[str | T]) -> list[str | T]:
     separate: list[str | T] = []
     for spec in specs:
         if isinstance(spec, str):
-            separate.extend(split_list(spec))
+            separate.extend(split_at_commas(spec))
         else:
             separate.append(spec)
     return separate
 
 
-def reject_duplicates(specs: Sequence[str]) -> None:
+def reject_duplicate_specs(specs: Sequence[str]) -> None:
     """Raise an error if a spec occurs more than once."""
     repeated = sorted(spec for spec, count in Counter(specs).items() if count > 1)
     if repeated:
         raise InputError(f"{', '.join(repeated)} is asked for twice.")
 
 
-def _format_value(value: Any) -> str:
+def _format_parameter_value(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, bool) or value is None:

@@ -18,7 +18,7 @@ from metassay.cli import run
 from metassay.cli.application import build_application
 from metassay.data import memory
 from metassay.errors import UnknownName
-from metassay.sample import sample_path
+from metassay.sample import get_sample_path
 from metassay.schemas import RESULT_TYPES, schema
 from metassay.workflows.read import read
 
@@ -367,7 +367,7 @@ def test_an_interrupted_run_exits_130_and_goes_on_to_the_same_bytes(tmp_path) ->
         "        return np.array([len(text) for text in batch.output], dtype=float)\n"
     )
     command = [
-        sys.executable, "-m", "metassay", "assay", str(sample_path("mt")), "--metric-file", f"{slow}:Slow",
+        sys.executable, "-m", "metassay", "assay", str(get_sample_path("mt")), "--metric-file", f"{slow}:Slow",
         "--metrics", "bleu", "--perturbations", "removal", "--resamples", "50", "--permutations", "19", "--quiet", "--out",
     ]  # fmt: skip
     started = tmp_path / "started"
@@ -402,7 +402,7 @@ def test_an_interruption_promises_only_what_was_kept(capfd, monkeypatch, tmp_pat
 
     monkeypatch.setattr("metassay.workflows.assay_outcome.analyze_pairs", interrupt)
     out = ("--out", tmp_path / "run") if keeps_parts else ("--json",)
-    asked = ("assay", sample_path("text"), "--metrics", "rouge1", "--perturbations", "removal", *out)
+    asked = ("assay", get_sample_path("text"), "--metrics", "rouge1", "--perturbations", "removal", *out)
     code, _, error = metassay(capfd, *asked)
     assert code == 130
     assert ("Finished parts are kept in" in error) is keeps_parts
@@ -412,11 +412,11 @@ def test_an_interruption_promises_only_what_was_kept(capfd, monkeypatch, tmp_pat
 def test_less_memory_changes_no_result(capfd, monkeypatch) -> None:
     """All tables are mapped from disk then."""
     monkeypatch.setattr(memory, "_memory_target", memory._memory_target)
-    asked = "assay", sample_path("text"), "--metrics", "rouge1,rougel", "--workers", "1"
+    asked = "assay", get_sample_path("text"), "--metrics", "rouge1,rougel", "--workers", "1"
     usual = as_json(capfd, *asked)
-    assert not memory.is_large_table(len(read(sample_path("text"))))
+    assert not memory.is_large_table(len(read(get_sample_path("text"))))
     assert as_json(capfd, *asked, "--memory", "1MB") == usual
-    assert memory.is_large_table(len(read(sample_path("text"))))
+    assert memory.is_large_table(len(read(get_sample_path("text"))))
     for size in ("4", "lots", "-1GB", "0.1MB"):
         code, _, error = metassay(capfd, *asked, "--memory", size)
         assert (code, "Write it as 4GB" in error) == (2, True)

@@ -15,7 +15,7 @@ import pytest
 from metassay.cli import progress, run
 from metassay.cli.application import COMMAND_GROUPS, build_application
 from metassay.cli.printing import print_table
-from metassay.sample import sample_path
+from metassay.sample import get_sample_path
 from metassay.workflows.terminal_output import Table
 
 NUMBER = re.compile(r"[-−]?\d[\d.,]*(?:e-?\d+)?")
@@ -30,7 +30,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Assays of three samples, small."""
     folder = tmp_path_factory.mktemp("runs")
     for task in ("mt", "asr"):
-        frame = pl.read_parquet(sample_path(task))
+        frame = pl.read_parquet(get_sample_path(task))
         item = "seg_id" if task == "mt" else "utt_id"
         few = pl.col(item).is_in(frame[item].unique().sort()[:20].implode())
         frame.filter(few).write_parquet(folder / f"{task}.parquet")
@@ -44,7 +44,7 @@ def data(folder: Path, task: str) -> list[str]:
     """What to type for a sample."""
     if task != "ranking":
         return [str(folder / f"{task}.parquet"), "--task", task]
-    path = sample_path(task)
+    path = get_sample_path(task)
     return [str(path / "runs"), "--qrels", str(path / "qrels.txt")]
 
 
@@ -188,7 +188,7 @@ def test_every_command_has_its_group_and_an_example_that_parses(capfd) -> None:
     ],
 )
 def test_the_shell_offers_values(typed, offered) -> None:
-    words = f"metassay assay {sample_path('mt')} {typed}"
+    words = f"metassay assay {get_sample_path('mt')} {typed}"
     environment = os.environ | {
         "_METASSAY_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": "4"
     }  # fmt: skip

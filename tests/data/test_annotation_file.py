@@ -8,7 +8,7 @@ from metassay.data.annotation_file import (
     AnnotationFile,
     OutputToRate,
     format_annotation_file,
-    parse_annotation_file,
+    read_annotation_file,
 )
 from metassay.errors import InputError
 
@@ -39,7 +39,7 @@ def build_file() -> AnnotationFile:
 def test_reading_and_writing_again_gives_the_same_bytes(tmp_path) -> None:
     content = format_annotation_file(build_file())
     (tmp_path / "ratings.csv").write_bytes(content)
-    parsed = parse_annotation_file(tmp_path / "ratings.csv")
+    parsed = read_annotation_file(tmp_path / "ratings.csv")
     assert parsed == build_file()
     assert format_annotation_file(parsed) == content
 
@@ -59,7 +59,7 @@ def test_files_saved_by_spreadsheets_are_read(tmp_path, delimiter) -> None:
     lines = [["item", "system", "probability", "mqm"], ["1", "a", "0.5", "-2"], ["1", "b", "0.5", ""]]
     text = "\r\n".join(delimiter.join(line) for line in lines)
     (tmp_path / "ratings.csv").write_text(text, encoding="utf-8-sig", newline="")
-    parsed = parse_annotation_file(tmp_path / "ratings.csv")
+    parsed = read_annotation_file(tmp_path / "ratings.csv")
     assert [row.score for row in parsed.rows] == [-2.0, None]
 
 
@@ -76,11 +76,11 @@ def test_files_saved_by_spreadsheets_are_read(tmp_path, delimiter) -> None:
 def test_errors_name_the_row(tmp_path, line, message) -> None:
     (tmp_path / "ratings.csv").write_text(f"item,system,probability,mqm\n{line}\n")
     with pytest.raises(InputError, match=message) as error:
-        parse_annotation_file(tmp_path / "ratings.csv")
+        read_annotation_file(tmp_path / "ratings.csv")
     assert error.value.location.row == 1
 
 
 def test_other_tables_are_refused(tmp_path) -> None:
     (tmp_path / "other.csv").write_text("seg_id,system,mqm\n1,a,2\n")
     with pytest.raises(InputError, match="not those that `metassay annotate` writes"):
-        parse_annotation_file(tmp_path / "other.csv")
+        read_annotation_file(tmp_path / "other.csv")

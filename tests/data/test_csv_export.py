@@ -12,7 +12,7 @@ import pytest
 
 import metassay
 from metassay.cli import run
-from metassay.data.csv_export import escape_cell, to_csv
+from metassay.data.csv_export import escape_cell, format_csv
 from metassay.reporting import tables
 
 FORMULAS = ["=cmd|' /C calc'!A0", "+1+cmd", "-1+1", "@SUM(A1)", "\t=1", "\r=1"]
@@ -21,14 +21,17 @@ FORMULAS = ["=cmd|' /C calc'!A0", "+1+cmd", "-1+1", "@SUM(A1)", "\t=1", "\r=1"]
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_a_formula_becomes_text(formula) -> None:
     assert escape_cell(formula) == f"'{formula}"
-    for text in (to_csv(pl.DataFrame({"system": [formula, "plain"]})), tables.to_csv([{"system": formula}])):
+    for text in (
+        format_csv(pl.DataFrame({"system": [formula, "plain"]})),
+        tables.to_csv([{"system": formula}]),
+    ):
         assert list(csv.reader(io.StringIO(text, newline="")))[1] == [f"'{formula}"]
-    assert to_csv(pl.DataFrame({formula: [1]})).lstrip('"').startswith("'")
+    assert format_csv(pl.DataFrame({formula: [1]})).lstrip('"').startswith("'")
 
 
 def test_numbers_texts_and_missing_cells_stay() -> None:
     table = pl.DataFrame({"score": [-1.5, None], "name": ["-5", None], "text": ["a = b", "+3.25e-4"]})
-    assert to_csv(table) == "score,name,text\n-1.5,-5,a = b\n,,+3.25e-4\n"
+    assert format_csv(table) == "score,name,text\n-1.5,-5,a = b\n,,+3.25e-4\n"
 
 
 def test_an_export_of_scores_has_no_formula(tmp_path) -> None:

@@ -8,9 +8,9 @@ import pytest
 
 import metassay
 from metassay.data.directions import RequestedDirections, find_direction, has_error_name
-from metassay.data.score_cautions import CONTRARY_LEVEL, is_contrary
+from metassay.data.score_cautions import CONTRARY_LEVEL, is_contrary_to_human
 from metassay.metrics.registry import load_metric_classes
-from metassay.sample import sample_path
+from metassay.sample import get_sample_path
 
 
 @pytest.mark.parametrize("kind", ["human", "metric"])
@@ -48,10 +48,10 @@ def test_a_metric_that_knows_nothing_is_rarely_called_worse_than_a_constant() ->
     draws = 1000
     human = rng.normal(size=(draws, 5, 30))
     metric = rng.gumbel(size=(draws, 5, 30))
-    share = np.mean([is_contrary(human[i], metric[i]) for i in range(draws)])
+    share = np.mean([is_contrary_to_human(human[i], metric[i]) for i in range(draws)])
     assert share <= 4 * CONTRARY_LEVEL
-    assert is_contrary(human[0], -human[0] + metric[0])
-    assert not is_contrary(human[0], human[0] + metric[0])
+    assert is_contrary_to_human(human[0], -human[0] + metric[0])
+    assert not is_contrary_to_human(human[0], human[0] + metric[0])
 
 
 def test_rank_and_depend_warn_of_a_metric_that_is_worse_than_a_constant() -> None:
@@ -69,7 +69,7 @@ def test_rank_and_depend_warn_of_a_metric_that_is_worse_than_a_constant() -> Non
 @pytest.mark.parametrize("human", ["hter", "errors", "mqm"])
 def test_aggregate_reverses_human_scores_that_count_errors(human: str) -> None:
     few = {"metrics": "chrf", "resamples": 20, "repeats": 5}
-    table = pl.read_parquet(sample_path("mt")).head(140)
+    table = pl.read_parquet(get_sample_path("mt")).head(140)
     expected = metassay.aggregate(metassay.read(table), **few)
     counted = table.select(pl.exclude("mqm"), (-pl.col("mqm")).alias(human))
     result = metassay.aggregate(metassay.read(counted, human=human), **few)
@@ -84,7 +84,7 @@ def test_aggregate_reverses_human_scores_that_count_errors(human: str) -> None:
 @pytest.mark.parametrize("human", ["hter", "mqm"])
 def test_human_pairs_follow_the_direction_of_the_human_score(human: str) -> None:
     few = {"metrics": "chrf", "pairs": "human", "resamples": 20, "permutations": 9}
-    table = pl.read_parquet(sample_path("mt")).head(140)
+    table = pl.read_parquet(get_sample_path("mt")).head(140)
     expected = metassay.assay(metassay.read(table), **few).to_dict()["global"]
     counted = table.select(pl.exclude("mqm"), (-pl.col("mqm")).alias(human))
     result = metassay.assay(metassay.read(counted, human=human), human=human, **few).to_dict()

@@ -17,7 +17,7 @@ from polars.testing import assert_frame_equal
 from metassay.data import memory
 from metassay.data.assemble_texts import _build_reference_lists
 from metassay.errors import InputError, UnknownName
-from metassay.sample import sample_path
+from metassay.sample import get_sample_path
 from metassay.workflows.read import read, read_parallel_files
 
 HEADER = "seg_id,system,hyp,ref\n"
@@ -320,7 +320,7 @@ def test_a_large_table_is_mapped_and_reads_the_same(tmp_path: Path, monkeypatch:
     """Row groups are written down one by one; the file behind the table is gone from the folder."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "aside"))
     (tmp_path / "aside").mkdir()
-    sample = pl.read_parquet(sample_path("mt")).sample(fraction=1.0, shuffle=True, seed=1)
+    sample = pl.read_parquet(get_sample_path("mt")).sample(fraction=1.0, shuffle=True, seed=1)
     sample.with_columns(pl.col("domain").cast(pl.Categorical)).write_parquet(
         tmp_path / "table.parquet", row_group_size=100
     )
@@ -340,17 +340,17 @@ def test_what_was_looked_at_in_mapped_tables_leaves_memory(tmp_path: Path, monke
     table = pl.DataFrame({"text": [f"{n:>100}" for n in range(600_000)]})
     table.write_ipc(tmp_path / "table", record_batch_size=table.height)
     mapped = memory.map_table(tmp_path / "table")
-    start, most = memory._read_mapped_memory(), 0
+    start, most = memory._measure_mapped_memory(), 0
     for part in mapped.iter_slices(20_000):
         assert int(part["text"].str.strip_chars().cast(pl.Int64).min() or 0) % 20_000 == 0
         time.sleep(0.03)
-        most = max(most, memory._read_mapped_memory() - start)
+        most = max(most, memory._measure_mapped_memory() - start)
     assert most < 40_000_000, "of 60 MB"
     assert_frame_equal(mapped, table)
 
 
 def test_a_large_parquet_file_is_read_part_by_part(tmp_path: Path, monkeypatch) -> None:
-    shutil.copy(sample_path("mt"), tmp_path / "table.parquet")
+    shutil.copy(get_sample_path("mt"), tmp_path / "table.parquet")
     whole = read(tmp_path / "table.parquet")
     monkeypatch.setattr("metassay.data.readers.parquet_tables._LARGE_FILE_BYTES", 0)
     (tmp_path / "packed.parquet").write_bytes(gzip.compress((tmp_path / "table.parquet").read_bytes()))

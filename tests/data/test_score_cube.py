@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from metassay.data.columns import find_score_columns, is_human_score, is_row_number
+from metassay.data.columns import find_score_columns, is_human_score, is_row_number_column
 from metassay.data.score_cube import ScoreCube
 from metassay.data.score_grid import ScoreGrid
 from metassay.data.score_tables import build_score_cubes, pivot_long_scores
@@ -131,7 +131,7 @@ def test_rows_repeated_to_the_byte_are_dropped_with_a_note(wide: pl.DataFrame) -
 
 @pytest.mark.parametrize("name", ["__index_level_0__", "Unnamed: 0", "Unnamed: 0.1", ""])
 def test_a_row_number_is_neither_metric_nor_label(wide: pl.DataFrame, name: str) -> None:
-    assert is_row_number(name)
+    assert is_row_number_column(name)
     (table,) = build_score_cubes(wide.with_columns(pl.Series(name, range(4))))
     assert list(table.metric_scores) == ["BLEU-refA", "COMET"]
     assert name not in {*table.item_metadata, *table.system_metadata, *table.human_scores}
@@ -163,11 +163,11 @@ def test_criteria_are_human_unless_a_metric_is_called_so() -> None:
 def test_the_direction_travels_with_the_scores(wide: pl.DataFrame) -> None:
     (table,) = build_score_cubes(wide, lower_metrics=["COMET", "elsewhere"])
     assert table.lower_is_better == {"COMET"}
-    np.testing.assert_array_equal(table.orient_scores("COMET"), -table.metric_scores["COMET"])
-    np.testing.assert_array_equal(table.orient_scores("mqm"), table.human_scores["mqm"])
+    np.testing.assert_array_equal(table.get_oriented_scores("COMET"), -table.metric_scores["COMET"])
+    np.testing.assert_array_equal(table.get_oriented_scores("mqm"), table.human_scores["mqm"])
     assert table.content_hash != build_score_cubes(wide)[0].content_hash
     with pytest.raises(UnknownName, match="Did you mean COMET"):
-        table.orient_scores("COMT")
+        table.get_oriented_scores("COMT")
 
 
 def test_a_part_of_a_cube_keeps_what_belongs_to_it(wide: pl.DataFrame) -> None:
@@ -186,15 +186,17 @@ def test_a_segment_without_a_cluster_is_a_unit_of_its_own() -> None:
     scores = np.zeros((1, 4))
     cube = ScoreCube("x", ("a",), tuple("1234"), {"mqm": scores}, {}, {"doc": ("b", None, "a", None)})
     assert cube.encode_metadata("doc")[1].tolist() == [1, -1, 0, -1]
-    assert cube.cluster_codes("doc").tolist() == [1, 2, 0, 3]
+    assert cube.number_clusters("doc").tolist() == [1, 2, 0, 3]
 
 
 def test_rows_that_have_no_place_in_a_grid_are_passed_over() -> None:
     grid = ScoreGrid.locate_rows(
         pl.Series(["b", "c", "a"]), pl.Series(["1", "1", "3"]), ["a", "b"], ["1", "2"]
     )
-    np.testing.assert_array_equal(grid.arrange(np.array([5.0, 6.0, 7.0])), [[np.nan, np.nan], [5.0, np.nan]])
-    statistics = grid.arrange(np.arange(6.0).reshape(3, 2))
+    np.testing.assert_array_equal(
+        grid.arrange_values(np.array([5.0, 6.0, 7.0])), [[np.nan, np.nan], [5.0, np.nan]]
+    )
+    statistics = grid.arrange_values(np.arange(6.0).reshape(3, 2))
     assert statistics.shape == (2, 2, 2)
     assert statistics[1, 0].tolist() == [0.0, 1.0]
 

@@ -12,14 +12,14 @@ import metassay
 from metassay.cli import run
 from metassay.reporting.data_summary import describe_data
 from metassay.results.data_summary import DataSummary, ScoreSummary, SystemSummary
-from metassay.sample import sample_path
+from metassay.sample import get_sample_path
 
 FEW_DRAWS = {"resamples": 20, "permutations": 9}
 
 
 @pytest.fixture(scope="module")
 def table() -> pl.DataFrame:
-    return pl.read_parquet(sample_path("mt")).head(70)
+    return pl.read_parquet(get_sample_path("mt")).head(70)
 
 
 @pytest.fixture(scope="module")

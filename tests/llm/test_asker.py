@@ -12,7 +12,7 @@ from fake_llm_server import answer
 from metassay.errors import InputError
 from metassay.llm.answer_cache import AnswerCache
 from metassay.llm.asker import Asker
-from metassay.llm.budget import read_prices
+from metassay.llm.budget import read_token_price
 from metassay.llm.client import Endpoint
 from metassay.llm.requests import Answer, LlmFailure, Request, Usage
 from metassay.llm.settings import LlmSettings
@@ -120,13 +120,13 @@ def test_a_budget_without_a_price_is_refused(tmp_path):
         LlmSettings("http://localhost:1", budget=1.0)
     table = tmp_path / "prices.json"
     table.write_text(json.dumps({"m": [0.5, 1.5], "bad": [1], "worse": [1, "x"]}))
-    assert read_prices(table, "m") == (0.5, 1.5)
+    assert read_token_price(table, "m") == (0.5, 1.5)
     for model in ("bad", "worse", "unknown"):
         with pytest.raises(InputError, match="no price"):
-            read_prices(table, model)
+            read_token_price(table, model)
     table.write_text("[" * 100_000)
     with pytest.raises(InputError, match="cannot be read"):
-        read_prices(table, "m")
+        read_token_price(table, "m")
 
 
 def test_a_cache_that_someone_edited_gives_what_can_be_read_of_it(tmp_path):
@@ -145,7 +145,7 @@ def test_the_backend_may_be_anything_that_answers():
         usage = Usage()
 
         def ask(self, asked):
-            self.usage.add(asked=1)
+            self.usage.add_counts(asked=1)
             return Answer(asked.prompt, complete=True)
 
     made = Asker(LlmSettings(), Echo(), AnswerCache(None))

@@ -12,7 +12,7 @@ import pytest
 
 from fake_llm_server import Handler, Reply, answer
 from metassay.errors import InputError
-from metassay.llm.client import MAX_BODY_BYTES, Endpoint, choose_key, parse_reply
+from metassay.llm.client import MAX_BODY_BYTES, Endpoint, choose_api_key, parse_reply
 from metassay.llm.requests import Answer, Request
 
 REQUEST = Request("m", "prompt", 0.3, 200, 1.0, 7)
@@ -220,9 +220,9 @@ def test_a_key_goes_only_where_it_belongs(
 ) -> None:
     for name, key in KEYS.items():
         monkeypatch.setenv(name, key)
-    assert choose_key(url) == both
+    assert choose_api_key(url) == both
     monkeypatch.delenv("METASSAY_LLM_KEY")
-    assert choose_key(url) == openai_alone
+    assert choose_api_key(url) == openai_alone
 
 
 def test_openais_key_is_not_sent_to_another_server_and_ours_is_sent_to_this_machine(

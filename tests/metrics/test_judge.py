@@ -14,7 +14,12 @@ import metassay
 from fake_llm_server import answer
 from metassay.cli import run
 from metassay.errors import InputError
-from metassay.llm.answer_parsing import parse_error_list, parse_preference, parse_rubric, parse_score
+from metassay.llm.answer_parsing import (
+    parse_error_list_answer,
+    parse_preference_answer,
+    parse_rubric_answer,
+    parse_score_answer,
+)
 from metassay.llm.asker import Asker
 from metassay.llm.prompts import fill_known_fields
 from metassay.llm.settings import LlmSettings
@@ -134,7 +139,7 @@ def test_rubric_scores_are_means_and_span_scores_are_penalties(server, tmp_path)
      ("Score: 101", None), ("Score: -5", None), ("Score: 1e2", None), ("between 10 and 20", None), ("", None), ("Score:", None)],
 )  # fmt: skip
 def test_scores_are_parsed_from_answers(text, value):
-    assert parse_score(text) == value
+    assert parse_score_answer(text) == value
 
 
 @pytest.mark.parametrize(
@@ -143,17 +148,17 @@ def test_scores_are_parsed_from_answers(text, value):
      ("Better: C", None), ("A is better than B", None), ("A\n\nA is better.", 1), ("A\n\nB", None), ("Better: A or B", None)],
 )  # fmt: skip
 def test_preferences_are_parsed_from_answers(text, value):
-    assert parse_preference(text) == value
+    assert parse_preference_answer(text) == value
 
 
 def test_errors_must_quote_the_output_and_all_criteria_must_be_rated():
-    assert parse_error_list("NO ERRORS", "x") == 0
-    assert parse_error_list('CRITICAL: "x y"\nMINOR: "z"', "X  y z") == -11
-    assert parse_error_list('MAJOR: "not there"', "x") is None
-    assert parse_error_list("It is fine.", "x") is None
-    assert parse_rubric("accuracy: 4", ["accuracy", "fluency"]) is None
-    assert parse_rubric("accuracy: 4\nfluency: 9", ["accuracy", "fluency"]) is None
-    assert parse_rubric("- Accuracy: 4/5\n- Fluency: 3", ["accuracy", "fluency"]) == 3.5
+    assert parse_error_list_answer("NO ERRORS", "x") == 0
+    assert parse_error_list_answer('CRITICAL: "x y"\nMINOR: "z"', "X  y z") == -11
+    assert parse_error_list_answer('MAJOR: "not there"', "x") is None
+    assert parse_error_list_answer("It is fine.", "x") is None
+    assert parse_rubric_answer("accuracy: 4", ["accuracy", "fluency"]) is None
+    assert parse_rubric_answer("accuracy: 4\nfluency: 9", ["accuracy", "fluency"]) is None
+    assert parse_rubric_answer("- Accuracy: 4/5\n- Fluency: 3", ["accuracy", "fluency"]) == 3.5
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metassay.data.assemble_rankings import assemble_rankings
-from metassay.data.ranked_lists import build_ranked_lists, build_ranked_lists_from_mappings, order_by_score
+from metassay.data.ranked_lists import build_ranked_lists, build_ranked_lists_from_mappings, rank_by_score
 from metassay.data.readers.base import RawTable
 from metassay.data.readers.judgements import read_judgements
-from metassay.data.readers.trec_runs import read_run
+from metassay.data.readers.trec_runs import read_trec_run
 from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Batch
 from metassay.metrics.ranking import PAPER_MEASURES
@@ -57,7 +57,7 @@ def compare_with_expected_file(folder, expected: str) -> int:
     run, qrels, options = TREC_EVAL_SUITE[expected]
     judged = read_judgements(str(folder / qrels))
     complete = expected in {"out.test.aqc", "out.test.aqcM"}
-    data = assemble_rankings([RawTable(run, read_run(str(folder / run)))], judged, complete=complete)
+    data = assemble_rankings([RawTable(run, read_trec_run(str(folder / run)))], judged, complete=complete)
     lists = build_ranked_lists(data.outputs["item"], data.outputs["output"], judged)
     rows = {item: row for row, item in enumerate(data.outputs["item"])}
     count = 0
@@ -114,7 +114,7 @@ def draw_run_and_judgements(seed: int, topics: int = 60, depth: int = 40):
 def build_lists(run, qrels):
     rows = [("x", topic, doc, score) for topic, own in run.items() for doc, score in own.items()]
     judged = [(topic, doc, grade) for topic, own in qrels.items() for doc, grade in own.items()]
-    return order_by_score(
+    return rank_by_score(
         pl.DataFrame(rows, schema=["system", "item", "document", "score"], orient="row"),
         pl.DataFrame(judged, schema=["item", "document", "grade"], orient="row"),
     )
@@ -213,7 +213,7 @@ def test_slicing_and_reordering_keep_documents_and_grades_together():
     assert list(lists) == [("a", "b", "c"), ("c", "x")]
     assert lists.grades.tolist() == [2, -1, 1, 1, -1]
     assert list(lists[1:]) == [("c", "x")]
-    backwards = lists.reordered(np.array([2, 1, 0, 4, 3]))
+    backwards = lists.reorder_documents(np.array([2, 1, 0, 4, 3]))
     assert list(backwards) == [("c", "b", "a"), ("x", "c")]
     assert backwards.grades.tolist() == [1, -1, 2, -1, 1]
     assert backwards.to_series().to_list() == [["c", "b", "a"], ["x", "c"]]
@@ -224,7 +224,7 @@ def test_slicing_and_reordering_keep_documents_and_grades_together():
 def test_documents_are_ordered_by_float32_score_then_by_id_descending(scores):
     rows = [("x", "t", f"d{i:02}", score) for i, score in enumerate(scores)]
     table = pl.DataFrame(rows, schema=["system", "item", "document", "score"], orient="row")
-    _, lists = order_by_score(table, pl.DataFrame({"item": ["t"], "document": ["d00"], "grade": [1]}))
+    _, lists = rank_by_score(table, pl.DataFrame({"item": ["t"], "document": ["d00"], "grade": [1]}))
     expected = sorted(rows, key=lambda row: (float(np.float32(row[3])) + 0.0, row[2]), reverse=True)
     assert list(lists[0]) == [row[2] for row in expected]
 

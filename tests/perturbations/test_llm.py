@@ -16,7 +16,7 @@ from metassay.data.dataset import Dataset
 from metassay.errors import InputError
 from metassay.llm.answer_cache import AnswerCache
 from metassay.llm.asker import MAX_FAILURES_WITHOUT_ANSWER
-from metassay.llm.prompts import fill_prompt, read_prompt
+from metassay.llm.prompts import fill_prompt, read_user_prompt
 from metassay.llm.requests import LlmFailure
 from metassay.llm.settings import LlmSettings
 from metassay.perturbations.base import View
@@ -142,12 +142,12 @@ def test_prompts_hold_the_texts_and_no_examples_of_errors(tmp_path: Path) -> Non
     )
     (tmp_path / "own.txt").write_text("Make this worse: {output}")
     assert (
-        fill_prompt(read_prompt(tmp_path / "own.txt"), list_prompt_fields(view))
+        fill_prompt(read_user_prompt(tmp_path / "own.txt"), list_prompt_fields(view))
         == "Make this worse: out {source} {0}"
     )
     (tmp_path / "bad.txt").write_text("Make this worse.")
     with pytest.raises(InputError, match="does not mention"):
-        read_prompt(tmp_path / "bad.txt")
+        read_user_prompt(tmp_path / "bad.txt")
 
 
 def test_without_a_model_there_is_an_error_that_says_how_to_name_one() -> None:

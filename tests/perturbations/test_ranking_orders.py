@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from metassay.data.assemble_rankings import assemble_rankings
 from metassay.data.dataset import Dataset
-from metassay.data.ranked_lists import build_ranked_lists_from_mappings, order_by_score
+from metassay.data.ranked_lists import build_ranked_lists_from_mappings, rank_by_score
 from metassay.data.readers.base import RawTable
 from metassay.data.readers.judgements import read_judgements
 from metassay.errors import InputError
@@ -126,7 +126,9 @@ def test_clearly_worse_is_worse_under_every_discount(grades):
     judged = {name: grade for name, grade in zip(documents, grades) if grade >= 0}
     orders = list(itertools.permutations(range(len(grades))))
     before = build_ranked_lists_from_mappings([documents] * len(orders), [judged] * len(orders))
-    after = before.reordered(np.concatenate([np.array(o) + i * len(grades) for i, o in enumerate(orders)]))
+    after = before.reorder_documents(
+        np.concatenate([np.array(o) + i * len(grades) for i, o in enumerate(orders)])
+    )
     found = measure_gain_change(before, after)
     change = score_rankings([NDCG()], after)[:, 0] - score_rankings([NDCG()], before)[:, 0]
     np.testing.assert_allclose(found.change, change, atol=1e-12)
@@ -149,7 +151,7 @@ def test_no_measure_prefers_a_clearly_worse_copy(real_data):
         pl.col("grade").clip(0, 1)
     )
     table = runs.select(system="run", item=pl.col("topic").cast(pl.String), document="docid", score="score")
-    _, lists = order_by_score(table, judged)
+    _, lists = rank_by_score(table, judged)
     copies = RankSwapping().reorder_lists(lists, np.arange(len(lists), dtype=np.uint64))
     clear = measure_gain_change(lists, copies).is_clearly_worse
     assert clear.mean() > 0.3

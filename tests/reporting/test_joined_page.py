@@ -19,7 +19,7 @@ from metassay.results.aggregate import AggregateContent
 from metassay.results.assay import AssayContent
 from metassay.results.depend import DependContent
 from metassay.results.rank import RankContent
-from metassay.sample import sample_path
+from metassay.sample import get_sample_path
 from metassay.workflows.report import report
 
 QUICK = ["--metrics", "bleu,chrf", "--quiet", "--out"]
@@ -29,7 +29,7 @@ QUICK = ["--metrics", "bleu,chrf", "--quiet", "--out"]
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of each verb on one part of the sample, and one of `rank` on another part."""
     folder = tmp_path_factory.mktemp("runs")
-    rows = pl.read_parquet(sample_path("mt"))
+    rows = pl.read_parquet(get_sample_path("mt"))
     here, there = folder / "here.parquet", folder / "there.parquet"
     rows.filter(pl.col("domain") == "news").write_parquet(here)
     rows.filter(pl.col("domain") == "howto").write_parquet(there)

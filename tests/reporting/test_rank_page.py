@@ -23,7 +23,7 @@ from metassay.results.rank import (
     Ranking,
     SystemPairPValues,
 )
-from metassay.sample import sample_path
+from metassay.sample import get_sample_path
 from metassay.workflows.compare import compare
 from metassay.workflows.recommend import recommend
 from metassay.workflows.report import report
@@ -231,7 +231,7 @@ def test_several_rankings_share_a_section_and_contexts_are_a_choice() -> None:
 def rank_run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "rank"
     options = ["--metrics", "bleu,chrf", "--out", str(folder), "--quiet"]
-    assert command(["rank", str(sample_path("mt")), *options]) == 0
+    assert command(["rank", str(get_sample_path("mt")), *options]) == 0
     return folder
 
 

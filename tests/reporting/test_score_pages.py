@@ -21,7 +21,7 @@ from metassay.results.aggregate import (
     StandardErrors,
 )
 from metassay.results.score import ScoreContent, ScoredSystem, SystemComparison
-from metassay.sample import sample_path
+from metassay.sample import get_sample_path
 from metassay.workflows.compare import compare
 from metassay.workflows.recommend import recommend
 from metassay.workflows.report import report
@@ -113,7 +113,7 @@ def test_without_correlations_nothing_is_claimed():
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    folder, data = tmp_path_factory.mktemp("runs"), str(sample_path("mt"))
+    folder, data = tmp_path_factory.mktemp("runs"), str(get_sample_path("mt"))
     quick = ["--metrics", "bleu,chrf"]
     assert command(["aggregate", data, *quick, "--out", str(folder / "aggregate"), "--quiet"]) == 0
     return folder

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import metassay
-from metassay.sample import sample_path
+from metassay.sample import get_sample_path
 from metassay.workflows.run_collection import summarize_runs
 
 RATED_ROWS = [
@@ -26,7 +26,7 @@ def compute(verb: str):
         return metassay.depend(RATED_ROWS, human="mqm", bootstraps=5, draws=9)
     if verb == "judge":
         return metassay.judge(pl.DataFrame(VERDICT_ROWS))
-    outputs = pl.read_parquet(sample_path("mt")).head(70)
+    outputs = pl.read_parquet(get_sample_path("mt")).head(70)
     if verb == "aggregate":
         return metassay.aggregate(outputs, metrics="bleu,ter", resamples=20, repeats=20)
     return metassay.score(outputs, metrics="ter", test="randomization", draws=50)

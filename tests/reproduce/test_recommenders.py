@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import metassay
-from metassay.data.readers.trec_runs import read_run
+from metassay.data.readers.trec_runs import read_trec_run
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def test_runs_rank_only_what_the_user_has_not_seen(runs, experiment):
     held = experiment.held_back(ratings, seed=0)
     learnt = ratings.join(held, on=("user", "item"), how="anti")
     for path in sorted((out / "runs").iterdir()):
-        run = read_run(str(path)).select(user="topic", item="docid")
+        run = read_trec_run(str(path)).select(user="topic", item="docid")
         assert run.join(learnt, on=("user", "item"), how="semi").is_empty(), path.name
         assert run.group_by("user").len()["len"].unique().to_list() == [20]
 

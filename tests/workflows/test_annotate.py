@@ -11,7 +11,7 @@ import pytest
 
 import metassay
 from metassay.cli import run
-from metassay.data.annotation_file import format_annotation_file, parse_annotation_file
+from metassay.data.annotation_file import format_annotation_file, read_annotation_file
 from metassay.errors import InputError
 from metassay.schemas import schema
 from metassay.workflows.report import report
@@ -78,7 +78,7 @@ def test_the_file_is_the_same_after_reading_and_shows_texts(tmp_path) -> None:
     table, _ = build_table(labelled=25)
     metassay.annotate(table, human="mqm", count=10, csv=tmp_path / "ratings.csv")
     content = (tmp_path / "ratings.csv").read_bytes()
-    parsed = parse_annotation_file(tmp_path / "ratings.csv")
+    parsed = read_annotation_file(tmp_path / "ratings.csv")
     assert format_annotation_file(parsed) == content
     assert parsed.text_columns == ("output",)
     assert len(parsed.rows) == 2 * (25 + 10)  # earlier items have new probabilities
@@ -142,6 +142,6 @@ def test_command_prints_json_that_follows_its_schema(tmp_path, capsys) -> None:
     assert set(content["items"][0]) == {"item", "probability"}
     assert run([*command, "--out", str(tmp_path / "run")]) == 0
     assert "Have 10 more items rated." in capsys.readouterr().out
-    assert parse_annotation_file(tmp_path / "run" / "ratings.csv").human == "mqm"
+    assert read_annotation_file(tmp_path / "run" / "ratings.csv").human == "mqm"
     page = (tmp_path / "run" / "report.html").read_text()
     assert report(tmp_path / "run").read_text() == page

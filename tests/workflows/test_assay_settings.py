@@ -13,7 +13,7 @@ import metassay
 from metassay.metrics.base import Metric
 from metassay.options import PERTURBED_PAIRS
 from metassay.perturbations.pairs import Pairs, PerturbationCount
-from metassay.sample import sample_path
+from metassay.sample import get_sample_path
 from metassay.workflows.assay import assay
 from metassay.workflows.assay_outcome import _name_origin
 from metassay.workflows.recommend import recommend
@@ -188,7 +188,7 @@ SMALL = {"metrics": "chrf", "perturbations": "removal,insertion,swapping", "cont
 
 @pytest.fixture(scope="module")
 def texts() -> pl.DataFrame:
-    return pl.read_parquet(sample_path("mt")).filter(pl.col("seg_id").cast(int) % 8 == 0)
+    return pl.read_parquet(get_sample_path("mt")).filter(pl.col("seg_id").cast(int) % 8 == 0)
 
 
 def test_methods_per_output_are_as_many_as_asked_for_and_confounding_takes_all(texts) -> None:

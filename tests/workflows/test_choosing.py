@@ -8,7 +8,7 @@ import pytest
 
 from metassay.cli import run as command
 from metassay.errors import InputError, UnknownName
-from metassay.sample import sample_path
+from metassay.sample import get_sample_path
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.assay import assay
 from metassay.workflows.compare import compare
@@ -23,7 +23,7 @@ FAST = {"resamples": 60, "permutations": 39, "perturbations": "removal,insertion
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
-    dataset = read(sample_path("mt"))
+    dataset = read(get_sample_path("mt"))
     assay(dataset, metrics="bleu,chrf,length", seed=1, out=folder / "1", **FAST)
     assay(dataset, metrics="bleu,chrf,length", seed=3, out=folder / "2", **FAST)
     swapped = FAST | {"perturbations": "removal"}
@@ -101,7 +101,7 @@ def test_runs_of_the_same_outputs_are_compared_in_pairs(runs) -> None:
 @pytest.mark.parametrize("pairs", ["perturbed", "human"])
 def test_stored_credits_add_up_to_the_accuracies(tmp_path, pairs) -> None:
     result = assay(
-        read(sample_path("mt")),
+        read(get_sample_path("mt")),
         metrics="bleu,chrf",
         pairs=pairs,
         out=tmp_path / "run",
@@ -120,7 +120,7 @@ def test_stored_credits_add_up_to_the_accuracies(tmp_path, pairs) -> None:
 
 
 def test_other_data_and_metrics_of_one_run_are_said(runs, tmp_path, capfd) -> None:
-    dataset = read(sample_path("mt"))
+    dataset = read(get_sample_path("mt"))
     systems = dataset.outputs["system"].unique().sort()
     fewer = dataset.filter_rows(dataset.outputs["system"] != systems[0], reason="test")
     assay(fewer, metrics="bleu,ter", seed=1, out=tmp_path / "fewer", **FAST)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from metassay.sample import sample_tasks
+from metassay.sample import list_sample_tasks
 from metassay.workflows.assay import demo
 
 ITEMS = {"mt": 162, "asr": 162, "ranking": 60, "text": 27}
 BEST = {"mt": 0.6, "asr": 0.6, "ranking": 0.6, "text": 0.55}  # word overlap does worst on summaries
 
 
-@pytest.mark.parametrize("task", sample_tasks())
+@pytest.mark.parametrize("task", list_sample_tasks())
 def test_the_demo_leaves_a_report(task, tmp_path) -> None:
     result = demo(task=task, out=tmp_path / "demo").to_dict()
     assert result["task"] == task

@@ -14,7 +14,7 @@ from metassay.data.clusters import find_clusters
 from metassay.data.context import build_context
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
-from metassay.sample import sample_path
+from metassay.sample import get_sample_path
 from metassay.workflows.assay import assay
 from metassay.workflows.context_facts import collect_context_facts
 from metassay.workflows.human_pairs import _build_score_arrays, find_human_column, make_human_pairs
@@ -244,7 +244,7 @@ def test_demetr_gives_the_known_accuracies(real_data) -> None:
 
 def test_a_metric_that_knows_only_system_names_is_never_recommended(tmp_path) -> None:
     """It prefers the best system. Before, it was right in all pairs of that system, and recommended."""
-    dataset = read(sample_path("mt"))
+    dataset = read(get_sample_path("mt"))
     # Scores are found by their text, so items with two equal outputs are left out.
     is_single = dataset.outputs.select(~pl.struct("item", "output").is_duplicated()).to_series()
     dataset = dataset.filter_rows(is_single, reason="equal outputs")

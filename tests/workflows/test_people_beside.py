@@ -16,7 +16,7 @@ from metassay.cli import run
 from metassay.reporting.assay_answer import write_answer
 from metassay.reporting.assay_view import build_view
 from metassay.results.assay import AssayContent
-from metassay.sample import sample_path
+from metassay.sample import get_sample_path
 from metassay.schemas import schema
 from metassay.workflows.assay import assay
 from metassay.workflows.human_pairs import find_human_pairs
@@ -29,7 +29,7 @@ METRICS = "bleu,chrf,ter"
 
 @pytest.fixture(scope="module")
 def dataset():
-    return read(sample_path("mt"))
+    return read(get_sample_path("mt"))
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_pairs_of_people_are_those_of_an_assay_of_human_pairs(dataset, result) -
 
 
 def test_spa_is_that_of_rank(dataset, result) -> None:
-    ranked = metassay.rank(sample_path("mt"), human=dataset.human[0], metrics=METRICS, draws=10).to_dict()
+    ranked = metassay.rank(get_sample_path("mt"), human=dataset.human[0], metrics=METRICS, draws=10).to_dict()
     values = {row["metric"]: row["value"] for row in ranked["results"][0]["metrics"]}
     if ranked["average"]:
         values |= {row["metric"]: row["value"] for row in ranked["average"][0]["metrics"]}
@@ -90,14 +90,14 @@ def test_every_first_screen_names_people_and_keeps_the_words_apart(folder, resul
 def test_scores_that_nobody_gave_are_not_passed_off_as_people(result) -> None:
     """The sample says of its own scores that they are simulated; data that does not say so has no warning."""
     assert any("The scores in mqm are simulated" in warning for warning in result["warnings"])
-    rated = read(pl.read_parquet(sample_path("mt")).drop("human_kind").head(140))
+    rated = read(pl.read_parquet(get_sample_path("mt")).drop("human_kind").head(140))
     found = assay(rated, metrics="chrf", **FAST).to_dict()
     assert found["people"]["human"] == "mqm"
     assert not any("simulated" in warning for warning in found["warnings"])
 
 
 def test_people_who_count_errors_are_heard_the_right_way_round() -> None:
-    table = pl.read_parquet(sample_path("mt")).head(140)
+    table = pl.read_parquet(get_sample_path("mt")).head(140)
     counted = table.with_columns(-pl.col("mqm"))
     usual = assay(read(table), metrics=METRICS, **FAST).to_dict()
     guessed = assay(read(counted), metrics=METRICS, **FAST).to_dict()

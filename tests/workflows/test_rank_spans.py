@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import metassay
-from metassay.data.readers.error_spans import read_spans
+from metassay.data.readers.error_spans import read_error_spans
 from metassay.errors import InputError
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.span_ranking import match_span_ratings, rank_metrics_by_spans
@@ -68,8 +68,8 @@ def test_precision_recall_and_f1_by_hand(files: dict[str, Path]) -> None:
 
 def test_draws_are_all_that_swapping_segments_can_give(files: dict[str, Path]) -> None:
     people, metrics = (
-        read_spans(str(files["people"])),
-        {n: read_spans(str(files[n])) for n in ("good", "poor")},
+        read_error_spans(str(files["people"])),
+        {n: read_error_spans(str(files[n])) for n in ("good", "poor")},
     )
     ratings = match_span_ratings(people, metrics, dataset="x")
     (ranking,) = rank_metrics_by_spans(ratings, ComparisonSettings(draws=400))

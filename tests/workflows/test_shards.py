@@ -11,7 +11,7 @@ from polars.testing import assert_frame_equal
 
 from metassay.errors import InputError
 from metassay.results.partial_run import PartialRun
-from metassay.sample import sample_path
+from metassay.sample import get_sample_path
 from metassay.workflows import shards
 from metassay.workflows.assay import assay, score_assay_parts
 from metassay.workflows.read import read
@@ -34,7 +34,7 @@ def test_shards_hold_whole_items(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_results_are_those_of_one_shard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With people's scores, more methods than are sampled, two languages, and scores kept in parts."""
-    data = read(sample_path("mt"))
+    data = read(get_sample_path("mt"))
     assay(data, metrics="bleu,chrf,wer", perturbations=METHODS, out=tmp_path / "one", **FEW)
     monkeypatch.setattr(shards, "SHARD_SIZE", 100)
     found = assay(data, metrics="bleu,chrf,wer", perturbations=METHODS, out=tmp_path / "many", **FEW)
@@ -49,7 +49,7 @@ def test_results_are_those_of_one_shard(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_parts_are_numbered_over_all_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = read(sample_path("text"), language="en")
+    data = read(get_sample_path("text"), language="en")
     monkeypatch.setattr(shards, "SHARD_SIZE", 60)
     settings = FEW | {
         "metrics": "rouge1,rougel",
@@ -68,7 +68,7 @@ def test_parts_are_numbered_over_all_shards(tmp_path: Path, monkeypatch: pytest.
 
 def test_without_a_folder_nothing_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    data = read(sample_path("text"), language="en")
+    data = read(get_sample_path("text"), language="en")
     few = FEW | {"metrics": "rouge1,rougel"}
     whole = assay(data, **few)
     monkeypatch.setattr(shards, "SHARD_SIZE", 60)

@@ -11,7 +11,7 @@ from sacrebleu import corpus_bleu
 
 import metassay
 from metassay.reporting.assay_view import build_view
-from metassay.sample import sample_path
+from metassay.sample import get_sample_path
 from metassay.workflows.assay import assay
 from metassay.workflows.read import read
 
@@ -47,7 +47,7 @@ def table(tmp_path):
 
 
 def test_normalised_speech_says_so_and_untouched_speech_does_not() -> None:
-    data = read(sample_path("asr"), task="asr")
+    data = read(get_sample_path("asr"), task="asr")
     by_scheme = {
         scheme: _signatures(metassay.score(data, metrics="wer", normalize=scheme))["wer"]
         for scheme in (None, "english", "whisper", "none")
@@ -62,7 +62,7 @@ def test_normalised_speech_says_so_and_untouched_speech_does_not() -> None:
 
 
 def test_normalised_translations_say_so() -> None:
-    data = read(sample_path("mt"))
+    data = read(get_sample_path("mt"))
     changed = metassay.score(data, metrics="bleu", normalize="english")
     plain = metassay.score(data, metrics="bleu")
     assert changed.systems[0].corpus != plain.systems[0].corpus
@@ -70,7 +70,7 @@ def test_normalised_translations_say_so() -> None:
 
 
 def test_preprocessing_is_in_the_signature_the_manifest_and_the_names_of_parts(tmp_path) -> None:
-    data = read(sample_path("mt"))
+    data = read(get_sample_path("mt"))
     result = assay(data, metrics="bleu,chrf", preprocess="paper", out=tmp_path / "run", **FAST)
     assert {row["signature"].rpartition("|")[2] for row in result.to_dict()["metrics"]} == {"text:paper"}
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
@@ -81,13 +81,13 @@ def test_preprocessing_is_in_the_signature_the_manifest_and_the_names_of_parts(t
 
 
 def test_both_changes_are_named() -> None:
-    data = read(sample_path("asr"), task="asr")
+    data = read(get_sample_path("asr"), task="asr")
     result = assay(data, metrics="wer,cer", preprocess="paper", normalize="whisper", **FAST)
     assert result.metrics[0].signature.endswith("|text:whisper+paper")
 
 
 def test_check_tells_the_signatures_that_an_assay_would_have() -> None:
-    found = metassay.check(read(sample_path("asr"), task="asr"), metrics="wer").to_dict()
+    found = metassay.check(read(get_sample_path("asr"), task="asr"), metrics="wer").to_dict()
     assert found["metrics"] == [
         {
             "metric": "wer",
@@ -140,11 +140,13 @@ def test_chinese_of_unknown_language_is_said_to_be_split_at_spaces(table) -> Non
         scored, checked = metassay.score(data, metrics="chrf"), metassay.check(data, metrics="chrf")
     for notes in (scored.notes, checked.to_dict()["notes"]):
         assert [note for note in notes if "name it with --language" in note]
-    assert not [n for n in metassay.score(read(sample_path("mt")), metrics="chrf").notes if "--language" in n]
+    assert not [
+        n for n in metassay.score(read(get_sample_path("mt")), metrics="chrf").notes if "--language" in n
+    ]
 
 
 def test_a_sentinel_that_was_asked_for_is_a_metric_in_the_report_too() -> None:
-    result = assay(read(sample_path("mt")), metrics="length,bleu", **FAST).content
+    result = assay(read(get_sample_path("mt")), metrics="length,bleu", **FAST).content
     view = build_view(result)
     assert sorted(row.metric for row in result.overall) == ["bleu", "length"]
     assert sorted(view.metrics) == ["bleu", "length"]
@@ -157,7 +159,7 @@ def characters(output, references):
 
 
 def test_a_function_from_python_is_a_metric_of_every_verb(tmp_path) -> None:
-    data = read(sample_path("mt"))
+    data = read(get_sample_path("mt"))
     scored = metassay.score(data, metrics=[characters, "bleu"])
     assert {row.metric for row in scored.systems} == {"characters", "bleu"}
     result = assay(data, metrics=characters, out=tmp_path / "run", **FAST)

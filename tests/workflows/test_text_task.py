@@ -9,10 +9,10 @@ import pytest
 from rouge_score import rouge_scorer
 
 from metassay.cli import run
-from metassay.sample import sample_path
+from metassay.sample import get_sample_path
 from metassay.workflows.read import read
 
-SUMMARIES = str(sample_path("text"))
+SUMMARIES = str(get_sample_path("text"))
 CRITERIA = {"coherence", "consistency", "fluency", "relevance"}
 METRICS = {"bleu", "chrf", "chrf(word_order=2)", "ter", "rouge1", "rouge2", "rougel"}
 SENTENCE_EDITS = {"sentence_removal", "sentence_swapping", "sentence_repetition", "sentence_borrowing"}

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
-from metassay.errors import InputError, InputLocation, NoSuchFile, UnknownName, is_remote
+from metassay.errors import InputError, InputLocation, NoSuchFile, UnknownName, is_remote_path
 
 COMMANDS = (
     "assay",
@@ -96,7 +96,7 @@ def read_command_of_run(run: str, *, trust: bool) -> dict[str, Any]:
         raise InputError("its data came from standard input.", location=location, remedy=_START_AGAIN)
     if not trust:
         _confirm_trust(options, run)
-    options["out"] = run if is_remote(run) else str(Path(run).absolute())
+    options["out"] = run if is_remote_path(run) else str(Path(run).absolute())
     return options
 
 
@@ -128,7 +128,7 @@ def run_configuration(options: Mapping[str, Any], file: str) -> None:
     arguments = [command, *_to_arguments(command, command_options, file)]
     if folder is not None and not Path(str(folder)).is_dir():
         # A remote run may be continued on a machine that lacks the folder it was started in.
-        if not is_remote(file):
+        if not is_remote_path(file):
             raise InputError(f"the folder {folder!r} no longer exists.", location=InputLocation(file=file))
         folder = None
     with chdir("." if folder is None else folder):
@@ -148,7 +148,7 @@ def build_configuration_schema() -> dict[str, Any]:
 
 def _find_local_file(file: str) -> Path:
     """Return the path of a file on this machine; a remote one is downloaded."""
-    if not is_remote(file):
+    if not is_remote_path(file):
         return Path(file)
     from metassay.workflows.read import download_if_remote
 

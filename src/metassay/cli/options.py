@@ -17,7 +17,7 @@ from metassay.options import (
     OutputReadOptions,
     Settings,
     check_execution_options,
-    option,
+    declare_option,
     parse_size,
 )
 
@@ -44,13 +44,15 @@ class DataOptions(OutputReadOptions):
         list[str], typer.Argument(help="Files, folders or addresses; - is standard input.", metavar="DATA")
     ] = field(default_factory=list)
     reference: Annotated[
-        list[str], option("Plain text: a file of references.", "--reference", "-r", panel=DATA_PANEL)
+        list[str], declare_option("Plain text: a file of references.", "--reference", "-r", panel=DATA_PANEL)
     ] = field(default_factory=list)
     hypothesis: Annotated[
         list[str],
-        option("Plain text: a file per system; more may follow.", "--hypothesis", "-i", panel=DATA_PANEL),
+        declare_option(
+            "Plain text: a file per system; more may follow.", "--hypothesis", "-i", panel=DATA_PANEL
+        ),
     ] = field(default_factory=list)
-    source: Annotated[str | None, option("Plain text: a file of sources.", panel=DATA_PANEL)] = None
+    source: Annotated[str | None, declare_option("Plain text: a file of sources.", panel=DATA_PANEL)] = None
 
     def read_dataset(self) -> Dataset:
         """Read the outputs, from tables or from plain text files."""
@@ -108,11 +110,13 @@ def _announce_guessed_task(dataset: Dataset) -> Dataset:
 class OutputOptions(Settings):
     """Where results go, how much is printed, and with which resources a command runs."""
 
-    json: Annotated[bool, option("One JSON object on standard output.", "--json", panel=OUTPUT_PANEL)] = False
-    seed: Annotated[int, option("Same seed, same bytes.", panel=OUTPUT_PANEL)] = 0
+    json: Annotated[
+        bool, declare_option("One JSON object on standard output.", "--json", panel=OUTPUT_PANEL)
+    ] = False
+    seed: Annotated[int, declare_option("Same seed, same bytes.", panel=OUTPUT_PANEL)] = 0
     out: Annotated[
         str | None,
-        option(
+        declare_option(
             "Run folder or its address; the same run is resumed.",
             "--out",
             "-o",
@@ -120,11 +124,11 @@ class OutputOptions(Settings):
             panel=OUTPUT_PANEL,
         ),
     ] = None
-    workers: Annotated[int | None, option("Threads; default all cores.", panel=OUTPUT_PANEL)] = None
+    workers: Annotated[int | None, declare_option("Threads; default all cores.", panel=OUTPUT_PANEL)] = None
     memory: Annotated[
-        str | None, option("Memory to aim at; default 4GB.", metavar="SIZE", panel=OUTPUT_PANEL)
+        str | None, declare_option("Memory to aim at; default 4GB.", metavar="SIZE", panel=OUTPUT_PANEL)
     ] = None
-    quiet: Annotated[bool, option("No progress.", "--quiet", "-q", panel=OUTPUT_PANEL)] = False
+    quiet: Annotated[bool, declare_option("No progress.", "--quiet", "-q", panel=OUTPUT_PANEL)] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -141,23 +145,25 @@ class LlmOptions(Settings):
     """Which language model to use for the perturbation `llm` or as a judge."""
 
     llm_url: Annotated[
-        str | None, option("OpenAI-compatible address; key in METASSAY_LLM_KEY.", panel=LLM_PANEL)
+        str | None, declare_option("OpenAI-compatible address; key in METASSAY_LLM_KEY.", panel=LLM_PANEL)
     ] = None
     llm_model: Annotated[
-        str | None, option("Name of the model there, or for one on this machine.", panel=LLM_PANEL)
+        str | None, declare_option("Name of the model there, or for one on this machine.", panel=LLM_PANEL)
     ] = None
-    llm_local: Annotated[str | None, option("Or a model on this machine: name or path.", panel=LLM_PANEL)] = (
+    llm_local: Annotated[
+        str | None, declare_option("Or a model on this machine: name or path.", panel=LLM_PANEL)
+    ] = None
+    llm_prompt: Annotated[Path | None, declare_option("File with a prompt of your own.", panel=LLM_PANEL)] = (
         None
     )
-    llm_prompt: Annotated[Path | None, option("File with a prompt of your own.", panel=LLM_PANEL)] = None
     llm_concurrency: Annotated[
-        int, option("Requests at a time.", panel=LLM_PANEL, minimum=1, maximum=1000)
+        int, declare_option("Requests at a time.", panel=LLM_PANEL, minimum=1, maximum=1000)
     ] = 8
-    prices: Annotated[Path | None, option("JSON: money per million tokens, by model.", panel=LLM_PANEL)] = (
-        None
-    )
+    prices: Annotated[
+        Path | None, declare_option("JSON: money per million tokens, by model.", panel=LLM_PANEL)
+    ] = None
     budget: Annotated[
-        float | None, option("The most to spend in this run; needs --prices.", panel=LLM_PANEL)
+        float | None, declare_option("The most to spend in this run; needs --prices.", panel=LLM_PANEL)
     ] = None
 
     def build_settings(self) -> LlmSettings | None:

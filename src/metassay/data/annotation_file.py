@@ -26,7 +26,7 @@ _TEXT_MARK = "'"
 
 @dataclass(frozen=True)
 class OutputToRate:
-    """A row of the file. `score` is None until somebody has rated the output."""
+    """One row of an annotation file: an output, and its score, which is None until somebody rates it."""
 
     item: str
     system: str
@@ -37,27 +37,29 @@ class OutputToRate:
 
 @dataclass(frozen=True)
 class AnnotationFile:
-    """All rows, and the names of the columns of texts and of the human score."""
+    """A file in which raters fill in scores, with the names of its text columns and of the human score."""
 
     human: str
     text_columns: tuple[str, ...]
     rows: tuple[OutputToRate, ...]
 
 
-def format_annotation_file(file: AnnotationFile) -> bytes:
-    """Write the file as CSV in UTF-8, with quotes where needed and CRLF at the end of lines (RFC 4180)."""
+def format_annotation_file(annotation_file: AnnotationFile) -> bytes:
+    """Format an annotation file as CSV in UTF-8, with quotes where needed and CRLF line ends (RFC 4180)."""
     target = io.StringIO()
     writer = csv.writer(target, lineterminator="\r\n")
-    writer.writerow([ITEM, SYSTEM, *file.text_columns, PROBABILITY, mark_text(file.human)])
-    for row in file.rows:
-        texts = [mark_text(text) for text in (row.item, row.system, *row.texts)]
+    writer.writerow(
+        [ITEM, SYSTEM, *annotation_file.text_columns, PROBABILITY, escape_formula(annotation_file.human)]
+    )
+    for row in annotation_file.rows:
+        texts = [escape_formula(text) for text in (row.item, row.system, *row.texts)]
         score = "" if row.score is None else repr(row.score)
         writer.writerow([*texts, repr(row.probability), score])
     return target.getvalue().encode()
 
 
-def parse_annotation_file(path: str | Path) -> AnnotationFile:
-    """Read a file that `annotate` wrote; scores may have been filled in."""
+def read_annotation_file(path: str | Path) -> AnnotationFile:
+    """Read a file that `metassay annotate` wrote and in which raters may have filled in scores."""
     location = InputLocation(file=str(path))
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")  # Excel adds a byte order mark
@@ -66,7 +68,7 @@ def parse_annotation_file(path: str | Path) -> AnnotationFile:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot be read ({error}).", location=location) from None
     records = list(csv.reader(io.StringIO(text, newline=""), delimiter=_find_delimiter(text)))
-    header = [unmark_text(name) for name in records[0]] if records else []
+    header = [unescape_formula(name) for name in records[0]] if records else []
     text_columns = tuple(name for name in header if name in TEXT_COLUMNS)
     fixed_columns = (ITEM, SYSTEM, *text_columns, PROBABILITY)
     if tuple(header[:-1]) != fixed_columns:
@@ -80,10 +82,10 @@ def parse_annotation_file(path: str | Path) -> AnnotationFile:
     return AnnotationFile(header[-1], text_columns, tuple(rows))
 
 
-def mark_text(text: str) -> str:
+def escape_formula(text: str) -> str:
     """Put an apostrophe before a text that a spreadsheet would run as a formula.
 
-    >>> mark_text("=1+1"), mark_text("plain"), unmark_text(mark_text("'quoted'"))
+    >>> escape_formula("=1+1"), escape_formula("plain"), unescape_formula(escape_formula("'quoted'"))
     ("'=1+1", 'plain', "'quoted'")
     """
     if text.startswith((*_STARTS_OF_FORMULAS, _TEXT_MARK)):
@@ -91,8 +93,8 @@ def mark_text(text: str) -> str:
     return text
 
 
-def unmark_text(text: str) -> str:
-    """Undo `mark_text`."""
+def unescape_formula(text: str) -> str:
+    """Remove the apostrophe that `escape_formula` put before a text."""
     return text.removeprefix(_TEXT_MARK)
 
 
@@ -102,24 +104,27 @@ def _find_delimiter(text: str) -> str:
     return after_item if after_item in {",", ";", "\t"} else ","
 
 
-def _parse_row(record: Sequence[str], width: int, file: str, number: int) -> OutputToRate:
-    if len(record) != width:
+def _parse_row(fields: Sequence[str], field_count: int, file: str, row_number: int) -> OutputToRate:
+    """Parse the fields of one row of an annotation file."""
+    if len(fields) != field_count:
         raise InputError(
-            f"there are {len(record)} cells, not {width}.", location=InputLocation(file=file, row=number)
+            f"there are {len(fields)} cells, not {field_count}.",
+            location=InputLocation(file=file, row=row_number),
         )
-    texts = tuple(unmark_text(cell) for cell in record[:-2])
-    probability = _parse_number(record[-2], InputLocation(file, number, PROBABILITY))
+    texts = tuple(unescape_formula(cell) for cell in fields[:-2])
+    probability = _parse_optional_number(fields[-2], InputLocation(file, row_number, PROBABILITY))
     if probability is None or not 0 < probability <= 1:
         raise InputError(
             "the probability is not between 0 and 1.",
-            location=InputLocation(file, number, PROBABILITY),
+            location=InputLocation(file, row_number, PROBABILITY),
             remedy="Restore the column as it was written.",
         )
-    score = _parse_number(record[-1], InputLocation(file, number))
+    score = _parse_optional_number(fields[-1], InputLocation(file, row_number))
     return OutputToRate(texts[0], texts[1], texts[2:], probability, score)
 
 
-def _parse_number(cell: str, location: InputLocation) -> float | None:
+def _parse_optional_number(cell: str, location: InputLocation) -> float | None:
+    """Parse a cell as a number; None if the cell is empty."""
     text = cell.strip()
     if not text:
         return None

@@ -12,9 +12,9 @@ import polars as pl
 from metassay.data import cells
 from metassay.data.columns import check_column_choices, missing_column_error
 from metassay.data.dataset import Dataset
-from metassay.data.ranked_lists import order_by_score
+from metassay.data.ranked_lists import rank_by_score
 from metassay.data.readers.base import RawTable
-from metassay.data.readers.files import file_stem
+from metassay.data.readers.files import get_file_stem
 from metassay.errors import InputError, InputLocation
 from metassay.tasks import find_task
 from metassay.tasks.base import Task
@@ -39,7 +39,7 @@ def assemble_rankings(
     columns: Mapping[str, str] | None = None,
     complete: bool = True,
 ) -> Dataset:
-    """Assemble a data set from tables with a row per retrieved document, and judgements.
+    """Build a data set of ranked lists from tables with a row per retrieved document, and judgements.
 
     `qrels` has `item`, `document` and `grade`. Lists for topics without judgements are left out and counted.
     A judged topic for which a system has no list gets an empty one, so that every metric is 0 there (`-c` of
@@ -50,20 +50,20 @@ def assemble_rankings(
     documents = pl.concat(parts, how="diagonal_relaxed")
     _refuse_repeated_documents(documents)
     documents, left_out, notes = _drop_unjudged_topics(documents, qrels)
-    notes += _check_shared_documents(documents, qrels)
+    notes += _check_judged_documents(documents, qrels)
     if _RANK in documents.columns:
         notes += _note_increasing_scores(documents)
         documents = documents.drop(_RANK)
-    keys, lists = order_by_score(documents, qrels)
+    keys, lists = rank_by_score(documents, qrels)
     outputs = keys.with_columns(lists.to_series().cast(pl.List(pl.String)))
-    missing = _find_missing_lists(keys, qrels)
+    missing = _build_missing_lists(keys, qrels)
     if missing.height:
         notes.append(_describe_missing_lists(missing, complete=complete))
         if complete:
             outputs = pl.concat([outputs, missing])
         else:
             left_out[MISSING_LIST_REASON] = missing.height
-    outputs = _add_metadata(outputs, documents)
+    outputs = _add_list_metadata(outputs, documents)
     return Dataset(
         task_definition.name,
         outputs,
@@ -75,18 +75,18 @@ def assemble_rankings(
 
 
 def _build_document_table(table: RawTable, task: Task, columns: Mapping[str, str] | None) -> pl.DataFrame:
-    """Return `system, item, document, score`, metadata and the location of each retrieved document."""
+    """Return a table `system, item, document, score` with the location of each row in the input."""
     frame = table.frame
     file = table.file
-    roles = _assign_roles(frame, task, columns, file)
+    roles = _find_role_columns(frame, task, columns, file)
     by_lower_name = {name.lower(): name for name in reversed(frame.columns)}
     document_columns = {}
     for role, name in roles.items():
         if role != "score":
-            document_columns[role] = cells.ids(frame[name], file)
+            document_columns[role] = cells.parse_ids(frame[name], file)
     if "system" not in document_columns:
-        document_columns["system"] = pl.Series([file_stem(file)]).new_from_index(0, frame.height)
-    document_columns["score"] = cells.scores(frame[roles["score"]], file)
+        document_columns["system"] = pl.Series([get_file_stem(file)]).new_from_index(0, frame.height)
+    document_columns["score"] = cells.parse_scores(frame[roles["score"]], file)
     ranks = by_lower_name.get(_RANK)
     if ranks is not None and ranks not in roles.values():
         document_columns[_RANK] = frame[ranks].cast(pl.Float64, strict=False)
@@ -106,10 +106,10 @@ def _build_document_table(table: RawTable, task: Task, columns: Mapping[str, str
     return documents
 
 
-def _assign_roles(
+def _find_role_columns(
     frame: pl.DataFrame, task: Task, columns: Mapping[str, str] | None, file: str
 ) -> dict[str, str]:
-    """Find the column of each role; only the system may be missing."""
+    """Find the columns of systems, items, documents and scores; only systems may be missing."""
     chosen = dict(columns or {})
     check_column_choices(chosen, set(task.column_names), frame.columns, file)
     by_lower_name = {name.lower(): name for name in reversed(frame.columns)}
@@ -138,7 +138,7 @@ def _find_location(row: Mapping[str, object], column: str | None = None) -> Inpu
 
 
 def _refuse_repeated_documents(documents: pl.DataFrame) -> None:
-    """Raise an error if a list has a document twice."""
+    """Raise an error if a ranked list has a document twice."""
     key = ("system", "item", "document")
     is_first = documents.select(pl.struct(key).is_first_distinct())[key[0]]
     if is_first.all():
@@ -176,8 +176,8 @@ def _drop_unjudged_topics(
     return documents.filter(is_judged), {UNJUDGED_TOPIC_REASON: lists}, [note]
 
 
-def _check_shared_documents(documents: pl.DataFrame, qrels: pl.DataFrame) -> list[str]:
-    """Raise an error if no retrieved document is judged; return a note on single runs of which none is."""
+def _check_judged_documents(documents: pl.DataFrame, qrels: pl.DataFrame) -> list[str]:
+    """Raise an error if no retrieved document is judged; return a note on runs without a judged one."""
     is_judged = documents["document"].is_in(qrels["document"].unique().implode())
     if not is_judged.any():
         raise InputError(
@@ -195,7 +195,7 @@ def _check_shared_documents(documents: pl.DataFrame, qrels: pl.DataFrame) -> lis
 
 
 def _note_increasing_scores(documents: pl.DataFrame) -> list[str]:
-    """Return a note on runs whose scores increase with the rank: they are read upside down."""
+    """Return a note on runs whose scores increase with the rank, because such a list is read in reverse."""
     steps = (
         documents.lazy()
         .select("system", "item", _RANK, "score")
@@ -217,15 +217,16 @@ def _note_increasing_scores(documents: pl.DataFrame) -> list[str]:
     return [note]
 
 
-def _find_missing_lists(keys: pl.DataFrame, qrels: pl.DataFrame) -> pl.DataFrame:
-    """Return `system, item, output` with an empty list for every judged topic that a system lacks."""
-    systems = keys.select(pl.col("system").unique().sort())
+def _build_missing_lists(existing_lists: pl.DataFrame, qrels: pl.DataFrame) -> pl.DataFrame:
+    """Return rows `system, item, output` with an empty list where a system has no list for a judged topic."""
+    systems = existing_lists.select(pl.col("system").unique().sort())
     topics = qrels.select(pl.col("item").unique().sort())
-    missing = systems.join(topics, how="cross").join(keys, on=("system", "item"), how="anti")
+    missing = systems.join(topics, how="cross").join(existing_lists, on=("system", "item"), how="anti")
     return missing.with_columns(pl.lit([], dtype=pl.List(pl.String)).alias("output"))
 
 
 def _describe_missing_lists(missing: pl.DataFrame, *, complete: bool) -> str:
+    """Return notes on the judged topics that a system has no list for."""
     consequence = "count as 0" if complete else "are left out of the means"
     systems = missing["system"].n_unique()
     return (
@@ -234,8 +235,8 @@ def _describe_missing_lists(missing: pl.DataFrame, *, complete: bool) -> str:
     )
 
 
-def _add_metadata(outputs: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
-    """Add columns with one value per topic or per system. Others belong to documents, not to lists."""
+def _add_list_metadata(outputs: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
+    """Add the metadata columns that have only one value per topic or only one per system."""
     used = {"system", "item", "document", "score", _FILE, _ROW, _LINE, _RANK}
     for name in documents.columns:
         if name in used:

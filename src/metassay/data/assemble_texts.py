@@ -19,12 +19,12 @@ from metassay.data import cells
 from metassay.data.columns import (
     ROLE_COLUMN_NAMES,
     ColumnRoles,
-    assign_roles,
     check_column_choices,
     find_ignored_columns,
+    find_role_columns,
     is_human_criterion,
     is_numeric,
-    is_row_number,
+    is_row_number_column,
     is_unusable_type,
     missing_column_error,
 )
@@ -33,7 +33,7 @@ from metassay.data.languages import note_language_pair
 from metassay.data.memory import release_memory
 from metassay.data.readers.base import RawTable
 from metassay.data.readers.delimited import DELIMITERS
-from metassay.data.readers.files import file_ending, file_stem
+from metassay.data.readers.files import get_file_ending, get_file_stem
 from metassay.data.readers.standard_input import STANDARD_INPUT
 from metassay.errors import InputError, InputLocation
 from metassay.tasks import find_task
@@ -57,7 +57,7 @@ _REPEATED_ITEM_REMEDY = (
 
 @dataclass(frozen=True)
 class _OutputTable:
-    """A table with the columns of `Dataset`, `_file` and `_row`, its human scores, and what it ignores."""
+    """A table with the columns of `Dataset`, the location of each row, and the names of its human scores."""
 
     frame: pl.DataFrame
     human: tuple[str, ...]
@@ -73,7 +73,7 @@ def assemble_texts(
     language: str | None = None,
     rows_are_pairs: bool = False,
 ) -> Dataset:
-    """Assemble one data set from one or more tables.
+    """Build one data set of texts from one or more tables.
 
     `columns` has the columns that the user chose, by role. With `references="per-item"`, all rows of an item
     must have the same references. With `rows_are_pairs`, each row is a pair, with the worse text in the
@@ -88,13 +88,13 @@ def assemble_texts(
         tables = [_prepare_pair_columns(table, columns) for table in tables]
         columns = {role: name for role, name in (columns or {}).items() if role not in PAIR_COLUMNS}
     parts = [_build_output_table(table, task_definition, columns) for table in tables]
-    outputs = _concatenate([part.frame for part in parts])
+    outputs = _concatenate_tables([part.frame for part in parts])
     outputs, incomplete = _drop_incomplete_rows(outputs, rows_are_pairs=rows_are_pairs)
     left_out = Counter(incomplete)
     for table in tables:
         left_out.update(table.left_out)
     outputs, notes = _drop_repeated_rows(outputs, rows_are_pairs=rows_are_pairs)
-    notes += _check_references(outputs, references)
+    notes += _check_equal_references(outputs, references)
     notes += note_language_pair(language)
     release_memory()
     outputs = outputs.drop(_FILE, _ROW)
@@ -126,8 +126,8 @@ def _prepare_pair_columns(table: RawTable, columns: Mapping[str, str] | None) ->
     if "worse" not in chosen:
         raise missing_column_error("worse", ("worse",), table.frame.columns, table.file)
     frame = table.frame.rename({name: role for role, name in chosen.items()})
-    worse = cells.texts(frame["worse"], table.file)
-    if file_ending(table.file) in DELIMITERS:
+    worse = cells.check_texts(frame["worse"], table.file)
+    if get_file_ending(table.file) in DELIMITERS:
         # A CSV file cannot distinguish an empty text from a missing one; other formats write null.
         worse = worse.replace("", None)
     frame = frame.with_columns(worse)
@@ -151,7 +151,7 @@ def _build_output_table(table: RawTable, task: Task, columns: Mapping[str, str] 
     declared_human = [name for name in declared if name]
     if declared_human:
         chosen["human"] = ",".join(declared_human)
-    roles = assign_roles(frame.columns, task=task, chosen=chosen, file=file)
+    roles = find_role_columns(frame.columns, task=task, chosen=chosen, file=file)
     # A column like `quality` with words instead of numbers is metadata, unless the user says otherwise.
     human = tuple(
         name
@@ -159,17 +159,17 @@ def _build_output_table(table: RawTable, task: Task, columns: Mapping[str, str] 
         if name in declared_human or not is_human_criterion(name) or is_numeric(frame[name])
     )
     output_columns: dict[str, pl.Series] = {
-        "item": _build_items(frame, roles, file),
-        "system": _build_systems(frame, roles, file),
-        "output": cells.texts(frame[roles.output], file),
+        "item": _build_item_ids(frame, roles, file),
+        "system": _build_system_names(frame, roles, file),
+        "output": cells.check_texts(frame[roles.output], file),
     }
     if roles.source is not None:
-        output_columns["source"] = cells.texts(frame[roles.source], file)
+        output_columns["source"] = cells.check_texts(frame[roles.source], file)
     if roles.references:
         output_columns["references"] = _build_reference_lists(frame, roles.references, file)
     for name in human:
-        output_columns[name] = cells.scores(frame[name], file)
-    for name in _list_metadata(frame, replace(roles, human=human)):
+        output_columns[name] = cells.parse_scores(frame[name], file)
+    for name in _list_metadata_columns(frame, replace(roles, human=human)):
         output_columns.setdefault(name, frame[name])
     release_memory()
     output_columns[_FILE] = pl.Series([file], dtype=pl.Categorical).new_from_index(0, frame.height)
@@ -180,24 +180,24 @@ def _build_output_table(table: RawTable, task: Task, columns: Mapping[str, str] 
     return _OutputTable(pl.DataFrame(renamed), human, ignored_columns)
 
 
-def _list_metadata(frame: pl.DataFrame, roles: ColumnRoles) -> list[str]:
-    """List the columns without a role. Nested ones are left out, because they cannot be contexts."""
+def _list_metadata_columns(frame: pl.DataFrame, roles: ColumnRoles) -> list[str]:
+    """List the columns without a role. Nested columns are left out, because they cannot be contexts."""
     used = {roles.item, roles.output, roles.system, roles.source, *roles.references, *roles.human}
     used.update(ROLE_COLUMN_NAMES)
     return [
         name
         for name, dtype in frame.schema.items()
-        if name not in used and not is_unusable_type(dtype) and not is_row_number(name)
+        if name not in used and not is_unusable_type(dtype) and not is_row_number_column(name)
     ]
 
 
-def _build_items(frame: pl.DataFrame, roles: ColumnRoles, file: str) -> pl.Series:
-    """Return the item of each row: test set and segment joined by `/`, as in `2022/en-de/17`."""
-    ids = [cells.ids(frame[name], file) for name in roles.test_set]
+def _build_item_ids(frame: pl.DataFrame, roles: ColumnRoles, file: str) -> pl.Series:
+    """Return the item id of each row: test set and segment joined by `/`, as in `2022/en-de/17`."""
+    ids = [cells.parse_ids(frame[name], file) for name in roles.test_set]
     if roles.item == roles.source:
-        ids.append(_hash_texts(cells.texts(frame[roles.item], file)))
+        ids.append(_hash_texts(cells.check_texts(frame[roles.item], file)))
     else:
-        ids.append(cells.ids(frame[roles.item], file))
+        ids.append(cells.parse_ids(frame[roles.item], file))
     if len(ids) == 1:
         return ids[0]
     numbered = pl.DataFrame([column.alias(str(number)) for number, column in enumerate(ids)])
@@ -205,7 +205,7 @@ def _build_items(frame: pl.DataFrame, roles: ColumnRoles, file: str) -> pl.Serie
 
 
 def _hash_texts(texts: pl.Series) -> pl.Series:
-    """Return a short id for each text, the same in every file and in any order of rows."""
+    """Return a short hash of each text, to be used as its id."""
     if texts.has_nulls():
         raise InputError(
             "there is no id, and the source, which would identify the item, is missing.",
@@ -215,8 +215,8 @@ def _hash_texts(texts: pl.Series) -> pl.Series:
     return texts.replace_strict(ids, return_dtype=pl.String)
 
 
-def _build_systems(frame: pl.DataFrame, roles: ColumnRoles, file: str) -> pl.Series:
-    """Return the system of each row: the column of systems, or else the name of the file."""
+def _build_system_names(frame: pl.DataFrame, roles: ColumnRoles, file: str) -> pl.Series:
+    """Return the system of each row, from the column of systems or else from the name of the file."""
     if roles.system is not None:
         systems = frame[roles.system]
         if systems.dtype == pl.String:
@@ -227,45 +227,45 @@ def _build_systems(frame: pl.DataFrame, roles: ColumnRoles, file: str) -> pl.Ser
                     location=InputLocation(file, int(is_missing.arg_max() or 0) + 1, roles.system),
                     remedy="Every row needs one: fill it in or delete the row.",
                 )
-        return cells.ids(systems, file)
+        return cells.parse_ids(systems, file)
     if file == STANDARD_INPUT:
         raise InputError(
             "there is no system column, and standard input has no name to use instead.",
             location=InputLocation(file=file),
             remedy="Add a column system, or name one with --column system=COLUMN.",
         )
-    return pl.Series([file_stem(file)]).new_from_index(0, frame.height)
+    return pl.Series([get_file_stem(file)]).new_from_index(0, frame.height)
 
 
-def _build_reference_lists(frame: pl.DataFrame, names: Sequence[str], file: str) -> pl.Series:
+def _build_reference_lists(frame: pl.DataFrame, reference_columns: Sequence[str], file: str) -> pl.Series:
     """Return the list of references of each row. Missing and empty references are left out."""
     expressions = []
     has_gaps = False
-    frame = frame.with_columns(_parse_written_lists(frame[name]) for name in names)
-    for name in names:
+    frame = frame.with_columns(_parse_list_column(frame[name]) for name in reference_columns)
+    for name in reference_columns:
         column = frame[name]
         if column.dtype == pl.List(pl.String):
             without_empty = pl.col(name).fill_null([]).list.eval(pl.element().filter(pl.element() != ""))
             expressions.append(without_empty)
             has_gaps = True
             continue
-        texts = cells.texts(column, file)
+        texts = cells.check_texts(column, file)
         if texts.has_nulls() or (texts == "").any():
             expressions.append(pl.col(name).cast(pl.String).replace("", None))
             has_gaps = True
         else:
             expressions.append(pl.col(name))
-    if len(names) == 1 and not has_gaps:
+    if len(reference_columns) == 1 and not has_gaps:
         # Wraps the texts without copying them, which saves gigabytes for large data.
-        return frame[names[0]].reshape((-1, 1)).arr.to_list()
+        return frame[reference_columns[0]].reshape((-1, 1)).arr.to_list()
     lists = pl.concat_list(expressions)
     if has_gaps:
         lists = lists.list.drop_nulls()
     return frame.select(lists.alias("references")).to_series()
 
 
-def _parse_written_lists(column: pl.Series) -> pl.Series:
-    """Convert texts that are all lists of texts, as in `["a", "b"]`, to lists; return others as they are.
+def _parse_list_column(column: pl.Series) -> pl.Series:
+    """Convert a column of texts such as `["a", "b"]` to lists; other columns are returned unchanged.
 
     CSV files hold lists as JSON or, if pandas wrote them, as Python source.
     """
@@ -276,14 +276,14 @@ def _parse_written_lists(column: pl.Series) -> pl.Series:
         return column
     lists: list[list[str]] = []
     for text in column:
-        texts = _parse_written_list(text or "[]")
+        texts = _parse_list_text(text or "[]")
         if texts is None:
             return column
         lists.append(texts)
     return pl.Series(column.name, lists, dtype=pl.List(pl.String))
 
 
-def _parse_written_list(text: str) -> list[str] | None:
+def _parse_list_text(text: str) -> list[str] | None:
     """Parse a list of texts in JSON or Python notation; None if it is something else."""
     parsed: object = None
     for parse in (json.loads, ast.literal_eval):
@@ -297,8 +297,8 @@ def _parse_written_list(text: str) -> list[str] | None:
     return None
 
 
-def _concatenate(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Put all tables under each other. A column of different types becomes text."""
+def _concatenate_tables(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Concatenate tables by rows. A column whose type differs between tables becomes text."""
     if len(tables) == 1:
         return tables[0]
     dtypes: dict[str, set[pl.DataType]] = {}
@@ -332,8 +332,11 @@ def _drop_incomplete_rows(
 
 
 def _drop_repeated_rows(outputs: pl.DataFrame, *, rows_are_pairs: bool) -> tuple[pl.DataFrame, list[str]]:
-    """Drop exact copies of rows, with a note. Two different rows of one item and system are an error."""
-    if not rows_are_pairs and _count_distinct(outputs.select(pl.struct("item", "system"))) == outputs.height:
+    """Drop exact copies of rows, with a note. Raises an error if two rows of one output differ."""
+    if (
+        not rows_are_pairs
+        and _count_distinct_hashes(outputs.select(pl.struct("item", "system"))) == outputs.height
+    ):
         return outputs, []
     content = [name for name in outputs.columns if name not in {_FILE, _ROW}]
     distinct = outputs.unique(content, keep="first", maintain_order=True)
@@ -346,8 +349,8 @@ def _drop_repeated_rows(outputs: pl.DataFrame, *, rows_are_pairs: bool) -> tuple
     return distinct, [f"{rows} another to the letter; each is kept once."]
 
 
-def _count_distinct(keys: pl.DataFrame) -> int:
-    """Count the distinct hashes of a column. Never more than its distinct values.
+def _count_distinct_hashes(keys: pl.DataFrame) -> int:
+    """Count the distinct hashes of a column, which are never more than its distinct values.
 
     A set of the values themselves would take more memory. Two values rarely share a hash, and then the
     caller only takes the slow path.
@@ -365,7 +368,7 @@ def _refuse_second_outputs(outputs: pl.DataFrame) -> None:
     is_same_key = (pl.col("item") == first["item"]) & (pl.col("system") == first["system"])
     second = repeated.filter(is_same_key).row(1, named=True)
     other_file = "" if first[_FILE] == second[_FILE] else f" of {first[_FILE]}"
-    is_named_after_file = first["system"] == file_stem(second[_FILE])
+    is_named_after_file = first["system"] == get_file_stem(second[_FILE])
     raise InputError(
         f"item {first['item']} of system {first['system']} was already given in row "
         f"{first[_ROW]}{other_file}.",
@@ -374,8 +377,8 @@ def _refuse_second_outputs(outputs: pl.DataFrame) -> None:
     )
 
 
-def _check_references(outputs: pl.DataFrame, rule: str) -> list[str]:
-    """Check that all rows of an item have the same references; with the rule "per-output", only count.
+def _check_equal_references(outputs: pl.DataFrame, references_rule: str) -> list[str]:
+    """Check that all rows of an item have the same references, unless the rule is "per-output".
 
     Returns notes.
     """
@@ -384,15 +387,15 @@ def _check_references(outputs: pl.DataFrame, rule: str) -> list[str]:
     references = pl.col("references").list
     has_single_references = bool((outputs["references"].list.len() == 1).all())
     reference_key = (references.first() if has_single_references else references.join("\x1f")).alias("key")
-    distinct_items = _count_distinct(outputs.select("item"))
-    if distinct_items == _count_distinct(outputs.select(pl.struct("item", reference_key))):
+    distinct_items = _count_distinct_hashes(outputs.select("item"))
+    if distinct_items == _count_distinct_hashes(outputs.select(pl.struct("item", reference_key))):
         return []
     keys = outputs.select("item", _FILE, _ROW, reference_key)
     counts = keys.group_by("item").agg(pl.col("key").n_unique().alias("references"))
     varying = counts.filter(pl.col("references") > 1)
     if varying.is_empty():
         return []
-    if rule == "per-output":
+    if references_rule == "per-output":
         return [f"The references of {varying.height} items differ between rows; each row keeps its own."]
     item = varying["item"].sort()[0]
     rows = keys.filter(pl.col("item") == item)

@@ -16,9 +16,9 @@ _MAXIMUM_DIGITS = 17
 
 
 def assign_to_buckets(
-    numbers: NDArray[np.float64], count: int, groups: Sequence[str], column: str
+    numbers: NDArray[np.float64], bucket_count: int, groups: Sequence[str], column: str
 ) -> tuple[list[str | None], list[str]]:
-    """Divide numbers into `count` buckets of equal frequency within each group.
+    """Divide numbers into `bucket_count` buckets of equal frequency within each group.
 
     Equal numbers are never in different buckets. Returns the label of each number (None for NaN) and notes on
     groups with fewer buckets; `column` is named in them.
@@ -31,26 +31,25 @@ def assign_to_buckets(
         rows = np.flatnonzero((groups_of_rows == group) & ~np.isnan(numbers))
         values = numbers[rows]
         smaller_values = np.searchsorted(np.sort(values), values)
-        buckets = smaller_values * count // max(len(values), 1)
+        buckets = smaller_values * bucket_count // max(len(values), 1)
         distinct_buckets = np.unique(buckets)
         bounds = []
         for bucket in distinct_buckets:
             members = values[buckets == bucket]
             bounds.append((members.min(), members.max()))
         prefix = f"{group}+" if len(group_names) > 1 else ""
-        for bucket, name in zip(distinct_buckets, name_intervals(bounds)):
+        for bucket, name in zip(distinct_buckets, format_intervals(bounds)):
             for row in rows[buckets == bucket]:
                 labels[row] = prefix + name
-        if len(distinct_buckets) < count:
+        if len(distinct_buckets) < bucket_count:
             of_group = f" of {group}" if len(group_names) > 1 else ""
-            notes.append(
-                f"{column}{of_group}: {len(distinct_buckets)} buckets instead of {count}, since scores tie."
-            )
+            counts = f"{len(distinct_buckets)} buckets instead of {bucket_count}"
+            notes.append(f"{column}{of_group}: {counts}, since scores tie.")
     return labels, notes
 
 
 def assign_to_ranges(numbers: NDArray[np.float64], bounds_text: str, request: str) -> list[str | None]:
-    """Assign each number to the range between two bounds, as in `-25..-5..0`. None for numbers outside.
+    """Assign each number to one of the ranges that a text such as `-25..-5..0` bounds; None if outside.
 
     A range includes its lower bound, the last one also its upper bound. `request` is named in errors.
     """
@@ -63,14 +62,14 @@ def assign_to_ranges(numbers: NDArray[np.float64], bounds_text: str, request: st
     codes = np.searchsorted(bounds, numbers, side="right") - 1
     codes[numbers == bounds[-1]] = len(bounds) - 2
     is_inside = (codes >= 0) & (codes < len(bounds) - 1) & ~np.isnan(numbers)
-    names = name_intervals(list(pairwise(bounds.tolist())))
+    names = format_intervals(list(pairwise(bounds.tolist())))
     return [names[code] if inside else None for code, inside in zip(codes, is_inside)]
 
 
-def name_intervals(bounds: Sequence[tuple[float, float]]) -> list[str]:
-    """Write intervals as `[0.1,0.25]`, with at least six digits and as many as distinguish all bounds.
+def format_intervals(bounds: Sequence[tuple[float, float]]) -> list[str]:
+    """Format intervals as `[0.1,0.25]`, with at least six digits and as many as distinguish all bounds.
 
-    >>> name_intervals([(0.0, 0.1234561), (0.1234562, 1e9)])
+    >>> format_intervals([(0.0, 0.1234561), (0.1234562, 1e9)])
     ['[0,0.1234561]', '[0.1234562,1e09]']
     """
     numbers = sorted({float(bound) for interval in bounds for bound in interval})

@@ -17,31 +17,31 @@ _THOUSANDS = r"^\s*[+-]?[1-9]\d{0,2},\d{3}\s*$"
 _DECIMAL_COMMA = r"^\s*[+-]?\d*,\d+\s*$"
 
 
-def ids(column: pl.Series, file: str) -> pl.Series:
-    """An id column as text. Integers become decimal digits; float, null, boolean and nested are refused."""
-    noun = _name_unsuitable_type(column.dtype)
-    if noun is not None:
+def parse_ids(column: pl.Series, file: str) -> pl.Series:
+    """Convert a column of ids to text. Raises an error unless every id is a text or a whole number."""
+    unsuitable_type = _name_unsuitable_type(column.dtype)
+    if unsuitable_type is not None:
         raise InputError(
-            f"an id must be text or a whole number, not {noun} ({shorten_text(str(column[0]))}).",
+            f"an id must be text or a whole number, not {unsuitable_type} ({shorten_text(str(column[0]))}).",
             location=InputLocation(file=file, row=1, column=column.name),
             remedy="Write the ids as text or as integers.",
         )
     text = column.cast(pl.String)
-    empty = (text.is_null() | (text == "")).fill_null(value=True)
-    if empty.any():
-        row = int(empty.arg_max() or 0) + 1
+    is_empty = (text.is_null() | (text == "")).fill_null(value=True)
+    if is_empty.any():
+        row = int(is_empty.arg_max() or 0) + 1
         raise InputError(
             "the id is missing.",
             location=InputLocation(file=file, row=row, column=column.name),
             remedy="Every row needs one: fill it in or delete the row.",
         )
-    _refuse_nul(text, file)
-    _refuse_written_floats(text, file)
+    _refuse_nul_characters(text, file)
+    _refuse_float_ids(text, file)
     return text
 
 
 def _name_unsuitable_type(dtype: pl.DataType) -> str | None:
-    """Return what a column holds that cannot be ids; None if it can."""
+    """Describe a column type that cannot hold ids, such as "a float"; None for a type that can."""
     if dtype.is_float():
         return "a float"
     if dtype.is_nested():
@@ -55,30 +55,37 @@ def _name_unsuitable_type(dtype: pl.DataType) -> str | None:
     return nouns.get(dtype.base_type())
 
 
-def sorted_ids(ids: Sequence[str]) -> list[str]:
-    """Ids in order: numbers inside them by size, everything else as text.
+def sort_ids(ids: Sequence[str]) -> list[str]:
+    """Sort ids so that numbers inside them are compared by size, everything else as text.
 
-    >>> sorted_ids(["en-de/10", "en-de/9", "b"])
+    >>> sort_ids(["en-de/10", "en-de/9", "b"])
     ['b', 'en-de/9', 'en-de/10']
     """
-    return sorted(ids, key=_natural)
+    return sorted(ids, key=_build_natural_sort_key)
 
 
-def _natural(text: str) -> list[tuple[str, tuple[int, str], str]]:
-    """Texts and numbers in turn; the digits last, so that 1 and 01 differ."""
+def _build_natural_sort_key(text: str) -> list[tuple[str, tuple[int, str], str]]:
+    """Return a key that sorts ids with numbers by size, as in `talk-2` before `talk-10`.
+
+    The key has a triple for each number: the text before the number, its size, and its digits, by which 1 and
+    01 differ.
+    """
     parts = re.split(r"([0-9]+)", text)
+    texts_between = parts[::2]
     numbers = [*parts[1::2], ""]
-    return [(words, _size(digits), digits) for words, digits in zip(parts[::2], numbers)]
+    return [(before, _build_size_key(digits), digits) for before, digits in zip(texts_between, numbers)]
 
 
-def _size(digits: str) -> tuple[int, str]:
-    """A number in decimal digits, however many: longer is larger, and of one length the text decides."""
-    plain = digits.lstrip("0")
-    return (len(plain), plain) if digits else (-1, "")
+def _build_size_key(digits: str) -> tuple[int, str]:
+    """Return a key that sorts decimal numbers of any length by size; an empty text comes first."""
+    if not digits:
+        return (-1, "")
+    significant_digits = digits.lstrip("0")
+    return (len(significant_digits), significant_digits)
 
 
-def texts(column: pl.Series, file: str) -> pl.Series:
-    """A text column, null where there is none; NUL and other types are refused."""
+def check_texts(column: pl.Series, file: str) -> pl.Series:
+    """Return a column of texts, or of nulls. Raises an error for other types and for NUL characters."""
     if column.dtype == pl.Null:
         return column.cast(pl.String)
     if column.dtype != pl.String:
@@ -86,19 +93,19 @@ def texts(column: pl.Series, file: str) -> pl.Series:
             f"text was expected, but the column holds {column.dtype}.",
             location=InputLocation(file=file, column=column.name),
         )
-    _refuse_nul(column, file)
+    _refuse_nul_characters(column, file)
     return column
 
 
-def scores(column: pl.Series, file: str) -> pl.Series:
-    """A column of numbers, null where missing (`None`, `NA`, `n.a.`, empty, NaN); −0.0 becomes 0.
+def parse_scores(column: pl.Series, file: str) -> pl.Series:
+    """Convert a column of scores to numbers, null where a score is missing (`None`, `NA`, empty, NaN).
 
-    Texts may have a decimal comma or a percent sign. Text that is no number, and infinities, are refused
-    with their row.
+    Texts may have a decimal comma or a percent sign; −0.0 becomes 0. Raises an error that names the row for
+    texts that are no number, for infinities and for numbers too large to compute with.
     """
     if column.dtype == pl.String:
         numbers = parse_numbers(column)
-        is_malformed = numbers.is_null() & ~is_missing_score(column)
+        is_malformed = numbers.is_null() & ~find_missing_scores(column)
         if is_malformed.any():
             row = int(is_malformed.arg_max() or 0)
             raise InputError(
@@ -114,12 +121,13 @@ def scores(column: pl.Series, file: str) -> pl.Series:
         )
     numbers = column.cast(pl.Float64).fill_nan(None)
     numbers = numbers.set(numbers == 0.0, 0.0)
-    infinite = numbers.is_infinite().fill_null(value=False)
-    if infinite.any():
-        raise infinite_score(InputLocation(file, int(infinite.arg_max() or 0) + 1, column.name))
-    too_large = (numbers.abs() > LARGEST_SCORE).fill_null(value=False)
-    if too_large.any():
-        row = int(too_large.arg_max() or 0)
+    is_infinite = numbers.is_infinite().fill_null(value=False)
+    if is_infinite.any():
+        row = int(is_infinite.arg_max() or 0)
+        raise infinite_score_error(InputLocation(file, row + 1, column.name))
+    is_too_large = (numbers.abs() > LARGEST_SCORE).fill_null(value=False)
+    if is_too_large.any():
+        row = int(is_too_large.arg_max() or 0)
         raise InputError(
             f"a score of {numbers[row]:g} is too large to compute with (at most {LARGEST_SCORE:g}).",
             location=InputLocation(file, row + 1, column.name),
@@ -128,8 +136,8 @@ def scores(column: pl.Series, file: str) -> pl.Series:
     return numbers.alias(column.name)
 
 
-def infinite_score(location: InputLocation) -> InputError:
-    """The error for an infinity among scores."""
+def infinite_score_error(location: InputLocation) -> InputError:
+    """Return the error for a score that is infinite."""
     return InputError(
         "a score is infinite.",
         location=location,
@@ -137,8 +145,8 @@ def infinite_score(location: InputLocation) -> InputError:
     )
 
 
-def is_missing_score(column: pl.Series) -> pl.Series:
-    """Whether each text says that there is no score."""
+def find_missing_scores(column: pl.Series) -> pl.Series:
+    """Return for each text of a column whether it stands for a missing score, as `n.a.` does."""
     return column.is_null() | column.str.strip_chars().str.to_lowercase().is_in(list(MISSING_SCORES))
 
 
@@ -160,13 +168,14 @@ def parse_numbers(column: pl.Series) -> pl.Series:
             with_points = texts.str.replace(",", ".", literal=True)
             texts = pl.select(pl.when(is_decimal).then(with_points).otherwise(texts)).to_series()
     numbers = texts.cast(pl.Float64, strict=False)
-    return numbers.set(is_missing_score(column), None).alias(column.name)
+    return numbers.set(find_missing_scores(column), None).alias(column.name)
 
 
-def _refuse_nul(column: pl.Series, file: str) -> None:
-    with_nul = column.str.contains("\0", literal=True).fill_null(value=False)
-    if with_nul.any():
-        row = int(with_nul.arg_max() or 0) + 1
+def _refuse_nul_characters(column: pl.Series, file: str) -> None:
+    """Raise an error if a text contains a NUL character."""
+    has_nul = column.str.contains("\0", literal=True).fill_null(value=False)
+    if has_nul.any():
+        row = int(has_nul.arg_max() or 0) + 1
         raise InputError(
             "there is a NUL character in the text.",
             location=InputLocation(file=file, row=row, column=column.name),
@@ -174,11 +183,11 @@ def _refuse_nul(column: pl.Series, file: str) -> None:
         )
 
 
-def _refuse_written_floats(text: pl.Series, file: str) -> None:
-    """Refuse ids like 1.0, 2.0 …, which a program wrote that took integers for floats."""
-    written = text.str.contains(r"^[+-]?\d+\.\d*$|^[+-]?\d+(\.\d*)?[eE][+-]?\d+$")
-    if written.any() and text.str.contains(r"^[+-]?\d+(\.\d*)?([eE][+-]?\d+)?$").all():
-        row = int(written.arg_max() or 0)
+def _refuse_float_ids(text: pl.Series, file: str) -> None:
+    """Raise an error if ids are written as 1.0, 2.0 …, because a program converted integers to floats."""
+    is_float = text.str.contains(r"^[+-]?\d+\.\d*$|^[+-]?\d+(\.\d*)?[eE][+-]?\d+$")
+    if is_float.any() and text.str.contains(r"^[+-]?\d+(\.\d*)?([eE][+-]?\d+)?$").all():
+        row = int(is_float.arg_max() or 0)
         raise InputError(
             f"an id must be text or a whole number, not a float ({text[row]}).",
             location=InputLocation(file=file, row=row + 1, column=text.name),
@@ -186,23 +195,24 @@ def _refuse_written_floats(text: pl.Series, file: str) -> None:
         )
 
 
-def with_points(table: pl.DataFrame, file: str, notes: list[str]) -> pl.DataFrame:
-    """The table with a point in numbers that have a comma: columns in which every filled cell is a number.
-
-    Where every comma could part thousands as well (`1,234`), the column stays as it is, and as scores is
-    refused.
-    """
-    number = rf"{_DECIMAL_COMMA}|^\s*[+-]?\d*\s*$"
-    told = [
-        name
-        for name, cells in table.to_dict().items()
-        if cells.str.contains(_DECIMAL_COMMA).any()
-        and cells.str.contains(number).all()
-        and (cells.str.contains(",") & ~cells.str.contains(_THOUSANDS)).any()
-    ]
-    if told:
+def replace_decimal_commas(table: pl.DataFrame, file: str, notes: list[str]) -> pl.DataFrame:
+    """Replace decimal commas by points in columns of numbers, and add a note that names these columns."""
+    columns = [name for name, column in table.to_dict().items() if _has_decimal_commas(column)]
+    if columns:
         notes.append(
             f"{display_path(file)}: numbers with a decimal comma were read as with a point: "
-            f"{', '.join(told)}."
+            f"{', '.join(columns)}."
         )
-    return table.with_columns(pl.col(told).str.replace(",", ".", literal=True))
+    return table.with_columns(pl.col(columns).str.replace(",", ".", literal=True))
+
+
+def _has_decimal_commas(column: pl.Series) -> bool:
+    """Whether all texts of a column are numbers, some of them with a comma that must be a decimal comma.
+
+    A comma before three digits (`1,234`) may also separate thousands. Columns with only such commas are left
+    as they are, and are refused as scores.
+    """
+    number = rf"{_DECIMAL_COMMA}|^\s*[+-]?\d*\s*$"
+    if not column.str.contains(_DECIMAL_COMMA).any() or not column.str.contains(number).all():
+        return False
+    return bool((column.str.contains(",") & ~column.str.contains(_THOUSANDS)).any())

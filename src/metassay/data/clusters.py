@@ -35,7 +35,7 @@ class Clusters:
 
 
 def find_clusters(dataset: Dataset, column: str | None) -> Clusters:
-    """Return the clusters that a column names.
+    """Return the clusters of outputs that the values of a column define.
 
     Without `column`, the first of `CLUSTER_COLUMNS` that groups items is used, or else the items themselves.
     Equal values in different test sets are different clusters. An output without a value belongs to the
@@ -45,7 +45,7 @@ def find_clusters(dataset: Dataset, column: str | None) -> Clusters:
     items = _number_labels(outputs["item"])
     requested = column is not None
     if column is None:
-        column = _find_grouping_column(dataset)
+        column = _find_cluster_column(dataset)
     if column is None or column == "item":
         why = "no column names a document, chapter, speaker or session that holds several items"
         return Clusters(items, items, "item", "asked for" if requested else why)
@@ -60,7 +60,7 @@ def find_clusters(dataset: Dataset, column: str | None) -> Clusters:
     return Clusters(codes, items, column, "asked for" if requested else why, notes)
 
 
-def name_clusters(dataset: Dataset, clusters: Clusters) -> pl.Series:
+def list_cluster_names(dataset: Dataset, clusters: Clusters) -> pl.Series:
     """Return the name of every cluster, in the order of their numbers."""
     labels = dataset.outputs["item"]
     if clusters.column != "item":
@@ -69,7 +69,7 @@ def name_clusters(dataset: Dataset, clusters: Clusters) -> pl.Series:
 
 
 def sort_items_naturally(dataset: Dataset) -> NDArray[np.int64]:
-    """Return the order of the items in which numbers inside ids count: `talk-2` comes before `talk-10`."""
+    """Return the order of items that compares numbers inside ids by size: `talk-2` before `talk-10`."""
     items = dataset.outputs["item"].unique().sort()
     # In batches, because the texts of millions of keys would fill memory.
     keys = []
@@ -80,7 +80,7 @@ def sort_items_naturally(dataset: Dataset) -> NDArray[np.int64]:
 
 
 def _pad_numbers(item: str) -> str:
-    """Write every number in an id with 15 digits, followed by its own digits, so that 1 and 01 differ."""
+    """Write every number in an id with 15 digits, so that ids sort by size; the unpadded digits follow."""
     return _DIGITS.sub(lambda match: f"\0{int(match[0]):015d}\0{match[0]}\0", item)
 
 
@@ -93,8 +93,8 @@ def _label_clusters(outputs: pl.DataFrame, column: str) -> pl.Series:
     return outputs.select(label.alias("label"))["label"]
 
 
-def _find_grouping_column(dataset: Dataset) -> str | None:
-    """Find a column of clusters such that every item lies in one cluster and some clusters have several."""
+def _find_cluster_column(dataset: Dataset) -> str | None:
+    """Find a column in which every item has one value and some values have several items."""
     columns = {name.lower(): name for name in reversed(dataset.metadata)}
     for name in CLUSTER_COLUMNS:
         if name not in columns:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from metassay.data.cells import is_missing_score, parse_numbers
+from metassay.data.cells import find_missing_scores, parse_numbers
 from metassay.data.readers.delimited import PLAIN_TEXT_REMEDY
 from metassay.errors import InputError, InputLocation, UnknownName, join_names, shorten_text
 from metassay.tasks import FALLBACK_TASK, list_human_criteria, load_tasks
@@ -50,7 +50,7 @@ _REFERENCE = re.compile(r"(ref|reference)\d*|references")
 
 @dataclass(frozen=True)
 class ColumnRoles:
-    """The column of a table for each role. None if the table has none."""
+    """The column of a table for each role, such as output or reference; None for a missing column."""
 
     item: str
     output: str
@@ -63,14 +63,14 @@ class ColumnRoles:
     """Columns of human scores."""
 
 
-def assign_roles(
+def find_role_columns(
     columns: Sequence[str],
     *,
     task: Task = FALLBACK_TASK,
     chosen: Mapping[str, str] | None = None,
     file: str = "",
 ) -> ColumnRoles:
-    """Find the columns of a table of texts for each role.
+    """Find the columns of a table of texts that hold items, systems, outputs, references, sources and scores.
 
     `chosen` has the columns that the user chose, by role. Several columns are separated by commas. Without a
     column of ids, the source identifies the item.
@@ -81,7 +81,7 @@ def assign_roles(
     roles: dict[str, str | None] = {}
     for role, names in task.column_names.items():
         unused = {name: column for name, column in by_lower_name.items() if column not in roles.values()}
-        roles[role] = chosen.get(role) or _find_first(names, unused)
+        roles[role] = chosen.get(role) or _find_first_column(names, unused)
     item = roles["item"] or roles["source"]
     output = roles["output"]
     if item is None:
@@ -102,17 +102,17 @@ def assign_roles(
     )
 
 
-def resolve_role_names(chosen: Mapping[str, str] | None) -> dict[str, str]:
-    """Return chosen columns under the names of our roles: `ref` means `references`, `hyp` means `output`.
+def resolve_role_names(columns_by_role: Mapping[str, str] | None) -> dict[str, str]:
+    """Replace other names of roles by ours: `ref` means `references`, `hyp` means `output`.
 
     >>> resolve_role_names({"hyp": "translation", "item": "n"})
     {'output': 'translation', 'item': 'n'}
     """
-    return {ROLE_ALIASES.get(role, role): column for role, column in (chosen or {}).items()}
+    return {ROLE_ALIASES.get(role, role): column for role, column in (columns_by_role or {}).items()}
 
 
-def is_human_score(name: str, metrics: Collection[str] = ()) -> bool:
-    """Whether a column of this name holds human scores. `metrics` are names that are known to be metrics.
+def is_human_score(name: str, metric_names: Collection[str] = ()) -> bool:
+    """Whether a column of this name holds human scores; it does not if the name is one of `metric_names`.
 
     Human scores are `mqm`, `da` and so on, numbered ones (`mqm-human1`), scores of one rater (`mqm:NAME`),
     and criteria that people rate.
@@ -123,22 +123,22 @@ def is_human_score(name: str, metrics: Collection[str] = ()) -> bool:
     base_name = name.lower().replace("-", "_").partition(":")[0]
     if _HUMAN_SCORE.fullmatch(base_name):
         return True
-    return name not in metrics and is_human_criterion(base_name)
+    return name not in metric_names and is_human_criterion(base_name)
 
 
 def is_human_criterion(name: str) -> bool:
-    """Whether people rate something of this name in any task, such as `coherence` or `fluency_2`."""
+    """Whether a name is a quality that people rate, such as `coherence` or `fluency_2`."""
     return name.lower().rstrip("_0123456789") in list_human_criteria()
 
 
-def is_row_number(name: str) -> bool:
-    """Whether a column is the index that pandas wrote to a file. It is neither a metric nor a context."""
-    return bool(_ROW_NUMBER.fullmatch(name))
+def is_row_number_column(column_name: str) -> bool:
+    """Whether a column is the index that pandas writes to a file, which is neither a metric nor a context."""
+    return bool(_ROW_NUMBER.fullmatch(column_name))
 
 
-def is_reserved(name: str) -> bool:
-    """Whether a column of this name would be taken for more than metadata: an id, a text or a score."""
-    lower_name = name.lower()
+def is_reserved_column(column_name: str) -> bool:
+    """Whether a column of this name would be read as an id, a text or a score instead of as metadata."""
+    lower_name = column_name.lower()
     reserved = {*TEST_SET_COLUMNS, *KNOWN_METADATA_COLUMNS, *ROLE_COLUMN_NAMES}
     reserved |= {"score", "metric", "worse", "perturbation"}
     for task in load_tasks().values():
@@ -147,7 +147,7 @@ def is_reserved(name: str) -> bool:
                 reserved.update(names)
     if lower_name in reserved or _REFERENCE.fullmatch(lower_name):
         return True
-    return is_human_score(name) or is_row_number(name)
+    return is_human_score(column_name) or is_row_number_column(column_name)
 
 
 def find_score_columns(
@@ -170,7 +170,7 @@ def find_score_columns(
         other_names.update(list_column_names(role))
     candidates = []
     for name in table.columns:
-        is_other = name.lower() in other_names or is_row_number(name) or name in metadata
+        is_other = name.lower() in other_names or is_row_number_column(name) or name in metadata
         if not is_other:
             candidates.append(name)
     by_lower_name = {name.lower().replace("-", "_"): name for name in reversed(table.columns)}
@@ -197,12 +197,12 @@ def find_ignored_columns(table: pl.DataFrame) -> dict[str, str]:
     """
     ignored = {}
     for name, dtype in table.schema.items():
-        if is_row_number(name):
+        if is_row_number_column(name):
             ignored[name or "without a name"] = "row numbers"
         elif is_unusable_type(dtype) and not _REFERENCE.fullmatch(name.lower()):
             ignored[name] = "nested values" if dtype.is_nested() else f"values of type {dtype}"
         elif dtype == pl.String and _MOSTLY_NUMBERS <= _measure_numeric_share(table[name]) < 1:
-            ignored[name] = f"not only numbers: {_find_first_word(table[name])!r}"
+            ignored[name] = f"not only numbers: {_find_first_non_number(table[name])!r}"
     return ignored
 
 
@@ -217,24 +217,24 @@ def _measure_numeric_share(column: pl.Series) -> float:
     # Columns of long texts are not converted as a whole.
     if (
         not sample.is_null().all()
-        and not is_missing_score(sample).all()
+        and not find_missing_scores(sample).all()
         and parse_numbers(sample).is_null().all()
     ):
         return 0.0
-    present = column.filter(~is_missing_score(column))
+    present = column.filter(~find_missing_scores(column))
     if present.is_empty():
         return 0.0
     return 1 - parse_numbers(present).null_count() / len(present)
 
 
-def _find_first_word(column: pl.Series) -> str:
-    """Return the first text, in sorted order, that is neither a number nor missing."""
-    is_word = parse_numbers(column).is_null() & ~is_missing_score(column)
+def _find_first_non_number(column: pl.Series) -> str:
+    """Return the first text of a column, in sorted order, that is neither a number nor missing."""
+    is_word = parse_numbers(column).is_null() & ~find_missing_scores(column)
     return shorten_text(column.filter(is_word).sort()[0])
 
 
 def list_column_names(role: str) -> tuple[str, ...]:
-    """Return all names that the column of a role has in any task, those of text tasks first."""
+    """Return all column names by which a role, such as "item", is recognised in any task."""
     names = list(TEXT_COLUMNS.get(role, ()))
     for task in load_tasks().values():
         names += task.column_names.get(role, ())
@@ -247,13 +247,15 @@ def find_reference_columns(columns: Sequence[str]) -> list[str]:
     return sorted(references, key=lambda name: (len(name), name))
 
 
-def missing_column_error(role: str, names: Sequence[str], columns: Sequence[str], file: str) -> InputError:
+def missing_column_error(
+    role: str, accepted_names: Sequence[str], columns: Sequence[str], file: str
+) -> InputError:
     """Return the error for a table that has no column for a role."""
     remedy = f"Name it with --column {role}=COLUMN."
     if file.endswith(".txt"):
         remedy = f"{remedy} {PLAIN_TEXT_REMEDY}"
     return InputError(
-        f"no column holds the {role} (looked for {join_names(names, 120)}; "
+        f"no column holds the {role} (looked for {join_names(accepted_names, 120)}; "
         f"there are: {join_names(columns, 120) or 'none'}).",
         location=InputLocation(file=file or None),
         remedy=remedy,
@@ -261,12 +263,12 @@ def missing_column_error(role: str, names: Sequence[str], columns: Sequence[str]
 
 
 def check_column_choices(
-    chosen: Mapping[str, str], roles: Collection[str], columns: Sequence[str], file: str
+    columns_by_role: Mapping[str, str], valid_roles: Collection[str], columns: Sequence[str], file: str
 ) -> None:
-    """Raise an error if the user chose a column for an unknown role, or an unknown column."""
-    for role, names in chosen.items():
-        if role not in roles:
-            raise UnknownName("column role", role, roles)
+    """Raise an error if the user chose a column for an unknown role, or a column that does not exist."""
+    for role, names in columns_by_role.items():
+        if role not in valid_roles:
+            raise UnknownName("column role", role, valid_roles)
         for name in names.split(","):
             if name not in columns:
                 raise InputError(
@@ -276,8 +278,8 @@ def check_column_choices(
                 )
 
 
-def _find_first(names: Sequence[str], columns: Mapping[str, str]) -> str | None:
-    """Return the column of the first name that `columns` has."""
+def _find_first_column(names: Sequence[str], columns: Mapping[str, str]) -> str | None:
+    """Return the first of some names that is a column."""
     for name in names:
         if name in columns:
             return columns[name]
@@ -285,7 +287,7 @@ def _find_first(names: Sequence[str], columns: Mapping[str, str]) -> str | None:
 
 
 def _find_human_columns(columns: Sequence[str], chosen: str | None) -> tuple[str, ...]:
-    """Return the chosen columns and those with names of human scores; without any, the column `score`."""
+    """Return the chosen columns and those named like human scores; if there are none, the column `score`."""
     chosen_columns = [] if chosen is None else chosen.split(",")
     recognised = [name for name in columns if is_human_score(name) and name not in chosen_columns]
     if chosen_columns or recognised:

@@ -34,7 +34,7 @@ _MAXIMUM_COUNT_DIGITS = 9
 
 @dataclass(frozen=True)
 class Context:
-    """The contexts that one request divides the outputs into.
+    """A division of the outputs into contexts, such as one context per domain.
 
     Output i is in context `values[codes[i]]`, or in none if the code is -1.
     """
@@ -55,7 +55,7 @@ class Context:
 
 
 def build_context(dataset: Dataset, request: str | RowLabel) -> Context:
-    """Divide the outputs into the contexts that a text or a function requests."""
+    """Divide the outputs into contexts by a request: the name of a column, or a function."""
     if callable(request):
         labels = [request(row) for row in dataset.outputs.iter_rows(named=True)]
         texts = [None if label is None else str(label) for label in labels]
@@ -92,7 +92,7 @@ def build_contexts(
 
 
 def choose_default_contexts(dataset: Dataset) -> tuple[str, ...]:
-    """Return `system`, and `domain` if the data has it. For pairs, return `_PAIR_CONTEXTS` that vary."""
+    """Return the default contexts: `system` and, if the data has it, `domain`; others if rows are pairs."""
     if not dataset.rows_are_pairs:
         return ("system", "domain") if "domain" in dataset.metadata else ("system",)
     present = [name for name in _PAIR_CONTEXTS if name in dataset.outputs.columns]
@@ -100,17 +100,17 @@ def choose_default_contexts(dataset: Dataset) -> tuple[str, ...]:
     return tuple(varying) or ("system",)
 
 
-def _label_outputs(dataset: Dataset, request: str) -> tuple[pl.Series, list[str]]:
+def _label_outputs(dataset: Dataset, request_part: str) -> tuple[pl.Series, list[str]]:
     """Return the label of each output for one part of a request, and notes."""
-    column, colon, division = request.partition(":")
+    column, colon, division = request_part.partition(":")
     if not colon:
         return _label_by_column(dataset, column), []
-    numbers = _select_numbers(dataset, column)
+    numbers = _get_number_column(dataset, column)
     if ".." in division:
-        return pl.Series(assign_to_ranges(numbers, division, request), dtype=pl.String), []
+        return pl.Series(assign_to_ranges(numbers, division, request_part), dtype=pl.String), []
     if not division.isdecimal() or len(division) > _MAXIMUM_COUNT_DIGITS or int(division) < 1:
         raise InputError(
-            f"{request!r} does not say how to cut {column}.",
+            f"{request_part!r} does not say how to cut {column}.",
             remedy=f"Write {column}:20 for 20 buckets, or {column}:0..10..20 for ranges.",
         )
     labels, notes = assign_to_buckets(numbers, int(division), _list_language_pairs(dataset), column)
@@ -118,6 +118,7 @@ def _label_outputs(dataset: Dataset, request: str) -> tuple[pl.Series, list[str]
 
 
 def _label_by_column(dataset: Dataset, name: str) -> pl.Series:
+    """Return the value of a column for each output as its label."""
     columns = ("system", *dataset.metadata, *dataset.human)
     for column in columns:
         if column.lower() == name.lower():
@@ -125,45 +126,48 @@ def _label_by_column(dataset: Dataset, name: str) -> pl.Series:
     raise UnknownName("context", name, columns)
 
 
-def _select_numbers(dataset: Dataset, name: str) -> NDArray[np.float64]:
+def _get_number_column(dataset: Dataset, column: str) -> NDArray[np.float64]:
     """Return a column of numbers with NaN for missing ones.
 
     `human` means the only human score, `length` the number of words (of documents in rankings).
     """
     outputs = dataset.outputs
-    if name == "length" and name not in outputs.columns:
+    if column == "length" and column not in outputs.columns:
         texts = outputs["output"]
         lengths = texts.list.len() if texts.dtype.is_nested() else texts.str.count_matches(r"\S+")
         return lengths.cast(pl.Float64).to_numpy()
-    if name == "human" and name not in outputs.columns:
+    if column == "human" and column not in outputs.columns:
         if len(dataset.human) != 1:
             listing = ", ".join(dataset.human) or "none"
             raise InputError(f"'human' is not one column here (human scores: {listing}).")
-        name = dataset.human[0]
-    if name not in outputs.columns:
-        raise UnknownName("context", name, (*dataset.metadata, *dataset.human, "length"))
-    numbers = outputs[name].cast(pl.Float64, strict=False)
+        column = dataset.human[0]
+    if column not in outputs.columns:
+        raise UnknownName("context", column, (*dataset.metadata, *dataset.human, "length"))
+    numbers = outputs[column].cast(pl.Float64, strict=False)
     if numbers.null_count() == len(numbers):
-        raise InputError(f"column {name} holds no numbers to cut into buckets.")
+        raise InputError(f"column {column} holds no numbers to cut into buckets.")
     return numbers.fill_null(float("nan")).to_numpy()
 
 
 def _list_language_pairs(dataset: Dataset) -> list[str]:
-    """Return the language pair of each output, because human scores are never pooled over language pairs."""
+    """Return the language pair of each output."""
     for name in dataset.outputs.columns:
         if name.lower() == "lp":
             return dataset.outputs[name].cast(pl.String).fill_null("").to_list()
     return [""] * len(dataset)
 
 
-def _number_contexts(name: str, labels: pl.Series, notes: Sequence[str]) -> Context:
-    """Number the distinct labels, and add a note on outputs without a label."""
+def _number_contexts(context_name: str, labels: pl.Series, notes: Sequence[str]) -> Context:
+    """Number the distinct labels of outputs, and add a note on outputs without a label."""
     values = sorted(labels.drop_nulls().unique().sort().to_list(), key=_build_sort_key)
     codes = labels.cast(pl.Enum(values)).to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
     without_label = int((codes < 0).sum())
     if without_label:
-        notes = [*notes, f"{without_label} outputs have no value of {name} and are in no context of it."]
-    return Context(name, tuple(values), codes, tuple(notes))
+        notes = [
+            *notes,
+            f"{without_label} outputs have no value of {context_name} and are in no context of it.",
+        ]
+    return Context(context_name, tuple(values), codes, tuple(notes))
 
 
 def _build_sort_key(label: str) -> tuple[tuple[int, float, str], ...]:

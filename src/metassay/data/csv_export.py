@@ -13,7 +13,7 @@ _NUMBER = r"^[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?$"
 
 
 def escape_cell(value: Any) -> Any:
-    """Put an apostrophe before a text that a spreadsheet would execute as a formula; numbers stay.
+    """Put an apostrophe before a text that a spreadsheet would execute as a formula; numbers are unchanged.
 
     >>> escape_cell("=1+1"), escape_cell("-5"), escape_cell("plain")
     ("'=1+1", '-5', 'plain')
@@ -23,8 +23,8 @@ def escape_cell(value: Any) -> Any:
     return value
 
 
-def to_csv(table: pl.DataFrame) -> str:
-    """Return a table as CSV in which no cell and no column name is a formula."""
+def format_csv(table: pl.DataFrame) -> str:
+    """Format a table as CSV in which no cell and no column name is executed as a formula."""
     names = [escape_cell(name) for name in table.columns]
     columns = [_escape_column(column) for column in table.iter_columns()]
     # Polars does not quote a carriage return, though many readers take it for the end of a row.

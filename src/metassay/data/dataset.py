@@ -27,7 +27,7 @@ _CACHED_PROPERTIES = ("systems", "items", "languages", "content_hash")
 
 @dataclass(frozen=True, repr=False)
 class Dataset:
-    """Outputs of systems for items: one row per item and system, sorted, so that input order never matters.
+    """Outputs of systems for items: one row per item and system, sorted by item and system.
 
     `outputs` has the columns `item`, `system` and `output` (a text; in rankings, a list of document ids, best
     first) and, if known, `source` and `references` (a list of texts). The columns named in `human` are human
@@ -81,7 +81,7 @@ class Dataset:
                 raise InputError(f"a data set needs the column {name}.")
         if self.outputs.is_empty():
             raise InputError("there is no output to work on: every row was left out or the file is empty.")
-        if not _is_sorted(self.outputs["item"], self.outputs["system"]):
+        if not _is_sorted_by_item(self.outputs["item"], self.outputs["system"]):
             object.__setattr__(self, "outputs", self.outputs.sort("item", "system", maintain_order=True))
         object.__setattr__(self, "left_out", MappingProxyType(dict(self.left_out)))
 
@@ -113,7 +113,7 @@ class Dataset:
 
     @property
     def metadata(self) -> tuple[str, ...]:
-        """Columns of metadata. They and `system` can be used as contexts."""
+        """The columns of metadata, which can be used as contexts."""
         taken = {*ROLE_COLUMNS, *self.human}
         if self.rows_are_pairs:
             taken.add("worse")
@@ -121,7 +121,7 @@ class Dataset:
 
     @cached_property
     def languages(self) -> tuple[str | None, ...]:
-        """Target language of each row: `language`, else what a column says, else the default of the task."""
+        """The target language of each row, from the user, from a column, or from the task."""
         if self.language is not None:
             return (parse_target_language(self.language),) * len(self)
         languages = find_target_languages(self.outputs)
@@ -155,11 +155,11 @@ class Dataset:
         return replace(self, outputs=self.outputs.filter(keep), left_out=left_out)
 
     def slice_rows(self, rows: slice) -> Dataset:
-        """Return the data with these rows only. The others do not count as left out."""
+        """Return the data set with only these rows. The other rows do not count as left out."""
         return replace(self, outputs=self.outputs[rows])
 
     def with_human_column(self, name: str) -> Dataset:
-        """Declare one more column of numbers to be a human score. Upper and lower case are the same."""
+        """Return the data set with one more column of numbers declared as a human score. Case is ignored."""
         if name in self.human:
             return self
         columns = {column.lower(): column for column in self.metadata}
@@ -171,7 +171,7 @@ class Dataset:
         return replace(self, outputs=self.outputs.with_columns(scores), human=(*self.human, column))
 
     def with_notes(self, *notes: str) -> Dataset:
-        """Return the same data with further notes."""
+        """Return the data set with further notes."""
         noted = replace(self, notes=(*self.notes, *notes))
         for name in _CACHED_PROPERTIES:
             if name in self.__dict__:
@@ -179,7 +179,8 @@ class Dataset:
         return noted
 
 
-def _is_sorted(items: pl.Series, systems: pl.Series) -> bool:
+def _is_sorted_by_item(items: pl.Series, systems: pl.Series) -> bool:
+    """Whether rows are sorted by item, and by system within an item."""
     next_item = items[1:] > items[:-1]
     next_system = (items[1:] == items[:-1]) & (systems[1:] >= systems[:-1])
     return bool((next_item | next_system).all())

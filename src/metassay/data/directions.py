@@ -57,7 +57,7 @@ class ScoreDirection:
 
 @dataclass(frozen=True)
 class RequestedDirections:
-    """The scores for which the user said that lower, or higher, is better."""
+    """The names of scores for which the user said that lower, or higher, is better."""
 
     lower_is_better: tuple[str, ...] = ()
     higher_is_better: tuple[str, ...] = ()
@@ -67,22 +67,22 @@ class RequestedDirections:
         """The scores whose direction the user named."""
         return (*self.lower_is_better, *self.higher_is_better)
 
-    def check(self, known: Collection[str], kind: str = "score") -> None:
-        """Raise an error if a name is unknown or has both directions."""
+    def check(self, valid_names: Collection[str], kind: str = "score") -> None:
+        """Raise an error if a requested score does not exist, or is requested in both directions."""
         for name in self.names:
-            if name not in known:
-                raise UnknownName(kind, name, known)
+            if name not in valid_names:
+                raise UnknownName(kind, name, valid_names)
         contradictory = {*self.lower_is_better} & {*self.higher_is_better}
         if contradictory:
             names = ", ".join(sorted(contradictory))
             raise InputError(f"{names} cannot be both lower and higher is better.")
 
     def apply_to(self, lower_is_better: Collection[str]) -> frozenset[str]:
-        """Return the names for which lower is better, after the request has changed some of them."""
+        """Return the names of all scores for which lower is better after this request is applied."""
         return frozenset(({*lower_is_better} | {*self.lower_is_better}) - {*self.higher_is_better})
 
-    def without(self, names: Collection[str]) -> RequestedDirections:
-        """Return the request without these names, which are dealt with."""
+    def exclude_names(self, names: Collection[str]) -> RequestedDirections:
+        """Return a copy of the request without some names of scores."""
         lower = tuple(name for name in self.lower_is_better if name not in names)
         higher = tuple(name for name in self.higher_is_better if name not in names)
         return RequestedDirections(lower, higher)
@@ -100,14 +100,14 @@ def orient_scores(scores: ScoresT, *, higher_is_better: bool) -> ScoresT:
 
 
 def find_direction(
-    name: str,
+    score_name: str,
     scores: NDArray[np.float64],
     *,
     kind: str,
     requested: RequestedDirections | None = None,
     lower_metrics: Collection[str] = (),
 ) -> ScoreDirection:
-    """Decide whether higher or lower scores are better, and say why.
+    """Decide from name and values of a score whether higher or lower is better, with the reason.
 
     The user's request decides first, then the name of the score together with its sign: scores that are
     named like an error rate (`TER-refA`, `MetricX-24`, `errors`) are lower is better, unless they are
@@ -122,21 +122,21 @@ def find_direction(
     'higher'
     """
     requested = requested or RequestedDirections()
-    if name in requested.lower_is_better:
-        return ScoreDirection(name, kind, LOWER, REQUESTED)
-    if name in requested.higher_is_better:
-        return ScoreDirection(name, kind, HIGHER, REQUESTED)
-    if name in lower_metrics or has_error_name(name, kind):
+    if score_name in requested.lower_is_better:
+        return ScoreDirection(score_name, kind, LOWER, REQUESTED)
+    if score_name in requested.higher_is_better:
+        return ScoreDirection(score_name, kind, HIGHER, REQUESTED)
+    if score_name in lower_metrics or has_error_name(score_name, kind):
         if _is_mostly_negative(scores):
-            return ScoreDirection(name, kind, HIGHER, "an error rate, but negative: reversed already")
-        return ScoreDirection(name, kind, LOWER, "named like an error rate")
-    if looks_like_penalties(name, scores) and _is_most_often_zero(scores):
-        return ScoreDirection(name, kind, LOWER, "MQM that is never negative counts errors")
-    return ScoreDirection(name, kind, HIGHER, "default")
+            return ScoreDirection(score_name, kind, HIGHER, "an error rate, but negative: reversed already")
+        return ScoreDirection(score_name, kind, LOWER, "named like an error rate")
+    if looks_like_penalties(score_name, scores) and _is_most_often_zero(scores):
+        return ScoreDirection(score_name, kind, LOWER, "MQM that is never negative counts errors")
+    return ScoreDirection(score_name, kind, HIGHER, "default")
 
 
-def has_error_name(name: str, kind: str) -> bool:
-    """Whether a score is named like something that is better when it is lower.
+def has_error_name(score_name: str, kind: str) -> bool:
+    """Whether the name of a score, such as `ter` or `errors`, says that lower is better.
 
     >>> names = ("TER", "WER_norm", "sacrebleu-ter", "MetricX-24-ref", "mbr-metricx-qe", "recip_rank")
     >>> [has_error_name(name, "metric") for name in names]
@@ -144,7 +144,7 @@ def has_error_name(name: str, kind: str) -> bool:
     >>> has_error_name("hter", "human"), has_error_name("rank", "human")
     (True, True)
     """
-    base_name = _REFERENCE_SUFFIX.sub("", name.lower())
+    base_name = _REFERENCE_SUFFIX.sub("", score_name.lower())
     words = [word for word in re.split(r"[^a-z0-9]+", base_name) if word]
     if not words:
         return False
@@ -158,7 +158,7 @@ def has_error_name(name: str, kind: str) -> bool:
 def orient_human_scores(
     dataset: Dataset, requested: RequestedDirections
 ) -> tuple[Dataset, RequestedDirections]:
-    """Reverse the human scores of which lower is better, with a note for each.
+    """Negate the human scores for which lower is better, and add a note on each.
 
     The data set then knows the direction that each human score had. Also returns the part of the request
     that concerns other scores.
@@ -175,10 +175,11 @@ def orient_human_scores(
             notes.append(_describe_reversal(direction))
     outputs = dataset.outputs.with_columns(reversed_columns) if reversed_columns else dataset.outputs
     oriented = replace(dataset, outputs=outputs, directions=tuple(directions))
-    return oriented.with_notes(*notes), requested.without(dataset.human)
+    return oriented.with_notes(*notes), requested.exclude_names(dataset.human)
 
 
 def _describe_reversal(direction: ScoreDirection) -> str:
+    """Return the note on one human score that was negated."""
     note = f"Lower {direction.score} is better: it was reversed."
     if direction.why == REQUESTED:
         return note
@@ -186,7 +187,7 @@ def _describe_reversal(direction: ScoreDirection) -> str:
 
 
 def note_reversed_scores(directions: Iterable[ScoreDirection]) -> list[str]:
-    """Return a note that names the scores that were reversed without a request of the user."""
+    """Return a note that names the scores that were negated although the user did not request it."""
     reversed_scores = {
         direction.score
         for direction in directions
@@ -225,12 +226,12 @@ def _is_most_often_zero(scores: NDArray[np.float64]) -> bool:
     return bool(values[counts.argmax()] == 0)
 
 
-def note_possible_penalties(name: str, scores: NDArray[np.float64]) -> list[str]:
-    """Return a note if human scores that are taken as higher is better may count errors."""
-    if not looks_like_penalties(name, scores):
+def note_possible_penalties(score_name: str, scores: NDArray[np.float64]) -> list[str]:
+    """Return a note if human scores may count errors although they are read as higher is better."""
+    if not looks_like_penalties(score_name, scores):
         return []
     note = (
-        f"{name} is never negative, and higher is taken for better. If it counts errors, say so: "
-        f"--lower-is-better {name}."
+        f"{score_name} is never negative, and higher is taken for better. If it counts errors, say so: "
+        f"--lower-is-better {score_name}."
     )
     return [note]

@@ -15,7 +15,7 @@ _BATCH_ROWS = 2**16
 
 
 class DataFingerprint(TypedDict):
-    """Counts and hashes that all runs on one data set share, whatever they compute."""
+    """Counts and hashes by which runs on the same data set are recognised."""
 
     items: int
     systems: int
@@ -40,7 +40,7 @@ def fingerprint_data(outputs: pl.DataFrame, human_columns: Sequence[str]) -> Dat
 
 
 def hash_rows(table: pl.DataFrame) -> bytes:
-    """Compute a hash of every row and return all hashes in sorted order, so that the order of rows is lost.
+    """Return the sorted hashes of all rows of a table, which do not depend on the order of the rows.
 
     Rows are hashed in their JSON form, which does not change between versions of Polars.
     """
@@ -64,6 +64,7 @@ def _list_scored_outputs(outputs: pl.DataFrame, column: str) -> pl.Series:
 
 
 def _hash_lines(lines: pl.Series) -> str:
+    """Return one hash of many lines of text."""
     digest = hashlib.blake2b(digest_size=16)
     for start in range(0, len(lines), _BATCH_ROWS):
         batch = lines[start : start + _BATCH_ROWS]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from metassay.data.columns import TEST_SET_COLUMNS, is_row_number, is_unusable_type, list_column_names
+from metassay.data.columns import TEST_SET_COLUMNS, is_row_number_column, is_unusable_type, list_column_names
 from metassay.errors import InputError, InputLocation
 
 _OTHER_KEYS = ("doc_id", "speaker_id")
@@ -15,16 +15,18 @@ _OTHER_KEYS = ("doc_id", "speaker_id")
 
 
 def join_columns(
-    table: pl.DataFrame, other: pl.DataFrame, *, file: str, chosen: Mapping[str, str] | None = None
+    table: pl.DataFrame, other_table: pl.DataFrame, *, file: str, chosen: Mapping[str, str] | None = None
 ) -> tuple[pl.DataFrame, str]:
-    """Add the columns that only `other` has, matched by the key columns that both tables have.
+    """Add the columns that only `other_table` has, matched by the key columns that both tables have.
 
-    Also returns a note that says how many rows have a match. `file` is the file of `other`; `chosen` has the
-    columns that the user chose, by role.
+    Also returns a note that says how many rows have a match. `file` is the file of `other_table`; `chosen`
+    has the columns that the user chose, by role.
     """
     chosen_keys = [name for role, name in (chosen or {}).items() if role in ("item", "system")]
     for role in ("item", "system"):
-        other = _rename_key(other, (chosen or {}).get(role), list_column_names(role), table.columns)
+        other_table = _rename_key_column(
+            other_table, (chosen or {}).get(role), list_column_names(role), table.columns
+        )
     possible_keys = [
         *TEST_SET_COLUMNS,
         *list_column_names("item"),
@@ -34,7 +36,7 @@ def join_columns(
     keys = [
         name
         for name in table.columns
-        if name in other.columns and (name.lower() in possible_keys or name in chosen_keys)
+        if name in other_table.columns and (name.lower() in possible_keys or name in chosen_keys)
     ]
     if not keys:
         raise InputError(
@@ -44,16 +46,16 @@ def join_columns(
             f"{', '.join(dict.fromkeys(possible_keys))}.",
         )
     for key in keys:
-        for keyed_table, keyed_file in ((table, None), (other, file)):
+        for keyed_table, keyed_file in ((table, None), (other_table, file)):
             if is_unusable_type(keyed_table.schema[key]):
                 raise InputError(
                     f"a key must be text or a number, not {keyed_table.schema[key]}.",
                     location=InputLocation(file=keyed_file, column=key),
                 )
-    added = [name for name in other.columns if name not in table.columns]
+    added = [name for name in other_table.columns if name not in table.columns]
     if not added:
         raise InputError("adds no column that the data does not have.", location=InputLocation(file=file))
-    is_repeated = other.select(keys).is_duplicated()
+    is_repeated = other_table.select(keys).is_duplicated()
     if is_repeated.any():
         row = int(is_repeated.arg_max() or 0) + 1
         raise InputError(
@@ -64,31 +66,31 @@ def join_columns(
     text_keys = [f"_key_{key}" for key in keys]
     key_columns = [pl.col(key).cast(pl.String).alias(name) for key, name in zip(keys, text_keys)]
     left = table.with_columns(key_columns)
-    right = other.select(*added, *key_columns, pl.lit(value=True).alias("_has_match"))
+    right = other_table.select(*added, *key_columns, pl.lit(value=True).alias("_has_match"))
     joined = left.join(right, on=text_keys, how="left", maintain_order="left")
     matches = int(joined["_has_match"].fill_null(value=False).sum())
     note = f"{Path(file).name}: joined by {', '.join(keys)}; {matches} of {table.height} rows found a match."
     return joined.drop([*text_keys, "_has_match"]), note
 
 
-def _rename_key(
-    other: pl.DataFrame, chosen: str | None, known_names: Sequence[str], columns: Sequence[str]
+def _rename_key_column(
+    other_table: pl.DataFrame, chosen: str | None, known_names: Sequence[str], columns: Sequence[str]
 ) -> pl.DataFrame:
-    """Rename the id column of `other` to the column that the user chose, if it has another name there."""
-    if chosen is None or chosen in other.columns or chosen not in columns:
-        return other
-    for name in other.columns:
+    """Rename the id column of another table to the column that the user chose, if the names differ."""
+    if chosen is None or chosen in other_table.columns or chosen not in columns:
+        return other_table
+    for name in other_table.columns:
         if name.lower() in known_names and name not in columns:
-            return other.rename({name: chosen})
-    return other
+            return other_table.rename({name: chosen})
+    return other_table
 
 
 def drop_repeated_rows(table: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Drop rows that are exact copies of others, and columns of row numbers. Also returns a note.
+    """Drop exact copies of rows, and columns of row numbers. Also returns notes on the dropped rows.
 
     Row numbers that a program wrote to the file are ignored in the comparison.
     """
-    table = table.drop([name for name in table.columns if is_row_number(name)])
+    table = table.drop([name for name in table.columns if is_row_number_column(name)])
     distinct = table.unique(maintain_order=True)
     copies = table.height - distinct.height
     if not copies:

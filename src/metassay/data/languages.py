@@ -17,7 +17,7 @@ LANGUAGE_COLUMNS = ("language", "lang", "language_code", "lang_code")
 
 
 def find_target_languages(outputs: pl.DataFrame) -> list[str | None] | None:
-    """Return the language code of each row, or None if no column names the language.
+    """Return the target language of each row of a table of outputs, or None if no column names a language.
 
     The target language of `lp` is used. Without `lp`, another column of languages is used if all of its
     values are languages.
@@ -42,7 +42,7 @@ def find_target_languages(outputs: pl.DataFrame) -> list[str | None] | None:
 
 
 def note_language_pair(named_language: str | None) -> list[str]:
-    """Return a note if the language that the user named is that of a language pair."""
+    """Return a note if the user named a language pair as the language, such as `en-de`."""
     if named_language is None or "-" not in named_language:
         return []
     target = parse_target_language(named_language)

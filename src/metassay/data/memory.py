@@ -30,18 +30,18 @@ _open_maps: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
 _open_maps_lock = threading.Lock()
 
 
-def set_memory_target(size: int) -> None:
-    """Set how many bytes of memory this process should use at most, as far as it has a choice.
+def set_memory_target(byte_count: int) -> None:
+    """Set how many bytes of memory this process should use, as far as it can choose.
 
     The smaller the target, the more tables are mapped from disk.
     """
     global _memory_target  # noqa: PLW0603  a setting of the process, made once by the command line
-    _memory_target = size
+    _memory_target = byte_count
 
 
-def is_large_table(rows: int) -> bool:
-    """Whether a table with this many rows should be mapped from disk instead of held in memory."""
-    return rows * _TARGET_PER_ROW > _memory_target
+def is_large_table(row_count: int) -> bool:
+    """Whether a table with this many rows should be mapped from disk instead of loaded into memory."""
+    return row_count * _TARGET_PER_ROW > _memory_target
 
 
 def map_table(path: Path) -> pl.DataFrame:
@@ -57,7 +57,7 @@ def map_table(path: Path) -> pl.DataFrame:
 
 
 def spill_to_disk(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """Concatenate tables in a temporary file and map the result from there.
+    """Write tables to one temporary file and return them as one table that is read from there.
 
     Each table is written before the next one is requested, so that only one is in memory. The file is deleted
     at once; the system frees its space when the returned table is no longer used.
@@ -85,7 +85,7 @@ def spill_to_disk(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
 
 
 def release_memory() -> None:
-    """Return memory to the system: pages of mapped tables, and free blocks of Arrow's allocator.
+    """Return unused memory to the operating system: pages of mapped tables and free blocks of Arrow.
 
     Pages are read from disk again when they are needed.
     """
@@ -94,6 +94,7 @@ def release_memory() -> None:
 
 
 def _drop_mapped_pages() -> None:
+    """Remove the pages of mapped tables from memory; they can be read from disk again."""
     with _open_maps_lock:
         views = list(_open_maps)
     for view in views:
@@ -107,17 +108,17 @@ def _limit_mapped_memory() -> None:
     The system would drop them only when memory runs out. With a million outputs this thread lowers the peak
     from 2.1 to 1.4 GB; without any dropping it is 3.4 GB.
     """
-    base = _read_mapped_memory()
+    base = _measure_mapped_memory()
     while _open_maps:
         time.sleep(_CHECK_INTERVAL)
-        current = _read_mapped_memory()
+        current = _measure_mapped_memory()
         if current > base + _memory_target / _MAPPED_SHARE:
             _drop_mapped_pages()
-            base = _read_mapped_memory()
+            base = _measure_mapped_memory()
         base = min(base, current)
 
 
-def _read_mapped_memory() -> int:
+def _measure_mapped_memory() -> int:
     """Return how many bytes of mapped files are in the memory of this process."""
     shared_pages = int(_PROCESS_MEMORY_FILE.read_text().split()[2])
     return shared_pages * mmap.PAGESIZE

@@ -15,13 +15,13 @@ _STYLE_SAMPLE = 2_000
 """Number of texts of each side that are compared for style."""
 
 
-def choose_normalisation(dataset: Dataset, requested: str | None) -> str:
-    """Return the scheme that the user requested, or the default of the task."""
-    return requested or dataset.task_definition.normalisation
+def choose_normalisation(dataset: Dataset, requested_scheme: str | None) -> str:
+    """Return the normalisation scheme that the user requested, or the default of the task."""
+    return requested_scheme or dataset.task_definition.normalisation
 
 
 def normalise_texts(dataset: Dataset, scheme: str) -> Dataset:
-    """Apply a scheme of `text.normalize` to outputs and references.
+    """Apply a normalisation scheme to all outputs and references of a data set.
 
     With the scheme "none", speech gets a note if outputs and references differ in case or punctuation.
     """
@@ -65,15 +65,15 @@ def describe_style_difference(outputs: Sequence[str], references: Sequence[str])
 
     Returns None if they do not. Looks only at the first texts of each side.
     """
-    output_style = _measure_style(outputs)
-    reference_style = _measure_style(references)
+    output_style = _measure_text_style(outputs)
+    reference_style = _measure_text_style(references)
     differences = []
-    if _differ_clearly(output_style.upper_case, reference_style.upper_case):
+    if _are_shares_different(output_style.upper_case, reference_style.upper_case):
         differences.append(
             f"{_format_percent(output_style.upper_case)} of the letters in outputs are upper case, "
             f"{_format_percent(reference_style.upper_case)} in references"
         )
-    if _differ_clearly(output_style.punctuated, reference_style.punctuated):
+    if _are_shares_different(output_style.punctuated, reference_style.punctuated):
         differences.append(
             f"{_format_percent(output_style.punctuated)} of the outputs have punctuation, "
             f"{_format_percent(reference_style.punctuated)} of the references"
@@ -84,14 +84,17 @@ def describe_style_difference(outputs: Sequence[str], references: Sequence[str])
 
 
 @dataclass(frozen=True)
-class _Style:
+class _TextStyle:
+    """Shares of upper-case letters and of texts with punctuation."""
+
     upper_case: float
     """Share of letters that are upper case."""
     punctuated: float
     """Share of texts that have punctuation."""
 
 
-def _measure_style(texts: Iterable[str]) -> _Style:
+def _measure_text_style(texts: Iterable[str]) -> _TextStyle:
+    """Measure the shares of upper-case letters and of texts with punctuation."""
     upper_case = 0
     letters = 0
     punctuated = 0
@@ -101,14 +104,15 @@ def _measure_style(texts: Iterable[str]) -> _Style:
         upper_case += sum(map(str.isupper, text))
         letters += sum(map(str.isalpha, text))
         punctuated += any(mark in text for mark in '.,;:!?"')
-    return _Style(upper_case / max(letters, 1), punctuated / max(count, 1))
+    return _TextStyle(upper_case / max(letters, 1), punctuated / max(count, 1))
 
 
-def _differ_clearly(share: float, other_share: float) -> bool:
+def _are_shares_different(share: float, other_share: float) -> bool:
     """Whether two shares differ by more than two percentage points, and by a factor of five or more."""
     low, high = sorted((share, other_share))
     return high - low > 0.02 and high >= 5 * low
 
 
 def _format_percent(share: float) -> str:
+    """Format a share as a percentage."""
     return f"{100 * share:.0f} %"

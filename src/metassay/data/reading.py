@@ -18,9 +18,9 @@ from metassay.data.joins import join_columns
 from metassay.data.memory import is_large_table, release_memory, spill_to_disk
 from metassay.data.readers.base import RawTable, ReaderOptions
 from metassay.data.readers.judgements import read_judgements
-from metassay.data.readers.line_scores import is_line_file_of_scores, read_line_scores
+from metassay.data.readers.line_scores import is_score_per_line_file, read_line_scores
 from metassay.data.readers.plain_text import read_parallel_lines
-from metassay.data.readers.registry import fetch_paths, read_join_table, read_tables
+from metassay.data.readers.registry import download_paths, read_join_table, read_tables
 from metassay.data.readers.remote_files import download_if_remote
 from metassay.data.readers.transcripts import read_transcripts
 from metassay.errors import InputError, InputLocation, UnknownName, display_path
@@ -46,7 +46,7 @@ class ReadOptions(OutputReadOptions):
 
 @accept_options(ReadOptions)
 def read(source: Source, options: ReadOptions) -> Dataset:
-    """Read the outputs of systems.
+    """Read the outputs of systems from files, folders or tables.
 
     `source` is a file in any format that `metassay list readers` shows, a folder, several of these, a data
     frame or a list of dicts. `columns` maps a role to a column (`{"item": "seg_id"}`), `where` keeps rows
@@ -95,7 +95,7 @@ def read_parallel_files(
     language: str | None = None,
     join: Paths | None = None,
 ) -> Dataset:
-    """Read parallel text files: line n of each belongs to segment n, and the name of a file is its system.
+    """Read text files in which line n is segment n; each output file is a system of the file's name.
 
     Transcripts of speech (trn, stm with ctm, Kaldi folders) are matched by utterance instead. `join` names
     files with further columns, or with one human score per line.
@@ -119,6 +119,7 @@ def read_parallel_files(
 
 
 def _assemble_rankings(tables: Sequence[RawTable], task: Task, options: ReadOptions) -> Dataset:
+    """Build a data set of ranked lists from tables and the judgements that the user named."""
     first_file = InputLocation(file=tables[0].file)
     if options.pairs:
         raise InputError("pairs of rankings are not read; pairs of texts are.", location=first_file)
@@ -133,6 +134,7 @@ def _assemble_rankings(tables: Sequence[RawTable], task: Task, options: ReadOpti
 
 
 def _assemble_texts(tables: Sequence[RawTable], task: Task, options: ReadOptions) -> Dataset:
+    """Build a data set of texts from tables."""
     columns = dict(options.columns or {})
     human = split_names(options.human)
     if human:
@@ -149,7 +151,7 @@ def _assemble_texts(tables: Sequence[RawTable], task: Task, options: ReadOptions
 
 
 def _list_input_files(*sources: Source | Paths | None) -> tuple[str, ...]:
-    """Return the paths among sources, which may also be data frames and rows."""
+    """Return the paths among sources that may also be data frames and rows."""
     paths = []
     for source in sources:
         parts = source if isinstance(source, list | tuple) else [source]
@@ -159,18 +161,18 @@ def _list_input_files(*sources: Source | Paths | None) -> tuple[str, ...]:
 
 def _choose_task(
     table: RawTable,
-    named: str | Task | None,
+    requested_task: str | Task | None,
     *,
     language: str | None = None,
     has_judgements: bool = False,
     has_source_file: bool = False,
 ) -> tuple[Task, str | None]:
-    """Return the task that the user named, or else the one that a table speaks for.
+    """Return the task that the user named, or else the task that the columns of a table suggest.
 
     Also returns a sentence that says how the task was guessed, or None.
     """
-    if named is not None:
-        return find_task(named), None
+    if requested_task is not None:
+        return find_task(requested_task), None
     columns = frozenset(name.lower() for name in table.frame.columns)
     evidence = TableEvidence(
         columns,
@@ -189,15 +191,15 @@ def _choose_task(
 
 def _join_files(
     tables: Sequence[RawTable],
-    join: Paths | None,
+    join_files: Paths | None,
     options: ReaderOptions,
     columns: Mapping[str, str] | None = None,
 ) -> tuple[list[RawTable], list[str]]:
-    """Add the columns of further files to all tables. Also returns the notes of all tables and files."""
+    """Join the columns of further files to all tables. Also returns notes."""
     joined = list(tables)
     notes = [note for table in tables for note in table.notes]
-    for file in [] if join is None else fetch_paths(join):
-        if is_line_file_of_scores(file):
+    for file in [] if join_files is None else download_paths(join_files):
+        if is_score_per_line_file(file):
             joined, line_notes = _join_line_scores(joined, file)
             notes += line_notes
             continue
@@ -211,14 +213,14 @@ def _join_files(
     return joined, notes
 
 
-def _join_line_scores(tables: Sequence[RawTable], file: str) -> tuple[list[RawTable], list[str]]:
-    """Add a file with one human score per line, in the order of the outputs."""
+def _join_line_scores(tables: Sequence[RawTable], score_file: str) -> tuple[list[RawTable], list[str]]:
+    """Add the human scores of a file that has one score per line, in the order of the outputs."""
     outputs = sum(table.frame.height for table in tables)
-    scores = read_line_scores(file)
+    scores = read_line_scores(score_file)
     if len(scores) != outputs:
         raise InputError(
             f"{len(scores)} lines of scores, but there are {outputs} outputs.",
-            location=InputLocation(file=file),
+            location=InputLocation(file=score_file),
             remedy="One line is needed for each output, the systems one after the other.",
         )
     joined = []
@@ -228,7 +230,7 @@ def _join_line_scores(tables: Sequence[RawTable], file: str) -> tuple[list[RawTa
         human_columns = (*table.human_columns, scores.name)
         joined.append(replace(table, frame=table.frame.with_columns(part), human_columns=human_columns))
         start += table.frame.height
-    return joined, [f"{display_path(file)}: read as human scores, one line per output ({scores.name})."]
+    return joined, [f"{display_path(score_file)}: read as human scores, one line per output ({scores.name})."]
 
 
 def _select_rows(

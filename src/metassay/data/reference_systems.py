@@ -22,17 +22,17 @@ REFERENCE_SYSTEM_REASON = "system is its own reference"
 
 
 def find_reference_systems(dataset: Dataset) -> tuple[str, ...]:
-    """Name the systems whose outputs are the reference, with the test set in front if there are several."""
+    """Return the names of systems whose outputs are the reference."""
     return tuple(sorted(_find_reference_outputs(dataset)["name"].unique()))
 
 
-def has_only_references(dataset: Dataset) -> bool:
-    """Whether every system is the reference."""
+def has_only_reference_systems(dataset: Dataset) -> bool:
+    """Whether the outputs of every system are the reference."""
     return _find_reference_outputs(dataset).height == len(dataset)
 
 
 def drop_reference_systems(dataset: Dataset) -> Dataset:
-    """Leave out systems whose outputs are the reference, and name them in a note."""
+    """Drop systems whose outputs are the reference, and name them in a note."""
     references = _find_reference_outputs(dataset)
     if references.is_empty():
         return dataset
@@ -50,13 +50,13 @@ def drop_reference_systems(dataset: Dataset) -> Dataset:
     )
 
 
-def mark_reference_rows(
-    table: pl.DataFrame, output: str, references: Sequence[str], *, by: Sequence[str]
+def find_reference_rows(
+    table: pl.DataFrame, output: str, references: Sequence[str], *, group_columns: Sequence[str]
 ) -> pl.Series:
-    """Return for each row whether its system is the reference.
+    """Return for each row whether the outputs of its system are the reference.
 
     `references` names columns of texts or of lists of texts; an output may equal any of them, up to white
-    space at its ends. `by` names the columns that identify a system within its test set.
+    space at its ends. `group_columns` names the columns that identify a system within its test set.
     """
     if not references:
         return pl.Series("is_reference", [False]).new_from_index(0, table.height)
@@ -73,12 +73,12 @@ def mark_reference_rows(
             text = pl.col(name).cast(pl.String)
             equal = (text.str.strip_chars() if has_outer_spaces else text) == output_text
         equals_reference.append(equal.fill_null(value=False))
-    share = pl.any_horizontal(equals_reference).mean().over(list(by))
+    share = pl.any_horizontal(equals_reference).mean().over(list(group_columns))
     return table.select((share >= MINIMUM_EQUAL_SHARE).alias("is_reference"))["is_reference"]
 
 
 def _has_outer_spaces(column: pl.Series) -> bool:
-    """Whether a text begins or ends with white space. Only then it costs time and memory to remove it."""
+    """Whether some text of a column begins or ends with white space."""
     texts = column.explode() if column.dtype.is_nested() else column
     if texts.dtype != pl.String:
         return False
@@ -86,7 +86,7 @@ def _has_outer_spaces(column: pl.Series) -> bool:
 
 
 def _find_reference_outputs(dataset: Dataset) -> pl.DataFrame:
-    """Return `row` and `name` (of the system) of all outputs of such systems."""
+    """Return row number and system name of all outputs of systems that are the reference."""
     outputs = dataset.outputs
     if "references" not in outputs.columns or outputs["output"].dtype != pl.String:
         return pl.DataFrame(schema={"row": pl.UInt32, "name": pl.String})
@@ -94,6 +94,6 @@ def _find_reference_outputs(dataset: Dataset) -> pl.DataFrame:
     name = pl.col("system")
     if test_set and outputs.select(test_set).n_unique() > 1:
         name = pl.concat_str([*test_set, "system"], separator="/")
-    is_reference = mark_reference_rows(outputs, "output", ["references"], by=[*test_set, "system"])
+    is_reference = find_reference_rows(outputs, "output", ["references"], group_columns=[*test_set, "system"])
     named = outputs.with_row_index("row").with_columns(name.alias("name"))
     return named.filter(is_reference).select("row", "name")

@@ -16,7 +16,7 @@ from metassay.stats.arrays import FloatArray, LongArray
 
 @dataclass(frozen=True)
 class ScoreArrays:
-    """One human score and several metrics on the same outputs, higher is better; NaN where missing.
+    """Arrays of one human score and several metric scores; higher is better, NaN means missing.
 
     This is the view of a `ScoreCube` that meta-metrics work on. They receive it complete (without NaN).
     """
@@ -36,7 +36,7 @@ class ScoreArrays:
 
     @cached_property
     def complete_items(self) -> NDArray[np.bool_]:
-        """Whether each metric, and people, have the score of every system on an item, `[metrics, items]`."""
+        """Whether an item has the human score and the metric score of every system, `[metrics, items]`."""
         return np.asarray(~np.isnan(self.metrics + self.human).any(axis=1))
 
     @cached_property
@@ -55,7 +55,7 @@ class ScoreArrays:
     def restrict_to(
         self, *, items: NDArray[np.bool_] | None = None, systems: LongArray | None = None
     ) -> ScoreArrays:
-        """Keep the items of a mask, and the systems at these positions; None keeps all."""
+        """Keep the items where a mask is true, and the systems at some positions; None keeps all."""
         human = self.human
         metrics = self.metrics
         clusters = self.clusters
@@ -69,11 +69,11 @@ class ScoreArrays:
         return ScoreArrays(human, metrics, clusters)
 
     def select_metrics(self, positions: LongArray) -> ScoreArrays:
-        """Keep the metrics at these positions."""
+        """Keep the metrics at some positions."""
         return ScoreArrays(self.human, self.metrics[positions], self.clusters)
 
     def repeat_items(self, counts: LongArray) -> ScoreArrays:
-        """Repeat each item this many times; each copy of a cluster is a cluster of its own."""
+        """Repeat item i `counts[i]` times; each copy of a cluster becomes a cluster of its own."""
         positions = np.repeat(np.arange(len(counts)), counts)
         human = self.human[:, positions]
         metrics = self.metrics[:, :, positions]
@@ -85,7 +85,7 @@ class ScoreArrays:
         return ScoreArrays(human, metrics, clusters)
 
     def split_by_complete_items(self) -> Iterator[tuple[LongArray, ScoreArrays]]:
-        """Yield complete arrays for each group of metrics that have the same complete items.
+        """Yield arrays without missing scores, one for each group of metrics with the same complete items.
 
         With each come the positions of its metrics. Metrics without a complete item are left out.
         """
@@ -96,7 +96,7 @@ class ScoreArrays:
                 yield metrics, self.select_metrics(metrics).restrict_to(items=items)
 
     def sum_over_clusters(self, scores: FloatArray) -> FloatArray:
-        """Sum any scores `[..., items]` over the items of each cluster: `[..., clusters]`."""
+        """Sum scores over the items of each cluster, `[..., items]` to `[..., clusters]`."""
         if self.clusters is None:
             return scores
         is_member = np.zeros((len(self.cluster_index), self.cluster_count))

@@ -18,7 +18,7 @@ _MINIMUM_ITEMS = 10
 
 
 def note_score_cautions(cubes: Iterable[ScoreCube], human: str, *, has_clusters: bool) -> list[str]:
-    """Return notes on directions that may be wrong, and on clusters that the user did not name."""
+    """Return notes on scores whose direction may be wrong, and on clusters that the user did not name."""
     notes: list[str] = []
     for cube in cubes:
         if human not in cube.human_scores:
@@ -32,9 +32,13 @@ def note_score_cautions(cubes: Iterable[ScoreCube], human: str, *, has_clusters:
 
 
 def note_contrary_metrics(cube: ScoreCube, human: str) -> list[str]:
-    """Return a note that names the metrics that agree with human scores worse than a constant metric."""
-    human_scores = cube.orient_scores(human)
-    contrary = [name for name in cube.metric_scores if is_contrary(human_scores, cube.orient_scores(name))]
+    """Return a note that names the metrics that disagree with human scores more than by chance."""
+    human_scores = cube.get_oriented_scores(human)
+    contrary = [
+        name
+        for name in cube.metric_scores
+        if is_contrary_to_human(human_scores, cube.get_oriented_scores(name))
+    ]
     if not contrary:
         return []
     note = (
@@ -44,7 +48,7 @@ def note_contrary_metrics(cube: ScoreCube, human: str) -> list[str]:
     return [note]
 
 
-def is_contrary(human: FloatArray, metric: FloatArray) -> bool:
+def is_contrary_to_human(human: FloatArray, metric: FloatArray) -> bool:
     """Whether a metric orders the outputs of an item against human scores, more than by chance.
 
     Both arrays are `[systems, items]`, higher is better. A constant metric has covariance 0 with human
@@ -69,13 +73,13 @@ def is_contrary(human: FloatArray, metric: FloatArray) -> bool:
 
 
 def _note_unused_clusters(cube: ScoreCube) -> list[str]:
-    """Return a note on the first column that groups several items, as documents do."""
+    """Return a note on the first column, such as a document id, that several items share."""
     columns = {name.lower(): name for name in reversed(list(cube.item_metadata))}
     for name in CLUSTER_COLUMNS:
         if name not in columns:
             continue
         column = columns[name]
-        clusters = len(np.unique(cube.cluster_codes(column)))
+        clusters = len(np.unique(cube.number_clusters(column)))
         if 1 < clusters < len(cube.items):
             note = (
                 f"Segments are taken as independent of each other, though several lie in one {column}. Where "

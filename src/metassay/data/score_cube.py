@@ -23,7 +23,7 @@ UNNAMED_DATASET = "all"
 
 @dataclass(frozen=True)
 class ScoreCube:
-    """Metric x system x item scores of one data set, with the human scores of the same outputs.
+    """Human and metric scores of one data set as arrays `[systems, items]`, one array per score.
 
     Every array of scores is `[systems, items]`, in the direction of the file, with NaN where a score is
     missing. Methods return restricted cubes or arrays; a cube is never changed.
@@ -61,13 +61,13 @@ class ScoreCube:
 
     @property
     def qualified_items(self) -> list[str]:
-        """Ids of the items as a `Dataset` writes them, with the name of the data set in front."""
+        """The ids of the items, with the name of the data set in front if there is one."""
         prefix = "" if self.dataset == UNNAMED_DATASET else f"{self.dataset}/"
         return [item if item.startswith(prefix) else prefix + item for item in self.items]
 
     @property
     def content_hash(self) -> str:
-        """A hash of every name, score and direction."""
+        """A hash of all names, scores and directions."""
         digest = hashlib.blake2b(digest_size=16)
         metadata = [sorted(self.item_metadata.items()), sorted(self.system_metadata.items())]
         digest.update(repr((self.dataset, self.systems, self.items, metadata)).encode())
@@ -78,41 +78,41 @@ class ScoreCube:
             digest.update(f"lower {name}".encode())
         return digest.hexdigest()
 
-    def orient_scores(self, name: str) -> FloatArray:
-        """Return a human or metric score `[systems, items]`, negated where lower is better."""
+    def get_oriented_scores(self, score_name: str) -> FloatArray:
+        """Return a human or metric score `[systems, items]`, negated if lower is better."""
         scores = {**self.metric_scores, **self.human_scores}
-        if name not in scores:
-            raise UnknownName("score", name, scores)
-        return orient_scores(scores[name], higher_is_better=name not in self.lower_is_better)
+        if score_name not in scores:
+            raise UnknownName("score", score_name, scores)
+        return orient_scores(scores[score_name], higher_is_better=score_name not in self.lower_is_better)
 
     def to_arrays(self, human: str, metrics: Sequence[str], cluster: str | None = None) -> ScoreArrays:
-        """Return one human score and these metrics as arrays, higher is better.
+        """Return one human score and several metrics as arrays in which higher is better.
 
         `cluster` names the metadata column whose values are resampled together.
         """
-        oriented = [self.orient_scores(name) for name in metrics]
+        oriented = [self.get_oriented_scores(name) for name in metrics]
         stacked = np.stack(oriented) if oriented else np.empty((0, len(self.systems), len(self.items)))
-        clusters = None if cluster is None else self.cluster_codes(cluster)
-        return ScoreArrays(self.orient_scores(human), stacked, clusters)
+        clusters = None if cluster is None else self.number_clusters(cluster)
+        return ScoreArrays(self.get_oriented_scores(human), stacked, clusters)
 
-    def resolve_metrics(self, names: Sequence[str] | None) -> tuple[str, ...]:
-        """Return these names of metrics, or those of all metrics, sorted; refuse a name that is no metric."""
-        if names is None:
+    def resolve_metrics(self, metric_names: Sequence[str] | None) -> tuple[str, ...]:
+        """Return the sorted names of the requested metrics, or of all metrics, and check that they exist."""
+        if metric_names is None:
             return tuple(sorted(self.metric_scores))
-        for name in names:
+        for name in metric_names:
             if name not in self.metric_scores:
                 raise UnknownName("metric", name, self.metric_scores)
-        return tuple(sorted(set(names)))
+        return tuple(sorted(set(metric_names)))
 
-    def select_metrics(self, names: Sequence[str] | None) -> ScoreCube:
-        """Keep these metrics, or all of them, in the order of their names."""
-        selected = {name: self.metric_scores[name] for name in self.resolve_metrics(names)}
+    def select_metrics(self, metric_names: Sequence[str] | None) -> ScoreCube:
+        """Return the cube with only the named metrics, or with all metrics, sorted by name."""
+        selected = {name: self.metric_scores[name] for name in self.resolve_metrics(metric_names)}
         return replace(self, metric_scores=selected)
 
     def restrict_to(
         self, *, items: NDArray[np.bool_] | None = None, systems: NDArray[np.bool_] | None = None
     ) -> ScoreCube:
-        """Keep the items and the systems for which these masks are true; None keeps all."""
+        """Return the cube with only the items and systems for which a mask is true; None keeps all."""
         rows = np.arange(len(self.systems)) if systems is None else np.flatnonzero(systems)
         columns = np.arange(len(self.items)) if items is None else np.flatnonzero(items)
 
@@ -134,7 +134,7 @@ class ScoreCube:
         )
 
     def restrict_to_rated(self, human: str, *, every_system: bool = True) -> ScoreCube:
-        """Keep the systems with human and metric scores, and the items with human scores of these systems.
+        """Keep the systems that have human and metric scores, and the items on which they have human scores.
 
         An item needs the human score of every remaining system; without `every_system`, of at least two.
         Notes name the systems that are left out.
@@ -161,11 +161,11 @@ class ScoreCube:
         return rated.add_notes(*notes)
 
     def add_notes(self, *notes: str) -> ScoreCube:
-        """Add sentences for the user."""
+        """Return the cube with further notes for the user."""
         return replace(self, notes=(*self.notes, *notes))
 
     def encode_metadata(self, column: str) -> tuple[list[str], LongArray]:
-        """Return the sorted values of an item column, and each item's position among them; -1 for none."""
+        """Return the sorted values of an item column, and the index of each item's value; -1 for none."""
         if column not in self.item_metadata:
             raise UnknownName("column with one value per segment", column, self.item_metadata)
         labels = self.item_metadata[column]
@@ -174,8 +174,8 @@ class ScoreCube:
         codes = np.array([positions.get(label, -1) for label in labels], dtype=np.int64)
         return values, codes
 
-    def cluster_codes(self, column: str) -> LongArray:
-        """Number the cluster of each item from 0; an item without a value is a cluster of its own."""
+    def number_clusters(self, column: str) -> LongArray:
+        """Return the cluster number of each item, from 0; an item without a value is a cluster of its own."""
         values, codes = self.encode_metadata(column)
         without_value = codes < 0
         codes[without_value] = len(values) + np.arange(int(without_value.sum()))
@@ -183,7 +183,7 @@ class ScoreCube:
 
 
 def _find_rated_systems(cube: ScoreCube, human: str) -> tuple[NDArray[np.bool_], list[str]]:
-    """Find the systems with human and metric scores, and write notes about the others."""
+    """Find the systems that have human and metric scores, with notes on all other systems."""
     has_human = np.asarray(~np.isnan(cube.human_scores[human]).all(axis=1))
     has_metric = np.any([~np.isnan(scores).all(axis=1) for scores in cube.metric_scores.values()], axis=0)
     notes = []
@@ -198,7 +198,7 @@ def _find_rated_systems(cube: ScoreCube, human: str) -> tuple[NDArray[np.bool_],
 
 
 def _note_incomplete_metrics(cube: ScoreCube) -> list[str]:
-    """Name the metrics that score no item for every system."""
+    """Return notes that name the metrics without an item that is scored for every system."""
     incomplete = [name for name, scores in cube.metric_scores.items() if np.isnan(scores).any(axis=0).all()]
     if not incomplete:
         return []

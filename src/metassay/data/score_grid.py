@@ -15,7 +15,7 @@ from metassay.stats.arrays import FloatArray
 
 @dataclass(frozen=True)
 class ScoreGrid:
-    """The position of each table row in arrays `[systems, items]`; -1 where a row has no position."""
+    """Maps rows of a table to positions in arrays `[systems, items]`; -1 for a row without a position."""
 
     systems: tuple[str, ...]
     items: tuple[str, ...]
@@ -27,9 +27,9 @@ class ScoreGrid:
         cls,
         row_systems: pl.Series,
         row_items: pl.Series,
-        sort_items: Callable[[Sequence[str]], list[str]] = cells.sorted_ids,
+        sort_items: Callable[[Sequence[str]], list[str]] = cells.sort_ids,
     ) -> ScoreGrid:
-        """Make a grid of all systems and items that occur in the rows."""
+        """Build a grid of all systems and items that occur in the rows of a table."""
         systems = row_systems.unique().sort().to_list()
         items = sort_items(row_items.unique().to_list())
         return cls.locate_rows(row_systems, row_items, systems, items)
@@ -38,7 +38,7 @@ class ScoreGrid:
     def locate_rows(
         cls, row_systems: pl.Series, row_items: pl.Series, systems: Sequence[str], items: Sequence[str]
     ) -> ScoreGrid:
-        """Locate the rows in a grid of given systems and items."""
+        """Find the position of each row in a grid of given systems and items."""
         return cls(
             tuple(systems),
             tuple(items),
@@ -46,8 +46,8 @@ class ScoreGrid:
             _find_positions(row_items, items),
         )
 
-    def arrange(self, row_values: FloatArray) -> FloatArray:
-        """Arrange values of rows, `[rows, ...]`, as `[systems, items, ...]`; NaN where there is no row."""
+    def arrange_values(self, row_values: FloatArray) -> FloatArray:
+        """Arrange row values `[rows, ...]` as an array `[systems, items, ...]`; NaN where there is no row."""
         arranged = np.full((len(self.systems), len(self.items), *row_values.shape[1:]), np.nan)
         has_position = (self.system_positions >= 0) & (self.item_positions >= 0)
         systems = self.system_positions[has_position]
@@ -57,5 +57,6 @@ class ScoreGrid:
 
 
 def _find_positions(labels: pl.Series, names: Sequence[str]) -> NDArray[np.int64]:
+    """Return the position of each label in a sequence of names; -1 if it is not there."""
     positions = list(range(len(names)))
     return labels.replace_strict(list(names), positions, default=-1, return_dtype=pl.Int64).to_numpy()

@@ -21,7 +21,7 @@ from metassay.data.columns import (
 )
 from metassay.data.directions import RequestedDirections, find_direction
 from metassay.data.joins import drop_repeated_rows
-from metassay.data.reference_systems import REFERENCE_SYSTEM_REASON, mark_reference_rows
+from metassay.data.reference_systems import REFERENCE_SYSTEM_REASON, find_reference_rows
 from metassay.data.score_cube import UNNAMED_DATASET, ScoreCube
 from metassay.data.score_grid import ScoreGrid
 from metassay.errors import InputError, InputLocation
@@ -40,7 +40,7 @@ def build_score_cubes(
     file: str = "",
     keep_references: bool = False,
 ) -> list[ScoreCube]:
-    """Build one cube per data set (year, language pair, test set) in a table of scores, sorted by name.
+    """Build one score cube per data set (year, language pair, test set) in a table of scores, sorted by name.
 
     Rows that repeat another exactly are dropped with a note. Systems whose output is the reference itself
     are left out unless `keep_references`.
@@ -54,20 +54,21 @@ def build_score_cubes(
         requested: Directions that the user requested.
         file: The file to name in errors.
         keep_references: Keep systems whose output is the reference.
-
     """
     table, duplicate_notes = drop_repeated_rows(table)
     wide = pivot_long_scores(table, file)
-    item_column = _find_column(wide, "item", file)
-    system_column = _find_column(wide, "system", file)
+    item_column = _find_key_column(wide, "item", file)
+    system_column = _find_key_column(wide, "system", file)
     dataset_columns = [name for name in _find_columns(wide, TEST_SET_COLUMNS) if name != item_column]
     human_columns, metric_columns = find_score_columns(wide, human, metrics, metadata)
     keyed = wide.with_columns(
-        cells.ids(wide[item_column], file).alias("_item"),
-        cells.ids(wide[system_column], file).alias("_system"),
+        cells.parse_ids(wide[item_column], file).alias("_item"),
+        cells.parse_ids(wide[system_column], file).alias("_system"),
         _name_datasets(wide, dataset_columns, file).alias("_dataset"),
     )
-    keyed = keyed.with_columns([cells.scores(wide[name], file) for name in (*human_columns, *metric_columns)])
+    keyed = keyed.with_columns(
+        [cells.parse_scores(wide[name], file) for name in (*human_columns, *metric_columns)]
+    )
     directions = []
     for kind, names in ((HUMAN_SCORE, human_columns), (METRIC_SCORE, metric_columns)):
         for name in names:
@@ -80,7 +81,7 @@ def build_score_cubes(
     cubes = []
     for (dataset,), rows in sorted(keyed.group_by("_dataset"), key=lambda group: str(group[0])):
         _check_unique_outputs(rows, str(dataset), file)
-        outputs, reference_notes = _drop_references(rows, str(dataset), keep=keep_references)
+        outputs, reference_notes = _drop_reference_systems(rows, str(dataset), keep=keep_references)
         cube = _build_cube(outputs, str(dataset), human_columns, metric_columns, metadata_columns)
         scores_in_cube = {*cube.human_scores, *cube.metric_scores}
         cube_directions = tuple(direction for direction in directions if direction.score in scores_in_cube)
@@ -96,7 +97,7 @@ def build_score_cubes(
 
 
 def pivot_long_scores(table: pl.DataFrame, file: str = "") -> pl.DataFrame:
-    """Turn a long table (`metric`, `score`) into one with a column per metric; return others as they are."""
+    """Convert a table with a row per metric to one with a column per metric; other tables are unchanged."""
     columns = {name.lower(): name for name in table.columns}
     if not {"metric", "score"} <= columns.keys():
         return table
@@ -104,7 +105,7 @@ def pivot_long_scores(table: pl.DataFrame, file: str = "") -> pl.DataFrame:
     score_column = columns["score"]
     key_names = (*TEST_SET_COLUMNS, *list_column_names("item"), *list_column_names("system"))
     keys = [columns[name] for name in key_names if name in columns]
-    table = table.with_columns(cells.scores(table[score_column], file))
+    table = table.with_columns(cells.parse_scores(table[score_column], file))
     is_repeated = table.select([*keys, metric_column]).is_duplicated()
     if is_repeated.any():
         row = int(is_repeated.arg_max() or 0) + 1
@@ -122,8 +123,8 @@ def pivot_long_scores(table: pl.DataFrame, file: str = "") -> pl.DataFrame:
     return table.pivot(on=metric_column, index=keys, values=score_column)
 
 
-def _find_column(table: pl.DataFrame, role: str, file: str) -> str:
-    """Find the column of the items or of the systems."""
+def _find_key_column(table: pl.DataFrame, role: str, file: str) -> str:
+    """Return the column of items or systems. Raises an error if there is none."""
     names = list_column_names("item") if role == "item" else list_column_names("system")
     columns = _find_columns(table, names)
     if not columns:
@@ -136,21 +137,21 @@ def _find_column(table: pl.DataFrame, role: str, file: str) -> str:
 
 
 def _find_columns(table: pl.DataFrame, names: Sequence[str]) -> list[str]:
-    """Find the columns with one of these names in any case, in the order of the names."""
+    """Return the columns that have one of some names in any case, in the order of the names."""
     columns = {name.lower(): name for name in reversed(table.columns)}
     return [columns[name] for name in names if name in columns]
 
 
 def _name_datasets(table: pl.DataFrame, columns: Sequence[str], file: str) -> pl.Series:
-    """Join the values of these columns to the name of each row's data set, as in `2023/en-de`."""
+    """Return the data set of each row: the values of some columns joined by `/`, as in `2023/en-de`."""
     if not columns:
         return pl.Series([UNNAMED_DATASET]).new_from_index(0, table.height)
-    parts = [cells.ids(table[name], file).alias(str(i)) for i, name in enumerate(columns)]
+    parts = [cells.parse_ids(table[name], file).alias(str(i)) for i, name in enumerate(columns)]
     return pl.DataFrame(parts).select(pl.concat_str(pl.all(), separator="/"))["0"]
 
 
 def _check_unique_outputs(rows: pl.DataFrame, dataset: str, file: str) -> None:
-    """Refuse a data set that has two rows for one item and system."""
+    """Raise an error if a data set has two rows for one item and system."""
     is_repeated = rows.select("_item", "_system").is_duplicated()
     if is_repeated.any():
         row = rows.filter(is_repeated).row(0, named=True)
@@ -168,12 +169,12 @@ def _build_cube(
     metric_columns: Sequence[str],
     metadata_columns: Sequence[str],
 ) -> ScoreCube:
-    """Build the cube of one data set; columns without a single score are left out."""
+    """Build the score cube of one data set; columns without any score are left out."""
     grid = ScoreGrid.from_rows(rows["_system"], rows["_item"])
 
     def arrange_columns(columns: Sequence[str]) -> dict[str, FloatArray]:
         filled = [column for column in columns if rows[column].is_not_null().any()]
-        return {column: grid.arrange(rows[column].to_numpy()) for column in filled}
+        return {column: grid.arrange_values(rows[column].to_numpy()) for column in filled}
 
     return ScoreCube(
         dataset,
@@ -187,29 +188,31 @@ def _build_cube(
 
 
 def _collect_metadata(
-    rows: pl.DataFrame, columns: Sequence[str], key: str, names: Sequence[str]
+    rows: pl.DataFrame, columns: Sequence[str], key_column: str, key_values: Sequence[str]
 ) -> dict[str, tuple[str | None, ...]]:
-    """Collect the columns that have one value for each value of `key`, in the order of `names`."""
+    """Return the columns with a single value for each value of `key_column`, ordered as `key_values`."""
     flat = [column for column in columns if not is_unusable_type(rows.schema[column])]
     if not flat:
         return {}
-    counts = rows.group_by(key).agg(pl.col(flat).n_unique())
+    counts = rows.group_by(key_column).agg(pl.col(flat).n_unique())
     single_valued = [column for column in flat if (counts[column] == 1).all()]
     if not single_valued:
         return {}
-    values = rows.group_by(key).agg(pl.col(single_valued).first().cast(pl.String))
-    positions = {name: row for row, name in enumerate(values[key])}
-    order = [positions[name] for name in names]
+    values = rows.group_by(key_column).agg(pl.col(single_valued).first().cast(pl.String))
+    positions = {name: row for row, name in enumerate(values[key_column])}
+    order = [positions[name] for name in key_values]
     return {column: tuple(values[column].gather(order)) for column in single_valued}
 
 
-def _drop_references(rows: pl.DataFrame, dataset: str, *, keep: bool) -> tuple[pl.DataFrame, list[str]]:
-    """Drop the systems whose output is the reference itself, and write a note about them."""
+def _drop_reference_systems(
+    rows: pl.DataFrame, dataset: str, *, keep: bool
+) -> tuple[pl.DataFrame, list[str]]:
+    """Drop the systems whose outputs are the reference. Also returns a note."""
     output_columns = _find_columns(rows, list_column_names("output"))
     references = find_reference_columns(rows.columns)
     if keep or not output_columns or not references:
         return rows, []
-    is_reference = mark_reference_rows(rows, output_columns[0], references, by=["_system"])
+    is_reference = find_reference_rows(rows, output_columns[0], references, group_columns=["_system"])
     systems = rows.filter(is_reference)["_system"].unique().sort().to_list()
     if not systems:
         return rows, []

@@ -51,6 +51,7 @@ def summarize_dataset(data: Dataset, higher_is_better: Mapping[str, bool] | None
 
 
 def _summarize_human_score(data: Dataset, name: str, languages: list[str]) -> ScoreSummary:
+    """Summarize one human score of a data set."""
     scores = data.outputs[name].cast(pl.Float64)
     direction = None
     for known_direction in data.directions:
@@ -70,7 +71,7 @@ def summarize_cubes(
     ignored_columns: Mapping[str, str] | None = None,
     languages: Iterable[str] = (),
 ) -> DataSummary:
-    """Summarize score cubes: outputs with the human score, if there is one, and a score of some metric."""
+    """Summarize score cubes: counts of systems, items and outputs, and the range of each score."""
     counts = Counter(left_out or {})
     outputs_of_system: Counter[str] = Counter()
     items: set[str] = set()
@@ -98,7 +99,7 @@ def summarize_cubes(
 
 
 def _find_scored_outputs(cube: ScoreCube, scores: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Return which outputs have any of these scores, `[systems, items]`."""
+    """Return which outputs have any of some scores, `[systems, items]`."""
     has_score = np.zeros((len(cube.systems), len(cube.items)), dtype=bool)
     for array in scores.values():
         has_score |= ~np.isnan(array)
@@ -123,10 +124,10 @@ def _summarize_scores(cubes: Sequence[ScoreCube], languages: list[str]) -> list[
     ]
 
 
-def summarize_verdicts(table: VerdictTable, read: pl.DataFrame) -> DataSummary:
-    """Summarize verdicts of judges. Only verdicts on single outputs belong to one system each.
+def summarize_verdicts(table: VerdictTable, raw_table: pl.DataFrame) -> DataSummary:
+    """Summarize the verdicts of LLM judges: numbers of verdicts, items and outputs per system.
 
-    `read` is the table as it was read, with all of its columns.
+    `raw_table` is the table as it was read, with all of its columns.
     """
     systems = []
     if table.has_columns("system"):
@@ -136,5 +137,5 @@ def summarize_verdicts(table: VerdictTable, read: pl.DataFrame) -> DataSummary:
         outputs=table.frame.height,
         items=table.frame["item"].n_unique(),
         systems=systems,
-        ignored_columns=dict(sorted(find_ignored_columns(read).items())),
+        ignored_columns=dict(sorted(find_ignored_columns(raw_table).items())),
     )

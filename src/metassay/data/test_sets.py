@@ -9,7 +9,7 @@ from metassay.data.dataset import Dataset
 
 
 def name_test_sets(dataset: Dataset) -> pl.Series:
-    """Return the test set of each output, such as `2023/en-de`. Empty texts if the data has only one."""
+    """Return the test set of each output, such as `2023/en-de`; empty texts if there is only one test set."""
     columns = {name.lower(): name for name in reversed(dataset.outputs.columns)}
     names = [columns[name] for name in TEST_SET_COLUMNS if name in columns]
     if not names:

@@ -24,7 +24,7 @@ _FIRST_ROWS = 2000
 
 
 def list_output_properties(dataset: Dataset) -> dict[str, pl.Series]:
-    """List, for every output, the properties that a metric should not depend on alone."""
+    """Return properties of every output, such as its length, that alone should not determine a score."""
     outputs = dataset.outputs
     properties = {SYSTEM: outputs["system"], ITEM: outputs["item"]}
     if outputs["output"].dtype == pl.String:
@@ -34,7 +34,7 @@ def list_output_properties(dataset: Dataset) -> dict[str, pl.Series]:
 
 
 def find_determining_property(scores: FloatArray, properties: dict[str, pl.Series]) -> str | None:
-    """Return the first property that determines the scores (where it is equal, so are they), or None.
+    """Return the first property for which outputs with equal values always have equal scores, or None.
 
     Outputs without a score (NaN) are left out. A property needs 20 outputs whose value another output has.
     """
@@ -68,6 +68,6 @@ def find_uninformed_metrics(cube: ScoreCube) -> dict[str, str]:
 
 
 def _has_equal_scores(table: pl.DataFrame) -> bool:
-    """Whether all rows with the same value have the same score."""
+    """Whether all rows with the same value of a property have the same score."""
     score_counts = table.group_by("value").agg(pl.col("score").n_unique())["score"]
     return bool((score_counts == 1).all())

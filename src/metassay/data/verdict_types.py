@@ -32,13 +32,13 @@ _CODE_CORRELATION = 0.4
 
 
 def check_verdict_type(verdict_type: str | None) -> None:
-    """Raise an error if the user named a type that does not exist."""
+    """Raise an error if the user named a verdict type that does not exist."""
     if verdict_type is not None and verdict_type not in VERDICT_TYPES:
         raise UnknownName("type of verdicts", verdict_type, VERDICT_TYPES)
 
 
 def is_text_column(column: pl.Series) -> bool:
-    """Return whether a column holds words: it has values, and none of them is a number."""
+    """Whether a column has values and none of them is a number."""
     if column.dtype == pl.Boolean:
         return True
     if column.dtype != pl.String:
@@ -61,8 +61,8 @@ def normalize_labels(column: pl.Series) -> pl.Series:
     return text.set(text.is_in(list(cells.MISSING_SCORES)), None)
 
 
-def number_labels(columns: Sequence[pl.Series]) -> dict[str, float]:
-    """Return the code of every label in these columns: 1 and 0 if all mean good and bad, else from 0."""
+def encode_labels(columns: Sequence[pl.Series]) -> dict[str, float]:
+    """Return a number for every label: 1 and 0 if all labels mean good or bad, else numbers from 0."""
     labels = sorted({label for column in columns for label in normalize_labels(column).drop_nulls()})
     if all(label in (*GOOD, *BAD) for label in labels):
         return {label: float(label in GOOD) for label in labels}
@@ -70,7 +70,7 @@ def number_labels(columns: Sequence[pl.Series]) -> dict[str, float]:
 
 
 def are_ordered_codes(first: Sequence[float], second: Sequence[float]) -> bool:
-    """Return whether two raters' codes of the same outputs are ordered.
+    """Whether the numbers that two raters gave to the same outputs behave like grades on a scale.
 
     They are if the codes differ in enough places and are correlated there.
 

@@ -29,9 +29,9 @@ from metassay.data.verdict_types import (
     PAIRWISE,
     are_ordered_codes,
     check_verdict_type,
+    encode_labels,
     is_text_column,
     normalize_labels,
-    number_labels,
 )
 from metassay.data.winners import (
     AUTO,
@@ -80,7 +80,7 @@ ONLY_JUDGE = "judge"
 
 @dataclass(frozen=True)
 class VerdictTable:
-    """Verdicts of one kind, sorted, in columns with fixed names.
+    """Verdicts of LLM judges and of people, sorted, in columns with fixed names.
 
     `frame` has the columns `item, judge, repeat, date, swapped, value, gold`, and as far as they are known
     `pair`, `system`, `family` (`system_1`, `family_1` … for pairs), `longer` (1 if the first output is
@@ -104,7 +104,7 @@ class VerdictTable:
     """What a user should know about how the table was read."""
 
     def has_columns(self, *names: str) -> bool:
-        """Return whether the table has all these columns."""
+        """Whether the table has all columns of these names."""
         return all(name in self.frame.columns for name in names)
 
 
@@ -120,7 +120,7 @@ def parse_verdicts(
     directions: RequestedDirections | None = None,
     file: str = "",
 ) -> VerdictTable:
-    """Convert a table of verdicts to columns with fixed names.
+    """Convert a table of verdicts of any layout to a `VerdictTable`.
 
     `columns` maps roles to columns. `human` is the column of human labels. `raters` are columns or judges
     that are single people; by default columns such as `human:ann`. `family` is the column of model families.
@@ -131,7 +131,7 @@ def parse_verdicts(
     check_letter_meaning(letters)
     if frame.is_empty():
         raise InputError("the table has no rows.", location=InputLocation(file or None))
-    roles = _assign_roles(frame, columns, family, file)
+    roles = _find_role_columns(frame, columns, family, file)
     if human is not None and human not in frame.columns:
         raise UnknownName("column", human, frame.columns)
     gold = human or roles.get("better") or _find_human_column(frame)
@@ -143,8 +143,8 @@ def parse_verdicts(
     human_columns = [name for name in (gold, *rater_columns) if name is not None]
     table = _build_question_columns(frame, roles, file)
     _check_raters(table, raters)
-    ratings = _Ratings(frame, table, verdict_column, human_columns, tuple(raters))
-    kind, type_notes = _choose_type(ratings, roles, verdict_type)
+    ratings = _RatingColumns(frame, table, verdict_column, human_columns, tuple(raters))
+    kind, type_notes = _choose_verdict_type(ratings, roles, verdict_type)
     parsed = _parse_ratings(ratings, kind, letters, directions or RequestedDirections(), file)
     table = table.with_columns(parsed.columns["value"].alias("value"))
     table = table.with_columns([parsed.columns[name].alias(name) for name in rater_columns])
@@ -160,11 +160,11 @@ def parse_verdicts(
     used = {*roles.values(), gold, *raters, *known_human_columns}
     metadata = [name for name in frame.columns if name not in used and not frame[name].dtype.is_nested()]
     table = _renumber_repeats(table)
-    _check_unique(table, roles, file)
+    _check_unique_verdicts(table, roles, file)
     _check_consistent_gold(table, file)
     return VerdictTable(
         kind=kind,
-        frame=table.sort(_key_columns(table)),
+        frame=table.sort(_list_key_columns(table)),
         raters=tuple(raters),
         metadata=tuple(metadata),
         gold=gold,
@@ -173,7 +173,7 @@ def parse_verdicts(
 
 
 @dataclass(frozen=True)
-class _Ratings:
+class _RatingColumns:
     """The columns of a table that hold verdicts of judges and of people."""
 
     frame: pl.DataFrame
@@ -186,23 +186,23 @@ class _Ratings:
 
     @property
     def columns(self) -> list[pl.Series]:
-        """All columns with verdicts."""
+        """All columns that hold verdicts."""
         return [self.frame[name] for name in dict.fromkeys([self.verdict_column, *self.human_columns])]
 
     @property
     def has_humans(self) -> bool:
-        """Whether there are human labels to compare with."""
+        """Whether there are human verdicts to compare with."""
         return bool(self.human_columns or self.raters)
 
-    def are_ordered(self) -> bool:
-        """Return whether numbers are grades: raters who disagree, or judge and humans, are close."""
-        question = _question_columns(self.table)
+    def are_grades(self) -> bool:
+        """Whether numbers are grades on a scale: two raters who disagree give close numbers."""
+        question = _list_question_columns(self.table)
         verdicts = self.table.select(
-            *question, source="judge", value=_to_floats(self.frame[self.verdict_column])
+            *question, source="judge", value=_convert_to_floats(self.frame[self.verdict_column])
         )
         tables = [verdicts.with_columns(is_human=pl.col("source").is_in(list(self.raters)))]
         for name in self.human_columns:
-            column = self.table.select(*question, value=_to_floats(self.frame[name]))
+            column = self.table.select(*question, value=_convert_to_floats(self.frame[name]))
             tables.append(column.with_columns(source=pl.lit(f"column {name}"), is_human=pl.lit(value=True)))
         ratings = pl.concat(tables, how="diagonal").drop_nulls("value").unique([*question, "source"])
         human_ratings = ratings.filter("is_human")
@@ -215,21 +215,23 @@ class _Ratings:
         return are_ordered_codes(pairs["value"].to_list(), pairs["value_other"].to_list())
 
 
-def _to_floats(column: pl.Series) -> pl.Series:
+def _convert_to_floats(column: pl.Series) -> pl.Series:
+    """Convert a column to floats; null where a value is no number."""
     return column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
 
 
 def _check_raters(table: pl.DataFrame, raters: Sequence[str]) -> None:
+    """Raise an error if a named rater is neither a column nor a judge of the table."""
     judges = {*table["judge"]}
     for rater in raters:
         if rater not in table.columns and rater not in judges:
             raise UnknownName("column or judge", rater, [*table.columns, *sorted(judges)])
 
 
-def _choose_type(
-    ratings: _Ratings, roles: Mapping[str, str], verdict_type: str | None
+def _choose_verdict_type(
+    ratings: _RatingColumns, roles: Mapping[str, str], verdict_type: str | None
 ) -> tuple[str, list[str]]:
-    """Return the type of the verdicts, and a note if it was guessed."""
+    """Return the type of the verdicts, and a note if the type was guessed."""
     if verdict_type is not None:
         return verdict_type, []
     systems = [ratings.table[name] for name in ("system_1", "system_2") if name in ratings.table.columns]
@@ -237,11 +239,13 @@ def _choose_type(
         return PAIRWISE, []
     if any(is_text_column(column) for column in ratings.columns):
         return LABEL, []
-    values = {value for column in ratings.columns for value in _to_floats(column).drop_nulls().unique()}
+    values = {
+        value for column in ratings.columns for value in _convert_to_floats(column).drop_nulls().unique()
+    }
     if ratings.has_humans and values <= {0.0, 1.0}:
         return LABEL, []
     are_whole = all(value == round(value) for value in values)
-    if not ratings.has_humans or not are_whole or ratings.are_ordered():
+    if not ratings.has_humans or not are_whole or ratings.are_grades():
         return GRADE, []
     note = (
         "The verdicts are whole numbers and are read as labels without an order, because nothing shows that"
@@ -252,44 +256,45 @@ def _choose_type(
 
 @dataclass(frozen=True)
 class _ParsedRatings:
-    """Verdicts as numbers: `value` for those of judges, and a column for each human column."""
+    """Verdicts as numbers: `value` for verdicts of judges, and a column for each human rater."""
 
     columns: dict[str, pl.Series]
     notes: list[str]
 
 
 def _parse_ratings(
-    ratings: _Ratings, kind: str, letters: str, directions: RequestedDirections, file: str
+    ratings: _RatingColumns, verdict_type: str, letters: str, directions: RequestedDirections, file: str
 ) -> _ParsedRatings:
     """Parse the verdicts of judges and people to numbers."""
     directions.check([ratings.verdict_column, *ratings.human_columns], "column of grades")
-    if kind == GRADE:
+    if verdict_type == GRADE:
         return _parse_grades(ratings, directions, file)
     if directions.names:
         raise InputError(
-            f"{directions.names[0]} holds verdicts of type {kind}, and only grades have a direction.",
+            f"{directions.names[0]} holds verdicts of type {verdict_type}, and only grades have a direction.",
             remedy="If they are grades, say so: --verdict-type grade.",
         )
-    if kind == PAIRWISE:
-        return _parse_pairwise(ratings, letters, file)
-    codes = number_labels(ratings.columns)
+    if verdict_type == PAIRWISE:
+        return _parse_pairwise_winners(ratings, letters, file)
+    codes = encode_labels(ratings.columns)
     columns = {}
-    for role, name in _name_by_role(ratings).items():
+    for role, name in _name_rating_columns(ratings).items():
         labels = normalize_labels(ratings.frame[name])
         columns[role] = labels.replace_strict(codes, return_dtype=pl.Float64)
     return _ParsedRatings(columns, [])
 
 
-def _name_by_role(ratings: _Ratings) -> dict[str, str]:
+def _name_rating_columns(ratings: _RatingColumns) -> dict[str, str]:
+    """Return the column of the table for each column of the result: `value` and the human columns."""
     return {"value": ratings.verdict_column} | {name: name for name in ratings.human_columns}
 
 
-def _parse_grades(ratings: _Ratings, directions: RequestedDirections, file: str) -> _ParsedRatings:
-    """Parse grades and reverse those of which lower is better."""
+def _parse_grades(ratings: _RatingColumns, directions: RequestedDirections, file: str) -> _ParsedRatings:
+    """Parse grades, and negate those for which lower is better."""
     columns = {}
     found_directions = []
-    for role, name in _name_by_role(ratings).items():
-        grades = cells.scores(ratings.frame[name], file)
+    for role, name in _name_rating_columns(ratings).items():
+        grades = cells.parse_scores(ratings.frame[name], file)
         kind = METRIC_SCORE if role == "value" else HUMAN_SCORE
         direction = find_direction(name, grades.to_numpy(), kind=kind, requested=directions)
         found_directions.append(direction)
@@ -297,11 +302,11 @@ def _parse_grades(ratings: _Ratings, directions: RequestedDirections, file: str)
     return _ParsedRatings(columns, note_reversed_scores(found_directions))
 
 
-def _parse_pairwise(ratings: _Ratings, letters: str, file: str) -> _ParsedRatings:
-    """Parse winners; letters are outputs or positions, as the user or the human labels say."""
+def _parse_pairwise_winners(ratings: _RatingColumns, letters: str, file: str) -> _ParsedRatings:
+    """Parse winners of pairs. The letters A and B may name outputs or the positions of outputs."""
     winners = {
         role: parse_winners(ratings.frame, name, ratings.table, file)
-        for role, name in _name_by_role(ratings).items()
+        for role, name in _name_rating_columns(ratings).items()
     }
     notes = [parsed.note for parsed in winners.values() if parsed.note is not None]
     columns = {role: parsed.values for role, parsed in winners.items()}
@@ -326,6 +331,7 @@ def _parse_pairwise(ratings: _Ratings, letters: str, file: str) -> _ParsedRating
 
 
 def _find_human_column(frame: pl.DataFrame) -> str | None:
+    """Find the column of human verdicts; None if there is none."""
     return next((name for name in frame.columns if name.lower() in HUMAN_NAMES), None)
 
 
@@ -336,12 +342,12 @@ def _find_rater_columns(frame: pl.DataFrame) -> list[str]:
     ]
 
 
-def _assign_roles(
-    frame: pl.DataFrame, choices: Mapping[str, str] | None, family: str | None, file: str
+def _find_role_columns(
+    frame: pl.DataFrame, columns_by_role: Mapping[str, str] | None, family: str | None, file: str
 ) -> dict[str, str]:
-    """Return the column for each role that the table has; `choices` of the user come first."""
-    choices = dict(choices or {})
-    check_column_choices(choices, set(VERDICT_COLUMNS), frame.columns, file)
+    """Return the column for each role that the table has; columns that the user chose come first."""
+    columns_by_role = dict(columns_by_role or {})
+    check_column_choices(columns_by_role, set(VERDICT_COLUMNS), frame.columns, file)
     by_lower_name = {name.lower(): name for name in reversed(frame.columns)}
     accepted_names = dict(VERDICT_COLUMNS)
     if family is not None:
@@ -356,40 +362,41 @@ def _assign_roles(
         matches = [by_lower_name[name] for name in names if name in by_lower_name]
         if matches:
             roles[role] = matches[0]
-    roles |= choices
+    roles |= columns_by_role
     if "item" not in roles:
         raise missing_column_error("item", VERDICT_COLUMNS["item"], frame.columns, file)
     if "winner" not in roles and "score" not in roles:
         names = (*VERDICT_COLUMNS["winner"], *VERDICT_COLUMNS["score"])
         raise missing_column_error("winner", names, frame.columns, file)
     # a column `order` that does not hold orders is something else
-    if roles.get("swapped", "").lower() == "order" and not _holds_orders(frame[roles["swapped"]]):
+    if roles.get("swapped", "").lower() == "order" and not _is_order_column(frame[roles["swapped"]]):
         del roles["swapped"]
     if "winner" in roles:
         roles.pop("score", None)
     return roles
 
 
-def _holds_orders(column: pl.Series) -> bool:
+def _is_order_column(column: pl.Series) -> bool:
+    """Whether all values of a column say yes or no, so that it can tell whether two outputs were swapped."""
     text = column.cast(pl.String).str.strip_chars().str.to_lowercase()
     return bool(text.is_in([*TRUE, *FALSE]).all())
 
 
 def _build_question_columns(frame: pl.DataFrame, roles: Mapping[str, str], file: str) -> pl.DataFrame:
-    """Add all columns of a verdict table but verdicts; the order of rows and other columns stay."""
+    """Add the columns that say what each verdict is about: item, systems, order, judge and repetition."""
     judges = pl.lit(ONLY_JUDGE)
     if "judge" in roles:
-        judges = pl.lit(cells.ids(frame[roles["judge"]], file))
+        judges = pl.lit(cells.parse_ids(frame[roles["judge"]], file))
     table = frame.with_columns(
         _build_item_ids(frame, roles["item"], file).alias("item"),
         judges.alias("judge"),
-        _parse_swapped(frame, roles.get("swapped"), file).alias("swapped"),
+        _parse_swapped_column(frame, roles.get("swapped"), file).alias("swapped"),
     )
     for role in ("judge_family", "pair", "system", "family", "system_1", "system_2", "family_1", "family_2"):
         if role in roles:
             table = table.with_columns(frame[roles[role]].cast(pl.String).alias(role))
     if "cost" in roles:
-        table = table.with_columns(cells.scores(frame[roles["cost"]], file).alias("cost"))
+        table = table.with_columns(cells.parse_scores(frame[roles["cost"]], file).alias("cost"))
     if "output_1" in roles and "output_2" in roles:
         table = table.with_columns(_compare_lengths(frame, roles, file).alias("longer"))
     for role in ("repeat", "date"):
@@ -408,36 +415,37 @@ def _build_item_ids(frame: pl.DataFrame, item_column: str, file: str) -> pl.Seri
     prefixes = [name for name in frame.columns if name.lower() in TEST_SET_COLUMNS and name != item_column]
     prefixes.sort(key=lambda name: TEST_SET_COLUMNS.index(name.lower()))
     parts = [
-        cells.ids(frame[name], file).alias(str(position))
+        cells.parse_ids(frame[name], file).alias(str(position))
         for position, name in enumerate([*prefixes, item_column])
     ]
     return pl.DataFrame(parts).select(pl.concat_str(pl.all(), separator="/"))["0"]
 
 
-def _parse_swapped(frame: pl.DataFrame, name: str | None, file: str) -> pl.Series:
-    if name is None:
+def _parse_swapped_column(frame: pl.DataFrame, column: str | None, file: str) -> pl.Series:
+    """Parse the column that says whether two outputs were shown in swapped order."""
+    if column is None:
         return pl.Series("swapped", [False]).new_from_index(0, frame.height)
-    text = frame[name].cast(pl.String).str.strip_chars().str.to_lowercase()
+    text = frame[column].cast(pl.String).str.strip_chars().str.to_lowercase()
     is_invalid = ~text.is_in([*TRUE, *FALSE]).fill_null(value=False)
     if is_invalid.any():
         row = int(is_invalid.arg_max() or 0) + 1
-        raise InputError("true or false was expected.", location=InputLocation(file or None, row, name))
+        raise InputError("true or false was expected.", location=InputLocation(file or None, row, column))
     return text.is_in(list(TRUE))
 
 
 def _compare_lengths(frame: pl.DataFrame, roles: Mapping[str, str], file: str) -> pl.Series:
     """Return 1 where the first output has more characters, 0 where the second has, else null."""
-    first = cells.texts(frame[roles["output_1"]], file).str.len_chars().cast(pl.Int64)
-    second = cells.texts(frame[roles["output_2"]], file).str.len_chars().cast(pl.Int64)
+    first = cells.check_texts(frame[roles["output_1"]], file).str.len_chars().cast(pl.Int64)
+    second = cells.check_texts(frame[roles["output_2"]], file).str.len_chars().cast(pl.Int64)
     is_equal = (first == second).fill_null(value=False)
     return (first > second).cast(pl.Float64).set(is_equal, None)
 
 
 def _move_raters_to_columns(table: pl.DataFrame, raters: Sequence[str]) -> pl.DataFrame:
-    """Turn the verdicts of judges who are people into columns next to the verdicts of the other judges."""
+    """Turn verdicts of judges who are people into columns next to the verdicts of the other judges."""
     if not raters:
         return table
-    question = _question_columns(table)
+    question = _list_question_columns(table)
     is_rater = pl.col("judge").is_in(list(raters))
     means = (
         table.filter(is_rater).group_by([*question, "judge"], maintain_order=True).agg(pl.col("value").mean())
@@ -448,15 +456,15 @@ def _move_raters_to_columns(table: pl.DataFrame, raters: Sequence[str]) -> pl.Da
     )
 
 
-def _add_consensus(table: pl.DataFrame, raters: Sequence[str], kind: str) -> pl.DataFrame:
-    """Add gold labels from several raters: the mean of grades, or what most raters say.
+def _add_consensus(table: pl.DataFrame, raters: Sequence[str], verdict_type: str) -> pl.DataFrame:
+    """Add the consensus of several raters: the mean of grades, or the most frequent verdict.
 
     Raters that are divided equally make a tie of a pair, and give an output no label.
     """
     mean = pl.mean_horizontal([pl.col(name) for name in raters])
-    if kind == GRADE:
+    if verdict_type == GRADE:
         return table.with_columns(gold=mean)
-    if kind == PAIRWISE:
+    if verdict_type == PAIRWISE:
         majority = pl.when(mean > 0.5).then(1.0).when(mean < 0.5).then(0.0).when(mean == 0.5).then(0.5)
         return table.with_columns(gold=majority)
     modes = pl.concat_list([pl.col(name) for name in raters]).list.drop_nulls().list.eval(pl.element().mode())
@@ -465,11 +473,11 @@ def _add_consensus(table: pl.DataFrame, raters: Sequence[str], kind: str) -> pl.
 
 
 def _renumber_repeats(table: pl.DataFrame) -> pl.DataFrame:
-    """Number repetitions within each order, if the column `repeat` numbers the orders instead.
+    """Number repetitions within each order of presentation, if `repeat` numbers the orders instead.
 
     Then no repetition of a question has both orders, although the question has.
     """
-    question = ["judge", *_question_columns(table), "date"]
+    question = ["judge", *_list_question_columns(table), "date"]
     by_repeat = table.group_by([*question, "repeat"]).agg(pl.col("swapped").n_unique())
     by_question = table.group_by(question).agg(pl.col("swapped").n_unique())
     if by_repeat["swapped"].max() != 1 or by_question["swapped"].max() != 2:
@@ -478,18 +486,20 @@ def _renumber_repeats(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(repeat=number.cast(pl.String))
 
 
-def _question_columns(table: pl.DataFrame) -> list[str]:
+def _list_question_columns(table: pl.DataFrame) -> list[str]:
+    """List the columns that identify what a judge was asked."""
     return [name for name in QUESTION_COLUMNS if name in table.columns]
 
 
-def _key_columns(table: pl.DataFrame) -> list[str]:
-    """Return the columns that identify a verdict."""
+def _list_key_columns(table: pl.DataFrame) -> list[str]:
+    """List the columns that identify a verdict."""
     names = ("judge", *QUESTION_COLUMNS, "date", "repeat", "swapped")
     return [name for name in names if name in table.columns]
 
 
-def _check_unique(table: pl.DataFrame, roles: Mapping[str, str], file: str) -> None:
-    is_repeated = table.select(_key_columns(table)).is_duplicated()
+def _check_unique_verdicts(table: pl.DataFrame, roles: Mapping[str, str], file: str) -> None:
+    """Raise an error if two rows have the same key."""
+    is_repeated = table.select(_list_key_columns(table)).is_duplicated()
     if not is_repeated.any():
         return
     row = table.filter(is_repeated).row(0, named=True)
@@ -506,8 +516,9 @@ def _check_unique(table: pl.DataFrame, roles: Mapping[str, str], file: str) -> N
 
 
 def _check_consistent_gold(table: pl.DataFrame, file: str) -> None:
+    """Raise an error if rows about the same outputs have different human verdicts."""
     has_several = pl.col("gold").drop_nulls().n_unique() > 1
-    contradictions = table.group_by(_question_columns(table)).agg(has_several).filter(pl.col("gold"))
+    contradictions = table.group_by(_list_question_columns(table)).agg(has_several).filter(pl.col("gold"))
     if contradictions.height:
         item = min(contradictions["item"].to_list())
         raise InputError(

@@ -36,7 +36,7 @@ _EVIDENCE = 3.0
 
 @dataclass(frozen=True)
 class ParsedWinners:
-    """Winners as 1, 0 or ½ (first, second or neither output), null where missing, and which are letters.
+    """Winners of pairs as numbers (1 first output, 0 second, ½ tie, null missing), and which are letters.
 
     `note` says how codes were read, where that is not obvious.
     """
@@ -47,21 +47,21 @@ class ParsedWinners:
 
 
 def check_letter_meaning(letters: str) -> None:
-    """Raise an error if the user named a meaning of A and B that does not exist."""
+    """Raise an error if the user named a meaning of the letters A and B that does not exist."""
     if letters not in LETTER_MEANINGS:
         raise UnknownName("meaning of letters", letters, LETTER_MEANINGS)
 
 
-def parse_winners(frame: pl.DataFrame, name: str, table: pl.DataFrame, file: str) -> ParsedWinners:
-    """Parse a column of winners; letters are read as outputs.
+def parse_winners(frame: pl.DataFrame, column: str, verdicts: pl.DataFrame, file: str) -> ParsedWinners:
+    """Parse a column that names the winner of each pair; letters are read as outputs.
 
-    `table` has the columns `swapped` and, if systems are known, `system_1` and `system_2`.
+    `verdicts` has the columns `swapped` and, if systems are known, `system_1` and `system_2`.
     """
-    winners = frame[name].cast(pl.String).str.strip_chars().str.to_lowercase()
-    codes, note = _find_codes(winners, name)
-    swapped = table["swapped"].fill_null(value=False)
-    first_systems = _get_lower_case(table, "system_1")
-    second_systems = _get_lower_case(table, "system_2")
+    winners = frame[column].cast(pl.String).str.strip_chars().str.to_lowercase()
+    codes, note = _find_number_meaning(winners, column)
+    swapped = verdicts["swapped"].fill_null(value=False)
+    first_systems = _get_lower_case_column(verdicts, "system_1")
+    second_systems = _get_lower_case_column(verdicts, "system_2")
     values: list[float | None] = []
     rows = zip(winners, swapped, first_systems, second_systems)
     for row, (winner, is_swapped, first_system, second_system) in enumerate(rows, start=1):
@@ -81,19 +81,19 @@ def parse_winners(frame: pl.DataFrame, name: str, table: pl.DataFrame, file: str
             values.append(0.5)
         else:
             raise InputError(
-                f"{frame[name][row - 1]!r} names no output.",
-                location=InputLocation(file or None, row, name),
+                f"{frame[column][row - 1]!r} names no output.",
+                location=InputLocation(file or None, row, column),
                 remedy="Write 1, 2 or tie; nothing where no verdict could be read."
                 " Labels of single outputs need --verdict-type label.",
             )
     systems = {*first_systems, *second_systems}
     letters = [letter for letter in LETTERS if letter not in systems]
     is_letter = winners.is_in(letters).fill_null(value=False)
-    return ParsedWinners(pl.Series(name, values, dtype=pl.Float64), is_letter, note)
+    return ParsedWinners(pl.Series(column, values, dtype=pl.Float64), is_letter, note)
 
 
 def looks_like_winners(column: pl.Series, systems: Sequence[pl.Series]) -> bool:
-    """Return whether a column names an output, a position, a tie or a system in some row."""
+    """Whether a column names winners: an output, a position, a tie or a system."""
     winners = column.cast(pl.String).str.strip_chars().str.to_lowercase().drop_nulls()
     spellings = [*FIRST_OUTPUT, *SECOND_OUTPUT, *TIE, *POSITIONS, *LETTERS]
     for names in systems:
@@ -104,7 +104,7 @@ def looks_like_winners(column: pl.Series, systems: Sequence[pl.Series]) -> bool:
 def are_letters_positions(
     values: pl.Series, gold: pl.Series, swapped: pl.Series, is_letter: pl.Series
 ) -> bool:
-    """Return whether letters are shown to be positions, if they were read as outputs.
+    """Whether human verdicts show that letters, which were read as outputs, are positions.
 
     Then verdicts agree with the human labels where the outputs were not swapped, and contradict them where
     they were.
@@ -126,18 +126,18 @@ def are_letters_positions(
     return bool(in_order > 0.5 > in_swapped_order and has_evidence)
 
 
-def _find_codes(winners: pl.Series, name: str) -> tuple[dict[str, float], str | None]:
-    """Return what the numbers 0, ½ and 1 mean in a column that has no other values, with a note about it."""
+def _find_number_meaning(winners: pl.Series, column: str) -> tuple[dict[str, float], str | None]:
+    """Return what the numbers 0, ½ and 1 mean in a column without other values, with a note."""
     present = {*winners.drop_nulls().unique()} - {*cells.MISSING_SCORES}
     if present == {"0", "1"}:
-        return ZERO_BASED, f"{name} contains only 0 and 1: 0 is read as the first output, 1 as the second."
+        return ZERO_BASED, f"{column} contains only 0 and 1: 0 is read as the first output, 1 as the second."
     if {"0.5"} < present <= {*SHARE_OF_FIRST}:
-        return SHARE_OF_FIRST, f"{name}: 1 is read as the first output, 0 as the second, 0.5 as a tie."
+        return SHARE_OF_FIRST, f"{column}: 1 is read as the first output, 0 as the second, 0.5 as a tie."
     return {}, None
 
 
-def _get_lower_case(table: pl.DataFrame, name: str) -> Sequence[str | None]:
+def _get_lower_case_column(table: pl.DataFrame, column: str) -> Sequence[str | None]:
     """Return a column in lower case; all None if the table does not have it."""
-    if name not in table.columns:
+    if column not in table.columns:
         return [None] * table.height
-    return table[name].str.to_lowercase().to_list()
+    return table[column].str.to_lowercase().to_list()

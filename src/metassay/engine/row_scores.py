@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from metassay.errors import InputError, MetricFailure
 from metassay.metrics.base import Metric, Scores
-from metassay.plugins import find_definition, hash_user_source
+from metassay.plugins import hash_user_source, locate_definition
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,6 @@ def _make_failure(metric: Metric, message: str) -> MetricFailure:
     """Make an error about a metric; if the user wrote the metric, it is a usage error and names the code."""
     if not hash_user_source(metric):
         return MetricFailure(message)
-    error = MetricFailure(f"{find_definition(type(metric))}: {message}")
+    error = MetricFailure(f"{locate_definition(type(metric))}: {message}")
     error.exit_code = InputError.exit_code
     return error

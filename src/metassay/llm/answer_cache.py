@@ -13,7 +13,7 @@ from metassay.llm.requests import Answer
 
 
 class AnswerCache:
-    """Answers by request key, in a file with one JSON object per line, written as soon as they arrive."""
+    """Cache of model answers: a file with one JSON object per line, written as soon as an answer arrives."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -24,28 +24,29 @@ class AnswerCache:
             lines = _read_lines(path)
             self._ends_in_partial_line = bool(lines[-1])
             for line in lines:
-                self._add_line(line)
+                self._add_cached_line(line)
 
-    def get(self, key: str) -> Answer | None:
-        """Return the answer to a request, or None if it is not stored."""
-        return self._answers.get(key)
+    def get(self, request_key: str) -> Answer | None:
+        """Return the cached answer to a request, or None."""
+        return self._answers.get(request_key)
 
-    def put(self, key: str, answer: Answer) -> None:
-        """Store an answer."""
+    def put(self, request_key: str, answer: Answer) -> None:
+        """Add an answer to the cache."""
         with self._lock:
-            self._answers[key] = answer
+            self._answers[request_key] = answer
             if self._path is None:
                 return
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._path.open("a", encoding="utf-8") as file:
                 if self._ends_in_partial_line:
                     file.write("\n")
-                file.write(json.dumps({"key": key, **asdict(answer)}) + "\n")
+                file.write(json.dumps({"key": request_key, **asdict(answer)}) + "\n")
                 file.flush()
                 os.fsync(file.fileno())
             self._ends_in_partial_line = False
 
-    def _add_line(self, line: str) -> None:
+    def _add_cached_line(self, line: str) -> None:
+        """Add the answer in a line of the cache file; incomplete lines of interrupted runs are ignored."""
         try:
             entry = json.loads(line)
             key = entry.pop("key")

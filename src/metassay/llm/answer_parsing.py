@@ -1,9 +1,9 @@
 """Parse the answers of a judge that keep to the requested form; None for those that do not.
 
->>> parse_score("Score: 85"), parse_score("85/100"), parse_score("It is good."), parse_score("Score: 300")
-(85.0, 85.0, None, None)
->>> parse_preference("Better: B"), parse_preference("**Better: tie**"), parse_preference("A or B")
-(0.0, 0.5, None)
+>>> [parse_score_answer(answer) for answer in ("Score: 85", "85/100", "It is good.", "Score: 300")]
+[85.0, 85.0, None, None]
+>>> [parse_preference_answer(answer) for answer in ("Better: B", "**Better: tie**", "A or B")]
+[0.0, 0.5, None]
 """
 
 from __future__ import annotations
@@ -29,58 +29,58 @@ _NO_ERRORS = re.compile(r"\W*no errors?\W*", re.IGNORECASE)
 _QUOTATION_MARKS = "\"'“”„«»‘’` "
 
 
-def parse_score(text: str) -> float | None:
-    """Parse a number from 0 to 100: the last line `Score: NUMBER`, or an answer that is only a number."""
-    match = _find_last_line(_SCORE_LINE, text) or _BARE_NUMBER.fullmatch(text.strip())
-    return None if match is None else _parse_number(match[1], 0, 100)
+def parse_score_answer(answer: str) -> float | None:
+    """Parse a score from 0 to 100: the last line `Score: NUMBER`, or an answer that is only a number."""
+    match = _find_last_match(_SCORE_LINE, answer) or _BARE_NUMBER.fullmatch(answer.strip())
+    return None if match is None else _parse_number_in_range(match[1], 0, 100)
 
 
-def parse_rubric(text: str, criteria: Sequence[str]) -> float | None:
-    """Parse one number from 1 to 5 for every criterion and return their mean; None if one is missing."""
+def parse_rubric_answer(answer: str, criteria: Sequence[str]) -> float | None:
+    """Parse a number from 1 to 5 for every criterion and return their mean; None if one is missing."""
     scores = []
     for criterion in criteria:
         pattern = re.compile(
             rf"\W*{re.escape(criterion)}[\s*_]*:{_GAP}{_NUMBER}\s*(?:/\s*5)?\W*", re.IGNORECASE
         )
-        match = _find_last_line(pattern, text)
-        score = None if match is None else _parse_number(match[1], 1, 5)
+        match = _find_last_match(pattern, answer)
+        score = None if match is None else _parse_number_in_range(match[1], 1, 5)
         if score is None:
             return None
         scores.append(score)
     return sum(scores) / len(scores) if scores else None
 
 
-def parse_error_list(text: str, output: str) -> float | None:
-    """Parse a list of errors with severities and return minus the sum of their weights.
+def parse_error_list_answer(answer: str, output: str) -> float | None:
+    """Parse a list of errors with severities, and return minus the sum of their weights.
 
     Each error must quote the output, or be marked as an omission.
     """
-    lines = [line.strip() for line in text.strip().split("\n") if line.strip()]
+    lines = [line.strip() for line in answer.strip().split("\n") if line.strip()]
     if len(lines) == 1 and _NO_ERRORS.fullmatch(lines[0]):
         return 0.0
     errors = [match for match in map(_ERROR_LINE.fullmatch, lines) if match]
     if not errors:
         return None
-    folded_output = _fold(output)
+    folded_output = _normalize_text(output)
     for error in errors:
-        quote = _fold(error[2].strip(_QUOTATION_MARKS))
+        quote = _normalize_text(error[2].strip(_QUOTATION_MARKS))
         if not quote or ("(omission)" not in quote and quote not in folded_output):
             return None
     return -sum(SEVERITY_WEIGHTS[error[1].lower()] for error in errors)
 
 
-def parse_preference(text: str) -> float | None:
-    """Parse 1 for A, 0 for B, ½ for a tie: the last line `Better: A`, or lines of one letter that agree."""
-    match = _find_last_line(_PREFERENCE_LINE, text)
+def parse_preference_answer(answer: str) -> float | None:
+    """Parse which output is better: 1 for A, 0 for B, ½ for a tie; None if the answer is unclear."""
+    match = _find_last_match(_PREFERENCE_LINE, answer)
     if match is not None:
         return _PREFERENCES[match[1].lower()]
-    matches = [_BARE_PREFERENCE.fullmatch(line.strip()) for line in text.split("\n")]
+    matches = [_BARE_PREFERENCE.fullmatch(line.strip()) for line in answer.split("\n")]
     letters = {match[1].lower() for match in matches if match}
     return _PREFERENCES[letters.pop()] if len(letters) == 1 else None
 
 
-def _find_last_line(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
-    """Return the match of the last line that has the form of the pattern."""
+def _find_last_match(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    """Return the match of a pattern in the last line that matches."""
     for line in reversed(text.split("\n")):
         match = pattern.fullmatch(line.strip())
         if match:
@@ -88,11 +88,12 @@ def _find_last_line(pattern: re.Pattern[str], text: str) -> re.Match[str] | None
     return None
 
 
-def _parse_number(text: str, low: float, high: float) -> float | None:
+def _parse_number_in_range(text: str, low: float, high: float) -> float | None:
+    """Parse a number; None if it is not between `low` and `high`."""
     number = float(text.replace(",", "."))
     return number if low <= number <= high else None
 
 
-def _fold(text: str) -> str:
-    """Ignore case and white space."""
+def _normalize_text(text: str) -> str:
+    """Return a text in lower case with single spaces."""
     return " ".join(text.split()).casefold()

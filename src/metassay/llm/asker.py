@@ -24,7 +24,7 @@ AnswerProgress = Callable[[int, int], None]
 
 @dataclass
 class Asker:
-    """Asks a model: answers come from the cache, or from the model and are then added to the cache."""
+    """Asks a language model, with a cache of its answers."""
 
     settings: LlmSettings
     backend: Backend
@@ -43,19 +43,19 @@ class Asker:
 
     @classmethod
     def from_settings(cls, settings: LlmSettings) -> Asker:
-        """Make an asker for the model and cache of the settings."""
+        """Create an asker for the model and the cache that the settings name."""
         return cls(settings, settings.make_backend(), AnswerCache(settings.cache))
 
     def ask(self, request: Request) -> Answer | None:
-        """Return the answer to one request, or None if there is none."""
+        """Return the answer of the model to one request, or None if the model gave none."""
         usage = self.backend.usage
         cached_answer = self.cache.get(request.key)
         if cached_answer is not None:
-            usage.add(cached=1)
+            usage.add_counts(cached=1)
             return cached_answer
         if usage.failed >= MAX_FAILURES_WITHOUT_ANSWER and usage.asked == 0:
             raise LlmFailure("the model does not answer; run the same command again when it does.")
-        if not self.budget.reserve(request):
+        if not self.budget.reserve_cost(request):
             raise LlmFailure(
                 f"the budget of {self.settings.budget:g} is spent ({self.budget.spent:.4g}); answers so far"
                 " are kept.\nRun the same command again with a larger --budget: it asks only for the rest."
@@ -65,7 +65,7 @@ class Asker:
             with self._slots:
                 answer = self.backend.ask(request)
         finally:
-            self.budget.pay(request, answer)
+            self.budget.record_cost(request, answer)
         if answer is not None:
             self.cache.put(request.key, answer)
         return answer
@@ -73,7 +73,7 @@ class Asker:
     def ask_all(
         self, requests: Sequence[Request | None], progress: AnswerProgress | None = None
     ) -> list[Answer | None]:
-        """Return the answers to many requests; None for None, and where there is no answer.
+        """Return the answers to many requests; None for a request that is None or was not answered.
 
         Equal requests are sent once.
         """
@@ -99,13 +99,13 @@ class Asker:
         return [None if request is None else answers[request.key] for request in requests]
 
     def count_usage(self) -> dict[str, Any]:
-        """Return the counts of requests and tokens, and the cost if a price is known."""
+        """Return the number of requests and tokens, and their cost if a price is known."""
         counts: dict[str, Any] = self.backend.usage.to_dict()
         cost = compute_token_cost(counts["prompt_tokens"], counts["completion_tokens"], self.settings.price)
         return counts if cost is None else counts | {"cost": cost}
 
     def describe_failures(self) -> str | None:
-        """Return a note about requests without answer; None if all were answered."""
+        """Return a note on requests that the model did not answer; None if there are none."""
         failed, total = self._count_failures()
         if not failed:
             return None
@@ -115,15 +115,18 @@ class Asker:
         )
 
     def _count_tokens(self, answers: Sequence[Answer]) -> None:
+        """Add the tokens of answers to the usage."""
         with self._lock:
             self.prompt_tokens += sum(answer.prompt_tokens for answer in answers)
             self.completion_tokens += sum(answer.completion_tokens for answer in answers)
 
     def _count_failures(self) -> tuple[int, int]:
+        """Return the number of failed requests and of all requests."""
         usage = self.backend.usage
         return usage.failed, usage.asked + usage.cached + usage.failed
 
     def _check_failures(self) -> None:
+        """Raise an error if too many requests failed."""
         failed, total = self._count_failures()
         if failed > MAX_FAILED_SHARE * total:
             raise LlmFailure(

@@ -13,7 +13,7 @@ from metassay.llm.requests import Answer, Request
 
 
 class TokenPrice(NamedTuple):
-    """Money for a million tokens of prompts and of answers."""
+    """Price of a million prompt tokens and of a million answer tokens."""
 
     prompt: float
     completion: float
@@ -22,22 +22,22 @@ class TokenPrice(NamedTuple):
 def compute_token_cost(
     prompt_tokens: int, completion_tokens: int, price: tuple[float, float] | None
 ) -> float | None:
-    """Compute what tokens cost; None if no price is known."""
+    """Compute the cost of tokens; None if no price is known."""
     if price is None:
         return None
     prompt_price, completion_price = price
     return (prompt_tokens * prompt_price + completion_tokens * completion_price) / 1e6
 
 
-def read_prices(path: str | Path, model: str) -> TokenPrice:
-    """Read the price of a model from a JSON file {"MODEL": [prompt, completion]}, per million tokens."""
+def read_token_price(path: str | Path, model: str) -> TokenPrice:
+    """Read the price of a model per million tokens from a JSON file {"MODEL": [prompt, completion]}."""
     location = InputLocation(file=str(path))
     try:
         table = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         raise InputError("this table of prices cannot be read as JSON.", location=location) from None
     prices = table.get(model) if isinstance(table, Mapping) else None
-    if not (isinstance(prices, list) and len(prices) == 2 and all(map(_is_price, prices))):
+    if not (isinstance(prices, list) and len(prices) == 2 and all(map(_is_valid_price, prices))):
         raise InputError(
             f"there is no price of {model!r}.",
             location=location,
@@ -46,12 +46,13 @@ def read_prices(path: str | Path, model: str) -> TokenPrice:
     return TokenPrice(float(prices[0]), float(prices[1]))
 
 
-def _is_price(value: Any) -> bool:
+def _is_valid_price(value: Any) -> bool:
+    """Whether a JSON value is a price: a number that is not negative."""
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e9
 
 
 class Budget:
-    """Money for one run. A request reserves the most that it can cost, and pays what it did cost."""
+    """Limits what the requests of one run cost. Each request first reserves its highest possible cost."""
 
     def __init__(self, price: tuple[float, float] | None, limit: float | None) -> None:
         self._price = price
@@ -60,8 +61,8 @@ class Budget:
         self._reserved: dict[str, float] = {}
         self.spent = 0.0
 
-    def reserve(self, request: Request) -> bool:
-        """Return whether the request can be afforded; wait for running requests if they may decide it."""
+    def reserve_cost(self, request: Request) -> bool:
+        """Reserve the highest cost of a request; may wait for others. False if the budget is too small."""
         if self._limit is None or self._price is None:
             return True
         # A token has at least one byte, so this is an upper bound.
@@ -75,8 +76,8 @@ class Budget:
             self._reserved[request.key] = highest_cost
         return True
 
-    def pay(self, request: Request, answer: Answer | None) -> None:
-        """Release what a request reserved, and add what its answer cost."""
+    def record_cost(self, request: Request, answer: Answer | None) -> None:
+        """Replace the reserved cost of a request by the actual cost of its answer."""
         with self._changed:
             self._reserved.pop(request.key, None)
             if answer is not None:

@@ -39,11 +39,11 @@ LONGEST_WAIT = 60.0
 
 
 class _RequestRefused(Exception):
-    """The server refuses the request, or its answer will not improve if it is asked again."""
+    """The server refused a request, and would refuse it again."""
 
 
 class _TryAgain(Exception):
-    """The server has no answer now; `wait` is how many seconds it asks us to wait."""
+    """The server has no answer now; `wait` is how many seconds to wait before the next attempt."""
 
     def __init__(self, wait: float = 0.0) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class _TryAgain(Exception):
 
 @dataclass
 class Endpoint:
-    """An OpenAI-compatible server, such as `http://localhost:8000/v1`."""
+    """Client of an OpenAI-compatible server, such as `http://localhost:8000/v1`."""
 
     url: str
     timeout: float = 60.0
@@ -63,20 +63,20 @@ class Endpoint:
     sleep: Callable[[float], None] = time.sleep
 
     def __post_init__(self) -> None:
-        parts = _check_url(self.url)
+        parts = _split_url(self.url)
         port = f":{parts.port}" if parts.port else ""
         self._shown_address = f"{parts.scheme}://{parts.hostname}{port}"
         self._completions_url = f"{self.url.rstrip('/')}/chat/completions"
-        self._key = choose_key(self.url)
-        self._proxy = _find_proxy(parts)
+        self._key = choose_api_key(self.url)
+        self._proxy = _find_https_proxy(parts)
         self._ssl_context = httpx.create_ssl_context()
 
     def ask(self, request: Request) -> Answer | None:
-        """Return the model's answer, or None if there is none after all attempts."""
+        """Return the model's answer to a request, or None if all attempts failed."""
         for attempt in range(self.attempts):
             wait = min(self.first_wait * 2**attempt, LONGEST_WAIT)
             try:
-                answer = parse_reply(asyncio.run(self._post(request)))
+                answer = parse_reply(asyncio.run(self._post_request(request)))
             except InputError:
                 raise
             except _RequestRefused:
@@ -88,18 +88,18 @@ class Endpoint:
             except (ValueError, KeyError, IndexError, TypeError):
                 pass  # half an answer, or something that is no answer
             else:
-                self.usage.add(
+                self.usage.add_counts(
                     asked=1, prompt_tokens=answer.prompt_tokens, completion_tokens=answer.completion_tokens
                 )
                 return answer
             if attempt + 1 < self.attempts:
-                self.usage.add(retries=1)
+                self.usage.add_counts(retries=1)
                 self.sleep(wait)
-        self.usage.add(failed=1)
+        self.usage.add_counts(failed=1)
         return None
 
-    async def _post(self, request: Request) -> bytes:
-        """Send a request and return the body of the reply, all within the timeout.
+    async def _post_request(self, request: Request) -> bytes:
+        """Send a request within the timeout and return the body of the reply.
 
         httpx has timeouts for single reads and writes only, which a server that sends one byte at a time
         never exceeds. asyncio has one for the whole request.
@@ -129,9 +129,10 @@ class Endpoint:
             ) as response,
         ):
             self._check_status(response)
-            return await _read_body(response)
+            return await _read_response_body(response)
 
     def _check_status(self, response: httpx.Response) -> None:
+        """Raise an error if the status of a response is not success."""
         status = response.status_code
         if 300 <= status < 400:
             raise InputError(
@@ -153,20 +154,20 @@ class Endpoint:
             raise _RequestRefused
 
 
-def choose_key(url: str) -> str | None:
-    """Return the key for an address: ours over https or to this machine, OpenAI's only to OpenAI."""
-    parts = _check_url(url)
+def choose_api_key(url: str) -> str | None:
+    """Return the API key for an address. Keys are sent only over https or to this machine."""
+    parts = _split_url(url)
     is_private = parts.scheme == "https" or _is_this_machine(parts.hostname or "")
     metassay_key = os.environ.get(METASSAY_KEY, "").strip()
     if is_private and metassay_key:
-        return _check_key(metassay_key, METASSAY_KEY)
+        return _check_api_key(metassay_key, METASSAY_KEY)
     if parts.scheme == "https" and parts.hostname == OPENAI_HOST and parts.port in {None, 443}:
-        return _check_key(os.environ.get(OPENAI_KEY, "").strip(), OPENAI_KEY) or None
+        return _check_api_key(os.environ.get(OPENAI_KEY, "").strip(), OPENAI_KEY) or None
     return None
 
 
 def parse_reply(body: bytes) -> Answer:
-    """Parse the first choice of a reply; raise an error for anything else."""
+    """Parse the answer in the JSON body of a reply. Raises an error for anything else."""
     try:
         reply = json.loads(body)
     except RecursionError:
@@ -183,8 +184,8 @@ def parse_reply(body: bytes) -> Answer:
     )
 
 
-def _check_url(url: str) -> SplitResult:
-    """Split an address; refuse what is none, or contains a password, without showing it."""
+def _split_url(url: str) -> SplitResult:
+    """Split the address of a server. Raises an error if it is invalid or contains a password."""
     try:
         parts = urlsplit(url)
         is_valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
@@ -202,31 +203,34 @@ def _check_url(url: str) -> SplitResult:
 
 
 def _is_this_machine(host: str) -> bool:
+    """Whether a host name or address is this machine."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
 
 
-def _check_key(key: str, variable: str) -> str:
+def _check_api_key(key: str, variable: str) -> str:
+    """Return an API key. Raises an error if it has characters that no key has."""
     if not (key.isascii() and key.isprintable()):
         raise InputError(f"the key in {variable} holds characters that no key has.")
     return key
 
 
-def _find_proxy(parts: SplitResult) -> str | None:
-    """Return the proxy for https that the environment names; plain http would be readable for a proxy."""
-    if parts.scheme != "https" or urllib.request.proxy_bypass(parts.hostname or ""):
+def _find_https_proxy(url_parts: SplitResult) -> str | None:
+    """Return the proxy for https that the environment names; none for http, which a proxy could read."""
+    if url_parts.scheme != "https" or urllib.request.proxy_bypass(url_parts.hostname or ""):
         return None
     return urllib.request.getproxies().get("https")
 
 
 def _parse_token_count(value: Any) -> int:
-    """Return a number of tokens, or 0 for anything else that a server may send."""
+    """Return a number of tokens; 0 for any other value that a server may send."""
     return value if type(value) is int and 0 <= value < 1 << 40 else 0
 
 
 def _parse_retry_after(text: str) -> float:
+    """Parse the header `Retry-After` as seconds, limited to the longest wait; 0 if it is no number."""
     try:
         seconds = float(text)
     except ValueError:
@@ -234,8 +238,8 @@ def _parse_retry_after(text: str) -> float:
     return min(seconds, LONGEST_WAIT) if seconds > 0 else 0.0
 
 
-async def _read_body(response: httpx.Response) -> bytes:
-    """Read a body up to the largest size; refuse a compressed one, which was not requested."""
+async def _read_response_body(response: httpx.Response) -> bytes:
+    """Read the body of a response up to the largest allowed size. Raises an error for compressed bodies."""
     if response.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise ValueError("compressed")
     chunks: list[bytes] = []

@@ -16,7 +16,7 @@ _MODEL_CANNOT_READ = (IndexError, RuntimeError, ValueError)
 
 
 class LocalModel:
-    """A model by name, folder (safetensors only) or GGUF file; answers one request at a time."""
+    """Language model in this process, from a model name, a folder (safetensors only) or a GGUF file."""
 
     def __init__(self, name: str) -> None:
         try:
@@ -49,16 +49,17 @@ class LocalModel:
     def ask(self, request: Request) -> Answer | None:
         """Generate an answer with the seed of the request; None if the model cannot read the prompt."""
         try:
-            return self._generate(request)
+            return self._generate_answer(request)
         except _MODEL_CANNOT_READ:
-            self.usage.add(failed=1)
+            self.usage.add_counts(failed=1)
             return None
 
     def compute_log_likelihoods(self, texts: Sequence[str]) -> list[float]:
         """Compute the log-likelihood of each text, summed over tokens; NaN if the model cannot read it."""
         return [self._compute_log_likelihood(text) for text in texts]
 
-    def _generate(self, request: Request) -> Answer:
+    def _generate_answer(self, request: Request) -> Answer:
+        """Generate an answer and count its tokens."""
         with self._lock, self._torch.inference_mode():
             self._torch.manual_seed(request.seed)
             messages = [{"role": "user", "content": request.prompt}]
@@ -77,7 +78,7 @@ class LocalModel:
             answer_tokens = generated[0, prompt_length:]
             text = self._tokenizer.decode(answer_tokens, skip_special_tokens=True)
         answer_length = len(answer_tokens)
-        self.usage.add(asked=1, prompt_tokens=prompt_length, completion_tokens=answer_length)
+        self.usage.add_counts(asked=1, prompt_tokens=prompt_length, completion_tokens=answer_length)
         return Answer(text, answer_length < request.max_tokens, prompt_length, answer_length)
 
     def _compute_log_likelihood(self, text: str) -> float:

@@ -24,14 +24,14 @@ MAX_PROMPT_LENGTH = 100_000
 
 
 @lru_cache(maxsize=64)
-def load_shipped_prompt(name: str) -> str:
-    """Load one of our own prompts by name and version, such as `worse-mt-1`."""
-    file = files("metassay.llm") / "prompt_files" / f"{name}.txt"
+def load_built_in_prompt(prompt_name: str) -> str:
+    """Load a prompt that is part of metassay by name and version, such as `worse-mt-1`."""
+    file = files("metassay.llm") / "prompt_files" / f"{prompt_name}.txt"
     return file.read_text(encoding="utf-8").removesuffix("\n")
 
 
-def read_prompt(path: str | Path, required_fields: Sequence[str] = ("output",)) -> str:
-    """Read a prompt that the user wrote; it must contain the required fields and may contain others."""
+def read_user_prompt(path: str | Path, required_fields: Sequence[str] = ("output",)) -> str:
+    """Read a prompt file of the user. Raises an error if a required field is missing."""
     location = InputLocation(file=str(path))
     try:
         prompt = Path(path).read_text(encoding="utf-8")
@@ -49,20 +49,20 @@ def read_prompt(path: str | Path, required_fields: Sequence[str] = ("output",)) 
     return prompt
 
 
-def fill_prompt(prompt: str, values: Mapping[str, str]) -> str:
-    """Replace the fields of a prompt by values, all at once: braces in the values are left alone."""
-    pattern = r"\{(" + "|".join(map(re.escape, values)) + r")\}"
-    return re.sub(pattern, lambda match: values[match[1]], prompt)
+def fill_prompt(prompt: str, field_values: Mapping[str, str]) -> str:
+    """Replace the fields of a prompt by values; braces inside values are not interpreted."""
+    pattern = r"\{(" + "|".join(map(re.escape, field_values)) + r")\}"
+    return re.sub(pattern, lambda match: field_values[match[1]], prompt)
 
 
-def fill_known_fields(prompt: str, values: Mapping[str, str | None]) -> str:
+def fill_known_fields(prompt: str, field_values: Mapping[str, str | None]) -> str:
     """Replace the fields of a prompt by values, and drop lines with a field whose value is None."""
-    unknown = [f"{{{name}}}" for name, value in values.items() if value is None]
+    unknown = [f"{{{name}}}" for name, value in field_values.items() if value is None]
     lines = [line for line in prompt.split("\n") if not any(field in line for field in unknown)]
-    known = {name: value for name, value in values.items() if value is not None}
+    known = {name: value for name, value in field_values.items() if value is not None}
     return fill_prompt("\n".join(lines), known)
 
 
-def name_language(code: str | None) -> str:
-    """Return the name of a language for use in a prompt."""
-    return LANGUAGE_NAMES.get(code or "", code or "the language of the output")
+def get_language_name(language_code: str | None) -> str:
+    """Return the English name of a language for use in a prompt."""
+    return LANGUAGE_NAMES.get(language_code or "", language_code or "the language of the output")

@@ -12,14 +12,14 @@ from metassay.errors import MetassayError
 
 
 class LlmFailure(MetassayError):
-    """The model does not answer. The run stops and can be resumed."""
+    """The language model does not answer. The run stops and can be resumed."""
 
     exit_code = 2
 
 
 @dataclass(frozen=True)
 class Request:
-    """One request with everything that decides its answer; equal requests are sent once."""
+    """One request to a language model, with everything that its answer depends on."""
 
     model: str
     prompt: str
@@ -30,13 +30,13 @@ class Request:
 
     @property
     def key(self) -> str:
-        """A hash of all fields."""
+        """A hash of all fields, by which the answer is cached."""
         return blake2b(json.dumps(asdict(self), sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The text of an answer, and whether the model finished it within the token limit."""
+    """The text that a model answered, and whether it ended before the token limit."""
 
     text: str
     complete: bool
@@ -52,7 +52,7 @@ class Answer:
 
 
 class Usage:
-    """Counts of requests and tokens in this run; answers from the cache cost no tokens."""
+    """Counts of requests and tokens in one run. Cached answers cost no tokens."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -63,8 +63,8 @@ class Usage:
         self.completion_tokens = 0
         self._lock = threading.Lock()
 
-    def add(self, **counts: int) -> None:
-        """Add to some of the counts; safe in several threads."""
+    def add_counts(self, **counts: int) -> None:
+        """Increase some of the counts; safe to call from several threads."""
         with self._lock:
             for name, count in counts.items():
                 setattr(self, name, getattr(self, name) + count)
@@ -75,9 +75,9 @@ class Usage:
 
 
 class Backend(Protocol):
-    """Something that answers requests: a server, or a model in this process."""
+    """Interface of what answers requests: a server, or a model in this process."""
 
     usage: Usage
 
     def ask(self, request: Request) -> Answer | None:
-        """Return the answer, or None if there is none after all attempts."""
+        """Return the answer to a request, or None if all attempts failed."""

@@ -13,7 +13,7 @@ HOW_TO_CHOOSE_MODEL = "Pass --llm-url, or --llm-local for a model on this machin
 
 @dataclass(frozen=True)
 class LlmSettings:
-    """Which model to ask: `url` of an OpenAI-compatible server, or `local` name or path of a model."""
+    """Which language model to ask: the `url` of an OpenAI-compatible server, or a `local` model."""
 
     url: str | None = None
     model: str = ""
@@ -37,11 +37,11 @@ class LlmSettings:
 
     @property
     def name(self) -> str:
-        """The name of the model in results: `model`, or the path of a local model without one."""
+        """The name of the model in results: `model`, or else the path of the local model."""
         return self.model or self.local or ""
 
     def make_backend(self) -> Backend:
-        """Connect to the server, or load the local model."""
+        """Create a client of the server, or load the local model."""
         if self.local is not None:
             from metassay.llm.local_model import LocalModel
 

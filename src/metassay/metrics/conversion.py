@@ -25,7 +25,7 @@ def convert_to_metric(candidate: Any) -> Metric:
 
 
 def _create_from_class(metric_class: type) -> Metric:
-    place = plugins.find_definition(metric_class)
+    place = plugins.locate_definition(metric_class)
     class_name = metric_class.__name__
     if not issubclass(metric_class, Metric):
         raise InputError(f"the class {class_name} is no metric.", location=place, remedy=REMEDY)

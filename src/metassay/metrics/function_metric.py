@@ -85,7 +85,7 @@ class FunctionMetric(Metric):
         if array is None:
             raise InputError(
                 f"{self.name} did not return a number for each of {len(batch)} outputs.",
-                location=plugins.find_definition(self.function),
+                location=plugins.locate_definition(self.function),
                 remedy=REMEDY,
             )
         return array
@@ -96,7 +96,7 @@ class FunctionMetric(Metric):
         if any(len(references) != 1 for references in batch.references):
             raise InputError(
                 f"{self.name} takes one reference, and some outputs have several.",
-                location=plugins.find_definition(self.function),
+                location=plugins.locate_definition(self.function),
                 remedy="Name its parameter references: it is then given all of them as a list.",
             )
         return [references[0] for references in batch.references]
@@ -123,7 +123,7 @@ def _get_required_parameters(function: Callable[..., Any]) -> list[str]:
     if not required:
         raise InputError(
             f"{function.__name__} takes no outputs.",
-            location=plugins.find_definition(function),
+            location=plugins.locate_definition(function),
             remedy=REMEDY,
         )
     return required
@@ -138,6 +138,6 @@ def _find_field(function: Callable[..., Any], parameter: str) -> str:
         return "references"
     raise InputError(
         f"{function.__name__}: it is not clear what the parameter {parameter} is.",
-        location=plugins.find_definition(function),
+        location=plugins.locate_definition(function),
         remedy=f"Name it one of: {', '.join(dict.fromkeys(_FIELD_OF_PARAMETER.values()))}.",
     )

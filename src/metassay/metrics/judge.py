@@ -24,9 +24,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError, UnknownName
-from metassay.llm.answer_parsing import parse_error_list, parse_preference, parse_rubric, parse_score
+from metassay.llm.answer_parsing import (
+    parse_error_list_answer,
+    parse_preference_answer,
+    parse_rubric_answer,
+    parse_score_answer,
+)
 from metassay.llm.asker import Asker
-from metassay.llm.prompts import fill_known_fields, load_shipped_prompt, name_language, read_prompt
+from metassay.llm.prompts import fill_known_fields, get_language_name, load_built_in_prompt, read_user_prompt
 from metassay.llm.requests import Answer, Request
 from metassay.llm.settings import HOW_TO_CHOOSE_MODEL, LlmSettings
 from metassay.metrics.base import Batch, Metric, Scores
@@ -141,9 +146,9 @@ class Judge(Metric):
     def prompt_text(self) -> str:
         """The complete prompt, which is part of the signature and shown in reports."""
         if not self.prompt:
-            return load_shipped_prompt(f"judge-{self.mode}-1")
+            return load_built_in_prompt(f"judge-{self.mode}-1")
         required_fields = ("output_a", "output_b") if self.pairwise else ("output",)
-        return read_prompt(self.prompt, required_fields)
+        return read_user_prompt(self.prompt, required_fields)
 
     @property
     def signature(self) -> str:
@@ -191,9 +196,9 @@ class Judge(Metric):
             for row, output in enumerate(batch.output)
         ]
         parsers: dict[str, AnswerParser] = {
-            DIRECT: lambda _, answer: parse_score(answer),
-            RUBRIC: lambda _, answer: parse_rubric(answer, criteria),
-            SPANS: lambda row, answer: parse_error_list(answer, batch.output[row]),
+            DIRECT: lambda _, answer: parse_score_answer(answer),
+            RUBRIC: lambda _, answer: parse_rubric_answer(answer, criteria),
+            SPANS: lambda row, answer: parse_error_list_answer(answer, batch.output[row]),
         }
         return self._ask_questions(questions, parsers[self.mode])
 
@@ -206,7 +211,9 @@ class Judge(Metric):
                 | {"output_a": shown_first.output[row], "output_b": shown_second.output[row]}
                 for row in range(len(first))
             ]
-            preferences.append(self._ask_questions(questions, lambda _, answer: parse_preference(answer)))
+            preferences.append(
+                self._ask_questions(questions, lambda _, answer: parse_preference_answer(answer))
+            )
         in_given_order, swapped = preferences
         result = Preferences(np.stack([in_given_order, 1 - swapped]))
         self.session.add_pairs(pairs=len(first), flipped_pairs=result.flip_count)
@@ -234,7 +241,7 @@ class Judge(Metric):
         return {
             "source": batch.fields["source"][row] if "source" in batch.fields else None,
             "reference": references[0] if references else None,
-            "language": name_language(batch.language),
+            "language": get_language_name(batch.language),
             "criteria": self.criteria.replace(";", ", "),
         }
 

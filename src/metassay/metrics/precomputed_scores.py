@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from metassay.data.directions import ScoreDirection, find_direction
-from metassay.data.given_scores import ScoreList, read_given_scores
+from metassay.data.score_lists import ScoreList, read_score_lists
 from metassay.errors import InputError, display_path
 from metassay.metrics.base import Batch, Metric, Parameters, Scores
 from metassay.metrics.external import ExternalMetric
@@ -126,7 +126,7 @@ def read_precomputed_scores(source: Any) -> tuple[PrecomputedScores, ...]:
     if source is None or (isinstance(source, list | tuple) and not source):
         return ()
     lists_by_metric: dict[str, list[ScoreList]] = {}
-    for score_list in read_given_scores(source):
+    for score_list in read_score_lists(source):
         lists_by_metric.setdefault(score_list.metric, []).append(score_list)
     metrics = []
     for metric, lists in lists_by_metric.items():

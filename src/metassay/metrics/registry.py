@@ -18,7 +18,7 @@ from metassay import plugins
 from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Metric, Parameters, ParameterValue
 from metassay.metrics.conversion import convert_to_metric
-from metassay.specs import parse_spec, parse_value, reject_duplicates, split_specs
+from metassay.specs import parse_parameter_value, parse_spec, reject_duplicate_specs, split_specs
 
 METRIC_CLASSES = {
     "bleu": "bleu:Bleu",
@@ -170,7 +170,7 @@ def parse_metrics(texts: Any) -> tuple[Metric, ...]:
     metrics = tuple(parse_metric(part) for part in split_specs(texts))
     if not metrics:
         raise InputError("no metric was named.", remedy="See: metassay list metrics")
-    reject_duplicates([metric.spec for metric in metrics])
+    reject_duplicate_specs([metric.spec for metric in metrics])
     return metrics
 
 
@@ -227,14 +227,14 @@ def _find_class(name: str) -> tuple[type[Metric] | None, Parameters]:
     parameter = getattr(metric_class, "suffix", "")
     if not parameter:
         return None, {}
-    return metric_class, {parameter: parse_value(suffixed["value"])}
+    return metric_class, {parameter: parse_parameter_value(suffixed["value"])}
 
 
 def _find_class_with_cutoff(name: str, value: str) -> tuple[type[Metric] | None, Parameters]:
     if name not in CUTOFF_ALIASES:
         return None, {}
     alias = CUTOFF_ALIASES[name]
-    return load_metric_class(alias.metric), {alias.parameter: parse_value(value)}
+    return load_metric_class(alias.metric), {alias.parameter: parse_parameter_value(value)}
 
 
 def _create_metric(metric_class: type[Metric], parameters: Parameters) -> Metric:

@@ -13,7 +13,7 @@ import numpy as np
 from metassay.errors import InputError
 from metassay.llm.asker import Asker
 from metassay.llm.local_model import LocalModel
-from metassay.llm.prompts import UNKNOWN_FIELD, fill_prompt, name_language, read_prompt
+from metassay.llm.prompts import UNKNOWN_FIELD, fill_prompt, get_language_name, read_user_prompt
 from metassay.llm.requests import Answer, Request
 from metassay.llm.settings import HOW_TO_CHOOSE_MODEL, LlmSettings
 from metassay.perturbations.base import Perturbation, View
@@ -90,7 +90,7 @@ class LlmRewriting(Perturbation[str]):
     def _load_prompt(self) -> str:
         """Return the prompt of the settings, or else of the task."""
         if self.settings.prompt is not None:
-            return read_prompt(self.settings.prompt)
+            return read_user_prompt(self.settings.prompt)
         if self.task is None or self.task.perturbation_prompt is None:
             raise InputError("there is no prompt for this task.", remedy="Write one: --llm-prompt FILE.")
         return self.task.perturbation_prompt
@@ -115,7 +115,7 @@ def list_prompt_fields(view: View[str]) -> Mapping[str, str]:
         "source": view.source or UNKNOWN_FIELD,
         "reference": view.references[0] if view.references else UNKNOWN_FIELD,
         "output": view.output,
-        "language": name_language(view.language),
+        "language": get_language_name(view.language),
     }
 
 

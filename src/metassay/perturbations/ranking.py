@@ -69,7 +69,7 @@ class Reordering(Perturbation[Ranking]):
 
     def reorder_lists(self, lists: RankedLists, keys: Keys) -> RankedLists:
         """Return all lists in new orders, including those without a relevant document."""
-        return lists.reordered(self.draw_orders(lists.offsets, keys))
+        return lists.reorder_documents(self.draw_orders(lists.offsets, keys))
 
 
 def _has_relevant_document(view: View[Ranking]) -> bool:

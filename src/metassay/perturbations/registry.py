@@ -10,7 +10,7 @@ from typing import Any
 from metassay import plugins
 from metassay.errors import InputError, UnknownName
 from metassay.perturbations.base import AnyPerturbation, Perturbation, list_parameters
-from metassay.specs import parse_spec, reject_duplicates, split_specs
+from metassay.specs import parse_spec, reject_duplicate_specs, split_specs
 from metassay.tasks.base import Task
 
 MODULES = (
@@ -86,7 +86,7 @@ def parse_perturbations(
     perturbations = tuple(parse_perturbation(spec) for spec in split_specs(specs))
     if not perturbations:
         raise InputError("no perturbation was named.", remedy="See: metassay list perturbations")
-    reject_duplicates([perturbation.spec for perturbation in perturbations])
+    reject_duplicate_specs([perturbation.spec for perturbation in perturbations])
     if task is not None:
         _reject_unsuitable(perturbations, task)
     return perturbations

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from metassay.data.csv_export import to_csv
+from metassay.data.csv_export import format_csv
 from metassay.reporting.data_summary import describe_data
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
@@ -101,7 +101,7 @@ def render_aggregate_files(result: AggregateContent, table: pl.DataFrame) -> dic
     """Render the files of an `aggregate` run by name: JSON, tables as CSV, and the page."""
     files: dict[str, Any] = {
         "results/aggregate.json": result.to_dict(),
-        "results/aggregate.csv": to_csv(table),
+        "results/aggregate.csv": format_csv(table),
     }
     tables: dict[str, Sequence[msgspec.Struct]] = {
         "between": result.between,
@@ -111,6 +111,6 @@ def render_aggregate_files(result: AggregateContent, table: pl.DataFrame) -> dic
     for name, rows in tables.items():
         if rows:
             frame = pl.DataFrame([msgspec.structs.asdict(row) for row in rows], infer_schema_length=None)
-            files[f"results/aggregate-{name}.csv"] = to_csv(frame)
+            files[f"results/aggregate-{name}.csv"] = format_csv(frame)
     files["report.html"] = render_page(build_aggregate_page(result))
     return files

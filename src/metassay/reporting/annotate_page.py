@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from metassay.data.csv_export import to_csv
+from metassay.data.csv_export import format_csv
 from metassay.reporting.data_summary import describe_data
 from metassay.reporting.pages import Page, Section, render_page
 from metassay.reporting.tables import Field, build_grid
@@ -90,6 +90,6 @@ def render_annotate_files(result: AnnotateContent, table: pl.DataFrame) -> dict[
     """Render the files of an `annotate` run by name."""
     return {
         "results/annotate.json": result.to_dict(),
-        "results/annotate.csv": to_csv(table),
+        "results/annotate.csv": format_csv(table),
         "report.html": render_page(build_annotate_page(result)),
     }

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from metassay.data.csv_export import to_csv
+from metassay.data.csv_export import format_csv
 from metassay.reporting.charts.theme import make_file_name, render_svg
 from metassay.reporting.data_summary import describe_data
 from metassay.reporting.depend_view import CurvesByDataset, DependView, find_unfair_metrics
@@ -122,7 +122,7 @@ def render_depend_files(
     view = build_view(result, curves)
     files: dict[str, Any] = {
         "results/depend.json": result.to_dict(),
-        "results/depend.csv": to_csv(table),
+        "results/depend.csv": format_csv(table),
         "results/curves.json": msgspec.to_builtins(curves),
     }
     for entry in result.metrics:

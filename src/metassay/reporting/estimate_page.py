@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from metassay.data.csv_export import to_csv
+from metassay.data.csv_export import format_csv
 from metassay.reporting.data_summary import describe_data
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
@@ -162,6 +162,6 @@ def render_estimate_files(result: EstimateContent, table: pl.DataFrame) -> dict[
     """Render the files of an `estimate` run by name: result as JSON and CSV, and the page."""
     return {
         "results/estimate.json": result.to_dict(),
-        "results/estimate.csv": to_csv(table),
+        "results/estimate.csv": format_csv(table),
         "report.html": render_page(build_estimate_page(result)),
     }

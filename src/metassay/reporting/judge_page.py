@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from metassay.data.csv_export import to_csv
+from metassay.data.csv_export import format_csv
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
 from metassay.reporting.report_sections import ResultView, build_sections
@@ -252,6 +252,6 @@ def render_judge_files(result: JudgeContent, table: pl.DataFrame) -> dict[str, A
     """Render the files of a `judge` run by name: result as JSON and CSV, and the page."""
     return {
         "results/judge.json": result.to_dict(),
-        "results/judge.csv": to_csv(table),
+        "results/judge.csv": format_csv(table),
         "report.html": render_page(build_judge_page(result)),
     }

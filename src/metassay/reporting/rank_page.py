@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from metassay.data.csv_export import to_csv
+from metassay.data.csv_export import format_csv
 from metassay.reporting.charts.ranking import build_comparisons_chart, build_ranking_chart
 from metassay.reporting.charts.theme import make_file_name, render_svg
 from metassay.reporting.data_summary import describe_data
@@ -36,12 +36,12 @@ def build_rank_page(result: RankContent, labels: MetricLabels | None = None) -> 
 def render_rank_files(result: RankContent, table: pl.DataFrame) -> dict[str, Any]:
     """Render the files of a `rank` run by name: result as JSON and CSV, charts and page."""
     view = build_rank_view(result)
-    files: dict[str, Any] = {"results/rank.json": result.to_dict(), "results/rank.csv": to_csv(table)}
+    files: dict[str, Any] = {"results/rank.json": result.to_dict(), "results/rank.csv": format_csv(table)}
     comparisons = _list_comparisons(result)
     if comparisons:
-        files["results/comparisons.csv"] = to_csv(pl.DataFrame(comparisons, infer_schema_length=None))
+        files["results/comparisons.csv"] = format_csv(pl.DataFrame(comparisons, infer_schema_length=None))
     for name, rows in list_analysis_rows(result.analyses).items():
-        files[f"results/{name}.csv"] = to_csv(pl.DataFrame(rows, infer_schema_length=None))
+        files[f"results/{name}.csv"] = format_csv(pl.DataFrame(rows, infer_schema_length=None))
     for ranking in result.rankings:
         name = make_file_name(f"{ranking.dataset}-{ranking.meta_metric}-{ranking.context}")
         files[f"charts/{name}.svg"] = render_svg(build_ranking_chart(ranking, view.labels))

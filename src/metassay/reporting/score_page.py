@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from metassay.data.csv_export import to_csv
+from metassay.data.csv_export import format_csv
 from metassay.reporting.data_summary import describe_data
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
@@ -95,9 +95,9 @@ def _describe_too_few_draws(view: ScoreView) -> list[str]:
 
 def render_score_files(result: ScoreContent, table: pl.DataFrame, segments: pl.DataFrame) -> dict[str, Any]:
     """Render the files of a `score` run by name: JSON, tables, segment scores and the page."""
-    files: dict[str, Any] = {"results/score.json": result.to_dict(), "results/score.csv": to_csv(table)}
+    files: dict[str, Any] = {"results/score.json": result.to_dict(), "results/score.csv": format_csv(table)}
     if result.comparisons:
-        files["results/comparisons.csv"] = to_csv(_build_comparison_table(result.comparisons))
+        files["results/comparisons.csv"] = format_csv(_build_comparison_table(result.comparisons))
     files["results/segments.parquet"] = segments
     files["report.html"] = render_page(build_score_page(result))
     return files

@@ -18,12 +18,12 @@ DEFAULT = "mt"
 """The sample of the demo where none is named."""
 
 
-def sample_path(task: str) -> Path:
-    """Where the sample of a task lies: a folder for `ranking`, a Parquet file for the others.
+def get_sample_path(task: str) -> Path:
+    """Return the path of the bundled sample of a task: a folder for `ranking`, else a Parquet file.
 
     The folder holds `runs/` (one TREC run file per ranker), `qrels.txt`, `topics.tsv` and `documents.tsv`.
 
-    >>> sample_path("mt").name
+    >>> get_sample_path("mt").name
     'mt.parquet'
     """
     if task not in PATHS:
@@ -31,14 +31,14 @@ def sample_path(task: str) -> Path:
     return Path(str(files(__package__).joinpath(PATHS[task])))
 
 
-def sample_source(task: str) -> tuple[Path, dict[str, Any]]:
-    """What to read of a task's sample, and with which keywords of `read`."""
-    path = sample_path(task)
+def get_sample_source(task: str) -> tuple[Path, dict[str, Any]]:
+    """Return the path of a task's sample, and the keywords of `read` that it needs."""
+    path = get_sample_path(task)
     if path.is_dir():
         return path / "runs", {"qrels": path / "qrels.txt", "join": path / "topics.tsv"}
     return path, {"language": "en"} if task == "text" else {}
 
 
-def sample_tasks() -> list[str]:
-    """The tasks that have a sample."""
+def list_sample_tasks() -> list[str]:
+    """List the tasks that have a bundled sample."""
     return list(PATHS)

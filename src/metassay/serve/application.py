@@ -20,7 +20,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from metassay.errors import LinkOutside, MetassayError, UnknownName
+from metassay.errors import LinkOutsideFolder, MetassayError, UnknownName
 from metassay.serve.host_check import HostCheck
 from metassay.workflows.dashboard import (
     BadRequest,
@@ -122,7 +122,7 @@ async def _respond_to_error(_: Request, error: MetassayError) -> Response:
         status = 404
     elif isinstance(error, BadRequest | UnknownName):
         status = 400
-    elif isinstance(error, LinkOutside):
+    elif isinstance(error, LinkOutsideFolder):
         status = 403
     else:
         status = 500

@@ -23,11 +23,11 @@ from typing import Any
 from metassay.data.readers.remote_files import (
     choose_local_path,
     download_file,
+    get_relative_path,
     is_local_filesystem,
     open_filesystem,
-    relative_path,
 )
-from metassay.errors import InputError, display_path, is_remote
+from metassay.errors import InputError, display_path, is_remote_path
 from metassay.store.layout import MANIFEST, SCORES_FOLDER, SHARDS_FOLDER, TEXTS_FOLDER
 
 _ATOMIC_PROTOCOLS = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oss", "memory"}
@@ -44,7 +44,7 @@ _growing_files: dict[Path, int] = {}
 
 def local_path(path: str | Path) -> Path:
     """Return the local path for a path or address, without downloading anything."""
-    if not is_remote(path):
+    if not is_remote_path(path):
         return Path(path)
     with open_filesystem(str(path)) as (file_system, remote_path):
         mirror = choose_local_path(str(path), file_system, remote_path)
@@ -64,7 +64,7 @@ def open_run(path: str | Path) -> Path:
     Of a remote folder that is no run, nothing is downloaded.
     """
     folder = local_path(path)
-    if is_remote(path) and is_mirrored(folder):
+    if is_remote_path(path) and is_mirrored(folder):
         _clear_mirror(folder)
         with open_filesystem(str(path)) as (file_system, remote_path):
             _download_run(file_system, remote_path, folder)
@@ -74,7 +74,7 @@ def open_run(path: str | Path) -> Path:
 def open_runs(path: str | Path) -> Path:
     """Return the local folder of a run, or of a folder whose subfolders are runs, and download them."""
     folder = open_run(path)
-    if is_remote(path) and is_mirrored(folder) and not (folder / MANIFEST).exists():
+    if is_remote_path(path) and is_mirrored(folder) and not (folder / MANIFEST).exists():
         with open_filesystem(str(path)) as (file_system, remote_path):
             for name in _list_names(file_system, remote_path):
                 _download_run(file_system, f"{remote_path}/{name}", folder / name)
@@ -163,7 +163,7 @@ def _find_original(path: Path, *, to: str = "read") -> Iterator[tuple[Any, str] 
     if not is_mirrored(path):
         yield None
         return
-    with open_filesystem(display_path(path), to=to) as original:
+    with open_filesystem(display_path(path), purpose=to) as original:
         yield original
 
 
@@ -173,7 +173,7 @@ def _list_names(file_system: Any, folder: str) -> list[str]:
         paths = file_system.ls(folder, detail=False)
     except (FileNotFoundError, NotADirectoryError):
         return []
-    names = [relative_path(folder, str(path).rstrip("/")) for path in paths]
+    names = [get_relative_path(folder, str(path).rstrip("/")) for path in paths]
     return sorted(name for name in names if name and not name.endswith(_PARTIAL_SUFFIX))
 
 
@@ -194,7 +194,7 @@ def _download_run(file_system: Any, remote_folder: str, folder: Path) -> None:
         if name in {SCORES_FOLDER, TEXTS_FOLDER, SHARDS_FOLDER}:
             continue
         for file in file_system.find(f"{remote_folder}/{name}"):
-            _download_file(file_system, file, folder / relative_path(remote_folder, file))
+            _download_file(file_system, file, folder / get_relative_path(remote_folder, file))
 
 
 def _download_file(file_system: Any, remote_path: str, path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from metassay.data.readers.files import check_path
-from metassay.errors import InputError, InputLocation, LinkOutside, MetassayError, display_path
+from metassay.errors import InputError, InputLocation, LinkOutsideFolder, MetassayError, display_path
 from metassay.options import CURRENT_COMMAND, RESUMABLE_RUN
 from metassay.results.base import ResultT, decode_json
 from metassay.store.files import final_name, remove_abandoned_files, write_bytes
@@ -173,7 +173,7 @@ class RunFolder:
         """Return the path of a file in the folder, or None; refuse links that lead out of the folder."""
         path = self.path / name
         if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.path)):
-            raise LinkOutside(location=InputLocation(file=str(path)))
+            raise LinkOutsideFolder(location=InputLocation(file=str(path)))
         return path if path.is_file() else None
 
     def find_intact_file(self, name: str) -> Path | None:

@@ -20,7 +20,7 @@ TEXT_COLUMNS: Mapping[str, tuple[str, ...]] = {
 
 
 class OutputKind(Enum):
-    """What one output of a system is."""
+    """What an output of a system is: a text or a ranked list."""
 
     TEXT = "text"
     RANKING = "ranking"
@@ -29,7 +29,7 @@ class OutputKind(Enum):
 
 @dataclass(frozen=True)
 class TableEvidence:
-    """What is known about a table before its task is known. `Task.explain_match` decides from it."""
+    """Columns and context of a table, from which its task is guessed."""
 
     columns: frozenset[str]
     """Column names in lower case."""
@@ -43,20 +43,20 @@ class TableEvidence:
     """Whether a file of sources was given (`--source`), which people do for translations."""
 
     def find_column(self, *names: str) -> str | None:
-        """Return the first of these names that the table has."""
+        """Return the first of some names that is a column of the table."""
         for name in names:
             if name in self.columns:
                 return name
         return None
 
     def find_text_column(self, role: str) -> str | None:
-        """Return the column that has a role in text data (see `TEXT_COLUMNS`)."""
+        """Return the column of the table that has a role in text data, such as "output"."""
         return self.find_column(*TEXT_COLUMNS[role])
 
 
 @dataclass(frozen=True)
 class Task:
-    """One kind of data: its outputs, its columns, its defaults, and the words that reports use for it."""
+    """A kind of data, such as translation: its columns, its defaults, and the words for it in reports."""
 
     name: str
     title: str

@@ -15,15 +15,16 @@ Rewrite the output so that it becomes a slightly worse translation of the source
 translation system would have written it. Keep it understandable. Reply with the rewritten output alone."""
 
 
-def _explain_match(evidence: TableEvidence) -> str | None:
-    if evidence.find_text_column("output") is None:
+def _explain_mt_match(table: TableEvidence) -> str | None:
+    """Return why a table looks like translation; None if it does not."""
+    if table.find_text_column("output") is None:
         return None
-    if evidence.find_column("lp"):
+    if table.find_column("lp"):
         return "there are outputs with a language pair (lp)"
-    if evidence.has_source_file:
+    if table.has_source_file:
         return "there is a file of sources (--source)"
-    source = evidence.find_text_column("source")
-    target_language = evidence.language or evidence.find_column("tgt", "target_language", "tgt_lang")
+    source = table.find_text_column("source")
+    target_language = table.language or table.find_column("tgt", "target_language", "tgt_lang")
     if source and target_language:
         return f"there are outputs with a source ({source}) and a target language"
     return None
@@ -34,7 +35,7 @@ TASK = Task(
     title="machine translation",
     output_noun="translation",
     output_noun_plural="translations",
-    explain_match=_explain_match,
+    explain_match=_explain_mt_match,
     default_metrics=("bleu", "chrf", "chrf++", "ter", "rouge1", "rougel"),
     corpus_metrics=("bleu", "chrf"),
     perturbations=(

@@ -14,14 +14,15 @@ CUT_OFFS = (5, 10, 15, 20, 30)
 """Cut-offs of the default metrics, which are the 23 measures of Deviyani and Diaz (2025)."""
 
 
-def _explain_match(evidence: TableEvidence) -> str | None:
-    if evidence.has_judgements:
+def _explain_ranking_match(table: TableEvidence) -> str | None:
+    """Return why a table looks like ranked lists; None if it does not."""
+    if table.has_judgements:
         return "relevance judgements were given"
-    if evidence.format_task == TASK.name:
+    if table.format_task == TASK.name:
         return "the file is a run"
-    document = evidence.find_column(*COLUMNS["document"])
-    topic = evidence.find_column(*COLUMNS["item"])
-    if document and topic and not evidence.find_text_column("output"):
+    document = table.find_column(*COLUMNS["document"])
+    topic = table.find_column(*COLUMNS["item"])
+    if document and topic and not table.find_text_column("output"):
         return f"there are document ids ({document}) for topics ({topic})"
     return None
 
@@ -33,7 +34,7 @@ TASK = Task(
     output_noun_plural="rankings",
     output_kind=OutputKind.RANKING,
     column_names=COLUMNS,
-    explain_match=_explain_match,
+    explain_match=_explain_ranking_match,
     default_metrics=(
         *("map", "rprec", "recip_rank"),
         *(f"iprec_at_recall_{level:.2f}" for level in (0.0, 0.1, 0.2, 0.3, 0.4)),

@@ -17,7 +17,7 @@ FALLBACK_TASK = text.TASK
 
 @functools.lru_cache(maxsize=1)
 def load_tasks() -> dict[str, Task]:
-    """Return all tasks by name: first those of plug-ins, then the built-in ones."""
+    """Return all tasks by name, those of plug-ins first."""
     tasks: dict[str, Task] = {}
     for name, task in plugins.load_entry_points("tasks").items():
         if not isinstance(task, Task):
@@ -30,25 +30,25 @@ def load_tasks() -> dict[str, Task]:
 
 @functools.lru_cache(maxsize=1)
 def list_human_criteria() -> frozenset[str]:
-    """Return the names of human scores that belong to any task, in lower case."""
+    """Return the lower-case names of all qualities that people rate in some task."""
     names: set[str] = set()
     for task in load_tasks().values():
         names.update(criterion.lower() for criterion in task.human_criteria)
     return frozenset(names)
 
 
-def find_task(task: str | Task) -> Task:
-    """Return the task of this name. A `Task` is returned as it is."""
-    if isinstance(task, Task):
-        return task
+def find_task(name_or_task: str | Task) -> Task:
+    """Return the task of a name. A `Task` object is returned unchanged."""
+    if isinstance(name_or_task, Task):
+        return name_or_task
     tasks = load_tasks()
-    if task not in tasks:
-        raise UnknownName("task", task, tasks)
-    return tasks[task]
+    if name_or_task not in tasks:
+        raise UnknownName("task", name_or_task, tasks)
+    return tasks[name_or_task]
 
 
 def guess_task(evidence: TableEvidence) -> tuple[Task, str]:
-    """Return the task that the evidence speaks for, and the reason, in words that follow "since"."""
+    """Return the task that fits the columns of a table, and the reason, in words that follow "since"."""
     for task in load_tasks().values():
         reason = task.explain_match(evidence)
         if reason is not None:

@@ -36,12 +36,13 @@ Rewrite the output so that it becomes a slightly worse answer to what was given,
 would have written it. Keep it understandable. Reply with the rewritten output alone."""
 
 
-def _explain_match(evidence: TableEvidence) -> str | None:
-    output = evidence.find_column(*COLUMNS["output"])
+def _explain_text_match(table: TableEvidence) -> str | None:
+    """Return why a table looks like outputs of a text task; None if it does not."""
+    output = table.find_column(*COLUMNS["output"])
     if output is None:
         return None
-    reference = evidence.find_column("ref", "reference", "references", "ref1", "reference1")
-    companion = reference or evidence.find_column(*COLUMNS["source"])
+    reference = table.find_column("ref", "reference", "references", "ref1", "reference1")
+    companion = reference or table.find_column(*COLUMNS["source"])
     if companion is None:
         return f"there are outputs ({output})"
     return f"there are outputs ({output}) with {companion}"
@@ -54,7 +55,7 @@ TASK = Task(
     output_noun_plural="texts",
     column_names=COLUMNS,
     human_criteria=CRITERIA,
-    explain_match=_explain_match,
+    explain_match=_explain_text_match,
     default_metrics=("bleu", "chrf", "chrf++", "ter", "rouge1", "rouge2", "rougel"),
     corpus_metrics=("bleu", "chrf"),
     perturbations=(

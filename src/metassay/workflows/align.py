@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from metassay.data.cells import sorted_ids
-from metassay.data.csv_export import to_csv
+from metassay.data.cells import sort_ids
+from metassay.data.csv_export import format_csv
 from metassay.data.dataset import Dataset
 from metassay.data.preparation import prepare_dataset
 from metassay.data.summary import summarize_dataset
@@ -72,13 +72,13 @@ def align(
     result = AlignResult(alignments=_list_words(systems), systems=systems, data=summarize_dataset(data))
     if run is not None:
         table = result.to_frame()
-        run.finish({"results/align.json": result.to_dict(), "results/align.csv": to_csv(table)})
+        run.finish({"results/align.json": result.to_dict(), "results/align.csv": format_csv(table)})
     return result
 
 
 def _align_all(data: Dataset, *, by_characters: bool) -> dict[str, dict[str, Alignment]]:
     """Align all outputs; the result is by system, then by item in natural order."""
-    positions = {item: position for position, item in enumerate(sorted_ids(data.items))}
+    positions = {item: position for position, item in enumerate(sort_ids(data.items))}
     rows = data.outputs.select("item", "system", "output", "references").rows()
     rows.sort(key=lambda row: positions[row[0]])
     systems: dict[str, dict[str, Alignment]] = {system: {} for system in data.systems}

@@ -15,9 +15,8 @@ from metassay.data.annotation_file import (
     format_annotation_file,
 )
 from metassay.data.columns import TEST_SET_COLUMNS, find_reference_columns, list_column_names
-from metassay.data.readers.base import ReaderOptions
 from metassay.data.readers.files import refuse_overwriting
-from metassay.data.score_files import read_score_frame
+from metassay.data.score_table_reading import read_score_table
 from metassay.errors import InputError, UnknownName
 from metassay.meta.decisions.item_choice import ChosenItems, choose_items_to_label
 from metassay.meta.decisions.sample_size import (
@@ -100,7 +99,7 @@ def annotate(data: Source, options: AnnotateOptions) -> AnnotateResult:
         labelled=labelled,
         file=_name_ratings_file(options) if chosen is not None else None,
         notes=list(labelled_data.notes),
-        data=labelled_data.read.data,
+        data=labelled_data.read.summary,
     )
     ratings = b""
     if chosen is not None and result.file is not None:
@@ -170,7 +169,7 @@ def _open_run(labelled_data: LabelledData, options: AnnotateOptions) -> RunFolde
     }
     inputs = {**labelled_data.read.hashes, "labels": labelled_data.cube.content_hash}
     identity = {"command": "annotate", "configuration": configuration, "inputs": inputs}
-    return RunFolder.open(options.out, identity, data=labelled_data.read.marks)
+    return RunFolder.open(options.out, identity, data=labelled_data.read.fingerprint)
 
 
 def _name_ratings_file(options: AnnotateOptions) -> str | None:
@@ -192,15 +191,7 @@ TextsByOutput = dict[tuple[str, str], tuple[str, ...]]
 
 def _read_texts(data: Source, options: AnnotateOptions) -> tuple[TextsByOutput, tuple[str, ...]]:
     """Read source, reference and output of every output, as far as the data has them."""
-    table = read_score_frame(
-        data,
-        how=ReaderOptions(options.quoting, reference=tuple(options.reference)),
-        join=options.join,
-        columns=options.columns,
-        where=options.where,
-        systems=options.systems,
-        exclude_systems=options.exclude_systems,
-    ).frame
+    table = read_score_table(data, options, references=options.reference).frame
     by_lower_name = {name.lower(): name for name in reversed(table.columns)}
 
     def find_column(names: tuple[str, ...]) -> str | None:

@@ -113,13 +113,15 @@ def _build_batch(frame: pl.DataFrame, role: str, language: str | None) -> Batch:
     column = _find_column(frame, names)
     if column is None:
         raise missing_column_error(role, names, frame.columns, "")
-    fields: dict[str, Sequence[Any]] = {"output": cells.texts(frame[column], "").fill_null("").to_list()}
+    fields: dict[str, Sequence[Any]] = {
+        "output": cells.check_texts(frame[column], "").fill_null("").to_list()
+    }
     source = _find_column(frame, SOURCE_COLUMNS)
     if source is not None:
-        fields["source"] = cells.texts(frame[source], "").to_list()
+        fields["source"] = cells.check_texts(frame[source], "").to_list()
     reference = _find_column(frame, REFERENCE_COLUMNS)
     if reference is not None and frame[reference].null_count() == 0:
-        fields["references"] = [[text] for text in cells.texts(frame[reference], "").to_list()]
+        fields["references"] = [[text] for text in cells.check_texts(frame[reference], "").to_list()]
     return Batch(fields, language)
 
 

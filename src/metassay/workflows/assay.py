@@ -10,7 +10,7 @@ from metassay.data.dataset import Dataset
 from metassay.errors import InputError
 from metassay.options import Progress, accept_options
 from metassay.results.partial_run import PartialRun
-from metassay.sample import DEFAULT, sample_source
+from metassay.sample import DEFAULT, get_sample_source
 from metassay.workflows.assay_outcome import bind_precomputed_scores, compute_outcome
 from metassay.workflows.assay_pairs import make_assay_pairs, make_sharded_pairs, needs_shards
 from metassay.workflows.assay_preparation import prepare_assay
@@ -114,5 +114,5 @@ def demo(
 
 def read_sample(task: str) -> Dataset:
     """Read the bundled sample of a task."""
-    source, keywords = sample_source(task)
+    source, keywords = get_sample_source(task)
     return read(source, task=task, **keywords)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from metassay.data.clusters import name_clusters
+from metassay.data.clusters import list_cluster_names
 from metassay.meta.contexts.accuracy import sort_pairs
 from metassay.meta.contexts.cluster_credits import ClusterCredits, collect_cluster_credits
 from metassay.meta.contexts.pair_outcomes import global_context
@@ -36,7 +36,7 @@ def build_credit_table(
     outcomes, columns = sort_pairs(
         sampled, [scored.select_contexts(context).drop_empty() for context in contexts]
     )
-    cluster_names = name_clusters(dataset, scored.clusters)
+    cluster_names = list_cluster_names(dataset, scored.clusters)
     frames = []
     for column in (global_context(outcomes), *columns):
         for context, clusters in collect_cluster_credits(outcomes, column, ties=ties):

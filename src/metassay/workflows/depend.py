@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from metassay.data.score_cube import ScoreCube
-from metassay.data.score_files import Scores
+from metassay.data.score_selection import SelectedScores
 from metassay.engine.workers import count_workers
 from metassay.errors import InputError
 from metassay.meta.dependence.analysis import (
@@ -148,7 +148,7 @@ def depend(data: Source, options: DependOptions) -> DependResult:
         comparisons=[comparison for analysis in analyses.values() for comparison in analysis.comparisons],
         corrections=corrections,
         notes=_collect_notes(scores, analyses),
-        data=scores.data,
+        data=scores.summary,
         analyses=analyses,
     )
     result = msgspec.structs.replace(result, verdict=build_depend_verdict(build_view(result)))
@@ -173,13 +173,13 @@ def _check_options(data: Source, options: DependOptions) -> None:
     check_target(options.correct, files)
 
 
-def _read_scores(data: Source, options: DependOptions) -> Scores:
+def _read_scores(data: Source, options: DependOptions) -> SelectedScores:
     weight_columns = () if options.weight is None else (options.weight,)
     scores = read_scores(data, options, further_columns=weight_columns, needs_human_scores=not options.panel)
-    return scores if options.panel else scores.with_human(scores.human)
+    return scores if options.panel else scores.select_human_score(scores.human)
 
 
-def _build_grouping(scores: Scores, options: DependOptions) -> GroupingColumns:
+def _build_grouping(scores: SelectedScores, options: DependOptions) -> GroupingColumns:
     return GroupingColumns(
         by=options.by,
         metrics=scores.metrics,
@@ -190,7 +190,11 @@ def _build_grouping(scores: Scores, options: DependOptions) -> GroupingColumns:
 
 
 def _open_run(
-    scores: Scores, human: str, grouping: GroupingColumns, sampling: SamplingSettings, options: DependOptions
+    scores: SelectedScores,
+    human: str,
+    grouping: GroupingColumns,
+    sampling: SamplingSettings,
+    options: DependOptions,
 ) -> RunFolder | None:
     """Open the run folder, whose identity are the options and inputs that the result depends on."""
     if options.out is None:
@@ -204,10 +208,12 @@ def _open_run(
     if options.correct is not None:
         configuration["corrected"] = True
     identity = {"command": "depend", "configuration": configuration, "inputs": dict(scores.hashes)}
-    return RunFolder.open(options.out, identity, data=scores.marks)
+    return RunFolder.open(options.out, identity, data=scores.fingerprint)
 
 
-def _mark_uninformed_metrics(scores: Scores) -> tuple[tuple[ScoreCube, ...], dict[str, frozenset[str]]]:
+def _mark_uninformed_metrics(
+    scores: SelectedScores,
+) -> tuple[tuple[ScoreCube, ...], dict[str, frozenset[str]]]:
     """Add notes on metrics that know nothing about single outputs; return these metrics by data set."""
     cubes = []
     uninformed = {}
@@ -218,7 +224,7 @@ def _mark_uninformed_metrics(scores: Scores) -> tuple[tuple[ScoreCube, ...], dic
 
 
 def _analyze_datasets(
-    scores: Scores, grouping: GroupingColumns, sampling: SamplingSettings, options: DependOptions
+    scores: SelectedScores, grouping: GroupingColumns, sampling: SamplingSettings, options: DependOptions
 ) -> dict[str, DependenceAnalysis]:
     """Measure system dependence on each data set, by its name."""
     workers = count_workers(options.workers)
@@ -233,7 +239,7 @@ def _analyze_datasets(
     return analyses
 
 
-def _collect_notes(scores: Scores, analyses: Mapping[str, DependenceAnalysis]) -> list[str]:
+def _collect_notes(scores: SelectedScores, analyses: Mapping[str, DependenceAnalysis]) -> list[str]:
     notes = list(scores.notes)
     for cube in scores.cubes:
         notes += cube.notes
@@ -249,7 +255,7 @@ def _collect_notes(scores: Scores, analyses: Mapping[str, DependenceAnalysis]) -
     return list(dict.fromkeys(notes))
 
 
-def _correct_scores(scores: Scores, options: DependOptions) -> list[Correction]:
+def _correct_scores(scores: SelectedScores, options: DependOptions) -> list[Correction]:
     """Write metric scores converted to predicted human scores to a file, and test the conversions."""
     if options.correct is None:
         return []
@@ -264,13 +270,13 @@ def _correct_scores(scores: Scores, options: DependOptions) -> list[Correction]:
 
 
 def _correct_cube(
-    cube: ScoreCube, scores: Scores, options: DependOptions
+    cube: ScoreCube, scores: SelectedScores, options: DependOptions
 ) -> tuple[list[pl.DataFrame], list[Correction]]:
     """Correct the metrics of one data set, and a constant metric for comparison."""
-    human = cube.orient_scores(scores.human)
-    clusters = np.arange(human.shape[1]) if options.cluster is None else cube.cluster_codes(options.cluster)
+    human = cube.get_oriented_scores(scores.human)
+    clusters = np.arange(human.shape[1]) if options.cluster is None else cube.number_clusters(options.cluster)
     names = [name for name in cube.resolve_metrics(scores.metrics or None) if name != options.weight]
-    metrics = {name: cube.orient_scores(name) for name in names}
+    metrics = {name: cube.get_oriented_scores(name) for name in names}
     metrics[CONSTANT] = np.zeros(human.shape)
     evaluator = MappingEvaluator(human, clusters, draws=options.draws, seed=options.seed)
 

@@ -116,7 +116,7 @@ def estimate(data: Source, options: EstimateOptions) -> EstimateResult:
         candidates=[_build_candidate(candidate) for candidate in choice.candidates],
         sample=_test_sample(scores, options.seed),
         notes=[*labelled_data.notes, *context_notes],
-        data=labelled_data.read.data,
+        data=labelled_data.read.summary,
     )
     if run is not None:
         run.finish(render_estimate_files(result, result.to_frame()))
@@ -152,7 +152,7 @@ def _open_run(labelled_data: LabelledData, target: str, options: EstimateOptions
     }
     inputs = dict(labelled_data.read.hashes)
     identity = {"command": "estimate", "configuration": configuration, "inputs": inputs}
-    return RunFolder.open(options.out, identity, data=labelled_data.read.marks)
+    return RunFolder.open(options.out, identity, data=labelled_data.read.fingerprint)
 
 
 def _estimate_contexts(

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.data.annotation_file import PROBABILITY, AnnotationFile, parse_annotation_file
+from metassay.data.annotation_file import PROBABILITY, AnnotationFile, read_annotation_file
 from metassay.data.directions import note_possible_penalties, orient_scores
 from metassay.data.score_cube import ScoreCube
-from metassay.data.score_files import Scores, choose_human_score
+from metassay.data.score_selection import SelectedScores, choose_human_score
 from metassay.errors import InputError, InputLocation, UnknownName
 from metassay.meta.decisions.labelled_scores import (
     ITEM,
@@ -37,7 +37,7 @@ class LabelledData:
     human: str
     cube: ScoreCube
     """The items of `scores` in the same order, with their metadata."""
-    read: Scores
+    read: SelectedScores
     notes: tuple[str, ...]
 
 
@@ -49,7 +49,7 @@ def read_labelled_scores(
     Systems without labels are left out if `needs_labels`. Items on which some system has no metric score are
     left out, and metrics that do not score every output of the remaining items.
     """
-    labels_file = None if options.labels is None else parse_annotation_file(options.labels)
+    labels_file = None if options.labels is None else read_annotation_file(options.labels)
     needs_column = needs_labels and labels_file is None
     read = _read_scores(data, options, needs_column=needs_column)
     human = _choose_human(read, options, labels_file, needs_labels=needs_labels)
@@ -80,13 +80,15 @@ def read_labelled_scores(
     notes += metric_notes
     labels = np.full((len(cube.systems), len(cube.items)), np.nan)
     if human in cube.human_scores:
-        labels = cube.orient_scores(human)
+        labels = cube.get_oriented_scores(human)
     labelled_items = np.asarray(~np.isnan(labels).all(axis=0))
     probabilities = _check_probabilities(probabilities, labelled_items, cube.items)
     unit = options.cluster
     if unit is None:
         unit = find_sampling_unit(cube, labelled_items)
-    units = np.arange(len(cube.items)) if unit == ITEM else renumber_codes_from_zero(cube.cluster_codes(unit))
+    units = (
+        np.arange(len(cube.items)) if unit == ITEM else renumber_codes_from_zero(cube.number_clusters(unit))
+    )
     scores = LabelledScores(cube.systems, cube.items, labels, metrics, units, unit, probabilities)
     return LabelledData(scores, human, cube, read, tuple(dict.fromkeys(notes)))
 
@@ -99,7 +101,9 @@ def no_labels_error(human: str) -> InputError:
     )
 
 
-def _read_scores(data: Source, options: EstimateOptions | AnnotateOptions, *, needs_column: bool) -> Scores:
+def _read_scores(
+    data: Source, options: EstimateOptions | AnnotateOptions, *, needs_column: bool
+) -> SelectedScores:
     """Read the scores; the data may lack the column of human scores unless `needs_column`."""
     try:
         return read_scores(data, options, needs_human_scores=False)
@@ -157,7 +161,7 @@ def _note_unrated_items(file: AnnotationFile, path: str) -> list[str]:
 
 
 def _choose_human(
-    read: Scores,
+    read: SelectedScores,
     options: EstimateOptions | AnnotateOptions,
     labels_file: AnnotationFile | None,
     *,

@@ -22,11 +22,11 @@ from metassay.options import (
     Names,
     Settings,
     TableReadOptions,
-    option,
+    declare_option,
+    declare_repeatable_option,
     parse_assignments,
-    repeatable_option,
 )
-from metassay.specs import split_list
+from metassay.specs import split_at_commas
 
 if TYPE_CHECKING:
     import polars as pl
@@ -54,7 +54,7 @@ class ScoreReadOptions(TableReadOptions):
 
     reference: Annotated[
         Sequence[str],
-        option(
+        declare_option(
             "Of several references, those to use.",
             "--reference",
             "-r",
@@ -63,7 +63,7 @@ class ScoreReadOptions(TableReadOptions):
         ),
     ] = ()
     keep_references: Annotated[
-        bool, option("Keep systems that are the reference itself.", "--keep-references")
+        bool, declare_option("Keep systems that are the reference itself.", "--keep-references")
     ] = False
 
 
@@ -73,11 +73,11 @@ class CheckSettings(Settings):
 
     metrics: Annotated[
         MetricChoice,
-        option(
+        declare_option(
             "Comma-separated; default those of the task.", "--metrics", "-m", command_line_type=str | None
         ),
     ] = None
-    normalize: Annotated[str | None, option("Speech text: english, whisper or none.")] = None
+    normalize: Annotated[str | None, declare_option("Speech text: english, whisper or none.")] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,61 +86,66 @@ class AssaySettings(Settings):
 
     metrics: Annotated[
         MetricChoice,
-        option(
+        declare_option(
             "Comma-separated; default those of the task.", "--metrics", "-m", command_line_type=str | None
         ),
     ] = None
     contexts: Annotated[
         ContextChoice,
-        repeatable_option("A column, a crossing a+b, buckets mqm:250; repeatable.", "--context", "CONTEXT"),
+        declare_repeatable_option(
+            "A column, a crossing a+b, buckets mqm:250; repeatable.", "--context", "CONTEXT"
+        ),
     ] = None
     perturbations: Annotated[
         PerturbationChoice,
-        option("Comma-separated; default those of the task.", command_line_type=str | None),
+        declare_option("Comma-separated; default those of the task.", command_line_type=str | None),
     ] = None
-    per_output: Annotated[int, option("Perturbations per output.", minimum=1, maximum=10_000)] = 4
+    per_output: Annotated[int, declare_option("Perturbations per output.", minimum=1, maximum=10_000)] = 4
     cluster: Annotated[
-        str | None, option("Column of the independent unit; default document, chapter, speaker or the item.")
+        str | None,
+        declare_option("Column of the independent unit; default document, chapter, speaker or the item."),
     ] = None
-    ties: Annotated[str, option("A tie is wrong (strict) or half right (half).")] = "strict"
-    agreement: Annotated[str, option("tau_ap_b, weighted_tau or kendall.")] = "tau_ap_b"
-    normalize: Annotated[str | None, option("Speech text: english, whisper or none.")] = None
-    preprocess: Annotated[str, option("none, paper or paper-asymmetric.")] = "none"
-    keep_references: Annotated[bool, option("Keep systems that are references.", "--keep-references")] = False
-    strict_resources: Annotated[bool, option("A missing dictionary is an error.", "--strict-resources")] = (
-        False
-    )
+    ties: Annotated[str, declare_option("A tie is wrong (strict) or half right (half).")] = "strict"
+    agreement: Annotated[str, declare_option("tau_ap_b, weighted_tau or kendall.")] = "tau_ap_b"
+    normalize: Annotated[str | None, declare_option("Speech text: english, whisper or none.")] = None
+    preprocess: Annotated[str, declare_option("none, paper or paper-asymmetric.")] = "none"
+    keep_references: Annotated[
+        bool, declare_option("Keep systems that are references.", "--keep-references")
+    ] = False
+    strict_resources: Annotated[
+        bool, declare_option("A missing dictionary is an error.", "--strict-resources")
+    ] = False
     valid_pairs: Annotated[
         bool | None,
-        option(
+        declare_option(
             "Rankings: drop copies that did not lose gain (the default there), or not.",
             "--valid-pairs/--all-pairs",
         ),
     ] = None
-    resamples: Annotated[int, option("Bootstrap resamples.", minimum=1)] = 1000
-    permutations: Annotated[int, option("Permutations of H1.", minimum=1)] = 999
+    resamples: Annotated[int, declare_option("Bootstrap resamples.", minimum=1)] = 1000
+    permutations: Annotated[int, declare_option("Permutations of H1.", minimum=1)] = 999
     minimum_items: Annotated[
-        int, option("Contexts with fewer items get a warning.", "--min-items", minimum=0)
+        int, declare_option("Contexts with fewer items get a warning.", "--min-items", minimum=0)
     ] = 20
-    weights: Annotated[str | None, option("A column of weights, or density.")] = None
+    weights: Annotated[str | None, declare_option("A column of weights, or density.")] = None
     pairs: Annotated[
         PairSource,
-        option(
+        declare_option(
             "perturbed, human (from human scores), or a file with item, output, worse.", command_line_type=str
         ),
     ] = PERTURBED_PAIRS
     scores: Annotated[
-        FilePaths | None, repeatable_option("Scores made elsewhere; repeatable.", "--scores", "FILE")
+        FilePaths | None, declare_repeatable_option("Scores made elsewhere; repeatable.", "--scores", "FILE")
     ] = None
     lower_is_better: Annotated[
-        Names, option("Human scores, metrics from outside: lower is better.", command_line_type=str)
+        Names, declare_option("Human scores, metrics from outside: lower is better.", command_line_type=str)
     ] = ""
     higher_is_better: Annotated[
-        Names, option("Human scores, metrics from outside: higher is better.", command_line_type=str)
+        Names, declare_option("Human scores, metrics from outside: higher is better.", command_line_type=str)
     ] = ""
-    human: Annotated[str | None, option("The human score, where there are several.")] = None
+    human: Annotated[str | None, declare_option("The human score, where there are several.")] = None
     minimum_gap: Annotated[
-        float, option("Human pairs: scores differ by more than this.", "--min-gap", minimum=0)
+        float, declare_option("Human pairs: scores differ by more than this.", "--min-gap", minimum=0)
     ] = 0.0
 
 
@@ -150,37 +155,39 @@ class ScoreSettings(Settings):
 
     metrics: Annotated[
         MetricChoice,
-        option(
+        declare_option(
             "Comma-separated; default those of the task.", "--metrics", "-m", command_line_type=str | None
         ),
     ] = None
     aggregate: Annotated[
         Sequence[str],
-        option("Any of corpus, segment, bootstrap.", command_line_type=str, parse=split_list),
+        declare_option("Any of corpus, segment, bootstrap.", command_line_type=str, parse=split_at_commas),
     ] = ("corpus", "segment")
     per_segment: Annotated[
         FilePath | None,
-        option("Write segment scores to a .parquet, .csv or .jsonl file.", command_line_type=str | None),
+        declare_option(
+            "Write segment scores to a .parquet, .csv or .jsonl file.", command_line_type=str | None
+        ),
     ] = None
     test: Annotated[
-        str | None, option("Compare all systems: bootstrap or randomization.", metavar="TEST")
+        str | None, declare_option("Compare all systems: bootstrap or randomization.", metavar="TEST")
     ] = None
     draws: Annotated[
-        int | None, option("Draws of the test; default 1000 and 10000.", metavar="N", minimum=1)
+        int | None, declare_option("Draws of the test; default 1000 and 10000.", metavar="N", minimum=1)
     ] = None
     meaning: Annotated[
         FilePath | None,
-        option(
+        declare_option(
             "Say how often people agree with each difference: a run of rank --analysis thresholds.",
             command_line_type=str | None,
             metavar="RUN",
         ),
     ] = None
-    resamples: Annotated[int, option("Resamples of the intervals.", metavar="N", minimum=2)] = 1000
-    normalize: Annotated[str | None, option("Speech text: english, whisper or none.")] = None
+    resamples: Annotated[int, declare_option("Resamples of the intervals.", metavar="N", minimum=2)] = 1000
+    normalize: Annotated[str | None, declare_option("Speech text: english, whisper or none.")] = None
     keep_references: Annotated[
         bool,
-        option(
+        declare_option(
             "Score systems that are references, or leave them out.", "--keep-references/--drop-references"
         ),
     ] = True
@@ -192,17 +199,20 @@ class PerturbSettings(Settings):
 
     perturbations: Annotated[
         PerturbationChoice,
-        option("Comma-separated; default those of the task.", command_line_type=str | None),
+        declare_option("Comma-separated; default those of the task.", command_line_type=str | None),
     ] = None
-    per_output: Annotated[int | None, option("Perturbations per output.", minimum=1, maximum=10_000)] = 4
-    normalize: Annotated[str | None, option("Speech text: english, whisper or none.")] = None
-    preprocess: Annotated[str, option("none, paper or paper-asymmetric.")] = "none"
+    per_output: Annotated[
+        int | None, declare_option("Perturbations per output.", minimum=1, maximum=10_000)
+    ] = 4
+    normalize: Annotated[str | None, declare_option("Speech text: english, whisper or none.")] = None
+    preprocess: Annotated[str, declare_option("none, paper or paper-asymmetric.")] = "none"
     keep_references: Annotated[
-        bool, option("Keep systems that are references, or not.", "--keep-references/--drop-references")
+        bool,
+        declare_option("Keep systems that are references, or not.", "--keep-references/--drop-references"),
     ] = True
-    strict_resources: Annotated[bool, option("A missing dictionary is an error.", "--strict-resources")] = (
-        False
-    )
+    strict_resources: Annotated[
+        bool, declare_option("A missing dictionary is an error.", "--strict-resources")
+    ] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,26 +221,29 @@ class AggregateSettings(Settings):
 
     metrics: Annotated[
         MetricChoice,
-        option(
+        declare_option(
             "Comma-separated; default bleu,chrf, for speech wer,cer.",
             "--metrics",
             "-m",
             command_line_type=str | None,
         ),
     ] = None
-    resamples: Annotated[int, option("Resamples of the bootstrap.", minimum=2)] = 1000
-    size: Annotated[int, option("Segments in each resample.", minimum=1)] = 1000
-    repeats: Annotated[int, option("Draws of few segments.", minimum=1)] = 1000
-    normalize: Annotated[str | None, option("Speech text: english, whisper or none.")] = None
+    resamples: Annotated[int, declare_option("Resamples of the bootstrap.", minimum=2)] = 1000
+    size: Annotated[int, declare_option("Segments in each resample.", minimum=1)] = 1000
+    repeats: Annotated[int, declare_option("Draws of few segments.", minimum=1)] = 1000
+    normalize: Annotated[str | None, declare_option("Speech text: english, whisper or none.")] = None
     keep_references: Annotated[
-        bool, option("Keep systems that are the reference itself.", "--keep-references")
+        bool, declare_option("Keep systems that are the reference itself.", "--keep-references")
     ] = False
     lower_is_better: Annotated[
-        Names, option("Human scores of which lower is better, comma-separated.", command_line_type=str)
+        Names,
+        declare_option("Human scores of which lower is better, comma-separated.", command_line_type=str),
     ] = ""
     higher_is_better: Annotated[
         Names,
-        option("Human scores to keep although named like errors, comma-separated.", command_line_type=str),
+        declare_option(
+            "Human scores to keep although named like errors, comma-separated.", command_line_type=str
+        ),
     ] = ""
 
 
@@ -240,7 +253,7 @@ class Compared(Settings):
 
     human: Annotated[
         Names | None,
-        option(
+        declare_option(
             "The human score; others of people after commas.",
             command_line_type=str | None,
             panel=SCORES_PANEL,
@@ -248,7 +261,7 @@ class Compared(Settings):
     ] = None
     metrics: Annotated[
         MetricChoice,
-        option(
+        declare_option(
             "Only these, comma-separated; ours are computed from texts.",
             "--metrics",
             "-m",
@@ -258,13 +271,13 @@ class Compared(Settings):
     ] = None
     lower_is_better: Annotated[
         Names,
-        option(
+        declare_option(
             "Columns of which lower is better, comma-separated.", command_line_type=str, panel=SCORES_PANEL
         ),
     ] = ""
     higher_is_better: Annotated[
         Names,
-        option(
+        declare_option(
             "Columns to keep although named like ter or wer, comma-separated.",
             command_line_type=str,
             panel=SCORES_PANEL,
@@ -278,7 +291,7 @@ class RankSettings(Compared):
 
     meta: Annotated[
         Names,
-        option(
+        declare_option(
             f"Meta-metrics, comma-separated: {META_METRIC_NAMES}. Correlations also with :segment, :item or"
             " :per_system. See: metassay list meta_metrics",
             command_line_type=str,
@@ -286,14 +299,14 @@ class RankSettings(Compared):
     ] = "spa"
     significance: Annotated[
         str,
-        option(
+        declare_option(
             "perm-inputs, perm-systems, perm-both, cells, bootstrap, williams (Pearson) or none.",
             panel=TESTS_PANEL,
         ),
     ] = "perm-inputs"
     spans: Annotated[
         Mapping[str, FilePath] | None,
-        repeatable_option(
+        declare_repeatable_option(
             "Error spans of a metric, or of people as human=FILE; repeatable.",
             "--spans",
             "METRIC=FILE",
@@ -302,30 +315,40 @@ class RankSettings(Compared):
         ),
     ] = None
     context: Annotated[
-        Names | None, repeatable_option("Also rank within each value of this column.", "--context", "COLUMN")
+        Names | None,
+        declare_repeatable_option("Also rank within each value of this column.", "--context", "COLUMN"),
     ] = None
-    method: Annotated[str, option("p-values inside SPA: normal, permutation or mtme.", panel=TESTS_PANEL)] = (
-        "normal"
-    )
-    permutations: Annotated[int, option("For the last two methods.", panel=TESTS_PANEL, minimum=1)] = 1000
-    draws: Annotated[int, option("Draws of the tests and intervals.", panel=TESTS_PANEL, minimum=1)] = 1000
+    method: Annotated[
+        str, declare_option("p-values inside SPA: normal, permutation or mtme.", panel=TESTS_PANEL)
+    ] = "normal"
+    permutations: Annotated[
+        int, declare_option("For the last two methods.", panel=TESTS_PANEL, minimum=1)
+    ] = 1000
+    draws: Annotated[
+        int, declare_option("Draws of the tests and intervals.", panel=TESTS_PANEL, minimum=1)
+    ] = 1000
     cluster: Annotated[
-        str | None, option("Permute and resample these (doc_id) instead of segments.", panel=TESTS_PANEL)
+        str | None,
+        declare_option("Permute and resample these (doc_id) instead of segments.", panel=TESTS_PANEL),
     ] = None
     minimum_segments: Annotated[
         int,
-        option("Contexts with fewer segments are set aside.", "--min-segments", panel=TESTS_PANEL, minimum=0),
+        declare_option(
+            "Contexts with fewer segments are set aside.", "--min-segments", panel=TESTS_PANEL, minimum=0
+        ),
     ] = 20
-    holm: Annotated[bool, option("Holm's correction over all comparisons.", "--holm", panel=TESTS_PANEL)] = (
-        False
-    )
+    holm: Annotated[
+        bool, declare_option("Holm's correction over all comparisons.", "--holm", panel=TESTS_PANEL)
+    ] = False
     missing: Annotated[
         str,
-        option("complete segments only, or pairwise: what both systems of a pair have.", panel=SCORES_PANEL),
+        declare_option(
+            "complete segments only, or pairwise: what both systems of a pair have.", panel=SCORES_PANEL
+        ),
     ] = "complete"
     analysis: Annotated[
         Names,
-        option(
+        declare_option(
             "Any of stability, discrimination, ceiling, thresholds, power, corpus.", command_line_type=str
         ),
     ] = ""
@@ -335,26 +358,28 @@ class RankSettings(Compared):
 class DependSettings(Compared):
     """How system dependence is measured."""
 
-    by: Annotated[str, option("Group outputs by this column.", metavar="COLUMN")] = "system"
+    by: Annotated[str, declare_option("Group outputs by this column.", metavar="COLUMN")] = "system"
     context: Annotated[
         Names | None,
-        repeatable_option("Also within each value of this column; default domain.", "--context", "COLUMN"),
+        declare_repeatable_option(
+            "Also within each value of this column; default domain.", "--context", "COLUMN"
+        ),
     ] = None
     cluster: Annotated[
-        str | None, option("Resample these (doc_id) instead of segments.", metavar="COLUMN")
+        str | None, declare_option("Resample these (doc_id) instead of segments.", metavar="COLUMN")
     ] = None
-    weight: Annotated[str | None, option("A column of weights.", metavar="COLUMN")] = None
-    bootstraps: Annotated[int, option("Resamples; 0 for one fit without intervals.", minimum=0)] = 200
-    draws: Annotated[int, option("Draws of each test.", minimum=1)] = 999
-    analysis: Annotated[bool, option("Sensitivity to resamples, sample size and systems.", "--analysis")] = (
-        False
-    )
-    panel: Annotated[bool, option("Nobody rated: each metric against the mean of the others.", "--panel")] = (
-        False
-    )
+    weight: Annotated[str | None, declare_option("A column of weights.", metavar="COLUMN")] = None
+    bootstraps: Annotated[int, declare_option("Resamples; 0 for one fit without intervals.", minimum=0)] = 200
+    draws: Annotated[int, declare_option("Draws of each test.", minimum=1)] = 999
+    analysis: Annotated[
+        bool, declare_option("Sensitivity to resamples, sample size and systems.", "--analysis")
+    ] = False
+    panel: Annotated[
+        bool, declare_option("Nobody rated: each metric against the mean of the others.", "--panel")
+    ] = False
     correct: Annotated[
         FilePath | None,
-        option(
+        declare_option(
             "Write scores read through f_G and f_k to a .parquet, .csv or .jsonl file, and try them.",
             command_line_type=str | None,
             metavar="FILE",
@@ -368,7 +393,7 @@ class LabelSettings(Compared):
 
     labels: Annotated[
         FilePath | None,
-        option(
+        declare_option(
             "The CSV file that annotate wrote, filled in.",
             command_line_type=str | None,
             metavar="FILE",
@@ -377,7 +402,7 @@ class LabelSettings(Compared):
     ] = None
     cluster: Annotated[
         str | None,
-        option(
+        declare_option(
             "What is chosen for labelling: item, or a column such as doc_id; else found.", metavar="COLUMN"
         ),
     ] = None
@@ -389,36 +414,37 @@ class EstimateSettings(LabelSettings):
 
     context: Annotated[
         Names | None,
-        repeatable_option("Also estimate within each value of this column.", "--context", "COLUMN"),
+        declare_repeatable_option("Also estimate within each value of this column.", "--context", "COLUMN"),
     ] = None
     target: Annotated[
         str | None,
-        option(
+        declare_option(
             "The mean over these (the items in the data) or similar (items like these);"
             " default these, or similar if every item is labelled.",
             metavar="these|similar",
         ),
     ] = None
-    resamples: Annotated[int, option("Resamples for intervals and tests.", minimum=100)] = 1000
+    resamples: Annotated[int, declare_option("Resamples for intervals and tests.", minimum=100)] = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnnotateSettings(LabelSettings):
     """Which items to have rated next, and how many."""
 
-    count: Annotated[int | None, option("Choose this many items.", minimum=1)] = None
+    count: Annotated[int | None, declare_option("Choose this many items.", minimum=1)] = None
     width: Annotated[
-        float | None, option("As many as make the 95 % interval of every system this wide.", minimum=0)
+        float | None,
+        declare_option("As many as make the 95 % interval of every system this wide.", minimum=0),
     ] = None
     difference: Annotated[
-        float | None, option("As many as show this difference between two systems.", minimum=0)
+        float | None, declare_option("As many as show this difference between two systems.", minimum=0)
     ] = None
     power: Annotated[
-        float, option("With --difference: the probability to show it.", minimum=0.5, maximum=0.99)
+        float, declare_option("With --difference: the probability to show it.", minimum=0.5, maximum=0.99)
     ] = 0.8
     csv: Annotated[
         FilePath | None,
-        option(
+        declare_option(
             "Write the outputs to rate to this CSV file; default ratings.csv in --out.",
             command_line_type=str | None,
             metavar="FILE",
@@ -430,39 +456,42 @@ class AnnotateSettings(LabelSettings):
 class JudgeSettings(Settings):
     """How judges are measured, and how a model is asked for verdicts."""
 
-    judge: Annotated[str | None, option("Ask the model: judge(mode=direct, rubric, spans or pairwise).")] = (
-        None
-    )
-    repeats: Annotated[int, option("Ask the model this many times.", minimum=1)] = 1
-    human: Annotated[str | None, option("The column of human labels.", metavar="COLUMN")] = None
+    judge: Annotated[
+        str | None, declare_option("Ask the model: judge(mode=direct, rubric, spans or pairwise).")
+    ] = None
+    repeats: Annotated[int, declare_option("Ask the model this many times.", minimum=1)] = 1
+    human: Annotated[str | None, declare_option("The column of human labels.", metavar="COLUMN")] = None
     people: Annotated[
-        Names, option("Columns or judges that are single people, comma-separated.", command_line_type=str)
+        Names,
+        declare_option("Columns or judges that are single people, comma-separated.", command_line_type=str),
     ] = ""
-    family: Annotated[str | None, option("The column of model families.", metavar="COLUMN")] = None
+    family: Annotated[str | None, declare_option("The column of model families.", metavar="COLUMN")] = None
     context: Annotated[
-        Names | None, repeatable_option("Also within each value of this column.", "--context", "COLUMN")
+        Names | None,
+        declare_repeatable_option("Also within each value of this column.", "--context", "COLUMN"),
     ] = None
     ties: Annotated[
         str,
-        option(
+        declare_option(
             "A verdict that changes with the order is half right (half) or wrong (strict);"
             " judgebench adds up both orders."
         ),
     ] = "half"
     verdict_type: Annotated[
-        str | None, option("pairwise, grade (ordered numbers) or label (unordered).", metavar="TYPE")
+        str | None, declare_option("pairwise, grade (ordered numbers) or label (unordered).", metavar="TYPE")
     ] = None
     letters: Annotated[
-        str, option("What winners A and B mean: output, position (A was shown first) or auto.")
+        str, declare_option("What winners A and B mean: output, position (A was shown first) or auto.")
     ] = "auto"
     lower_is_better: Annotated[
-        Names, option("Columns of grades of which lower is better.", command_line_type=str)
+        Names, declare_option("Columns of grades of which lower is better.", command_line_type=str)
     ] = ""
     higher_is_better: Annotated[
-        Names, option("Columns of grades of which higher is better.", command_line_type=str)
+        Names, declare_option("Columns of grades of which higher is better.", command_line_type=str)
     ] = ""
     epsilon: Annotated[
-        float, option("Alternative annotator test: .2 for experts, .15 for skilled people, .1 for a crowd.")
+        float,
+        declare_option("Alternative annotator test: .2 for experts, .15 for skilled people, .1 for a crowd."),
     ] = 0.2
 
 

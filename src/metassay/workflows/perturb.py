@@ -13,11 +13,11 @@ import polars as pl
 from metassay.data.dataset import Dataset
 from metassay.data.normalisation import choose_normalisation
 from metassay.data.preparation import prepare_dataset
-from metassay.data.reference_systems import has_only_references
+from metassay.data.reference_systems import has_only_reference_systems
 from metassay.data.summary import summarize_dataset
 from metassay.engine.workers import count_workers
-from metassay.llm.budget import read_prices
-from metassay.llm.prompts import read_prompt
+from metassay.llm.budget import read_token_price
+from metassay.llm.prompts import read_user_prompt
 from metassay.llm.settings import LlmSettings
 from metassay.metrics.precomputed_scores import list_distinct_texts
 from metassay.options import accept_options
@@ -50,7 +50,7 @@ def build_llm_settings(
     if url is None and local is None:
         return None
     name = model or ""
-    price = None if prices is None else read_prices(prices, name)
+    price = None if prices is None else read_token_price(prices, name)
     return LlmSettings(url, name, local, prompt, concurrency=concurrency, price=price, budget=budget)
 
 
@@ -58,7 +58,7 @@ def describe_model(llm: LlmSettings | None) -> dict[str, str | None] | None:
     """Describe a language model for a manifest: its name and prompt, never its address or key."""
     if llm is None:
         return None
-    prompt = None if llm.prompt is None else read_prompt(llm.prompt)
+    prompt = None if llm.prompt is None else read_user_prompt(llm.prompt)
     return {"model": llm.name, "prompt": prompt}
 
 
@@ -115,7 +115,7 @@ def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult
     source = ensure_dataset(dataset)
     data = prepare_dataset(source, normalize=options.normalize, keep_references=options.keep_references)
     # An assay leaves out systems that are the reference itself, unless there are no others.
-    keeps_references = options.keep_references and has_only_references(source)
+    keeps_references = options.keep_references and has_only_reference_systems(source)
     assayed = prepare_dataset(source, normalize=options.normalize, keep_references=keeps_references)
     named = None if options.perturbations is None else split_specs(options.perturbations)
     configuration = options.to_dict(PerturbSettings) | {

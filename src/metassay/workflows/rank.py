@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from metassay.data.score_files import Scores
+from metassay.data.score_selection import SelectedScores
 from metassay.errors import InputError, UnknownName
 from metassay.meta.people.averages import average_rankings_over_datasets
 from metassay.meta.people.meta_metrics.base import MetaMetric
@@ -116,7 +116,7 @@ def rank(data: Source, options: RankOptions) -> RankResult:
         averages=average_rankings_over_datasets(rankings),
         analyses=analyses,
         notes=_collect_notes(scores, rankings, span_ratings, options),
-        data=scores.data,
+        data=scores.summary,
     )
     result = msgspec.structs.replace(result, verdict=build_rank_verdict(build_rank_view(result)))
     if run is not None:
@@ -157,15 +157,15 @@ def _parse_meta_metrics(options: RankOptions) -> tuple[MetaMetric, ...]:
     return parse_meta_metrics(names)
 
 
-def _read_scores(data: Source, options: RankOptions, meta_metrics: Sequence[MetaMetric]) -> Scores:
+def _read_scores(data: Source, options: RankOptions, meta_metrics: Sequence[MetaMetric]) -> SelectedScores:
     """Read human and metric scores; without meta-metrics that compare scores there is nothing to read."""
     if meta_metrics:
         return read_scores(data, options)
     human = next(iter(split_names(options.human)), MARKED_ERRORS)
-    return Scores(cubes=(), human=human, metrics=())
+    return SelectedScores(cubes=(), human=human, metrics=())
 
 
-def _prepare_datasets(scores: Scores, options: RankOptions) -> list[RankingData]:
+def _prepare_datasets(scores: SelectedScores, options: RankOptions) -> list[RankingData]:
     datasets = []
     for cube in scores.cubes:
         chosen_cube, uninformed = mark_uninformed_metrics(cube.select_metrics(scores.metrics or None))
@@ -182,7 +182,9 @@ def _prepare_datasets(scores: Scores, options: RankOptions) -> list[RankingData]
     return datasets
 
 
-def _open_run(scores: Scores, span_ratings: Sequence[SpanRatings], options: RankOptions) -> RunFolder | None:
+def _open_run(
+    scores: SelectedScores, span_ratings: Sequence[SpanRatings], options: RankOptions
+) -> RunFolder | None:
     """Open the run folder, whose identity are the options and inputs that the result depends on."""
     if options.out is None:
         return None
@@ -206,7 +208,7 @@ def _open_run(scores: Scores, span_ratings: Sequence[SpanRatings], options: Rank
     span_hashes = {f"{SPANS} {ratings.dataset}": ratings.content_hash for ratings in span_ratings}
     inputs = {**scores.hashes, **span_hashes}
     identity = {"command": "rank", "configuration": configuration, "inputs": inputs}
-    return RunFolder.open(options.out, identity, data=scores.marks)
+    return RunFolder.open(options.out, identity, data=scores.fingerprint)
 
 
 def _build_plan(meta_metrics: tuple[MetaMetric, ...], options: RankOptions) -> RankingPlan:
@@ -244,7 +246,7 @@ def _rank_spans(
 
 
 def _collect_notes(
-    scores: Scores,
+    scores: SelectedScores,
     rankings: Sequence[MetricRanking],
     span_ratings: Sequence[SpanRatings],
     options: RankOptions,

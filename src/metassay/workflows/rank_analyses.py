@@ -112,7 +112,9 @@ def _analyse_ceiling(analysis_input: AnalysisInput) -> list[HumanCeiling]:
     rows: list[HumanCeiling] = []
     prefix = f"{analysis_input.human}:"  # the scores of one rater are named `mqm:rater1`
     for cube in analysis_input.cubes:
-        raters = {name: cube.orient_scores(name) for name in cube.human_scores if name.startswith(prefix)}
+        raters = {
+            name: cube.get_oriented_scores(name) for name in cube.human_scores if name.startswith(prefix)
+        }
         if len(raters) < 2:
             raise InputError(
                 f"{cube.dataset}: the ceiling needs the scores of several raters.",

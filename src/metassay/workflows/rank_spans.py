@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import polars as pl
 
 from metassay.data.columns import TEST_SET_COLUMNS, find_reference_columns
-from metassay.data.readers.error_spans import read_spans
+from metassay.data.readers.error_spans import read_error_spans
 from metassay.data.readers.mt_metrics_eval import has_test_sets, read_marked_errors
-from metassay.data.readers.registry import fetch_paths
-from metassay.data.reference_systems import mark_reference_rows
+from metassay.data.readers.registry import download_paths
+from metassay.data.reference_systems import find_reference_rows
 from metassay.data.score_cube import UNNAMED_DATASET
 from metassay.errors import InputError, UnknownName
 from metassay.meta.people.span_ranking import SpanRatings, match_span_ratings
@@ -29,10 +29,10 @@ def read_span_ratings(data: Source, options: RankOptions) -> list[SpanRatings]:
     """Read what people and metrics marked, from files and mt-metrics-eval folders, by data set."""
     files = dict(options.spans or {})
     if HUMAN_SPANS in files:
-        sources: list[SpanTables] = [(read_spans(str(files.pop(HUMAN_SPANS))), {})]
+        sources: list[SpanTables] = [(read_error_spans(str(files.pop(HUMAN_SPANS))), {})]
     else:
         sources = _read_source(data, options)
-    metric_spans = {name: read_spans(str(file)) for name, file in files.items()}
+    metric_spans = {name: read_error_spans(str(file)) for name, file in files.items()}
     ratings = []
     for human_spans, spans_of_tree in sources:
         selected = _select_metrics(spans_of_tree, options)
@@ -48,11 +48,11 @@ def _read_source(data: Source, options: RankOptions) -> list[SpanTables]:
     """Read the spans of people from each path, and with a folder of mt-metrics-eval those of its metrics."""
     human = next(iter(split_names(options.human)), None)
     tables: list[SpanTables] = []
-    for path in fetch_paths(data):
+    for path in download_paths(data):
         if has_test_sets(path):
             tables += read_marked_errors(path, human, reference=options.reference)
         else:
-            tables.append((read_spans(path), {}))
+            tables.append((read_error_spans(path), {}))
     return tables
 
 
@@ -87,7 +87,7 @@ def _select_rows(table: pl.DataFrame, options: ScoreReadOptions) -> pl.DataFrame
     table = table.filter(~pl.col("system").is_in(list(options.exclude_systems or ())))
     references = find_reference_columns(table.columns)
     if references and "hyp" in table.columns and not options.keep_references:
-        table = table.filter(~mark_reference_rows(table, "hyp", references, by=["system"]))
+        table = table.filter(~find_reference_rows(table, "hyp", references, group_columns=["system"]))
     if table.is_empty():
         raise InputError("no row is left after --where, --systems and --exclude-systems.")
     return table

@@ -5,20 +5,28 @@ Metrics that are not in the data are computed from its texts.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
-from metassay.data.columns import list_column_names
+from metassay.data.columns import find_score_columns, list_column_names
 from metassay.data.directions import RequestedDirections
+from metassay.data.languages import find_target_languages
 from metassay.data.normalisation import choose_normalisation
 from metassay.data.preparation import prepare_dataset
-from metassay.data.readers.base import ReaderOptions
 from metassay.data.reading import Source, read
 from metassay.data.score_cube import ScoreCube
-from metassay.data.score_files import ScoreRequest, Scores, chosen_cubes, read_cubes
+from metassay.data.score_selection import ScoreRequest, SelectedScores, select_cubes
+from metassay.data.score_table_reading import (
+    ScoreTable,
+    find_ignored_score_columns,
+    read_score_table,
+)
+from metassay.data.score_tables import build_score_cubes
+from metassay.data.summary import summarize_cubes
 from metassay.data.uninformed_scores import find_uninformed_metrics
 from metassay.engine.scoring import score_rows
 from metassay.errors import UnknownName
@@ -44,7 +52,7 @@ def read_scores(
     *,
     further_columns: Sequence[str] = (),
     needs_human_scores: bool = True,
-) -> Scores:
+) -> SelectedScores:
     """Read the scores that a verb compares.
 
     The options `human` and `metrics` decide what kind of score a column is. A requested metric that is no
@@ -60,23 +68,83 @@ def read_scores(
     cubes = _list_cubes(source)
     if cubes:
         names = [str(metric) for metric in metrics]
-        return chosen_cubes(cubes, request, names, [], rated=needs_human_scores)
-    return read_cubes(
+        return select_cubes(cubes, request, names, needs_human_scores=needs_human_scores)
+    score_table = read_score_table(
         source,
-        request,
-        metrics,
-        also=further_columns,
-        ours=find_metric_directions,
-        computed=partial(_compute_metrics, options),
-        keep_references=options.keep_references,
-        rated=needs_human_scores,
-        how=ReaderOptions(options.quoting, reference=tuple(options.reference)),
-        join=options.join,
-        columns=options.columns,
-        where=options.where,
-        systems=options.systems,
-        exclude_systems=options.exclude_systems,
+        options,
+        references=options.reference,
+        human=request.human,
+        metrics=[metric for metric in metrics if isinstance(metric, str)],
     )
+    human_columns = list(dict.fromkeys([*request.human, *score_table.human_columns]))
+    scored = _add_missing_metrics(score_table, metrics, human_columns, further_columns, options)
+    is_higher_better = find_metric_directions(scored.table.columns)
+    cubes = build_score_cubes(
+        scored.table,
+        human=human_columns,
+        metrics=[*is_higher_better, *scored.metrics, *further_columns],
+        metadata=score_table.metadata_columns,
+        lower_metrics=[name for name, higher in is_higher_better.items() if not higher],
+        requested=request.directions,
+        file=score_table.file,
+        keep_references=options.keep_references,
+    )
+    selected = select_cubes(
+        cubes,
+        request,
+        scored.metrics,
+        [*score_table.notes, *scored.notes],
+        needs_human_scores=needs_human_scores,
+    )
+    languages = find_target_languages(scored.table) or []
+    summary = summarize_cubes(
+        selected.cubes,
+        selected.human or None,
+        left_out=_count_left_out(score_table, cubes),
+        ignored_columns=find_ignored_score_columns(scored.table),
+        languages=[language for language in languages if language is not None],
+    )
+    return replace(selected, summary=summary)
+
+
+@dataclass(frozen=True)
+class _ScoredTable:
+    """A table with a column for every requested metric, the names of these metrics, and notes."""
+
+    table: pl.DataFrame
+    metrics: list[str]
+    """Empty if all columns of metric scores are meant."""
+    notes: list[str]
+
+
+def _add_missing_metrics(
+    score_table: ScoreTable,
+    metrics: Sequence[Any],
+    human_columns: Sequence[str],
+    further_columns: Sequence[str],
+    options: ComparisonOptions,
+) -> _ScoredTable:
+    """Compute the requested metrics that are no column, or the default ones if there is no metric at all."""
+    table = score_table.frame
+    missing = [metric for metric in metrics if not (isinstance(metric, str) and metric in table.columns)]
+    if missing:
+        computed = _compute_metrics(options, table, missing)
+        computed_names = iter(computed.metrics)
+        names = [next(computed_names) if metric in missing else str(metric) for metric in metrics]
+        return replace(computed, metrics=names)
+    if not metrics:
+        _, metric_columns = find_score_columns(table, human_columns, metadata=score_table.metadata_columns)
+        if all(name in further_columns for name in metric_columns):
+            return _compute_metrics(options, table, [])
+    return _ScoredTable(table, [str(metric) for metric in metrics], [])
+
+
+def _count_left_out(score_table: ScoreTable, cubes: Sequence[ScoreCube]) -> dict[str, int]:
+    """Count the rows that were left out of the table and of the cubes, by reason."""
+    left_out = Counter(score_table.left_out)
+    for cube in cubes:
+        left_out.update(cube.left_out)
+    return dict(left_out)
 
 
 def mark_uninformed_metrics(cube: ScoreCube) -> tuple[ScoreCube, frozenset[str]]:
@@ -103,17 +171,15 @@ def _list_cubes(source: Source) -> list[ScoreCube]:
     return cubes if len(cubes) == len(parts) else []
 
 
-def _compute_metrics(
-    options: ComparisonOptions, table: pl.DataFrame, missing: Sequence[Any]
-) -> tuple[pl.DataFrame, list[str], list[str]]:
+def _compute_metrics(options: ComparisonOptions, table: pl.DataFrame, missing: Sequence[Any]) -> _ScoredTable:
     """Compute the missing metrics, or the default ones of the task if none is named, from texts of a table.
 
-    Returns the table with a column for each, their names, and notes on how they were computed.
+    The result has a column for each of these metrics, and notes on how they were computed.
     """
     column_names = {name.lower() for name in table.columns}
     if not column_names & {*list_column_names("output")}:
         if not missing:
-            return table, [], []
+            return _ScoredTable(table, [], [])
         possible = [name for name in table.columns if name not in list_column_names("item")]
         raise UnknownName("metric", str(missing[0]), possible)
     numbered = table.with_row_index(_ROW)
@@ -125,4 +191,4 @@ def _compute_metrics(
     computed = data.outputs.select(_ROW).with_columns(columns)
     scored = numbered.join(computed, on=_ROW, how="left", maintain_order="left").drop(_ROW)
     notes = [f"Computed from the texts: {metric.signature}." for metric in metrics]
-    return scored, [metric.spec for metric in metrics], notes
+    return _ScoredTable(scored, [metric.spec for metric in metrics], notes)

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from metassay.data.csv_export import to_csv
+from metassay.data.csv_export import format_csv
 from metassay.data.readers.files import check_path, refuse_overwriting
-from metassay.errors import InputError, InputLocation, display_path, is_remote
+from metassay.errors import InputError, InputLocation, display_path, is_remote_path
 from metassay.recorded_warnings import CountedWarning
 from metassay.reporting.result_display import ResultDisplay
 from metassay.store.files import write_bytes
@@ -87,7 +87,7 @@ def write_table(frame: pl.DataFrame, path: str | Path) -> None:
 
 _WRITERS: dict[str, Callable[[pl.DataFrame, io.BytesIO], Any]] = {
     ".parquet": lambda frame, file: frame.write_parquet(file),
-    ".csv": lambda frame, file: file.write(to_csv(frame).encode()),
+    ".csv": lambda frame, file: file.write(format_csv(frame).encode()),
     ".jsonl": lambda frame, file: frame.write_ndjson(file),
 }
 
@@ -103,7 +103,7 @@ def check_target(path: str | Path, inputs: Sequence[str]) -> None:
             remedy=f"Use one of: {', '.join(_WRITERS)}.",
         )
     try:
-        if not is_remote(path) and not Path(path).parent.is_dir():
+        if not is_remote_path(path) and not Path(path).parent.is_dir():
             raise InputError("there is no such folder to write to.", location=location)
         if Path(path).is_dir():
             raise InputError("this is a folder; name a file in it.", location=location)

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from metassay.data.readers.error_spans import read_spans
+from metassay.data.readers.error_spans import read_error_spans
 from metassay.errors import InputError
 
 TEXTS = {("A", 1): "der Hund lief weg", ("A", 2): "gut so", ("B", 1): "die Katze saß"}
@@ -121,15 +121,15 @@ def spans_of(frame: pl.DataFrame) -> dict[tuple[str, int], list[tuple[int, int]]
     ids=lambda value: getattr(value, "__name__", ""),
 )
 def test_every_form_says_the_same(write: Any, name: str, tmp_path: Path) -> None:
-    frame = read_spans(str(write(tmp_path / name)))
+    frame = read_error_spans(str(write(tmp_path / name)))
     assert spans_of(frame) == SPANS
 
 
 def test_texts_are_those_without_tags_and_keys_are_ours(tmp_path: Path) -> None:
-    marked = read_spans(str(mqm_table(tmp_path / "a.tsv")))
+    marked = read_error_spans(str(mqm_table(tmp_path / "a.tsv")))
     assert {*marked["hyp"]} == {*TEXTS.values()}
     assert {*marked["rater"]} == {"rater7"}
-    task = read_spans(str(wmt25(tmp_path / "b.tsv")))
+    task = read_error_spans(str(wmt25(tmp_path / "b.tsv")))
     assert {*task["lp"]} == {"en-de"}
     assert {*task["doc_id"]} == {"d"}
 
@@ -148,7 +148,7 @@ def test_texts_are_those_without_tags_and_keys_are_ours(tmp_path: Path) -> None:
 def test_what_cannot_be_a_span_is_refused_with_its_row(text: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text(text)
     with pytest.raises(InputError, match=said):
-        read_spans(str(tmp_path / "x.csv"))
+        read_error_spans(str(tmp_path / "x.csv"))
 
 
 def test_the_real_ratings(real_data: Any) -> None:
@@ -161,7 +161,7 @@ def test_the_real_ratings(real_data: Any) -> None:
             rated += 1
             errors = [e for e in json.loads(rating)["errors"] if not e["is_source_error"]]
             characters += sum(e["end"] - e["start"] for e in errors if e["severity"] in {"major", "minor"})
-    frame = read_spans(str(path))
+    frame = read_error_spans(str(path))
     assert frame.height == rated
     found = frame.select(pl.col("spans").explode().struct.unnest()).drop_nulls()
     assert (found["end"] - found["start"]).sum() == characters

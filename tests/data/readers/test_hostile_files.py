@@ -16,13 +16,13 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from metassay.data.cells import sorted_ids
+from metassay.data.cells import sort_ids
 from metassay.data.readers import compression
 from metassay.data.readers.delimited import parse_delimited
 from metassay.data.readers.mt_metrics_eval import read_language_pairs
-from metassay.data.readers.nist_transcripts import is_stm, read_stm
+from metassay.data.readers.nist_transcripts import is_stm_file, read_stm
 from metassay.data.readers.tables import read_table
-from metassay.data.readers.trn import is_trn, read_trn
+from metassay.data.readers.trn import is_trn_file, read_trn
 from metassay.errors import InputError, InputLocation, UnknownName
 from metassay.workflows.read import read, read_parallel_files
 
@@ -161,7 +161,7 @@ def test_lists_in_json_lines_keep_their_type(tmp_path) -> None:
 
 def test_ids_of_thousands_of_digits_are_sorted_by_size() -> None:
     longer, shorter = "1" + "0" * 5000, "9" * 5000
-    assert sorted_ids([longer, "10", shorter, "9", "01", "1", "0"]) == [
+    assert sort_ids([longer, "10", shorter, "9", "01", "1", "0"]) == [
         *("0", "01", "1", "9", "10"),
         shorter,
         longer,
@@ -252,7 +252,7 @@ def test_sixty_thousand_spaces_are_read_like_one(tmp_path, line) -> None:
     (tmp_path / "gap").write_text(line + "\n")
     (tmp_path / "one").write_text(" ".join(line.split()) + "\n")
     gap, one = str(tmp_path / "gap"), str(tmp_path / "one")
-    assert (is_trn(gap), is_stm(gap)) == (is_trn(one), is_stm(one))
+    assert (is_trn_file(gap), is_stm_file(gap)) == (is_trn_file(one), is_stm_file(one))
     for reader in (read_trn, read_stm):
         try:
             expected = reader(one).drop("text").rows()

@@ -12,7 +12,7 @@ from metassay.data.readers.mqm_ratings import (
     compute_rater_scores,
     compute_segment_scores,
     find_error_weight,
-    is_ratings,
+    is_mqm_table,
     read_rating_file,
 )
 from metassay.data.readers.mt_metrics_eval import read_language_pairs
@@ -47,7 +47,7 @@ def test_errors_add_up_per_rater_and_raters_are_averaged() -> None:
             "severity": ["Major", "Minor", "No-error", "No-error"],
         }
     )
-    assert is_ratings(table)
+    assert is_mqm_table(table)
     assert compute_rater_scores(table)["mqm"].to_list() == [-5.1, 0.0, 0.0]
     found = compute_segment_scores(table)
     assert found.columns == ["seg_id", "system", "mqm", "mqm:r1", "mqm:r2"]

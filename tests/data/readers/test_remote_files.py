@@ -16,8 +16,8 @@ import polars as pl
 import pytest
 from fsspec.registry import known_implementations
 
-from metassay.data.readers.remote_files import download_if_remote, relative_path
-from metassay.errors import InputError, is_remote
+from metassay.data.readers.remote_files import download_if_remote, get_relative_path
+from metassay.errors import InputError, is_remote_path
 from metassay.workflows.assay import assay
 from metassay.workflows.rank import rank
 from metassay.workflows.read import read, read_parallel_files
@@ -162,7 +162,7 @@ def test_results_say_nothing_of_the_copy(folder, there) -> None:
 def test_what_is_no_address() -> None:
     assert not any(
         map(
-            is_remote,
+            is_remote_path,
             ["C:\\data.csv", "C:/data.csv", "data.csv", "/a/b", "-", "own.py:Metric", "a:b", "a::b"],
         )
     )
@@ -201,9 +201,9 @@ def test_fsspec_is_not_imported_for_paths(folder) -> None:
 
 
 def test_a_name_that_leads_out_of_its_folder_is_refused() -> None:
-    assert relative_path("bucket/run", "bucket/run/scores/a") == "scores/a"
+    assert get_relative_path("bucket/run", "bucket/run/scores/a") == "scores/a"
     with pytest.raises(InputError, match="leads out of its folder"):
-        relative_path("bucket/run", "bucket/run/../../etc/passwd")
+        get_relative_path("bucket/run", "bucket/run/../../etc/passwd")
 
 
 @pytest.mark.posix

@@ -12,7 +12,7 @@ import pytest
 import metassay
 from metassay.data.readers import nist_transcripts
 from metassay.data.readers.espnet import EspnetReader
-from metassay.data.readers.kaldi import is_kaldi
+from metassay.data.readers.kaldi import is_kaldi_folder
 from metassay.data.readers.speech_manifest import SpeechManifestReader
 from metassay.data.readers.transcripts import read_transcripts
 from metassay.data.readers.trn import read_trn
@@ -84,8 +84,8 @@ def test_bad_trn(write, text, what):
 
 def test_stm_and_ctm(write):
     segments, words = write("ref.stm", STM), write("sys.ctm", CTM)
-    assert nist_transcripts.is_stm(segments)
-    assert not nist_transcripts.is_stm(words)
+    assert nist_transcripts.is_stm_file(segments)
+    assert not nist_transcripts.is_stm_file(words)
     frame, notes = read_transcripts(segments, [words])
     assert frame.select("ref", "hyp", "speaker_id", "gender").rows() == [
         ("the cat sat", "the cat sat", "anna", "female"),
@@ -115,7 +115,7 @@ def test_kaldi(write, tmp_path):
     write("data/text", "u1 the cat sat\nu2 a dog ran\nu3\n")
     write("data/utt2spk", "u1 anna\nu2 ben\nu3 ben\n")
     write("data/spk2gender", "anna f\nben m\n")
-    assert is_kaldi(str(tmp_path / "data"))
+    assert is_kaldi_folder(str(tmp_path / "data"))
     write("lstm/text", "u1 the cat\nu2 dog ran\nu3 oh\n")
     frame, _ = read_transcripts(
         str(tmp_path / "data"), [write("tdnn.txt", "u1 a cat\nu3\n"), str(tmp_path / "lstm")]

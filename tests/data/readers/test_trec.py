@@ -10,8 +10,8 @@ import pytest
 from metassay.data.assemble_rankings import MISSING_LIST_REASON, UNJUDGED_TOPIC_REASON, assemble_rankings
 from metassay.data.readers.base import RawTable
 from metassay.data.readers.judgements import read_judgements, read_qrels
-from metassay.data.readers.rating_logs import is_rating_log, read_ratings
-from metassay.data.readers.trec_runs import TrecRunReader, read_run
+from metassay.data.readers.rating_logs import is_rating_log, read_rating_log
+from metassay.data.readers.trec_runs import TrecRunReader, read_trec_run
 from metassay.errors import InputError
 
 RUN = """# made by hand
@@ -34,7 +34,7 @@ def write(tmp_path):
 
 
 def test_comments_gaps_and_spaces_in_tags(write):
-    frame = read_run(write(RUN))
+    frame = read_trec_run(write(RUN))
     assert frame.to_dict(as_series=False) == {
         "run": ["my run"] * 3,
         "topic": ["q1", "q1", "q2"],
@@ -47,12 +47,12 @@ def test_comments_gaps_and_spaces_in_tags(write):
 
 def test_words_after_the_tag_that_vary_are_ignored(write):
     text = "q1 Q0 a 1 3 STANDARD more junk\nq1 Q0 b 2 2 STANDARD at the end\n"
-    assert read_run(write(text))["run"].unique().to_list() == ["STANDARD"]
+    assert read_trec_run(write(text))["run"].unique().to_list() == ["STANDARD"]
 
 
 def test_gzip_and_windows_line_ends(write):
     packed = gzip.compress(RUN.replace("\n", "\r\n").encode())
-    assert read_run(write(packed, "run.gz")).equals(read_run(write(RUN)))
+    assert read_trec_run(write(packed, "run.gz")).equals(read_trec_run(write(RUN)))
 
 
 @pytest.mark.parametrize(
@@ -74,13 +74,13 @@ def test_gzip_and_windows_line_ends(write):
 def test_bad_runs_name_file_and_line(write, text, line, what):
     path = write(text)
     with pytest.raises(InputError, match=what) as caught:
-        read_run(path)
+        read_trec_run(path)
     assert str(caught.value).startswith(f"{path}, line {line}: ")
 
 
 def test_an_empty_run_is_refused(write):
     with pytest.raises(InputError, match=r"run\.txt.*: the file is empty"):
-        read_run(write(""))
+        read_trec_run(write(""))
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_judgements_without_relevant_documents_are_refused(write):
 
 
 def test_topics_missing_on_either_side_are_reported(write):
-    run = read_run(write(RUN + "q7 Q0 d1 1 3 my run\n"))
+    run = read_trec_run(write(RUN + "q7 Q0 d1 1 3 my run\n"))
     data = assemble_rankings([RawTable("run.txt", run)], read_judgements(write(QRELS, "qrels")))
     assert data.left_out == {UNJUDGED_TOPIC_REASON: 1}
     assert any(note.startswith("run.txt, line 6: topic q7 is not among the judged") for note in data.notes)
@@ -124,19 +124,19 @@ def test_topics_missing_on_either_side_are_reported(write):
 
 def test_unanswered_topics_can_be_left_out(write):
     judged = read_judgements(write(QRELS, "qrels"))
-    data = assemble_rankings([RawTable("r", read_run(write(RUN)))], judged, complete=False)
+    data = assemble_rankings([RawTable("r", read_trec_run(write(RUN)))], judged, complete=False)
     assert data.items == ("q1", "q2")
     assert data.left_out == {MISSING_LIST_REASON: 1}
 
 
 def test_a_run_of_which_no_topic_is_judged_is_an_error_with_its_line(write):
-    run = read_run(write("# x\nq8 Q0 d1 1 3 t\nq9 Q0 d1 1 3 t\n"))
+    run = read_trec_run(write("# x\nq8 Q0 d1 1 3 t\nq9 Q0 d1 1 3 t\n"))
     with pytest.raises(InputError, match=r"run\.txt, line 2: topic q8 .* nor is any other of the 2 here"):
         assemble_rankings([RawTable("run.txt", run)], read_judgements(write(QRELS, "qrels")))
 
 
 def test_the_same_run_in_two_files_is_refused(write):
-    run = read_run(write(RUN))
+    run = read_trec_run(write(RUN))
     with pytest.raises(
         InputError, match=r"b\.txt, line 2: document d#1 was already retrieved .*a\.txt, line 2"
     ):
@@ -183,16 +183,16 @@ def test_movielens_layouts(write, text):
     assert is_rating_log(path)
     frame = read_judgements(path)
     assert frame.rows() == [("1", "10", 1), ("1", "20", 0), ("2", "10", 1)]
-    assert read_ratings(path, threshold=5)["grade"].to_list() == [1, 0, 0]
+    assert read_rating_log(path, threshold=5)["grade"].to_list() == [1, 0, 0]
 
 
 def test_a_bad_rating_names_its_line(write):
     path = write("u,i\n", "x.dat")
     with pytest.raises(InputError, match=r"x\.dat, line 1: a rating needs user, item and rating"):
-        read_ratings(path)
+        read_rating_log(path)
     path = write("user,item,rating\n1,2,good\n", "x.dat")
     with pytest.raises(InputError, match=r"x\.dat, line 2: the rating 'good' is no number"):
-        read_ratings(path)
+        read_rating_log(path)
 
 
 def test_judgements_in_a_table(write):

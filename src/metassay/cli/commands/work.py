@@ -13,7 +13,7 @@ from metassay.cli.configuration_files import (
     read_configuration,
     run_configuration,
 )
-from metassay.errors import is_remote
+from metassay.errors import is_remote_path
 
 EXAMPLE = "metassay work run --parts 0-9"
 
@@ -26,7 +26,7 @@ def run_work(
     trust: TrustOption = False,
 ) -> None:
     """Score some parts of an assay, as one of many processes; when all are done, `resume` finishes it."""
-    is_file = run.endswith((".toml", ".json")) if is_remote(run) else not Path(run).is_dir()
+    is_file = run.endswith((".toml", ".json")) if is_remote_path(run) else not Path(run).is_dir()
     options = read_configuration(run) if is_file else read_command_of_run(run, trust=trust)
     options["parts"] = parts
     if workers is not None:

@@ -19,7 +19,7 @@ import polars as pl
 
 from metassay.data import cells
 from metassay.data.readers.base import RawTable, Reader
-from metassay.data.readers.files import file_stem, read_first_lines, read_text
+from metassay.data.readers.files import get_file_stem, read_first_lines, read_text
 from metassay.data.readers.json_tables import MALFORMED_CONTENT_ERRORS, malformed_content_error
 from metassay.data.readers.rater_scores import add_rater_scores
 from metassay.errors import InputError, InputLocation
@@ -41,7 +41,7 @@ OutputKey = tuple[str, str, str]
 
 
 class AppraiseReader(Reader):
-    """Scores exported from Appraise."""
+    """Reader of human scores exported from Appraise."""
 
     name = "appraise"
     files = ".csv without header"
@@ -65,7 +65,7 @@ class AppraiseReader(Reader):
         The score is called `esa` if errors are marked, else `da`. The export has no texts.
         """
         try:
-            return _read_scores(path)
+            return _read_mean_scores(path)
         except InputError:
             raise
         except MALFORMED_CONTENT_ERRORS as error:
@@ -74,7 +74,7 @@ class AppraiseReader(Reader):
 
 @dataclass(frozen=True)
 class _ExportedRow:
-    """One row of the export."""
+    """One row of an Appraise export: the score that one annotator gave to one output."""
 
     annotator: str
     systems: list[str]
@@ -87,7 +87,7 @@ class _ExportedRow:
     has_marked_errors: bool
 
     def explain_exclusion(self) -> str | None:
-        """Return why the row is no score of a system's output; None if it is one."""
+        """Return the reason why a row is not the score of a system's output; None if it is one."""
         if self.item_type not in OUTPUT_TYPES:
             return TEST_REASON
         names = "+".join([self.document, *self.systems]).lower()
@@ -99,7 +99,8 @@ class _ExportedRow:
         return None
 
 
-def _read_scores(path: str) -> RawTable:
+def _read_mean_scores(path: str) -> RawTable:
+    """Read the mean score of all annotators for each output."""
     scores: dict[OutputKey, dict[str, float]] = {}
     documents: dict[OutputKey, str] = {}
     has_marked_errors = False
@@ -111,7 +112,7 @@ def _read_scores(path: str) -> RawTable:
         if exclusion is not None:
             left_out[exclusion] += 1
             continue
-        (score,) = cells.scores(pl.Series("score", [row.score]), path)
+        (score,) = cells.parse_scores(pl.Series("score", [row.score]), path)
         for system in row.systems:
             key = (row.lp, row.item, system)
             documents[key] = row.document
@@ -122,19 +123,22 @@ def _read_scores(path: str) -> RawTable:
     name = "esa" if has_marked_errors else "da"
     if not documents:
         raise InputError("no row is a score of a system's output.", location=InputLocation(path))
-    table, notes = add_rater_scores(_build_keys(documents), [scores.get(key, {}) for key in documents], name)
+    table, notes = add_rater_scores(
+        _build_key_columns(documents), [scores.get(key, {}) for key in documents], name
+    )
     for reason, count in left_out.items():
-        notes.append(f"{file_stem(path)}: {count} rows were left out ({reason}).")
+        notes.append(f"{get_file_stem(path)}: {count} rows were left out ({reason}).")
     if repeated_scores:
         notes.append(
-            f"{file_stem(path)}: {repeated_scores} outputs were scored again by the same person; "
+            f"{get_file_stem(path)}: {repeated_scores} outputs were scored again by the same person; "
             "the last score counts."
         )
     return RawTable(path, table, notes=tuple(notes), left_out=dict(left_out))
 
 
 def _read_rows(path: str) -> Iterator[_ExportedRow]:
-    for number, fields in enumerate(_read_fields(path), start=1):
+    """Read all rows of an Appraise export."""
+    for number, fields in enumerate(_read_csv_fields(path), start=1):
         if len(fields) < 9 or fields[3] not in ITEM_TYPES:
             raise InputError(
                 "no row as Appraise exports them was found.", location=InputLocation(path, line=number)
@@ -153,8 +157,8 @@ def _read_rows(path: str) -> Iterator[_ExportedRow]:
         )
 
 
-def _read_fields(path: str) -> Iterator[list[str]]:
-    """Yield the rows of a CSV file."""
+def _read_csv_fields(path: str) -> Iterator[list[str]]:
+    """Yield the fields of each row of a CSV file."""
     rows = csv.reader(io.StringIO(read_text(path)))
     try:
         yield from rows
@@ -164,8 +168,8 @@ def _read_fields(path: str) -> Iterator[list[str]]:
         ) from None
 
 
-def _build_keys(documents: Mapping[OutputKey, str]) -> pl.DataFrame:
-    """Return the key columns of all outputs.
+def _build_key_columns(documents: Mapping[OutputKey, str]) -> pl.DataFrame:
+    """Return the columns `lp, seg_id, system` that identify outputs, and `doc_id` where it is known.
 
     The document is part of a segment's id only if segment numbers repeat over documents.
     """

@@ -11,7 +11,7 @@ import polars as pl
 
 @dataclass(frozen=True)
 class RawTable:
-    """A table as it stands in a file, and what the format says about it."""
+    """A table as a reader returns it, with the columns that its file format declares scores or metadata."""
 
     file: str
     frame: pl.DataFrame
@@ -29,7 +29,7 @@ class RawTable:
 
 @dataclass(frozen=True)
 class ReaderOptions:
-    """Options of the user that concern how files are read. Most readers ignore them."""
+    """Options of the user for reading files. Most readers ignore them."""
 
     quoting: str = "minimal"
     """Quoting of CSV and TSV files: "minimal" or "none"."""
@@ -64,17 +64,17 @@ class Reader(ABC):
         """Read a file or folder: one table with the usual column names, or several."""
 
     def read_tables(self, path: str, options: ReaderOptions) -> list[RawTable]:
-        """Read all tables of a file or folder. A format with options of its own overrides this."""
+        """Read all tables of a file or folder. A reader that uses options overrides this method."""
         del options  # most formats have none
         return wrap_tables(path, self.read(path), self.task)
 
 
 def wrap_tables(
-    path: str, content: pl.DataFrame | RawTable | list[RawTable], task: str | None
+    path: str, frames: pl.DataFrame | RawTable | list[RawTable], task: str | None
 ) -> list[RawTable]:
-    """Return what a reader read from `path` as a list of tables, with the task of the format."""
-    if isinstance(content, list):
-        return content
-    if isinstance(content, RawTable):
-        return [content]
-    return [RawTable(path, content, task)]
+    """Wrap the data frames that were read from a path as tables with the task of the file format."""
+    if isinstance(frames, list):
+        return frames
+    if isinstance(frames, RawTable):
+        return [frames]
+    return [RawTable(path, frames, task)]

@@ -26,7 +26,7 @@ _CHUNK_BYTES = 1 << 20
 
 
 def decompress(content: bytes, path: str = "") -> bytes:
-    """Decompress gzip and zstd, recognised by their first bytes. Other content is returned as it is.
+    """Decompress gzip or zstd content, recognised by its first bytes; other content is returned unchanged.
 
     Content that grows beyond 256 MB and to more than a hundred times its size is refused, unless
     METASSAY_UNPACK_LIMIT (in MB) allows it.
@@ -35,33 +35,33 @@ def decompress(content: bytes, path: str = "") -> bytes:
     if stream is None:
         return content
     with stream:
-        return _read_at_most(stream, _get_limit(len(content)), path)
+        return _read_at_most(stream, _compute_size_limit(len(content)), path)
 
 
 def check_archive_size(content: bytes, path: str) -> None:
-    """Raise an error if all files of a ZIP archive together are too large, by the limits of `decompress`.
+    """Raise an error if the files of a ZIP archive are too large when decompressed.
 
     A file cannot be larger than the archive says: `zipfile` reads no more, and zstd is checked on its own.
     """
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         size = sum(info.file_size for info in archive.infolist())
-    limit = _get_limit(len(content))
+    limit = _compute_size_limit(len(content))
     if size > limit:
         raise _too_large_error(limit, path)
 
 
-def decompress_beginning(file: IO[bytes], size: int) -> bytes:
-    """Read the first `size` bytes of a file, decompressed."""
+def decompress_beginning(file: IO[bytes], byte_count: int) -> bytes:
+    """Read the first bytes of a file, decompressed."""
     stream = _open_compressed(file)
     if stream is None:
-        return file.read(size)
+        return file.read(byte_count)
     with stream:
-        return bytes(stream.read(size))
+        return bytes(stream.read(byte_count))
 
 
 def read_pipe(pipe: IO[bytes], name: str) -> bytes:
     """Read a pipe or device to its end. Raises an error if it is too long, because a device never ends."""
-    return _read_at_most(pipe, _get_requested_limit() or _MAXIMUM_PIPE_SIZE, name)
+    return _read_at_most(pipe, _read_requested_limit() or _MAXIMUM_PIPE_SIZE, name)
 
 
 def _open_compressed(file: IO[bytes]) -> gzip.GzipFile | IO[bytes] | None:
@@ -87,6 +87,7 @@ def _read_at_most(stream: gzip.GzipFile | IO[bytes], limit: int, path: str) -> b
 
 
 def _too_large_error(limit: int, path: str) -> InputError:
+    """Return the error for content that is too large when it is decompressed."""
     return InputError(
         f"it holds more than {limit // _MEGABYTE:,} MB.",
         location=InputLocation(file=path),
@@ -94,13 +95,13 @@ def _too_large_error(limit: int, path: str) -> InputError:
     )
 
 
-def _get_limit(compressed_size: int) -> int:
-    """Return how many bytes content of this size may grow to."""
-    return _get_requested_limit() or max(_SIZE_WITHOUT_LIMIT, _MAXIMUM_RATIO * compressed_size)
+def _compute_size_limit(compressed_size: int) -> int:
+    """Return how many bytes compressed content of this size may have when it is decompressed."""
+    return _read_requested_limit() or max(_SIZE_WITHOUT_LIMIT, _MAXIMUM_RATIO * compressed_size)
 
 
-def _get_requested_limit() -> int | None:
-    """Return the limit of the environment variable in bytes. None if it is not set."""
+def _read_requested_limit() -> int | None:
+    """Read the size limit in bytes from the environment; None if the variable is not set."""
     megabytes = os.environ.get(LIMIT_VARIABLE, "").strip()
     if not megabytes:
         return None

@@ -8,16 +8,20 @@ from typing import Any
 import polars as pl
 
 from metassay.data.readers.base import RawTable, Reader
-from metassay.data.readers.files import file_stem, read_first_lines, read_text
-from metassay.data.readers.json_tables import MALFORMED_CONTENT_ERRORS, malformed_content_error, parse_object
-from metassay.data.readers.sample_columns import build_columns, parse_score, select_metadata
+from metassay.data.readers.files import get_file_stem, read_first_lines, read_text
+from metassay.data.readers.json_tables import (
+    MALFORMED_CONTENT_ERRORS,
+    malformed_content_error,
+    parse_json_object,
+)
+from metassay.data.readers.sample_columns import build_columns, parse_optional_score, select_metadata
 from metassay.errors import InputError, InputLocation
 
 _KEYS = ('"testCases"', '"testRunData"')
 
 
 class DeepEvalReader(Reader):
-    """Test runs of DeepEval."""
+    """Reader of test runs of DeepEval."""
 
     name = "deepeval test run"
     files = ".json with testCases"
@@ -39,18 +43,19 @@ class DeepEvalReader(Reader):
 
 
 def _read_test_run(path: str) -> RawTable:
-    content = parse_object(read_text(path), InputLocation(path))
+    """Read a table with a row per test case."""
+    content = parse_json_object(read_text(path), InputLocation(path))
     test_run = content.get("testRunData", content)
     test_cases = test_run.get("testCases") or []
     if not test_cases:
         raise InputError("the test run has no test cases with a single turn.", location=InputLocation(path))
     hyperparameters = test_run.get("hyperparameters") or {}
-    system = str(hyperparameters.get("model") or file_stem(path))
+    system = str(hyperparameters.get("model") or get_file_stem(path))
     rows = []
     scores = []
     metadata = []
     for number, case in enumerate(test_cases, start=1):
-        rows.append(_build_row(case, system))
+        rows.append(_build_output_row(case, system))
         scores.append(_collect_scores(case, InputLocation(path, row=number)))
         metadata.append(select_metadata(case.get("additionalMetadata")))
     outputs = pl.DataFrame(rows, infer_schema_length=None)
@@ -61,19 +66,20 @@ def _read_test_run(path: str) -> RawTable:
     return RawTable(path, table, metadata_columns=tuple(metadata_columns.columns))
 
 
-def _build_row(case: Mapping[str, Any], system: str) -> dict[str, str | None]:
-    name = case.get("name")
-    order = case.get("order")
+def _build_output_row(test_case: Mapping[str, Any], system: str) -> dict[str, str | None]:
+    """Return id, system, source, output and reference of a test case."""
+    name = test_case.get("name")
+    order = test_case.get("order")
     return {
         "seg_id": str(name if order is None else order),
         "system": system,
-        "src": case.get("input"),
-        "hyp": case.get("actualOutput"),
-        "ref": case.get("expectedOutput"),
+        "src": test_case.get("input"),
+        "hyp": test_case.get("actualOutput"),
+        "ref": test_case.get("expectedOutput"),
     }
 
 
-def _collect_scores(case: Mapping[str, Any], location: InputLocation) -> dict[str, float | None]:
+def _collect_scores(test_case: Mapping[str, Any], location: InputLocation) -> dict[str, float | None]:
     """Return the score of each metric of a test case."""
-    metrics = case.get("metricsData") or []
-    return {str(metric["name"]): parse_score(metric.get("score"), location) for metric in metrics}
+    metrics = test_case.get("metricsData") or []
+    return {str(metric["name"]): parse_optional_score(metric.get("score"), location) for metric in metrics}

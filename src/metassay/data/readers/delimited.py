@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from metassay.data.cells import with_points
+from metassay.data.cells import replace_decimal_commas
 from metassay.errors import InputError, InputLocation, display_path
 
 QUOTINGS = ("minimal", "none")
@@ -27,7 +27,7 @@ _EXCEL_SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n")
 def parse_delimited_text(
     text: str, usual_delimiter: str | None, *, quoting: str, file: str, notes: list[str]
 ) -> pl.DataFrame:
-    """Parse a table whose delimiter is not known for certain.
+    """Parse CSV, TSV or similar text whose delimiter is guessed from the header.
 
     Excel writes semicolons where numbers have a decimal comma. Such numbers are read, and a note is appended
     to `notes`.
@@ -37,7 +37,7 @@ def parse_delimited_text(
         delimiter = excel_line[1]
         text = text[excel_line.end() :]
     else:
-        delimiter = _find_delimiter(text, usual_delimiter)
+        delimiter = _guess_delimiter(text, usual_delimiter)
     if quoting == "minimal" and delimiter == "\t" and _merges_lines(text, delimiter, file):
         quoting = "none"
         notes.append(
@@ -46,12 +46,12 @@ def parse_delimited_text(
         )
     table = parse_delimited(text, delimiter=delimiter, quoting=quoting, file=file)
     if delimiter == ";":
-        return with_points(table, file, notes)
+        return replace_decimal_commas(table, file, notes)
     return table
 
 
 def _merges_lines(text: str, delimiter: str, file: str) -> bool:
-    """Whether a quote at the beginning of a cell joins lines that are complete rows by themselves.
+    """Whether quotes merge lines that are complete rows by themselves.
 
     A file with quoted line ends has lines with fewer fields than its header.
     """
@@ -62,13 +62,13 @@ def _merges_lines(text: str, delimiter: str, file: str) -> bool:
     if not delimiters or any(line.count(delimiter) != delimiters for line in lines):
         return False
     try:
-        rows = _split_quoted(text, delimiter, file)
+        rows = _split_quoted_rows(text, delimiter, file)
     except InputError:
         return False  # a quote that is never closed is an error of its own
     return len(rows) < len(lines)
 
 
-def _find_delimiter(text: str, usual_delimiter: str | None) -> str:
+def _guess_delimiter(text: str, usual_delimiter: str | None) -> str:
     """Return the character that occurs most often in the header, outside quotes."""
     header = re.sub(r'"[^"\n]*"', "", text.split("\n", 1)[0])
     if usual_delimiter == "\t" and "\t" in header:  # a name may contain commas, but no tab
@@ -81,7 +81,7 @@ def _find_delimiter(text: str, usual_delimiter: str | None) -> str:
 
 
 def parse_delimited(text: str, *, delimiter: str, quoting: str, file: str) -> pl.DataFrame:
-    """Parse a table of text columns."""
+    """Parse a table with a known delimiter; all columns are texts."""
     if quoting not in QUOTINGS:
         raise InputError(f"unknown quoting {quoting!r}.", remedy=f"Known: {', '.join(QUOTINGS)}.")
     table = _parse_with_polars(text, delimiter, quoting)
@@ -95,7 +95,7 @@ def parse_delimited(text: str, *, delimiter: str, quoting: str, file: str) -> pl
 
 
 def _parse_with_polars(text: str, delimiter: str, quoting: str) -> pl.DataFrame | None:
-    """Parse header and rows with Polars, which is fast. Returns None if the result may be wrong.
+    """Parse a table with Polars, which is fast; None if the result may be wrong.
 
     Polars fills up short rows, ignores an empty last field of a file without final LF, takes any quote for
     one that opens or closes a field (as in `5" disk`), and drops the CR before every LF, which is right only
@@ -120,8 +120,8 @@ def _parse_with_polars(text: str, delimiter: str, quoting: str) -> pl.DataFrame 
     rows = text.removesuffix("\n").count("\n") + 1
     delimiters = text.count(delimiter)
     if has_quotes:
-        rows -= _count_in_cells(table, "\n")
-        delimiters -= _count_in_cells(table, delimiter)
+        rows -= _count_character(table, "\n")
+        delimiters -= _count_character(table, delimiter)
     if rows != table.height or delimiters != table.height * (table.width - 1):
         return None
     return table
@@ -135,17 +135,18 @@ def _quotes_whole_fields(text: str, delimiter: str) -> bool:
     return re.fullmatch(rf"(?:{field_and_end})*+", text) is not None
 
 
-def _count_in_cells(table: pl.DataFrame, character: str) -> int:
+def _count_character(table: pl.DataFrame, character: str) -> int:
+    """Count how often a character occurs in all cells of a table."""
     counts = table.select(pl.all().str.count_matches(character, literal=True).sum())
     return int(sum(counts.row(0)))
 
 
 def _parse_row_by_row(text: str, *, delimiter: str, quoting: str, file: str) -> pl.DataFrame:
-    """Parse slowly but exactly. Errors name the row."""
+    """Parse a table slowly but exactly, with errors that name the row."""
     if quoting == "none":
         rows = [line.split(delimiter) for line in text.removesuffix("\n").split("\n")]
     else:
-        rows = _split_quoted(text, delimiter, file)
+        rows = _split_quoted_rows(text, delimiter, file)
     if rows[0][-1].endswith("\r"):
         for row in rows:
             row[-1] = row[-1].removesuffix("\r")
@@ -156,7 +157,7 @@ def _parse_row_by_row(text: str, *, delimiter: str, quoting: str, file: str) -> 
         raise missing_rows_error(file)
     for number, row in enumerate(body, start=1):
         if len(row) != len(header):
-            remedy = _suggest_remedy(file, quoting=quoting, delimiter=delimiter)
+            remedy = _suggest_field_count_remedy(file, quoting=quoting, delimiter=delimiter)
             raise InputError(
                 f"{len(row)} {'field' if len(row) == 1 else 'fields'} where the header has {len(header)}.",
                 location=InputLocation(file=file, row=number),
@@ -166,8 +167,8 @@ def _parse_row_by_row(text: str, *, delimiter: str, quoting: str, file: str) -> 
     return pl.DataFrame([pl.Series(name, cells, dtype=pl.String) for name, cells in zip(header, columns)])
 
 
-def _split_quoted(text: str, delimiter: str, file: str) -> list[list[str]]:
-    """Split a text with minimal quoting into rows of fields."""
+def _split_quoted_rows(text: str, delimiter: str, file: str) -> list[list[str]]:
+    """Split text with quoted fields into rows of fields."""
     text = text.removesuffix("\n")
     rows: list[list[str]] = []
     start = 0
@@ -175,7 +176,7 @@ def _split_quoted(text: str, delimiter: str, file: str) -> list[list[str]]:
         end = _find_line_end(text, start)
         has_quoted_field = text.startswith('"', start) or text.find(f'{delimiter}"', start, end) >= 0
         if has_quoted_field:
-            row, end = _split_record(text, start, delimiter, InputLocation(file=file, row=len(rows)))
+            row, end = _split_quoted_row(text, start, delimiter, InputLocation(file=file, row=len(rows)))
         else:
             row = text[start:end].split(delimiter)
         rows.append(row)
@@ -184,12 +185,15 @@ def _split_quoted(text: str, delimiter: str, file: str) -> list[list[str]]:
 
 
 def _find_line_end(text: str, start: int) -> int:
+    """Return the position of the next line break, or of the end of the text."""
     end = text.find("\n", start)
     return len(text) if end < 0 else end
 
 
-def _split_record(text: str, start: int, delimiter: str, location: InputLocation) -> tuple[list[str], int]:
-    """Return the fields of the record that begins at `start`, and its end. Quoted fields may contain LF."""
+def _split_quoted_row(
+    text: str, start: int, delimiter: str, location: InputLocation
+) -> tuple[list[str], int]:
+    """Return the fields of the row at `start`, and the end of the row. Quoted fields may contain LF."""
     fields: list[str] = []
     while True:
         if text.startswith('"', start):
@@ -201,7 +205,7 @@ def _split_record(text: str, start: int, delimiter: str, location: InputLocation
             fields.append(text[start + 1 : closing_quote].replace('""', '"'))
             field_end = closing_quote + 1
             if not text.startswith(delimiter, field_end):
-                return _end_record(text, field_end, fields, location)
+                return _end_quoted_row(text, field_end, fields, location)
         else:
             line_end = _find_line_end(text, start)
             field_end = text.find(delimiter, start, line_end)
@@ -212,10 +216,10 @@ def _split_record(text: str, start: int, delimiter: str, location: InputLocation
         start = field_end + len(delimiter)
 
 
-def _end_record(
+def _end_quoted_row(
     text: str, field_end: int, fields: list[str], location: InputLocation
 ) -> tuple[list[str], int]:
-    """End a record after a closing quote. A CR before the LF belongs to the last field."""
+    """End a row after a closing quote. A CR before the LF belongs to the last field."""
     record_end = field_end
     if text.startswith("\r", field_end):
         record_end += 1
@@ -242,6 +246,7 @@ def missing_rows_error(file: str) -> InputError:
 
 
 def _check_header(header: Sequence[str], file: str) -> None:
+    """Raise an error if a column name is empty or occurs twice."""
     counts = Counter(header)
     for name in header:
         if not name:
@@ -252,8 +257,8 @@ def _check_header(header: Sequence[str], file: str) -> None:
             )
 
 
-def _suggest_remedy(file: str, *, quoting: str, delimiter: str) -> str | None:
-    """Return what to do about a row with more or fewer fields than the header."""
+def _suggest_field_count_remedy(file: str, *, quoting: str, delimiter: str) -> str | None:
+    """Return the advice for a row with more or fewer fields than the header."""
     if quoting == "none":
         return "If the file quotes its fields, try --quoting minimal."
     if delimiter == "\t":

@@ -17,14 +17,14 @@ import polars as pl
 
 from metassay.data import cells
 from metassay.data.columns import TEST_SET_COLUMNS
-from metassay.data.readers.files import file_ending, read_first_lines, read_text
+from metassay.data.readers.files import get_file_ending, read_first_lines, read_text
 from metassay.data.readers.json_tables import (
     JSON_LINES_ENDINGS,
     MALFORMED_CONTENT_ERRORS,
     malformed_content_error,
-    parse_object,
+    parse_json_object,
 )
-from metassay.data.readers.pearmut import is_pearmut, read_pearmut_annotations
+from metassay.data.readers.pearmut import is_pearmut_file, read_pearmut_annotations
 from metassay.data.readers.remote_files import download_if_remote
 from metassay.data.readers.tables import read_table
 from metassay.errors import InputError, InputLocation, join_names
@@ -44,44 +44,48 @@ _TAG = re.compile(r"</?v>")
 _DEFAULT_RATER = "rater"
 
 
-def read_spans(path: str) -> pl.DataFrame:
-    """Read a row per output and rater: `system, seg_id, rater, spans` and the other columns of the file.
+def read_error_spans(path: str) -> pl.DataFrame:
+    """Read marked error spans: a row `system, seg_id, rater, spans` per output and rater.
 
     Errors of the source, neutral remarks and omissions have no position in the output and thus no span.
     """
     try:
-        return _read_spans(download_if_remote(path))
+        return _read_span_table(download_if_remote(path))
     except InputError:
         raise
     except MALFORMED_CONTENT_ERRORS as error:
         raise malformed_content_error(error, path, "spans are") from None
 
 
-def _read_spans(path: str) -> pl.DataFrame:
+def _read_span_table(path: str) -> pl.DataFrame:
+    """Read the table of error spans in the format of the file."""
     if path.endswith(".seg.rating"):
         return _read_rating_file(path)
-    if file_ending(path) in JSON_LINES_ENDINGS and '"errors"' in next(iter(read_first_lines(path)), ""):
+    if get_file_ending(path) in JSON_LINES_ENDINGS and '"errors"' in next(iter(read_first_lines(path)), ""):
         return _read_json_ratings(path)
-    if is_pearmut(path):
-        return _read_pearmut(path)
-    return _read_table(path)
+    if is_pearmut_file(path):
+        return _read_pearmut_spans(path)
+    return _read_delimited_spans(path)
 
 
-def _read_table(path: str) -> pl.DataFrame:
+def _read_delimited_spans(path: str) -> pl.DataFrame:
+    """Read error spans from a table, in whichever columns it has them."""
     table = read_table(path, quoting="none" if path.endswith(".tsv") else "minimal")
     table = _rename_columns(table.rename({name: name.lower() for name in table.columns}), path)
     columns = {*table.columns}
     for suffix in ("_gold", ""):
         if {f"start_indices{suffix}", f"end_indices{suffix}"} <= columns:
-            spans = [_parse_indices(row, suffix, location) for row, location in _iterate_rows(table, path)]
-            return _add_spans(table, spans)
+            spans = [
+                _parse_span_indices(row, suffix, location) for row, location in _iterate_rows(table, path)
+            ]
+            return _add_span_column(table, spans)
     if {"start", "end"} <= columns:
         spans = [_parse_start_and_end(row, location) for row, location in _iterate_rows(table, path)]
-        return _merge_rows(table, spans)
+        return _merge_spans_by_rater(table, spans)
     if "hyp" in columns and table["hyp"].str.contains("<v>", literal=True).any():
         spans = [_find_tagged_spans(row, location) for row, location in _iterate_rows(table, path)]
         without_tags = table.with_columns(hyp=pl.col("hyp").str.replace_all(_TAG.pattern, ""))
-        return _merge_rows(without_tags, spans)
+        return _merge_spans_by_rater(without_tags, spans)
     raise InputError(
         f"no error spans are here (looked for {_KNOWN_FORMS}; there are: {join_names(table.columns)}).",
         location=InputLocation(path),
@@ -107,18 +111,18 @@ def _rename_columns(table: pl.DataFrame, path: str) -> pl.DataFrame:
     if "lp" not in table.columns and {"source_lang", "target_lang"} <= {*table.columns}:
         table = table.with_columns(lp=pl.concat_str("source_lang", "target_lang", separator="-"))
     rater = pl.col("rater").cast(pl.String) if "rater" in table.columns else pl.lit(_DEFAULT_RATER)
-    ids = [cells.ids(table[name], path) for name in ("system", "seg_id")]
+    ids = [cells.parse_ids(table[name], path) for name in ("system", "seg_id")]
     return table.with_columns(rater.alias("rater"), *ids)
 
 
-def _is_error(severity: Any) -> bool:
+def _is_error_severity(severity: Any) -> bool:
     """Whether a severity is that of an error, not of a neutral remark."""
     name = str(severity or "").strip().lower().replace("_", "-").replace(" ", "-")
     return name not in {"neutral", "no-error"}
 
 
-def _parse_indices(row: Mapping[str, Any], suffix: str, location: InputLocation) -> list[Span]:
-    """Parse lists of numbers as in WMT25: -1 means no error, `missing` an omission."""
+def _parse_span_indices(row: Mapping[str, Any], suffix: str, location: InputLocation) -> list[Span]:
+    """Parse lists of start and end positions as in WMT25: -1 means no error, `missing` an omission."""
     starts, ends, severities = (
         str(row.get(f"{name}{suffix}") or "").split()
         for name in ("start_indices", "end_indices", "error_types")
@@ -131,7 +135,7 @@ def _parse_indices(row: Mapping[str, Any], suffix: str, location: InputLocation)
         severities = ["major"] * len(starts)
     spans = []
     for start, end, severity in zip(starts, ends, severities):
-        if _is_error(severity) and "missing" not in {start, end}:
+        if _is_error_severity(severity) and "missing" not in {start, end}:
             span = _parse_span(start, end, InputLocation(location.file, location.row, "start_indices"))
             if span is not None:
                 spans.append(span)
@@ -153,7 +157,8 @@ def _parse_span(start: Any, end: Any, location: InputLocation) -> Span | None:
 
 
 def _parse_start_and_end(row: Mapping[str, Any], location: InputLocation) -> list[Span]:
-    if row["start"] in {None, ""} or not _is_error(row.get("severity")):
+    """Parse the columns `start` and `end` of a row to a list with at most one span."""
+    if row["start"] in {None, ""} or not _is_error_severity(row.get("severity")):
         return []
     span = _parse_span(row["start"], row["end"], InputLocation(location.file, location.row, "start"))
     return [] if span is None else [span]
@@ -161,7 +166,7 @@ def _parse_start_and_end(row: Mapping[str, Any], location: InputLocation) -> lis
 
 def _find_tagged_spans(row: Mapping[str, Any], location: InputLocation) -> list[Span]:
     """Return the positions of the tags in a text, counted without the tags."""
-    if not _is_error(row.get("severity")):
+    if not _is_error_severity(row.get("severity")):
         return []
     positions = []
     removed = 0
@@ -176,15 +181,15 @@ def _find_tagged_spans(row: Mapping[str, Any], location: InputLocation) -> list[
     return [(start, end) for start, end in pairs if start < end]
 
 
-def _parse_errors(errors: Any, location: InputLocation) -> list[Span]:
-    """Return the spans of a list of errors as mt-metrics-eval writes them."""
+def _parse_error_list(errors: Any, location: InputLocation) -> list[Span]:
+    """Parse a JSON list of errors, as mt-metrics-eval writes it, to spans."""
     if not isinstance(errors, list):
         return []
     spans = []
     for error in errors:
         if not isinstance(error, Mapping):
             continue
-        if error.get("is_source_error") or not _is_error(error.get("severity")):
+        if error.get("is_source_error") or not _is_error_severity(error.get("severity")):
             continue
         span = _parse_span(error.get("start"), error.get("end"), location)
         if span is not None:
@@ -203,10 +208,10 @@ def _read_rating_file(path: str) -> pl.DataFrame:
         if not fields or fields[0].strip().lower() in cells.MISSING_SCORES:
             continue
         location = InputLocation(path, line=number)
-        spans.append(_parse_errors(parse_object(fields[0], location).get("errors"), location))
+        spans.append(_parse_error_list(parse_json_object(fields[0], location).get("errors"), location))
         rater = fields[1] if len(fields) > 1 else _DEFAULT_RATER
         rows.append({"system": system, "seg_id": str(line_counts[system]), "rater": rater})
-    return _add_spans(pl.DataFrame(rows, infer_schema_length=None), spans)
+    return _add_span_column(pl.DataFrame(rows, infer_schema_length=None), spans)
 
 
 def _read_json_ratings(path: str) -> pl.DataFrame:
@@ -217,8 +222,8 @@ def _read_json_ratings(path: str) -> pl.DataFrame:
         if not line.strip():
             continue
         location = InputLocation(path, line=number)
-        rating = parse_object(line, location)
-        spans.append(_parse_errors(rating.get("errors"), location))
+        rating = parse_json_object(line, location)
+        spans.append(_parse_error_list(rating.get("errors"), location))
         row: dict[str, Any] = {
             "system": str(rating.get("system_id")),
             "rater": str(rating.get("rater_id") or _DEFAULT_RATER),
@@ -229,34 +234,36 @@ def _read_json_ratings(path: str) -> pl.DataFrame:
         if all(languages):
             row["lp"] = "-".join(map(str, languages))
         rows.append(row)
-    return _add_spans(pl.DataFrame(rows, infer_schema_length=None), spans)
+    return _add_span_column(pl.DataFrame(rows, infer_schema_length=None), spans)
 
 
-def _read_pearmut(path: str) -> pl.DataFrame:
+def _read_pearmut_spans(path: str) -> pl.DataFrame:
+    """Read the error spans of pearmut annotations."""
     rows = []
     spans = []
     for output in read_pearmut_annotations(path):
         rows.append({**output.row, "rater": output.user})
         spans.append([_parse_inclusive_span(first, last, path) for first, last in output.error_spans])
-    return _add_spans(pl.DataFrame(rows, infer_schema_length=None), spans)
+    return _add_span_column(pl.DataFrame(rows, infer_schema_length=None), spans)
 
 
 def _parse_inclusive_span(first: Any, last: Any, path: str) -> Span:
-    """Parse a span whose last character is given, not the one after it. It is never empty."""
+    """Convert a span that includes its last character to one that ends after it."""
     start, end = _parse_span(first, last, InputLocation(path)) or (int(first), int(last))
     return start, end + 1
 
 
-def _add_spans(table: pl.DataFrame, spans: Sequence[Sequence[Span]]) -> pl.DataFrame:
+def _add_span_column(table: pl.DataFrame, spans: Sequence[Sequence[Span]]) -> pl.DataFrame:
+    """Add a column with the list of error spans of each row."""
     column = [[{"start": start, "end": end} for start, end in row] for row in spans]
     return table.with_columns(pl.Series("spans", column, dtype=SPANS_DTYPE))
 
 
-def _merge_rows(table: pl.DataFrame, spans: Sequence[Sequence[Span]]) -> pl.DataFrame:
-    """Merge the rows of one output and rater to one row with all spans."""
+def _merge_spans_by_rater(table: pl.DataFrame, spans: Sequence[Sequence[Span]]) -> pl.DataFrame:
+    """Merge the rows of one output and rater to one row with all error spans."""
     possible_keys = (*TEST_SET_COLUMNS, "doc_id", "seg_id", "system", "rater")
     keys = [name for name in possible_keys if name in table.columns]
     dropped = {*keys, "start", "end", "severity", "category"}
     others = [pl.col(name).first() for name in table.columns if name not in dropped]
-    rows = _add_spans(table, spans).group_by(keys, maintain_order=True)
+    rows = _add_span_column(table, spans).group_by(keys, maintain_order=True)
     return rows.agg(*others, pl.col("spans").explode().drop_nulls())

@@ -17,7 +17,7 @@ _MAXIMUM_DEPTH = 4
 
 
 class EspnetReader(Reader):
-    """Results of ESPnet."""
+    """Reader of speech recognition results of ESPnet."""
 
     name = "espnet"
     files = "a folder"
@@ -25,15 +25,15 @@ class EspnetReader(Reader):
     task = asr.TASK.name
 
     def sniff(self, path: str) -> bool:
-        """Whether a folder holds a result, at most four levels down."""
-        return Path(path).is_dir() and bool(_find_results(Path(path)))
+        """Whether a folder contains a result of ESPnet, at most four levels down."""
+        return Path(path).is_dir() and bool(_find_result_folders(Path(path)))
 
     def read(self, path: str) -> pl.DataFrame:
         """Read a table `utt_id, system, ref, hyp, testset, speaker_id` of every result in a folder.
 
         ESPnet writes utterances as `(speaker-utterance)`, so the speaker is split off.
         """
-        results = _find_results(Path(path))
+        results = _find_result_folders(Path(path))
         if not results:
             raise InputError(
                 f"there is no {SCORE_FOLDER}/hyp.trn in this folder.", location=InputLocation(file=path)
@@ -47,8 +47,8 @@ class EspnetReader(Reader):
         return pl.concat(tables, how="diagonal_relaxed")
 
 
-def _find_results(folder: Path) -> list[Path]:
-    """Return the folders with a reference and an output, sorted."""
+def _find_result_folders(folder: Path) -> list[Path]:
+    """Return the folders that contain a reference and an output, sorted."""
     candidates: set[Path] = set()
     for depth in range(_MAXIMUM_DEPTH):
         candidates.update(folder.glob(f"{'*/' * depth}{SCORE_FOLDER}"))

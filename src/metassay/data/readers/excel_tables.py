@@ -18,7 +18,7 @@ _LARGEST_EXACT_INTEGER = 2.0**53
 
 
 def parse_excel(content: bytes, *, file: str) -> pl.DataFrame:
-    """Parse the first sheet; its first row names the columns.
+    """Parse the first sheet of an Excel file. Its first row has the column names.
 
     Excel stores all numbers as floats, so columns of whole numbers are converted to integers.
     """
@@ -46,11 +46,12 @@ def parse_excel(content: bytes, *, file: str) -> pl.DataFrame:
         ) from None
     if table.is_empty():
         raise missing_rows_error(file)
-    whole = [name for name in table.columns if _holds_whole_numbers(table[name])]
+    whole = [name for name in table.columns if _is_whole_number_column(table[name])]
     return table.with_columns(pl.col(whole).cast(pl.Int64))
 
 
-def _holds_whole_numbers(column: pl.Series) -> bool:
+def _is_whole_number_column(column: pl.Series) -> bool:
+    """Whether a column has floats that are all whole numbers."""
     if column.dtype != pl.Float64:
         return False
     is_whole = (column == column.round()) & (column.abs() < _LARGEST_EXACT_INTEGER)

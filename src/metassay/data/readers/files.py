@@ -41,6 +41,7 @@ def read_bytes(path: str) -> bytes:
 
 
 def _read_raw_bytes(path: str) -> bytes:
+    """Read a file, a pipe or standard input without decompression."""
     if path == "-":
         if sys.stdin is None:
             raise InputError("standard input is closed.", remedy="Name a file, or give the data on it.")
@@ -63,7 +64,7 @@ def is_pipe(path: str) -> bool:
 
 
 def check_path(path: str) -> str:
-    """Return the path. Raises an error if it is empty, is not valid UTF-8 or does not exist."""
+    """Return a path unchanged. Raises an error if it is empty, is not valid UTF-8 or does not exist."""
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -84,7 +85,7 @@ def check_path(path: str) -> str:
 
 
 def read_text(path: str) -> str:
-    """Read the text of a file, see `decode_text`."""
+    """Read a file as UTF-8 text without a byte order mark."""
     return decode_text(read_bytes(path), path)
 
 
@@ -116,7 +117,7 @@ def decode_text(content: bytes, path: str) -> str:
 
 
 def read_first_lines(path: str) -> list[str]:
-    """Read the first lines that are neither empty nor comments (`#`, `;;`). Empty if the file is unreadable.
+    """Read the first lines of a file that are neither empty nor comments; none if the file is unreadable.
 
     A pipe is read to its end, and `read_bytes` returns its content later.
     """
@@ -145,7 +146,7 @@ def split_first_lines(content: bytes) -> list[str]:
     return [line for line in lines if line.strip() and not line.lstrip().startswith(("#", ";;"))]
 
 
-def file_stem(path: str) -> str:
+def get_file_stem(path: str) -> str:
     """Return the name of a file without folder and endings: `a` for `data/a.csv.gz`."""
     name = Path(path).name
     for ending in COMPRESSION_ENDINGS:
@@ -153,8 +154,8 @@ def file_stem(path: str) -> str:
     return Path(name).stem if "." in name.strip(".") else name
 
 
-def file_ending(path: str) -> str:
-    """Return the ending of the format in lower case, without that of a compression: `.csv` for `a.csv.gz`."""
+def get_file_ending(path: str) -> str:
+    """Return the ending of a file in lower case, without that of a compression: `.csv` for `a.csv.gz`."""
     name = Path(path).name.lower()
     for ending in COMPRESSION_ENDINGS:
         name = name.removesuffix(ending)

@@ -12,7 +12,7 @@ from metassay.errors import InputError
 
 
 def convert_to_frame(source: Any) -> pl.DataFrame | None:
-    """Convert a Polars, pandas or Arrow table, a `datasets.Dataset` or a list of dicts.
+    """Convert a Polars, pandas or Arrow table, a `datasets.Dataset` or a list of dicts to a Polars frame.
 
     Returns None for anything else, such as a path.
     """
@@ -21,18 +21,18 @@ def convert_to_frame(source: Any) -> pl.DataFrame | None:
     # By the name of the package, because these libraries need not be installed.
     package = type(source).__module__.partition(".")[0]
     if package == "pandas":
-        return _convert_pandas({str(name): source[name] for name in source.columns})
+        return _convert_pandas_columns({str(name): source[name] for name in source.columns})
     if package == "pyarrow":
-        return _check_table(pl.from_arrow(source))
+        return _check_converted_table(pl.from_arrow(source))
     if package == "datasets":
-        return _check_table(pl.from_arrow(source.with_format("arrow")[:]))
+        return _check_converted_table(pl.from_arrow(source.with_format("arrow")[:]))
     if isinstance(source, Sequence) and source and all(isinstance(row, Mapping) for row in source):
         return pl.DataFrame([dict(row) for row in source], infer_schema_length=None, strict=False)
     return None
 
 
-def _convert_pandas(columns: Mapping[str, Any]) -> pl.DataFrame:
-    """Convert the columns of a pandas frame. Its index is not part of the data."""
+def _convert_pandas_columns(columns: Mapping[str, Any]) -> pl.DataFrame:
+    """Convert the columns of a pandas frame to a Polars frame. The index is dropped."""
     converted = []
     for name, values in columns.items():
         try:
@@ -40,13 +40,13 @@ def _convert_pandas(columns: Mapping[str, Any]) -> pl.DataFrame:
         except (TypeError, ValueError, pl.exceptions.PolarsError):
             column = pl.Series(name, dtype=pl.Object)
         if column.dtype == pl.Object:
-            column = pl.Series(name, [_convert_cell(cell) for cell in values.tolist()], strict=False)
+            column = pl.Series(name, [_convert_pandas_cell(cell) for cell in values.tolist()], strict=False)
         converted.append(column)
     return pl.DataFrame(converted)
 
 
-def _convert_cell(cell: Any) -> Any:
-    """Return a list for an array or tuple, None for one of pandas' missing values, and other cells as is."""
+def _convert_pandas_cell(cell: Any) -> Any:
+    """Return a list for an array or tuple, None for a missing value of pandas, and other cells unchanged."""
     if isinstance(cell, np.ndarray | tuple):
         return list(cell)
     if isinstance(cell, list):
@@ -55,7 +55,8 @@ def _convert_cell(cell: Any) -> Any:
     return None if is_missing else cell
 
 
-def _check_table(converted: pl.DataFrame | pl.Series) -> pl.DataFrame:
+def _check_converted_table(converted: pl.DataFrame | pl.Series) -> pl.DataFrame:
+    """Return a converted table. Raises an error if it is a single column instead of a table."""
     if not isinstance(converted, pl.DataFrame):
         raise InputError("a table was expected, not a single column.")
     return converted

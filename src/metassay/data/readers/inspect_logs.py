@@ -18,9 +18,19 @@ import polars as pl
 
 from metassay.data.readers.base import RawTable, Reader
 from metassay.data.readers.compression import check_archive_size, decompress
-from metassay.data.readers.files import file_ending, file_stem, read_bytes, read_first_lines, read_text
-from metassay.data.readers.json_tables import MALFORMED_CONTENT_ERRORS, check_value, malformed_content_error
-from metassay.data.readers.sample_columns import build_columns, parse_score, select_metadata
+from metassay.data.readers.files import (
+    get_file_ending,
+    get_file_stem,
+    read_bytes,
+    read_first_lines,
+    read_text,
+)
+from metassay.data.readers.json_tables import (
+    MALFORMED_CONTENT_ERRORS,
+    check_json_value,
+    malformed_content_error,
+)
+from metassay.data.readers.sample_columns import build_columns, parse_optional_score, select_metadata
 from metassay.errors import InputError, InputLocation, shorten_text
 
 _ARCHIVE_ERRORS = (zipfile.BadZipFile, struct.error, zlib.error, NotImplementedError)
@@ -31,15 +41,15 @@ JsonObject = dict[str, Any]
 
 
 class InspectLogReader(Reader):
-    """Logs of inspect."""
+    """Reader of evaluation logs of Inspect."""
 
     name = "inspect log"
     files = ".eval .json"
     summary = "samples with their outputs, targets, scores and metadata"
 
     def sniff(self, path: str) -> bool:
-        """Whether a file is a log of inspect."""
-        if file_ending(path) == ".eval":
+        """Whether a file is an evaluation log of Inspect."""
+        if get_file_ending(path) == ".eval":
             return zipfile.is_zipfile(path)
         beginning = "\n".join(read_first_lines(path))
         return '"status"' in beginning and re.search(r'"eval"\s*:\s*\{', beginning) is not None
@@ -58,12 +68,13 @@ class InspectLogReader(Reader):
 
 
 def _read_log(path: str) -> RawTable:
-    if file_ending(path) == ".eval":
-        header, samples = _load_archive(path)
+    """Read a table with a row per sample and epoch."""
+    if get_file_ending(path) == ".eval":
+        header, samples = _load_archived_log(path)
     else:
-        header, samples = _load_json(path)
+        header, samples = _load_json_log(path)
     evaluation = header.get("eval") or {}
-    task = str(evaluation.get("task") or file_stem(path))
+    task = str(evaluation.get("task") or get_file_stem(path))
     model = evaluation.get("model")
     if not samples or not isinstance(model, str):
         raise InputError(
@@ -76,13 +87,13 @@ def _read_log(path: str) -> RawTable:
     for number, sample in enumerate(samples, start=1):
         location = InputLocation(path, number)
         sample_id = str(sample.get("id", number))
-        rows.append({"testset": task, "seg_id": sample_id, "system": model, **_build_texts(sample)})
+        rows.append({"testset": task, "seg_id": sample_id, "system": model, **_extract_sample_texts(sample)})
         if has_epochs:
             rows[-1]["seg_id"] = f"{sample_id}#{sample.get('epoch', 1)}"
             rows[-1]["doc_id"] = sample_id
         metadata.append(select_metadata(sample.get("metadata")))
-        check_value([rows[-1], metadata[-1]], location)
-        scores.append(_parse_scores(sample.get("scores"), location))
+        check_json_value([rows[-1], metadata[-1]], location)
+        scores.append(_parse_sample_scores(sample.get("scores"), location))
     outputs = pl.DataFrame(
         rows, schema_overrides={"references": pl.List(pl.String)}, infer_schema_length=None
     )
@@ -91,24 +102,24 @@ def _read_log(path: str) -> RawTable:
     notes: tuple[str, ...] = ()
     without_output = outputs["hyp"].null_count()
     if without_output:
-        notes = (f"{file_stem(path)}: {without_output} samples have no output.",)
+        notes = (f"{get_file_stem(path)}: {without_output} samples have no output.",)
     table = pl.concat([outputs, score_columns, metadata_columns], how="horizontal")
     return RawTable(path, table, notes=notes, metadata_columns=tuple(metadata_columns.columns))
 
 
-def _build_texts(sample: JsonObject) -> JsonObject:
+def _extract_sample_texts(sample: JsonObject) -> JsonObject:
     """Return source, output and references of a sample."""
     target: Any = sample.get("target")
     targets = target if isinstance(target, list) else [target]
     return {
         "src": _extract_text(sample.get("input")),
-        "hyp": _extract_output(sample.get("output") or {}),
+        "hyp": _extract_output_text(sample.get("output") or {}),
         "references": [str(reference) for reference in targets if reference],
     }
 
 
-def _load_json(path: str) -> tuple[JsonObject, list[JsonObject]]:
-    """Return header and samples of a log in one JSON file."""
+def _load_json_log(path: str) -> tuple[JsonObject, list[JsonObject]]:
+    """Return header and samples of a log that is one JSON file."""
     try:
         log = json.loads(read_text(path))
         samples = [sample for sample in log.get("samples") or [] if isinstance(sample, dict)]
@@ -119,15 +130,15 @@ def _load_json(path: str) -> tuple[JsonObject, list[JsonObject]]:
     return log, samples
 
 
-def _load_archive(path: str) -> tuple[JsonObject, list[JsonObject]]:
-    """Return header and samples of an `.eval` file, a ZIP archive of JSON files."""
+def _load_archived_log(path: str) -> tuple[JsonObject, list[JsonObject]]:
+    """Return header and samples of a log that is an `.eval` file, a ZIP archive of JSON files."""
     try:
         content = read_bytes(path)
         check_archive_size(content, path)
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             names = [name for name in archive.namelist() if re.fullmatch(r"samples/[^/]+\.json", name)]
-            header = _load_member(archive, content, "header.json", path)
-            samples = [_load_member(archive, content, name, path) for name in sorted(names)]
+            header = _load_archived_json(archive, content, "header.json", path)
+            samples = [_load_archived_json(archive, content, name, path) for name in sorted(names)]
     except InputError:
         raise
     except (KeyError, ValueError, OSError, RecursionError, RuntimeError, *_ARCHIVE_ERRORS) as error:
@@ -139,13 +150,15 @@ def _load_archive(path: str) -> tuple[JsonObject, list[JsonObject]]:
     return header, samples
 
 
-def _load_member(archive: zipfile.ZipFile, content: bytes, name: str, path: str) -> Any:
-    """Load the JSON in one file of the archive."""
-    info = archive.getinfo(name)
+def _load_archived_json(archive: zipfile.ZipFile, content: bytes, member_name: str, path: str) -> Any:
+    """Load one JSON file of a ZIP archive."""
+    info = archive.getinfo(member_name)
     if info.file_size > _MAXIMUM_SAMPLE_BYTES:
-        raise InputError(f"{shorten_text(name)} is too large for a sample.", location=InputLocation(path))
+        raise InputError(
+            f"{shorten_text(member_name)} is too large for a sample.", location=InputLocation(path)
+        )
     if info.compress_type != _ZSTD_METHOD:
-        return json.loads(archive.read(name))
+        return json.loads(archive.read(member_name))
     # inspect compresses with zstd, which `zipfile` cannot read: find the data behind the local header.
     name_length, extra_length = struct.unpack_from("<HH", content, info.header_offset + 26)
     start = info.header_offset + 30 + name_length + extra_length
@@ -153,7 +166,7 @@ def _load_member(archive: zipfile.ZipFile, content: bytes, name: str, path: str)
     if len(unpacked) != info.file_size:
         # Otherwise many small sizes in the archive could hide large files from `check_archive_size`.
         raise InputError(
-            f"{shorten_text(name)} is not as large as the archive says.", location=InputLocation(path)
+            f"{shorten_text(member_name)} is not as large as the archive says.", location=InputLocation(path)
         )
     return json.loads(unpacked)
 
@@ -170,12 +183,13 @@ def _extract_text(content: Any) -> str | None:
     return None
 
 
-def _extract_output(output: Mapping[str, Any]) -> str | None:
+def _extract_output_text(output: Mapping[str, Any]) -> str | None:
+    """Return the text of the first choice of a model output."""
     choices = output.get("choices") or []
     return _extract_text(choices[0].get("message")) if choices else None
 
 
-def _parse_scores(scores: Any, location: InputLocation) -> dict[str, float | None]:
+def _parse_sample_scores(scores: Any, location: InputLocation) -> dict[str, float | None]:
     """Return the scores of a sample by scorer; a scorer with several values gives `SCORER/VALUE`."""
     if not isinstance(scores, Mapping):
         return {}
@@ -184,7 +198,7 @@ def _parse_scores(scores: Any, location: InputLocation) -> dict[str, float | Non
         value = score.get("value") if isinstance(score, Mapping) else score
         if isinstance(value, Mapping) and value:
             for name, part in value.items():
-                parsed[f"{scorer}/{name}"] = parse_score(part, location)
+                parsed[f"{scorer}/{name}"] = parse_optional_score(part, location)
         else:
-            parsed[scorer] = parse_score(value, location)
+            parsed[scorer] = parse_optional_score(value, location)
     return parsed

@@ -11,9 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from metassay.data.readers.base import RawTable, Reader
-from metassay.data.readers.files import file_ending, read_first_lines
-from metassay.data.readers.json_tables import MALFORMED_CONTENT_ERRORS, malformed_content_error, parse_object
-from metassay.data.readers.sample_columns import build_columns, choose_free_name, parse_score
+from metassay.data.readers.files import get_file_ending, read_first_lines
+from metassay.data.readers.json_tables import (
+    MALFORMED_CONTENT_ERRORS,
+    malformed_content_error,
+    parse_json_object,
+)
+from metassay.data.readers.sample_columns import build_columns, choose_column_name, parse_optional_score
 from metassay.data.readers.tables import read_table
 from metassay.errors import InputError, InputLocation
 
@@ -29,15 +33,15 @@ _PARQUET_ENDINGS = (".parquet", ".pq")
 
 
 class InspectSamplesReader(Reader):
-    """The table of samples that inspect writes."""
+    """Reader of the table of samples that Inspect writes."""
 
     name = "inspect samples"
     files = ".csv .parquet"
     summary = "the table of samples_df: scores and metadata without outputs"
 
     def sniff(self, path: str) -> bool:
-        """Whether a table has the columns that identify inspect's samples."""
-        if file_ending(path) not in _PARQUET_ENDINGS:
+        """Whether a table has the columns of Inspect's sample tables."""
+        if get_file_ending(path) not in _PARQUET_ENDINGS:
             header = next(iter(read_first_lines(path)), "")
             return {*re.split(r"[,\t]", header.strip().replace('"', ""))} >= _REQUIRED_COLUMNS
         if not Path(path).is_file():
@@ -58,14 +62,15 @@ class InspectSamplesReader(Reader):
 
 
 def _read_samples(path: str) -> RawTable:
+    """Read a table with the scores of each sample and epoch."""
     samples = read_table(path)
     ids = samples["id"].cast(pl.String)
-    columns: dict[str, Any] = {"seg_id": ids.to_list(), "system": _find_models(samples, path)}
+    columns: dict[str, Any] = {"seg_id": ids.to_list(), "system": _list_sample_models(samples, path)}
     if samples["epoch"].n_unique() > 1:  # then each epoch is an item, and the sample is its document
         columns["seg_id"] = [f"{sample}#{epoch}" for sample, epoch in zip(ids, samples["epoch"])]
         columns["doc_id"] = ids.to_list()
     score_names = [name for name in samples.columns if name.startswith("score_")]
-    score_columns = build_columns(_parse_scores(samples.select(score_names), path), columns, "score_")
+    score_columns = build_columns(_parse_score_columns(samples.select(score_names), path), columns, "score_")
     for name, role in _TEXT_COLUMNS.items():
         if name in samples.columns:
             columns[role] = samples[name].cast(pl.String)
@@ -73,7 +78,7 @@ def _read_samples(path: str) -> RawTable:
         columns["testset"] = samples["task_name"]
     used = {*_RUN_COLUMNS, *_REQUIRED_COLUMNS, *_TEXT_COLUMNS, *score_names, "model", "task_name"}
     metadata = {
-        choose_free_name(name, columns, "metadata_"): samples[name]
+        choose_column_name(name, columns, "metadata_"): samples[name]
         for name, dtype in samples.schema.items()
         if name not in used and not dtype.is_nested()
     }
@@ -81,26 +86,29 @@ def _read_samples(path: str) -> RawTable:
     return RawTable(path, table, metadata_columns=tuple(metadata))
 
 
-def _parse_scores(score_columns: pl.DataFrame, path: str) -> list[dict[str, float | None]]:
-    """Return the scores of every row by scorer."""
+def _parse_score_columns(score_columns: pl.DataFrame, path: str) -> list[dict[str, float | None]]:
+    """Return the scores of every row by name of the scorer."""
     rows = []
     for number, cells in enumerate(score_columns.iter_rows(named=True), start=1):
         location = InputLocation(path, number)
         rows.append(
-            {name.removeprefix("score_"): parse_score(cell, location) for name, cell in cells.items()}
+            {
+                name.removeprefix("score_"): parse_optional_score(cell, location)
+                for name, cell in cells.items()
+            }
         )
     return rows
 
 
-def _find_models(samples: pl.DataFrame, path: str) -> list[str]:
-    """Return the model of each row, from the column `model` or else from the usage of tokens by model."""
+def _list_sample_models(samples: pl.DataFrame, path: str) -> list[str]:
+    """Return the model of each sample, from the column `model` or else from the column of token usage."""
     if "model" in samples.columns:
         return [str(model) for model in samples["model"]]
     models = []
     usages: list[Any] = samples["model_usage"].to_list() if "model_usage" in samples.columns else []
     for number, usage in enumerate(usages, start=1):
         if isinstance(usage, str):
-            used_models = list(parse_object(usage, InputLocation(path, number, "model_usage")))
+            used_models = list(parse_json_object(usage, InputLocation(path, number, "model_usage")))
             if len(used_models) == 1:
                 models.append(str(used_models[0]))
     if len(models) < samples.height:

@@ -42,16 +42,16 @@ _LIST_TYPES: dict[type, type[pl.DataType]] = {
 
 
 def parse_json_lines(text: str, *, file: str) -> pl.DataFrame:
-    """Parse JSON lines. Lines end at LF only, empty lines are ignored, and a missing key means null."""
+    """Parse JSON lines to a table. Lines end at LF only; empty lines are ignored; a missing key is null."""
     records = []
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
-            records.append(parse_object(line, InputLocation(file=file, line=number)))
-    return _build_table(records, file)
+            records.append(parse_json_object(line, InputLocation(file=file, line=number)))
+    return _build_table_from_records(records, file)
 
 
 def parse_json_array(text: str, *, file: str) -> pl.DataFrame:
-    """Parse a JSON array of objects."""
+    """Parse a JSON array of objects to a table."""
     records = _load_json(text, InputLocation(file=file))
     if not isinstance(records, list):
         raise InputError("a JSON array of objects was expected.", location=InputLocation(file=file))
@@ -59,23 +59,23 @@ def parse_json_array(text: str, *, file: str) -> pl.DataFrame:
         location = InputLocation(file=file, row=number)
         if not isinstance(record, dict):
             raise InputError("a JSON object was expected.", location=location)
-        _check_record(record, location)
-    return _build_table(records, file)
+        _check_json_record(record, location)
+    return _build_table_from_records(records, file)
 
 
-def parse_object(text: str, location: InputLocation) -> dict[str, Any]:
+def parse_json_object(text: str, location: InputLocation) -> dict[str, Any]:
     """Parse a JSON object. Raises an error for a repeated key, and for texts with invalid characters."""
     record = _load_json(text, location)
     if not isinstance(record, dict):
         raise InputError("a JSON object was expected.", location=location)
     # Only escapes can spell invalid characters, and only nested values can be too deep.
     if "\\u" in text or any(isinstance(value, list | dict) for value in record.values()):
-        _check_record(record, location)
+        _check_json_record(record, location)
     return record
 
 
-def check_value(value: Any, location: InputLocation, depth: int = 0) -> None:
-    """Raise an error if a value is nested too deeply or has a text with NUL or with half a character."""
+def check_json_value(value: Any, location: InputLocation, depth: int = 0) -> None:
+    """Raise an error if a JSON value is nested too deeply or has a text with NUL or a lone surrogate."""
     if isinstance(value, str):
         if "\0" in value:
             raise InputError("there is a NUL character in the text.", location=location)
@@ -86,28 +86,30 @@ def check_value(value: Any, location: InputLocation, depth: int = 0) -> None:
             raise InputError("this JSON is nested too deeply.", location=location)
         parts = value if isinstance(value, list) else [*value, *value.values()]
         for part in parts:
-            check_value(part, location, depth + 1)
+            check_json_value(part, location, depth + 1)
 
 
 def malformed_content_error(error: Exception, path: str, subject: str = "this is") -> InputError:
-    """Return the error for a file that looks like its format but has unexpected content."""
+    """Return the error for a file that is recognised as a format but has unexpected content."""
     return InputError(
         f"{subject} not in the form that was expected ({type(error).__name__}).", location=InputLocation(path)
     )
 
 
-def _check_record(record: dict[str, Any], location: InputLocation) -> None:
+def _check_json_record(record: dict[str, Any], location: InputLocation) -> None:
+    """Raise an error that names the column if a value of a record cannot be part of a table."""
     for name, value in record.items():
-        check_value([name, value], replace(location, column=shorten_text(name)))
+        check_json_value([name, value], replace(location, column=shorten_text(name)))
 
 
 def _load_json(text: str, location: InputLocation) -> Any:
+    """Load JSON strictly: no repeated keys, no NaN, no infinities."""
     try:
         return json.loads(
             text,
-            parse_constant=_refuse_constant,
-            parse_float=_parse_float,
-            object_pairs_hook=_build_object,
+            parse_constant=_refuse_json_constant,
+            parse_float=_parse_finite_float,
+            object_pairs_hook=_build_unique_object,
         )
     except RecursionError:
         raise InputError("this JSON is nested too deeply.", location=location) from None
@@ -116,27 +118,31 @@ def _load_json(text: str, location: InputLocation) -> Any:
         raise InputError(f"this is not JSON ({reason}).", location=location) from None
 
 
-def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        counts = Counter(name for name, _ in pairs)
+def _build_unique_object(key_value_pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Build a dict from key-value pairs. Raises an error for a repeated key."""
+    content = dict(key_value_pairs)
+    if len(content) < len(key_value_pairs):
+        counts = Counter(name for name, _ in key_value_pairs)
         repeated = next(name for name, count in counts.items() if count > 1)
         raise ValueError(f"the key {repeated!r} comes twice")
     return content
 
 
-def _parse_float(text: str) -> float:
+def _parse_finite_float(text: str) -> float:
+    """Parse a float. Raises an error if it is too large."""
     number = float(text)
     if math.isinf(number):
         raise ValueError(f"{shorten_text(text)} is too large for a number")
     return number
 
 
-def _refuse_constant(name: str) -> float:
+def _refuse_json_constant(name: str) -> float:
+    """Raise an error for NaN and Infinity, which JSON does not allow."""
     raise ValueError(f"{name} is no JSON number")
 
 
-def _build_table(records: Sequence[dict[str, Any]], file: str) -> pl.DataFrame:
+def _build_table_from_records(records: Sequence[dict[str, Any]], file: str) -> pl.DataFrame:
+    """Build a table with a column for every key of the records."""
     names = dict.fromkeys(name for record in records for name in record)
     return pl.DataFrame(
         [_build_column(name, [record.get(name) for record in records], file) for name in names]
@@ -152,7 +158,7 @@ def _build_column(name: str, values: list[Any], file: str) -> pl.Series:
         values = [str(value) if type(value) in {int, float} else value for value in values]
     type_name = _find_common_type(name, values, file)
     if type_name == "a number" and any(isinstance(value, float) for value in values):
-        values = [_convert_integer(value) for value in values]
+        values = [_convert_integer_to_float(value) for value in values]
     try:
         if type_name in {"a list", "an object"}:
             return _build_nested_column(name, values)
@@ -163,8 +169,8 @@ def _build_column(name: str, values: list[Any], file: str) -> pl.Series:
         ) from None
 
 
-def _find_common_type(name: str, values: Sequence[Any], file: str) -> str | None:
-    """Return the name of the type that all values have. None if all are null."""
+def _find_common_type(column_name: str, values: Sequence[Any], file: str) -> str | None:
+    """Return the name of the type that all values of a column have; None if all are null."""
     common: str | None = None
     first_row = 0
     for row, value in enumerate(values, start=1):
@@ -177,20 +183,20 @@ def _find_common_type(name: str, values: Sequence[Any], file: str) -> str | None
         elif type_name != common:
             raise InputError(
                 f"{type_name} here, but {common} in row {first_row}.",
-                location=InputLocation(file=file, row=row, column=name),
+                location=InputLocation(file=file, row=row, column=column_name),
             )
     return common
 
 
-def _convert_integer(value: Any) -> Any:
-    """Return a whole number as a float, if it fits."""
+def _convert_integer_to_float(value: Any) -> Any:
+    """Convert a whole number to a float, unless it is too large; return other values unchanged."""
     if type(value) is int and abs(value) <= _LARGEST_FLOAT:
         return float(value)
     return value
 
 
 def _build_nested_column(name: str, values: Sequence[Any]) -> pl.Series:
-    """Build a column of lists of texts or numbers; whatever else is nested is kept as its JSON text."""
+    """Build a column of lists of texts or numbers; other nested values become JSON text."""
     if not any(isinstance(value, dict) for value in values):
         inner_types = {type(inner) for value in values if value is not None for inner in value}
         inner_types.discard(type(None))

@@ -10,8 +10,8 @@ import polars as pl
 from metassay.data import cells
 from metassay.data.columns import missing_column_error
 from metassay.data.readers.files import read_text
-from metassay.data.readers.rating_logs import DEFAULT_THRESHOLD, is_rating_log, read_ratings
-from metassay.data.readers.tables import is_table, read_table
+from metassay.data.readers.rating_logs import DEFAULT_THRESHOLD, is_rating_log, read_rating_log
+from metassay.data.readers.tables import is_table_file, read_table
 from metassay.data.readers.trec_lines import SPACE, WORD, list_content_lines, refuse_repeated_lines
 from metassay.errors import InputError, InputLocation
 from metassay.tasks import ranking
@@ -28,9 +28,9 @@ def read_judgements(path: str, *, threshold: float = DEFAULT_THRESHOLD) -> pl.Da
     `threshold` on are relevant.
     """
     if is_rating_log(path):
-        ratings = read_ratings(path, threshold=threshold)
+        ratings = read_rating_log(path, threshold=threshold)
         judgements = ratings.select(item="user", document="item", grade="grade")
-    elif is_table(Path(path)):
+    elif is_table_file(Path(path)):
         judgements = _select_judgements(read_table(path), path)
     else:
         judgements = read_qrels(path).select(item="topic", document="docid", grade="grade")
@@ -70,7 +70,7 @@ def read_qrels(path: str) -> pl.DataFrame:
 
 
 def _parse_qrels_grades(texts: pl.Series, lines: pl.Series, path: str) -> pl.Series:
-    """Return grades as whole numbers. Floats are refused: rounding could change what is relevant."""
+    """Parse grades as whole numbers. Fractions are refused: rounding could change what is relevant."""
     grades = texts.cast(pl.Int32, strict=False)
     is_invalid = grades.is_null() | ~texts.str.contains(r"^[-+]?[0-9]+$")
     if is_invalid.any():
@@ -85,13 +85,13 @@ def _parse_qrels_grades(texts: pl.Series, lines: pl.Series, path: str) -> pl.Ser
 
 def _select_judgements(table: pl.DataFrame, path: str) -> pl.DataFrame:
     """Return `item, document, grade` of a table of judgements."""
-    item = _find_column(table, ranking.COLUMNS["item"], "item", path)
-    document = _find_column(table, ranking.COLUMNS["document"], "document", path)
-    grade = _find_column(table, _GRADE_NAMES, "grade", path)
+    item = _find_judgement_column(table, ranking.COLUMNS["item"], "item", path)
+    document = _find_judgement_column(table, ranking.COLUMNS["document"], "document", path)
+    grade = _find_judgement_column(table, _GRADE_NAMES, "grade", path)
     judgements = pl.DataFrame(
         {
-            "item": cells.ids(table[item], path),
-            "document": cells.ids(table[document], path),
+            "item": cells.parse_ids(table[item], path),
+            "document": cells.parse_ids(table[document], path),
             "grade": _parse_table_grades(table[grade], path),
         }
     )
@@ -106,7 +106,8 @@ def _select_judgements(table: pl.DataFrame, path: str) -> pl.DataFrame:
     return judgements
 
 
-def _find_column(table: pl.DataFrame, names: Sequence[str], role: str, path: str) -> str:
+def _find_judgement_column(table: pl.DataFrame, names: Sequence[str], role: str, path: str) -> str:
+    """Return the first column with one of these names. Raises an error if there is none."""
     columns = {name.lower(): name for name in reversed(table.columns)}
     for name in names:
         if name in columns:
@@ -115,7 +116,7 @@ def _find_column(table: pl.DataFrame, names: Sequence[str], role: str, path: str
 
 
 def _parse_table_grades(column: pl.Series, path: str) -> pl.Series:
-    """Return grades as whole numbers, also if they are written as text. Floats and gaps are refused."""
+    """Return grades as whole numbers. Raises an error for fractions and for missing grades."""
     if column.dtype.is_integer() or column.dtype == pl.String:
         grades = column.cast(pl.Int32, strict=False)
     else:

@@ -8,17 +8,17 @@ from pathlib import Path
 import polars as pl
 
 from metassay.data.readers.files import read_text
-from metassay.data.readers.utterances import GENDERS, build_utterances, join_outputs
+from metassay.data.readers.utterances import GENDERS, build_utterance_table, join_system_outputs
 from metassay.errors import InputError, InputLocation
 
 
-def is_kaldi(path: str) -> bool:
-    """Whether a path is a folder with `text` and `utt2spk`."""
+def is_kaldi_folder(path: str) -> bool:
+    """Whether a path is a data folder of Kaldi, which has the files `text` and `utt2spk`."""
     return (Path(path) / "text").is_file() and (Path(path) / "utt2spk").is_file()
 
 
 def read_kaldi(folder: str, outputs: Sequence[str]) -> pl.DataFrame:
-    """Read a table `utt_id, system, ref, hyp, speaker_id, gender` from a data folder and files of outputs.
+    """Read a table `utt_id, system, ref, hyp, speaker_id, gender` from a Kaldi folder and output files.
 
     An output is a file in the format of `text`, or a folder with such a file; its name is the system.
     """
@@ -26,7 +26,7 @@ def read_kaldi(folder: str, outputs: Sequence[str]) -> pl.DataFrame:
     references = references.with_columns(_read_speakers(folder, references["utt_id"]))
     gender_file = Path(folder) / "spk2gender"
     if gender_file.is_file():
-        codes = _read_mapping(gender_file)
+        codes = _read_two_word_lines(gender_file)
         genders = {speaker: GENDERS.get(code.lower(), code) for speaker, code in codes.items()}
         column = [genders.get(speaker) for speaker in references["speaker_id"]]
         references = references.with_columns(pl.Series("gender", column, dtype=pl.String))
@@ -34,31 +34,31 @@ def read_kaldi(folder: str, outputs: Sequence[str]) -> pl.DataFrame:
     for path in outputs:
         file = str(Path(path) / "text") if Path(path).is_dir() else path
         tables[path] = read_kaldi_text(file)
-    return join_outputs(references, tables)
+    return join_system_outputs(references, tables)
 
 
 def read_kaldi_text(path: str) -> pl.DataFrame:
-    """Read a table `utt_id, text, line` from a file of `utterance words …`; the words may be missing."""
+    """Read a table `utt_id, text, line` from a Kaldi file with an utterance id and its words per line."""
     rows = []
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if line.strip():
             utterance, *words = line.split(maxsplit=1)
             rows.append((utterance, words[0].strip() if words else "", number))
-    return build_utterances(rows, path)
+    return build_utterance_table(rows, path)
 
 
 def _read_speakers(folder: str, utterances: pl.Series) -> pl.Series:
     """Return the speaker of each utterance. Raises an error if one is missing, as Kaldi's own tools do."""
     path = Path(folder) / "utt2spk"
-    speakers = _read_mapping(path)
+    speakers = _read_two_word_lines(path)
     for utterance in utterances:
         if utterance not in speakers:
             raise InputError(f"utterance {utterance} has no speaker.", location=InputLocation(file=str(path)))
     return pl.Series("speaker_id", [speakers[utterance] for utterance in utterances], dtype=pl.String)
 
 
-def _read_mapping(path: Path) -> dict[str, str]:
-    """Read a file of two words a line, a key and its value."""
+def _read_two_word_lines(path: Path) -> dict[str, str]:
+    """Read a file with two words per line, a key and its value."""
     mapping: dict[str, str] = {}
     for number, line in enumerate(read_text(str(path)).split("\n"), start=1):
         words = line.split()

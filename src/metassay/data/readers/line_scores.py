@@ -5,18 +5,18 @@ from __future__ import annotations
 import polars as pl
 
 from metassay.data import cells
-from metassay.data.readers.files import file_ending, file_stem, is_pipe, read_first_lines, read_text
+from metassay.data.readers.files import get_file_ending, get_file_stem, is_pipe, read_first_lines, read_text
 from metassay.data.readers.tables import TABLE_ENDINGS
 
 
-def is_line_file_of_scores(path: str) -> bool:
-    """Whether the first lines of a file that is no table are numbers, at least one of them."""
-    if file_ending(path) in TABLE_ENDINGS or is_pipe(path):
+def is_score_per_line_file(path: str) -> bool:
+    """Whether a file is no table and its first lines are numbers."""
+    if get_file_ending(path) in TABLE_ENDINGS or is_pipe(path):
         return False
     lines = read_first_lines(path)[:20]
     cells_of_lines = pl.Series([line.rpartition("\t")[2] for line in lines], dtype=pl.String)
     is_number = cells.parse_numbers(cells_of_lines).is_not_null()
-    return bool(is_number.any() and (is_number | cells.is_missing_score(cells_of_lines)).all())
+    return bool(is_number.any() and (is_number | cells.find_missing_scores(cells_of_lines)).all())
 
 
 def read_line_scores(path: str) -> pl.Series:
@@ -25,5 +25,5 @@ def read_line_scores(path: str) -> pl.Series:
     Files of mt-metrics-eval have a system and a tab before each score.
     """
     lines = read_text(path).removesuffix("\n").split("\n")
-    texts = pl.Series(file_stem(path), [line.rpartition("\t")[2] for line in lines], dtype=pl.String)
-    return cells.scores(texts, path)
+    texts = pl.Series(get_file_stem(path), [line.rpartition("\t")[2] for line in lines], dtype=pl.String)
+    return cells.parse_scores(texts, path)

@@ -15,9 +15,13 @@ import numpy as np
 import polars as pl
 
 from metassay.data.readers.base import RawTable, Reader
-from metassay.data.readers.files import file_stem, read_first_lines, read_text
-from metassay.data.readers.json_tables import MALFORMED_CONTENT_ERRORS, malformed_content_error, parse_object
-from metassay.data.readers.sample_columns import build_columns, parse_score, select_metadata
+from metassay.data.readers.files import get_file_stem, read_first_lines, read_text
+from metassay.data.readers.json_tables import (
+    MALFORMED_CONTENT_ERRORS,
+    malformed_content_error,
+    parse_json_object,
+)
+from metassay.data.readers.sample_columns import build_columns, parse_optional_score, select_metadata
 from metassay.errors import InputError, InputLocation
 
 _REQUIRED_KEYS = ('"doc_id"', '"resps"', '"filtered_resps"')
@@ -26,14 +30,14 @@ _MAXIMUM_METADATA_LENGTH = 60
 
 
 class LmEvalReader(Reader):
-    """Samples of lm-eval."""
+    """Reader of samples of lm-evaluation-harness."""
 
     name = "lm-eval samples"
     files = "samples_*.jsonl"
     summary = "MODEL/samples_TASK_DATE.jsonl: prompts, answers, targets, metrics"
 
     def sniff(self, path: str) -> bool:
-        """Whether the first line has the keys of lm-eval's samples."""
+        """Whether the first line of a file has the keys of a sample of lm-evaluation-harness."""
         first_line = next(iter(read_first_lines(path)), "")
         return all(key in first_line for key in _REQUIRED_KEYS)
 
@@ -48,10 +52,11 @@ class LmEvalReader(Reader):
 
 
 def _read_samples(path: str) -> RawTable:
+    """Read a table with a row per document."""
     records = []
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if line.strip():
-            records.append(parse_object(line, InputLocation(path, line=number)))
+            records.append(parse_json_object(line, InputLocation(path, line=number)))
     has_filters = len({str(record.get("filter", "none")) for record in records}) > 1
     rows: dict[str, dict[str, Any]] = {}
     metadata: dict[str, dict[str, Any]] = {}
@@ -59,12 +64,12 @@ def _read_samples(path: str) -> RawTable:
     for number, record in enumerate(records, start=1):
         location = InputLocation(path, number)
         document = str(record.get("doc_id"))
-        rows.setdefault(document, _build_row(record, path, location))
+        rows.setdefault(document, _build_sample_row(record, path, location))
         metadata.setdefault(document, select_metadata(record.get("doc"), _MAXIMUM_METADATA_LENGTH))
         suffix = f":{record.get('filter')}" if has_filters else ""
         document_scores = scores.setdefault(document, {})
         for name in record.get("metrics") or ():
-            document_scores[f"{name}{suffix}"] = parse_score(record.get(name), location)
+            document_scores[f"{name}{suffix}"] = parse_optional_score(record.get(name), location)
     outputs = pl.DataFrame(list(rows.values()), infer_schema_length=None)
     score_columns = build_columns([scores[document] for document in rows], outputs.columns, "score_")
     taken = [*outputs.columns, *score_columns.columns]
@@ -73,15 +78,16 @@ def _read_samples(path: str) -> RawTable:
     return RawTable(path, table, metadata_columns=tuple(metadata_columns.columns))
 
 
-def _build_row(record: Mapping[str, Any], path: str, location: InputLocation) -> dict[str, Any]:
-    arguments = (record.get("arguments") or {}).values()
+def _build_sample_row(sample: Mapping[str, Any], path: str, location: InputLocation) -> dict[str, Any]:
+    """Return test set, id, system, source, output and reference of a sample."""
+    arguments = (sample.get("arguments") or {}).values()
     requests = [request for request in arguments if isinstance(request, Mapping)]
     if not requests:
         raise InputError("a sample of lm-eval has no arguments.", location=location)
-    output, target = _find_output_and_target(record, requests)
+    output, target = _find_output_and_target(sample, requests)
     return {
-        "testset": re.sub(r"^samples_|_\d{4}-\d\d-\d\dT[\d.:-]+$", "", file_stem(path)),
-        "seg_id": str(record.get("doc_id")),
+        "testset": re.sub(r"^samples_|_\d{4}-\d\d-\d\dT[\d.:-]+$", "", get_file_stem(path)),
+        "seg_id": str(sample.get("doc_id")),
         "system": Path(path).resolve().parent.name.replace("__", "/"),
         "src": str(requests[0].get("arg_0", "")),
         "hyp": output,
@@ -90,15 +96,15 @@ def _build_row(record: Mapping[str, Any], path: str, location: InputLocation) ->
 
 
 def _find_output_and_target(
-    record: Mapping[str, Any], requests: Sequence[Mapping[str, Any]]
+    sample: Mapping[str, Any], requests: Sequence[Mapping[str, Any]]
 ) -> tuple[str | None, str | None]:
     """Return output and target of a sample.
 
     In a task with choices, every choice is a request with its likelihood, and a target that is a number is
     the number of the correct choice.
     """
-    responses = record.get("resps") or []
-    target = None if record.get("target") is None else str(record["target"])
+    responses = sample.get("resps") or []
+    target = None if sample.get("target") is None else str(sample["target"])
     first_response = responses[0][0] if responses and responses[0] else None
     if not isinstance(first_response, list):
         return (first_response if isinstance(first_response, str) else None), target

@@ -40,7 +40,7 @@ FREE_CATEGORIES = ("source error", "source issue", "creative reinterpretation")
 
 
 def find_error_weight(category: str, severity: str) -> float:
-    """Return the weight of one marked error. NaN for an unknown severity.
+    """Return the MQM weight of an error by its category and severity; NaN for an unknown severity.
 
     >>> find_error_weight("Fluency/Punctuation", "Minor")
     0.1
@@ -57,13 +57,13 @@ def find_error_weight(category: str, severity: str) -> float:
     return SEVERITY_WEIGHTS.get(severity, math.nan)
 
 
-def is_ratings(table: pl.DataFrame) -> bool:
-    """Whether a table has a row per marked error."""
+def is_mqm_table(table: pl.DataFrame) -> bool:
+    """Whether a table has a row per error that a rater marked."""
     return {"system", "category", "severity"} <= {name.lower() for name in table.columns}
 
 
 def compute_rater_scores(ratings: pl.DataFrame, *, file: str = "") -> pl.DataFrame:
-    """Compute MQM per segment and rater: the key columns of the table, `rater` and `mqm`."""
+    """Compute the MQM score of each segment and rater from a table of marked errors."""
     counts = Counter(name.lower() for name in ratings.columns)
     repeated = [name for name in ratings.columns if counts[name.lower()] > 1]
     if repeated:
@@ -101,7 +101,7 @@ def _weigh_error_types(error_types: pl.DataFrame, file: str) -> pl.DataFrame:
 
 
 def compute_segment_scores(ratings: pl.DataFrame, *, file: str = "") -> pl.DataFrame:
-    """Compute MQM per segment as the mean over raters.
+    """Compute the MQM score of each segment as the mean over raters.
 
     If there are several raters, a column `mqm:NAME` has the score of each.
     """
@@ -136,19 +136,20 @@ def read_rating_file(path: str | Path, segments: int | None = None) -> pl.DataFr
 
 
 def check_segment_counts(
-    systems: Sequence[str], segments: int | None, path: str | Path, content: str
+    systems: Sequence[str], segments: int | None, path: str | Path, line_content: str
 ) -> None:
     """Raise an error if a system has more or fewer lines than there are segments.
 
-    One missing line would shift all segments after it. `systems` has the system of each line; `content` says
-    in the error what the lines hold.
+    One missing line would shift all segments after it. `systems` has the system of each line; `line_content`
+    says in the error what the lines hold.
     """
     counts = Counter(systems)
     expected = max(counts.values()) if segments is None else segments
     for system in sorted(counts):
         if counts[system] != expected:
             raise InputError(
-                f"system {system} has {counts[system]} {content}, but the test set has {expected} segments.",
+                f"system {system} has {counts[system]} {line_content}, but the test set has {expected} "
+                "segments.",
                 location=InputLocation(str(path)),
             )
 

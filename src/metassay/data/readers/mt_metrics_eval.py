@@ -23,7 +23,7 @@ import polars as pl
 
 from metassay.data import cells
 from metassay.data.readers.base import RawTable, Reader, ReaderOptions
-from metassay.data.readers.error_spans import read_spans
+from metassay.data.readers.error_spans import read_error_spans
 from metassay.data.readers.mqm_ratings import check_segment_counts, read_rating_file
 from metassay.data.readers.mt_metrics_eval_texts import (
     OUTPUT_KEY,
@@ -45,14 +45,14 @@ _HUMAN_SCORE_NAMES = {"da-sqm": "da_sqm", "wmt-z": "da"}
 
 
 class MtMetricsEvalReader(Reader):
-    """Folders of mt-metrics-eval."""
+    """Reader of folders in the layout of mt-metrics-eval."""
 
     name = "mt-metrics-eval"
     files = "a folder"
     summary = "scores of people and metrics, and texts: human-scores/, metric-scores/, system-outputs/ …"
 
     def sniff(self, path: str) -> bool:
-        """Whether a folder is a test set, or holds test sets."""
+        """Whether a folder is a test set of mt-metrics-eval, or contains test sets."""
         return has_test_sets(path)
 
     def read(self, path: str) -> list[RawTable]:
@@ -65,7 +65,7 @@ class MtMetricsEvalReader(Reader):
 
 
 class MarkedErrors(NamedTuple):
-    """Error spans of one language pair."""
+    """Error spans that people and metrics marked in the outputs of one language pair."""
 
     by_people: pl.DataFrame
     """A row per output and rater, with `spans`, texts, document and domain."""
@@ -74,7 +74,7 @@ class MarkedErrors(NamedTuple):
 
 @dataclass(frozen=True)
 class _LanguagePair:
-    """The files of one language pair of a test set, and its segments."""
+    """The files and segments of one language pair of a test set."""
 
     test_set: Path
     lp: str
@@ -88,7 +88,7 @@ class _LanguagePair:
 
     @property
     def documents(self) -> pl.DataFrame:
-        """A row per document, in their order: `_number` (from 1) and `doc_id`."""
+        """A row per document in the order of the test set: `_number` (from 1) and `doc_id`."""
         ids = self.segments.select(pl.col("doc_id").unique(maintain_order=True))
         return ids.with_row_index("_number", offset=1)
 
@@ -116,7 +116,7 @@ class _LanguagePair:
 
 
 def has_test_sets(folder: str | Path) -> bool:
-    """Whether a folder is a test set in this layout, or holds test sets."""
+    """Whether a folder is a test set of mt-metrics-eval, or contains test sets."""
     return bool(_list_test_sets(Path(folder)))
 
 
@@ -161,7 +161,7 @@ def read_marked_errors(
             by_people = by_people.with_columns(testset=pl.lit(test_set.name))
         by_metric = {}
         for path in sorted((test_set / "metric-scores" / lp).glob("*.seg.rating")):
-            by_metric[path.name.removesuffix(".seg.rating")] = read_spans(str(path))
+            by_metric[path.name.removesuffix(".seg.rating")] = read_error_spans(str(path))
         marked.append(MarkedErrors(by_people, by_metric))
     return marked
 
@@ -185,18 +185,20 @@ def _list_language_pairs(test_sets: Sequence[Path]) -> Iterator[tuple[Path, str]
 
 
 def _read_human_spans(pair: _LanguagePair, path: Path, references: Sequence[str]) -> pl.DataFrame:
-    spans = read_spans(str(path)).with_columns(pl.col("seg_id").cast(pl.Int64))
+    """Read the error spans that people marked in the outputs of a language pair."""
+    spans = read_error_spans(str(path)).with_columns(pl.col("seg_id").cast(pl.Int64))
     rated = spans.join(pair.segments, on="seg_id", how="left", maintain_order="left")
     with_texts = add_texts(rated, pair.test_set, pair.lp, references, pair.segments.height)
     return with_texts.with_columns(pl.col("seg_id").cast(pl.String))
 
 
 def _read_language_pair(pair: _LanguagePair, requested_references: Sequence[str], file: str) -> RawTable:
+    """Read texts, human scores and metric scores of a language pair: a row per system and segment."""
     references = _choose_references(pair, requested_references)
     human_scores = _read_human_scores(pair)
     if not human_scores:
-        return _read_by_document(pair, references, file)
-    scores = _join_scores([*human_scores.values(), *_read_metric_scores(pair, references).values()])
+        return _read_document_rows(pair, references, file)
+    scores = _join_score_tables([*human_scores.values(), *_read_metric_scores(pair, references).values()])
     table = pair.segments.join(scores.sort(OUTPUT_KEY), on="seg_id").sort(OUTPUT_KEY)
     table = add_texts(table, pair.test_set, pair.lp, references, pair.segments.height)
     table, metadata = add_metadata(table, pair.test_set, pair.lp, pair.segments.height)
@@ -233,7 +235,7 @@ def _read_segments(path: Path, lp: str) -> pl.DataFrame:
 
 
 def _read_human_scores(pair: _LanguagePair) -> dict[str, pl.DataFrame]:
-    """Read the human scores of segments by name. MQM is computed from marked errors if it has no file."""
+    """Read the human scores of segments by name. MQM without a score file is computed from marked errors."""
     segments = pair.segments.height
     scores = {}
     for name, path in pair.list_human_files("seg").items():
@@ -245,13 +247,13 @@ def _read_human_scores(pair: _LanguagePair) -> dict[str, pl.DataFrame]:
 
 
 def _read_metric_scores(pair: _LanguagePair, references: Sequence[str]) -> dict[str, pl.DataFrame]:
-    """Read the scores of segments of all metrics that use these references or the source alone."""
+    """Read the segment scores of all metrics that use these references or no reference."""
     files = pair.list_metric_files("seg", references)
     return {name: _read_score_file(path, name, pair.segments.height) for name, path in files.items()}
 
 
 def _note_metrics(pair: _LanguagePair, references: Sequence[str]) -> list[str]:
-    """Return notes on which metrics were read, and which have no scores of segments."""
+    """Return notes on which metrics were read, and which have no segment scores."""
     notes = [f"{pair.lp}: metrics that use {', '.join(references) or 'no reference'} or the source alone."]
     with_segments = pair.list_metric_files("seg")
     systems_only = [name for name in pair.list_metric_files("sys", references) if name not in with_segments]
@@ -261,7 +263,7 @@ def _note_metrics(pair: _LanguagePair, references: Sequence[str]) -> list[str]:
     return notes
 
 
-def _read_by_document(pair: _LanguagePair, references: Sequence[str], file: str) -> RawTable:
+def _read_document_rows(pair: _LanguagePair, references: Sequence[str], file: str) -> RawTable:
     """Read a row per system and document, for language pairs in which people scored documents.
 
     `seg_id` is the number of the document. A metric without document scores gets the mean over segments.
@@ -278,9 +280,9 @@ def _read_by_document(pair: _LanguagePair, references: Sequence[str], file: str)
     averaged = []
     for name, scores in _read_metric_scores(pair, references).items():
         if name not in document_files:
-            metric_scores.append(_average_over_documents(scores, name, pair))
+            metric_scores.append(_average_by_document(scores, name, pair))
             averaged.append(name)
-    scores = _join_scores([*human_scores.values(), *metric_scores])
+    scores = _join_score_tables([*human_scores.values(), *metric_scores])
     texts = _join_document_texts(pair, scores["system"].unique(), references)
     numbers = documents.select("doc_id", seg_id=pl.col("_number").cast(pl.Int64))
     table = texts.join(numbers, on="doc_id").join(scores, on=OUTPUT_KEY).sort(OUTPUT_KEY)
@@ -292,8 +294,8 @@ def _read_by_document(pair: _LanguagePair, references: Sequence[str], file: str)
     return RawTable(file, table, notes=tuple(notes), human_columns=tuple(human_scores))
 
 
-def _average_over_documents(scores: pl.DataFrame, name: str, pair: _LanguagePair) -> pl.DataFrame:
-    """Return the mean score of the segments of each document, with its number as `seg_id`."""
+def _average_by_document(scores: pl.DataFrame, name: str, pair: _LanguagePair) -> pl.DataFrame:
+    """Return the mean score of the segments of each document, with the document's number as `seg_id`."""
     numbers = pair.segments.join(pair.documents, on="doc_id", maintain_order="left").select(
         "seg_id", "_number"
     )
@@ -315,15 +317,16 @@ def _join_document_texts(pair: _LanguagePair, systems: pl.Series, references: Se
     return by_document.agg(pl.col("lp", "domain").first(), *joined_texts)
 
 
-def _join_scores(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
+def _join_score_tables(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Join tables of scores by system and segment."""
     joined = tables[0]
     for table in tables[1:]:
         joined = joined.join(table, on=OUTPUT_KEY, how="full", coalesce=True)
     return joined
 
 
-def _read_score_file(path: Path, name: str, segments: int) -> pl.DataFrame:
-    """Read `system, seg_id` and the scores as column `name`."""
+def _read_score_file(path: Path, score_name: str, segments: int) -> pl.DataFrame:
+    """Read a score file as a table `system, seg_id` and a column with the name of the score."""
     systems = []
     texts = []
     for number, line in enumerate(read_segment_lines(path), start=1):
@@ -334,21 +337,21 @@ def _read_score_file(path: Path, name: str, segments: int) -> pl.DataFrame:
             )
         systems.append(system)
         texts.append(score)
-    scores = cells.scores(pl.Series(name, texts), str(path))
+    scores = cells.parse_scores(pl.Series(score_name, texts), str(path))
     check_segment_counts(systems, segments, path, "scores")
-    table = pl.DataFrame({"system": systems, name: scores})
+    table = pl.DataFrame({"system": systems, score_name: scores})
     return table.with_columns(seg_id=pl.int_range(1, pl.len() + 1).over("system"))
 
 
-def _choose_references(pair: _LanguagePair, requested: Sequence[str]) -> list[str]:
-    """Return the requested references, or else the standard one."""
+def _choose_references(pair: _LanguagePair, requested_references: Sequence[str]) -> list[str]:
+    """Return the requested references, or else the standard reference of the language pair."""
     available = {name.rpartition("-")[2] for name in pair.list_metric_files("seg")} - {SOURCE_ONLY}
     for path in (pair.test_set / "references").glob(f"{pair.lp}.*.*"):
         available.add(path.name.removeprefix(f"{pair.lp}.").rpartition(".")[0])
-    for name in requested:
+    for name in requested_references:
         if name not in available:
             raise UnknownName("reference", name, available)
-    if requested or not available:
-        return list(requested)
+    if requested_references or not available:
+        return list(requested_references)
     standard = STANDARD_REFERENCES.get((pair.test_set.name, pair.lp), "refA")
     return [standard if standard in available else min(available)]

@@ -10,7 +10,7 @@ import polars as pl
 from metassay.data import cells
 from metassay.data.readers.files import read_text
 from metassay.data.readers.json_tables import parse_json_lines
-from metassay.data.readers.sample_columns import choose_free_name
+from metassay.data.readers.sample_columns import choose_column_name
 from metassay.errors import InputError, InputLocation, join_names
 
 OUTPUT_KEY = ["system", "seg_id"]
@@ -22,7 +22,7 @@ _TEXT_FIELDS = {"sources": "source", "references": "target", "system-outputs": "
 def add_texts(
     table: pl.DataFrame, test_set: Path, lp: str, references: Sequence[str], segments: int
 ) -> pl.DataFrame:
-    """Add source, references and outputs to a table of scores, as far as the folder has them."""
+    """Add source, references and outputs to a table of scores, if the test set has them."""
     files = {"src": ("sources", lp)}
     for number, reference in enumerate(references, start=1):
         column = "ref" if len(references) == 1 else f"ref{number}"
@@ -39,7 +39,7 @@ def add_texts(
 
 
 def _read_outputs(folder: Path, lp: str, segments: int) -> pl.DataFrame | None:
-    """Read `seg_id, hyp, system` of all systems. None if the folder has no texts."""
+    """Read the outputs of all systems as `seg_id, hyp, system`; None if the test set has no texts."""
     files = [path for path in (folder / lp).glob("*") if path.suffix in {".txt", ".jsonl"}]
     tables = []
     for system in sorted({path.stem for path in files}):
@@ -50,7 +50,7 @@ def _read_outputs(folder: Path, lp: str, segments: int) -> pl.DataFrame | None:
 
 
 def _read_texts(folder: Path, name: str, segments: int) -> pl.DataFrame | None:
-    """Read `seg_id, text` from a `.txt` or `.jsonl` file with a line per segment. None without a file."""
+    """Read `seg_id, text` from a file with a line per segment; None if there is no such file."""
     plain = folder / f"{name}.txt"
     json_lines = folder / f"{name}.jsonl"
     texts: Sequence[str | None]
@@ -67,20 +67,21 @@ def _read_texts(folder: Path, name: str, segments: int) -> pl.DataFrame | None:
     return pl.DataFrame([ids, pl.Series("text", texts, dtype=pl.String)])
 
 
-def _read_text_field(path: Path, field: str) -> list[str | None]:
+def _read_text_field(path: Path, json_field: str) -> list[str | None]:
+    """Read one field of each line of a JSON lines file."""
     table = parse_json_lines(read_text(str(path)), file=str(path))
-    if field not in table.columns:
+    if json_field not in table.columns:
         raise InputError(
-            f"its objects have no field {field!r} (there are: {join_names(table.columns)}).",
+            f"its objects have no field {json_field!r} (there are: {join_names(table.columns)}).",
             location=InputLocation(str(path)),
         )
-    return cells.texts(table[field], str(path)).to_list()
+    return cells.check_texts(table[json_field], str(path)).to_list()
 
 
 def add_metadata(
     table: pl.DataFrame, test_set: Path, lp: str, segments: int
 ) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """Add the columns of `metadata/LP/SYSTEM.jsonl`. Also returns their names.
+    """Add metadata columns from `metadata/LP/SYSTEM.jsonl`. Also returns the names of these columns.
 
     A name that is taken or means something else in a table gets the prefix `metadata_`.
     """
@@ -89,7 +90,7 @@ def add_metadata(
         objects = parse_json_lines(read_text(str(path)), file=str(path))
         _check_line_count(objects.height, segments, path)
         flat = objects.select([name for name, dtype in objects.schema.items() if not dtype.is_nested()])
-        names = {name: choose_free_name(name, table.columns, "metadata_") for name in flat.columns}
+        names = {name: choose_column_name(name, table.columns, "metadata_") for name in flat.columns}
         named = flat.rename(names)
         ids = pl.int_range(1, segments + 1, eager=True).alias("seg_id")
         tables.append(named.with_columns(pl.lit(path.stem).alias("system"), ids))
@@ -101,7 +102,7 @@ def add_metadata(
 
 
 def _unify_text_columns(tables: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
-    """Convert columns that are text in one of the tables to text in all of them."""
+    """Convert a column that is text in one of the tables to text in all of them."""
     text_columns: set[str] = set()
     for table in tables:
         text_columns.update(name for name, dtype in table.schema.items() if dtype == pl.String)
@@ -113,6 +114,7 @@ def _unify_text_columns(tables: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
 
 
 def _check_line_count(lines: int, segments: int, path: Path) -> None:
+    """Raise an error unless a file has a line per segment."""
     if lines != segments:
         raise InputError(
             f"there are {lines} lines, but the test set has {segments} segments.",

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from metassay.data.readers.files import read_first_lines, read_text
-from metassay.data.readers.utterances import GENDERS, join_outputs
+from metassay.data.readers.utterances import GENDERS, join_system_outputs
 from metassay.errors import InputError, InputLocation, display_path
 
 _TIME = r"\d{1,15}(?:\.\d{0,30})?|\.\d{1,30}"
@@ -47,14 +47,14 @@ _CTM_SCHEMA = {
 }
 
 
-def is_stm(path: str) -> bool:
-    """Whether a file starts with segments: three words, and two times that follow each other."""
+def is_stm_file(path: str) -> bool:
+    """Whether a file starts with segments in NIST's `stm` format."""
     lines = read_first_lines(path)[:20]
-    return bool(lines) and all(_match_segment(line) for line in lines)
+    return bool(lines) and all(_match_stm_segment(line) for line in lines)
 
 
-def _match_segment(line: str) -> re.Match[str] | None:
-    """Match a line of an `stm` file. None if it is not a segment that ends after it begins."""
+def _match_stm_segment(line: str) -> re.Match[str] | None:
+    """Match a line of an `stm` file; None if it is not a segment that ends after it begins."""
     match = _STM_LINE.fullmatch(line.rstrip())
     if match is None or float(match["end"]) <= float(match["begin"]):
         return None
@@ -62,7 +62,7 @@ def _match_segment(line: str) -> re.Match[str] | None:
 
 
 def read_stm(path: str) -> pl.DataFrame:
-    """Read a table `utt_id, text, file, channel, begin, end, speaker_id, gender, line`, sorted by time.
+    """Read a reference in NIST's `stm` format: a row per segment, sorted by time.
 
     The utterance is `file-channel-begin-end`. The gender is that of the label, if it names one. Segments that
     the file marks as not to be scored are left out.
@@ -71,14 +71,14 @@ def read_stm(path: str) -> pl.DataFrame:
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if not line.strip() or line.startswith(";;"):
             continue
-        match = _match_segment(line)
+        match = _match_stm_segment(line)
         if match is None:
             raise InputError(
                 "this is not a segment: file, channel, speaker, begin, a later end, and words.",
                 location=InputLocation(file=path, line=number),
             )
         if not (_UNSCORED.search(match["text"] or "") or _UNSCORED.search(match["speaker"])):
-            rows.append(_build_segment(match, number))
+            rows.append(_build_stm_row(match, number))
     segments = pl.DataFrame(rows, schema=_STM_SCHEMA, orient="row")
     segments = segments.sort("file", "channel", "begin", "end", "speaker_id")
     if segments.is_empty():
@@ -89,8 +89,8 @@ def read_stm(path: str) -> pl.DataFrame:
     return segments
 
 
-def _build_segment(match: re.Match[str], line: int) -> tuple[object, ...]:
-    """Return a row of the table, in the order of `_STM_SCHEMA`."""
+def _build_stm_row(match: re.Match[str], line: int) -> tuple[object, ...]:
+    """Return the row of a segment, in the order of `_STM_SCHEMA`."""
     begin = float(match["begin"])
     end = float(match["end"])
     utterance = f"{match['file']}-{match['channel']}-{begin:.3f}-{end:.3f}"
@@ -102,7 +102,7 @@ def _build_segment(match: re.Match[str], line: int) -> tuple[object, ...]:
 
 
 def _refuse_overlaps(segments: pl.DataFrame, path: str) -> None:
-    """Raise an error if segments of one channel overlap, because a word could then belong to two."""
+    """Raise an error if segments of one channel overlap, because a word could then belong to two segments."""
     previous_end = pl.col("end").shift(1).over("file", "channel")
     overlapping = segments.filter(pl.col("begin") < previous_end - 1e-6)
     if overlapping.height:
@@ -113,7 +113,7 @@ def _refuse_overlaps(segments: pl.DataFrame, path: str) -> None:
 
 
 def read_ctm(path: str) -> pl.DataFrame:
-    """Read a table `file, channel, middle, word, line`: each word with the middle of its time, sorted."""
+    """Read recognised words in NIST's `ctm` format, each with the middle of its time, sorted."""
     rows = []
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if not line.strip() or line.startswith((";;", "#")):
@@ -133,7 +133,7 @@ def read_ctm(path: str) -> pl.DataFrame:
 
 
 def read_ctm_pairs(segment_file: str, outputs: Sequence[str]) -> tuple[pl.DataFrame, list[str]]:
-    """Read a table `utt_id, system, ref, hyp` and the columns of the `stm` file.
+    """Read a table `utt_id, system, ref, hyp` from an `stm` file of references and `ctm` files of outputs.
 
     A word belongs to the segment that holds the middle of its time. Notes count words outside all segments.
     """
@@ -142,7 +142,7 @@ def read_ctm_pairs(segment_file: str, outputs: Sequence[str]) -> tuple[pl.DataFr
     notes = []
     for path in outputs:
         words = read_ctm(path)
-        assigned = _assign_to_segments(words, segments, path)
+        assigned = _assign_words_to_segments(words, segments, path)
         outside = words.height - assigned.height
         if outside:
             notes.append(f"{display_path(path)}: {outside} words lie outside all segments and are left out.")
@@ -151,11 +151,11 @@ def read_ctm_pairs(segment_file: str, outputs: Sequence[str]) -> tuple[pl.DataFr
         )
         utterances = segments.select("utt_id").join(texts, on="utt_id", how="left", maintain_order="left")
         tables[path] = utterances.with_columns(pl.col("text").fill_null(""))
-    return join_outputs(segments, tables), notes
+    return join_system_outputs(segments, tables), notes
 
 
-def _assign_to_segments(words: pl.DataFrame, segments: pl.DataFrame, path: str) -> pl.DataFrame:
-    """Return the words that lie in a segment, with its utterance."""
+def _assign_words_to_segments(words: pl.DataFrame, segments: pl.DataFrame, path: str) -> pl.DataFrame:
+    """Return the words that lie in a segment, with the utterance id of the segment."""
     recordings = segments.select("file", "channel").unique()
     recorded = words.join(recordings, on=("file", "channel"), how="semi", maintain_order="left")
     if recorded.is_empty():

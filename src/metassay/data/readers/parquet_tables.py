@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from metassay.data.memory import is_large_table, spill_to_disk
-from metassay.data.readers.files import file_ending, is_pipe
+from metassay.data.readers.files import get_file_ending, is_pipe
 from metassay.errors import InputError, InputLocation
 
 PARQUET_ENDINGS = (".parquet", ".pq")
@@ -27,8 +27,8 @@ def looks_like_parquet(content: bytes) -> bool:
 
 
 def is_large_parquet(path: str) -> bool:
-    """Whether a path is an uncompressed Parquet file that is too large to be loaded as a whole."""
-    if file_ending(path) not in PARQUET_ENDINGS or is_pipe(path) or not Path(path).is_file():
+    """Whether a path is a Parquet file that is too large to be loaded into memory."""
+    if get_file_ending(path) not in PARQUET_ENDINGS or is_pipe(path) or not Path(path).is_file():
         return False
     with Path(path).open("rb") as file:
         begins_like_parquet = file.read(len(_MAGIC)) == _MAGIC
@@ -36,16 +36,17 @@ def is_large_parquet(path: str) -> bool:
 
 
 def read_large_parquet(path: str) -> pl.DataFrame:
-    """Read a Parquet file directly from disk."""
-    return _parse(pa.OSFile(path), path)
+    """Read a Parquet file without loading it into memory at once."""
+    return _parse_parquet_stream(pa.OSFile(path), path)
 
 
 def parse_parquet(content: bytes, *, file: str) -> pl.DataFrame:
     """Parse the content of a Parquet file."""
-    return _parse(pa.BufferReader(content), file)
+    return _parse_parquet_stream(pa.BufferReader(content), file)
 
 
-def _parse(stream: pa.NativeFile, file: str) -> pl.DataFrame:
+def _parse_parquet_stream(stream: pa.NativeFile, file: str) -> pl.DataFrame:
+    """Parse a Parquet file with Arrow; a large table is kept in a temporary file instead of in memory."""
     # Arrow's reader, because a broken file makes others panic or ask for more memory than there is.
     try:
         parquet = pq.ParquetFile(stream, pre_buffer=False)
@@ -70,7 +71,7 @@ def _parse(stream: pa.NativeFile, file: str) -> pl.DataFrame:
 
 
 def _read_row_groups(parquet: pq.ParquetFile) -> Iterator[pl.DataFrame]:
-    """Yield the row groups of a file. Arrow's copy of one is freed before the next is read."""
+    """Yield the row groups of a Parquet file one by one, so that memory stays small."""
     if not parquet.num_row_groups:
         yield pl.DataFrame(pl.from_arrow(parquet.schema_arrow.empty_table()))
     for number in range(parquet.num_row_groups):

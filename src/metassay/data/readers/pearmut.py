@@ -15,10 +15,14 @@ from typing import Any
 
 import polars as pl
 
-from metassay.data.columns import is_reserved
+from metassay.data.columns import is_reserved_column
 from metassay.data.readers.base import RawTable, Reader
-from metassay.data.readers.files import file_ending, file_stem, read_first_lines, read_text
-from metassay.data.readers.json_tables import MALFORMED_CONTENT_ERRORS, check_value, malformed_content_error
+from metassay.data.readers.files import get_file_ending, get_file_stem, read_first_lines, read_text
+from metassay.data.readers.json_tables import (
+    MALFORMED_CONTENT_ERRORS,
+    check_json_value,
+    malformed_content_error,
+)
 from metassay.data.readers.rater_scores import add_rater_scores
 from metassay.errors import InputError, InputLocation
 
@@ -35,20 +39,20 @@ OutputKey = tuple[str, str, str]
 
 
 class PearmutReader(Reader):
-    """Annotations of pearmut: `annotations.json`, or the log of one campaign."""
+    """Reader of annotations of pearmut: `annotations.json`, or the log of one campaign."""
 
     name = "pearmut"
     files = ".json .jsonl"
     summary = "annotations.json, or a campaign's log: scores of people by document, segment and model"
 
     def sniff(self, path: str) -> bool:
-        """Whether a file is `annotations.json` or the log of a campaign."""
-        return is_pearmut(path)
+        """Whether a file is pearmut's `annotations.json` or the log of a campaign."""
+        return is_pearmut_file(path)
 
     def read(self, path: str) -> RawTable:
         """Read a row per segment and model: texts, the mean score of all users, and that of each user."""
         try:
-            return _read_scores(path)
+            return _read_mean_scores(path)
         except InputError:
             raise
         except MALFORMED_CONTENT_ERRORS as error:
@@ -67,12 +71,12 @@ class AnnotatedOutput:
 
     @property
     def key(self) -> OutputKey:
-        """What identifies the output."""
+        """The test set, segment and system of the output, which identify it."""
         return self.row["testset"], self.row["seg_id"], self.row["system"]
 
     @property
     def score(self) -> float | None:
-        """The score that the user gave. None if there is none."""
+        """The score that the user gave to the output; None if there is none."""
         score = self.annotation.get("score") if isinstance(self.annotation, Mapping) else None
         if score is None:
             return None
@@ -82,7 +86,7 @@ class AnnotatedOutput:
 
     @property
     def error_spans(self) -> list[tuple[Any, Any]]:
-        """First and last character of each marked error; the last one is included.
+        """First and last character of each marked error; the last character is included.
 
         Neutral remarks are left out, and so are omissions, which have no position in the output.
         """
@@ -97,7 +101,7 @@ class AnnotatedOutput:
 
 @dataclass(frozen=True)
 class _AnnotatedSegment:
-    """One segment of a document with the annotation that one user made of all its outputs."""
+    """One segment of a document with the annotations that one user made of its outputs."""
 
     campaign: str
     user: str
@@ -109,6 +113,7 @@ class _AnnotatedSegment:
 
     @property
     def fields(self) -> dict[str, Any]:
+        """The JSON object of the segment."""
         fields: dict[str, Any] = self.document[self.position]
         return fields
 
@@ -118,7 +123,7 @@ class _AnnotatedSegment:
         return bool(self.fields.get("validation"))
 
     def list_outputs(self) -> list[AnnotatedOutput]:
-        """Return the outputs of the segment: one text, or several by model."""
+        """Return the outputs of the segment: one text, or one text per model."""
         texts = self.fields.get("tgt")
         if not isinstance(texts, Mapping):
             model = str(self.fields.get("model", "model"))
@@ -138,14 +143,14 @@ class _AnnotatedSegment:
                 row[name] = self.fields[name]
         for name, value in self.fields.items():
             if name not in _IGNORED_FIELDS and isinstance(value, str | bool | int | float):
-                column = f"metadata_{name}" if is_reserved(name) else name
+                column = f"metadata_{name}" if is_reserved_column(name) else name
                 row[column] = str(value)
         row["system"] = model
         row["hyp"] = text
         return AnnotatedOutput(row, self.user, annotation, self.location)
 
     def _choose_ids(self) -> tuple[str, str]:
-        """Return the ids of item and document.
+        """Return the ids of the segment and of its document.
 
         Without an id in the file, a hash of the source texts is used, which is the same for all users.
         """
@@ -162,9 +167,9 @@ class _AnnotatedSegment:
         return str(named), document_id
 
 
-def is_pearmut(path: str) -> bool:
+def is_pearmut_file(path: str) -> bool:
     """Whether a file is pearmut's `annotations.json`, or the JSON lines of one campaign."""
-    ending = file_ending(path)
+    ending = get_file_ending(path)
     if ending not in {".json", ".jsonl"}:
         return False
     beginning = "\n".join(read_first_lines(path))
@@ -184,7 +189,8 @@ def read_pearmut_annotations(path: str) -> list[AnnotatedOutput]:
     return list(latest.values())
 
 
-def _read_scores(path: str) -> RawTable:
+def _read_mean_scores(path: str) -> RawTable:
+    """Read a row per output with the mean score of all users."""
     rows: dict[OutputKey, dict[str, Any]] = {}
     scores: dict[OutputKey, dict[str, float | None]] = {}
     tests = 0
@@ -193,7 +199,7 @@ def _read_scores(path: str) -> RawTable:
             tests += 1
             continue
         for output in segment.list_outputs():
-            check_value(output.row, output.location)
+            check_json_value(output.row, output.location)
             rows.setdefault(output.key, output.row)
             # The log only grows, so the last score of a user for an output is the valid one.
             scores.setdefault(output.key, {})[output.user] = output.score
@@ -202,14 +208,14 @@ def _read_scores(path: str) -> RawTable:
     outputs = pl.DataFrame(list(rows.values()), infer_schema_length=None)
     table, notes = add_rater_scores(outputs, [scores[key] for key in rows], "human")
     if tests:
-        notes.append(f"{file_stem(path)}: {tests} annotations of tutorials and checks were left out.")
+        notes.append(f"{get_file_stem(path)}: {tests} annotations of tutorials and checks were left out.")
     metadata = tuple(name for name in outputs.columns if name not in _COLUMNS)
     return RawTable(path, table, notes=tuple(notes), metadata_columns=metadata)
 
 
 def _read_segments(path: str) -> Iterator[_AnnotatedSegment]:
     """Yield every annotated segment of the log, in its order."""
-    for campaign, number, entry in _read_entries(path):
+    for campaign, number, entry in _read_log_entries(path):
         location = InputLocation(path, row=number)
         document = entry["item"]
         annotations = entry.get("annotation", entry.get("annotations"))
@@ -221,13 +227,13 @@ def _read_segments(path: str) -> Iterator[_AnnotatedSegment]:
                 yield _AnnotatedSegment(campaign, user, document, position, annotation, location)
 
 
-def _read_entries(path: str) -> list[tuple[str, int, dict[str, Any]]]:
-    """Return campaign, number and content of every entry that annotates a document."""
+def _read_log_entries(path: str) -> list[tuple[str, int, dict[str, Any]]]:
+    """Return campaign, number and content of every log entry that annotates a document."""
     text = read_text(path)
     entries = []
     try:
-        if file_ending(path) == ".jsonl":
-            campaigns = {file_stem(path): [json.loads(line) for line in text.split("\n") if line.strip()]}
+        if get_file_ending(path) == ".jsonl":
+            campaigns = {get_file_stem(path): [json.loads(line) for line in text.split("\n") if line.strip()]}
         else:
             campaigns = json.loads(text)
         for campaign, campaign_entries in campaigns.items():

@@ -10,19 +10,19 @@ import polars as pl
 from metassay.data.columns import list_column_names
 from metassay.data.readers.files import (
     decode_text,
-    file_ending,
-    file_stem,
+    get_file_ending,
+    get_file_stem,
     is_pipe,
     read_bytes,
     read_first_lines,
 )
 from metassay.data.readers.tables import TABLE_ENDINGS
-from metassay.data.readers.trn import is_trn
+from metassay.data.readers.trn import is_trn_file
 from metassay.errors import InputError, InputLocation, display_path
 
 
 def read_lines(path: str) -> list[str]:
-    """Read the lines of a text file, which end at LF only. Lines may be empty."""
+    """Read the lines of a text file; lines end at LF only and may be empty."""
     content = read_bytes(path)
     if not content:
         raise InputError("the file is empty.", location=InputLocation(file=path, line=1))
@@ -34,7 +34,7 @@ def read_lines(path: str) -> list[str]:
 def read_parallel_lines(
     references: Sequence[str], outputs: Sequence[str], source: str | None = None
 ) -> pl.DataFrame:
-    """Read a table `seg_id, system, output, ref1, ref2 …, source` from parallel files.
+    """Read a table `seg_id, system, output, ref1, …, source` from files in which line n is segment n.
 
     The name of a file of outputs is the system. All files must have the same number of lines.
     """
@@ -46,11 +46,11 @@ def read_parallel_lines(
         shared_columns[f"ref{number}"] = read_lines(path)
     size = len(shared_columns["ref1"])
     for path, lines in zip(references, shared_columns.values()):
-        _check_length(path, lines, size, first_reference)
+        _check_line_count(path, lines, size, first_reference)
     if source is not None:
         shared_columns["source"] = read_lines(source)
-        _check_length(source, shared_columns["source"], size, first_reference)
-    systems = ["standard input" if path == "-" else file_stem(path) for path in outputs]
+        _check_line_count(source, shared_columns["source"], size, first_reference)
+    systems = ["standard input" if path == "-" else get_file_stem(path) for path in outputs]
     tables = []
     for path, system in zip(outputs, systems):
         if systems.count(system) > 1:
@@ -60,7 +60,7 @@ def read_parallel_lines(
                 remedy="Rename one of them.",
             )
         lines = read_lines(path)
-        _check_length(path, lines, size, first_reference)
+        _check_line_count(path, lines, size, first_reference)
         ids = list(range(1, size + 1))
         tables.append(
             pl.DataFrame({"seg_id": ids, "system": [system] * size, "output": lines, **shared_columns})
@@ -69,14 +69,14 @@ def read_parallel_lines(
 
 
 def refuse_plain_text(path: str) -> None:
-    """Raise an error if a file without the ending of a table is plain text, or transcripts in `trn` format.
+    """Raise an error if a file is plain text or transcripts instead of a table.
 
     Such files can only be read together with their references.
     """
-    if is_pipe(path) or file_ending(path) in TABLE_ENDINGS:
+    if is_pipe(path) or get_file_ending(path) in TABLE_ENDINGS:
         return
     lines = read_first_lines(path)[:20]
-    if is_trn(path):
+    if is_trn_file(path):
         raise InputError(
             "transcripts in trn format need the transcripts of the reference.",
             location=InputLocation(file=path),
@@ -91,18 +91,18 @@ def refuse_plain_text(path: str) -> None:
 
 
 def _looks_like_table(lines: Sequence[str]) -> bool:
-    """Whether lines are JSON or Parquet, have a header with a known name, or the same number of tabs."""
+    """Whether the first lines of a file look like JSON, Parquet, CSV or TSV."""
     header = lines[0]
     if header.lstrip().startswith(("{", "[")) or header.startswith("PAR1"):
         return True
     names = {name.strip(' "\r').lower() for name in re.split(r"[,\t;|]", header)}
-    if len(names) > 1 and names & _list_known_names():
+    if len(names) > 1 and names & _list_known_column_names():
         return True
     tabs = {line.count("\t") for line in lines}
     return len(tabs) == 1 and 0 not in tabs
 
 
-def _list_known_names() -> set[str]:
+def _list_known_column_names() -> set[str]:
     """Return the names of columns by which a table is recognised."""
     names = {"metric", "score", "ref", "reference", "references", "worse", "lp"}
     for role in ("item", "system", "output", "source", "document"):
@@ -110,10 +110,11 @@ def _list_known_names() -> set[str]:
     return names
 
 
-def _check_length(path: str, lines: Sequence[str], size: int, first_reference: str) -> None:
-    if len(lines) != size:
+def _check_line_count(path: str, lines: Sequence[str], expected_count: int, first_reference: str) -> None:
+    """Raise an error unless a file has as many lines as the first reference."""
+    if len(lines) != expected_count:
         raise InputError(
-            f"{len(lines)} lines, but {display_path(first_reference)} has {size}.",
+            f"{len(lines)} lines, but {display_path(first_reference)} has {expected_count}.",
             location=InputLocation(file=path),
             remedy="Line n of every file must belong to segment n.",
         )

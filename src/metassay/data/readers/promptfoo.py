@@ -9,8 +9,12 @@ import polars as pl
 
 from metassay.data.readers.base import RawTable, Reader
 from metassay.data.readers.files import read_first_lines, read_text
-from metassay.data.readers.json_tables import MALFORMED_CONTENT_ERRORS, malformed_content_error, parse_object
-from metassay.data.readers.sample_columns import build_columns, parse_score, select_metadata
+from metassay.data.readers.json_tables import (
+    MALFORMED_CONTENT_ERRORS,
+    malformed_content_error,
+    parse_json_object,
+)
+from metassay.data.readers.sample_columns import build_columns, parse_optional_score, select_metadata
 from metassay.errors import InputError, InputLocation
 
 _REFERENCE_VARIABLES = ("reference", "ref", "expected", "expected_output", "ground_truth", "target", "answer")
@@ -31,7 +35,7 @@ _MAXIMUM_METADATA_LENGTH = 60
 
 
 class PromptfooReader(Reader):
-    """Results of promptfoo."""
+    """Reader of results of promptfoo."""
 
     name = "promptfoo results"
     files = ".json with evalId"
@@ -54,21 +58,22 @@ class PromptfooReader(Reader):
 
 
 def _read_results(path: str) -> RawTable:
-    content = parse_object(read_text(path), InputLocation(path))
+    """Read a table with a row per test and provider."""
+    content = parse_json_object(read_text(path), InputLocation(path))
     results = content["results"]
     if isinstance(results, Mapping):
         results = results["results"]
     if not results:
         raise InputError("there are no results.", location=InputLocation(path))
     test_numbers = _number_tests(results)
-    prompts = {_name_prompt(result) for result in results}
+    prompts = {_get_prompt_name(result) for result in results}
     rows = []
     scores = []
     metadata = []
     for number, result in enumerate(results, start=1):
-        system = _name_provider(result)
+        system = _get_provider_name(result)
         if len(prompts) > 1:
-            system = f"{system}/{_name_prompt(result)}"
+            system = f"{system}/{_get_prompt_name(result)}"
         output = (result.get("response") or {}).get("output")
         rows.append(
             {
@@ -92,7 +97,7 @@ def _read_results(path: str) -> RawTable:
 
 
 def _number_tests(results: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the number of the test of each result; equal variables are one test if there are no numbers."""
+    """Return the test number of each result; results with equal variables belong to one test."""
     numbers: dict[str, str] = {}
     tests = []
     for result in results:
@@ -104,22 +109,23 @@ def _number_tests(results: Sequence[Mapping[str, Any]]) -> list[str]:
     return tests
 
 
-def _name_provider(result: Mapping[str, Any]) -> str:
+def _get_provider_name(result: Mapping[str, Any]) -> str:
+    """Return the label or the id of the provider of a result."""
     provider = result.get("provider")
     if isinstance(provider, Mapping):
         return str(provider.get("label") or provider.get("id"))
     return str(provider)
 
 
-def _name_prompt(result: Mapping[str, Any]) -> str:
-    """Return the number of the prompt, or else its label."""
+def _get_prompt_name(result: Mapping[str, Any]) -> str:
+    """Return the number of the prompt of a result, or else its label."""
     if result.get("promptIdx") is not None and not isinstance(result.get("provider"), Mapping):
         return str(result["promptIdx"])
     return str((result.get("prompt") or {}).get("label", ""))
 
 
 def _find_reference(result: Mapping[str, Any]) -> str | None:
-    """Return the expected output: a variable with a usual name, else the value of an assertion."""
+    """Return the expected output of a result, from a variable or from an assertion."""
     variables = result.get("vars") or {}
     for name in _REFERENCE_VARIABLES:
         if isinstance(variables.get(name), str):
@@ -132,7 +138,7 @@ def _find_reference(result: Mapping[str, Any]) -> str | None:
 
 def _collect_scores(result: Mapping[str, Any], location: InputLocation) -> dict[str, float | None]:
     """Return the total score and the named scores of a result."""
-    scores = {"promptfoo": parse_score(result.get("score"), location)}
+    scores = {"promptfoo": parse_optional_score(result.get("score"), location)}
     for name, value in (result.get("namedScores") or {}).items():
-        scores[str(name)] = parse_score(value, location)
+        scores[str(name)] = parse_optional_score(value, location)
     return scores

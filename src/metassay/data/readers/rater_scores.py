@@ -12,15 +12,15 @@ _SORT_COLUMNS = ("testset", "lp", "seg_id", "system")
 
 
 def add_rater_scores(
-    outputs: pl.DataFrame, scores: Sequence[Mapping[str, float | None]], name: str
+    outputs: pl.DataFrame, scores: Sequence[Mapping[str, float | None]], score_name: str
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Add the mean over raters as column `name`, and a column `name:RATER` for each if there are few.
+    """Add the mean score over raters as a column and, if there are few raters, a column per rater.
 
     `scores` has the scores of each row by rater. Returns the table, sorted by its key columns, and notes.
     """
     present = [{rater: score for rater, score in row.items() if score is not None} for row in scores]
     means = [sum(row.values()) / len(row) if row else None for row in present]
-    columns = [pl.Series(name, means, dtype=pl.Float64)]
+    columns = [pl.Series(score_name, means, dtype=pl.Float64)]
     raters = sorted({rater for row in present for rater in row})
     notes = []
     if len(raters) > MAXIMUM_RATER_COLUMNS:
@@ -28,6 +28,6 @@ def add_rater_scores(
     elif len(raters) > 1:
         for rater in raters:
             rater_scores = [row.get(rater) for row in present]
-            columns.append(pl.Series(f"{name}:{rater}", rater_scores, dtype=pl.Float64))
+            columns.append(pl.Series(f"{score_name}:{rater}", rater_scores, dtype=pl.Float64))
     keys = [key for key in _SORT_COLUMNS if key in outputs.columns]
     return outputs.with_columns(columns).sort(keys), notes

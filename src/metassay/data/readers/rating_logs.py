@@ -23,17 +23,17 @@ _LINE_WITHOUT_HEADER = re.compile(rf"\S+(::|\t)\S+\1{_NUMBER}(?:\1\d{{8,}})?\s*"
 
 
 def is_rating_log(path: str) -> bool:
-    """Whether a file starts like MovieLens' `ratings.dat` or `u.data`, or has a header with all columns."""
+    """Whether a file is a log of ratings by users, such as MovieLens' `ratings.dat` or `u.data`."""
     lines = read_first_lines(path)[:5]
     if not lines:
         return False
-    if _find_positions(re.split(r"[,\t;]", lines[0])) is not None:
+    if _find_column_positions(re.split(r"[,\t;]", lines[0])) is not None:
         return True
     return all(_LINE_WITHOUT_HEADER.fullmatch(line) for line in lines)
 
 
-def read_ratings(path: str, *, threshold: float = DEFAULT_THRESHOLD) -> pl.DataFrame:
-    """Read a table `user, item, rating, line, grade`. The grade is 1 for ratings from `threshold` on, else 0.
+def read_rating_log(path: str, *, threshold: float = DEFAULT_THRESHOLD) -> pl.DataFrame:
+    """Read a table `user, item, rating, line, grade`; the grade is 1 if the rating reaches `threshold`.
 
     Fields are separated by `::` (MovieLens 1M and 10M), tab (100K), comma or semicolon. Without a header,
     they are user, item and rating. A user may rate an item only once.
@@ -46,18 +46,18 @@ def read_ratings(path: str, *, threshold: float = DEFAULT_THRESHOLD) -> pl.DataF
             "user, item and rating are not parted by `::`, tab, comma or semicolon.",
             location=InputLocation(file=path, line=lines["line"][0]),
         )
-    positions = _find_positions(first_line.split(separator))
+    positions = _find_column_positions(first_line.split(separator))
     if positions is None:
         positions = {"user": 0, "item": 1, "rating": 2}
     else:
         lines = lines.slice(1)
-    ratings = _split_lines(lines, separator, positions, path)
+    ratings = _split_rating_lines(lines, separator, positions, path)
     refuse_repeated_lines(ratings, ("user", "item"), path, "user {user} already rated item {item}")
     return ratings.with_columns(grade=(pl.col("rating") >= threshold).cast(pl.Int32))
 
 
-def _find_positions(header: Sequence[str]) -> dict[str, int] | None:
-    """Return the positions of user, item and rating in a header. None if one is missing."""
+def _find_column_positions(header: Sequence[str]) -> dict[str, int] | None:
+    """Return the positions of user, item and rating in a header; None if one is missing."""
     names = [name.strip(' "\r').lower() for name in header]
     positions = {}
     for role, known_names in _COLUMN_NAMES.items():
@@ -68,8 +68,10 @@ def _find_positions(header: Sequence[str]) -> dict[str, int] | None:
     return positions
 
 
-def _split_lines(lines: pl.DataFrame, separator: str, positions: dict[str, int], path: str) -> pl.DataFrame:
-    """Return a table `user, item, rating, line`."""
+def _split_rating_lines(
+    lines: pl.DataFrame, separator: str, positions: dict[str, int], path: str
+) -> pl.DataFrame:
+    """Split lines into a table `user, item, rating, line`."""
     fields = lines["text"].str.strip_chars_end("\r").str.split(separator)
     columns = {}
     for role, position in positions.items():

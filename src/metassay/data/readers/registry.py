@@ -17,7 +17,7 @@ import polars as pl
 
 from metassay import plugins
 from metassay.data.readers.base import RawTable, Reader, ReaderOptions
-from metassay.data.readers.files import check_path, file_ending, is_pipe
+from metassay.data.readers.files import check_path, get_file_ending, is_pipe
 from metassay.data.readers.in_memory import convert_to_frame
 from metassay.data.readers.remote_files import download_if_remote
 from metassay.errors import LOCAL_COPIES, InputError, InputLocation, display_path
@@ -30,7 +30,7 @@ _PACKAGE = "metassay.data.readers"
 
 @dataclass(frozen=True)
 class ReaderEntry:
-    """Where a built-in reader is defined, and which paths it can read at all."""
+    """The module and class of a built-in reader, and the names of files that it can read."""
 
     module: str
     class_name: str
@@ -38,19 +38,19 @@ class ReaderEntry:
     """File endings of the format. Empty if a file of any name may have it."""
     reads_folders: bool = False
 
-    def load(self) -> Reader:
-        """Import the reader."""
+    def load_reader(self) -> Reader:
+        """Import the module of the reader and return the reader."""
         module = importlib.import_module(f"{_PACKAGE}.{self.module}")
         reader: Reader = getattr(module, self.class_name)()
         return reader
 
-    def allows(self, path: str) -> bool:
-        """Whether the name of a file allows this format, and whether it reads folders."""
+    def allows_path(self, path: str) -> bool:
+        """Whether the reader can read a file of this name, or a folder."""
         if Path(path).is_dir():
             return self.reads_folders
         if self.reads_folders:
             return False
-        return not self.endings or file_ending(path) in self.endings
+        return not self.endings or get_file_ending(path) in self.endings
 
 
 BUILT_IN_READERS = (
@@ -72,7 +72,7 @@ BUILT_IN_READERS = (
 
 @dataclass(frozen=True)
 class MultiFileFormat:
-    """A format whose files are named by several options, so that no reader can recognise it by itself."""
+    """A file format whose files are named by several options, so that a reader cannot recognise them."""
 
     name: str
     options: str
@@ -97,7 +97,7 @@ MULTI_FILE_FORMATS = (
 
 
 class PluginReader(Reader):
-    """A reader of another package: any object with `sniff` and `read`."""
+    """Reader from an installed plug-in package: any object with `sniff` and `read`."""
 
     def __init__(self, name: str, plugin: Any) -> None:
         docstring_lines = (getattr(plugin, "__doc__", None) or "").strip().splitlines()
@@ -113,13 +113,13 @@ class PluginReader(Reader):
         return bool(self.plugin.sniff(path))
 
     def read(self, path: str) -> pl.DataFrame | RawTable | list[RawTable]:
-        """Read with the plug-in."""
+        """Read a file or folder with the plug-in."""
         content: pl.DataFrame | RawTable | list[RawTable] = self.plugin.read(path)
         return content
 
 
 def load_plugin_readers() -> list[Reader]:
-    """Return the readers of installed packages. A package may announce a class or an object."""
+    """Load the readers of installed plug-in packages."""
     readers: list[Reader] = []
     for name, announced in plugins.load_entry_points("readers").items():
         plugin = announced() if isinstance(announced, type) else announced
@@ -129,7 +129,7 @@ def load_plugin_readers() -> list[Reader]:
 
 def load_all_readers() -> list[Reader]:
     """Import and return all readers, the built-in ones first."""
-    return [*(entry.load() for entry in BUILT_IN_READERS), *load_plugin_readers()]
+    return [*(entry.load_reader() for entry in BUILT_IN_READERS), *load_plugin_readers()]
 
 
 def read_tables(source: Any, options: ReaderOptions) -> list[RawTable]:
@@ -138,7 +138,7 @@ def read_tables(source: Any, options: ReaderOptions) -> list[RawTable]:
     if frame is not None:
         return [RawTable("the table", add_language_pair(frame))]
     tables = []
-    for path in fetch_paths(source):
+    for path in download_paths(source):
         tables += _read_path(path, options)
     tables = [replace(table, frame=add_language_pair(table.frame)) for table in tables]
     if LOCAL_COPIES:  # errors and notes shall name the address, not the downloaded copy
@@ -169,8 +169,8 @@ def add_language_pair(table: pl.DataFrame) -> pl.DataFrame:
     return table
 
 
-def fetch_paths(source: Any) -> list[str]:
-    """Return the paths of a source as local paths; remote files are downloaded.
+def download_paths(source: Any) -> list[str]:
+    """Return all paths of a source as local paths; remote files are downloaded.
 
     Raises an error if the source is neither a path nor a sequence of paths.
     """
@@ -186,6 +186,7 @@ def fetch_paths(source: Any) -> list[str]:
 
 
 def _read_path(path: str, options: ReaderOptions) -> list[RawTable]:
+    """Read all tables of a file or folder."""
     if path == "-":
         from metassay.data.readers.standard_input import read_standard_input
 
@@ -197,9 +198,9 @@ def _read_path(path: str, options: ReaderOptions) -> list[RawTable]:
     if Path(path).is_dir():
         return _read_folder(path, options, plugin_readers)
     if options.task == ranking.TASK.name:
-        from metassay.data.readers.trec_runs import read_run
+        from metassay.data.readers.trec_runs import read_trec_run
 
-        return [RawTable(path, read_run(path), ranking.TASK.name)]
+        return [RawTable(path, read_trec_run(path), ranking.TASK.name)]
     from metassay.data.readers.plain_text import refuse_plain_text
     from metassay.data.readers.tables import TableReader
 
@@ -215,15 +216,15 @@ def _find_reader(path: str, plugin_readers: Sequence[Reader]) -> Reader | None:
             if reader.sniff(path):
                 return reader
     for entry in BUILT_IN_READERS:
-        if entry.allows(path):
-            reader = entry.load()
+        if entry.allows_path(path):
+            reader = entry.load_reader()
             if reader.sniff(path):
                 return reader
     return None
 
 
 def _read_folder(path: str, options: ReaderOptions, plugin_readers: Sequence[Reader]) -> list[RawTable]:
-    """Read all files of a folder in sorted order; files in unknown formats are ignored."""
+    """Read all files of a folder in sorted order; files of unknown formats are ignored."""
     tables = []
     for file in sorted(str(file) for file in Path(path).iterdir() if file.is_file()):
         reader = _find_reader(file, plugin_readers)

@@ -26,7 +26,7 @@ from metassay.errors import (
     MetassayError,
     MissingBackend,
     NoSuchFile,
-    is_remote,
+    is_remote_path,
     shorten_text,
 )
 
@@ -38,9 +38,9 @@ _ACCESS_REMEDY = "Check the address and your rights; keys are given as the packa
 
 
 def download_if_remote(path: str | os.PathLike[str]) -> str:
-    """Return a local path: the path itself, or that of a downloaded copy if the path is an address."""
+    """Return a local path. The file of a remote address is downloaded."""
     address = os.fspath(path)
-    if not is_remote(path):
+    if not is_remote_path(path):
         return address
     with open_filesystem(address) as (filesystem, remote_path):
         local_path = choose_local_path(address, filesystem, remote_path)
@@ -51,17 +51,17 @@ def download_if_remote(path: str | os.PathLike[str]) -> str:
         if filesystem.info(remote_path)["type"] == "directory":
             local_path.mkdir(parents=True)
             for file in filesystem.find(remote_path):
-                download_file(filesystem, file, local_path / relative_path(remote_path, file))
+                download_file(filesystem, file, local_path / get_relative_path(remote_path, file))
         else:
             download_file(filesystem, remote_path, local_path)
     return str(local_path)
 
 
 @contextmanager
-def open_filesystem(address: str, *, to: str = "read") -> Iterator[tuple[Any, str]]:
-    """Yield the fsspec filesystem of an address and the path in it.
+def open_filesystem(address: str, *, purpose: str = "read") -> Iterator[tuple[Any, str]]:
+    """Yield the fsspec filesystem of a remote address, and the path in it.
 
-    Errors inside the block become errors that name the address and say that it cannot be `to` ("read",
+    Errors inside the block become errors that name the address and say that it cannot be `purpose` ("read",
     "written", "removed").
     """
     try:
@@ -79,19 +79,19 @@ def open_filesystem(address: str, *, to: str = "read") -> Iterator[tuple[Any, st
         message = f"a package for such addresses is not installed ({error})."
         raise InputError(message, location=location, remedy="It is named there: pip install NAME") from None
     except Exception as error:
-        raise _describe_error(error, to, location) from error
+        raise _build_remote_error(error, purpose, location) from error
 
 
-def _describe_error(error: Exception, to: str, location: InputLocation) -> InputError:
-    """Return an error that says what went wrong with an address, and what to do."""
+def _build_remote_error(error: Exception, purpose: str, location: InputLocation) -> InputError:
+    """Return an error that says what failed at a remote address, and what the user can do."""
     reason = f"{type(error).__name__}: {' '.join(str(error).split())}".removesuffix(": ")
     if isinstance(error, PermissionError) or getattr(error.__cause__, "status", None) in _REFUSED_STATUSES:
         return InputError(f"access is refused ({reason}).", location=location, remedy=_ACCESS_REMEDY)
-    if isinstance(error, FileNotFoundError) and to == "read":
+    if isinstance(error, FileNotFoundError) and purpose == "read":
         return NoSuchFile(location=location)
     is_disk_full = isinstance(error, OSError) and error.errno == errno.ENOSPC
     remedy = _DISK_REMEDY if is_disk_full else _ACCESS_REMEDY
-    return InputError(f"cannot be {to} ({reason}).", location=location, remedy=remedy)
+    return InputError(f"cannot be {purpose} ({reason}).", location=location, remedy=remedy)
 
 
 def download_file(filesystem: Any, remote_path: str, local_path: Path) -> None:
@@ -100,8 +100,8 @@ def download_file(filesystem: Any, remote_path: str, local_path: Path) -> None:
     filesystem.get_file(remote_path, str(local_path))
 
 
-def relative_path(folder: str, file: str) -> str:
-    """Return the path of a file relative to its folder. Raises an error if it leads out of the folder."""
+def get_relative_path(folder: str, file: str) -> str:
+    """Return the path of a file relative to a folder. Raises an error if the file is outside the folder."""
     inside = file.removeprefix(folder).lstrip("/")
     if ".." in PurePosixPath(inside).parts:
         raise InputError("this name leads out of its folder.", location=InputLocation(file=file))
@@ -116,7 +116,7 @@ def is_local_filesystem(filesystem: Any) -> bool:
 
 
 def choose_local_path(address: str, filesystem: Any, remote_path: str) -> Path:
-    """Return where the copy of an address lies.
+    """Return the local path for the copy of a remote file.
 
     Folders and name are the same as in the address, because readers take system and test set from them.
     """
@@ -125,28 +125,28 @@ def choose_local_path(address: str, filesystem: Any, remote_path: str) -> Path:
     path = PurePosixPath(urlsplit(remote_path).path if "://" in remote_path else remote_path)
     parts = [part for part in path.parts if part not in {"/", ".."}]
     digest = hashlib.blake2b(address.encode(), digest_size=8).hexdigest()
-    local_path = _create_copies_folder().joinpath(digest, *parts)
+    local_path = _create_download_folder().joinpath(digest, *parts)
     LOCAL_COPIES[str(local_path)] = address
     return local_path
 
 
 @lru_cache(maxsize=1)
-def _create_copies_folder() -> Path:
-    """Create the temporary folder of this process, and delete the folders that killed processes left."""
+def _create_download_folder() -> Path:
+    """Create the temporary folder for downloads, and delete those of processes that were killed."""
     for abandoned in Path(tempfile.gettempdir()).glob(f"{_FOLDER_PREFIX}*"):
         with suppress(OSError):
-            lock = _try_to_lock(abandoned)
+            lock = _try_to_lock_folder(abandoned)
             if lock is not None:
                 shutil.rmtree(abandoned, ignore_errors=True)
                 os.close(lock)
     folder = Path(tempfile.mkdtemp(prefix=_FOLDER_PREFIX))
     (folder / _LOCK_FILE).touch()
-    _try_to_lock(folder)
+    _try_to_lock_folder(folder)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
 
-def _try_to_lock(folder: Path) -> int | None:
+def _try_to_lock_folder(folder: Path) -> int | None:
     """Lock a folder for the life of this process. Returns None if another process holds it.
 
     On Windows, which has no `fcntl`, it always returns None, and abandoned folders are not deleted.

@@ -8,15 +8,15 @@ from typing import Any
 
 import polars as pl
 
-from metassay.data.columns import is_reserved
+from metassay.data.columns import is_reserved_column
 from metassay.errors import InputError, InputLocation
 
 SCORE_LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 """Scores that inspect writes as letters: correct, incorrect, partially correct, no answer."""
 
 
-def parse_score(value: Any, location: InputLocation) -> float | None:
-    """Return a score as a number. None if it is something else, such as an explanation or a list."""
+def parse_optional_score(value: Any, location: InputLocation) -> float | None:
+    """Return a score as a number; None for other values, such as an explanation or a list."""
     if isinstance(value, str):
         if value in SCORE_LETTERS:
             return SCORE_LETTERS[value]
@@ -31,28 +31,28 @@ def parse_score(value: Any, location: InputLocation) -> float | None:
     return float(value)
 
 
-def select_metadata(values: Any, maximum_length: int | None = None) -> dict[str, Any]:
-    """Return the values of an object that can be contexts: texts, numbers and booleans.
+def select_metadata(fields: Any, maximum_length: int | None = None) -> dict[str, Any]:
+    """Select the values of a JSON object that can be contexts: short texts, numbers and booleans.
 
     With `maximum_length`, longer texts are left out.
     """
-    if not isinstance(values, Mapping):
+    if not isinstance(fields, Mapping):
         return {}
     metadata = {}
-    for name, value in values.items():
+    for name, value in fields.items():
         is_long = isinstance(value, str) and maximum_length is not None and len(value) > maximum_length
         if isinstance(value, str | bool | int | float) and not is_long:
             metadata[str(name)] = value
     return metadata
 
 
-def choose_free_name(name: str, taken: Iterable[str], prefix: str) -> str:
-    """Return the name, with the prefix if it is taken or means something else in a table."""
-    return f"{prefix}{name}" if name in taken or is_reserved(name) else name
+def choose_column_name(name: str, taken_names: Iterable[str], prefix: str) -> str:
+    """Return a column name, with the prefix if the name is already used or has another meaning."""
+    return f"{prefix}{name}" if name in taken_names or is_reserved_column(name) else name
 
 
-def build_columns(rows: Sequence[Mapping[str, Any]], taken: Iterable[str], prefix: str) -> pl.DataFrame:
-    """Build a column for every name in the rows, null for rows without it.
+def build_columns(rows: Sequence[Mapping[str, Any]], taken_names: Iterable[str], prefix: str) -> pl.DataFrame:
+    """Build a column for every key of the rows; null in rows without the key.
 
     Values of different types become texts. A name that is taken or reserved gets the prefix.
     """
@@ -63,5 +63,5 @@ def build_columns(rows: Sequence[Mapping[str, Any]], taken: Iterable[str], prefi
         types = {type(value) for value in values if value is not None}
         if len(types) > 1 and not types <= {int, float}:
             values = [None if value is None else str(value) for value in values]
-        columns.append(pl.Series(choose_free_name(name, taken, prefix), values, strict=False))
+        columns.append(pl.Series(choose_column_name(name, taken_names, prefix), values, strict=False))
     return pl.DataFrame(columns)

@@ -12,7 +12,7 @@ from pathlib import PurePath
 import polars as pl
 
 from metassay.data.readers.base import Reader
-from metassay.data.readers.files import file_stem, read_first_lines, read_text
+from metassay.data.readers.files import get_file_stem, read_first_lines, read_text
 from metassay.data.readers.json_tables import parse_json_lines
 from metassay.errors import InputError, InputLocation
 from metassay.tasks import asr
@@ -25,7 +25,7 @@ SPEAKER_KEYS = ("speaker_id", "speaker", "spk")
 
 
 class SpeechManifestReader(Reader):
-    """Speech manifests."""
+    """Reader of speech manifests: JSON lines with recording, transcript and output, as NeMo writes them."""
 
     name = "speech manifest"
     files = ".json .jsonl"
@@ -44,7 +44,7 @@ class SpeechManifestReader(Reader):
         return all(keys & set(names) for names in (RECORDING_KEYS, REFERENCE_KEYS, OUTPUT_KEYS))
 
     def read(self, path: str) -> pl.DataFrame:
-        """Read a table `utt_id, system, ref, hyp` and all other keys.
+        """Read a table `utt_id, system, ref, hyp` and a column for every other key.
 
         Without an id, the name of the recording is the utterance. Without a system, the name of the manifest
         is the system.
@@ -65,7 +65,7 @@ class SpeechManifestReader(Reader):
         if "system" in manifest.columns:
             systems = manifest["system"]
         else:
-            systems = pl.Series([file_stem(path)]).new_from_index(0, manifest.height)
+            systems = pl.Series([get_file_stem(path)]).new_from_index(0, manifest.height)
         columns = {
             "utt_id": ids.cast(pl.String),
             "system": systems,
@@ -80,18 +80,19 @@ class SpeechManifestReader(Reader):
         return pl.DataFrame([column.alias(name) for name, column in columns.items()]).hstack(metadata)
 
 
-def _find_key(manifest: pl.DataFrame, names: Sequence[str]) -> str | None:
-    """Return the first of these names that the objects have as a key."""
-    for name in names:
+def _find_key(manifest: pl.DataFrame, key_names: Sequence[str]) -> str | None:
+    """Return the first of some names that is a key of the manifest."""
+    for name in key_names:
         if name in manifest.columns:
             return name
     return None
 
 
-def _require_key(manifest: pl.DataFrame, names: Sequence[str], role: str, path: str) -> str:
-    key = _find_key(manifest, names)
+def _require_key(manifest: pl.DataFrame, key_names: Sequence[str], role: str, path: str) -> str:
+    """Return the first of some names that is a key of the manifest. Raises an error if none is."""
+    key = _find_key(manifest, key_names)
     if key is None:
         raise InputError(
-            f"no key holds the {role} (looked for {', '.join(names)}).", location=InputLocation(file=path)
+            f"no key holds the {role} (looked for {', '.join(key_names)}).", location=InputLocation(file=path)
         )
     return key

@@ -14,7 +14,7 @@ from metassay.data.readers import mqm_ratings
 from metassay.data.readers.base import RawTable, Reader, ReaderOptions
 from metassay.data.readers.delimited import DELIMITERS, parse_delimited_text
 from metassay.data.readers.excel_tables import EXCEL_ENDINGS, parse_excel
-from metassay.data.readers.files import decode_text, file_ending, read_bytes, read_first_lines
+from metassay.data.readers.files import decode_text, get_file_ending, read_bytes, read_first_lines
 from metassay.data.readers.json_tables import JSON_LINES_ENDINGS, parse_json_array, parse_json_lines
 from metassay.data.readers.parquet_tables import (
     PARQUET_ENDINGS,
@@ -29,7 +29,7 @@ TABLE_ENDINGS = (*DELIMITERS, *JSON_LINES_ENDINGS, *PARQUET_ENDINGS, *EXCEL_ENDI
 
 
 class TableReader(Reader):
-    """Tables with a row per output, or per output and metric. Tables of marked errors become MQM scores."""
+    """Reader of CSV, TSV, JSON, Parquet and Excel tables with a row per output, or per output and metric."""
 
     name = "table"
     files = ".csv .tsv .json .jsonl .parquet .xlsx"
@@ -39,25 +39,25 @@ class TableReader(Reader):
     )
 
     def sniff(self, path: str) -> bool:
-        """Whether the name of a file is that of a table."""
-        return is_table(Path(path))
+        """Whether the ending of a file is that of a table."""
+        return is_table_file(Path(path))
 
     def read(self, path: str) -> list[RawTable]:
         """Read a table with the usual quoting."""
         return self.read_tables(path, ReaderOptions())
 
     def read_tables(self, path: str, options: ReaderOptions) -> list[RawTable]:
-        """Read a table. Errors that raters marked are summed to MQM scores."""
+        """Read a table. If it lists marked errors, MQM scores are computed from them."""
         notes: list[str] = []
         table = read_table(path, quoting=options.quoting, notes=notes)
-        if mqm_ratings.is_ratings(table):
+        if mqm_ratings.is_mqm_table(table):
             table = mqm_ratings.compute_segment_scores(table, file=path)
         return [RawTable(path, table, notes=tuple(notes))]
 
 
-def is_table(path: Path) -> bool:
-    """Whether the ending of a file is that of a table. A `.json` file must begin like an array."""
-    ending = file_ending(str(path))
+def is_table_file(path: Path) -> bool:
+    """Whether the ending of a file is that of a table; a `.json` file must begin with an array."""
+    ending = get_file_ending(str(path))
     if ending == ".json":
         return "".join(read_first_lines(str(path))[:1]).startswith("[")
     return ending in TABLE_ENDINGS
@@ -77,23 +77,23 @@ def read_table(path: str, *, quoting: str = "minimal", notes: list[str] | None =
 def parse_table(
     content: bytes, path: str, *, quoting: str = "minimal", notes: list[str] | None = None
 ) -> pl.DataFrame:
-    """Parse the decompressed content of a file, see `read_table`. `path` decides on the format."""
+    """Parse the decompressed content of a table file. The ending of `path` decides on the format."""
     file = "standard input" if path == "-" else path
-    ending = file_ending(path)
+    ending = get_file_ending(path)
     if ending in PARQUET_ENDINGS or (ending not in TABLE_ENDINGS and looks_like_parquet(content)):
         table = parse_parquet(content, file=file)
     elif ending in EXCEL_ENDINGS:
         table = parse_excel(content, file=file)
     else:
         text = decode_text(content, file)
-        table = _parse_text(text, ending, file, quoting, [] if notes is None else notes)
+        table = _parse_text_table(text, ending, file, quoting, [] if notes is None else notes)
     if not table.columns:
         raise InputError("the table has no columns.", location=InputLocation(file=file))
     return table
 
 
-def _parse_text(text: str, ending: str, file: str, quoting: str, notes: list[str]) -> pl.DataFrame:
-    """Parse a table in a text format. Without a known ending, the first characters decide on the format."""
+def _parse_text_table(text: str, ending: str, file: str, quoting: str, notes: list[str]) -> pl.DataFrame:
+    """Parse a table in a text format, chosen by the file ending or else by the first characters."""
     if ending in JSON_LINES_ENDINGS or (ending not in DELIMITERS and text.lstrip().startswith("{")):
         return parse_json_lines(text, file=file)
     if ending == ".json" or (ending not in TABLE_ENDINGS and re.match(r"\s*\[\s*\{", text)):

@@ -7,23 +7,23 @@ from collections.abc import Sequence
 import polars as pl
 
 from metassay.data.readers.files import check_path
-from metassay.data.readers.kaldi import is_kaldi, read_kaldi
-from metassay.data.readers.nist_transcripts import is_stm, read_ctm_pairs
-from metassay.data.readers.trn import is_trn, read_trn_pairs
+from metassay.data.readers.kaldi import is_kaldi_folder, read_kaldi
+from metassay.data.readers.nist_transcripts import is_stm_file, read_ctm_pairs
+from metassay.data.readers.trn import is_trn_file, read_trn_pairs
 
 
 def read_transcripts(reference: str, outputs: Sequence[str]) -> tuple[pl.DataFrame, list[str]] | None:
-    """Read a table `utt_id, system, ref, hyp` with metadata of speakers, and notes.
+    """Read a table `utt_id, system, ref, hyp` from transcripts in `stm`, `trn` or Kaldi format, and notes.
 
     The format follows from the reference: a Kaldi folder, an `stm` file (with outputs in `ctm`) or a `trn`
     file. Returns None if it is none of these.
     """
     for path in (reference, *outputs):
         check_path(path)
-    if is_kaldi(reference):
+    if is_kaldi_folder(reference):
         return read_kaldi(reference, outputs), []
-    if is_stm(reference):
+    if is_stm_file(reference):
         return read_ctm_pairs(reference, outputs)
-    if is_trn(reference):
+    if is_trn_file(reference):
         return read_trn_pairs(reference, outputs), []
     return None

@@ -12,7 +12,7 @@ WORD = r"([^ \t\r\x0b\x0c]+)"
 
 
 def list_content_lines(text: str, path: str) -> pl.DataFrame:
-    """Return a table `line, text` of the lines that are neither empty nor comments (`#`)."""
+    """Return a table `line, text` of all lines that are neither empty nor comments (`#`)."""
     lines = pl.DataFrame({"text": text.split("\n")}).with_row_index("line", offset=1)
     lines = lines.filter(pl.col("text").str.contains(r"^[ \t\r\x0b\x0c]*[^# \t\r\x0b\x0c]"))
     if lines.is_empty():
@@ -22,18 +22,18 @@ def list_content_lines(text: str, path: str) -> pl.DataFrame:
     return lines.with_columns(pl.col("line").cast(pl.Int64))
 
 
-def refuse_repeated_lines(table: pl.DataFrame, key: tuple[str, ...], path: str, message: str) -> None:
-    """Raise an error at the second of two lines with the same key.
+def refuse_repeated_lines(table: pl.DataFrame, key_columns: tuple[str, ...], path: str, message: str) -> None:
+    """Raise an error if two lines have the same values in the key columns.
 
     `message` is a format string for the fields of that line.
     """
-    is_repeated = table.select(pl.struct(key).is_duplicated())[key[0]]
+    is_repeated = table.select(pl.struct(key_columns).is_duplicated())[key_columns[0]]
     if not is_repeated.any():
         return
     repeated = table.filter(is_repeated)
-    is_first = repeated.select(pl.struct(key).is_first_distinct())[key[0]]
+    is_first = repeated.select(pl.struct(key_columns).is_first_distinct())[key_columns[0]]
     second = repeated.filter(~is_first).row(0, named=True)
-    has_same_key = pl.all_horizontal(pl.col(name) == second[name] for name in key)
+    has_same_key = pl.all_horizontal(pl.col(name) == second[name] for name in key_columns)
     first_line = repeated.filter(has_same_key)["line"][0]
     raise InputError(
         f"{message.format(**second)} in line {first_line}.",

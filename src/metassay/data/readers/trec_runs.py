@@ -20,7 +20,7 @@ _REMEDY = "A line of a run is: topic Q0 document rank score tag."
 
 
 class TrecRunReader(Reader):
-    """TREC runs."""
+    """Reader of runs in TREC format: the documents that a system retrieved for each topic."""
 
     name = "trec run"
     files = "any name, second word Q0"
@@ -28,31 +28,31 @@ class TrecRunReader(Reader):
     task = ranking.TASK.name
 
     def sniff(self, path: str) -> bool:
-        """Whether the second word of the first lines is Q0."""
-        return looks_like_run(read_first_lines(path))
+        """Whether the second word of the first lines of a file is Q0."""
+        return looks_like_trec_run(read_first_lines(path))
 
     def read(self, path: str) -> pl.DataFrame:
         """Read the retrieved documents of a run."""
-        return read_run(path)
+        return read_trec_run(path)
 
 
-def looks_like_run(lines: Sequence[str]) -> bool:
-    """Whether the first of these lines are lines of a run: six words or more, the second of them Q0."""
+def looks_like_trec_run(lines: Sequence[str]) -> bool:
+    """Whether lines have six words or more, the second of them Q0, as in a TREC run."""
     return bool(lines) and all(_FIRST_LINES.fullmatch(line) for line in lines[:5])
 
 
-def read_run(path: str) -> pl.DataFrame:
-    """Read a table `run, topic, docid, rank, score, line` of the retrieved documents, in their order.
+def read_trec_run(path: str) -> pl.DataFrame:
+    """Read a TREC run as a table `run, topic, docid, rank, score, line`.
 
     As in trec_eval, comments (`#`), empty lines and the second word are ignored, and the rank does not matter
     for the order. The run is named by the tag: everything after the score if it is the same in all lines,
     else the first word after it.
     """
-    return parse_run(read_text(path), path)
+    return parse_trec_run(read_text(path), path)
 
 
-def parse_run(text: str, path: str) -> pl.DataFrame:
-    """Parse the text of a run, see `read_run`. `path` is named in errors."""
+def parse_trec_run(text: str, path: str) -> pl.DataFrame:
+    """Parse the text of a TREC run. Errors name `path`."""
     lines = list_content_lines(text, path)
     fields = lines["text"].str.extract_groups(_LINE).struct.unnest()
     fields.columns = _FIELDS
@@ -66,12 +66,12 @@ def parse_run(text: str, path: str) -> pl.DataFrame:
             remedy=_REMEDY,
         )
     run = fields.select(
-        _parse_tags(fields["tag"]).alias("run"),
+        _parse_run_tags(fields["tag"]).alias("run"),
         "topic",
         "docid",
         # A rank that is no number is ignored: trec_eval ignores all ranks.
         fields["rank"].cast(pl.Int64, strict=False),
-        _parse_scores(fields["score"], lines["line"], path).alias("score"),
+        _parse_retrieval_scores(fields["score"], lines["line"], path).alias("score"),
         lines["line"],
     )
     refuse_repeated_lines(
@@ -80,14 +80,15 @@ def parse_run(text: str, path: str) -> pl.DataFrame:
     return run
 
 
-def _parse_tags(tags: pl.Series) -> pl.Series:
+def _parse_run_tags(tags: pl.Series) -> pl.Series:
+    """Return the run name of each line; comments after the name are removed if lines differ."""
     if tags.n_unique() == 1:
         return tags
     return tags.str.extract(rf"^{WORD}")
 
 
-def _parse_scores(texts: pl.Series, lines: pl.Series, path: str) -> pl.Series:
-    """Return the retrieval scores as float64. Raises an error for a score that is not a finite number."""
+def _parse_retrieval_scores(texts: pl.Series, lines: pl.Series, path: str) -> pl.Series:
+    """Return retrieval scores as float64. Raises an error for a score that is not a finite number."""
     scores = texts.cast(pl.Float64, strict=False)
     is_invalid = ~scores.is_finite().fill_null(value=False)
     if is_invalid.any():

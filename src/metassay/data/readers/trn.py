@@ -8,21 +8,21 @@ from collections.abc import Sequence
 import polars as pl
 
 from metassay.data.readers.files import read_first_lines, read_text
-from metassay.data.readers.utterances import build_utterances, join_outputs
+from metassay.data.readers.utterances import build_utterance_table, join_system_outputs
 from metassay.errors import InputError, InputLocation
 
 _UTTERANCE_ID = re.compile(r"([^()\s]+)\)")
 _ALTERNATIVES = re.compile(r"\{[^{}]*/[^{}]*\}")
 
 
-def is_trn(path: str) -> bool:
-    """Whether the first lines of a file end with an utterance in parentheses."""
+def is_trn_file(path: str) -> bool:
+    """Whether the first lines of a file end with an utterance id in parentheses (NIST's `trn` format)."""
     lines = read_first_lines(path)[:20]
-    return bool(lines) and all(_split_line(line) for line in lines)
+    return bool(lines) and all(_split_trn_line(line) for line in lines)
 
 
 def read_trn(path: str) -> pl.DataFrame:
-    """Read a table `utt_id, text, line`. Lines that start with `;;` are comments.
+    """Read transcripts in NIST's `trn` format as a table `utt_id, text, line`.
 
     Alternative transcripts (`{ a / b }`) are refused, because metrics compare with one text.
     """
@@ -31,7 +31,7 @@ def read_trn(path: str) -> pl.DataFrame:
         if not line.strip() or line.startswith(";;"):
             continue
         location = InputLocation(file=path, line=number)
-        utterance_and_text = _split_line(line)
+        utterance_and_text = _split_trn_line(line)
         if utterance_and_text is None:
             raise InputError(
                 "the line does not end with its utterance in parentheses.",
@@ -46,11 +46,11 @@ def read_trn(path: str) -> pl.DataFrame:
                 remedy="Keep one of them.",
             )
         rows.append((utterance, text, number))
-    return build_utterances(rows, path)
+    return build_utterance_table(rows, path)
 
 
 def read_trn_pairs(reference: str, outputs: Sequence[str]) -> pl.DataFrame:
-    """Read a table `utt_id, system, ref, hyp, speaker_id` from a reference and the outputs of systems.
+    """Read a table `utt_id, system, ref, hyp, speaker_id` from `trn` files of a reference and of outputs.
 
     The speaker is the part of the utterance before the first `-` or `_`, as in sclite's `-i rm`.
     """
@@ -58,11 +58,11 @@ def read_trn_pairs(reference: str, outputs: Sequence[str]) -> pl.DataFrame:
     speakers = references["utt_id"].str.extract(r"^([^-_]+)[-_]")
     if not speakers.has_nulls():
         references = references.with_columns(speakers.alias("speaker_id"))
-    return join_outputs(references, {path: read_trn(path) for path in outputs})
+    return join_system_outputs(references, {path: read_trn(path) for path in outputs})
 
 
-def _split_line(line: str) -> tuple[str, str] | None:
-    """Return utterance and transcript of a line. None if it does not end in `(utterance)`."""
+def _split_trn_line(line: str) -> tuple[str, str] | None:
+    """Return utterance id and transcript of a `trn` line; None if it does not end in `(utterance)`."""
     if "(" not in line:
         return None
     text, _, remainder = line.rstrip().rpartition("(")

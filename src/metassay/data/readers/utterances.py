@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from metassay.data.readers.files import file_stem
+from metassay.data.readers.files import get_file_stem
 from metassay.errors import InputError, InputLocation
 
 UTTERANCE_SCHEMA = {"utt_id": pl.String, "text": pl.String, "line": pl.Int64}
@@ -14,7 +14,7 @@ GENDERS = {"m": "male", "f": "female", "male": "male", "female": "female"}
 """How speech formats write the gender of a speaker."""
 
 
-def build_utterances(rows: Sequence[tuple[str, str, int]], path: str) -> pl.DataFrame:
+def build_utterance_table(rows: Sequence[tuple[str, str, int]], path: str) -> pl.DataFrame:
     """Build a table `utt_id, text, line`. Raises an error for an utterance that occurs twice."""
     utterances = pl.DataFrame(list(rows), schema=UTTERANCE_SCHEMA, orient="row")
     if utterances.is_empty():
@@ -31,15 +31,15 @@ def build_utterances(rows: Sequence[tuple[str, str, int]], path: str) -> pl.Data
     return utterances
 
 
-def join_outputs(references: pl.DataFrame, outputs: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """Join references with the outputs of several files to a table `utt_id, system, ref, hyp` and metadata.
+def join_system_outputs(references: pl.DataFrame, outputs: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """Join references with the outputs of several systems to a table `utt_id, system, ref, hyp`.
 
     `references` has `utt_id` and `text`; its other columns except `line` are metadata. `outputs` has a table
     for each path; the name of the file is the system. An utterance without an output keeps a null, an output
     without a reference is an error.
     """
     expected = references.rename({"text": "ref"}).drop("line", strict=False)
-    systems = [file_stem(path) for path in outputs]
+    systems = [get_file_stem(path) for path in outputs]
     tables = []
     for path, system in zip(outputs, systems):
         if systems.count(system) > 1:
@@ -58,6 +58,7 @@ def join_outputs(references: pl.DataFrame, outputs: Mapping[str, pl.DataFrame]) 
 
 
 def _refuse_unknown_utterances(outputs: pl.DataFrame, reference_ids: pl.Series, path: str) -> None:
+    """Raise an error if outputs contain an utterance that has no reference."""
     unknown = outputs.filter(~pl.col("utt_id").is_in(reference_ids.implode()))
     if unknown.is_empty():
         return

@@ -75,7 +75,7 @@ def find_sampling_unit(cube: ScoreCube, labelled_items: NDArray[np.bool_]) -> st
     for name in CLUSTER_COLUMNS:
         if name not in columns:
             continue
-        documents = renumber_codes_from_zero(cube.cluster_codes(columns[name]))
+        documents = renumber_codes_from_zero(cube.number_clusters(columns[name]))
         sizes = np.bincount(documents)
         labelled_counts = np.bincount(documents, labelled_items)
         is_whole = (labelled_counts == 0) | (labelled_counts == sizes)

@@ -156,7 +156,7 @@ def analyze_panel_dependence(
     metrics = list_metrics_to_analyze(cube, grouping)
     if len(metrics) < 2:
         raise InputError(f"{cube.dataset} has only one metric: a panel needs at least two.")
-    standardized_scores = {metric: standardize_scores(cube.orient_scores(metric)) for metric in metrics}
+    standardized_scores = {metric: standardize_scores(cube.get_oriented_scores(metric)) for metric in metrics}
     entries: list[MetricDependence] = []
     left_out: dict[str, str] = {}
     measurements: dict[str, MetricMeasurement] = {}

@@ -86,7 +86,7 @@ class GroupedOutputs:
 
     def get_scores(self, column: str) -> FloatArray:
         """Return the human or metric scores of all outputs; higher is better, NaN where missing."""
-        return self.cube.orient_scores(column).T.ravel()[self.positions] + 0.0
+        return self.cube.get_oriented_scores(column).T.ravel()[self.positions] + 0.0
 
     def find_scored_outputs(self, *metrics: str) -> BoolArray:
         """Return a mask of the outputs with a weight, a human score and scores of all given metrics."""

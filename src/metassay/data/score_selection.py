@@ -1,0 +1,142 @@
+"""Select the score cubes that a command compares, by the names and directions that the user requested."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import polars as pl
+
+from metassay.data.directions import RequestedDirections, note_reversed_scores
+from metassay.data.fingerprint import DataFingerprint, fingerprint_data
+from metassay.data.score_cautions import note_score_cautions
+from metassay.data.score_cube import ScoreCube
+from metassay.data.summary import summarize_cubes
+from metassay.errors import InputError
+from metassay.results.data_summary import DataSummary
+
+
+@dataclass(frozen=True)
+class ScoreRequest:
+    """The human scores and directions of scores that the user named."""
+
+    human: tuple[str, ...] = ()
+    """Names of human scores."""
+    directions: RequestedDirections = field(default_factory=RequestedDirections)
+    has_clusters: bool = False
+    """Whether the user named a column of clusters."""
+
+
+@dataclass(frozen=True)
+class SelectedScores:
+    """Score cubes to compare, one per data set, with the names of the human score and of the metrics."""
+
+    cubes: tuple[ScoreCube, ...]
+    human: str
+    """Name of the human score. Empty if none is needed."""
+    metrics: tuple[str, ...]
+    """Names of the requested metrics. Empty if all metrics are meant."""
+    notes: tuple[str, ...] = ()
+    hashes: Mapping[str, str] = field(default_factory=dict)
+    """Hash of the content of each cube, by the name of its data set."""
+    fingerprint: DataFingerprint | None = None
+    """Counts and hashes by which runs on the same data are recognised. None if no scores were read."""
+    summary: DataSummary | None = None
+    """Counts of items, systems and scores. None if no scores were read."""
+
+    def select_human_score(self, human: str) -> SelectedScores:
+        """Keep the cubes that have a human score of this name."""
+        cubes = tuple(cube for cube in self.cubes if human in cube.human_scores)
+        if not cubes:
+            raise InputError(f"no data set has the human score {human}.")
+        hashes = {cube.dataset: self.hashes[cube.dataset] for cube in cubes}
+        return replace(self, cubes=cubes, hashes=hashes)
+
+
+def select_cubes(
+    cubes: Sequence[ScoreCube],
+    request: ScoreRequest,
+    metrics: Sequence[str],
+    notes: Sequence[str] = (),
+    *,
+    needs_human_scores: bool,
+) -> SelectedScores:
+    """Select the cubes that have metric scores and, if needed, human scores, and set their directions.
+
+    Raises an error if there is no such cube, or if a name in `metrics` is a metric of none of the cubes.
+    """
+    usable_cubes = []
+    unusable_notes = []
+    for cube in cubes:
+        if cube.metric_scores and (cube.human_scores or not needs_human_scores):
+            usable_cubes.append(cube)
+        else:
+            unusable_notes.append(f"{cube.dataset}: passed over, without metric or human scores.")
+    if not usable_cubes:
+        raise _no_usable_cube_error(cubes)
+    reversal_notes = note_reversed_scores(direction for cube in usable_cubes for direction in cube.directions)
+    human = choose_human_score(usable_cubes, request.human) if needs_human_scores else ""
+    oriented_cubes = _apply_directions(usable_cubes, request.directions)
+    for cube in oriented_cubes:
+        cube.resolve_metrics(metrics or None)  # raises an error for a name that is no metric
+    cautions = note_score_cautions(oriented_cubes, human, has_clusters=request.has_clusters)
+    return SelectedScores(
+        cubes=tuple(oriented_cubes),
+        human=human,
+        metrics=tuple(metrics),
+        notes=(*notes, *unusable_notes, *reversal_notes, *cautions),
+        hashes={cube.dataset: cube.content_hash for cube in oriented_cubes},
+        fingerprint=fingerprint_cubes(oriented_cubes),
+        summary=summarize_cubes(oriented_cubes, human or None),
+    )
+
+
+def _no_usable_cube_error(cubes: Sequence[ScoreCube]) -> InputError:
+    """Return the error for data in which no data set has both human and metric scores."""
+    has_metrics = any(cube.metric_scores for cube in cubes)
+    return InputError(
+        "there are no human scores." if has_metrics else "there is no metric to rank.",
+        remedy="Add a column with --join FILE, name one with --human, or compute metrics with --metrics.",
+    )
+
+
+def _apply_directions(cubes: Sequence[ScoreCube], requested: RequestedDirections) -> list[ScoreCube]:
+    """Set the directions that the user requested. Raises an error for a name that no cube has."""
+    names = dict.fromkeys(name for cube in cubes for name in (*cube.metric_scores, *cube.human_scores))
+    requested.check(names)
+    oriented = []
+    for cube in cubes:
+        lower = requested.apply_to(cube.lower_is_better)
+        oriented.append(replace(cube, lower_is_better=lower))
+    return oriented
+
+
+def choose_human_score(cubes: Sequence[ScoreCube], requested: Sequence[str]) -> str:
+    """Return the first human score requested, or the only one that the cubes have."""
+    if requested:
+        return requested[0]
+    # a name with a colon (`mqm:rater1`) is the score of one rater
+    names = list(dict.fromkeys(name for cube in cubes for name in cube.human_scores if ":" not in name))
+    if not names:
+        raise InputError("there is no column of human scores.", remedy="Name one with --human COLUMN.")
+    if len(names) > 1:
+        raise InputError(
+            f"there are several human scores: {', '.join(names)}.", remedy="Choose one with --human COLUMN."
+        )
+    return names[0]
+
+
+def fingerprint_cubes(cubes: Sequence[ScoreCube]) -> DataFingerprint:
+    """Return the fingerprint of all data sets together; items are named as in a `Dataset`."""
+    human_names = sorted({name for cube in cubes for name in cube.human_scores})
+    no_scores = pl.lit(None, dtype=pl.Float64)
+    tables = []
+    for cube in cubes:
+        items = cube.qualified_items
+        columns = {"item": np.tile(items, len(cube.systems)), "system": np.repeat(cube.systems, len(items))}
+        scores = {name: array.ravel() for name, array in cube.human_scores.items()}
+        missing = [no_scores.alias(name) for name in human_names if name not in cube.human_scores]
+        table = pl.DataFrame(columns | scores).with_columns(missing)
+        tables.append(table.select("item", "system", *human_names))
+    return fingerprint_data(pl.concat(tables), human_names)

@@ -1,0 +1,202 @@
+"""Read the tables that hold human and metric scores, and merge them to one table with a column per score."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from metassay.data.columns import (
+    TEST_SET_COLUMNS,
+    find_ignored_columns,
+    find_reference_columns,
+    find_score_columns,
+    list_column_names,
+    resolve_role_names,
+)
+from metassay.data.dataset import Dataset
+from metassay.data.joins import drop_repeated_rows, join_columns
+from metassay.data.readers.base import RawTable, ReaderOptions
+from metassay.data.readers.registry import download_paths, read_join_table, read_tables
+from metassay.data.score_tables import pivot_long_scores
+from metassay.errors import InputError, UnknownName
+from metassay.options import TableReadOptions
+
+_REPEATED_ROW_REASON = "exact copy of another row"
+_COLUMN_ROLES = ("item", "system", "human", "output", "source", "references")
+_COLUMN_OF_ROLE = {"item": "seg_id", "references": "ref"}
+"""The usual column name of a role, where it is not the name of the role itself."""
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """A table with a row per output and a column per score, and notes on how it was read."""
+
+    frame: pl.DataFrame
+    file: str
+    notes: tuple[str, ...]
+    human_columns: tuple[str, ...]
+    """Columns that are human scores according to the file format."""
+    metadata_columns: tuple[str, ...]
+    """Columns that are metadata according to the file format."""
+    left_out: Mapping[str, int]
+    """Number of rows that were left out while files were read, by reason."""
+
+
+def read_score_table(
+    source: Any,
+    options: TableReadOptions,
+    *,
+    references: Sequence[str] = (),
+    human: Sequence[str] = (),
+    metrics: Sequence[str] = (),
+) -> ScoreTable:
+    """Read all tables of a source, join the columns of further files, and merge the tables to one.
+
+    `references` are names of references in folders of mt-metrics-eval. Columns named in `human` and `metrics`
+    are scores, also if they are numbers in one table and text in another.
+    """
+    reader_options = ReaderOptions(options.quoting, reference=tuple(references))
+    columns = resolve_role_names(options.columns)
+    notes: list[str] = []
+    left_out: Counter[str] = Counter()
+    raw_tables = _read_raw_tables(source, reader_options)
+    for table in raw_tables:
+        notes += table.notes
+    frames = []
+    for table in raw_tables:
+        frame, repetition_notes = drop_repeated_rows(table.frame)
+        left_out[_REPEATED_ROW_REASON] += table.frame.height - frame.height
+        left_out.update(table.left_out)
+        frames.append(pivot_long_scores(frame, table.file))
+        notes += repetition_notes
+    join_paths = [] if options.join is None else download_paths(options.join)
+    for path in join_paths:
+        join_table = read_join_table(path, reader_options)
+        join_frame = pivot_long_scores(join_table.frame, path)
+        notes += join_table.notes
+        left_out.update(join_table.left_out)
+        for index, frame in enumerate(frames):
+            left, right = _add_item_ids(frame, join_frame)
+            frames[index], note = join_columns(left, right, file=path, chosen=columns)
+            notes.append(note)
+    frames = [_rename_chosen_columns(frame, columns) for frame in frames]
+    human_columns = _list_distinct(name for table in raw_tables for name in table.human_columns)
+    metadata_columns = _list_distinct(name for table in raw_tables for name in table.metadata_columns)
+    merged = _merge_frames(frames, [*human, *human_columns], metrics, metadata_columns)
+    return ScoreTable(
+        frame=_select_rows(merged, options.where or {}, options.systems, options.exclude_systems),
+        file=raw_tables[0].file if len(raw_tables) == 1 else "the tables",
+        notes=tuple(notes),
+        human_columns=human_columns,
+        metadata_columns=metadata_columns,
+        left_out=left_out,
+    )
+
+
+def _read_raw_tables(source: Any, options: ReaderOptions) -> list[RawTable]:
+    """Read the tables of a source. The outputs of a `Dataset` are one table."""
+    if not isinstance(source, Dataset):
+        return read_tables(source, options)
+    return [
+        RawTable("the data set", source.outputs, None, source.notes, source.human, source.declared_metadata)
+    ]
+
+
+def _list_distinct(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
+
+
+def _add_item_ids(left: pl.DataFrame, right: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Build the column `item` from year, lp and seg_id in one table if only the other table has it."""
+    left_names = [name for name in list_column_names("item") if name in left.columns]
+    right_names = [name for name in list_column_names("item") if name in right.columns]
+    if not left_names or not right_names or {*left_names} & {*right_names}:
+        return left, right
+    if left_names == ["item"]:
+        return left, _join_item_parts(right, right_names[0])
+    if right_names == ["item"]:
+        return _join_item_parts(left, left_names[0]), right
+    return left, right
+
+
+def _join_item_parts(table: pl.DataFrame, item_column: str) -> pl.DataFrame:
+    """Add the column `item`: test set and id joined by `/`, as in `2022/en-de/17`."""
+    parts = [name for name in (*TEST_SET_COLUMNS, item_column) if name in table.columns]
+    item = pl.concat_str([pl.col(name).cast(pl.String) for name in parts], separator="/")
+    return table.with_columns(item=item)
+
+
+def _rename_chosen_columns(frame: pl.DataFrame, columns: Mapping[str, str] | None) -> pl.DataFrame:
+    """Give the columns that the user chose for a role the usual name of this role."""
+    new_names = {}
+    for role, column in (columns or {}).items():
+        if role not in _COLUMN_ROLES:
+            raise UnknownName("column role", role, _COLUMN_ROLES)
+        if column not in frame.columns:
+            raise UnknownName("column", column, frame.columns)
+        new_names[column] = _COLUMN_OF_ROLE.get(role, role)
+    replaced = [name for name in new_names.values() if name in frame.columns and name not in new_names]
+    return frame.drop(replaced).rename(new_names)
+
+
+def _merge_frames(
+    frames: Sequence[pl.DataFrame],
+    human: Sequence[str],
+    metrics: Sequence[str],
+    metadata_columns: Sequence[str],
+) -> pl.DataFrame:
+    """Concatenate tables. Scores become numbers and all other columns text; nested columns are dropped."""
+    if len(frames) == 1:
+        return frames[0]
+    converted = []
+    for frame in frames:
+        human_columns = [name for name in human if name in frame.columns]
+        human_scores, metric_scores = find_score_columns(frame, human_columns, metrics, metadata_columns)
+        scores = {*human_scores, *metric_scores}
+        columns = []
+        for name, dtype in frame.schema.items():
+            if dtype.is_nested():
+                continue
+            column = pl.col(name)
+            if name in scores:
+                columns.append(column.cast(pl.Float64, strict=False))
+            else:
+                columns.append(column.cast(pl.String))
+        converted.append(frame.select(columns))
+    return pl.concat(converted, how="diagonal_relaxed")
+
+
+def _select_rows(
+    frame: pl.DataFrame,
+    where: Mapping[str, str | Sequence[str]],
+    systems: Sequence[str] | None,
+    excluded_systems: Sequence[str] | None,
+) -> pl.DataFrame:
+    """Keep the rows that `--where`, `--systems` and `--exclude-systems` select."""
+    accepted_values = {
+        name: [values] if isinstance(values, str) else list(values) for name, values in where.items()
+    }
+    if systems:
+        accepted_values["system"] = list(systems)
+    for name, values in accepted_values.items():
+        if name not in frame.columns:
+            raise UnknownName("column", name, frame.columns)
+        frame = frame.filter(pl.col(name).cast(pl.String).is_in(values))
+    if excluded_systems:
+        frame = frame.filter(~pl.col("system").cast(pl.String).is_in(list(excluded_systems)))
+    if frame.is_empty():
+        raise InputError("no row is left after --where, --systems and --exclude-systems.")
+    return frame
+
+
+def find_ignored_score_columns(table: pl.DataFrame) -> dict[str, str]:
+    """Find the columns without a role that can be neither scores nor contexts, with the reason."""
+    role_names = {*find_reference_columns(table.columns), *TEST_SET_COLUMNS}
+    for role in ("item", "system", "output", "source"):
+        role_names.update(list_column_names(role))
+    without_role = [name for name in table.columns if name.lower() not in role_names]
+    return find_ignored_columns(table.select(without_role))
