@@ -10,6 +10,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from metassay.stats.isotonic import (
     fit_isotonic,
+    fit_permuted_residuals_by_group,
     fit_resamples_by_group,
     fit_scores_by_group,
     fit_values_by_group,
@@ -99,3 +100,19 @@ def test_fits_on_many_metrics_are_fits_on_each():
         fit = IsotonicRegression(out_of_bounds="clip").fit(row, y, sample_weight=weights).predict(row)
         expected = [np.average(fit[group == g], weights=weights[group == g]) for g in range(4)]
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+
+
+def test_deviations_of_permuted_residuals_are_those_of_fits_on_the_permuted_values():
+    rng = np.random.default_rng(4)
+    x = np.round(rng.normal(size=80), 1)
+    fitted, residuals, weights = rng.normal(size=80), rng.normal(size=80), rng.exponential(size=80)
+    group = rng.integers(0, 4, 80)
+    sources = np.stack([rng.permutation(80) for _ in range(3)]).astype(np.int32)
+    deviations = fit_permuted_residuals_by_group(
+        sort_scores(x), fitted, residuals, sources, weights, group, 4
+    )
+    for row, row_deviations in zip(sources, deviations):
+        y = fitted + residuals[row]
+        fit = official(x, y, weights, x)
+        expected = [np.average((fit - y)[group == g], weights=weights[group == g]) for g in range(4)]
+        np.testing.assert_allclose(row_deviations, expected, rtol=0, atol=1e-9)

@@ -15,18 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metassay.stats.arrays import FloatArray, LongArray
+from metassay.stats.arrays import FloatArray, IntArray, LongArray
 from metassay.stats.compilation import kernel
-from metassay.stats.sorted_scores import (
-    BitArray,
-    KnotSpace,
-    SortedScores,
-    SortingSpace,
-    allocate_knot_space,
-    allocate_sorting_space,
-    fill_knots,
-    fill_order,
-)
+from metassay.stats.sorted_scores import SortedScores, opens_knot
 
 Counts = NDArray[np.uint32]
 """How often each resample contains each cluster: [resamples, clusters]."""
@@ -34,7 +25,11 @@ _ROWS_PER_BLOCK = 1024
 
 
 class _FitSpace(NamedTuple):
-    """Arrays that `_fit` needs, allocated once: allocating them takes longer than fitting."""
+    """Arrays that `_fit` needs, allocated once: allocating them takes longer than fitting.
+
+    `present_knots`, `present_sums` and `present_weights` describe the knots that have weight; `block_end` is
+    the number of these knots up to the end of a block.
+    """
 
     knot_sums: FloatArray
     knot_weights: FloatArray
@@ -43,8 +38,7 @@ class _FitSpace(NamedTuple):
     present_weights: FloatArray
     block_values: FloatArray
     block_weights: FloatArray
-    block_first: LongArray
-    block_last: LongArray
+    block_end: LongArray
 
 
 def fit_isotonic(scores: SortedScores, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
@@ -122,21 +116,46 @@ def fit_values_by_group(
 def fit_scores_by_group(
     score_rows: FloatArray, values: FloatArray, weights: FloatArray, groups: LongArray, group_count: int
 ) -> FloatArray:
-    """Fit values on each row of scores [rows, n], and average each fit over each group: [rows, groups]."""
-    size = score_rows.shape[1]
-    means = np.empty((len(score_rows), group_count))
-    _fit_score_rows(
-        score_rows,
-        (score_rows + 0.0).view(np.uint64),
-        values,
-        weights,
-        groups,
-        allocate_sorting_space(size),
-        allocate_knot_space(size),
-        _allocate_fit_space(size),
-        means,
+    """Fit values on each row of scores [rows, n], and average each fit over each group: [rows, groups].
+
+    All weights are positive.
+    """
+    sums = np.empty((len(score_rows), group_count))
+    space = _allocate_fit_space(score_rows.shape[1])
+    orders = np.argsort(score_rows, axis=1)
+    _fit_score_rows(score_rows, orders, weights * values, weights, groups, space, sums)
+    return sums / np.bincount(groups, weights, minlength=group_count)
+
+
+def fit_permuted_residuals_by_group(
+    scores: SortedScores,
+    fitted: FloatArray,
+    residuals: FloatArray,
+    sources: IntArray,
+    weights: FloatArray,
+    groups: LongArray,
+    group_count: int,
+) -> FloatArray:
+    """Deviations of isotonic fits to values whose residuals were permuted: [rows, groups].
+
+    The values of a row are `fitted + residuals[sources[row]]`. Its deviation in a group is the mean of the
+    fit to these values minus the mean of the values. All weights are positive.
+    """
+    order = scores.order
+    knot_ends = np.append(np.flatnonzero(np.diff(scores.knot_of_score)), len(order) - 1) + 1
+    sums = np.empty((len(sources), group_count))
+    _fit_permuted_residuals(
+        order,
+        knot_ends,
+        fitted[order],
+        residuals,
+        sources,
+        weights[order],
+        groups[order],
+        _allocate_fit_space(len(order)),
+        sums,
     )
-    return means
+    return sums / np.bincount(groups, weights, minlength=group_count)
 
 
 def fit_resamples_by_group(
@@ -177,7 +196,7 @@ def fit_resamples_by_group(
 
 def _allocate_fit_space(size: int) -> _FitSpace:
     floats = np.empty((6, size + 1))
-    integers = np.empty((3, size + 1), dtype=np.int64)
+    integers = np.empty((2, size + 1), dtype=np.int64)
     return _FitSpace(
         knot_sums=floats[0],
         knot_weights=floats[1],
@@ -186,8 +205,7 @@ def _allocate_fit_space(size: int) -> _FitSpace:
         present_weights=floats[3],
         block_values=floats[4],
         block_weights=floats[5],
-        block_first=integers[1],
-        block_last=integers[2],
+        block_end=integers[1],
     )
 
 
@@ -211,48 +229,54 @@ def _fit(
     for p in range(len(knot_of_score)):
         space.knot_sums[knot_of_score[p]] += weights[p] * values[p]
         space.knot_weights[knot_of_score[p]] += weights[p]
-    blocks = _pool_adjacent_violators(size, space)
+    blocks = _pool_adjacent_violators(_gather_present_knots(size, space), space)
     if blocks == 0:
         fitted[:] = np.nan
         return
     block_values = space.block_values
-    first = space.block_first
-    last = space.block_last
-    fitted[: first[0]] = block_values[0]
+    present_knots = space.present_knots
+    fitted[: present_knots[0]] = block_values[0]
+    first = present_knots[0]
     for block in range(blocks - 1):
-        fitted[first[block] : last[block] + 1] = block_values[block]
-        start = knots[last[block]]
-        end = knots[first[block + 1]]
+        last = present_knots[space.block_end[block] - 1]
+        fitted[first : last + 1] = block_values[block]
+        first = present_knots[space.block_end[block]]
+        start = knots[last]
+        end = knots[first]
         slope = (block_values[block + 1] - block_values[block]) / (end - start)
-        for knot in range(last[block] + 1, first[block + 1]):
+        for knot in range(last + 1, first):
             fitted[knot] = block_values[block] + slope * (knots[knot] - start)
-    fitted[first[blocks - 1] :] = block_values[blocks - 1]
+    fitted[first:] = block_values[blocks - 1]
 
 
 @kernel
-def _pool_adjacent_violators(size: int, space: _FitSpace) -> int:
-    """Pool the sums and weights of knots into blocks of increasing value; return the number of blocks.
+def _gather_present_knots(size: int, space: _FitSpace) -> int:
+    """Gather the knots that have weight and return their number; without branches, which would mispredict."""
+    count = 0
+    for knot in range(size):
+        space.present_sums[count] = space.knot_sums[knot]
+        space.present_weights[count] = space.knot_weights[knot]
+        space.present_knots[count] = knot
+        count += space.knot_weights[knot] > 0.0
+    return count
 
-    Knots without weight are skipped. Most time goes into mispredicted branches, so present knots are gathered
-    without a branch, and a block absorbs all following knots that do not rise before it looks back.
+
+@kernel
+def _pool_adjacent_violators(count: int, space: _FitSpace) -> int:
+    """Pool the sums and weights of present knots into blocks of increasing value; return how many.
+
+    Most time goes into mispredicted branches, so a block absorbs all following knots that do not rise before
+    it looks back.
     """
-    knots = space.present_knots
     sums = space.present_sums
     weights = space.present_weights
     values = space.block_values
     block_weights = space.block_weights
-    count = 0
-    for knot in range(size):
-        sums[count] = space.knot_sums[knot]
-        weights[count] = space.knot_weights[knot]
-        knots[count] = knot
-        count += space.knot_weights[knot] > 0.0
     blocks = 0
     k = 0
     while k < count:
         block_sum = sums[k]
         block_weight = weights[k]
-        first = knots[k]
         k += 1
         while True:
             while k < count and sums[k] * block_weight <= block_sum * weights[k]:
@@ -264,11 +288,9 @@ def _pool_adjacent_violators(size: int, space: _FitSpace) -> int:
             blocks -= 1
             block_sum += values[blocks]
             block_weight += block_weights[blocks]
-            first = space.block_first[blocks]
         values[blocks] = block_sum
         block_weights[blocks] = block_weight
-        space.block_first[blocks] = first
-        space.block_last[blocks] = knots[k - 1]
+        space.block_end[blocks] = k
         blocks += 1
     for block in range(blocks):
         values[block] /= block_weights[block]
@@ -320,40 +342,95 @@ def _fit_value_rows(
 @kernel
 def _fit_score_rows(
     score_rows: FloatArray,
-    score_bits: BitArray,
-    values: FloatArray,
+    orders: LongArray,
+    weighted_values: FloatArray,
     weights: FloatArray,
     groups: LongArray,
-    sorting: SortingSpace,
-    knot_space: KnotSpace,
     space: _FitSpace,
-    means: FloatArray,
+    sums: FloatArray,
 ) -> None:
-    size = len(values)
-    sorted_values = np.empty(size)
+    size = len(weights)
+    knot_ends = np.empty(size, np.int64)
     sorted_weights = np.empty(size)
     sorted_groups = np.empty(size, np.int64)
-    fitted = np.empty(size)
     for row in range(len(score_rows)):
-        fill_order(score_bits[row], sorting)
-        knot_count = fill_knots(score_rows[row], sorting.order, knot_space)
-        for p in range(size):
-            position = sorting.order[p]
-            sorted_values[p] = values[position]
+        order = orders[row]
+        scores = score_rows[row]
+        count = 0
+        p = 0
+        while p < size:
+            position = order[p]
+            knot_score = scores[position]
+            knot_sum = weighted_values[position]
+            knot_weight = weights[position]
             sorted_weights[p] = weights[position]
             sorted_groups[p] = groups[position]
-        knots = knot_space.knots[:knot_count]
-        row_fit = fitted[:knot_count]
-        _fit(knot_space.knot_of_score, knots, sorted_values, sorted_weights, row_fit, space)
-        _average_by_group(
-            knot_space.knot_of_score,
-            knot_space.offset,
-            knots,
-            row_fit,
-            sorted_weights,
-            sorted_groups,
-            means[row],
-        )
+            p += 1
+            while p < size and not opens_knot(scores[order[p]], knot_score):
+                position = order[p]
+                knot_sum += weighted_values[position]
+                knot_weight += weights[position]
+                sorted_weights[p] = weights[position]
+                sorted_groups[p] = groups[position]
+                p += 1
+            space.present_sums[count] = knot_sum
+            space.present_weights[count] = knot_weight
+            knot_ends[count] = p
+            count += 1
+        blocks = _pool_adjacent_violators(count, space)
+        sums[row] = 0.0
+        _add_fit_by_group(blocks, knot_ends, sorted_weights, sorted_groups, space, sums[row])
+
+
+@kernel
+def _fit_permuted_residuals(
+    order: LongArray,
+    knot_ends: LongArray,
+    fitted: FloatArray,
+    residuals: FloatArray,
+    sources: IntArray,
+    weights: FloatArray,
+    groups: LongArray,
+    space: _FitSpace,
+    sums: FloatArray,
+) -> None:
+    for row in range(len(sources)):
+        row_sources = sources[row]
+        row_sums = sums[row]
+        row_sums[:] = 0.0
+        start = 0
+        for knot in range(len(knot_ends)):
+            knot_sum = 0.0
+            knot_weight = 0.0
+            for p in range(start, knot_ends[knot]):
+                weighted_value = weights[p] * (fitted[p] + residuals[row_sources[order[p]]])
+                row_sums[groups[p]] -= weighted_value
+                knot_sum += weighted_value
+                knot_weight += weights[p]
+            space.present_sums[knot] = knot_sum
+            space.present_weights[knot] = knot_weight
+            start = knot_ends[knot]
+        blocks = _pool_adjacent_violators(len(knot_ends), space)
+        _add_fit_by_group(blocks, knot_ends, weights, groups, space, row_sums)
+
+
+@kernel
+def _add_fit_by_group(
+    blocks: int,
+    knot_ends: LongArray,
+    weights: FloatArray,
+    groups: LongArray,
+    space: _FitSpace,
+    sums: FloatArray,
+) -> None:
+    """Add the weighted sum of the fit in each group to `sums`; the fit is constant on a block."""
+    start = 0
+    for block in range(blocks):
+        end = knot_ends[space.block_end[block] - 1]
+        value = space.block_values[block]
+        for p in range(start, end):
+            sums[groups[p]] += weights[p] * value
+        start = end
 
 
 @kernel

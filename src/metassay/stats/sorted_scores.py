@@ -115,21 +115,20 @@ def fill_order(bits: BitArray, space: SortingSpace) -> None:
 
 
 @kernel
-def fill_knots(scores: FloatArray, order: LongArray, space: KnotSpace) -> int:
-    """Find the knots of sorted scores and return how many there are.
+def opens_knot(score: float, last_knot: float) -> bool:
+    """Return whether a score is more than a rounding error above the last knot."""
+    gap = score - last_knot
+    return gap > 0.0 and gap >= min(_ABSOLUTE_ROUNDING, _RELATIVE_ROUNDING * abs(last_knot))
 
-    A score opens a new knot if it is more than a rounding error above the last one.
-    """
+
+@kernel
+def fill_knots(scores: FloatArray, order: LongArray, space: KnotSpace) -> int:
+    """Find the knots of sorted scores and return how many there are."""
     knots = space.knots
     count = 0
     for p in range(len(order)):
         score = scores[order[p]]
-        is_new = count == 0
-        if not is_new:
-            last_knot = knots[count - 1]
-            gap = score - last_knot
-            is_new = gap > 0.0 and gap >= min(_ABSOLUTE_ROUNDING, _RELATIVE_ROUNDING * abs(last_knot))
-        if is_new:
+        if count == 0 or opens_knot(score, knots[count - 1]):
             knots[count] = score
             count += 1
         space.knot_of_score[p] = count - 1

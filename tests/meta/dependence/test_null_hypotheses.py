@@ -6,13 +6,16 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.stats import ks_2samp
+from sklearn.isotonic import IsotonicRegression
 
 from metassay.meta.dependence.deviations import expected_deviations, range_over_groups
 from metassay.meta.dependence.null_hypotheses import (
-    _permute_residuals_within_items,
     equal_mapping_p_value,
+    equal_mapping_p_values,
     fair_metric_p_value,
-    noise_sd_for_correlation,
+    fair_metric_p_values,
+    fill_permuted_positions,
     pooled_pearson_correlation,
     simulate_dependence_of_equal_mappings,
     simulate_residual_ranges_of_fair_metrics,
@@ -80,13 +83,19 @@ def test_the_equal_test_rejects_a_noisy_but_fair_metric_and_the_fair_test_does_n
     assert fair_metric_p_value(outputs, np.random.default_rng(0), 199) > 0.05
 
 
+def permute(table, item_clusters, uniforms, residual):
+    sources = np.full(len(residual), -1, dtype=np.int32)
+    fill_permuted_positions(table, item_clusters, uniforms, sources)
+    return residual[sources]
+
+
 def test_residuals_take_all_permutations_within_items():
     rng = np.random.default_rng(4)
     residual = rng.normal(size=6)
     table = np.array([[0, 1], [2, 3], [4, 5]])
     drawn = set()
     for _ in range(300):
-        permuted = _permute_residuals_within_items(table, np.arange(3), rng.random((3, 2)), residual)
+        permuted = permute(table, np.arange(3), rng.random((3, 2)), residual)
         drawn.add(tuple(permuted.tolist()))
     possible = set()
     for swaps in product([False, True], repeat=3):
@@ -100,7 +109,7 @@ def test_items_of_a_cluster_are_permuted_alike_even_with_missing_scores():
     residual = np.array([0.0, 1, 2, 10, 11, 12, 20, 22])
     for seed in range(20):
         uniform = np.random.default_rng(seed).random((1, 3))
-        permuted = _permute_residuals_within_items(table, np.zeros(3, dtype=np.int64), uniform, residual)
+        permuted = permute(table, np.zeros(3, dtype=np.int64), uniform, residual)
         np.testing.assert_array_equal(permuted[3:6] - permuted[:3], [10, 10, 10])
         order = [residual_of_system for residual_of_system in permuted[:3] if residual_of_system != 1]
         np.testing.assert_array_equal(permuted[6:] - 20, order)
@@ -112,7 +121,7 @@ def test_groups_of_whole_clusters_are_permuted_where_items_belong_to_one_group()
     human[0, :4] = [0, 1, 5, 5]
     human[1, 4:] = [2, 2, 4, 7]
     outputs = build_scored_outputs(human, np.zeros((2, 8)), clusters=[0, 0, 1, 1, 2, 2, 3, 3])
-    simulated = simulate_dependence_of_equal_mappings(outputs, np.random.default_rng(0), 400)
+    simulated = simulate_dependence_of_equal_mappings([outputs], np.random.default_rng(0), 400)[0]
     # the residuals are the scores minus their mean, because the fit to a constant metric has one step
     document_means = np.array([0.5, 5, 2, 5.5])
     inflation = np.sqrt(8 / 6.5)
@@ -123,14 +132,39 @@ def test_groups_of_whole_clusters_are_permuted_where_items_belong_to_one_group()
     assert {round(value, 9) for value in simulated} == possible
 
 
-def test_matched_noise_reproduces_the_correlation_of_the_metric():
-    rng = np.random.default_rng(5)
-    outputs = simulate_noisy_metric(rng, systems=8, segments=2000)
+def test_fair_metrics_have_the_distribution_of_the_human_score_plus_noise():
+    """The interpolated distribution is that of a simulation at the exact correlation, by scikit-learn."""
+    outputs = simulate_noisy_metric(np.random.default_rng(5), systems=4, segments=50)
     correlation = pooled_pearson_correlation(outputs)
     assert correlation == pytest.approx(np.corrcoef(outputs.human_scores, outputs.metric_scores)[0, 1])
-    noise = rng.normal(0, noise_sd_for_correlation(outputs, correlation), len(outputs.human_scores))
-    simulated = outputs.human_scores + noise
-    assert np.corrcoef(outputs.human_scores, simulated)[0, 1] == pytest.approx(correlation, abs=0.01)
+    noise_sd = outputs.human_scores.std() * np.sqrt(1 / correlation**2 - 1)
+    rng = np.random.default_rng(6)
+    expected = []
+    for _ in range(500):
+        scores = outputs.human_scores + rng.normal(0, noise_sd, len(outputs.human_scores))
+        fit = IsotonicRegression().fit_transform(scores, outputs.human_scores)
+        predicted = np.array([fit[outputs.groups == group].mean() for group in range(4)])
+        deviations = predicted - outputs.human_means
+        line = np.polynomial.Polynomial.fit(outputs.human_means, deviations, 1)
+        expected.append(np.ptp(deviations - line(outputs.human_means)))
+    simulated = simulate_residual_ranges_of_fair_metrics([outputs], np.random.default_rng(7), 2000)[0]
+    assert ks_2samp(simulated, expected).pvalue > 0.05
+    assert np.mean(simulated) == pytest.approx(np.mean(expected), rel=0.06)
+
+
+@pytest.mark.parametrize("test", ["equal", "fair"])
+def test_metrics_that_are_tested_together_have_the_p_values_that_they_have_alone(test):
+    metrics = [simulate_noisy_metric(np.random.default_rng(8), segments=30, shift=0.3)]
+    rng = np.random.default_rng(9)
+    for noise in (0.3, 3.0):
+        scores = metrics[0].human_scores + rng.normal(0, noise, len(metrics[0].human_scores))
+        metrics.append(metrics[0].with_metric_scores(scores))
+    alone, together = {
+        "equal": (equal_mapping_p_value, equal_mapping_p_values),
+        "fair": (fair_metric_p_value, fair_metric_p_values),
+    }[test]
+    expected = [alone(metric, np.random.default_rng(0), 99) for metric in metrics]
+    assert together(metrics, np.random.default_rng(0), 99, workers=2) == expected
 
 
 def test_metric_equal_to_the_human_score_passes_both_tests():
@@ -145,7 +179,7 @@ def test_metric_with_negative_correlation_is_compared_with_noise():
     backwards = build_scored_outputs(human, -human)
     assert pooled_pearson_correlation(backwards) == pytest.approx(-1)
     assert fair_metric_p_value(backwards, np.random.default_rng(0), 99) == 1
-    simulated = simulate_residual_ranges_of_fair_metrics(backwards, np.random.default_rng(0), 20)
+    simulated = simulate_residual_ranges_of_fair_metrics([backwards], np.random.default_rng(0), 20)[0]
     assert simulated.max() < range_over_groups(expected_deviations(backwards))
 
 

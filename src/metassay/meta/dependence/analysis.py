@@ -29,8 +29,8 @@ from metassay.meta.dependence.grouped_outputs import (
 )
 from metassay.meta.dependence.null_hypotheses import (
     DRAWS,
-    equal_mapping_p_value,
-    fair_metric_p_value,
+    equal_mapping_p_values,
+    fair_metric_p_values,
     pooled_pearson_correlation,
 )
 from metassay.meta.dependence.panel import average_other_metrics, standardize_scores
@@ -69,10 +69,22 @@ class SamplingSettings:
 
 
 @dataclass(frozen=True)
+class PValues:
+    """P-values of the two null hypotheses for one metric; `fair` is None for two groups."""
+
+    equal: float
+    fair: float | None
+
+
+@dataclass(frozen=True)
 class MetricMeasurement:
-    """The system dependence of one metric, and the outputs that it was measured on."""
+    """The outputs that a metric was measured on, and its system dependence.
+
+    `is_scored` marks these outputs among all outputs of the data set.
+    """
 
     outputs: ScoredOutputs = field(repr=False)
+    is_scored: NDArray[np.bool_] = field(repr=False)
     resample_counts: Counts = field(repr=False)
     dependence: SystemDependence
 
@@ -122,15 +134,21 @@ def analyze_dependence(
     if not metrics:
         raise InputError("no metric has scores next to human scores for two or more groups.")
 
-    def measure_metric(metric: str) -> tuple[MetricMeasurement, MetricDependence]:
-        measurement = _measure_metric_dependence(outputs, metric, resample_counts)
-        return measurement, _build_metric_result(outputs, metric, measurement, resample_counts, sampling)
+    def measure(metric: str) -> MetricMeasurement:
+        return _measure_metric_dependence(outputs, metric, resample_counts)
 
-    measurements: dict[str, MetricMeasurement] = {}
-    entries: list[MetricDependence] = []
-    with ThreadPoolExecutor(max(1, workers)) as pool:
-        for metric, (measurement, entry) in zip(metrics, pool.map(measure_metric, metrics)):
-            measurements[metric] = measurement
+    workers = max(1, workers)
+    with ThreadPoolExecutor(workers) as pool:
+        measurements = dict(zip(metrics, pool.map(measure, metrics)))
+        p_values = _test_metrics(measurements, sampling, workers)
+
+        def build_entry(metric: str) -> MetricDependence:
+            return _build_metric_result(
+                outputs, metric, measurements[metric], p_values[metric], resample_counts, sampling
+            )
+
+        entries: list[MetricDependence] = []
+        for entry in pool.map(build_entry, metrics):
             entries.append(entry)
             if progress is not None:
                 progress("metrics", len(entries), len(metrics))
@@ -203,13 +221,33 @@ def _measure_metric_dependence(
     scored_outputs = outputs.select(metric, is_scored)
     scored_resamples = outputs.restrict_resamples(resample_counts, is_scored)
     dependence = measure_system_dependence(scored_outputs, scored_resamples)
-    return MetricMeasurement(scored_outputs, scored_resamples, dependence)
+    return MetricMeasurement(scored_outputs, is_scored, scored_resamples, dependence)
+
+
+def _test_metrics(
+    measurements: Mapping[str, MetricMeasurement], sampling: SamplingSettings, workers: int
+) -> dict[str, PValues]:
+    """Test both null hypotheses for every metric; metrics that scored the same outputs share the draws."""
+    metrics_by_outputs: dict[bytes, list[str]] = {}
+    for metric, measurement in measurements.items():
+        metrics_by_outputs.setdefault(measurement.is_scored.tobytes(), []).append(metric)
+    p_values: dict[str, PValues] = {}
+    for metrics in metrics_by_outputs.values():
+        scored = [measurements[metric].outputs for metric in metrics]
+        # every metric gets the same random numbers, so that no metric depends on which others there are
+        equal_rng = make_keyed_generator(sampling.seed, EQUAL_DEPENDENCE)
+        fair_rng = make_keyed_generator(sampling.seed, FAIR_DEPENDENCE)
+        equal = equal_mapping_p_values(scored, equal_rng, sampling.draws, workers=workers)
+        fair = fair_metric_p_values(scored, fair_rng, sampling.draws, workers=workers)
+        p_values.update(zip(metrics, map(PValues, equal, fair)))
+    return p_values
 
 
 def _build_metric_result(
     grouped_outputs: GroupedOutputs,
     metric: str,
     measurement: MetricMeasurement,
+    p_values: PValues,
     resample_counts: Counts,
     sampling: SamplingSettings,
 ) -> MetricDependence:
@@ -232,13 +270,8 @@ def _build_metric_result(
         ratio=dependence.sysdep / constant if constant > 0 else None,
         slope=parts.slope,
         residual_range=parts.residual_range,
-        # every metric gets the same random numbers, so that no metric depends on which others there are
-        p_equal=equal_mapping_p_value(
-            outputs, make_keyed_generator(sampling.seed, EQUAL_DEPENDENCE), sampling.draws
-        ),
-        p_fair=fair_metric_p_value(
-            outputs, make_keyed_generator(sampling.seed, FAIR_DEPENDENCE), sampling.draws
-        ),
+        p_equal=p_values.equal,
+        p_fair=p_values.fair,
         pearson=pooled_pearson_correlation(outputs),
         outputs=len(outputs.human_scores),
         deviations=_map_groups_to_values(outputs, dependence.deviations),

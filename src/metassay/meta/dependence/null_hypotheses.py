@@ -9,25 +9,35 @@ systems: with one system three times as noisy as the others it rejects in 12 % i
 the metric has. Such a metric shrinks every system towards the mean but favours none; the statistic is the
 range of the residuals of the expected deviations. The hypothesis includes that the noise has the same size
 everywhere: a metric that notices only large errors fails this test, however evenly it treats systems.
+
+Metrics that scored the same outputs are tested together and share all random draws.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metassay.meta.dependence.deviations import error_inflation_factor, expected_deviations, range_over_groups
 from metassay.meta.dependence.scored_outputs import ScoredOutputs
-from metassay.meta.dependence.shrinkage import split_deviations
-from metassay.stats.arrays import FloatArray, LongArray
+from metassay.meta.dependence.shrinkage import measure_residual_ranges, split_deviations
+from metassay.stats.arrays import FloatArray, IntArray, LongArray
 from metassay.stats.compilation import kernel
-from metassay.stats.isotonic import fit_isotonic, fit_scores_by_group, fit_values_by_group, predict_isotonic
+from metassay.stats.isotonic import (
+    fit_isotonic,
+    fit_permuted_residuals_by_group,
+    fit_scores_by_group,
+    predict_isotonic,
+)
 
 DRAWS = 999
-BATCH_SIZE = 16
-"""Draws that are held in memory at the same time."""
+ANGLE_STEP = np.pi / 64
+"""Distance of the angles, arccos of a correlation with human scores, for which noise is simulated."""
+BATCH_NUMBERS = 2**19
+"""Random numbers that are held in memory at the same time."""
 
 
 def equal_mapping_p_value(outputs: ScoredOutputs, rng: np.random.Generator, draws: int = DRAWS) -> float:
@@ -36,8 +46,19 @@ def equal_mapping_p_value(outputs: ScoredOutputs, rng: np.random.Generator, draw
     Under the null hypothesis, the expected human score given the metric score is the same function for every
     group.
     """
-    observed = float(range_over_groups(expected_deviations(outputs)))
-    return _compute_p_value(observed, simulate_dependence_of_equal_mappings(outputs, rng, draws), outputs)
+    return equal_mapping_p_values([outputs], rng, draws)[0]
+
+
+def equal_mapping_p_values(
+    metrics: Sequence[ScoredOutputs], rng: np.random.Generator, draws: int = DRAWS, *, workers: int = 1
+) -> list[float]:
+    """Compute `equal_mapping_p_value` of several metrics that scored the same outputs."""
+    simulated = simulate_dependence_of_equal_mappings(metrics, rng, draws, workers=workers)
+    p_values = []
+    for outputs, sysdep in zip(metrics, simulated):
+        observed = float(range_over_groups(expected_deviations(outputs)))
+        p_values.append(_compute_p_value(observed, sysdep, outputs))
+    return p_values
 
 
 def fair_metric_p_value(outputs: ScoredOutputs, rng: np.random.Generator, draws: int = DRAWS) -> float | None:
@@ -45,10 +66,21 @@ def fair_metric_p_value(outputs: ScoredOutputs, rng: np.random.Generator, draws:
 
     None for two groups, because a line through two points leaves no residual.
     """
-    if outputs.group_count < 3:
-        return None
-    observed = split_deviations(expected_deviations(outputs), outputs.human_means).residual_range
-    return _compute_p_value(observed, simulate_residual_ranges_of_fair_metrics(outputs, rng, draws), outputs)
+    return fair_metric_p_values([outputs], rng, draws)[0]
+
+
+def fair_metric_p_values(
+    metrics: Sequence[ScoredOutputs], rng: np.random.Generator, draws: int = DRAWS, *, workers: int = 1
+) -> list[float | None]:
+    """Compute `fair_metric_p_value` of several metrics that scored the same outputs."""
+    if metrics[0].group_count < 3:
+        return [None] * len(metrics)
+    simulated = simulate_residual_ranges_of_fair_metrics(metrics, rng, draws, workers=workers)
+    p_values: list[float | None] = []
+    for outputs, residual_ranges in zip(metrics, simulated):
+        observed = split_deviations(expected_deviations(outputs), outputs.human_means).residual_range
+        p_values.append(_compute_p_value(observed, residual_ranges, outputs))
+    return p_values
 
 
 def _compute_p_value(observed: float, simulated: FloatArray, outputs: ScoredOutputs) -> float:
@@ -59,48 +91,67 @@ def _compute_p_value(observed: float, simulated: FloatArray, outputs: ScoredOutp
 
 
 def simulate_dependence_of_equal_mappings(
-    outputs: ScoredOutputs, rng: np.random.Generator, draws: int = DRAWS
+    metrics: Sequence[ScoredOutputs], rng: np.random.Generator, draws: int = DRAWS, *, workers: int = 1
 ) -> FloatArray:
-    """Simulate the system dependence of a metric that treats all groups alike, by exchanging residuals.
+    """Simulate the system dependence of metrics that treat all groups alike: [metrics, draws].
 
     Systems exchange residuals within an item, in the same way for all items of a cluster, and f_G is fitted
     again. Where every item belongs to one group (domains, speakers), whole clusters exchange groups instead.
     """
-    fit = fit_isotonic(outputs.sorted_metric_scores, outputs.human_scores, outputs.weights)
-    fitted = predict_isotonic(outputs.sorted_metric_scores, fit, outputs.metric_scores)
-    residuals = (outputs.human_scores - fitted) * error_inflation_factor(fit, len(fitted))
+    outputs = metrics[0]
     for units in (outputs.clusters, outputs.items):
         if _has_one_group_per_unit(units, outputs.groups):
-            return _simulate_by_permuting_groups(outputs, residuals, units, rng, draws)
-    return _simulate_by_permuting_residuals(outputs, fitted, residuals, rng, draws)
+            return _simulate_by_permuting_groups(metrics, units, rng, draws)
+    return _simulate_by_permuting_residuals(metrics, rng, draws, workers)
 
 
 def simulate_residual_ranges_of_fair_metrics(
-    outputs: ScoredOutputs, rng: np.random.Generator, draws: int = DRAWS
+    metrics: Sequence[ScoredOutputs], rng: np.random.Generator, draws: int = DRAWS, *, workers: int = 1
 ) -> FloatArray:
-    """Simulate the residual range of metrics that are the human score plus noise: h + N(0, σ²).
+    """Simulate the residual range of metrics that are the human score plus noise, h + N(0, σ²).
 
-    σ gives the simulated metrics the correlation that the metric has with human scores. If that correlation
-    is not positive, the metrics are pure noise.
+    σ gives the simulated metrics the correlation r that the metric has with human scores: σ is the standard
+    deviation of human scores times tan(arccos r). If r is not positive, the metrics are pure noise. The
+    distribution depends on the metric only through r. It is simulated for angles arccos r in steps of π/64;
+    between them, each quantile is interpolated. Returns sorted values [metrics, draws].
     """
-    correlation = pooled_pearson_correlation(outputs)
-    if correlation > 0:
-        signal = outputs.human_scores
-        noise_sd = noise_sd_for_correlation(outputs, correlation)
-    else:
-        signal = np.zeros_like(outputs.human_scores)
-        noise_sd = 1.0
-    residual_ranges: list[float] = []
-    for batch_size in _list_batch_sizes(draws):
-        metric_scores = signal + noise_sd * rng.standard_normal((batch_size, len(signal)))
-        means = fit_scores_by_group(
-            metric_scores, outputs.human_scores, outputs.weights, outputs.groups, outputs.group_count
-        )
-        residual_ranges += [
-            split_deviations(deviations, outputs.human_means).residual_range
-            for deviations in means - outputs.human_means
-        ]
-    return np.array(residual_ranges)
+    positions = np.array([_angle(metric) for metric in metrics]) / ANGLE_STEP
+    below = np.floor(positions).astype(np.int64)
+    above = np.ceil(positions).astype(np.int64)
+    steps = np.unique(np.concatenate([below, above]))
+    ranges = _simulate_noisy_metrics(metrics[0], steps * ANGLE_STEP, rng, draws, workers)
+    quantiles = np.sort(ranges, axis=1)
+    lower = quantiles[np.searchsorted(steps, below)]
+    upper = quantiles[np.searchsorted(steps, above)]
+    return lower + (positions - below)[:, np.newaxis] * (upper - lower)
+
+
+def _angle(outputs: ScoredOutputs) -> float:
+    """Arccos of the correlation with human scores; π/2 if the correlation is not positive."""
+    return float(np.arccos(max(0.0, pooled_pearson_correlation(outputs))))
+
+
+def _simulate_noisy_metrics(
+    outputs: ScoredOutputs, angles: FloatArray, rng: np.random.Generator, draws: int, workers: int
+) -> FloatArray:
+    """Draw residual ranges of metrics whose correlation with human scores has these arccosines."""
+    human_scores = outputs.human_scores
+    human_sd = _human_sd(outputs)
+    residual_ranges = np.empty((len(angles), draws))
+    with ThreadPoolExecutor(workers) as pool:
+        for batch in _split_into_batches(draws, len(human_scores)):
+            noise = rng.standard_normal((batch.stop - batch.start, len(human_scores)))
+
+            def simulate(angle: float, noise: FloatArray = noise) -> FloatArray:
+                # cos · h + sin · noise is ordered like h + tan · noise
+                scores = np.cos(angle) * human_scores + np.sin(angle) * human_sd * noise
+                means = fit_scores_by_group(
+                    scores, human_scores, outputs.weights, outputs.groups, outputs.group_count
+                )
+                return measure_residual_ranges(means - outputs.human_means, outputs.human_means)
+
+            residual_ranges[:, batch] = list(pool.map(simulate, angles))
+    return residual_ranges
 
 
 def pooled_pearson_correlation(outputs: ScoredOutputs) -> float:
@@ -114,17 +165,24 @@ def pooled_pearson_correlation(outputs: ScoredOutputs) -> float:
     return float(np.clip(weights @ (human * metric) / scale, -1, 1))
 
 
-def noise_sd_for_correlation(outputs: ScoredOutputs, correlation: float) -> float:
-    """Standard deviation of noise with which human scores have a given correlation with noisy ones."""
+def _human_sd(outputs: ScoredOutputs) -> float:
+    """Standard deviation of the human scores."""
     mean = np.average(outputs.human_scores, weights=outputs.weights)
-    variance = np.average((outputs.human_scores - mean) ** 2, weights=outputs.weights)
-    return float(np.sqrt(variance * (1 / correlation**2 - 1)))
+    return float(np.sqrt(np.average((outputs.human_scores - mean) ** 2, weights=outputs.weights)))
 
 
-def _list_batch_sizes(draw_count: int) -> Iterator[int]:
-    """Yield the sizes of batches that sum to a number of draws."""
-    for start in range(0, draw_count, BATCH_SIZE):
-        yield min(BATCH_SIZE, draw_count - start)
+def _split_into_batches(draws: int, numbers_per_draw: int) -> Iterator[slice]:
+    """Yield batches of draws, as many as memory should hold at the same time."""
+    size = max(1, BATCH_NUMBERS // numbers_per_draw)
+    for start in range(0, draws, size):
+        yield slice(start, min(start + size, draws))
+
+
+def _fit_residuals(outputs: ScoredOutputs) -> tuple[FloatArray, FloatArray]:
+    """Predict human scores with f_G; return the predictions and the residuals, scaled to errors."""
+    fit = fit_isotonic(outputs.sorted_metric_scores, outputs.human_scores, outputs.weights)
+    fitted = predict_isotonic(outputs.sorted_metric_scores, fit, outputs.metric_scores)
+    return fitted, (outputs.human_scores - fitted) * error_inflation_factor(fit, len(fitted))
 
 
 def _has_one_group_per_unit(units: LongArray, groups: LongArray) -> bool:
@@ -134,64 +192,83 @@ def _has_one_group_per_unit(units: LongArray, groups: LongArray) -> bool:
 
 
 def _simulate_by_permuting_groups(
-    outputs: ScoredOutputs, residuals: FloatArray, units: LongArray, rng: np.random.Generator, draws: int
+    metrics: Sequence[ScoredOutputs], units: LongArray, rng: np.random.Generator, draws: int
 ) -> FloatArray:
-    """Simulate system dependence by permuting the groups of whole units (items or clusters).
-
-    The fit over all outputs stays the same, because it does not depend on groups.
-    """
+    """Draw SysDep with the groups of whole units permuted; f_G does not depend on groups."""
+    outputs = metrics[0]
     unit_groups = np.zeros(units.max() + 1, dtype=np.int64)
     unit_groups[units] = outputs.groups
-    residual_sums = np.bincount(units, outputs.weights * residuals)
     total_weights = np.bincount(units, outputs.weights)
-    sysdep = np.empty(draws)
+    residual_sums = []
+    for metric in metrics:
+        _, residuals = _fit_residuals(metric)
+        residual_sums.append(np.bincount(units, outputs.weights * residuals))
+    sysdep = np.empty((len(metrics), draws))
     for draw in range(draws):
         groups = rng.permutation(unit_groups)
-        group_means = np.bincount(groups, residual_sums) / np.bincount(groups, total_weights)
-        sysdep[draw] = range_over_groups(group_means)
+        group_weights = np.bincount(groups, total_weights)
+        for row, sums in enumerate(residual_sums):
+            sysdep[row, draw] = range_over_groups(np.bincount(groups, sums) / group_weights)
     return sysdep
 
 
 def _simulate_by_permuting_residuals(
-    outputs: ScoredOutputs, fitted: FloatArray, residuals: FloatArray, rng: np.random.Generator, draws: int
+    metrics: Sequence[ScoredOutputs], rng: np.random.Generator, draws: int, workers: int
 ) -> FloatArray:
-    """Simulate system dependence by permuting residuals between the systems of each item.
+    """Draw SysDep with residuals permuted between the systems of each item, and f_G fitted again."""
+    outputs = metrics[0]
+    output_positions = _arrange_positions(outputs)
+    item_clusters = np.zeros(len(output_positions), dtype=np.int64)
+    item_clusters[outputs.items] = outputs.clusters
+    fits = [_fit_residuals(metric) for metric in metrics]
+    sysdep = np.empty((len(metrics), draws))
+    with ThreadPoolExecutor(workers) as pool:
+        for batch in _split_into_batches(draws, len(outputs.items)):
+            sources = np.empty((batch.stop - batch.start, len(outputs.items)), dtype=np.int32)
+            for row in sources:
+                uniform_numbers = rng.random((outputs.cluster_count, output_positions.shape[1]))
+                fill_permuted_positions(output_positions, item_clusters, uniform_numbers, row)
 
-    The fit over all outputs is repeated for each permutation.
-    """
-    system_count = int(outputs.systems.max()) + 1
+            def simulate(
+                metric: ScoredOutputs, fit: tuple[FloatArray, FloatArray], sources: IntArray = sources
+            ) -> FloatArray:
+                fitted, residuals = fit
+                deviations = fit_permuted_residuals_by_group(
+                    metric.sorted_metric_scores,
+                    fitted,
+                    residuals,
+                    sources,
+                    metric.weights,
+                    metric.groups,
+                    metric.group_count,
+                )
+                return range_over_groups(deviations)
+
+            sysdep[:, batch] = list(pool.map(simulate, metrics, fits))
+    return sysdep
+
+
+def _arrange_positions(outputs: ScoredOutputs) -> LongArray:
+    """Return the position of each output: [items, systems], -1 where there is none."""
     item_count = int(outputs.items.max()) + 1
+    system_count = int(outputs.systems.max()) + 1
     output_positions = np.full((item_count, system_count), -1, dtype=np.int64)
     output_positions[outputs.items, outputs.systems] = np.arange(len(outputs.items))
-    item_clusters = np.zeros(item_count, dtype=np.int64)
-    item_clusters[outputs.items] = outputs.clusters
-    sysdep = [np.empty(0)]
-    for batch_size in _list_batch_sizes(draws):
-        human_scores = np.empty((batch_size, len(residuals)))
-        for draw in range(batch_size):
-            uniforms = rng.random((outputs.cluster_count, system_count))
-            human_scores[draw] = fitted + _permute_residuals_within_items(
-                output_positions, item_clusters, uniforms, residuals
-            )
-        predicted_means = fit_values_by_group(
-            outputs.sorted_metric_scores, human_scores, outputs.weights, outputs.groups, outputs.group_count
-        )
-        human_means = np.stack([outputs.average_by_group(scores) for scores in human_scores])
-        sysdep.append(range_over_groups(predicted_means - human_means))
-    return np.concatenate(sysdep)
+    return output_positions
 
 
 @kernel
-def _permute_residuals_within_items(
+def fill_permuted_positions(
     output_positions: NDArray[np.int64],
     item_clusters: NDArray[np.int64],
     uniform_numbers: FloatArray,
-    residuals: FloatArray,
-) -> FloatArray:
-    """Permute residuals between the systems of each item, with one order of the systems per cluster.
+    sources: IntArray,
+) -> None:
+    """Permute outputs between the systems of each item, with one order of the systems per cluster.
 
     `output_positions[item, system]` is the position of an output, or -1 where there is none. An item without
-    outputs of some systems uses the order of its cluster without these systems.
+    outputs of some systems uses the order of its cluster without these systems. `sources` is filled with the
+    position from which each output takes its residual.
     """
     system_count = output_positions.shape[1]
     orders = np.empty(uniform_numbers.shape, np.int64)
@@ -201,7 +278,6 @@ def _permute_residuals_within_items(
         for last in range(system_count - 1, 0, -1):
             other = int(uniform_numbers[cluster, last] * (last + 1))
             orders[cluster, last], orders[cluster, other] = orders[cluster, other], orders[cluster, last]
-    permuted = residuals.copy()
     for item in range(len(output_positions)):
         order = orders[item_clusters[item]]
         source = 0
@@ -210,6 +286,5 @@ def _permute_residuals_within_items(
                 continue
             while output_positions[item, order[source]] < 0:
                 source += 1
-            permuted[output_positions[item, system]] = residuals[output_positions[item, order[source]]]
+            sources[output_positions[item, system]] = output_positions[item, order[source]]
             source += 1
-    return permuted

@@ -44,6 +44,15 @@ def split_deviations(expected_deviations: FloatArray, human_means: FloatArray) -
     return DeviationParts(shrinkage, expected_deviations - shrinkage, slope)
 
 
+def measure_residual_ranges(deviations: FloatArray, human_means: FloatArray) -> FloatArray:
+    """Residual range of each row of expected deviations [rows, groups]."""
+    centred_means = human_means - human_means.mean()
+    sum_of_squares = float(centred_means @ centred_means)
+    slopes = deviations @ centred_means / sum_of_squares if sum_of_squares > 0 else np.zeros(len(deviations))
+    # the mean of a row does not change its range
+    return range_over_groups(deviations - slopes[:, np.newaxis] * centred_means)
+
+
 def constant_metric_dependence(outputs: ScoredOutputs) -> float:
     """System dependence of a metric that gives every output the same score: the range of the human means."""
     return float(range_over_groups(outputs.human_means))
