@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from metassay.reporting.assay_page import build_assay_page
-from metassay.reporting.assay_view import AssayView, build_view
+from metassay.reporting.assay_view import AssayView, build_assay_view
 from metassay.reporting.pages import Page, render_page
 from metassay.results.assay import AssayContent
 from metassay.results.wrong_pairs import WrongPairs
@@ -38,7 +38,7 @@ class ReportInput:
     manifest: Mapping[str, Any] | None = None
 
     def view(self) -> AssayView:
-        return build_view(self.content)
+        return build_assay_view(self.content)
 
     def page(self) -> Page:
         return build_assay_page(self.content, wrong_pairs=self.wrong_pairs, manifest=self.manifest)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from assay_builders import make_accuracy, make_claims, make_column, make_content, make_perturbation
-from metassay.reporting.assay_answer import write_answer
+from metassay.reporting.assay_answer import describe_answer
 from metassay.reporting.assay_caveats import list_caveats
-from metassay.reporting.assay_view import build_view
+from metassay.reporting.assay_view import build_assay_view
 from metassay.results.assay import Answer, ContextException, PerturbationDependence
 
 
@@ -23,8 +23,8 @@ def make_result(**fields):
     return make_content(overall, {"domain": make_column(rows)}, **(defaults | fields))
 
 
-def write(result, part=write_answer):
-    return [str(each).replace("\u202f", " ") for each in part(build_view(result))]
+def write(result, part=describe_answer):
+    return [str(each).replace("\u202f", " ") for each in part(build_assay_view(result))]
 
 
 def test_the_best_metric_is_stated_with_its_interval_and_the_runner_up():

@@ -15,13 +15,13 @@ from assay_builders import (
     make_recommendation,
     make_robustness,
 )
-from metassay.reporting.assay_view import AssayView, ColumnView, build_view
+from metassay.reporting.assay_view import AssayView, ColumnView, build_assay_view
 from metassay.reporting.charts.accuracy import build_difficulty_chart
 from metassay.reporting.charts.theme import render_svg
 from metassay.reporting.difficulty_bins import name_bins
 from metassay.reporting.sections.assay_accuracy import describe_difficulty, describe_spread, describe_trend
-from metassay.reporting.sections.assay_agreement import describe_agreement
-from metassay.reporting.sections.assay_choice import describe_costs, describe_robust_choice
+from metassay.reporting.sections.assay_agreement import describe_rank_agreement
+from metassay.reporting.sections.assay_choice import describe_cost_classes, describe_robust_choice
 from metassay.reporting.sections.assay_numbers import build_agreement_table, build_difficulty_table
 from metassay.reporting.sections.assay_perturbations import AssayPerturbationsSection
 from metassay.reporting.sections.assay_tests import build_test_table, describe_tests
@@ -48,7 +48,7 @@ def make_view(
     rows = [make_accuracy("bleu", accuracy, context=context) for context, accuracy in accuracies.items()]
     overall = [make_accuracy("bleu", 0.8, 0.7, 0.9)]
     content = make_content(overall, {"col": make_column(rows, **fields)}, claims=claims or make_claims())
-    view = build_view(content)
+    view = build_assay_view(content)
     return view, view.columns[0]
 
 
@@ -161,7 +161,7 @@ def make_agreement(matrix: list[list[float | None]], **fields: Any) -> RankAgree
 
 def write_agreement(agreement: RankAgreement, claims: Any = None) -> list[str]:
     view, column = make_view({"a": 0.1, "b": 0.2, "c": 0.3}, claims, h2=agreement)
-    return [str(each) for each in describe_agreement(view, column, agreement)]
+    return [str(each) for each in describe_rank_agreement(view, column, agreement)]
 
 
 def make_group(contexts: str, *metrics: str) -> ContextGroup:
@@ -261,11 +261,13 @@ def test_the_robust_choice_and_the_cheapest_metrics_are_named():
         cost_class={"bleu": "lexical", "chrf": "neural small"},
         pareto=["bleu", "chrf"],
     )
-    view = build_view(content)
+    view = build_assay_view(content)
     assert str(describe_robust_choice(view, view.columns[0])) == (
         "Where the mix of col may change, BLEU holds up best: at worst, on b, it is right in at least 61\u202f%."
     )
-    assert str(describe_costs(view)) == "No metric is both more accurate and cheaper than BLEU and chrF."
+    assert (
+        str(describe_cost_classes(view)) == "No metric is both more accurate and cheaper than BLEU and chrF."
+    )
 
 
 def test_what_a_metric_overlooks_is_listed_for_metrics_and_not_for_sentinels():
@@ -280,8 +282,8 @@ def test_what_a_metric_overlooks_is_listed_for_metrics_and_not_for_sentinels():
     ]
     overall = [make_accuracy("bleu", 0.8, 0.7, 0.9), make_accuracy("chrf", 0.8, 0.7, 0.9)]
     sentinels = [make_accuracy("length", 0.2, 0.1, 0.3)]
-    section = AssayPerturbationsSection().build(
-        build_view(make_content(overall, sentinels=sentinels, confounding=rows))
+    section = AssayPerturbationsSection().build_section(
+        build_assay_view(make_content(overall, sentinels=sentinels, confounding=rows))
     )
     assert section is not None
     overlooked_section = section.subsections[0]
@@ -315,7 +317,7 @@ def test_difficulty_in_words_table_and_chart():
     difficulty = Difficulty(measure="edit share", median=0.06, bins=bins, accuracy=rows, human_pairs=people)
     overall = [make_accuracy("bleu", 0.8, 0.7, 0.9), make_accuracy("chrf", 0.8, 0.7, 0.9)]
     answer = Answer(metric="bleu", top_group=["bleu"], exceptions=[])
-    view = build_view(make_content(overall, difficulty=difficulty, answer=answer))
+    view = build_assay_view(make_content(overall, difficulty=difficulty, answer=answer))
     assert [str(each) for each in describe_difficulty(view, difficulty)] == [
         (
             "BLEU is right in 60\u202f% (50–70) of the pairs whose texts differ in 3.4\u202f% of their "

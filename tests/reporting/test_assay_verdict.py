@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from assay_builders import make_accuracy, make_claims, make_column, make_content, make_perturbation
-from metassay.reporting.assay_verdict import build_verdict
-from metassay.reporting.assay_view import build_view
+from metassay.reporting.assay_verdict import build_assay_verdict
+from metassay.reporting.assay_view import build_assay_view
 from metassay.reporting.verdict_lines import list_closing_lines, list_opening_lines, list_question_rows
 from metassay.results.assay import (
     Answer,
@@ -95,7 +95,10 @@ def make_comparison(**fields):
 
 
 def write_opening(result):
-    return [line.replace("\u202f", " ") for line in list_opening_lines(build_verdict(build_view(result)))]
+    return [
+        line.replace("\u202f", " ")
+        for line in list_opening_lines(build_assay_verdict(build_assay_view(result)))
+    ]
 
 
 def test_without_human_scores_the_verdict_says_what_the_data_cannot_tell():
@@ -116,8 +119,8 @@ def test_with_human_scores_there_is_one_row_per_question():
         "Avoid TER: behind on perturbed and human pairs.",
         "100 translations, 50 items, human score mqm.",
     ]
-    view = build_view(result)
-    rows = list_question_rows(build_verdict(view), view.labels, "mt")
+    view = build_assay_view(result)
+    rows = list_question_rows(build_assay_verdict(view), view.labels, "mt")
     assert [tuple(str(cell).replace("\u202f", " ") for cell in row.values()) for row in rows] == [
         ("Detect errors in single translations", "chrF", "86 % (85–87)", "none", "coin: 50 %"),
         ("Choose between two translations as people do", "chrF", "63 % (61–65)", "BLEU", "coin: 50 %"),
@@ -144,8 +147,8 @@ def test_another_winner_for_one_question_is_named_in_the_headline():
 def test_metrics_that_are_not_shown_to_save_labels_are_not_named():
     choice = SavingChoice(metric="ter", top_group=["ter"], p=0.2)
     result = make_result(human_comparison=make_comparison(by_labels_saved=choice))
-    view = build_view(result)
-    row = list_question_rows(build_verdict(view), view.labels, "mt")[-1]
+    view = build_assay_view(result)
+    row = list_question_rows(build_assay_verdict(view), view.labels, "mt")[-1]
     assert (row["best"], row["result"]) == ("none is shown to", None)
     assert write_opening(result)[0] == "Use chrF."
 
@@ -157,7 +160,7 @@ def test_the_best_metric_for_a_question_is_not_to_be_avoided():
     ]
     result = make_result(human_comparison=make_comparison())
     claims = msgspec.structs.replace(result.claims, human_leads=human_leads)
-    verdict = build_verdict(build_view(msgspec.structs.replace(result, claims=claims)))
+    verdict = build_assay_verdict(build_assay_view(msgspec.structs.replace(result, claims=claims)))
     (avoid,) = [claim for claim in verdict if claim.kind == "avoid"]
     assert avoid.metrics == ["ter"]  # bleu is first by SPA
 
@@ -189,7 +192,7 @@ def test_the_cost_of_one_metric_is_that_of_the_costliest_column():
         "system": make_column(rows, regret=Interval(0.001, 0.0, 0.002)),
     }
     result = msgspec.structs.replace(make_result(), contexts=contexts)
-    closing = list_closing_lines(build_verdict(build_view(result)))
+    closing = list_closing_lines(build_assay_verdict(build_assay_view(result)))
     assert closing[0].replace("\u202f", " ") == (
         "Using chrF for every domain costs 0.4 points of accuracy (95 % interval 0.0–1.0)."
     )
@@ -199,7 +202,9 @@ def test_no_better_than_a_coin_is_the_main_caveat():
     comparison = make_comparison(
         metrics=[make_human_row(metric, 0.51, 0.7) for metric in ("chrf", "bleu", "ter")]
     )
-    closing = list_closing_lines(build_verdict(build_view(make_result(human_comparison=comparison))))
+    closing = list_closing_lines(
+        build_assay_verdict(build_assay_view(make_result(human_comparison=comparison)))
+    )
     assert closing == ["Keep in mind: no metric is shown to choose between two outputs better than a coin."]
 
 
@@ -207,12 +212,14 @@ def test_circular_labels_of_rankings_are_the_main_caveat():
     rows = [make_perturbation("rank_swapping", applied=90, worse=70, equal=10, better=10)]
     result = make_result(perturbation_statistics=rows, valid_pairs_only=True, task="ranking")
     overall = [*result.overall, make_accuracy("ndcg", 0.8)]
-    closing = list_closing_lines(build_verdict(build_view(msgspec.structs.replace(result, overall=overall))))
+    closing = list_closing_lines(
+        build_assay_verdict(build_assay_view(msgspec.structs.replace(result, overall=overall)))
+    )
     assert closing == [
         "Keep in mind: discounted gain decided which lists are worse; nDCG measures just that, so it is favoured."
     ]
 
 
 def test_a_run_without_scores_recommends_nothing():
-    verdict = build_verdict(build_view(make_content([make_accuracy("bleu", None)])))
+    verdict = build_assay_verdict(build_assay_view(make_content([make_accuracy("bleu", None)])))
     assert [claim.sentence for claim in verdict] == ["No metric can be recommended: no pair could be scored."]

@@ -60,7 +60,7 @@ def test_the_axis_includes_every_interval_and_hidden_sentinels_are_named(result)
         if "scale" in layer.get("encoding", {}).get("y", {})
     ]
     low, high = domains[0]
-    rows = [row for metric in view.metrics for row in column.defined_accuracies(metric)]
+    rows = [row for metric in view.metrics for row in column.list_defined_accuracies(metric)]
     assert low <= min(row.low for row in rows)
     assert max(row.high for row in rows) <= high
     assert "constant" in find_hidden_sentinels(view, column)

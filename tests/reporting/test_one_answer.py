@@ -18,11 +18,11 @@ from metassay.metrics.base import COST_CLASSES
 from metassay.reporting.assay_caveats import list_remarks
 from metassay.reporting.assay_page import build_assay_page
 from metassay.reporting.assay_sentences import add_sentences, list_warnings
-from metassay.reporting.assay_view import AssayView, build_view
+from metassay.reporting.assay_view import AssayView, build_assay_view
 from metassay.reporting.joined_page import build_joined_page
 from metassay.reporting.pages import Page
 from metassay.reporting.sections.assay_tests import build_test_table
-from metassay.reporting.terminal.assay import describe_assay
+from metassay.reporting.terminal.assay import describe_assay_result
 from metassay.reporting.wording import NOTHING
 from metassay.results.assay import AssayContent
 from metassay.results.verdict import Claim
@@ -179,11 +179,11 @@ def check_tests(view: AssayView, output: str) -> None:
 
 def check(result: AssayContent, folder, capsys) -> int:
     """Compare all outputs; return the number of contexts where another metric is shown to be ahead."""
-    view = build_view(result)
+    view = build_assay_view(result)
     page = build_assay_page(result)
     recommendation = recommend(folder)
     capsys.readouterr()
-    print_blocks(describe_assay(result))
+    print_blocks(describe_assay_result(result))
     terminal = capsys.readouterr()
     lines = [claim.sentence for claim in recommendation.verdict]
     reasons = [entry.why for part in recommendation.recommendation.values() for entry in part.values()]
@@ -196,13 +196,13 @@ def check(result: AssayContent, folder, capsys) -> int:
     assert set(lead) | set(page.closing) <= set(lines)
     assert all(f"- {doubt}" in terminal.out for doubt in page.doubts)
     assert terminal.err.count("Note: ") == len(list_remarks(view))
-    if view.best is None:
+    if view.best_metric is None:
         assert lines == ["No metric can be recommended: no pair could be scored."]
         return 0
     if len({*view.labels.single_labels}) == len(view.all_metrics):  # no metrics that decided alike
         assert str(build_joined_page(assay=result).lead[0]) == lead[0]
-    first = view.best.metric
-    assert first not in view.uninformed
+    first = view.best_metric.metric
+    assert first not in view.uninformed_metrics
     recommended = recommendation.verdict[0]
     if recommended.kind == "use":
         assert recommended.metrics[0] == first
@@ -216,7 +216,7 @@ def check(result: AssayContent, folder, capsys) -> int:
         for context, entry in entries.items():
             if entry.choice not in {first, None}:
                 exceptions[column, context] = entry.choice
-    assert exceptions == view.exceptions
+    assert exceptions == view.exceptions_by_context
     check_human_comparison(result, lead, lines)
     check_tests(view, terminal.out)
     return len(exceptions)

@@ -18,7 +18,7 @@ class SystemCountSection(ReportSection):
 
     verb: ClassVar[str] = "score"
 
-    def build(self, view):
+    def build_section(self, view):
         systems = {row.system for row in view.result.systems}
         return Section("Number of systems", sentences=[f"{len(systems)} systems were scored."])
 '''

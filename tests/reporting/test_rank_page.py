@@ -12,7 +12,7 @@ from metassay.cli import run as command
 from metassay.errors import InputError
 from metassay.reporting.pages import Page, Section, render_page
 from metassay.reporting.rank_page import build_rank_page
-from metassay.reporting.rank_sentences import describe_best_metric, describe_significance, list_doubts
+from metassay.reporting.rank_sentences import describe_best_metric, describe_significance, list_ranking_doubts
 from metassay.reporting.rank_view import build_rank_view
 from metassay.results.rank import (
     DownsampledValue,
@@ -128,9 +128,9 @@ def test_undefined_values_are_reported() -> None:
 def test_a_baseline_as_good_as_the_best_metric_is_a_doubt() -> None:
     dropped = "en-de: 2 items without all scores left out."
     ranking = build_ranking((1, 1, 1))
-    assert list_doubts(ranking, build_rank_view(build_result(ranking))) == [dropped]
+    assert list_ranking_doubts(ranking, build_rank_view(build_result(ranking))) == [dropped]
     ranking = build_ranking((1, 1, 1), baseline=0.9)
-    first, second = list_doubts(ranking, build_rank_view(build_result(ranking)))
+    first, second = list_ranking_doubts(ranking, build_rank_view(build_result(ranking)))
     assert "zero, a baseline without information about quality, has SPA 0.900" in first
     assert second == dropped
 

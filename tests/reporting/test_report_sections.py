@@ -23,7 +23,7 @@ class SpellingResult(ResultStruct, frozen=True, kw_only=True):
 class MistakesSection(ReportSection[ResultView[SpellingResult]]):
     verb: ClassVar[str] = "spell"
 
-    def build(self, view: ResultView[SpellingResult]) -> Section | None:
+    def build_section(self, view: ResultView[SpellingResult]) -> Section | None:
         if view.result.mistakes == 0:
             return None
         return Section("Mistakes", sentences=[f"{view.result.mistakes} words are misspelt."])
@@ -33,14 +33,14 @@ class OpeningSection(ReportSection[ResultView[Any]]):
     verb: ClassVar[str] = "spell"
     position: ClassVar[int] = 5
 
-    def build(self, view: ResultView[Any]) -> Section:
+    def build_section(self, view: ResultView[Any]) -> Section:
         return Section(f"Spelling, version {view.result.schema_version}")
 
 
 class RankSection(ReportSection[ResultView[Any]]):
     verb: ClassVar[str] = "rank"
 
-    def build(self, view: ResultView[Any]) -> Section:
+    def build_section(self, view: ResultView[Any]) -> Section:
         return Section(str(view))
 
 

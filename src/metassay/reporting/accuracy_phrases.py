@@ -15,11 +15,11 @@ from metassay.reporting.wording import (
 
 
 class HasAccuracy(Protocol):
-    """An accuracy with its 95 % interval; None where undefined."""
+    """Anything with an accuracy and its 95 % interval; None where they are undefined."""
 
     @property
     def accuracy(self) -> float | None:
-        """How often a metric prefers the better output."""
+        """How often the metric prefers the better output."""
 
     @property
     def low(self) -> float | None:
@@ -30,32 +30,32 @@ class HasAccuracy(Protocol):
         """Upper end of the interval."""
 
 
-def describe_accuracy(row: HasAccuracy) -> str:
+def format_accuracy(accuracy: HasAccuracy) -> str:
     """Write an accuracy with its interval: `78 % (75–80)`."""
-    digits = choose_percent_digits(row.low, row.high)
-    text = format_percent(row.accuracy, digits=digits)
-    if row.low is None:
+    digits = choose_percent_digits(accuracy.low, accuracy.high)
+    text = format_percent(accuracy.accuracy, digits=digits)
+    if accuracy.low is None:
         return text
-    return f"{text} ({format_percent_interval(row.low, row.high, digits=digits)})"
+    return f"{text} ({format_percent_interval(accuracy.low, accuracy.high, digits=digits)})"
 
 
-def describe_share(row: HasAccuracy, pairs: str) -> Sentence:
+def format_share_of_pairs(accuracy: HasAccuracy, pairs_phrase: str) -> Sentence:
     """Write an accuracy as a share of pairs: `91 % of perturbed pairs (95 % interval 90–92)`."""
-    digits = choose_percent_digits(row.low, row.high)
-    share = format_percent(row.accuracy, digits=digits)
-    if row.low is None:
-        return format_sentence("{share} of {pairs}", share=share, pairs=pairs)
+    digits = choose_percent_digits(accuracy.low, accuracy.high)
+    share = format_percent(accuracy.accuracy, digits=digits)
+    if accuracy.low is None:
+        return format_sentence("{share} of {pairs}", share=share, pairs=pairs_phrase)
     return format_sentence(
         "{share:figure} of {pairs}{note:note} (95\u202f% interval {range:figure})",
         share=share,
-        pairs=pairs,
+        pairs=pairs_phrase,
         note="accuracy",
-        range=format_percent_interval(row.low, row.high, digits=digits),
+        range=format_percent_interval(accuracy.low, accuracy.high, digits=digits),
     )
 
 
 def describe_ability(task_name: str) -> str:
-    """Say what a good metric does, for a task: `tells a better translation from a worse one`."""
+    """Say what a good metric for a task does: `tells a better translation from a worse one`."""
     task = find_task(task_name)
     noun = "output" if task is None else task.output_noun
     return f"tells a better {noun} from a worse one"

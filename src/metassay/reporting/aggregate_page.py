@@ -29,7 +29,7 @@ PREFIXES = ("m-", "x-", "")
 
 def build_aggregate_page(result: AggregateContent, labels: MetricLabels | None = None) -> Page:
     """Build the page of an `aggregate` result."""
-    view = build_view(result, labels)
+    view = build_aggregate_view(result, labels)
     return Page(
         kicker="Aggregation",
         title=TITLE,
@@ -39,8 +39,10 @@ def build_aggregate_page(result: AggregateContent, labels: MetricLabels | None =
     )
 
 
-def build_view(result: AggregateContent, labels: MetricLabels | None = None) -> ResultView[AggregateContent]:
-    """Combine a result with the labels of its metrics."""
+def build_aggregate_view(
+    result: AggregateContent, labels: MetricLabels | None = None
+) -> ResultView[AggregateContent]:
+    """Combine an `aggregate` result with labels for its metrics."""
     return ResultView(result, labels or MetricLabels(row.metric for row in result.systems))
 
 
@@ -54,20 +56,20 @@ def label_aggregated_metric(name: str, labels: MetricLabels) -> str:
 
 
 def describe_aggregation(view: ResultView[AggregateContent]) -> list[str]:
-    """Say which aggregations agree least, and which agrees best with humans; neither is tested."""
+    """Say which two aggregations agree least, and which one correlates best with human scores."""
     return [claim.sentence for claim in build_aggregate_verdict(view)]
 
 
 def build_aggregate_verdict(view: ResultView[AggregateContent]) -> list[Claim]:
-    """Build the claims that page, terminal and notebook begin with."""
-    claims = [*_describe_least_agreement(view), *_describe_human_agreement(view)]
+    """Build the claims at the top of an aggregation report."""
+    claims = [*_build_least_agreement_claims(view), *_build_human_agreement_claims(view)]
     if claims:
         return claims
     sentence = "No correlation is defined: at least two systems with different scores are needed."
     return [Claim(kind="unanswered", sentence=sentence)]
 
 
-def _describe_least_agreement(view: ResultView[AggregateContent]) -> list[Claim]:
+def _build_least_agreement_claims(view: ResultView[AggregateContent]) -> list[Claim]:
     pairs = [(pair.pearson, pair) for pair in view.result.between if pair.pearson is not None]
     if not pairs:
         return []
@@ -78,8 +80,8 @@ def _describe_least_agreement(view: ResultView[AggregateContent]) -> list[Claim]
     return [Claim(kind="finding", metrics=[least.x, least.y], value=pearson, sentence=sentence)]
 
 
-def _describe_human_agreement(view: ResultView[AggregateContent]) -> list[Claim]:
-    rows = [(row.pearson, row) for row in choose_average_rows(view.result) if row.pearson is not None]
+def _build_human_agreement_claims(view: ResultView[AggregateContent]) -> list[Claim]:
+    rows = [(row.pearson, row) for row in choose_human_correlations(view.result) if row.pearson is not None]
     if not rows:
         return []
     pearson, best = max(rows, key=lambda row: row[0])
@@ -91,14 +93,14 @@ def _describe_human_agreement(view: ResultView[AggregateContent]) -> list[Claim]
     return [Claim(kind="answer", metrics=[best.metric], value=pearson, sentence=sentence)]
 
 
-def choose_average_rows(result: AggregateContent) -> Sequence[HumanAgreement]:
-    """Return the correlations with humans averaged over test sets, or all if there are no averages."""
+def choose_human_correlations(result: AggregateContent) -> Sequence[HumanAgreement]:
+    """Return correlations with human scores, averaged over test sets if averages exist."""
     averages = [row for row in result.human if row.group == MEAN_GROUP]
     return averages or result.human
 
 
 def render_aggregate_files(result: AggregateContent, table: pl.DataFrame) -> dict[str, Any]:
-    """Render the files of an `aggregate` run by name: JSON, tables as CSV, and the page."""
+    """Render the files of an `aggregate` run: file contents by name."""
     files: dict[str, Any] = {
         "results/aggregate.json": result.to_dict(),
         "results/aggregate.csv": format_csv(table),

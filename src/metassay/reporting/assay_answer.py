@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from metassay.reporting.accuracy_phrases import describe_ability, describe_accuracy, describe_share
+from metassay.reporting.accuracy_phrases import describe_ability, format_accuracy, format_share_of_pairs
 from metassay.reporting.assay_view import AssayView, ColumnView
 from metassay.reporting.human_sentences import (
-    compare_choices,
+    describe_choice_on_human_pairs,
     describe_human_agreement,
     describe_human_choice,
 )
@@ -27,29 +27,29 @@ from metassay.results.recommend import RecommendContent
 _LISTED_EXCEPTIONS = 5
 
 
-def write_answer(view: AssayView) -> list[Sentence]:
-    """Write the sentences at the top of a report, most important first."""
-    best = view.best
+def describe_answer(view: AssayView) -> list[Sentence]:
+    """Describe the answer of an assay in sentences, most important first."""
+    best = view.best_metric
     if best is None:
         return [format_sentence("No pair could be scored, so there is no metric to recommend here.")]
-    by_column = [_describe_column(view, column, best) for column in view.columns]
+    by_column = [_describe_best_in_contexts(view, column, best) for column in view.columns]
     columns = [each for each in by_column if each is not None]
     comparison = view.result.human_comparison
     if comparison is None:
-        return [_describe_best(view, best), *columns]
+        return [_describe_best_metric(view, best), *columns]
     if comparison.followed:
         opening = [
             describe_human_choice(comparison, view.labels, describe_ability(view.result.task)),
-            _describe_on_perturbed_pairs(view, comparison, best),
+            _compare_on_perturbed_pairs(view, comparison, best),
         ]
     else:
-        opening = [_describe_best(view, best), compare_choices(comparison, view.labels)]
-    on_perturbed_pairs = [_begin_with_pairs(view.pairs, each) for each in columns]
+        opening = [_describe_best_metric(view, best), describe_choice_on_human_pairs(comparison, view.labels)]
+    on_perturbed_pairs = [_name_pairs_in_sentence(view.pairs_phrase, each) for each in columns]
     return [*opening, *describe_human_agreement(comparison, view.labels), *on_perturbed_pairs]
 
 
-def write_exceptions(result: RecommendContent, labels: MetricLabels) -> list[str]:
-    """List the contexts in which another metric is to be used."""
+def list_exceptions(result: RecommendContent, labels: MetricLabels) -> list[str]:
+    """List the contexts in which another metric should be used."""
     answer = result.answer
     if answer is None:
         return []
@@ -63,68 +63,70 @@ def write_exceptions(result: RecommendContent, labels: MetricLabels) -> list[str
     return lines
 
 
-def _begin_with_pairs(pairs: str, statement: Sentence) -> Sentence:
-    """Begin a sentence with the pairs it is about: `On perturbed pairs, for no domain …`."""
-    first, *others = statement.spans
+def _name_pairs_in_sentence(pairs: str, sentence: Sentence) -> Sentence:
+    """Put the kind of pairs before a sentence: `On perturbed pairs, for no domain …`."""
+    first, *others = sentence.spans
     if not first.kind:  # a label keeps its capital letter
         first = replace(first, text=first.text[:1].lower() + first.text[1:])
     return format_sentence("On {pairs}, {statement}", pairs=pairs, statement=Sentence((first, *others)))
 
 
-def _describe_on_perturbed_pairs(
-    view: AssayView, comparison: HumanComparison, best: MetricAccuracy
+def _compare_on_perturbed_pairs(
+    view: AssayView, comparison: HumanComparison, best_metric: MetricAccuracy
 ) -> Sentence:
-    """Say, where the choice follows human pairs, what perturbed pairs say of it and of their own choice."""
+    """Compare the metric chosen on human pairs with the one chosen on perturbed pairs."""
     chosen = view.accuracies[comparison.by_perturbed_pairs.metric]
     return format_sentence(
         "{chosen:metric} {ability} in {share}, {best:metric} in {best_share:figure}.",
         chosen=view.labels[chosen.metric],
         ability=describe_ability(view.result.task),
-        share=describe_share(chosen, view.pairs),
-        best=view.labels[best.metric],
-        best_share=describe_accuracy(best),
+        share=format_share_of_pairs(chosen, view.pairs_phrase),
+        best=view.labels[best_metric.metric],
+        best_share=format_accuracy(best_metric),
     )
 
 
-def _describe_best(view: AssayView, best: MetricAccuracy) -> Sentence:
-    """State the accuracy of the best metric, and what cannot be told apart from it or follows it."""
-    equals = _list_equals(view, best)
+def _describe_best_metric(view: AssayView, best_metric: MetricAccuracy) -> Sentence:
+    """State the accuracy of the best metric, and the metrics that are tied with it or follow it."""
+    equals = _list_tied_labels(view, best_metric)
     opening = format_sentence(
         "{best:metric} {ability} in {share}",
-        best=view.labels[best.metric],
+        best=view.labels[best_metric.metric],
         ability=describe_ability(view.result.task),
-        share=describe_share(best, view.pairs),
+        share=format_share_of_pairs(best_metric, view.pairs_phrase),
     )
     if equals:
         end = format_sentence("; {equals} cannot be told apart from it.", equals=list_names(equals, "metric"))
     else:
-        end = _describe_runner_up(view, best)
+        end = _describe_runner_up(view, best_metric)
     return format_sentence("{opening}{end}", opening=opening, end=end)
 
 
-def _describe_runner_up(view: AssayView, best: MetricAccuracy) -> Sentence:
-    own = view.labels.representative(best.metric)
-    rivals = [metric for metric in view.metrics if metric != own and metric not in view.uninformed]
+def _describe_runner_up(view: AssayView, best_metric: MetricAccuracy) -> Sentence:
+    own = view.labels.representative(best_metric.metric)
+    rivals = [metric for metric in view.metrics if metric != own and metric not in view.uninformed_metrics]
     if not rivals or view.accuracies[rivals[0]].accuracy is None:
         return format_sentence(".")
     return format_sentence(
         ", ahead of {next:metric} with {share:figure}.",
         next=view.labels[rivals[0]],
-        share=describe_accuracy(view.accuracies[rivals[0]]),
+        share=format_accuracy(view.accuracies[rivals[0]]),
     )
 
 
-def _list_equals(view: AssayView, best: MetricAccuracy) -> list[str]:
-    """List the labels of the metrics that are not shown to be behind the best over all outputs."""
+def _list_tied_labels(view: AssayView, best_metric: MetricAccuracy) -> list[str]:
+    """List the labels of the metrics that are not shown to be worse than the best metric."""
     answer = view.result.answer
     top_group = [] if answer is None else answer.top_group
-    own = view.labels[best.metric]
+    own = view.labels[best_metric.metric]
     return [label for label in view.labels.label_all(top_group) if label != own]
 
 
-def _describe_column(view: AssayView, column: ColumnView, best: MetricAccuracy) -> Sentence | None:
-    """Say where in one column the best metric holds, and what to use elsewhere."""
-    rows = column.defined_accuracies(best.metric)
+def _describe_best_in_contexts(
+    view: AssayView, column: ColumnView, best_metric: MetricAccuracy
+) -> Sentence | None:
+    """Say in how many contexts of a column the best metric is best, and what to use in the other contexts."""
+    rows = column.list_defined_accuracies(best_metric.metric)
     if not rows:
         return None
     if len(column.contexts) == 1:
@@ -133,79 +135,81 @@ def _describe_column(view: AssayView, column: ColumnView, best: MetricAccuracy) 
             column=column.name,
             only=column.contexts[0],
         )
-    small = view.small_contexts(column.name)
+    small = view.list_small_contexts(column.name)
     large_rows = [row for row in rows if row.context not in small and row.items != 1]
     if not large_rows:
         return format_sentence(
             "Every {column:column} is too small for a claim of its own.", column=column.name
         )
     comparison = view.result.human_comparison
-    label = view.labels[best.metric]
+    label = view.labels[best_metric.metric]
     has_rivals = len(view.metrics) > 1
-    changes = _find_changes(view, column, large_rows) if has_rivals else []
+    changes = _find_exceptions(view, column, large_rows) if has_rivals else []
     if changes:
-        return _describe_changes(view, column, large_rows, changes, label)
+        return _describe_exceptions(view, column, large_rows, changes, label)
     pattern = "By {column:column} the accuracy of {best:metric} runs {range}."
     if has_rivals and not (comparison is not None and comparison.followed):
         pattern = "{best:metric} is best or tied in every {column:column}, {range}."
-    return format_sentence(pattern, column=column.name, best=label, range=_describe_range(large_rows))
+    return format_sentence(
+        pattern, column=column.name, best=label, range=_describe_accuracy_range(large_rows)
+    )
 
 
-def _find_changes(
-    view: AssayView, column: ColumnView, rows: Sequence[MetricAccuracy]
+def _find_exceptions(
+    view: AssayView, column: ColumnView, best_accuracies: Sequence[MetricAccuracy]
 ) -> list[tuple[MetricAccuracy, MetricAccuracy]]:
-    """Find the contexts with an exception: the accuracy of the best metric, and of the one to use there."""
+    """Pair, for contexts with another choice, the accuracy of the best metric and of the other choice."""
     changes = []
-    for row in rows:
-        metric = view.exceptions.get((column.name, row.context))
+    for row in best_accuracies:
+        metric = view.exceptions_by_context.get((column.name, row.context))
         other = None if metric is None else column.accuracies.get((row.context, metric))
         if other is not None and other.accuracy is not None:
             changes.append((row, other))
     return changes
 
 
-def _describe_changes(
+def _describe_exceptions(
     view: AssayView,
     column: ColumnView,
     rows: Sequence[MetricAccuracy],
-    changes: Sequence[tuple[MetricAccuracy, MetricAccuracy]],
-    best: str,
+    exceptions: Sequence[tuple[MetricAccuracy, MetricAccuracy]],
+    best_label: str,
 ) -> Sentence:
     advice = [
         format_sentence(
             "on {context:context} trust {other:metric}, right in {new:figure} against {old:figure}",
             context=old.context,
             other=view.labels[new.metric],
-            new=describe_accuracy(new),
-            old=describe_accuracy(old),
+            new=format_accuracy(new),
+            old=format_accuracy(old),
         )
-        for old, new in changes[:2]
+        for old, new in exceptions[:2]
     ]
-    more = f" (and {format_plural(len(changes) - 2, 'more context')} below)" if len(changes) > 2 else ""
+    more = f" (and {format_plural(len(exceptions) - 2, 'more context')} below)" if len(exceptions) > 2 else ""
     return format_sentence(
         "{best:metric} is best or tied in {kept} of {total} values of {column:column}; {advice}{more}.",
-        best=best,
+        best=best_label,
         column=column.name,
-        kept=len(rows) - len(changes),
+        kept=len(rows) - len(exceptions),
         total=len(rows),
         advice=join_phrases(advice),
         more=more,
     )
 
 
-def _describe_range(rows: Sequence[MetricAccuracy]) -> Sentence:
-    lowest = min(rows, key=lambda row: row.accuracy or 0.0)
-    highest = max(rows, key=lambda row: row.accuracy or 0.0)
-    if len(rows) == 1:
+def _describe_accuracy_range(accuracies: Sequence[MetricAccuracy]) -> Sentence:
+    lowest = min(accuracies, key=lambda row: row.accuracy or 0.0)
+    highest = max(accuracies, key=lambda row: row.accuracy or 0.0)
+    if len(accuracies) == 1:
         return format_sentence(
-            "at {low:figure} on {worst:context}", low=describe_accuracy(lowest), worst=lowest.context
+            "at {low:figure} on {worst:context}", low=format_accuracy(lowest), worst=lowest.context
         )
     if lowest.accuracy == highest.accuracy:
         return format_sentence("at {low:figure} in all of them", low=format_percent(lowest.accuracy))
     return format_sentence(
         "from {low:figure} on {worst:context} to {high:figure} on {best:context}",
-        low=describe_accuracy(lowest),
+        low=format_accuracy(lowest),
         worst=lowest.context,
-        high=describe_accuracy(highest),
+        high=format_accuracy(highest),
         best=highest.context,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metassay.reporting.accuracy_phrases import describe_accuracy
+from metassay.reporting.accuracy_phrases import format_accuracy
 from metassay.reporting.assay_view import AssayView
 from metassay.reporting.data_summary import describe_data
 from metassay.reporting.wording import (
@@ -21,12 +21,12 @@ _COIN = 0.5
 
 
 def list_caveats(view: AssayView) -> list[Sentence]:
-    """List what weakens the answer: sentinels that win, confounding, wrong labels, missing scores."""
-    best = view.best
+    """List the reasons to doubt an answer: sentinels that win, confounding, wrong labels, missing scores."""
+    best = view.best_metric
     if best is None:
         return []
     caveats = [
-        _warn_of_sentinel(view, best),
+        _warn_of_winning_sentinel(view, best),
         _warn_of_no_skill(view),
         _warn_of_confounding(view, best),
         _warn_of_single_metric(view),
@@ -37,7 +37,7 @@ def list_caveats(view: AssayView) -> list[Sentence]:
     return [caveat for caveat in caveats if caveat is not None]
 
 
-def list_doubts(view: AssayView) -> list[str | Sentence]:
+def list_other_caveats(view: AssayView) -> list[str | Sentence]:
     """List all caveats and warnings except for the one in the verdict."""
     main_caveat = choose_main_caveat(view)
     doubts: list[str | Sentence] = [*list_caveats(view), *dict.fromkeys(view.result.warnings)]
@@ -45,20 +45,20 @@ def list_doubts(view: AssayView) -> list[str | Sentence]:
 
 
 def choose_main_caveat(view: AssayView) -> str | None:
-    """Choose the caveat for the first screen: what could make the recommendation wrong comes first."""
-    best = view.best
+    """Choose the most important caveat: what could make the recommendation wrong comes first."""
+    best = view.best_metric
     if best is None:
         return None
     candidates = [
         _warn_of_circular_labels(view),
-        *_list_human_warnings(view),
+        *_list_human_score_warnings(view),
         *list_caveats(view),
         *view.result.warnings,
     ]
     return next((str(candidate) for candidate in candidates if candidate is not None), None)
 
 
-def _list_human_warnings(view: AssayView) -> list[str]:
+def _list_human_score_warnings(view: AssayView) -> list[str]:
     """List the warnings about the human score: it may be simulated, or count errors."""
     comparison = view.result.human_comparison
     if comparison is None:
@@ -68,7 +68,7 @@ def _list_human_warnings(view: AssayView) -> list[str]:
 
 
 def _warn_of_no_skill(view: AssayView) -> Sentence | None:
-    """Warn where no metric is shown to do better than a coin on human pairs, or than a constant by SPA."""
+    """Warn if no metric is shown to beat a coin toss on human pairs, or a constant metric by SPA."""
     comparison = view.result.human_comparison
     if comparison is None:
         return None
@@ -85,7 +85,7 @@ def _warn_of_no_skill(view: AssayView) -> Sentence | None:
 
 
 def list_remarks(view: AssayView) -> list[str]:
-    """List further remarks, each once, without those that a warning already makes."""
+    """List remarks on the data and on metrics that agree on every pair; warnings are not repeated."""
     remarks = describe_data(view.result.data)
     groups = view.result.same_decisions
     if groups:
@@ -97,30 +97,34 @@ def list_remarks(view: AssayView) -> list[str]:
     return remarks
 
 
-def find_winning_sentinel(view: AssayView, best: MetricAccuracy) -> str | None:
-    """Find a metric without knowledge of quality that is right at least as often as the best metric."""
-    for metric in sorted(view.uninformed, key=lambda metric: view.labels[metric]):
+def find_winning_sentinel(view: AssayView, best_metric: MetricAccuracy) -> str | None:
+    """Find a metric that ignores quality and still is right at least as often as the best metric."""
+    for metric in sorted(view.uninformed_metrics, key=lambda metric: view.labels[metric]):
         row = view.accuracies[metric]
-        if metric != best.metric and row.accuracy is not None and row.accuracy >= (best.accuracy or 0.0):
+        if (
+            metric != best_metric.metric
+            and row.accuracy is not None
+            and row.accuracy >= (best_metric.accuracy or 0.0)
+        ):
             return metric
     return None
 
 
-def _warn_of_sentinel(view: AssayView, best: MetricAccuracy) -> Sentence | None:
-    sentinel = find_winning_sentinel(view, best)
+def _warn_of_winning_sentinel(view: AssayView, best_metric: MetricAccuracy) -> Sentence | None:
+    sentinel = find_winning_sentinel(view, best_metric)
     if sentinel is None:
         return None
     return format_sentence(
         "{sentinel:metric}, which knows nothing of quality, is right in {share:figure}: the pairs"
         " give themselves away, and no accuracy here should be trusted.",
         sentinel=view.labels[sentinel],
-        share=describe_accuracy(view.accuracies[sentinel]),
+        share=format_accuracy(view.accuracies[sentinel]),
     )
 
 
-def _warn_of_confounding(view: AssayView, best: MetricAccuracy) -> Sentence | None:
+def _warn_of_confounding(view: AssayView, best_metric: MetricAccuracy) -> Sentence | None:
     claimed = [claim.metric for claim in view.result.claims.perturbation_dependences]
-    metrics = sorted(claimed, key=lambda metric: metric != best.metric)
+    metrics = sorted(claimed, key=lambda metric: metric != best_metric.metric)
     if not metrics:
         return None
     return format_sentence(
@@ -138,7 +142,7 @@ def _warn_of_single_metric(view: AssayView) -> Sentence | None:
 
 
 def _warn_of_wrong_labels(view: AssayView) -> list[Sentence]:
-    """Say of rankings how many perturbed ones did not lose gain, and what became of their pairs."""
+    """Warn of perturbed rankings that are not worse than the original, and say if they were dropped."""
     rows = [row for row in view.result.perturbation_statistics if row.worse is not None]
     total = sum((row.worse or 0) + (row.equal or 0) + (row.better or 0) for row in rows)
     wrong = total - sum(row.worse or 0 for row in rows)
@@ -157,12 +161,12 @@ def _warn_of_wrong_labels(view: AssayView) -> list[Sentence]:
     circular = _warn_of_circular_labels(view)
     if circular is not None:
         caveats.append(circular)
-    caveats += [_describe_refused(row) for row in rows if row.refused]
+    caveats += [_describe_refused_perturbation(row) for row in rows if row.refused]
     return caveats
 
 
 def _warn_of_circular_labels(view: AssayView) -> Sentence | None:
-    """Say that nDCG is favoured where discounted gain decided which rankings are worse."""
+    """Warn that nDCG is favoured if discounted gain decided which rankings are worse."""
     if not view.result.valid_pairs_only:
         return None
     circular = [view.labels[metric] for metric in view.metrics if metric.lower().startswith("ndcg")]
@@ -176,7 +180,7 @@ def _warn_of_circular_labels(view: AssayView) -> Sentence | None:
     return format_sentence(pattern, names=list_names(circular, "metric"))
 
 
-def _describe_refused(row: PerturbationStatistics) -> Sentence:
+def _describe_refused_perturbation(row: PerturbationStatistics) -> Sentence:
     return format_sentence(
         "{perturbation} was refused: it improved rankings as often as not ({better} gained, {worse} lost).",
         perturbation=row.perturbation,
@@ -186,7 +190,7 @@ def _describe_refused(row: PerturbationStatistics) -> Sentence:
 
 
 def _warn_of_unused_perturbations(view: AssayView) -> Sentence | None:
-    """Name perturbations that never applied, for want of a dictionary, say."""
+    """Name the perturbations that applied to no output, for example because a dictionary is missing."""
     rows = view.result.perturbation_statistics
     unused = [row.perturbation for row in rows if not row.applied and not row.refused]
     if not unused:
@@ -199,17 +203,17 @@ def _warn_of_unused_perturbations(view: AssayView) -> Sentence | None:
     )
 
 
-def _warn_of_missing_scores(view: AssayView, best: MetricAccuracy) -> list[Sentence]:
-    """Name contexts in which the chosen metric scored no pair."""
+def _warn_of_missing_scores(view: AssayView, best_metric: MetricAccuracy) -> list[Sentence]:
+    """Name the contexts in which the best metric scored no pair."""
     caveats = []
     for column in view.columns:
-        scored = {row.context for row in column.defined_accuracies(best.metric)}
+        scored = {row.context for row in column.list_defined_accuracies(best_metric.metric)}
         missing = [context for context in column.contexts if context not in scored]
         if missing:
             caveats.append(
                 format_sentence(
                     "{metric:metric} scored no pair on {contexts}.",
-                    metric=view.labels[best.metric],
+                    metric=view.labels[best_metric.metric],
                     contexts=list_names(missing, "context", at_most=_LISTED_NAMES),
                 )
             )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from metassay.reporting.assay_caveats import list_doubts
-from metassay.reporting.assay_tables import build_global_table
-from metassay.reporting.assay_verdict import get_verdict
-from metassay.reporting.assay_view import build_view
+from metassay.reporting.assay_caveats import list_other_caveats
+from metassay.reporting.assay_tables import build_overall_accuracy_table
+from metassay.reporting.assay_verdict import get_or_build_verdict
+from metassay.reporting.assay_view import build_assay_view
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page
 from metassay.reporting.report_sections import build_sections
@@ -28,10 +28,10 @@ def build_assay_page(
     wrong_pairs: WrongPairs | None = None,
     manifest: Mapping[str, Any] | None = None,
 ) -> Page:
-    """Build the page of an assay; pairs to browse and the manifest are known for runs with a folder."""
-    view = build_view(result, labels, wrong_pairs=wrong_pairs, manifest=manifest)
+    """Build the report page of an assay; `wrong_pairs` and `manifest` come from its run folder."""
+    view = build_assay_view(result, labels, wrong_pairs=wrong_pairs, manifest=manifest)
     task = find_task(result.task)
-    verdict = get_verdict(view)
+    verdict = get_or_build_verdict(view)
     questions = build_question_table(verdict, view.labels, result.task)
     return Page(
         kicker=result.task if task is None else task.title,
@@ -40,6 +40,6 @@ def build_assay_page(
         questions=questions,
         closing=list_closing_lines(verdict),
         sections=build_sections("assay", view),
-        doubts=[*list_doubts(view), *describe_doubtful_labels(wrong_pairs)],
-        main_tables=[build_global_table(view)] if questions is None else [questions],
+        doubts=[*list_other_caveats(view), *describe_doubtful_labels(wrong_pairs)],
+        main_tables=[build_overall_accuracy_table(view)] if questions is None else [questions],
     )

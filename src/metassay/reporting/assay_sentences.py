@@ -24,7 +24,7 @@ StatisticsT = TypeVar("StatisticsT", bound=ContextStatistics)
 
 
 def add_sentences(result: StatisticsT) -> StatisticsT:
-    """Return the result with its reasons and the sentences on confounding filled in."""
+    """Return the result with reasons for its recommendations, and a sentence on each confounded metric."""
     recommendation = {}
     for column, entries in result.recommendation.items():
         reasons = ReasonWriter(result, column).explain_all(entries)
@@ -40,7 +40,7 @@ def add_sentences(result: StatisticsT) -> StatisticsT:
 
 
 def describe_confounding(row: MetricConfounding, labels: MetricLabels = SPECS) -> str:
-    """Describe under which perturbations a metric is right more or less often than under the others."""
+    """Describe under which perturbations a metric is right more or less often than under the rest."""
     responsible = []
     for name in row.responsible:
         accuracy = row.by_perturbation[name]
@@ -60,23 +60,23 @@ def describe_confounding(row: MetricConfounding, labels: MetricLabels = SPECS) -
 
 
 def describe_uninformed_metric(metric: str, determining_property: str) -> str:
-    """Say that a metric is not recommended because its scores depend on one property of an output alone."""
+    """Explain that a metric is not recommended because one property of the output determines its score."""
     return (
         f"All outputs with the same {determining_property} have the same score of {metric}. "
         "It knows nothing else about the outputs, so it is not recommended."
     )
 
 
-def describe_simulated_scores(human: str) -> str:
+def describe_simulated_scores(human_column: str) -> str:
     """Warn that the human scores were not given by people."""
-    return f"The scores in {human} are simulated, not given by people."
+    return f"The scores in {human_column} are simulated, not given by people."
 
 
-def describe_possible_penalties(human: str) -> str:
-    """Warn that the human score may count errors."""
+def describe_possible_penalties(human_column: str) -> str:
+    """Warn that a human score may count errors, so that lower scores would be better."""
     return (
-        f"{human} is never negative, and higher is taken for better. If it counts errors, every human"
-        f" comparison is reversed: pass --lower-is-better {human}."
+        f"{human_column} is never negative, and higher is taken for better. If it counts errors, every human"
+        f" comparison is reversed: pass --lower-is-better {human_column}."
     )
 
 
@@ -89,7 +89,7 @@ def describe_related_neighbours(correlation: float) -> str:
 
 
 def list_warnings(analysis: PairAnalysis) -> list[str]:
-    """List what a reader should know before using the result of these analyses."""
+    """List warnings about the contexts of an assay: too few, too small, or not testable."""
     warnings = []
     competing = analysis.settings.competing
     for name, column in analysis.columns.items():
@@ -101,13 +101,15 @@ def list_warnings(analysis: PairAnalysis) -> list[str]:
         with_one_cluster = [value for value, count in zip(values, clusters) if count < 2]
         if with_one_cluster:
             warnings.append(
-                f"{name}: no interval where there is a single cluster ({_list_first(with_one_cluster)})."
+                f"{name}: no interval where there is a single cluster"
+                f" ({_list_first_names(with_one_cluster)})."
             )
         minimum_items = analysis.settings.minimum_items
         small = [value for value, count in zip(values, items) if count < minimum_items]
         if small:
             warnings.append(
-                f"{name}: fewer than {minimum_items} items in {_list_first(small)}, so nothing is claimed"
+                f"{name}: fewer than {minimum_items} items in {_list_first_names(small)}, so nothing is"
+                " claimed"
                 " there."
             )
         if column.h1 is None:
@@ -131,7 +133,7 @@ def list_warnings(analysis: PairAnalysis) -> list[str]:
     return warnings
 
 
-def _list_first(names: Sequence[str]) -> str:
-    """List the first few names, and how many more there are."""
+def _list_first_names(names: Sequence[str]) -> str:
+    """List the first few names, and say how many more there are."""
     more = f" and {len(names) - _LISTED_NAMES} more" if len(names) > _LISTED_NAMES else ""
     return ", ".join(names[:_LISTED_NAMES]) + more

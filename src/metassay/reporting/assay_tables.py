@@ -37,33 +37,33 @@ ACCURACY_FIELDS = (
 )
 
 
-def build_global_table(view: AssayView) -> Grid:
-    """List the accuracy over all outputs, one row per metric."""
+def build_overall_accuracy_table(view: AssayView) -> Grid:
+    """Build the table of accuracies over all outputs, with one row per metric."""
     rows = [build_accuracy_row(view, view.accuracies[metric]) for metric in view.all_metrics]
     fields = [field for field in ACCURACY_FIELDS if field.key != "context"]
     return build_grid("overall", "All outputs together", fields, rows)
 
 
-def build_accuracy_row(view: AssayView, row: MetricAccuracy) -> dict[str, Any]:
-    """Build the row of one metric in one context, with everything that was counted."""
+def build_accuracy_row(view: AssayView, accuracy: MetricAccuracy) -> dict[str, Any]:
+    """Build the table row of one metric in one context: accuracy, intervals and counts."""
     cells: dict[str, Any] = {
-        "context": row.context,
-        "metric": view.labels[row.metric],
-        "accuracy": row.accuracy,
-        "low": row.low,
-        "high": row.high,
-        "micro": row.micro,
-        "standardised": row.standardised,
-        "ties": row.ties,
-        "items": row.items,
-        "outputs": row.outputs,
-        "pairs": row.pairs,
+        "context": accuracy.context,
+        "metric": view.labels[accuracy.metric],
+        "accuracy": accuracy.accuracy,
+        "low": accuracy.low,
+        "high": accuracy.high,
+        "micro": accuracy.micro,
+        "standardised": accuracy.standardised,
+        "ties": accuracy.ties,
+        "items": accuracy.items,
+        "outputs": accuracy.outputs,
+        "pairs": accuracy.pairs,
     }
-    if isinstance(row, GlobalAccuracy):
+    if isinstance(accuracy, GlobalAccuracy):
         cells |= {
-            "accuracy_corrected": row.accuracy_corrected,
-            "corrected_low": row.corrected_low,
-            "corrected_high": row.corrected_high,
-            "label_error": row.label_error,
+            "accuracy_corrected": accuracy.accuracy_corrected,
+            "corrected_low": accuracy.corrected_low,
+            "corrected_high": accuracy.corrected_high,
+            "label_error": accuracy.label_error,
         }
     return cells

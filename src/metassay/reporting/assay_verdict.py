@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from metassay.reporting.accuracy_phrases import describe_accuracy
+from metassay.reporting.accuracy_phrases import format_accuracy
 from metassay.reporting.assay_caveats import choose_main_caveat, find_winning_sentinel
 from metassay.reporting.assay_view import AssayView
 from metassay.reporting.labels_saved_sentences import RATED_ITEMS, describe_worth
-from metassay.reporting.question_titles import describe_purpose, name_outputs
+from metassay.reporting.question_titles import describe_purpose, get_output_noun
 from metassay.reporting.wording import (
     format_count,
     format_number,
@@ -29,38 +29,38 @@ _PAIR_QUESTIONS: dict[str, Question] = {
 """Which question the pairs of an assay answer, by their origin; pairs of the user answer another one."""
 
 
-def build_verdict(view: AssayView) -> list[Claim]:
-    """Build the claims that page, terminal, notebook and `recommend` begin with."""
-    best = view.best
+def build_assay_verdict(view: AssayView) -> list[Claim]:
+    """Build the claims at the top of an assay report: which metric to use, for which purpose, and why."""
+    best = view.best_metric
     if best is None:
         return [Claim(kind="none", sentence="No metric can be recommended: no pair could be scored.")]
     answers = [
-        _answer_with_pairs(view, best),
-        _answer_choosing(view),
-        _answer_ranking(view),
+        _answer_question_of_pairs(view, best),
+        _answer_choosing_outputs(view),
+        _answer_ranking_systems(view),
         _answer_saving(view),
     ]
-    recommendation = _recommend(view, best)
+    recommendation = _build_recommendation_claim(view, best)
     claims = [
         recommendation,
         *_name_other_winners(view, recommendation, answers),
-        _name_metrics_to_avoid(view),
-        _describe_data(view),
+        _build_avoid_claim(view),
+        _build_data_claim(view),
         *answers,
-        _describe_regret(view, best),
-        _choose_caveat(view),
+        _build_regret_claim(view, best),
+        _build_caveat_claim(view),
     ]
     return [claim for claim in claims if claim is not None]
 
 
-def get_verdict(view: AssayView) -> list[Claim]:
-    """Return the verdict of a result; results that older versions stored have none, so it is built."""
-    return view.result.verdict or build_verdict(view)
+def get_or_build_verdict(view: AssayView) -> list[Claim]:
+    """Return the verdict stored in a result; build it for results of older versions, which have none."""
+    return view.result.verdict or build_assay_verdict(view)
 
 
-def _recommend(view: AssayView, best: MetricAccuracy) -> Claim:
-    """Say which metric to use: one, a tie, or none where a metric without knowledge does as well."""
-    sentinel = find_winning_sentinel(view, best)
+def _build_recommendation_claim(view: AssayView, best_metric: MetricAccuracy) -> Claim:
+    """Say which metric or metrics to use, or that none does better than a metric without knowledge."""
+    sentinel = find_winning_sentinel(view, best_metric)
     if sentinel is not None:
         return Claim(
             kind="none",
@@ -71,9 +71,9 @@ def _recommend(view: AssayView, best: MetricAccuracy) -> Claim:
             ),
         )
     answer = view.result.answer
-    group = [best.metric] if answer is None else [best.metric, *answer.top_group]
+    group = [best_metric.metric] if answer is None else [best_metric.metric, *answer.top_group]
     names = view.labels.label_all(group)
-    purpose = _describe_purpose(view)
+    purpose = _begin_recommendation(view)
     sentence = f"{purpose}se {names[0]}."
     if len(names) > 1:
         sentence = f"{purpose}se {_list_alternatives(names)}: no reliable difference between them."
@@ -108,21 +108,21 @@ def _name_other_winners(view: AssayView, recommendation: Claim, answers: list[Cl
     return claims
 
 
-def _describe_purpose(view: AssayView) -> str:
-    """Limit the advice to what was tested, where nothing is known of human scores."""
+def _begin_recommendation(view: AssayView) -> str:
+    """Return how the recommendation begins; it names a purpose if there are no human scores."""
     if view.result.human_comparison is not None or view.result.pairs_from not in {"rule", "model"}:
         return "U"
-    return f"To detect errors in single {name_outputs(view.result.task)}, u"
+    return f"To detect errors in single {get_output_noun(view.result.task)}, u"
 
 
-def _list_alternatives(names: list[str]) -> str:
-    if len(names) > _MOST_NAMED:
-        return f"{names[0]} or one of {len(names) - 1} others"
-    return f"{', '.join(names[:-1])} or {names[-1]}"
+def _list_alternatives(metric_labels: list[str]) -> str:
+    if len(metric_labels) > _MOST_NAMED:
+        return f"{metric_labels[0]} or one of {len(metric_labels) - 1} others"
+    return f"{', '.join(metric_labels[:-1])} or {metric_labels[-1]}"
 
 
-def _name_metrics_to_avoid(view: AssayView) -> Claim | None:
-    """Name the metrics that are shown to be behind on perturbed pairs and on human pairs."""
+def _build_avoid_claim(view: AssayView) -> Claim | None:
+    """Name the metrics that are shown to be worse on perturbed pairs and on human pairs."""
     claims = view.result.claims
     p_perturbed = {lead.worse: lead.p for lead in claims.leads if lead.column is None}
     p_human = {lead.worse: lead.p for lead in claims.human_leads}
@@ -144,29 +144,29 @@ def _name_metrics_to_avoid(view: AssayView) -> Claim | None:
     )
 
 
-def _describe_data(view: AssayView) -> Claim:
+def _build_data_claim(view: AssayView) -> Claim:
     result = view.result
     systems = "" if result.data is None else f", {format_plural(len(result.data.systems), 'system')}"
     comparison = result.human_comparison
     human = "no human scores" if comparison is None else f"human score {comparison.human}"
     if result.pairs_from == "people":
         human = "pairs by human score"
-    outputs = f"{format_count(result.outputs)} {name_outputs(result.task)}"
+    outputs = f"{format_count(result.outputs)} {get_output_noun(result.task)}"
     return Claim(kind="data", sentence=f"{outputs}{systems}, {format_plural(result.items, 'item')}, {human}.")
 
 
-def _answer_with_pairs(view: AssayView, best: MetricAccuracy) -> Claim:
-    """Answer the question that the pairs of the assay are made for."""
+def _answer_question_of_pairs(view: AssayView, best_metric: MetricAccuracy) -> Claim:
+    """Say which metric is right most often on the pairs of the assay."""
     comparison = view.result.human_comparison
-    row = best
+    row = best_metric
     if comparison is not None:
         row = view.accuracies[comparison.by_perturbed_pairs.metric]
     question = _PAIR_QUESTIONS.get(view.result.pairs_from, "prefer_better")
-    return _build_pair_answer(view, question, row, _find_tied(view, row.metric))
+    return _build_pair_answer(view, question, row, _find_tied_metrics(view, row.metric))
 
 
-def _find_tied(view: AssayView, metric: str) -> list[str]:
-    """Find the metrics that are not shown to be behind this one over all outputs."""
+def _find_tied_metrics(view: AssayView, metric: str) -> list[str]:
+    """Find the metrics that are not shown to be less accurate than a metric over all outputs."""
     answer = view.result.answer
     if answer is not None and answer.metric == metric:
         return [other for other in answer.top_group if other != metric]
@@ -174,36 +174,45 @@ def _find_tied(view: AssayView, metric: str) -> list[str]:
     tied = []
     for other in view.metrics:
         is_scored = view.accuracies[other].accuracy is not None
-        if is_scored and other not in {metric, *behind} and other not in view.uninformed:
+        if is_scored and other not in {metric, *behind} and other not in view.uninformed_metrics:
             tied.append(other)
     return tied
 
 
-def _build_pair_answer(view: AssayView, question: Question, row: MetricAccuracy, tied: list[str]) -> Claim:
-    accuracy = describe_accuracy(row)
+def _build_pair_answer(
+    view: AssayView, question: Question, accuracy: MetricAccuracy, tied_metrics: list[str]
+) -> Claim:
+    percentage = format_accuracy(accuracy)
     return Claim(
         kind="answer",
         question=question,
-        metrics=[row.metric, *tied],
-        value=row.accuracy,
-        low=row.low,
-        high=row.high,
+        metrics=[accuracy.metric, *tied_metrics],
+        value=accuracy.accuracy,
+        low=accuracy.low,
+        high=accuracy.high,
         baseline=COIN,
-        sentence=f"{view.labels[row.metric]} is right in {accuracy} of {view.pairs}; a coin in 50\u202f%.",
+        sentence=(
+            f"{view.labels[accuracy.metric]} is right in {percentage} of {view.pairs_phrase}; a coin in"
+            " 50\u202f%."
+        ),
     )
 
 
-def _answer_choosing(view: AssayView) -> Claim | None:
-    """Answer which metric chooses between two outputs as people do, where the pairs do not answer it."""
+def _answer_choosing_outputs(view: AssayView) -> Claim | None:
+    """Say which metric chooses between two outputs as people do; None if the pairs already show it."""
     if view.result.pairs_from == "people":
         return None
     comparison = view.result.human_comparison
     if comparison is None:
-        return _leave_open("choose_outputs", "chooses between two outputs", "it has no human scores")
+        return _build_unanswered_claim(
+            "choose_outputs", "chooses between two outputs", "it has no human scores"
+        )
     rows = {row.metric: row for row in comparison.metrics}
     row = rows[comparison.by_human_pairs.metric]
     if row.accuracy is None:
-        return _leave_open("choose_outputs", "chooses between two outputs", "no human pair was scored")
+        return _build_unanswered_claim(
+            "choose_outputs", "chooses between two outputs", "no human pair was scored"
+        )
     return Claim(
         kind="answer",
         question="choose_outputs",
@@ -213,30 +222,30 @@ def _answer_choosing(view: AssayView) -> Claim | None:
         high=row.high,
         baseline=COIN,
         sentence=(
-            f"{view.labels[row.metric]} is right in {describe_accuracy(row)} of human pairs; a coin in"
+            f"{view.labels[row.metric]} is right in {format_accuracy(row)} of human pairs; a coin in"
             " 50\u202f%."
         ),
     )
 
 
-def _answer_ranking(view: AssayView) -> Claim:
-    """Answer which metric ranks systems as people do, by soft pairwise accuracy (SPA)."""
+def _answer_ranking_systems(view: AssayView) -> Claim:
+    """Say which metric ranks systems as people do, by soft pairwise accuracy (SPA)."""
     comparison = view.result.human_comparison
     if comparison is None:
-        return _leave_open("rank_systems", "ranks systems", "it has no human scores")
+        return _build_unanswered_claim("rank_systems", "ranks systems", "it has no human scores")
     rows = {row.metric: row for row in comparison.metrics}
     row = None if comparison.by_spa is None else rows[comparison.by_spa.metric]
     if row is None or row.spa is None:
         reason = "it needs human scores of several systems on the same items"
-        return _leave_open("rank_systems", "ranks systems", reason)
-    ends = "" if row.spa_low is None else f" ({interval_of(row.spa_low, row.spa_high)})"
+        return _build_unanswered_claim("rank_systems", "ranks systems", reason)
+    ends = "" if row.spa_low is None else f" ({format_interval(row.spa_low, row.spa_high)})"
     constant = ""
     if comparison.spa_constant is not None:
         constant = f"; a constant has {format_number(comparison.spa_constant)}, a perfect metric 1"
     return Claim(
         kind="answer",
         question="rank_systems",
-        metrics=[row.metric, *_find_tied_by_spa(view, comparison, row.metric)],
+        metrics=[row.metric, *_find_metrics_tied_by_spa(view, comparison, row.metric)],
         value=row.spa,
         low=row.spa_low,
         high=row.spa_high,
@@ -245,23 +254,23 @@ def _answer_ranking(view: AssayView) -> Claim:
     )
 
 
-def interval_of(low: float | None, high: float | None) -> str:
+def format_interval(low: float | None, high: float | None) -> str:
     """Write an interval of numbers that are not shares: `0.56 to 0.69`."""
     return f"{format_number(low)} to {format_number(high)}"
 
 
-def _find_tied_by_spa(view: AssayView, comparison: HumanComparison, best: str) -> list[str]:
-    """Find the metrics whose interval of SPA overlaps that of the best.
+def _find_metrics_tied_by_spa(view: AssayView, comparison: HumanComparison, best_metric: str) -> list[str]:
+    """Find the metrics whose interval of SPA overlaps the interval of the best metric.
 
     Two 95 % intervals that do not overlap differ at a level far below 5 %, so a metric is rarely left out by
     chance; metrics that overlap may still differ.
     """
     rows = {row.metric: row for row in comparison.metrics}
-    lower_end = rows[best].spa_low
+    lower_end = rows[best_metric].spa_low
     tied = []
     for metric in view.metrics:
         row = rows.get(metric)
-        if metric == best or metric in view.uninformed or row is None or row.spa is None:
+        if metric == best_metric or metric in view.uninformed_metrics or row is None or row.spa is None:
             continue
         if lower_end is None or row.spa_high is None or row.spa_high >= lower_end:
             tied.append(metric)
@@ -302,7 +311,7 @@ def _answer_saving(view: AssayView) -> Claim | None:
     )
 
 
-def _leave_open(question: Question, ability: str, reason: str) -> Claim:
+def _build_unanswered_claim(question: Question, ability: str, reason: str) -> Claim:
     return Claim(
         kind="unanswered",
         question=question,
@@ -310,8 +319,8 @@ def _leave_open(question: Question, ability: str, reason: str) -> Claim:
     )
 
 
-def _describe_regret(view: AssayView, best: MetricAccuracy) -> Claim | None:
-    """Say what it costs to use one metric in all contexts, for the column where it costs most."""
+def _build_regret_claim(view: AssayView, best_metric: MetricAccuracy) -> Claim | None:
+    """Say how much accuracy is lost by using one metric in all contexts of a column."""
     regrets = []
     for column in view.columns:
         regret = column.result.regret
@@ -325,19 +334,20 @@ def _describe_regret(view: AssayView, best: MetricAccuracy) -> Claim | None:
     ends = format_percent_interval(low, regret.high, digits=1)
     return Claim(
         kind="regret",
-        metrics=[best.metric],
+        metrics=[best_metric.metric],
         context=column_name,
         value=regret.value,
         low=regret.low,
         high=regret.high,
         sentence=(
-            f"Using {view.labels[best.metric]} for every {column_name} costs {points} points of accuracy"
+            f"Using {view.labels[best_metric.metric]} for every {column_name} costs {points} points of"
+            " accuracy"
             f" (95\u202f% interval {ends})."
         ),
     )
 
 
-def _choose_caveat(view: AssayView) -> Claim | None:
+def _build_caveat_claim(view: AssayView) -> Claim | None:
     caveat = choose_main_caveat(view)
     if caveat is None:
         return None

@@ -11,7 +11,7 @@ from typing import Any
 from metassay.meta.contexts.trend import parse_position
 from metassay.metrics.sentinels import SENTINELS
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.pair_phrases import describe_pairs
+from metassay.reporting.pair_phrases import name_pairs
 from metassay.reporting.report_sections import ResultView
 from metassay.results.assay import (
     AccuracyTest,
@@ -28,7 +28,7 @@ _SENTINEL_NAMES = frozenset(sentinel.name for sentinel in SENTINELS)
 
 @dataclass(frozen=True)
 class ColumnView:
-    """One context column: its contexts in the order in which they are shown, and accuracies by context."""
+    """A context column with its contexts in display order, their accuracies and recommendations."""
 
     name: str
     contexts: tuple[str, ...]
@@ -36,23 +36,23 @@ class ColumnView:
     result: ContextColumn
     recommendations: Mapping[str, Recommendation]
 
-    def defined_accuracies(self, metric: str) -> list[MetricAccuracy]:
-        """Return the accuracies of a metric that are defined, in the order of the contexts."""
+    def list_defined_accuracies(self, metric: str) -> list[MetricAccuracy]:
+        """List the accuracies of a metric in the contexts where it has one, in display order."""
         rows = [self.accuracies.get((context, metric)) for context in self.contexts]
         return [row for row in rows if row is not None and row.accuracy is not None]
 
-    def limit_contexts(self, count: int = MOST_CHARTED_CONTEXTS) -> ColumnView:
-        """Return the column with at most so many contexts, evenly spaced in their order."""
+    def limit_contexts(self, maximum: int = MOST_CHARTED_CONTEXTS) -> ColumnView:
+        """Return the column with at most `maximum` contexts, evenly spaced in their order."""
         total = len(self.contexts)
-        if total <= count:
+        if total <= maximum:
             return self
-        kept = tuple(self.contexts[n * (total - 1) // (count - 1)] for n in range(count))
+        kept = tuple(self.contexts[n * (total - 1) // (maximum - 1)] for n in range(maximum))
         return replace(self, contexts=kept)
 
 
 @dataclass(frozen=True)
 class AssayView(ResultView[AssayContent]):
-    """An assay's result with what its sections share.
+    """The result of an assay with values that several report sections need.
 
     `wrong_pairs` are examples of pairs that metrics got wrong; `manifest` says how the run was made. A page
     in a notebook has neither.
@@ -63,12 +63,12 @@ class AssayView(ResultView[AssayContent]):
 
     @cached_property
     def accuracies(self) -> dict[str, MetricAccuracy]:
-        """Accuracy over all outputs by metric, sentinels included."""
+        """The accuracy over all outputs of each metric and sentinel."""
         return {row.metric: row for row in [*self.result.overall, *self.result.sentinels]}
 
     @cached_property
     def metrics(self) -> list[str]:
-        """The metrics under assay, best first; of metrics that decided alike the first one."""
+        """The assayed metrics, best first; of metrics with the same decisions only the first."""
         return self._sort_by_accuracy(self.result.overall)
 
     @cached_property
@@ -78,12 +78,12 @@ class AssayView(ResultView[AssayContent]):
 
     @property
     def all_metrics(self) -> list[str]:
-        """Metrics under assay, then sentinels."""
+        """The assayed metrics, then the sentinels."""
         return [*self.metrics, *self.sentinels]
 
     @cached_property
-    def uninformed(self) -> set[str]:
-        """Metrics that know nothing of quality: sentinels, also those that were requested as metrics."""
+    def uninformed_metrics(self) -> set[str]:
+        """Metrics that ignore quality: the sentinels, also those that the user requested as metrics."""
         requested = {metric for metric in self.metrics if metric.partition("(")[0] in _SENTINEL_NAMES}
         return {*self.sentinels, *requested}
 
@@ -93,31 +93,31 @@ class AssayView(ResultView[AssayContent]):
         return [self._build_column(name, column) for name, column in self.result.contexts.items()]
 
     @property
-    def pairs(self) -> str:
-        """What the pairs are: `perturbed pairs`, `human pairs`."""
-        return describe_pairs(self.result.pairs_from)
+    def pairs_phrase(self) -> str:
+        """The name of the pairs in sentences: `perturbed pairs` or `human pairs`."""
+        return name_pairs(self.result.pairs_from)
 
     @property
-    def best(self) -> MetricAccuracy | None:
-        """The metric to use over all outputs; None where no metric scored a pair."""
+    def best_metric(self) -> MetricAccuracy | None:
+        """The recommended metric with its accuracy over all outputs; None if no pair was scored."""
         answer = self.result.answer
         if answer is None or self.accuracies[answer.metric].accuracy is None:
             return None
         return self.accuracies[answer.metric]
 
     @cached_property
-    def exceptions(self) -> dict[tuple[str, str], str]:
-        """The metric to use instead, by column and context."""
+    def exceptions_by_context(self) -> dict[tuple[str, str], str]:
+        """The metric to use instead of the recommended one, by column and context."""
         if self.result.answer is None:
             return {}
         return {(row.column, row.context): row.metric for row in self.result.answer.exceptions}
 
-    def small_contexts(self, column: str) -> list[str]:
-        """Return the contexts of a column that are too small to take part in claims."""
+    def list_small_contexts(self, column: str) -> list[str]:
+        """List the contexts of a column that are too small for claims."""
         return self.result.claims.small_contexts.get(column, [])
 
     def find_variation_p(self, column: str, test: AccuracyTest) -> float | None:
-        """Find the p-value that decides whether accuracy differs, adjusted for all claims of the result."""
+        """Find the adjusted p-value of the test that the accuracy of a metric differs between contexts."""
         if test.p_permutation_holm is None:
             return None
         p_values = self.result.claims.variation_p.get(column, {})
@@ -126,10 +126,10 @@ class AssayView(ResultView[AssayContent]):
     def _sort_by_accuracy(self, rows: Sequence[MetricAccuracy]) -> list[str]:
         shown = [row for row in rows if self.labels.is_shown(row.metric)]
 
-        def sort_key(row: MetricAccuracy) -> tuple[float, str]:
+        def get_sort_key(row: MetricAccuracy) -> tuple[float, str]:
             return (math.inf if row.accuracy is None else -row.accuracy), self.labels[row.metric]
 
-        return [row.metric for row in sorted(shown, key=sort_key)]
+        return [row.metric for row in sorted(shown, key=get_sort_key)]
 
     def _build_column(self, name: str, column: ContextColumn) -> ColumnView:
         rows = [*column.local_accuracy, *column.sentinels]
@@ -144,14 +144,14 @@ class AssayView(ResultView[AssayContent]):
         )
 
 
-def build_view(
+def build_assay_view(
     result: AssayContent,
     labels: MetricLabels | None = None,
     *,
     wrong_pairs: WrongPairs | None = None,
     manifest: Mapping[str, Any] | None = None,
 ) -> AssayView:
-    """Build the view of a result; labels are given where several results share a page."""
+    """Build the view of an assay result; pass labels if several results share a page."""
     if labels is None:
         labels = label_assay_metrics(result)
     return AssayView(result, labels, wrong_pairs, manifest or {})
@@ -164,7 +164,7 @@ def label_assay_metrics(result: AssayContent) -> MetricLabels:
 
 
 def _sort_contexts(rows: Sequence[MetricAccuracy]) -> tuple[str, ...]:
-    """Sort numbers and buckets by their position, names by falling mean accuracy of the metrics."""
+    """Sort contexts that are numbers by value, and other contexts by descending mean accuracy."""
     accuracies: dict[str, list[float]] = {}
     for row in rows:
         values = accuracies.setdefault(row.context, [])

@@ -27,33 +27,33 @@ TITLE = "Which systems does each metric favour?"
 def build_depend_page(
     result: DependContent, curves: CurvesByDataset | None = None, labels: MetricLabels | None = None
 ) -> Page:
-    """Build the page of a `depend` result; without `curves` it has no charts of single metrics."""
-    view = build_view(result, curves, labels)
+    """Build the page of a `depend` result; without `curves` it lacks the charts of single metrics."""
+    view = build_depend_view(result, curves, labels)
     return Page(
         kicker="System dependence",
         title=TITLE,
-        lead=describe_all_datasets(view),
+        lead=describe_dependence(view),
         sections=build_sections("depend", view),
         notes=[*describe_data(result.data), *result.notes],
     )
 
 
-def build_view(
+def build_depend_view(
     result: DependContent, curves: CurvesByDataset | None = None, labels: MetricLabels | None = None
 ) -> DependView:
-    """Combine a result with the labels of its metrics and its curves."""
+    """Combine a `depend` result with labels for its metrics and with fitted curves."""
     if labels is None:
         labels = MetricLabels(entry.metric for entry in result.metrics)
     return DependView(result, labels, curves or {})
 
 
-def describe_all_datasets(view: DependView) -> list[str]:
-    """Return the main statements about each data set, as sentences."""
+def describe_dependence(view: DependView) -> list[str]:
+    """Say for each data set which metric depends least on systems, and which metrics are unfair."""
     return [claim.sentence for claim in build_depend_verdict(view)]
 
 
 def build_depend_verdict(view: DependView) -> list[Claim]:
-    """Build the claims that page, terminal and notebook begin with, for each data set."""
+    """Build the claims at the top of a dependence report, for each data set."""
     claims = []
     for dataset in view.datasets:
         prefix = view.get_sentence_prefix(dataset)
@@ -65,7 +65,7 @@ def build_depend_verdict(view: DependView) -> list[Claim]:
 
 
 def describe_dataset(view: DependView, entries: Sequence[MetricDependence]) -> list[str]:
-    """Say which metric depends least on systems, and how many favour some systems beyond shrinkage."""
+    """Say which metric depends least on systems, and how many metrics favour some systems."""
     return [claim.sentence for claim in _build_dataset_claims(view, entries)]
 
 
@@ -118,8 +118,8 @@ def _build_dataset_claims(view: DependView, entries: Sequence[MetricDependence])
 def render_depend_files(
     result: DependContent, table: pl.DataFrame, curves: CurvesByDataset
 ) -> dict[str, Any]:
-    """Render the files of a `depend` run by name: result as JSON and CSV, curves, charts and page."""
-    view = build_view(result, curves)
+    """Render the files of a `depend` run: file contents by name."""
+    view = build_depend_view(result, curves)
     files: dict[str, Any] = {
         "results/depend.json": result.to_dict(),
         "results/depend.csv": format_csv(table),

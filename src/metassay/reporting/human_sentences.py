@@ -6,7 +6,7 @@ outputs with different human scores, and SPA is about ranking systems.
 
 from __future__ import annotations
 
-from metassay.reporting.accuracy_phrases import describe_accuracy
+from metassay.reporting.accuracy_phrases import format_accuracy
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pair_phrases import HUMAN_PAIRS, PERTURBED_PAIRS
 from metassay.reporting.wording import (
@@ -35,8 +35,8 @@ _WHAT_EACH_MEASURES = (
 
 
 def describe_human_choice(comparison: HumanComparison, labels: MetricLabels, ability: str) -> Sentence:
-    """Say which metric is right most often on human pairs, if the recommendation follows these."""
-    rows = _rows_by_metric(comparison)
+    """Say which metric is right most often on human pairs, if the recommendation follows human pairs."""
+    rows = _index_by_metric(comparison)
     chosen = rows[comparison.by_human_pairs.metric]
     other = rows[comparison.by_perturbed_pairs.metric]
     digits = choose_percent_digits(chosen.low, chosen.high)
@@ -54,14 +54,16 @@ def describe_human_choice(comparison: HumanComparison, labels: MetricLabels, abi
         human=comparison.human,
         ends=ends,
         other=labels[other.metric],
-        other_share=describe_accuracy(other),
-        equals=_list_equals(comparison.by_human_pairs, labels, " {equals} cannot be told apart from it."),
+        other_share=format_accuracy(other),
+        equals=_list_tied_metrics(
+            comparison.by_human_pairs, labels, " {equals} cannot be told apart from it."
+        ),
     )
 
 
-def compare_choices(comparison: HumanComparison, labels: MetricLabels) -> Sentence:
-    """State what human pairs say of the metric chosen on perturbed pairs."""
-    rows = _rows_by_metric(comparison)
+def describe_choice_on_human_pairs(comparison: HumanComparison, labels: MetricLabels) -> Sentence:
+    """Say how the metric chosen on perturbed pairs does on human pairs."""
+    rows = _index_by_metric(comparison)
     best = rows[comparison.by_human_pairs.metric]
     chosen = rows[comparison.by_perturbed_pairs.metric]
     opening = format_sentence(
@@ -75,7 +77,7 @@ def compare_choices(comparison: HumanComparison, labels: MetricLabels) -> Senten
             " perturbed pairs, has no score there.",
             opening=opening,
             best=labels[best.metric],
-            share=describe_accuracy(best),
+            share=format_accuracy(best),
             chosen=labels[chosen.metric],
         )
     if labels[best.metric] == labels[chosen.metric]:
@@ -83,8 +85,10 @@ def compare_choices(comparison: HumanComparison, labels: MetricLabels) -> Senten
             "{opening} {best:metric} is right most often, too, in {share:figure}{equals}.",
             opening=opening,
             best=labels[best.metric],
-            share=describe_accuracy(best),
-            equals=_list_equals(comparison.by_human_pairs, labels, "; {equals} cannot be told apart from it"),
+            share=format_accuracy(best),
+            equals=_list_tied_metrics(
+                comparison.by_human_pairs, labels, "; {equals} cannot be told apart from it"
+            ),
         )
     verdict = "too close to tell apart"
     if comparison.followed:
@@ -94,40 +98,40 @@ def compare_choices(comparison: HumanComparison, labels: MetricLabels) -> Senten
         " {chosen:metric}, the choice by perturbed pairs: {verdict}.",
         opening=opening,
         best=labels[best.metric],
-        share=describe_accuracy(best),
-        other=describe_accuracy(chosen),
+        share=format_accuracy(best),
+        other=format_accuracy(chosen),
         chosen=labels[chosen.metric],
         verdict=verdict,
     )
 
 
 def describe_human_agreement(comparison: HumanComparison, labels: MetricLabels) -> list[Sentence]:
-    """State who ranks systems as human scores do, and how far the orders of the metrics agree."""
+    """Say which metric ranks systems like people, and how far rankings of metrics agree."""
     sentences = [
-        _describe_spa(comparison, labels),
-        _describe_orders(comparison),
-        _describe_contexts(comparison),
+        _describe_best_by_spa(comparison, labels),
+        _describe_rank_agreement(comparison),
+        _describe_tau_by_context(comparison),
         format_sentence(_WHAT_EACH_MEASURES),
     ]
     return [each for each in sentences if each is not None]
 
 
-def _describe_spa(comparison: HumanComparison, labels: MetricLabels) -> Sentence | None:
+def _describe_best_by_spa(comparison: HumanComparison, labels: MetricLabels) -> Sentence | None:
     if comparison.by_spa is None:
         return None
-    row = _rows_by_metric(comparison)[comparison.by_spa.metric]
+    row = _index_by_metric(comparison)[comparison.by_spa.metric]
     return format_sentence(
         "For ranking these {systems} systems {best:metric} agrees best with human scores: SPA"
         " {spa:figure}{ends}.",
         systems=comparison.systems,
         best=labels[row.metric],
         spa=format_number(row.spa),
-        ends=_write_interval(row.spa_low, row.spa_high, "95\u202f% interval "),
+        ends=_format_interval(row.spa_low, row.spa_high, "95\u202f% interval "),
     )
 
 
-def _describe_orders(comparison: HumanComparison) -> Sentence | None:
-    """State how far the order on perturbed pairs agrees with the human orders, and what is possible."""
+def _describe_rank_agreement(comparison: HumanComparison) -> Sentence | None:
+    """Say how far the ranking of metrics on perturbed pairs agrees with their rankings by human scores."""
     agreement = comparison.agreement
     orders = [
         (HUMAN_PAIRS, agreement.perturbed_with_human, comparison.ceiling.pairs),
@@ -136,7 +140,7 @@ def _describe_orders(comparison: HumanComparison) -> Sentence | None:
     defined = [order for order in orders if order[1].tau is not None]
     if not defined:
         return None
-    parts = [_write_tau(name, tau, is_first=n == 0) for n, (name, tau, _) in enumerate(defined)]
+    parts = [_format_tau(name, tau, is_first=n == 0) for n, (name, tau, _) in enumerate(defined)]
     ceilings = [format_number(ceiling) for _, _, ceiling in defined if ceiling is not None]
     possible = ""
     if len(ceilings) == len(defined):
@@ -151,56 +155,56 @@ def _describe_orders(comparison: HumanComparison) -> Sentence | None:
     )
 
 
-def _write_tau(name: str, agreement: OrderAgreement, *, is_first: bool) -> Sentence:
+def _format_tau(ranking_name: str, agreement: OrderAgreement, *, is_first: bool) -> Sentence:
     words = "95\u202f% interval " if is_first else ""
     return format_sentence(
         "{name} at {tau:figure}{ends}",
-        name=name,
+        name=ranking_name,
         tau=format_number(agreement.tau),
-        ends=_write_interval(agreement.low, agreement.high, words),
+        ends=_format_interval(agreement.low, agreement.high, words),
     )
 
 
-def _describe_contexts(comparison: HumanComparison) -> Sentence | None:
-    """State between which values tau runs over the contexts that are large enough."""
+def _describe_tau_by_context(comparison: HumanComparison) -> Sentence | None:
+    """Say between which values Kendall's tau lies in the contexts of each column."""
     ranges = []
     for column, rows in comparison.contexts.items():
         defined = [row for row in rows if row.tau is not None]
         if len(defined) > 1:
-            ranges.append(_write_tau_range(column, defined))
+            ranges.append(_format_tau_range(column, defined))
     if not ranges:
         return None
     return format_sentence("On human pairs this agreement runs {ranges}.", ranges=join_phrases(ranges))
 
 
-def _write_tau_range(column: str, rows: list[ContextHumanAgreement]) -> Sentence:
-    lowest = min(rows, key=lambda row: row.tau or 0.0)
-    highest = max(rows, key=lambda row: row.tau or 0.0)
+def _format_tau_range(column: str, agreements: list[ContextHumanAgreement]) -> Sentence:
+    lowest = min(agreements, key=lambda row: row.tau or 0.0)
+    highest = max(agreements, key=lambda row: row.tau or 0.0)
     return format_sentence(
         "by {column:column} from {low:figure}{low_ends} on {worst:context} to {high:figure}{high_ends} on"
         " {best:context}",
         column=column,
         low=format_number(lowest.tau),
-        low_ends=_write_interval(lowest.low, lowest.high),
+        low_ends=_format_interval(lowest.low, lowest.high),
         worst=lowest.context,
         high=format_number(highest.tau),
-        high_ends=_write_interval(highest.low, highest.high),
+        high_ends=_format_interval(highest.low, highest.high),
         best=highest.context,
     )
 
 
-def _rows_by_metric(comparison: HumanComparison) -> dict[str, HumanAccuracy]:
+def _index_by_metric(comparison: HumanComparison) -> dict[str, HumanAccuracy]:
     return {row.metric: row for row in comparison.metrics}
 
 
-def _list_equals(choice: HumanChoice, labels: MetricLabels, pattern: str) -> Sentence:
-    """List the metrics that cannot be told apart from the choice; empty where there are none."""
+def _list_tied_metrics(choice: HumanChoice, labels: MetricLabels, pattern: str) -> Sentence:
+    """Say which metrics are tied with the choice, in a sentence pattern; empty if there are none."""
     own = labels[choice.metric]
     others = [label for label in labels.label_all(choice.top_group) if label != own]
     return format_sentence(pattern, equals=list_names(others, "metric")) if others else format_sentence("")
 
 
-def _write_interval(low: float | None, high: float | None, words: str = "") -> str:
+def _format_interval(low: float | None, high: float | None, prefix: str = "") -> str:
     if low is None or high is None:
         return ""
-    return f" ({words}{format_number(low)} to {format_number(high)})"
+    return f" ({prefix}{format_number(low)} to {format_number(high)})"

@@ -6,27 +6,27 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from metassay.meta.people.meta_metrics.registry import label_meta_metric
-from metassay.reporting.accuracy_phrases import describe_accuracy
+from metassay.reporting.accuracy_phrases import format_accuracy
 from metassay.reporting.aggregate_page import (
     build_aggregate_page,
-    build_view,
-    choose_average_rows,
+    build_aggregate_view,
+    choose_human_correlations,
     describe_aggregation,
 )
-from metassay.reporting.assay_answer import write_answer
+from metassay.reporting.assay_answer import describe_answer
 from metassay.reporting.assay_caveats import list_caveats, list_remarks
-from metassay.reporting.assay_tables import build_global_table
-from metassay.reporting.assay_verdict import get_verdict
+from metassay.reporting.assay_tables import build_overall_accuracy_table
+from metassay.reporting.assay_verdict import get_or_build_verdict
 from metassay.reporting.assay_view import AssayView
 from metassay.reporting.charts.accuracy import build_accuracy_chart
 from metassay.reporting.charts.ranking import MetricPoint, build_accuracy_agreement_chart
-from metassay.reporting.depend_page import build_depend_page, describe_all_datasets
+from metassay.reporting.depend_page import build_depend_page, describe_dependence
 from metassay.reporting.depend_view import CurvesByDataset, DependView, find_unfair_metrics
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Chart, Page, Section
 from metassay.reporting.rank_page import build_rank_page
-from metassay.reporting.rank_sentences import describe_best_metric, list_doubts
-from metassay.reporting.rank_view import RankView, list_metrics
+from metassay.reporting.rank_sentences import describe_best_metric, list_ranking_doubts
+from metassay.reporting.rank_view import RankView, list_ranked_metrics
 from metassay.reporting.report_sections import ResultView
 from metassay.reporting.sections.assay_choice import build_cost_chart
 from metassay.reporting.sections.assay_perturbations import build_perturbations_chart
@@ -153,7 +153,7 @@ def build_joined_page(
         None if assay is None else AssayView(assay, labels),
         None if ranking is None else RankView(ranking, labels),
         None if dependence is None else DependView(dependence, labels, curves or {}),
-        None if aggregation is None else build_view(aggregation, labels),
+        None if aggregation is None else build_aggregate_view(aggregation, labels),
     )
     overview = Section(
         "Every metric, every question",
@@ -206,7 +206,7 @@ def _label_all_metrics(
     if assay is not None:
         specs |= {row.metric for row in [*assay.overall, *assay.sentinels]}
     if ranking is not None:
-        specs |= set(list_metrics(ranking))
+        specs |= set(list_ranked_metrics(ranking))
     if dependence is not None:
         specs |= {entry.metric for entry in dependence.metrics}
     if aggregation is not None:
@@ -218,11 +218,11 @@ def _write_lead(view: JoinedView) -> list[str]:
     """Write what the runs say together, then what each says by itself."""
     sentences = _describe_choice(view)
     if view.assay is not None:
-        sentences.append(get_verdict(view.assay)[0].sentence)
+        sentences.append(get_or_build_verdict(view.assay)[0].sentence)
     if view.ranking is not None:
         sentences += [describe_best_metric(ranking, view.ranking) for ranking in view.rankings]
     if view.dependence is not None:
-        sentences += describe_all_datasets(view.dependence)
+        sentences += describe_dependence(view.dependence)
     if view.aggregation is not None:
         sentences += describe_aggregation(view.aggregation)
     return sentences
@@ -230,7 +230,7 @@ def _write_lead(view: JoinedView) -> list[str]:
 
 def _describe_choice(view: JoinedView) -> list[str]:
     """Say how the choice of the assay does in the other runs."""
-    best = None if view.assay is None else view.assay.best
+    best = None if view.assay is None else view.assay.best_metric
     if best is None or not (view.ranking or view.dependence):
         return []
     clauses = []
@@ -300,7 +300,7 @@ def _build_row(view: JoinedView, metric: str) -> dict[str, Any]:
     row: dict[str, Any] = {"metric": view.labels[metric]}
     accuracy = view.find_accuracy(metric)
     if view.assay is not None and accuracy is not None:
-        row |= {"accuracy": describe_accuracy(accuracy), "lowest": _describe_lowest(view.assay, metric)}
+        row |= {"accuracy": format_accuracy(accuracy), "lowest": _describe_lowest(view.assay, metric)}
     for meta_metric in view.meta_metrics:
         agreement = view.find_agreement(metric, meta_metric)
         if agreement is not None and agreement.value is not None:
@@ -320,25 +320,25 @@ def _find_human_agreement(view: JoinedView, metric: str) -> list[HumanAgreement]
     """Find correlations of corpus and segment scores with human scores, averaged over test sets."""
     if view.aggregation is None:
         return []
-    rows = choose_average_rows(view.aggregation.result)
+    rows = choose_human_correlations(view.aggregation.result)
     rows = [row for row in rows if row.metric == metric and row.aggregation in {CORPUS, SEGMENT}]
     return [row for row in rows if row.pearson is not None]
 
 
 def _describe_lowest(assay: AssayView, metric: str) -> str | None:
     """Describe the context in which a metric is right least often."""
-    rows = [row for column in assay.columns for row in column.defined_accuracies(metric)]
+    rows = [row for column in assay.columns for row in column.list_defined_accuracies(metric)]
     if not rows:
         return None
     lowest = min(rows, key=lambda row: (row.accuracy, row.context))
-    return f"{describe_accuracy(lowest)} on {lowest.context}"
+    return f"{format_accuracy(lowest)} on {lowest.context}"
 
 
 def _summarize_metric(view: JoinedView, metric: str, row: dict[str, Any]) -> str:
     """Write all that is known of a metric in one sentence."""
     clauses = []
     if view.assay is not None and "accuracy" in row:
-        clauses.append(f"is right in {row['accuracy']} of {view.assay.pairs}")
+        clauses.append(f"is right in {row['accuracy']} of {view.assay.pairs_phrase}")
     meta_metric = view.main_meta_metric
     agreement = None if meta_metric is None else view.find_agreement(metric, meta_metric)
     if meta_metric is not None and agreement is not None and agreement.value is not None:
@@ -382,9 +382,9 @@ def _build_assay_section(assay: AssayView) -> Section:
     charts += [chart for chart in optional_charts if chart is not None]
     return Section(
         f"{QUESTIONS['assay']} Accuracy over contexts",
-        [str(each) for each in write_answer(assay)],
+        [str(each) for each in describe_answer(assay)],
         charts,
-        [build_global_table(assay)],
+        [build_overall_accuracy_table(assay)],
     )
 
 
@@ -395,7 +395,7 @@ def _list_doubts(view: JoinedView) -> list[str]:
         doubts += view.assay.result.warnings
     if view.ranking is not None:
         for ranking in view.rankings:
-            doubts += list_doubts(ranking, view.ranking)
+            doubts += list_ranking_doubts(ranking, view.ranking)
     missing = [view.labels[metric] for metric in _find_partial_metrics(view)]
     if missing:
         doubts.append(f"Not every run has {list_names(missing, '')}: their rows have gaps.")

@@ -44,7 +44,7 @@ JudgeView = ResultView[JudgeContent]
 
 def build_judge_page(result: JudgeContent) -> Page:
     """Build the page of a `judge` result; the judge with the highest accuracy comes first."""
-    entries = sort_by_accuracy(result.judges)
+    entries = sort_judges_by_accuracy(result.judges)
     if len(entries) > 1:
         title = "Can these judges be trusted here, and whom do they favour?"
     else:
@@ -59,76 +59,76 @@ def build_judge_page(result: JudgeContent) -> Page:
 
 
 def build_judge_verdict(result: JudgeContent) -> list[Claim]:
-    """Build the claims that page and notebook begin with: one per judge, then comparisons."""
-    claims = [_claim_accuracy(entry, result) for entry in sort_by_accuracy(result.judges)]
-    return claims + [Claim(kind="finding", sentence=text) for text in _describe_comparisons(result)]
+    """Build the claims at the top of a judge report: one per judge, then comparisons of judges."""
+    claims = [_build_accuracy_claim(entry, result) for entry in sort_judges_by_accuracy(result.judges)]
+    return claims + [Claim(kind="finding", sentence=text) for text in _describe_judge_comparisons(result)]
 
 
-def _claim_accuracy(entry: JudgeEntry, result: JudgeContent) -> Claim:
+def _build_accuracy_claim(judge: JudgeEntry, result: JudgeContent) -> Claim:
     return Claim(
-        kind="unanswered" if entry.accuracy is None else "answer",
-        metrics=[entry.judge],
-        value=entry.accuracy,
-        low=entry.low,
-        high=entry.high,
-        baseline=entry.base_rate,
-        sentence=_describe_accuracy(entry, result),
+        kind="unanswered" if judge.accuracy is None else "answer",
+        metrics=[judge.judge],
+        value=judge.accuracy,
+        low=judge.low,
+        high=judge.high,
+        baseline=judge.base_rate,
+        sentence=_describe_judge_accuracy(judge, result),
     )
 
 
-def sort_by_accuracy(entries: Sequence[JudgeEntry]) -> list[JudgeEntry]:
-    """Sort judges by descending accuracy; those without accuracy come last."""
-    return sorted(entries, key=lambda entry: 1.0 if entry.accuracy is None else -entry.accuracy)
+def sort_judges_by_accuracy(judges: Sequence[JudgeEntry]) -> list[JudgeEntry]:
+    """Sort judges by descending accuracy; judges without an accuracy come last."""
+    return sorted(judges, key=lambda entry: 1.0 if entry.accuracy is None else -entry.accuracy)
 
 
 def describe_judges(result: JudgeContent) -> list[str]:
-    """Return the main statements about each judge, then about raters, families and dates."""
+    """Describe each judge in a sentence or two, then comparisons with raters, families and dates."""
     sentences = []
     for entry in result.judges:
-        statements = [_describe_accuracy(entry, result), *describe_consistency(entry)]
+        statements = [_describe_judge_accuracy(entry, result), *describe_judge_consistency(entry)]
         sentences.append(" ".join(statements))
-    return sentences + _describe_comparisons(result)
+    return sentences + _describe_judge_comparisons(result)
 
 
-def _describe_accuracy(entry: JudgeEntry, result: JudgeContent) -> str:
-    if entry.accuracy is None:
-        return f"Nothing says how often {entry.judge} is right: there are no human labels to compare with."
-    digits = choose_percent_digits(entry.low, entry.high)
+def _describe_judge_accuracy(judge: JudgeEntry, result: JudgeContent) -> str:
+    if judge.accuracy is None:
+        return f"Nothing says how often {judge.judge} is right: there are no human labels to compare with."
+    digits = choose_percent_digits(judge.low, judge.high)
     text = (
-        f"{entry.judge} agrees with humans ({result.gold}) in"
-        f" {format_percent(entry.accuracy, digits=digits)} of"
-        f" {entry.pairs} {UNITS[result.kind]}"
+        f"{judge.judge} agrees with humans ({result.gold}) in"
+        f" {format_percent(judge.accuracy, digits=digits)} of"
+        f" {judge.pairs} {UNITS[result.kind]}"
     )
-    base_rate = f"base rates alone would give {format_percent(entry.base_rate)}"
-    if entry.low is None or entry.high is None or entry.base_rate is None:
+    base_rate = f"base rates alone would give {format_percent(judge.base_rate)}"
+    if judge.low is None or judge.high is None or judge.base_rate is None:
         return f"{text}; {base_rate}."
-    text += f" (95 % interval {format_percent_interval(entry.low, entry.high, digits=digits)})"
-    if entry.low <= entry.base_rate <= entry.high:
+    text += f" (95 % interval {format_percent_interval(judge.low, judge.high, digits=digits)})"
+    if judge.low <= judge.base_rate <= judge.high:
         return f"{text}; {base_rate}, from which this does not differ."
     return f"{text}; {base_rate}."
 
 
-def describe_consistency(entry: JudgeEntry) -> list[str]:
-    """Say how consistent a judge is, which positions and lengths it prefers, and what could not be read."""
+def describe_judge_consistency(judge: JudgeEntry) -> list[str]:
+    """Say how consistent a judge is, and which positions and lengths it prefers."""
     sentences = []
-    if entry.both_orders_same is not None:
-        share = format_measure(entry, "both_orders_same")
+    if judge.both_orders_same is not None:
+        share = format_judge_measure(judge, "both_orders_same")
         sentences.append(f"It prefers the same output in both orders in {share} of pairs.")
-    sentences += _describe_position_bias(entry)
-    sentences += _describe_length_bias(entry)
-    if entry.repeats_same is not None:
-        share = format_measure(entry, "repeats_same")
+    sentences += _describe_position_bias(judge)
+    sentences += _describe_length_bias(judge)
+    if judge.repeats_same is not None:
+        share = format_judge_measure(judge, "repeats_same")
         sentences.append(f"Asked again, it gives the same answer in {share} of cases.")
-    if entry.missing:
-        answers = format_plural(entry.verdicts, "answer")
-        sentences.append(f"{entry.missing} of {answers} of {entry.judge} could not be read.")
+    if judge.missing:
+        answers = format_plural(judge.verdicts, "answer")
+        sentences.append(f"{judge.missing} of {answers} of {judge.judge} could not be read.")
     return sentences
 
 
-def _describe_position_bias(entry: JudgeEntry) -> list[str]:
-    """Say which position a judge prefers, if the interval excludes no preference."""
-    bias = entry.position_bias
-    ends = entry.intervals.get("position_bias")
+def _describe_position_bias(judge: JudgeEntry) -> list[str]:
+    """Say which position a judge prefers, if its interval excludes no preference."""
+    bias = judge.position_bias
+    ends = judge.intervals.get("position_bias")
     if bias is None or ends is None or ends[0] <= 0 <= ends[1]:
         return []
     position = "first" if bias > 0 else "second"
@@ -137,10 +137,10 @@ def _describe_position_bias(entry: JudgeEntry) -> list[str]:
     return [f"It prefers the output shown {position} in {share} of verdicts; 50 % would be balanced."]
 
 
-def _describe_length_bias(entry: JudgeEntry) -> list[str]:
-    """Say whether a judge does better on longer or on shorter outputs, if the interval excludes 0."""
-    bias = entry.length_bias
-    ends = entry.intervals.get("length_bias")
+def _describe_length_bias(judge: JudgeEntry) -> list[str]:
+    """Say whether a judge does better if the better output is longer, if its interval excludes 0."""
+    bias = judge.length_bias
+    ends = judge.intervals.get("length_bias")
     if bias is None or ends is None or ends[0] <= 0 <= ends[1]:
         return []
     kind = "longer" if bias > 0 else "shorter"
@@ -152,7 +152,7 @@ def _describe_length_bias(entry: JudgeEntry) -> list[str]:
     return [sentence]
 
 
-def _describe_comparisons(result: JudgeContent) -> list[str]:
+def _describe_judge_comparisons(result: JudgeContent) -> list[str]:
     """Compare judges with single raters, and say which families they favour and how they changed."""
     sentences = [
         _describe_alternative_test(entry) for entry in result.alt_test if entry.winning_rate is not None
@@ -168,66 +168,69 @@ def _describe_comparisons(result: JudgeContent) -> list[str]:
     return sentences
 
 
-def _describe_alternative_test(entry: AlternativeTestEntry) -> str:
-    tested = [rater for rater, p in entry.p_fdr.items() if p is not None]
-    outcome = "passes" if entry.passes else "does not pass"
+def _describe_alternative_test(test: AlternativeTestEntry) -> str:
+    tested = [rater for rater, p in test.p_fdr.items() if p is not None]
+    outcome = "passes" if test.passes else "does not pass"
     return (
-        f"{entry.judge} {outcome} the alternative annotator test: at ε = {entry.epsilon:g} it can replace"
-        f" {format_percent(entry.winning_rate)} of {format_plural(len(tested), 'rater')} (half are needed),"
+        f"{test.judge} {outcome} the alternative annotator test: at ε = {test.epsilon:g} it can replace"
+        f" {format_percent(test.winning_rate)} of {format_plural(len(tested), 'rater')} (half are needed),"
         " and it is at"
-        f" least as close to the others as they are in {format_percent(entry.advantage)} of cases."
+        f" least as close to the others as they are in {format_percent(test.advantage)} of cases."
     )
 
 
 def _describe_self_preference(entries: Sequence[SelfPreference]) -> list[str]:
     """Say which judges favour or disadvantage their own family, and which were tested without a result."""
     tested = [entry for entry in entries if entry.own and entry.p_holm is not None]
-    sentences = [_describe_own_family(entry) for entry in tested if is_significant(entry)]
+    sentences = [
+        _describe_family_preference(entry) for entry in tested if is_self_preference_significant(entry)
+    ]
     if tested and not sentences:
         judges = join_names([entry.judge for entry in tested])
         sentences.append(f"No judge is shown to favour its own family (tested: {judges}).")
     return sentences
 
 
-def is_significant(entry: SelfPreference) -> bool:
+def is_self_preference_significant(preference: SelfPreference) -> bool:
     """Return whether a judge is shown to favour, or to disadvantage, its own family (5 % level, Holm)."""
-    return entry.p_holm is not None and entry.p_holm <= SIGNIFICANT
+    return preference.p_holm is not None and preference.p_holm <= SIGNIFICANT
 
 
-def _describe_own_family(entry: SelfPreference) -> str:
-    deviation = entry.deviation or 0.0
+def _describe_family_preference(preference: SelfPreference) -> str:
+    deviation = preference.deviation or 0.0
     verb = "favours" if deviation > 0 else "disadvantages"
     direction = "higher" if deviation > 0 else "lower"
-    if entry.yardstick == HUMANS:
+    if preference.yardstick == HUMANS:
         comparison = "than outputs of other systems with equal human scores"
         unit = "standard deviations of its scores"
     else:
         comparison = "than the other judges do"
         unit = "standard deviations of systems"
-    low, high = sorted(abs(end) for end in (entry.low or 0.0, entry.high or 0.0))
+    low, high = sorted(abs(end) for end in (preference.low or 0.0, preference.high or 0.0))
     return (
-        f"{entry.judge} {verb} its own family {entry.family}: it rates them {format_number(abs(deviation))}"
+        f"{preference.judge} {verb} its own family {preference.family}: it rates them"
+        f" {format_number(abs(deviation))}"
         f" {unit}"
         f" {direction} {comparison} (95 % interval {format_number(low)} to {format_number(high)}; p"
-        f" {format_p_value(entry.p_holm)} after Holm's correction)."
+        f" {format_p_value(preference.p_holm)} after Holm's correction)."
     )
 
 
-def format_measure(entry: JudgeEntry, name: str) -> str:
-    """Return a share of a judge in per cent with its interval; `name` is that of the field."""
-    ends = entry.intervals.get(name)
-    share = format_percent(getattr(entry, name))
+def format_judge_measure(judge: JudgeEntry, field_name: str) -> str:
+    """Write a field of a judge, such as `both_orders_same`, in per cent with its interval."""
+    ends = judge.intervals.get(field_name)
+    share = format_percent(getattr(judge, field_name))
     return share if ends is None else f"{share} ({format_percent_interval(*ends)})"
 
 
-def format_share(value: float | None, low: float | None, high: float | None) -> str:
-    """Return a share in per cent with its interval, as far as they are defined."""
-    if value is None:
+def format_share_with_interval(share: float | None, low: float | None, high: float | None) -> str:
+    """Write a share in per cent with its interval, as far as both are defined."""
+    if share is None:
         return NOTHING
     return (
-        format_percent(value)
+        format_percent(share)
         if low is None
-        else f"{format_percent(value)} ({format_percent_interval(low, high)})"
+        else f"{format_percent(share)} ({format_percent_interval(low, high)})"
     )
 
 
@@ -236,7 +239,7 @@ def _format_points(value: float) -> str:
 
 
 def build_text_table(name: str, caption: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Grid:
-    """Build a table of texts; columns without content are left out, except for the first."""
+    """Build a table of texts; columns without content are left out."""
     columns = [
         column
         for column in range(len(headings))
@@ -249,7 +252,7 @@ def build_text_table(name: str, caption: str, headings: Sequence[str], rows: Seq
 
 
 def render_judge_files(result: JudgeContent, table: pl.DataFrame) -> dict[str, Any]:
-    """Render the files of a `judge` run by name: result as JSON and CSV, and the page."""
+    """Render the files of a `judge` run: file contents by name."""
     return {
         "results/judge.json": result.to_dict(),
         "results/judge.csv": format_csv(table),

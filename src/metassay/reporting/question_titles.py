@@ -15,10 +15,10 @@ _TITLES: dict[Question, str] = {
 
 
 def title_question(question: Question, task_name: str) -> str:
-    """Write what a user wants to do, for a task."""
+    """Write a question as what a user wants to do: `Rank systems`."""
     task = find_task(task_name)
     output = "output" if task is None else task.output_noun
-    return _TITLES[question].format(output=output, outputs=name_outputs(task_name))
+    return _TITLES[question].format(output=output, outputs=get_output_noun(task_name))
 
 
 def describe_purpose(question: Question, task_name: str) -> str:
@@ -27,7 +27,7 @@ def describe_purpose(question: Question, task_name: str) -> str:
     return title[0].lower() + title[1:]
 
 
-def name_outputs(task_name: str) -> str:
+def get_output_noun(task_name: str) -> str:
     """Return the plural noun for the outputs of a task: `translations`."""
     task = find_task(task_name)
     return "outputs" if task is None else task.output_noun_plural

@@ -13,7 +13,7 @@ from metassay.reporting.charts.theme import make_file_name, render_svg
 from metassay.reporting.data_summary import describe_data
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
-from metassay.reporting.rank_sentences import describe_headline, list_doubts
+from metassay.reporting.rank_sentences import describe_rank_headline, list_ranking_doubts
 from metassay.reporting.rank_view import build_rank_view, list_analysis_rows
 from metassay.reporting.report_sections import build_sections
 from metassay.results.rank import RankContent
@@ -22,11 +22,11 @@ from metassay.results.rank import RankContent
 def build_rank_page(result: RankContent, labels: MetricLabels | None = None) -> Page:
     """Build the page of a `rank` result."""
     view = build_rank_view(result, labels)
-    doubts = [doubt for ranking in result.global_rankings for doubt in list_doubts(ranking, view)]
+    doubts = [doubt for ranking in result.global_rankings for doubt in list_ranking_doubts(ranking, view)]
     return Page(
         kicker="Metrics against people",
         title="Which metric agrees best with people?",
-        lead=describe_headline(view),
+        lead=describe_rank_headline(view),
         sections=build_sections("rank", view),
         doubts=doubts,
         notes=[*describe_data(result.data), *result.notes],

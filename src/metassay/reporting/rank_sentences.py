@@ -15,23 +15,23 @@ LABELS_SAVED = "labels_saved"
 SPA = "spa"
 
 
-def describe_headline(view: RankView) -> list[str]:
-    """Say which metric is best over all items, for each ranking, and which ones are within contexts."""
+def describe_rank_headline(view: RankView) -> list[str]:
+    """Say which metric is best in each ranking over all items, and whether contexts differ."""
     return [claim.sentence for claim in build_rank_verdict(view)]
 
 
 def build_rank_verdict(view: RankView) -> list[Claim]:
-    """Build the claims that page, terminal and notebook begin with."""
+    """Build the claims at the top of a ranking report: the best metric, and contexts that differ."""
     claims = []
     for ranking in view.result.global_rankings:
-        claims.append(_claim_best_metric(ranking, view))
+        claims.append(_build_best_metric_claim(ranking, view))
         if ranking.is_global:
-            sentences = describe_contexts(ranking, view)
+            sentences = describe_context_rankings(ranking, view)
             claims += [Claim(kind="finding", sentence=sentence) for sentence in sentences]
     return claims
 
 
-def _claim_best_metric(ranking: Ranking, view: RankView) -> Claim:
+def _build_best_metric_claim(ranking: Ranking, view: RankView) -> Claim:
     sentence = describe_best_metric(ranking, view)
     if not ranking.defined_metrics or ranking.is_too_small:
         return Claim(kind="unanswered", sentence=sentence)
@@ -39,7 +39,7 @@ def _claim_best_metric(ranking: Ranking, view: RankView) -> Claim:
     return Claim(
         kind="answer",
         question="rank_systems" if ranking.meta_metric == SPA else None,
-        metrics=[best.metric, *_find_undecided(ranking, best)],
+        metrics=[best.metric, *_find_tied_metrics(ranking, best)],
         value=best.value,
         low=best.low,
         high=best.high,
@@ -47,17 +47,17 @@ def _claim_best_metric(ranking: Ranking, view: RankView) -> Claim:
     )
 
 
-def _find_undecided(ranking: Ranking, best: RankedMetric) -> list[str]:
-    """Find the metrics that are not shown to be behind the best one."""
-    behind = {best.metric}
+def _find_tied_metrics(ranking: Ranking, best_metric: RankedMetric) -> list[str]:
+    """Find the metrics that are not shown to be worse than the best metric."""
+    behind = {best_metric.metric}
     for comparison in ranking.comparisons:
-        if comparison.better == best.metric and comparison.p <= SIGNIFICANCE_LEVEL:
+        if comparison.better == best_metric.metric and comparison.p <= SIGNIFICANCE_LEVEL:
             behind.add(comparison.worse)
     return [metric.metric for metric in ranking.defined_metrics if metric.metric not in behind]
 
 
 def describe_best_metric(ranking: Ranking, view: RankView) -> str:
-    """Say which metric agrees best with people, and which cannot be told apart from it."""
+    """Say which metric agrees best with people, and which metrics are tied with it."""
     human = view.result.human
     scope = view.name_scope(ranking)
     metrics = ranking.defined_metrics
@@ -69,40 +69,41 @@ def describe_best_metric(ranking: Ranking, view: RankView) -> str:
     if ranking.is_too_small:
         size = f"{format_plural(ranking.systems, 'system')} and {format_plural(ranking.items, 'item')}"
         return (
-            f"{view.labels[best.metric]} has the highest value on {scope}, {format_value(ranking, best)} "
+            f"{view.labels[best.metric]} has the highest value on {scope},"
+            f" {format_metric_value(ranking, best)} "
             f"with {human}, but {size} are too few to name a best metric."
         )
     rivals = [metric.metric for metric in metrics if metric is not best]
-    undecided = _find_undecided(ranking, best)
+    undecided = _find_tied_metrics(ranking, best)
     if ranking.meta_metric == LABELS_SAVED:
         return describe_labels_saved(ranking, view, undecided if ranking.comparisons else [])
     opening = (
         f"{view.labels[best.metric]} agrees best with people ({human}) on these "
-        f"{format_plural(ranking.systems, 'system')} of {scope}: {format_value(ranking, best)}"
+        f"{format_plural(ranking.systems, 'system')} of {scope}: {format_metric_value(ranking, best)}"
     )
     return opening + _describe_rivals(ranking, view, rivals, undecided)
 
 
-def _describe_rivals(ranking: Ranking, view: RankView, rivals: list[str], undecided: list[str]) -> str:
-    """End the sentence about the best metric with what the tests say about the other metrics."""
+def _describe_rivals(ranking: Ranking, view: RankView, rivals: list[str], tied_metrics: list[str]) -> str:
+    """Write the end of a sentence about the best metric: what tests say about the other metrics."""
     if not rivals:
         return ". It is the only metric."
     if not ranking.comparisons:
         return ". Whether it is ahead of the others was not tested."
     population = f" for {SYSTEMS_LIKE_THESE}" if ranking.answers_for == SYSTEMS_LIKE_THESE else ""
-    if undecided:
-        names = list_names(view.labels.label_all(undecided), "")
+    if tied_metrics:
+        names = list_names(view.labels.label_all(tied_metrics), "")
         return f". {names} cannot be told apart from it{population}."
     return f", ahead of all others{population} (one-sided p ≤ .05)."
 
 
 def find_best_metric(ranking: Ranking) -> RankedMetric:
-    """Find the metric with the highest value. The ranking must have one with a value."""
+    """Find the metric with the highest value; at least one metric must have a value."""
     return max(ranking.defined_metrics, key=lambda metric: metric.value or 0.0)
 
 
-def describe_contexts(ranking: Ranking, view: RankView) -> list[str]:
-    """Say for each context column whether another metric is highest in a context than over all items.
+def describe_context_rankings(ranking: Ranking, view: RankView) -> list[str]:
+    """Say for each context column whether another metric is best in some context.
 
     A metric counts as shown to be better there if the test of the context says so with p ≤ .05 divided by the
     number of contexts.
@@ -112,7 +113,7 @@ def describe_contexts(ranking: Ranking, view: RankView) -> list[str]:
     best = find_best_metric(ranking).metric
     meta_metric = label_meta_metric(ranking.meta_metric)
     sentences = []
-    for column, contexts in _group_contexts(ranking, view).items():
+    for column, contexts in _group_context_rankings(ranking, view).items():
         others = []
         shown = []
         for context in contexts:
@@ -136,8 +137,8 @@ def describe_contexts(ranking: Ranking, view: RankView) -> list[str]:
     return sentences
 
 
-def _group_contexts(ranking: Ranking, view: RankView) -> dict[str, list[Ranking]]:
-    """Group the rankings within contexts that belong to a ranking over all items by column."""
+def _group_context_rankings(ranking: Ranking, view: RankView) -> dict[str, list[Ranking]]:
+    """Group the rankings within contexts by column, for the data set and meta-metric of a ranking."""
     by_column: dict[str, list[Ranking]] = {}
     for context in view.result.rankings:
         if context.context_column is None or context.is_too_small or not context.defined_metrics:
@@ -155,7 +156,7 @@ def _is_shown_better(ranking: Ranking, better: str, worse: str, level: float) ->
 
 
 def describe_significance(ranking: Ranking) -> str:
-    """Say how many comparisons are significant, for these systems and, if tested, for systems like these."""
+    """Say how many comparisons of metrics are significant, and for which population of systems."""
     comparisons = ranking.comparisons
     has_both_tests = any(comparison.p_systems is not None for comparison in comparisons)
     if has_both_tests:
@@ -174,8 +175,8 @@ def _count_significant(p_values: list[float | None]) -> int:
     return sum(p is not None and p <= SIGNIFICANCE_LEVEL for p in p_values)
 
 
-def list_doubts(ranking: Ranking, view: RankView) -> list[str]:
-    """List what weakens a ranking: a baseline that does as well as the best metric, dropped items."""
+def list_ranking_doubts(ranking: Ranking, view: RankView) -> list[str]:
+    """List the reasons to doubt a ranking: a baseline as good as the best metric, or dropped items."""
     scope = view.name_scope(ranking)
     doubts = []
     values = [metric.value for metric in ranking.defined_metrics if metric.value is not None]
@@ -184,7 +185,7 @@ def list_doubts(ranking: Ranking, view: RankView) -> list[str]:
         if values and baseline.value is not None and baseline.value >= max(values):
             doubt = (
                 f"{scope}: {baseline.metric}, a baseline without information about quality, has "
-                f"{format_value(ranking, baseline)}, as much as the best metric."
+                f"{format_metric_value(ranking, baseline)}, as much as the best metric."
             )
             doubts.append(doubt)
     if ranking.dropped_items:
@@ -192,7 +193,7 @@ def list_doubts(ranking: Ranking, view: RankView) -> list[str]:
     return doubts
 
 
-def format_value(ranking: Ranking, metric: RankedMetric) -> str:
+def format_metric_value(ranking: Ranking, metric: RankedMetric) -> str:
     """Write the value of a metric with its interval: `SPA 0.950 (95 % interval 0.930–0.970)`."""
     value = f"{label_meta_metric(ranking.meta_metric)} {format_number(metric.value, digits=3)}"
     if metric.low is None or metric.high is None:

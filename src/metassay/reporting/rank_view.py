@@ -20,24 +20,24 @@ class RankView(ResultView[RankContent]):
     """A `rank` result with the labels of its metrics."""
 
     def name_scope(self, ranking: Ranking) -> str:
-        """Name the data set of a ranking, and the context if it has one: `en-de, news`."""
+        """Name what a ranking covers, its data set and context: `en-de, news`."""
         return ranking.dataset if ranking.is_global else f"{ranking.dataset}, {ranking.context}"
 
     def name_ranking(self, ranking: Ranking) -> str:
-        """Name a ranking: `en-de, news: SPA with mqm`."""
+        """Name a ranking by data set, context, meta-metric and human score: `en-de, news: SPA with mqm`."""
         meta_metric = label_meta_metric(ranking.meta_metric)
         return f"{self.name_scope(ranking)}: {meta_metric} with {self.result.human}"
 
 
 def build_rank_view(result: RankContent, labels: MetricLabels | None = None) -> RankView:
-    """Combine a result with labels of its metrics, or with given ones."""
+    """Combine a `rank` result with labels for its metrics."""
     if labels is None:
-        labels = MetricLabels(list_metrics(result))
+        labels = MetricLabels(list_ranked_metrics(result))
     return RankView(result, labels)
 
 
-def list_metrics(result: RankContent) -> list[str]:
-    """List every metric that a result names, baselines included."""
+def list_ranked_metrics(result: RankContent) -> list[str]:
+    """List every metric in a `rank` result, baselines included."""
     metrics = [metric.metric for ranking in result.rankings for metric in ranking.metrics]
     metrics += [metric.metric for average in result.averages for metric in average.metrics]
     metrics += [row.metric for row in result.analyses.thresholds or ()]
@@ -48,7 +48,7 @@ def list_metrics(result: RankContent) -> list[str]:
 def list_analysis_rows(
     analyses: RankAnalyses, labels: MetricLabels | None = None
 ) -> dict[str, list[dict[str, object]]]:
-    """Return the rows of each analysis that was made by its name, with labels of metrics if given."""
+    """List the rows of each analysis by its name; with labels in place of metric specs if given."""
     rows_by_name: dict[str, list[dict[str, object]]] = {}
     for name, rows in msgspec.to_builtins(analyses).items():
         if name == THRESHOLDS:

@@ -8,7 +8,7 @@ import numpy as np
 
 from metassay.meta.contexts.choice import Criteria, cost_rank, round_spread
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.pair_phrases import HUMAN_PAIRS, PERTURBED_PAIRS, describe_pairs
+from metassay.reporting.pair_phrases import HUMAN_PAIRS, PERTURBED_PAIRS, name_pairs
 from metassay.reporting.wording import join_names
 from metassay.results.assay import (
     GLOBAL,
@@ -43,7 +43,7 @@ class ReasonWriter:
         self.column = column
         self.labels = labels
         self.criteria = criteria
-        self.pairs = describe_pairs(result.pairs_from)
+        self.pairs_phrase = name_pairs(result.pairs_from)
         self.rows: dict[tuple[str, str], MetricAccuracy] = {}
         for row in [*result.contexts[column].local_accuracy, *result.overall]:
             self.rows[row.context, row.metric] = row
@@ -96,7 +96,7 @@ class ReasonWriter:
         place = "over all contexts" if context == GLOBAL else f"on {context}"
         return (
             f"{self.labels[metric]} tells a better output from a worse one in"
-            f" {_percent(self.rows[context, metric].accuracy)} of {self.pairs} {place}"
+            f" {_percent(self.rows[context, metric].accuracy)} of {self.pairs_phrase} {place}"
             f"{self._interval(context, metric)}."
         )
 

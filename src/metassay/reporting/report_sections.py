@@ -91,7 +91,7 @@ class ReportSection(ABC, Generic[ViewT_contra]):
     """Sections appear in ascending position. Those of metassay have 10, 20, 30 …"""
 
     @abstractmethod
-    def build(self, view: ViewT_contra) -> Section | None:
+    def build_section(self, view: ViewT_contra) -> Section | None:
         """Build the section from a result, or return None where the result has nothing to show here."""
 
 
@@ -111,7 +111,7 @@ def load_sections(verb: str) -> list[ReportSection[Any]]:
 
 def build_sections(verb: str, view: ResultView[Any]) -> list[Section]:
     """Build all sections of a verb's report that have something to show."""
-    sections = [section.build(view) for section in load_sections(verb)]
+    sections = [section.build_section(view) for section in load_sections(verb)]
     return [section for section in sections if section is not None]
 
 

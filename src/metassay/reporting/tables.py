@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from metassay.data.csv_export import escape_cell
 from metassay.errors import UnknownName
-from metassay.reporting.accuracy_phrases import HasAccuracy, describe_accuracy
+from metassay.reporting.accuracy_phrases import HasAccuracy, format_accuracy
 from metassay.reporting.labels import MetricLabel
 from metassay.reporting.wording import (
     NOTHING,
@@ -99,7 +99,7 @@ class Field:
         """Write the value of this column in a row as people read it."""
         value = row.get(self.key)
         if isinstance(value, AccuracyCell):
-            return describe_accuracy(value)
+            return format_accuracy(value)
         if value is None or value == "":
             return NOTHING
         return _SHOW[self.kind](value)

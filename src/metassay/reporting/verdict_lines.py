@@ -27,7 +27,7 @@ _FIELDS = (
 
 
 def list_opening_lines(verdict: Sequence[Claim]) -> list[str]:
-    """List the first lines: which metric to use, which to avoid, what cannot be answered, and the data."""
+    """List the lines above the table of questions: which metric to use, which to avoid, and the data."""
     claims = select_claims(list(verdict), "use", "none", "avoid")
     open_questions = select_claims(list(verdict), "unanswered")
     claims += [claim for claim in open_questions if claim.question == "rank_systems"]
@@ -35,27 +35,27 @@ def list_opening_lines(verdict: Sequence[Claim]) -> list[str]:
 
 
 def list_closing_lines(verdict: Sequence[Claim]) -> list[str]:
-    """List the last lines: the cost of one metric for all contexts, and the main reason for doubt."""
+    """List the lines below the table of questions: the cost of using one metric, and the main caveat."""
     return [claim.sentence for claim in select_claims(list(verdict), "regret", "caveat")]
 
 
 def list_question_rows(
     verdict: Sequence[Claim], labels: MetricLabels, task: str
 ) -> list[dict[str, str | None]]:
-    """List a row per question: the best metric, how good it is, and what is tied with it."""
+    """List the answers of a verdict as rows: question, best metric, its result and tied metrics."""
     claims = select_claims(list(verdict), "answer", "unanswered")
-    return [_build_row(claim, labels, task) for claim in claims]
+    return [_build_question_row(claim, labels, task) for claim in claims]
 
 
 def build_question_table(verdict: Sequence[Claim], labels: MetricLabels, task: str) -> Grid | None:
-    """Build the table of questions for a page; None where nothing was answered."""
+    """Build the table of the questions that a verdict answers; None if it answers none."""
     if not select_claims(list(verdict), "answer"):
         return None
     rows = list_question_rows(verdict, labels, task)
     return build_grid("questions", "Best metric by question", _FIELDS, rows)
 
 
-def _build_row(claim: Claim, labels: MetricLabels, task: str) -> dict[str, str | None]:
+def _build_question_row(claim: Claim, labels: MetricLabels, task: str) -> dict[str, str | None]:
     title = "" if claim.question is None else title_question(claim.question, task)
     if claim.kind == "unanswered":
         unknown = dict.fromkeys(("result", "tied", "baseline"))
@@ -65,13 +65,13 @@ def _build_row(claim: Claim, labels: MetricLabels, task: str) -> dict[str, str |
     return {
         "question": title,
         "best": names[0],
-        "result": _describe_value(claim),
-        "tied": _list_tied(names[1:]),
+        "result": _describe_result(claim),
+        "tied": _list_tied_metrics(names[1:]),
         "baseline": _describe_baseline(claim),
     }
 
 
-def _describe_value(claim: Claim) -> str:
+def _describe_result(claim: Claim) -> str:
     if claim.question == "rank_systems":
         ends = "" if claim.low is None else f" ({format_number(claim.low)}–{format_number(claim.high)})"
         return f"SPA {format_number(claim.value)}{ends}"
@@ -82,12 +82,12 @@ def _describe_value(claim: Claim) -> str:
     return f"{format_percent(claim.value, digits=digits)}{ends}"
 
 
-def _list_tied(names: Sequence[str]) -> str:
-    if not names:
+def _list_tied_metrics(metric_labels: Sequence[str]) -> str:
+    if not metric_labels:
         return "none"
-    if len(names) > _MOST_TIED:
-        return f"{len(names)} others"
-    return ", ".join(names)
+    if len(metric_labels) > _MOST_TIED:
+        return f"{len(metric_labels)} others"
+    return ", ".join(metric_labels)
 
 
 def _describe_baseline(claim: Claim) -> str | None:

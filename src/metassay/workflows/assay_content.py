@@ -33,8 +33,8 @@ from metassay.reporting.assay_sentences import (
     describe_simulated_scores,
     list_warnings,
 )
-from metassay.reporting.assay_verdict import build_verdict
-from metassay.reporting.assay_view import build_view
+from metassay.reporting.assay_verdict import build_assay_verdict
+from metassay.reporting.assay_view import build_assay_view
 from metassay.results.assay import (
     AssayContent,
     AssayedMetric,
@@ -100,7 +100,7 @@ def build_content(dataset: Dataset, plan: AssayPlan, outcome: AssayOutcome, work
         warnings=warnings,
     )
     content = add_sentences(content)
-    return msgspec.structs.replace(content, verdict=build_verdict(build_view(content)))
+    return msgspec.structs.replace(content, verdict=build_assay_verdict(build_assay_view(content)))
 
 
 def _name_left_out(dataset: Dataset) -> dict[str, list[str]]:

@@ -75,8 +75,8 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
         reference_systems=list(find_reference_systems(data)),
         left_out=dict(data.left_out),
         normalize=normalisation,
-        metrics=[_describe_metric(metric) for metric in metrics],
-        perturbations=[_describe_perturbation(forecast) for forecast in forecasts],
+        metrics=[_build_checked_metric(metric) for metric in metrics],
+        perturbations=[_build_checked_perturbation(forecast) for forecast in forecasts],
         estimate=estimate,
         notes=[*data.notes, *note_unknown_language(data), *metric_warnings],
         data=summarize_dataset(data, {metric.spec: metric.higher_is_better for metric in metrics}),
@@ -87,7 +87,7 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
 
 
 def _write_result(run: RunFolder, result: CheckResult) -> None:
-    """Write the result; measured times go to the one file whose bytes may differ between equal runs."""
+    """Write the result to its run folder; measured times go to a separate file."""
     content = result.to_dict()
     estimate = content.pop("estimate")
     run.finish({"results/check.json": content, TIMINGS: estimate})
@@ -122,18 +122,18 @@ def _count_empty_outputs(outputs: pl.Series) -> int:
     return int((outputs.str.strip_chars() == "").sum())
 
 
-def _describe_metric(metric: Metric) -> CheckedMetric:
+def _build_checked_metric(metric: Metric) -> CheckedMetric:
     return CheckedMetric(metric.spec, metric.signature, metric.higher_is_better)
 
 
-def _describe_perturbation(forecast: PerturbationForecast) -> CheckedPerturbation:
+def _build_checked_perturbation(forecast: PerturbationForecast) -> CheckedPerturbation:
     return CheckedPerturbation(
         forecast.perturbation, forecast.outputs > 0, forecast.outputs, forecast.tried, forecast.why
     )
 
 
 def _estimate_cost(prepared: Dataset, metrics: Sequence[Metric], workers: int) -> CostEstimate:
-    """Estimate the time of an assay from the time that a sample of outputs takes."""
+    """Estimate the time of an assay from the time that scoring a sample of outputs takes."""
     perturbed_per_output = len(list_default_perturbations(prepared.task_definition))
     texts = len(prepared) * (1 + perturbed_per_output)
     seconds_per_1000 = measure_costs(metrics, build_scoring_rows(prepared))

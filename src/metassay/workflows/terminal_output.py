@@ -34,14 +34,14 @@ def describe_check(result: CheckResult) -> list[Block]:
     """Describe what a data set holds."""
     from metassay.reporting.terminal import check
 
-    return check.describe_check(result)
+    return check.describe_check_result(result)
 
 
 def describe_assay(result: AssayResult) -> list[Block]:
     """Describe the result of an assay."""
     from metassay.reporting.terminal import assay
 
-    return assay.describe_assay(result.content)
+    return assay.describe_assay_result(result.content)
 
 
 def describe_partial_run(result: PartialRun) -> list[Block]:

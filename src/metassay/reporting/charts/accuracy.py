@@ -30,11 +30,11 @@ MOST_SIDE_BY_SIDE = 80
 def build_accuracy_chart(view: AssayView, column: ColumnView) -> Spec:
     """Draw the accuracy of each metric in the contexts of a column; sentinels far outside are left out."""
     hidden = find_hidden_sentinels(view, column)
-    shown = [m for m in view.all_metrics if column.defined_accuracies(m) and m not in hidden]
+    shown = [m for m in view.all_metrics if column.list_defined_accuracies(m) and m not in hidden]
     metrics = [metric for metric in shown if metric not in view.sentinels]
     rows = []
     for metric in shown:
-        rows += [_build_chart_row(view, row, row.context) for row in column.defined_accuracies(metric)]
+        rows += [_build_chart_row(view, row, row.context) for row in column.list_defined_accuracies(metric)]
     low, high = _find_accuracy_range(view, column)
     side_by_side = len(metrics) * len(column.contexts) <= MOST_SIDE_BY_SIDE and len(metrics) <= SLOTS
     labels = [view.labels[metric] for metric in metrics]
@@ -149,7 +149,7 @@ def find_hidden_sentinels(view: AssayView, column: ColumnView) -> list[str]:
     low, high = _find_accuracy_range(view, column)
     hidden = []
     for metric in view.sentinels:
-        rows = column.defined_accuracies(metric)
+        rows = column.list_defined_accuracies(metric)
         if any(not low <= (row.accuracy or 0.0) <= high for row in rows):
             hidden.append(metric)
     return hidden
@@ -163,7 +163,7 @@ def choose_colour_slot(view: AssayView, metric: str) -> int:
 
 
 def _find_accuracy_range(view: AssayView, column: ColumnView) -> tuple[float, float]:
-    rows = [row for metric in view.metrics for row in column.defined_accuracies(metric)]
+    rows = [row for metric in view.metrics for row in column.list_defined_accuracies(metric)]
     return find_accuracy_range(rows)
 
 

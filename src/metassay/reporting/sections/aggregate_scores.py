@@ -30,7 +30,7 @@ class AggregateScoresSection(ReportSection[AggregateView]):
     verb: ClassVar[str] = "aggregate"
     position: ClassVar[int] = 10
 
-    def build(self, view: AggregateView) -> Section:
+    def build_section(self, view: AggregateView) -> Section:
         """Build the chart of correlations, the table of systems, and tables with all correlations."""
         system_rows = [_system_row(view, row) for row in view.result.systems]
         return Section(

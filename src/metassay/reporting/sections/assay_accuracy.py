@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from metassay.reporting.accuracy_phrases import describe_accuracy
+from metassay.reporting.accuracy_phrases import format_accuracy
 from metassay.reporting.assay_view import AssayView, ColumnView
 from metassay.reporting.charts.accuracy import (
     build_accuracy_chart,
@@ -28,29 +28,29 @@ _MOST_TRENDS = 4
 
 
 class AssayAccuracySection(ReportSection[AssayView]):
-    """A chart of accuracies for every column, and one by the share of edited characters."""
+    """Report section with a chart of accuracies for every column, and one by edit distance."""
 
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 50
 
-    def build(self, view: AssayView) -> Section | None:
+    def build_section(self, view: AssayView) -> Section | None:
         """Build one subsection per column; None where there are no contexts."""
         if not view.columns:
             return None
-        subsections = [_build_column(view, column) for column in view.columns if column.contexts]
+        subsections = [_build_accuracy_subsection(view, column) for column in view.columns if column.contexts]
         difficulty = view.result.difficulty
         if difficulty is not None and any(row.accuracy is not None for row in difficulty.accuracy):
-            subsections.append(_build_difficulty(view, difficulty))
+            subsections.append(_build_difficulty_subsection(view, difficulty))
         return Section(
             "Accuracy over contexts",
-            sentences=[_introduce(view)],
+            sentences=[_write_introduction(view)],
             subsections=subsections,
             anchor="accuracy",
             collapsed=True,
         )
 
 
-def _introduce(view: AssayView) -> Sentence:
+def _write_introduction(view: AssayView) -> Sentence:
     task = find_task(view.result.task)
     pattern = (
         "How often each metric tells the better {noun} from the worse one{accuracy:note}. Bars and bands are"
@@ -62,7 +62,7 @@ def _introduce(view: AssayView) -> Sentence:
     return format_sentence(pattern, noun=noun, accuracy="accuracy", sentinels="sentinels")
 
 
-def _build_column(view: AssayView, column: ColumnView) -> Section:
+def _build_accuracy_subsection(view: AssayView, column: ColumnView) -> Section:
     charted = column.limit_contexts()
     hidden = find_hidden_sentinels(view, charted)
     remarks = []
@@ -87,33 +87,35 @@ def _build_column(view: AssayView, column: ColumnView) -> Section:
 
 
 def describe_spread(view: AssayView, column: ColumnView) -> Sentence | None:
-    """Say which metric differs most between contexts, of those that are shown to differ."""
+    """Say which metric varies most between contexts, among those that are shown to vary."""
     claimed = [claim.metric for claim in view.result.claims.variations if claim.column == column.name]
-    small = view.small_contexts(column.name)
+    small = view.list_small_contexts(column.name)
     ends: dict[str, tuple[MetricAccuracy, MetricAccuracy]] = {}
     for metric in claimed:
         rows = [
-            row for row in column.defined_accuracies(metric) if row.context not in small and row.items != 1
+            row
+            for row in column.list_defined_accuracies(metric)
+            if row.context not in small and row.items != 1
         ]
         if len(rows) > 1 and view.labels.is_shown(metric):
-            ends[metric] = (min(rows, key=_accuracy), max(rows, key=_accuracy))
+            ends[metric] = (min(rows, key=_get_accuracy), max(rows, key=_get_accuracy))
     if not ends:
         return None
-    widest = max(ends, key=lambda metric: _accuracy(ends[metric][1]) - _accuracy(ends[metric][0]))
+    widest = max(ends, key=lambda metric: _get_accuracy(ends[metric][1]) - _get_accuracy(ends[metric][0]))
     low, high = ends[widest]
     return format_sentence(
         "{metric:metric} varies{most}: {high:figure} on {best:context}, {low:figure} on {worst:context}.",
         metric=view.labels[widest],
         most=" most" if len(ends) > 1 else "",
-        high=describe_accuracy(high),
+        high=format_accuracy(high),
         best=high.context,
-        low=describe_accuracy(low),
+        low=format_accuracy(low),
         worst=low.context,
     )
 
 
 def describe_trend(view: AssayView, column: ColumnView) -> Sentence | None:
-    """Say how accuracy moves along contexts that have an order, such as buckets of human scores."""
+    """Say whether accuracy rises or falls along contexts that have an order."""
     trends = column.result.trend or {}
     if all(rho is None for rho in trends.values()):
         return None
@@ -132,13 +134,13 @@ def describe_trend(view: AssayView, column: ColumnView) -> Sentence | None:
     ]
     return format_sentence(
         "{direction}: Spearman’s correlation between the order of {column:column} and accuracy is {listed}.",
-        direction=_describe_direction(correlations),
+        direction=_describe_trend_direction(correlations),
         column=column.name,
         listed=join_phrases(listed),
     )
 
 
-def _describe_direction(correlations: list[float]) -> str:
+def _describe_trend_direction(correlations: list[float]) -> str:
     if min(correlations) > 0:
         return "Accuracy rises along the contexts"
     if max(correlations) < 0:
@@ -146,7 +148,7 @@ def _describe_direction(correlations: list[float]) -> str:
     return "Accuracy follows the order of the contexts, up or down depending on the metric"
 
 
-def _build_difficulty(view: AssayView, difficulty: Difficulty) -> Section:
+def _build_difficulty_subsection(view: AssayView, difficulty: Difficulty) -> Section:
     caption = "Each point is at the median of its part of the pairs."
     if difficulty.human_pairs is not None:
         caption += " Grey: the middle half of the human pairs, and their median (dashed)."
@@ -159,9 +161,9 @@ def _build_difficulty(view: AssayView, difficulty: Difficulty) -> Section:
 
 
 def describe_difficulty(view: AssayView, difficulty: Difficulty) -> list[Sentence]:
-    """Say how often the best metric is right on the closest and farthest pairs, and where human pairs are."""
+    """Say how often the best metric is right on pairs of close texts and on pairs of distant texts."""
     sentences = []
-    best = view.best
+    best = view.best_metric
     if best is not None:
         rows: dict[int, BinAccuracy] = {}
         for row in difficulty.accuracy:
@@ -175,9 +177,9 @@ def describe_difficulty(view: AssayView, difficulty: Difficulty) -> list[Sentenc
                     " {close:figure} of their characters or less, and in {many:figure} of those that differ"
                     " in {far:figure} or more.",
                     metric=view.labels[best.metric],
-                    few=describe_accuracy(rows[0]),
+                    few=format_accuracy(rows[0]),
                     close=format_edit_share(difficulty.bins[0].high),
-                    many=describe_accuracy(rows[last]),
+                    many=format_accuracy(rows[last]),
                     far=format_edit_share(difficulty.bins[-1].low),
                 )
             )
@@ -197,5 +199,5 @@ def describe_difficulty(view: AssayView, difficulty: Difficulty) -> list[Sentenc
     return sentences
 
 
-def _accuracy(row: MetricAccuracy) -> float:
+def _get_accuracy(row: MetricAccuracy) -> float:
     return row.accuracy or 0.0

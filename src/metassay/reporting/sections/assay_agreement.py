@@ -34,12 +34,12 @@ _LEVEL = 0.05
 
 
 class AssayAgreementSection(ReportSection[AssayView]):
-    """Rank agreement of the metrics between contexts, with a heatmap for every column."""
+    """Report section on how far contexts agree in their ranking of metrics, with heatmaps."""
 
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 60
 
-    def build(self, view: AssayView) -> Section | None:
+    def build_section(self, view: AssayView) -> Section | None:
         """Build one subsection per column with a rank agreement; None where no column has one."""
         subsections = []
         for column in view.columns:
@@ -48,7 +48,7 @@ class AssayAgreementSection(ReportSection[AssayView]):
                 chart = Chart(
                     f"agreement by {column.name}", build_rank_agreement_chart(agreement, column.name)
                 )
-                sentences = describe_agreement(view, column, agreement)
+                sentences = describe_rank_agreement(view, column, agreement)
                 subsections.append(Section(f"By {column.name}", sentences=sentences, charts=[chart]))
         if not subsections:
             return None
@@ -69,15 +69,15 @@ class AssayAgreementSection(ReportSection[AssayView]):
         )
 
 
-def describe_agreement(view: AssayView, column: ColumnView, agreement: RankAgreement) -> list[Sentence]:
-    """Describe the rank agreement between contexts, most important first."""
-    sentences: list[Sentence | None] = [_describe_typical(agreement, column)]
-    if not _is_unanimous(agreement):
+def describe_rank_agreement(view: AssayView, column: ColumnView, agreement: RankAgreement) -> list[Sentence]:
+    """Describe how far the contexts of a column agree in their ranking of metrics."""
+    sentences: list[Sentence | None] = [_describe_typical_agreement(agreement, column)]
+    if not _is_same_ranking_everywhere(agreement):
         differing = _find_differing_contexts(view, column, agreement)
         sentences += [
-            _describe_noise(agreement),
-            _describe_differing(view, column, differing),
-            _describe_groups(view, agreement) if differing else None,
+            _describe_noise_ceiling(agreement),
+            _describe_differing_contexts(view, column, differing),
+            _describe_context_groups(view, agreement) if differing else None,
             _describe_prediction(view, column, agreement),
         ]
     if len(view.metrics) < _FEW_METRICS:
@@ -90,12 +90,12 @@ def describe_agreement(view: AssayView, column: ColumnView, agreement: RankAgree
     return [each for each in sentences if each is not None]
 
 
-def _describe_typical(agreement: RankAgreement, column: ColumnView) -> Sentence:
-    if _is_unanimous(agreement):
+def _describe_typical_agreement(agreement: RankAgreement, column: ColumnView) -> Sentence:
+    if _is_same_ranking_everywhere(agreement):
         return format_sentence(
             "The metrics come in the same order for every {column:column}.", column=column.name
         )
-    cells = _list_cells(agreement)
+    cells = _list_agreements(agreement)
     if not cells:
         return format_sentence(
             "No agreement between values of {column:column} is defined.", column=column.name
@@ -113,8 +113,8 @@ def _describe_typical(agreement: RankAgreement, column: ColumnView) -> Sentence:
     )
 
 
-def _list_cells(agreement: RankAgreement) -> list[tuple[float, str, str]]:
-    """List the agreement of every two contexts; with `global` only where there is nothing else."""
+def _list_agreements(agreement: RankAgreement) -> list[tuple[float, str, str]]:
+    """List the agreement of every two contexts; with `global` only if there are no other pairs."""
     is_complete = len(agreement.matrix) == len(agreement.contexts) > 2
     cells = []
     for i in range(1 if is_complete else 0, len(agreement.matrix)):
@@ -125,12 +125,12 @@ def _list_cells(agreement: RankAgreement) -> list[tuple[float, str, str]]:
     return cells
 
 
-def _is_unanimous(agreement: RankAgreement) -> bool:
+def _is_same_ranking_everywhere(agreement: RankAgreement) -> bool:
     defined = [value for row in agreement.matrix for value in row if value is not None]
     return len(defined) > 1 and min(defined) >= 1
 
 
-def _describe_noise(agreement: RankAgreement) -> Sentence | None:
+def _describe_noise_ceiling(agreement: RankAgreement) -> Sentence | None:
     ceilings = [value for value in agreement.ceiling[1:] if value is not None]
     if not ceilings:
         return None
@@ -142,12 +142,14 @@ def _describe_noise(agreement: RankAgreement) -> Sentence | None:
 
 
 def _find_differing_contexts(view: AssayView, column: ColumnView, agreement: RankAgreement) -> list[str]:
-    """Find the contexts whose order is shown to differ from that over all outputs."""
+    """Find the contexts whose ranking of metrics is shown to differ from the overall ranking."""
     p_values = view.result.claims.order.get(column.name, {})
     return [context for context in agreement.contexts if p_values.get(context, 1.0) <= _LEVEL]
 
 
-def _describe_differing(view: AssayView, column: ColumnView, differing: list[str]) -> Sentence | None:
+def _describe_differing_contexts(
+    view: AssayView, column: ColumnView, differing: list[str]
+) -> Sentence | None:
     if not view.result.claims.order.get(column.name):
         return None
     if not differing:
@@ -158,14 +160,16 @@ def _describe_differing(view: AssayView, column: ColumnView, differing: list[str
     )
 
 
-def _describe_groups(view: AssayView, agreement: RankAgreement) -> Sentence | None:
-    """List groups of contexts that order the metrics alike, and the metrics that serve each."""
+def _describe_context_groups(view: AssayView, agreement: RankAgreement) -> Sentence | None:
+    """List groups of contexts that rank metrics alike, and the best metrics of each group."""
     groups = agreement.context_groups
     if len(groups) < 2:
         return None
     in_all = set.intersection(*(set(group.metrics) for group in groups))
     shared = next((metric for metric in groups[0].metrics if metric in in_all), None)
-    parts = [_describe_group(view, group, with_metric=shared is None) for group in groups[:_LISTED_GROUPS]]
+    parts = [
+        _describe_context_group(view, group, with_metric=shared is None) for group in groups[:_LISTED_GROUPS]
+    ]
     if len(groups) > _LISTED_GROUPS:
         parts.append(format_sentence("{count} more", count=len(groups) - _LISTED_GROUPS))
     end = format_sentence("")
@@ -181,7 +185,7 @@ def _describe_groups(view: AssayView, agreement: RankAgreement) -> Sentence | No
     )
 
 
-def _describe_group(view: AssayView, group: ContextGroup, *, with_metric: bool) -> Sentence:
+def _describe_context_group(view: AssayView, group: ContextGroup, *, with_metric: bool) -> Sentence:
     contexts = list_names(group.contexts, "context", at_most=6)
     if not with_metric:
         return contexts

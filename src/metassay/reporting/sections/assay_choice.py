@@ -54,24 +54,26 @@ _FEWEST_METRICS_FOR_PHI = 3
 
 
 class AssayChoiceSection(ReportSection[AssayView]):
-    """Recommendations by context with reasons, cost classes, robustness and shared errors."""
+    """Report section with recommendations by context, cost classes, robustness and shared errors."""
 
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 10
 
-    def build(self, view: AssayView) -> Section | None:
+    def build_section(self, view: AssayView) -> Section | None:
         """Build the tables of recommendations; None where there are none."""
-        subsections = [_build_column(view, column) for column in view.columns if column.recommendations]
+        subsections = [
+            _build_choice_subsection(view, column) for column in view.columns if column.recommendations
+        ]
         if not subsections:
             return None
-        phi = build_phi_chart(view)
+        phi = build_shared_errors_chart(view)
         if phi is not None:
-            subsections.append(_build_shared_errors(phi))
+            subsections.append(_build_shared_errors_subsection(phi))
         introduction = format_sentence(
             "For each context the metric to use first, and those that are not clearly worse{note:note}.",
             note="top",
         )
-        costs = describe_costs(view)
+        costs = describe_cost_classes(view)
         chart = build_cost_chart(view)
         return Section(
             "What to use where",
@@ -82,7 +84,7 @@ class AssayChoiceSection(ReportSection[AssayView]):
         )
 
 
-def _build_column(view: AssayView, column: ColumnView) -> Section:
+def _build_choice_subsection(view: AssayView, column: ColumnView) -> Section:
     robust = describe_robust_choice(view, column)
     robustness = _build_robustness_table(view, column)
     return Section(
@@ -94,7 +96,7 @@ def _build_column(view: AssayView, column: ColumnView) -> Section:
 
 
 def build_recommendation_table(view: AssayView, column: ColumnView) -> Grid:
-    """List what to use in each context and why, `global` first."""
+    """Build a table with the metric to use in each context, and why; `global` comes first."""
     writer = ReasonWriter(view.result, column.name, labels=view.labels)
     ordered = [context for context in column.contexts if context in column.recommendations]
     others = [context for context in column.recommendations if context not in ordered]
@@ -108,7 +110,7 @@ def build_recommendation_table(view: AssayView, column: ColumnView) -> Grid:
             {
                 "context": context,
                 "choice": label,
-                "accuracy": _find_accuracy(view, column, context, choice),
+                "accuracy": _find_accuracy_cell(view, column, context, choice),
                 "top_group": group or None,
                 "reason": join_percent_signs(writer.explain_choice(context, recommendation)),
             }
@@ -116,14 +118,14 @@ def build_recommendation_table(view: AssayView, column: ColumnView) -> Grid:
     fields = [Field("context", column.name, "name"), *_CHOICE_FIELDS]
     if view.result.human_comparison is not None:
         fields = [
-            replace(field, label=f"right {view.pairs}") if field.key == "accuracy" else field
+            replace(field, label=f"right {view.pairs_phrase}") if field.key == "accuracy" else field
             for field in fields
         ]
     caption = f"What to use, by {column.name}"
     return build_grid(f"recommendation-{column.name}", caption, fields, rows, at_most=_MOST_ROWS)
 
 
-def _find_accuracy(
+def _find_accuracy_cell(
     view: AssayView, column: ColumnView, context: str, metric: str | None
 ) -> AccuracyCell | None:
     if metric is None:
@@ -134,7 +136,7 @@ def _find_accuracy(
 
 
 def describe_robust_choice(view: AssayView, column: ColumnView) -> Sentence | None:
-    """Name the metric to use where one must serve every context."""
+    """Name the metric to use if one metric must serve every context."""
     recommendation = column.recommendations.get(GLOBAL)
     rows = {row.metric: row for row in column.result.robustness}
     metric = None if recommendation is None else recommendation.robust_choice
@@ -148,21 +150,21 @@ def describe_robust_choice(view: AssayView, column: ColumnView) -> Sentence | No
     return _describe_worst_case(opening, rows[metric])
 
 
-def _describe_worst_case(opening: Sentence, row: MetricRobustness) -> Sentence:
-    if row.worst_case is not None:
+def _describe_worst_case(sentence_start: Sentence, robustness: MetricRobustness) -> Sentence:
+    if robustness.worst_case is not None:
         return format_sentence(
             "{opening}: at worst, on {worst:context}, it is right in at least {share:figure}.",
-            opening=opening,
-            worst=row.worst_context,
-            share=format_percent(row.worst_case),
+            opening=sentence_start,
+            worst=robustness.worst_context,
+            share=format_percent(robustness.worst_case),
         )
-    if row.robust_accuracy is not None:
+    if robustness.robust_accuracy is not None:
         return format_sentence(
             "{opening}: it stays right in {share:figure}.",
-            opening=opening,
-            share=format_percent(row.robust_accuracy),
+            opening=sentence_start,
+            share=format_percent(robustness.robust_accuracy),
         )
-    return format_sentence("{opening}.", opening=opening)
+    return format_sentence("{opening}.", opening=sentence_start)
 
 
 def _build_robustness_table(view: AssayView, column: ColumnView) -> Grid | None:
@@ -185,7 +187,7 @@ def _build_robustness_table(view: AssayView, column: ColumnView) -> Grid | None:
     return build_grid(f"robustness-{column.name}", caption, _ROBUSTNESS_FIELDS, rows)
 
 
-def describe_costs(view: AssayView) -> Sentence | None:
+def describe_cost_classes(view: AssayView) -> Sentence | None:
     """Name the metrics that no other beats in both accuracy and cost class."""
     classes = set(view.result.cost_class.values())
     if len(classes) == 1 and len(view.metrics) > 1:
@@ -201,7 +203,7 @@ def describe_costs(view: AssayView) -> Sentence | None:
 
 
 def build_cost_chart(view: AssayView) -> Chart | None:
-    """Draw accuracy by cost class; None where all metrics are in one class."""
+    """Draw accuracy by cost class; None if all metrics are in one class."""
     known = view.result.cost_class
     placed = [
         (COST_CLASSES.index(known[metric]), metric)
@@ -216,8 +218,8 @@ def build_cost_chart(view: AssayView) -> Chart | None:
     )
 
 
-def build_phi_chart(view: AssayView) -> Spec | None:
-    """Draw which metrics are wrong on the same pairs (phi), for three metrics or more."""
+def build_shared_errors_chart(view: AssayView) -> Spec | None:
+    """Draw how often pairs of metrics are wrong on the same pairs (phi), for at least three metrics."""
     errors = view.result.shared_errors
     shown = [n for n, metric in enumerate(errors.metrics) if view.labels.is_shown(metric)]
     if len(shown) < _FEWEST_METRICS_FOR_PHI or not errors.matrix:
@@ -232,7 +234,7 @@ def build_phi_chart(view: AssayView) -> Spec | None:
     return build_matrix_chart("Which metrics are wrong on the same pairs.", labels, cells, _PHI_TOOLTIP)
 
 
-def _build_shared_errors(spec: Spec) -> Section:
+def _build_shared_errors_subsection(spec: Spec) -> Section:
     return Section(
         "Which metrics err together",
         sentences=[_SHARED_ERRORS],

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from metassay.reporting.assay_answer import write_answer
+from metassay.reporting.assay_answer import describe_answer
 from metassay.reporting.assay_view import AssayView
 from metassay.reporting.pages import Section
 from metassay.reporting.report_sections import ReportSection
 
 
 class AssayDetailsSection(ReportSection[AssayView]):
-    """Accuracy and runners-up, human pairs and SPA, and where the choice changes."""
+    """Report section with the full answer: accuracies, tied metrics, human pairs and contexts."""
 
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 70
 
-    def build(self, view: AssayView) -> Section:
+    def build_section(self, view: AssayView) -> Section:
         """Build the sentences."""
         return Section(
             "The answer in detail",
-            sentences=write_answer(view),
+            sentences=describe_answer(view),
             anchor="details",
             contents_title="In detail",
             collapsed=True,

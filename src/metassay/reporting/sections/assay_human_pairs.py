@@ -42,12 +42,12 @@ _MOST_ROWS = 500
 
 
 class AssayHumanPairsSection(ReportSection[AssayView]):
-    """Accuracy on human pairs and SPA of every metric, and agreement by context."""
+    """Report section with accuracy on human pairs and SPA of every metric, also by context."""
 
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 40
 
-    def build(self, view: AssayView) -> Section | None:
+    def build_section(self, view: AssayView) -> Section | None:
         """Build the tables; None where the data has no human scores."""
         comparison = view.result.human_comparison
         if comparison is None:
@@ -89,7 +89,7 @@ def _build_metric_row(view: AssayView, row: HumanAccuracy) -> dict[str, Any]:
 
 
 def _build_context_table(view: AssayView, column: str, contexts: list[ContextHumanAgreement]) -> Grid:
-    """List contexts with the agreement of both orders, and the accuracy of each metric on human pairs."""
+    """Build a table of contexts with rank agreement, and the accuracy of each metric on human pairs."""
     metrics = [row.metric for row in contexts[0].metrics if view.labels.is_shown(row.metric)]
     fields = [
         Field("context", column, "name"),

@@ -15,12 +15,12 @@ _LISTED_NAMES = 5
 
 
 class AssayMethodSection(ReportSection[AssayView]):
-    """Footnotes on the methods, remarks, and what was left out of the data."""
+    """Report section with footnotes on the methods, remarks, and what was left out of the data."""
 
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 100
 
-    def build(self, view: AssayView) -> Section:
+    def build_section(self, view: AssayView) -> Section:
         """Build the footnotes that the other sections refer to."""
         subsections = []
         remarks = list_remarks(view)
@@ -39,7 +39,7 @@ class AssayMethodSection(ReportSection[AssayView]):
 
 
 def _list_left_out(view: AssayView) -> list[str]:
-    """List what was left out: the reason, how many, and which where they have names."""
+    """List what was left out of the data: the reason, how many, and their names."""
     counts = view.result.left_out
     names = view.result.named_left_out
     entries = []
@@ -102,7 +102,7 @@ def _build_footnotes(view: AssayView) -> list[Footnote]:
 
 
 def _explain_accuracy(view: AssayView) -> Sentence:
-    ties = "counts half" if _find_setting(view.manifest, "ties") == "half" else "is wrong"
+    ties = "counts half" if _find_run_setting(view.manifest, "ties") == "half" else "is wrong"
     cluster = view.result.cluster
     return format_sentence(
         "For each item, the share of pairs in which the metric scores the better output higher; a tie {ties}."
@@ -145,7 +145,7 @@ def _explain_human_scores() -> Sentence:
     )
 
 
-def _find_setting(manifest: Mapping[str, Any], name: str) -> Any:
+def _find_run_setting(manifest: Mapping[str, Any], name: str) -> Any:
     """Find a setting of the run in its manifest."""
     identity = manifest.get("identity")
     configuration = identity.get("configuration") if isinstance(identity, Mapping) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from metassay.reporting.assay_tables import ACCURACY_FIELDS, build_accuracy_row, build_global_table
+from metassay.reporting.assay_tables import ACCURACY_FIELDS, build_accuracy_row, build_overall_accuracy_table
 from metassay.reporting.assay_view import AssayView, ColumnView
 from metassay.reporting.difficulty_bins import name_bins
 from metassay.reporting.pages import Section
@@ -32,18 +32,18 @@ _STATISTICS_FIELDS = (
 
 
 class AssayNumbersSection(ReportSection[AssayView]):
-    """Every accuracy, agreement and count, for reading and download."""
+    """Report section with tables of every accuracy, agreement and count, for download."""
 
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 90
 
-    def build(self, view: AssayView) -> Section:
+    def build_section(self, view: AssayView) -> Section:
         """Build the tables over all outputs, and those of every column."""
         tables = [
-            build_global_table(view),
+            build_overall_accuracy_table(view),
             build_difficulty_table(view),
             build_perturbation_table(view),
-            _build_statistics_table(view),
+            _build_perturbation_statistics_table(view),
         ]
         return Section(
             "All numbers",
@@ -52,14 +52,14 @@ class AssayNumbersSection(ReportSection[AssayView]):
                 "Press a heading to sort; every table downloads as CSV with full precision.",
             ],
             grids=[table for table in tables if table is not None],
-            subsections=[_build_column(view, column) for column in view.columns],
+            subsections=[_build_numbers_subsection(view, column) for column in view.columns],
             anchor="numbers",
             collapsed=True,
         )
 
 
 def _describe_counts(view: AssayView) -> str:
-    """Say how much data the numbers rest on."""
+    """Say how many items, outputs, pairs, metrics and contexts the numbers are based on."""
     result = view.result
     perturbations = len(result.perturbations)
     made_by = f" made by {format_plural(perturbations, 'perturbation')}" if perturbations else ""
@@ -74,10 +74,10 @@ def _describe_counts(view: AssayView) -> str:
     )
 
 
-def _build_column(view: AssayView, column: ColumnView) -> Section:
+def _build_numbers_subsection(view: AssayView, column: ColumnView) -> Section:
     folded = [
         _build_detail_table(view, column),
-        _build_share_table(column),
+        _build_perturbation_share_table(column),
         build_agreement_table(view, column),
     ]
     return Section(
@@ -88,7 +88,7 @@ def _build_column(view: AssayView, column: ColumnView) -> Section:
 
 
 def build_accuracy_table(view: AssayView, column: ColumnView) -> Grid:
-    """List contexts down and metrics across: accuracy with its interval."""
+    """Build a table of accuracies with intervals, one row per context and one column per metric."""
     fields = [
         Field("context", column.name, "name"),
         *(Field(f"metric {metric}", view.labels[metric], "percent") for metric in view.all_metrics),
@@ -104,7 +104,7 @@ def build_accuracy_table(view: AssayView, column: ColumnView) -> Grid:
 
 
 def _build_detail_table(view: AssayView, column: ColumnView) -> Grid:
-    """List one row per context and metric with everything that was counted."""
+    """Build a table with a row per context and metric: accuracy, intervals and counts."""
     rows = []
     for context in column.contexts:
         for metric in view.all_metrics:
@@ -114,8 +114,8 @@ def _build_detail_table(view: AssayView, column: ColumnView) -> Grid:
     return build_grid(f"detail-{column.name}", f"Accuracy by {column.name}, in full", ACCURACY_FIELDS, rows)
 
 
-def _build_share_table(column: ColumnView) -> Grid | None:
-    """List the share of each perturbation among the pairs of each context."""
+def _build_perturbation_share_table(column: ColumnView) -> Grid | None:
+    """Build a table with the share of each perturbation among the pairs of each context."""
     shares = column.result.perturbation_shares
     perturbations = list(dict.fromkeys(name for row in shares.values() for name in row))
     if not perturbations:
@@ -134,7 +134,7 @@ def _build_share_table(column: ColumnView) -> Grid | None:
 
 
 def build_agreement_table(view: AssayView, column: ColumnView) -> Grid | None:
-    """List each context against global, with its noise ceiling and the test that its order differs."""
+    """Build a table of the rank agreement of each context with `global`, its ceiling and its test."""
     agreement = column.result.h2
     if agreement is None or not agreement.matrix:
         return None
@@ -170,7 +170,7 @@ def _build_agreement_row(agreement: RankAgreement, position: int, p: float | Non
 
 
 def build_difficulty_table(view: AssayView) -> Grid | None:
-    """List accuracy by the share of edited characters."""
+    """Build a table of accuracy by the share of edited characters."""
     difficulty = view.result.difficulty
     if difficulty is None or all(row.accuracy is None for row in difficulty.accuracy):
         return None
@@ -192,8 +192,8 @@ def build_difficulty_table(view: AssayView) -> Grid | None:
     return build_grid("difficulty", "Accuracy by characters edited", fields, rows)
 
 
-def _build_statistics_table(view: AssayView) -> Grid | None:
-    """List how often each perturbation applied, and how many of its pairs were used."""
+def _build_perturbation_statistics_table(view: AssayView) -> Grid | None:
+    """Build a table of how often each perturbation applied, and how many of its pairs were used."""
     rows = [
         {
             "perturbation": row.perturbation,

@@ -20,12 +20,12 @@ _OVERLOOKED_FIELDS = (
 
 
 class AssayPerturbationsSection(ReportSection[AssayView]):
-    """Accuracy by metric and perturbation, and metrics that depend on the perturbation."""
+    """Report section with accuracy by metric and perturbation, and confounded metrics."""
 
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 20
 
-    def build(self, view: AssayView) -> Section | None:
+    def build_section(self, view: AssayView) -> Section | None:
         """Build the heatmap and the sentences; None where pairs have no perturbation."""
         chart = build_perturbations_chart(view)
         if chart is None:
@@ -40,16 +40,16 @@ class AssayPerturbationsSection(ReportSection[AssayView]):
             "What each metric overlooks",
             sentences=[introduction, *_describe_dependences(view)],
             charts=[chart],
-            subsections=[_build_overlooked(view)],
+            subsections=[_build_overlooked_subsection(view)],
             anchor="perturbations",
             contents_title="What each overlooks",
         )
 
 
 def build_perturbations_chart(view: AssayView) -> Chart | None:
-    """Draw the heatmap of accuracy by metric and perturbation; None where there is nothing to draw."""
-    rows = sort_confounding(view)
-    cells = [cell for row in rows for cell in _list_cells(view, row)]
+    """Draw accuracy by metric and perturbation as a heatmap; None if there is no accuracy."""
+    rows = list_confounding_by_metric(view)
+    cells = [cell for row in rows for cell in _list_heatmap_cells(view, row)]
     if not cells:
         return None
     metrics = list(dict.fromkeys(cell.metric for cell in cells))
@@ -57,15 +57,15 @@ def build_perturbations_chart(view: AssayView) -> Chart | None:
     return Chart("accuracy by perturbation", build_accuracy_heatmap(cells, metrics, perturbations))
 
 
-def sort_confounding(view: AssayView) -> list[MetricConfounding]:
-    """Return the rows on confounding in the order of the metrics, sentinels last."""
+def list_confounding_by_metric(view: AssayView) -> list[MetricConfounding]:
+    """List the confounding of each metric in display order, sentinels last."""
     rows = {row.metric: row for row in view.result.confounding}
     return [rows[metric] for metric in view.all_metrics if metric in rows]
 
 
 def build_perturbation_table(view: AssayView) -> Grid | None:
-    """List the accuracy by perturbation, its variance, and whether the metric is confounded."""
-    rows = sort_confounding(view)
+    """Build a table of accuracy by perturbation, its variance, and whether a metric is confounded."""
+    rows = list_confounding_by_metric(view)
     perturbations = list(dict.fromkeys(name for row in rows for name in row.by_perturbation))
     if not perturbations:
         return None
@@ -87,14 +87,14 @@ def build_perturbation_table(view: AssayView) -> Grid | None:
 
 
 def _describe_dependences(view: AssayView) -> list[str]:
-    """Describe the metrics that are claimed to depend on the perturbation."""
+    """Describe the metrics whose accuracy is shown to depend on the perturbation."""
     claimed = {claim.metric for claim in view.result.claims.perturbation_dependences}
-    rows = [row for row in sort_confounding(view) if row.metric in claimed and row.responsible]
+    rows = [row for row in list_confounding_by_metric(view) if row.metric in claimed and row.responsible]
     return [join_percent_signs(describe_confounding(row, view.labels)) for row in rows]
 
 
-def _build_overlooked(view: AssayView) -> Section:
-    rows = sort_confounding(view)
+def _build_overlooked_subsection(view: AssayView) -> Section:
+    rows = list_confounding_by_metric(view)
     tests = sum(accuracy is not None for row in rows for accuracy in row.by_perturbation.values())
     introduction = (
         "The perturbations of whose pairs a metric gets less than half right, a tie being wrong; in brackets,"
@@ -102,7 +102,7 @@ def _build_overlooked(view: AssayView) -> Section:
         f" over clusters, Holm’s correction over {tests} of them)."
     )
     table = [
-        {"metric": view.labels[row.metric], "overlooked": _list_overlooked(row)}
+        {"metric": view.labels[row.metric], "overlooked": _list_overlooked_perturbations(row)}
         for row in rows
         if not row.sentinel
     ]
@@ -113,14 +113,14 @@ def _build_overlooked(view: AssayView) -> Section:
     )
 
 
-def _list_overlooked(row: MetricConfounding) -> str:
-    names = [f"{each.perturbation} ({format_percent(each.accuracy)})" for each in row.overlooked]
+def _list_overlooked_perturbations(confounding: MetricConfounding) -> str:
+    names = [f"{each.perturbation} ({format_percent(each.accuracy)})" for each in confounding.overlooked]
     return join_names(names) if names else "none is shown"
 
 
-def _list_cells(view: AssayView, row: MetricConfounding) -> list[PerturbationCell]:
+def _list_heatmap_cells(view: AssayView, confounding: MetricConfounding) -> list[PerturbationCell]:
     return [
-        PerturbationCell(view.labels[row.metric], name, accuracy)
-        for name, accuracy in row.by_perturbation.items()
+        PerturbationCell(view.labels[confounding.metric], name, accuracy)
+        for name, accuracy in confounding.by_perturbation.items()
         if accuracy is not None
     ]

@@ -19,18 +19,19 @@ _MANIFEST_FIELDS = (Field("entry", "entry", "name"), Field("value", "value", "pr
 
 
 class AssayProvenanceSection(ReportSection[AssayView]):
-    """Signatures of the metrics, and the configuration and versions of the run."""
+    """Report section with the signatures of the metrics, and the settings and versions of the run."""
 
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 110
 
-    def build(self, view: AssayView) -> Section:
+    def build_section(self, view: AssayView) -> Section:
         """Build the tables of signatures and of the manifest."""
         origin = (
-            f"Made by {_name_program(view.manifest)}. The same data, configuration and seed give this page"
+            f"Made by {_get_program_version(view.manifest)}. The same data, configuration and seed give"
+            " this page"
             " again, byte for byte."
         )
-        entries = list_entries(view.manifest)
+        entries = flatten_mapping(view.manifest)
         manifest = build_grid("manifest", "Configuration and versions", _MANIFEST_FIELDS, entries)
         return Section(
             "Provenance",
@@ -43,7 +44,7 @@ class AssayProvenanceSection(ReportSection[AssayView]):
 
 
 def _build_signature_table(view: AssayView) -> Grid:
-    """List the metrics with everything that decides their scores."""
+    """Build a table of the metrics with their signatures and directions."""
     labels = view.labels.single_labels  # metrics that decided alike have signatures of their own
     rows = [
         {
@@ -56,21 +57,21 @@ def _build_signature_table(view: AssayView) -> Grid:
     return build_grid("signatures", "Metrics and their signatures", _SIGNATURE_FIELDS, rows)
 
 
-def _name_program(manifest: Mapping[str, Any]) -> str:
+def _get_program_version(manifest: Mapping[str, Any]) -> str:
     versions = manifest.get("versions")
     version = versions.get("metassay") if isinstance(versions, Mapping) else None
     return f"metassay {version}" if version else "metassay"
 
 
-def list_entries(value: Any, path: str = "") -> list[dict[str, str]]:
-    """List the entries of nested mappings as rows `a.b.c: value`, in their own order."""
+def flatten_mapping(value: Any, path: str = "") -> list[dict[str, str]]:
+    """List the values of a nested mapping as rows `a.b.c: value`."""
     if isinstance(value, Mapping):
         rows = []
         for key, inner in value.items():
-            rows += list_entries(inner, f"{path}.{key}" if path else str(key))
+            rows += flatten_mapping(inner, f"{path}.{key}" if path else str(key))
         return rows
     if isinstance(value, list | tuple):
         if any(isinstance(inner, Mapping | list) for inner in value):
-            return [row for n, inner in enumerate(value) for row in list_entries(inner, f"{path}[{n}]")]
+            return [row for n, inner in enumerate(value) for row in flatten_mapping(inner, f"{path}[{n}]")]
         value = ", ".join(map(str, value))
     return [{"entry": path, "value": "" if value is None else str(value)}]

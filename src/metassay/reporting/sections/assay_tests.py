@@ -28,12 +28,12 @@ _MODERATE = 0.3
 
 
 class AssayTestsSection(ReportSection[AssayView]):
-    """The tests that accuracy is the same in all contexts of a column."""
+    """Report section with tests of whether accuracy differs between the contexts of a column."""
 
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 80
 
-    def build(self, view: AssayView) -> Section | None:
+    def build_section(self, view: AssayView) -> Section | None:
         """Build one subsection per column; None where no column could be tested."""
         if not any(column.result.h1 for column in view.columns):
             return None
@@ -46,14 +46,14 @@ class AssayTestsSection(ReportSection[AssayView]):
         return Section(
             "Is the difference between contexts real?",
             sentences=[introduction],
-            subsections=[_build_column(view, column) for column in view.columns],
+            subsections=[_build_tests_subsection(view, column) for column in view.columns],
             anchor="tests",
             collapsed=True,
             contents_title="Is the difference real?",
         )
 
 
-def _build_column(view: AssayView, column: ColumnView) -> Section:
+def _build_tests_subsection(view: AssayView, column: ColumnView) -> Section:
     sentences: list[str | Sentence] = [describe_tests(view, column)]
     exchanges = column.result.h1_exchanges or []
     if exchanges:
@@ -63,7 +63,7 @@ def _build_column(view: AssayView, column: ColumnView) -> Section:
 
 
 def build_test_table(view: AssayView, column: ColumnView) -> Grid | None:
-    """List the tests of equal accuracy, one row per metric."""
+    """Build a table of the tests of equal accuracy, with one row per metric."""
     if not column.result.h1:
         return None
     rows = [
@@ -76,7 +76,7 @@ def build_test_table(view: AssayView, column: ColumnView) -> Grid | None:
             "p_cmh": test.p_cmh,
             "p_permutation": test.p_permutation,
             "p_deciding": view.find_variation_p(column.name, test),
-            "differs": _judge_difference(view, column, test),
+            "differs": _is_difference_shown(view, column, test),
         }
         for test in column.result.h1
         if view.labels.is_shown(test.metric)
@@ -85,7 +85,7 @@ def build_test_table(view: AssayView, column: ColumnView) -> Grid | None:
 
 
 def describe_tests(view: AssayView, column: ColumnView) -> Sentence:
-    """Describe for which metrics accuracy is shown to differ, and how much."""
+    """Say for which metrics accuracy is shown to differ between contexts, and by how much."""
     tests = [test for test in column.result.h1 or [] if view.labels.is_shown(test.metric)]
     if not tests:
         return format_sentence(
@@ -94,7 +94,7 @@ def describe_tests(view: AssayView, column: ColumnView) -> Sentence:
     testable = [test for test in tests if test.p_permutation_holm is not None]
     if not testable:
         return _describe_untestable(view, column)
-    differing = [test for test in testable if _judge_difference(view, column, test) == "yes"]
+    differing = [test for test in testable if _is_difference_shown(view, column, test) == "yes"]
     if not differing:
         return format_sentence(
             "For none of {count} is accuracy shown to differ between values of {column:column}.",
@@ -106,8 +106,8 @@ def describe_tests(view: AssayView, column: ColumnView) -> Sentence:
         "Accuracy differs between values of {column:column} for {which}; the difference is {size} (largest"
         " Cramér’s V {v}, {metric:metric}).",
         column=column.name,
-        which=_list_differing(view, differing, len(tests)),
-        size=_describe_effect(strongest.cramers_v),
+        which=_list_differing_metrics(view, differing, len(tests)),
+        size=_describe_effect_size(strongest.cramers_v),
         v=format_number(strongest.cramers_v),
         metric=view.labels[strongest.metric],
     )
@@ -118,7 +118,7 @@ def _describe_untestable(view: AssayView, column: ColumnView) -> Sentence:
         "too few of its values hold two clusters. Compare values that several clusters share, or name a"
         " smaller cluster with --cluster"
     )
-    if len(column.contexts) - len(view.small_contexts(column.name)) < 2:
+    if len(column.contexts) - len(view.list_small_contexts(column.name)) < 2:
         reason = "fewer than two of its values are large enough"
     return format_sentence(
         "Whether accuracy differs by {column:column} cannot be tested: {reason}.",
@@ -127,8 +127,8 @@ def _describe_untestable(view: AssayView, column: ColumnView) -> Sentence:
     )
 
 
-def _judge_difference(view: AssayView, column: ColumnView, test: AccuracyTest) -> str | None:
-    """Return `yes` where the difference is claimed; None where it could not be tested."""
+def _is_difference_shown(view: AssayView, column: ColumnView, test: AccuracyTest) -> str | None:
+    """Return `yes` if accuracy is shown to differ, `not shown` if not, None if it cannot be tested."""
     if test.p_permutation_holm is None:
         return None
     claims = view.result.claims.variations
@@ -136,14 +136,16 @@ def _judge_difference(view: AssayView, column: ColumnView, test: AccuracyTest) -
     return "yes" if is_claimed else "not shown"
 
 
-def _list_differing(view: AssayView, differing: Sequence[AccuracyTest], tested: int) -> Sentence:
-    if len(differing) == tested > 1:
-        return format_sentence("all {count} metrics", count=tested)
+def _list_differing_metrics(
+    view: AssayView, differing: Sequence[AccuracyTest], tested_count: int
+) -> Sentence:
+    if len(differing) == tested_count > 1:
+        return format_sentence("all {count} metrics", count=tested_count)
     names = list_names([view.labels[test.metric] for test in differing], "metric")
-    return format_sentence("{names} ({some} of {all})", names=names, some=len(differing), all=tested)
+    return format_sentence("{names} ({some} of {all})", names=names, some=len(differing), all=tested_count)
 
 
-def _describe_effect(cramers_v: float | None) -> str:
+def _describe_effect_size(cramers_v: float | None) -> str:
     if cramers_v is None:
         return "of unknown size"
     if cramers_v < _SLIGHT:

@@ -23,16 +23,16 @@ _MOST_ALIGNED = 600
 
 
 class AssayWrongPairsSection(ReportSection[AssayView]):
-    """A browser of pairs that some metric got wrong, chosen by metric, perturbation, system and context."""
+    """Report section in which readers browse pairs that some metric got wrong."""
 
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 30
 
-    def build(self, view: AssayView) -> Section | None:
+    def build_section(self, view: AssayView) -> Section | None:
         """Build the data that the page's script shows; None where no pairs were kept."""
         if view.wrong_pairs is None or not view.wrong_pairs.pairs or not view.metrics:
             return None
-        pairs = [_build_pair(view, pair, n) for n, pair in enumerate(view.wrong_pairs.pairs)]
+        pairs = [_build_pair_data(view, pair, n) for n, pair in enumerate(view.wrong_pairs.pairs)]
         doubtful = sum(pair["doubtful"] for pair in pairs)
         introduction = (
             "Each pair is an output and a worse one. The metric should score the first better; here it did"
@@ -40,7 +40,7 @@ class AssayWrongPairsSection(ReportSection[AssayView]):
         )
         return Section(
             "Pairs they got wrong",
-            sentences=[introduction, *_count_listed(doubtful)],
+            sentences=[introduction, *_describe_doubtful_pairs(doubtful)],
             anchor="examples",
             template="examples.html.j2",
             content={
@@ -55,7 +55,7 @@ class AssayWrongPairsSection(ReportSection[AssayView]):
 
 
 def describe_doubtful_labels(wrong_pairs: WrongPairs | None) -> list[str]:
-    """Say how many perturbed outputs come nearer to a reference than their output."""
+    """Say in how many pairs the worse output is closer to a reference than the better one."""
     if wrong_pairs is None or not wrong_pairs.checked or not wrong_pairs.doubtful:
         return []
     share = format_percent(wrong_pairs.doubtful / wrong_pairs.checked, digits=1)
@@ -67,16 +67,16 @@ def describe_doubtful_labels(wrong_pairs: WrongPairs | None) -> list[str]:
     return [doubt]
 
 
-def _count_listed(doubtful: int) -> list[str]:
-    """Say how many of the pairs below have a doubtful label."""
+def _describe_doubtful_pairs(doubtful: int) -> list[str]:
+    """Say how many of the listed pairs have a doubtful label."""
     if not doubtful:
         return []
     verb = "is" if doubtful == 1 else "are"
     return [f"{format_plural(doubtful, 'pair')} with a doubtful label {verb} listed separately."]
 
 
-def _build_pair(view: AssayView, pair: WrongPair, number: int) -> dict[str, Any]:
-    """Build one pair as the page's script reads it."""
+def _build_pair_data(view: AssayView, pair: WrongPair, number: int) -> dict[str, Any]:
+    """Build the data of one pair in the form that the script of the page reads."""
     outcomes = []
     for metric, scored in pair.outcomes.items():
         if metric in view.metrics:
@@ -91,21 +91,21 @@ def _build_pair(view: AssayView, pair: WrongPair, number: int) -> dict[str, Any]
         "doubtful": pair.is_doubtful,
     }
     if isinstance(pair.output, list) or isinstance(pair.worse, list):
-        return content | {"lists": _build_rankings(pair)}
+        return content | {"lists": _build_ranking_rows(pair)}
     content |= {
         "source": pair.source or "",
         "references": pair.references,
-        "edits": _shorten(find_word_edits(pair.output, pair.worse)),
+        "edits": _encode_edits(find_word_edits(pair.output, pair.worse)),
     }
     task = find_task(view.result.task)
     if number < _MOST_ALIGNED and pair.references and task is not None and task.shows_word_alignment:
         alignments = [align_with_reference(pair.references[0], text) for text in (pair.output, pair.worse)]
-        content["alignments"] = [[_shorten(each.edits), each.errors] for each in alignments]
+        content["alignments"] = [[_encode_edits(each.edits), each.errors] for each in alignments]
     return content
 
 
-def _build_rankings(pair: WrongPair) -> list[list[Any]]:
-    """Build two rankings side by side, with the relevance grades of their documents."""
+def _build_ranking_rows(pair: WrongPair) -> list[list[Any]]:
+    """Build the rows of two rankings side by side, with the relevance grades of their documents."""
     grades = {document: str(grade) for document, grade in pair.grades.items()}
     return [
         [
@@ -120,6 +120,6 @@ def _build_rankings(pair: WrongPair) -> list[list[Any]]:
     ]
 
 
-def _shorten(edits: Sequence[Edit]) -> list[list[Any]]:
-    """Shorten edits for the page's script: 0 and the common words, or 1 and the words of each side."""
+def _encode_edits(edits: Sequence[Edit]) -> list[list[Any]]:
+    """Encode edits for the script of the page: 0 and the same words, or 1 and the words of both texts."""
     return [[0, edit.before] if edit.kind == "same" else [1, edit.before, edit.after] for edit in edits]

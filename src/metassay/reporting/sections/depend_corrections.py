@@ -41,7 +41,7 @@ class DependCorrectionsSection(ReportSection[DependView]):
     verb: ClassVar[str] = "depend"
     position: ClassVar[int] = 20
 
-    def build(self, view: DependView) -> Section | None:
+    def build_section(self, view: DependView) -> Section | None:
         """Describe the corrections of every data set; None if none were requested."""
         sentences: list[str] = []
         tables: list[Grid] = []

@@ -15,7 +15,7 @@ class DependMethodSection(ReportSection[DependView]):
     verb: ClassVar[str] = "depend"
     position: ClassVar[int] = 90
 
-    def build(self, view: DependView) -> Section:
+    def build_section(self, view: DependView) -> Section:
         """Explain the terms with the names of this result."""
         return Section("How it was measured", explain_terms(view.result.by, view.result.human))
 

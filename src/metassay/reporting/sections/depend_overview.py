@@ -39,7 +39,7 @@ class DependOverviewSection(ReportSection[DependView]):
     verb: ClassVar[str] = "depend"
     position: ClassVar[int] = 10
 
-    def build(self, view: DependView) -> Section:
+    def build_section(self, view: DependView) -> Section:
         """Build the chart and the tables of every data set."""
         charts: list[Chart] = []
         grids: list[Grid] = []

@@ -32,7 +32,7 @@ class DependSingleMetricsSection(ReportSection[DependView]):
     verb: ClassVar[str] = "depend"
     position: ClassVar[int] = 30
 
-    def build(self, view: DependView) -> Section | None:
+    def build_section(self, view: DependView) -> Section | None:
         """Build a choice for every metric that has curves; None if no metric has."""
         choices = [_build_choice(view, entry) for entry in view.result.metrics if view.get_curves(entry)]
         if not choices:

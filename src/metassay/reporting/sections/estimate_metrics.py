@@ -38,7 +38,7 @@ class EstimateMetricsSection(ReportSection[EstimateView]):
     verb: ClassVar[str] = "estimate"
     position: ClassVar[int] = 40
 
-    def build(self, view: EstimateView) -> Section:
+    def build_section(self, view: EstimateView) -> Section:
         """Build the table of metrics below the method."""
         rows = [
             {"metric": view.labels[candidate.metric], **_build_cells(candidate)}

@@ -43,7 +43,7 @@ class EstimateSystemsSection(ReportSection[EstimateView]):
     verb: ClassVar[str] = "estimate"
     position: ClassVar[int] = 10
 
-    def build(self, view: EstimateView) -> Section:
+    def build_section(self, view: EstimateView) -> Section:
         """Build the chart and the table of systems."""
         result = view.result
         method = LABELS_ONLY if result.metric is None else f"labels and {view.labels[result.metric]}"
@@ -59,7 +59,7 @@ class EstimateDifferencesSection(ReportSection[EstimateView]):
     verb: ClassVar[str] = "estimate"
     position: ClassVar[int] = 20
 
-    def build(self, view: EstimateView) -> Section | None:
+    def build_section(self, view: EstimateView) -> Section | None:
         """Build the table of differences."""
         if not view.result.differences:
             return None
@@ -77,7 +77,7 @@ class EstimateContextsSection(ReportSection[EstimateView]):
     verb: ClassVar[str] = "estimate"
     position: ClassVar[int] = 30
 
-    def build(self, view: EstimateView) -> Section | None:
+    def build_section(self, view: EstimateView) -> Section | None:
         """Build two tables per context."""
         grids: list[Grid] = []
         folded: list[Grid] = []

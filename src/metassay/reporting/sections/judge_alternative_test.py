@@ -23,7 +23,7 @@ class JudgeAlternativeTestSection(ReportSection[JudgeView]):
     verb: ClassVar[str] = "judge"
     position: ClassVar[int] = 30
 
-    def build(self, view: JudgeView) -> Section | None:
+    def build_section(self, view: JudgeView) -> Section | None:
         """Build the table of tests; None without at least two raters."""
         if not view.result.alt_test:
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from metassay.reporting.judge_page import JudgeView, build_text_table, format_share
+from metassay.reporting.judge_page import JudgeView, build_text_table, format_share_with_interval
 from metassay.reporting.pages import Section
 from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.tables import Grid
@@ -19,7 +19,7 @@ class JudgeContextsSection(ReportSection[JudgeView]):
     verb: ClassVar[str] = "judge"
     position: ClassVar[int] = 20
 
-    def build(self, view: JudgeView) -> Section | None:
+    def build_section(self, view: JudgeView) -> Section | None:
         """Build the tables; None if there are no contexts."""
         tables = [_build_table(column, rows) for column, rows in view.result.contexts.items() if rows]
         if not tables:
@@ -31,7 +31,8 @@ def _build_table(column: str, entries: Sequence[ContextAccuracy]) -> Grid:
     """Build a table with a row per judge and a column per context."""
     contexts = sorted({entry.context for entry in entries})
     accuracies = {
-        (entry.judge, entry.context): format_share(entry.accuracy, entry.low, entry.high) for entry in entries
+        (entry.judge, entry.context): format_share_with_interval(entry.accuracy, entry.low, entry.high)
+        for entry in entries
     }
     judges = sorted({entry.judge for entry in entries})
     rows = [[judge, *(accuracies.get((judge, context), NOTHING) for context in contexts)] for judge in judges]

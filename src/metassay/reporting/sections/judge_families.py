@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from metassay.reporting.charts.heatmaps import build_signed_heatmap
-from metassay.reporting.judge_page import JudgeView, build_text_table, is_significant
+from metassay.reporting.judge_page import JudgeView, build_text_table, is_self_preference_significant
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.wording import NOTHING, format_number, format_p_value
@@ -38,7 +38,7 @@ class JudgeFamiliesSection(ReportSection[JudgeView]):
     verb: ClassVar[str] = "judge"
     position: ClassVar[int] = 40
 
-    def build(self, view: JudgeView) -> Section | None:
+    def build_section(self, view: JudgeView) -> Section | None:
         """Build the chart and the table of families; None if no families are known."""
         entries = view.result.self_preference
         if not entries:
@@ -74,7 +74,7 @@ def _build_chart(entries: Sequence[SelfPreference]) -> list[Chart]:
             "row": entry.judge,
             "column": entry.family,
             "value": round(entry.deviation, 4),
-            "mark": "*" if is_significant(entry) else "",
+            "mark": "*" if is_self_preference_significant(entry) else "",
         }
         for entry in entries
         if entry.deviation is not None

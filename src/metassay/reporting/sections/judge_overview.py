@@ -9,10 +9,10 @@ from metassay.reporting.charts.judges import build_agreement_chart
 from metassay.reporting.judge_page import (
     JudgeView,
     build_text_table,
-    describe_consistency,
-    format_measure,
-    format_share,
-    sort_by_accuracy,
+    describe_judge_consistency,
+    format_judge_measure,
+    format_share_with_interval,
+    sort_judges_by_accuracy,
 )
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.report_sections import ReportSection
@@ -59,13 +59,13 @@ class JudgeOverviewSection(ReportSection[JudgeView]):
     verb: ClassVar[str] = "judge"
     position: ClassVar[int] = 10
 
-    def build(self, view: JudgeView) -> Section:
+    def build_section(self, view: JudgeView) -> Section:
         """Build the chart and the table of judges, best first, and sentences about each."""
-        entries = sort_by_accuracy(view.result.judges)
+        entries = sort_judges_by_accuracy(view.result.judges)
         table = build_text_table("judges", "Judges", HEADINGS, [_build_row(entry) for entry in entries])
         sentences = [_explain_measures(view.result, table)]
         for entry in entries:
-            statements = " ".join(describe_consistency(entry))
+            statements = " ".join(describe_judge_consistency(entry))
             if statements:
                 sentences.append(f"{entry.judge}: {statements[0].lower()}{statements[1:]}")
         return Section("Judges", sentences, charts=_build_chart(entries), grids=[table])
@@ -75,16 +75,16 @@ def _build_row(entry: JudgeEntry) -> list[str]:
     corrected = entry.corrected
     corrected_share = NOTHING
     if corrected is not None:
-        corrected_share = format_share(corrected.value, corrected.low, corrected.high)
+        corrected_share = format_share_with_interval(corrected.value, corrected.low, corrected.high)
     return [
         entry.judge,
         str(entry.pairs),
-        format_share(entry.accuracy, entry.low, entry.high),
+        format_share_with_interval(entry.accuracy, entry.low, entry.high),
         format_percent(entry.base_rate),
-        format_measure(entry, "both_orders_same"),
+        format_judge_measure(entry, "both_orders_same"),
         format_number(entry.position_bias, digits=3),
         format_number(entry.length_bias, digits=3),
-        format_measure(entry, "repeats_same"),
+        format_judge_measure(entry, "repeats_same"),
         str(entry.missing),
         corrected_share,
         format_number(entry.cost),

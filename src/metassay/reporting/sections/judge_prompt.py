@@ -15,7 +15,7 @@ class JudgePromptSection(ReportSection[JudgeView]):
     verb: ClassVar[str] = "judge"
     position: ClassVar[int] = 50
 
-    def build(self, view: JudgeView) -> Section | None:
+    def build_section(self, view: JudgeView) -> Section | None:
         """Build the section; None if the verdicts were read from a table."""
         asked = view.result.asked
         if asked is None:

@@ -20,7 +20,7 @@ class RankAveragesSection(ReportSection[RankView]):
     verb: ClassVar[str] = "rank"
     position: ClassVar[int] = 50
 
-    def build(self, view: RankView) -> Section | None:
+    def build_section(self, view: RankView) -> Section | None:
         """Build a table per average and analysis; None if there is none."""
         tables = [_build_average_table(average, view) for average in view.result.averages]
         for name, rows in list_analysis_rows(view.result.analyses, view.labels).items():

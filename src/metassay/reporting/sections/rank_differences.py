@@ -45,7 +45,7 @@ class RankDifferencesSection(ReportSection[RankView]):
     verb: ClassVar[str] = "rank"
     position: ClassVar[int] = 35
 
-    def build(self, view: RankView) -> Section | None:
+    def build_section(self, view: RankView) -> Section | None:
         """Build a choice per metric; None if thresholds were not requested."""
         curves = view.result.analyses.thresholds
         if not curves:

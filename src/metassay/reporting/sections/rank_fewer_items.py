@@ -41,7 +41,7 @@ class RankFewerItemsSection(ReportSection[RankView]):
     verb: ClassVar[str] = "rank"
     position: ClassVar[int] = 30
 
-    def build(self, view: RankView) -> Section | None:
+    def build_section(self, view: RankView) -> Section | None:
         """Build the section of one ranking, or a choice of several; None if nothing was downsampled."""
         rankings = [ranking for ranking in view.result.global_rankings if ranking.downsampled]
         sections = [_build_ranking(ranking, view) for ranking in rankings]

@@ -57,7 +57,7 @@ class RankRankingsSection(ReportSection[RankView]):
     verb: ClassVar[str] = "rank"
     position: ClassVar[int] = 10
 
-    def build(self, view: RankView) -> Section:
+    def build_section(self, view: RankView) -> Section:
         """Build one section of all rankings, or a choice if there are many."""
         sections = [_build_ranking(ranking, view) for ranking in view.result.global_rankings]
         if len(sections) == 1:
@@ -73,7 +73,7 @@ class RankContextsSection(ReportSection[RankView]):
     verb: ClassVar[str] = "rank"
     position: ClassVar[int] = 40
 
-    def build(self, view: RankView) -> Section | None:
+    def build_section(self, view: RankView) -> Section | None:
         """Build a choice for each ranking within a context; None if there is none."""
         rankings = [ranking for ranking in view.result.rankings if ranking not in view.result.global_rankings]
         if not rankings:

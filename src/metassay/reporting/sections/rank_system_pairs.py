@@ -51,7 +51,7 @@ class RankSystemPairsSection(ReportSection[RankView]):
     verb: ClassVar[str] = "rank"
     position: ClassVar[int] = 20
 
-    def build(self, view: RankView) -> Section | None:
+    def build_section(self, view: RankView) -> Section | None:
         """Build a choice for each metric; None if there is no ranking by SPA."""
         rankings = [ranking for ranking in view.result.global_rankings if ranking.meta_metric == SPA]
         with_p_values = [ranking for ranking in rankings if ranking.pair_p_values is not None]

@@ -30,7 +30,7 @@ class ScoreComparisonsSection(ReportSection[ResultView[ScoreContent]]):
     verb: ClassVar[str] = "score"
     position: ClassVar[int] = 20
 
-    def build(self, view: ResultView[ScoreContent]) -> Section | None:
+    def build_section(self, view: ResultView[ScoreContent]) -> Section | None:
         """Build a choice for every metric and test set; None if no test was requested."""
         choices = []
         for (metric, group), comparisons in group_comparisons(view.result).items():

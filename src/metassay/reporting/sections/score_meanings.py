@@ -19,7 +19,7 @@ class ScoreMeaningsSection(ReportSection[ResultView[ScoreContent]]):
     verb: ClassVar[str] = "score"
     position: ClassVar[int] = 15
 
-    def build(self, view: ResultView[ScoreContent]) -> Section | None:
+    def build_section(self, view: ResultView[ScoreContent]) -> Section | None:
         """Build the table; None if no run of `rank` was named."""
         meanings = view.result.meanings
         if not meanings:

@@ -19,7 +19,7 @@ class ScoreSystemsSection(ReportSection[ResultView[ScoreContent]]):
     verb: ClassVar[str] = "score"
     position: ClassVar[int] = 10
 
-    def build(self, view: ResultView[ScoreContent]) -> Section:
+    def build_section(self, view: ResultView[ScoreContent]) -> Section:
         """Build the table of systems and the table of signatures."""
         rows = []
         signatures = {}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec.structs import asdict
 
 from metassay.reporting.aggregate_page import (
-    build_view,
-    choose_average_rows,
+    build_aggregate_view,
+    choose_human_correlations,
     describe_aggregation,
     label_aggregated_metric,
 )
@@ -21,10 +21,10 @@ the mean of corpus scores over resamples. After ±, the standard error over resa
 
 def describe_aggregate_result(result: AggregateContent) -> list[Block]:
     """Describe how the three aggregations of segment scores differ."""
-    view = build_view(result)
+    view = build_aggregate_view(result)
     labels = view.labels
     downsampled = [{**asdict(row), "metric": labels[row.metric]} for row in result.downsampled]
-    human = [{**asdict(row), "metric": labels[row.metric]} for row in choose_average_rows(result)]
+    human = [{**asdict(row), "metric": labels[row.metric]} for row in choose_human_correlations(result)]
     return [
         *lines(describe_aggregation(view)),
         Table([_build_system_row(row, labels) for row in result.systems], title="System scores"),

@@ -4,40 +4,44 @@ from __future__ import annotations
 
 from typing import Any
 
-from metassay.reporting.assay_caveats import list_doubts, list_remarks
-from metassay.reporting.assay_verdict import get_verdict
-from metassay.reporting.assay_view import AssayView, build_view
+from metassay.reporting.assay_caveats import list_other_caveats, list_remarks
+from metassay.reporting.assay_verdict import get_or_build_verdict
+from metassay.reporting.assay_view import AssayView, build_assay_view
 from metassay.reporting.terminal.blocks import Block, Line, Table, lines, notes
 from metassay.reporting.terminal.verdict import describe_verdict
 from metassay.results.assay import AccuracyTest, AssayContent, HumanAccuracy, MetricAccuracy
 from metassay.results.partial_run import PartialRun
 
 
-def describe_assay(result: AssayContent) -> list[Block]:
-    """Describe the result of an assay."""
-    view = build_view(result)
-    doubts = list_doubts(view)
-    blocks: list[Block] = [Line(), *describe_verdict(get_verdict(view), view.labels, result.task)]
+def describe_assay_result(result: AssayContent) -> list[Block]:
+    """Describe the result of an assay for the terminal."""
+    view = build_assay_view(result)
+    doubts = list_other_caveats(view)
+    blocks: list[Block] = [Line(), *describe_verdict(get_or_build_verdict(view), view.labels, result.task)]
     if doubts:
         blocks += [Line(), Line("Before you rely on this:"), *lines(f"- {doubt}" for doubt in doubts)]
     blocks.append(
         Table(
             [_build_accuracy_row(view, row) for row in result.overall if view.labels.is_shown(row.metric)],
-            title=f"How often each metric preferred the better output of {view.pairs} (95 % interval)",
+            title=f"How often each metric preferred the better output of {view.pairs_phrase} (95 % interval)",
         )
     )
     comparison = result.human_comparison
     if comparison is not None:
         blocks.append(
             Table(
-                [_build_human_row(view, r) for r in comparison.metrics if view.labels.is_shown(r.metric)],
+                [
+                    _build_human_accuracy_row(view, r)
+                    for r in comparison.metrics
+                    if view.labels.is_shown(r.metric)
+                ],
                 title="The same for human pairs, and SPA over systems (95 % interval)",
                 most_important=("metric", "accuracy", "low", "high", "spa", "spa_low", "spa_high"),
             )
         )
     for name, column in result.contexts.items():
         if column.h1:
-            blocks.append(_build_h1_table(view, name, column.h1))
+            blocks.append(_build_accuracy_test_table(view, name, column.h1))
     return [*blocks, *notes(list_remarks(view))]
 
 
@@ -52,12 +56,12 @@ def _build_accuracy_row(view: AssayView, row: MetricAccuracy | HumanAccuracy) ->
     }
 
 
-def _build_human_row(view: AssayView, row: HumanAccuracy) -> dict[str, Any]:
+def _build_human_accuracy_row(view: AssayView, row: HumanAccuracy) -> dict[str, Any]:
     spa = {"spa": row.spa, "spa_low": row.spa_low, "spa_high": row.spa_high}
     return _build_accuracy_row(view, row) | spa
 
 
-def _build_h1_table(view: AssayView, column: str, tests: list[AccuracyTest]) -> Table:
+def _build_accuracy_test_table(view: AssayView, column: str, tests: list[AccuracyTest]) -> Table:
     rows = [
         {
             "metric": view.labels[test.metric],
@@ -80,7 +84,7 @@ def _build_h1_table(view: AssayView, column: str, tests: list[AccuracyTest]) -> 
 
 
 def describe_partial_run(result: PartialRun) -> list[Block]:
-    """Describe which parts of an assay one process scored."""
+    """Describe for the terminal which parts of an assay one process scored."""
     first = result.part_numbers[0]
     last = result.part_numbers[-1]
     scored = len(result.part_numbers)

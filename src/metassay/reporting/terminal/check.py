@@ -12,14 +12,14 @@ from metassay.reporting.terminal.blocks import Block, Line, Row, Table, notes
 from metassay.results.check import CheckContent, CheckedPerturbation
 
 
-def describe_check(result: CheckContent) -> list[Block]:
-    """Describe what a data set holds."""
+def describe_check_result(result: CheckContent) -> list[Block]:
+    """Describe for the terminal what a data set holds, and how long an assay would take."""
     outputs = f"{result.outputs} outputs of {len(result.systems)} systems for {result.items} items"
     systems = [msgspec.structs.asdict(system) for system in result.systems]
     blocks: list[Block] = [Line(f"Task {result.task}: {outputs}."), Table(systems)]
     blocks.append(Table(_list_properties(result)))
     if result.perturbations:
-        blocks.append(Table([_describe_perturbation(row) for row in result.perturbations]))
+        blocks.append(Table([_build_perturbation_row(row) for row in result.perturbations]))
     estimate = result.estimate
     blocks.append(
         Line(f"An assay would score {estimate.rows} texts per metric: about {estimate.seconds:g} s here.")
@@ -28,7 +28,7 @@ def describe_check(result: CheckContent) -> list[Block]:
 
 
 def _list_properties(result: CheckContent) -> list[Row]:
-    """Return a row for each property of the data set."""
+    """List the properties of a data set as rows of a table."""
     rated = {name: f"{count} rated" for name, count in result.human.items()}
     metrics = [metric.metric for metric in result.metrics]
     properties = {
@@ -51,8 +51,8 @@ def _list_with_counts(counts: Mapping[str, object]) -> str:
     return ", ".join(f"{name} ({count})" for name, count in counts.items())
 
 
-def _describe_perturbation(row: CheckedPerturbation) -> Row:
-    """Return to how many outputs a perturbation applies, and why not to the others."""
+def _build_perturbation_row(row: CheckedPerturbation) -> Row:
+    """Return a row with the number of outputs that a perturbation applies to, and why not to all."""
     return {
         "perturbation": row.perturbation,
         "applies to": f"{row.outputs} of {row.tried}",

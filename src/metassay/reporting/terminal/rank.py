@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from metassay.meta.people.meta_metrics.registry import label_meta_metric
-from metassay.reporting.rank_sentences import describe_headline, describe_significance
+from metassay.reporting.rank_sentences import describe_rank_headline, describe_significance
 from metassay.reporting.rank_view import THRESHOLDS, RankView, build_rank_view, list_analysis_rows
 from metassay.reporting.terminal.blocks import Block, Line, Row, Table, lines, notes, summarize_data
 from metassay.results.rank import AverageRanking, RankContent, RankedMetric, Ranking
@@ -32,7 +32,7 @@ THRESHOLD_COLUMNS = (
 def describe_rankings(result: RankContent) -> list[Block]:
     """Describe how metrics rank against human scores."""
     view = build_rank_view(result)
-    blocks = lines(describe_headline(view))
+    blocks = lines(describe_rank_headline(view))
     for ranking in result.rankings:
         blocks += _describe_ranking(ranking, view)
     for average in result.averages:

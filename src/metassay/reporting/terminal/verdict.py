@@ -11,7 +11,7 @@ from metassay.results.verdict import Claim
 
 
 def describe_verdict(verdict: Sequence[Claim], labels: MetricLabels, task: str) -> list[Block]:
-    """Describe a verdict: which metric to use, a row per question, its cost and the main caveat."""
+    """Describe a verdict for the terminal: opening lines, a table of questions, closing lines."""
     return [
         *lines(list_opening_lines(verdict)),
         Table(list_question_rows(verdict, labels, task)),
