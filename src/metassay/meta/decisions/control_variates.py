@@ -18,12 +18,13 @@ standard errors; `benchmarks/decisions.py` measures their coverage.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metassay.stats.arrays import FloatArray, LongArray
+from metassay.stats.compilation import kernel
 
 LEVEL = 0.95
 THESE_ITEMS = "these items"
@@ -118,104 +119,83 @@ def estimate_mean_human_scores(
     that the items were drawn from). `use_metric=False` uses the labels alone. All series share the resamples,
     so that their errors can be compared.
     """
-    unit_count = int(labelled_sample.unit_of_item.max()) + 1
     units_with_labels = np.unique(labelled_sample.unit_of_item[labelled_sample.labelled.any(axis=0)])
     drawn = generator.integers(0, len(units_with_labels), (resamples, len(units_with_labels)))
-    resample_counts = np.zeros((resamples, len(units_with_labels)))
-    rows = np.repeat(np.arange(resamples), len(units_with_labels))
-    np.add.at(resample_counts, (rows, drawn.ravel()), 1.0)
+    drawn_units = units_with_labels[drawn]
     series_count = len(labelled_sample.human)
     values = np.empty(series_count)
     standard_errors = np.empty(series_count)
     slopes = np.empty(series_count)
     t_draws = np.empty((resamples, series_count))
     for series in range(series_count):
-        population = _sum_scores_by_unit(labelled_sample, series, unit_count, use_metric=use_metric)
-        every_unit_once = np.ones((1, unit_count))
-        fit = _fit_resampled_means(population, every_unit_once)
-        resampled = _fit_resampled_means(_select_unit_sums(population, units_with_labels), resample_counts)
-        values[series] = fit.estimates[0]
-        slopes[series] = fit.slopes[0]
-        standard_errors[series] = _compute_standard_error(population, fit, target)
+        unit_sums = _sum_scores_by_unit(labelled_sample, series, use_metric=use_metric)
+        values[series], slopes[series], residuals = _fit_units(
+            units_with_labels, unit_sums.labelled, unit_sums.metric_variance
+        )
+        standard_errors[series] = _compute_standard_error(
+            unit_sums, units_with_labels, slopes[series], residuals, target
+        )
+        resampled_values, resampled_errors = _fit_resamples(
+            drawn_units, unit_sums.labelled, unit_sums.metric_variance
+        )
         with np.errstate(divide="ignore", invalid="ignore"):
-            t_draws[:, series] = (resampled.estimates - fit.estimates[0]) / resampled.standard_errors
+            t_draws[:, series] = (resampled_values - values[series]) / resampled_errors
     t_draws[~np.isfinite(t_draws)] = np.nan
     return SeriesEstimates(values, standard_errors, slopes, t_draws)
 
 
 @dataclass(frozen=True)
 class _UnitSums:
-    """Sums of human and metric scores over the labelled items of each sampling unit.
+    """Sums of human and metric scores over the items of each sampling unit, of one series."""
 
-    Each item is weighted by the inverse of its inclusion probability.
-    """
-
-    counts: FloatArray
-    human: FloatArray
-    metric: FloatArray
-    product: FloatArray
-    metric_squared: FloatArray
+    labelled: FloatArray
+    """`[units, 5]`: sums of 1, h, m, hm and m² over labelled items, weighted by 1 / inclusion probability."""
     sampled_shares: FloatArray
     """Inclusion probability of each unit."""
-    metric_mean_of_all: float
-    metric_variance_of_all: float
-    unlabelled_metric_sums: FloatArray
-    """Sum over the unlabelled items of each unit of the centred metric scores."""
+    metric_variance: float
+    """Variance of the metric scores of all items."""
+    metric: FloatArray
+    """Sums of the metric scores over all items, not weighted."""
     item_count: int
-    labelled_count: int
 
 
-def _sum_scores_by_unit(
-    labelled_sample: LabelledSample, series_index: int, unit_count: int, *, use_metric: bool
-) -> _UnitSums:
+_COUNT, _HUMAN, _METRIC, _PRODUCT, _METRIC_SQUARED = range(5)
+
+
+def _sum_scores_by_unit(labelled_sample: LabelledSample, series: int, *, use_metric: bool) -> _UnitSums:
     """Sum the human and metric scores of one series over the items of each sampling unit.
 
-    Scores are centred, because sums of squares of uncentred scores lose digits.
+    Metric scores are centred, so that their mean over all items is 0.
     """
-    labelled = labelled_sample.labelled[series_index]
-    human = labelled_sample.human[series_index]
-    metric = labelled_sample.metric[series_index] if use_metric else np.zeros_like(human)
-    metric_mean = float(metric.mean())
-    metric = metric - metric_mean
-    unit_of_labelled = labelled_sample.unit_of_item[labelled]
+    unit_count = int(labelled_sample.unit_of_item.max()) + 1
+    labelled = ~np.isnan(labelled_sample.human[series])
+    human = labelled_sample.human[series, labelled]
+    metric = labelled_sample.metric[series] if use_metric else np.zeros(len(labelled))
+    metric = metric - metric.mean()
+    metric_of_labelled = metric[labelled]
     if labelled_sample.probabilities is None:
-        weights = np.ones(int(labelled.sum()))
+        weights = np.ones(len(human))
         sampled_shares = np.full(unit_count, labelled.mean())
     else:
         weights = 1 / labelled_sample.probabilities[labelled]
         sampled_shares = _average_by_unit(
             labelled_sample.probabilities, labelled_sample.unit_of_item, unit_count
         )
-
-    def sum_by_unit(values: FloatArray, unit_of_value: LongArray) -> FloatArray:
-        return np.asarray(np.bincount(unit_of_value, values, minlength=unit_count), dtype=np.float64)
-
-    human_of_labelled = human[labelled]
-    metric_of_labelled = metric[labelled]
+    terms = [
+        np.ones(len(human)),
+        human,
+        metric_of_labelled,
+        human * metric_of_labelled,
+        metric_of_labelled**2,
+    ]
+    unit_of_labelled = labelled_sample.unit_of_item[labelled]
+    sums = [np.bincount(unit_of_labelled, weights * term, minlength=unit_count) for term in terms]
     return _UnitSums(
-        counts=sum_by_unit(weights, unit_of_labelled),
-        human=sum_by_unit(weights * human_of_labelled, unit_of_labelled),
-        metric=sum_by_unit(weights * metric_of_labelled, unit_of_labelled),
-        product=sum_by_unit(weights * human_of_labelled * metric_of_labelled, unit_of_labelled),
-        metric_squared=sum_by_unit(weights * metric_of_labelled**2, unit_of_labelled),
+        labelled=np.stack(sums, axis=1),
         sampled_shares=sampled_shares,
-        metric_mean_of_all=0.0,
-        metric_variance_of_all=float(metric.var(ddof=1)) if len(metric) > 1 else 0.0,
-        unlabelled_metric_sums=sum_by_unit(metric[~labelled], labelled_sample.unit_of_item[~labelled]),
-        item_count=len(human),
-        labelled_count=int(labelled.sum()),
-    )
-
-
-def _select_unit_sums(unit_sums: _UnitSums, unit_indices: LongArray) -> _UnitSums:
-    """Select the sums of some sampling units; those without labels would only slow down resampling."""
-    return replace(
-        unit_sums,
-        counts=unit_sums.counts[unit_indices],
-        human=unit_sums.human[unit_indices],
-        metric=unit_sums.metric[unit_indices],
-        product=unit_sums.product[unit_indices],
-        metric_squared=unit_sums.metric_squared[unit_indices],
+        metric_variance=float(metric.var(ddof=1)) if len(metric) > 1 else 0.0,
+        metric=np.bincount(labelled_sample.unit_of_item, metric, minlength=unit_count),
+        item_count=len(labelled),
     )
 
 
@@ -225,59 +205,67 @@ def _average_by_unit(item_values: FloatArray, unit_of_item: LongArray, unit_coun
     return np.asarray(np.bincount(unit_of_item, item_values, minlength=unit_count) / np.maximum(sizes, 1))
 
 
-@dataclass(frozen=True)
-class _FittedMeans:
-    """Estimated means, metric slopes and standard errors, one per resample of the sampling units."""
+@kernel
+def _fit_units(units: LongArray, sums: FloatArray, metric_variance: float) -> tuple[float, float, FloatArray]:
+    """Estimate the mean from these units; a unit may occur several times.
 
-    estimates: FloatArray
-    slopes: FloatArray
-    standard_errors: FloatArray
-    unit_residuals: FloatArray
-    """Contribution of each unit to the estimate, `[rows, units]`, corrected for leverage."""
-
-
-def _fit_resampled_means(unit_sums: _UnitSums, draw_counts: FloatArray) -> _FittedMeans:
-    """Estimate the mean human score on each resample; `draw_counts` is `[resamples, units]`."""
-    size = draw_counts @ unit_sums.counts
-    with np.errstate(divide="ignore", invalid="ignore"):
-        human_mean = draw_counts @ unit_sums.human / size
-        metric_mean = draw_counts @ unit_sums.metric / size
-        covariance = draw_counts @ unit_sums.product / size - human_mean * metric_mean
-        metric_squares = draw_counts @ unit_sums.metric_squared - size * metric_mean**2
-    slopes = np.zeros(len(draw_counts))
-    if unit_sums.metric_variance_of_all > 0:
-        slopes = covariance / unit_sums.metric_variance_of_all
-    estimates = human_mean + slopes * (unit_sums.metric_mean_of_all - metric_mean)
-    metric_deviations = unit_sums.metric - metric_mean[:, None] * unit_sums.counts
-    residuals = unit_sums.human - human_mean[:, None] * unit_sums.counts - slopes[:, None] * metric_deviations
-    # Leaving out a unit moves the estimate by its residual / (1 − leverage): the jackknife, in closed form.
-    own_squares = (
-        unit_sums.metric_squared
-        - 2 * metric_mean[:, None] * unit_sums.metric
-        + metric_mean[:, None] ** 2 * unit_sums.counts
-    )
-    with np.errstate(divide="ignore", invalid="ignore"):
-        leverage = unit_sums.counts / size[:, None]
-        if unit_sums.metric_variance_of_all > 0:
-            from_metric = np.where(metric_squares[:, None] > 0, own_squares / metric_squares[:, None], 0)
-            leverage = leverage + from_metric
-        leverage = np.minimum(leverage, _LARGEST_LEVERAGE)
-        unit_residuals = residuals / (1 - leverage) / size[:, None]
-    standard_errors = np.sqrt((draw_counts * unit_residuals**2).sum(axis=1))
-    return _FittedMeans(estimates, slopes, standard_errors, unit_residuals)
+    Returns the estimate, the slope λ, and by how much each unit moves the estimate. Leaving out a unit moves
+    it by residual / (1 − leverage): the jackknife, in closed form.
+    """
+    residuals = np.full(len(units), np.nan)
+    totals = np.zeros(5)
+    for unit in units:
+        for term in range(5):
+            totals[term] += sums[unit, term]
+    size = totals[_COUNT]
+    if size == 0:
+        return np.nan, np.nan, residuals
+    human_mean = totals[_HUMAN] / size
+    metric_mean = totals[_METRIC] / size
+    slope = 0.0
+    if metric_variance > 0:
+        slope = (totals[_PRODUCT] / size - human_mean * metric_mean) / metric_variance
+    metric_squares = totals[_METRIC_SQUARED] - size * metric_mean**2
+    for position, unit in enumerate(units):
+        count = sums[unit, _COUNT]
+        metric_deviation = sums[unit, _METRIC] - metric_mean * count
+        residual = sums[unit, _HUMAN] - human_mean * count - slope * metric_deviation
+        leverage = count / size
+        if metric_variance > 0 and metric_squares > 0:
+            unit_squares = (
+                sums[unit, _METRIC_SQUARED] - 2 * metric_mean * sums[unit, _METRIC] + metric_mean**2 * count
+            )
+            leverage += unit_squares / metric_squares
+        residuals[position] = residual / (1 - min(leverage, _LARGEST_LEVERAGE)) / size
+    return human_mean - slope * metric_mean, slope, residuals
 
 
-def _compute_standard_error(unit_sums: _UnitSums, fitted_means: _FittedMeans, target: str) -> float:
+@kernel
+def _fit_resamples(
+    drawn_units: LongArray, sums: FloatArray, metric_variance: float
+) -> tuple[FloatArray, FloatArray]:
+    """Estimate the mean, and its standard error (with replacement), from each resample of units."""
+    values = np.empty(len(drawn_units))
+    standard_errors = np.empty(len(drawn_units))
+    for draw in range(len(drawn_units)):
+        value, _, residuals = _fit_units(drawn_units[draw], sums, metric_variance)
+        values[draw] = value
+        standard_errors[draw] = np.sqrt((residuals**2).sum())
+    return values, standard_errors
+
+
+def _compute_standard_error(
+    unit_sums: _UnitSums, units: LongArray, slope: float, residuals: FloatArray, target: str
+) -> float:
     """Compute the standard error of an estimated mean, over the given items or over their population."""
-    unit_residuals = fitted_means.unit_residuals[0]
     if target == THESE_ITEMS:
-        return float(np.sqrt(((1 - unit_sums.sampled_shares) * unit_residuals**2).sum()))
+        # Items that were drawn for certain add nothing to the error.
+        return float(np.sqrt(((1 - unit_sums.sampled_shares[units]) * residuals**2).sum()))
     # Items like these: labelled and unlabelled items are both random. By influence functions, a labelled
     # item counts with (h − λm) / n + λm / N and an unlabelled one with λm / N.
-    slope = fitted_means.slopes[0]
-    labelled_part = unit_residuals + slope * unit_sums.metric / unit_sums.item_count
-    unlabelled_part = slope * unit_sums.unlabelled_metric_sums / unit_sums.item_count
-    return float(np.sqrt(((labelled_part + unlabelled_part) ** 2).sum()))
+    contributions = slope * unit_sums.metric / unit_sums.item_count
+    contributions[units] += residuals
+    return float(np.sqrt((contributions**2).sum()))
 
 
 def _compute_defined_quantiles(draws: FloatArray, levels: list[float]) -> FloatArray:

@@ -1,0 +1,170 @@
+"""Measure how often the intervals of `estimate` contain the truth, and how wide they are.
+
+    python benchmarks/estimate_coverage.py [repetitions]
+
+Each data set has human scores for all outputs. Labels are drawn at random, all others are hidden, and the
+estimates are compared with the means of all human scores. Coverage should be .93 to .97.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass, replace
+
+import numpy as np
+
+from decision_data import (
+    REALSUMM,
+    SIMULATED,
+    WMT,
+    draw_by_item,
+    draw_labelled_items,
+    hide_labels,
+    keep_systems,
+    list_metrics,
+    load_population,
+)
+from metassay.meta.decisions.control_variates import (
+    THESE_ITEMS,
+    LabelledSample,
+    SeriesEstimates,
+    estimate_means,
+)
+from metassay.meta.decisions.labelled_scores import LabelledScores
+from metassay.meta.decisions.metric_choice import choose_metric
+from metassay.stats.arrays import FloatArray
+from metassay.stats.labels_saved import subtract_pairs
+
+COUNTS = (50, 100, 200)
+RESAMPLES = 300
+MISLEADING = ("inverted", "constant", "unrelated", "copied")
+FEWEST_UNITS = 10
+MOST_SYSTEMS = 8
+"""More systems are left out to save time, except in the last rows."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """A population with all labels, how many of them are shown, and what misleads."""
+
+    name: str
+    population: LabelledScores
+    count: int
+    misleading: str | None = None
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Shares of intervals that contain the truth; widths relative to those of labels only."""
+
+    means: float
+    differences: float
+    all_differences: float
+    width: float
+    promised_width: float
+
+
+def list_designs() -> Iterator[Design]:
+    """List the designs: items as units, documents as units, misleading metrics, and many metrics."""
+    for name in (*WMT, REALSUMM, SIMULATED):
+        yield from list_sizes(name, draw_by_item(load_population(name)))
+    for name in ("WMT22 en-de", "WMT22 zh-en", "WMT23 en-de", "WMT23 he-en", "WMT23 zh-en", SIMULATED):
+        yield from list_sizes(f"{name}, documents", load_population(name))
+    for name in ("WMT23 en-de", SIMULATED):
+        population = draw_by_item(load_population(name))
+        for misleading in MISLEADING:
+            yield from list_sizes(f"{name}, {misleading} metric", population, misleading)
+    for name in ("WMT23 en-de", "WMT23 zh-en"):
+        population = draw_by_item(load_population(name, list_metrics(name)))
+        yield Design(f"{name}, all {len(population.metrics)} metrics", population, COUNTS[0])
+
+
+def list_sizes(name: str, population: LabelledScores, misleading: str | None = None) -> Iterator[Design]:
+    """List the designs of a population that has enough items, and enough documents."""
+    unit_count = population.unit_of_item.max() + 1
+    for count in COUNTS:
+        units = count * unit_count / len(population.items)
+        if FEWEST_UNITS <= units < unit_count:
+            yield Design(name, keep_systems(population, MOST_SYSTEMS), count, misleading)
+
+
+def measure_coverage(design: Design, repetitions: int) -> Coverage:
+    """Draw labels again and again, and compare the estimates with the truth."""
+    means = design.population.human.mean(axis=1)
+    differences = subtract_pairs(means[:, None])[:, 0]
+    generator = np.random.default_rng(design.count)
+    rows = []
+    for repetition in range(repetitions):
+        items = draw_labelled_items(design.population, design.count, generator)
+        sample = hide_labels(design.population, items)
+        if design.misleading is not None:
+            sample = replace(sample, metrics=mislead(design, sample, generator))
+        choice = choose_metric(sample)
+        metric = None if choice.metric is None else sample.metrics[choice.metric]
+        low, high = estimate(sample, sample.human, metric, repetition).intervals()
+        low_without, high_without = estimate(sample, sample.human, None, repetition).intervals()
+        metric_of_differences = None
+        if metric is not None and choice.use_for_differences:
+            metric_of_differences = subtract_pairs(metric)
+        of_differences = estimate(sample, subtract_pairs(sample.human), metric_of_differences, repetition)
+        share_saved = 0.0
+        for candidate in choice.candidates:
+            if candidate.metric == choice.metric:
+                share_saved = candidate.for_mean.value
+        row = (
+            find_covered(means, (low, high)).mean(),
+            find_covered(differences, of_differences.symmetric_intervals()).mean(),
+            find_covered(differences, of_differences.simultaneous_intervals()).all(),
+            (high - low).sum() / (high_without - low_without).sum(),
+            np.sqrt(1 - min(share_saved, 1.0)),
+        )
+        rows.append(row)
+    return Coverage(*np.mean(rows, axis=0))
+
+
+def estimate(
+    sample: LabelledScores, human: FloatArray, metric: FloatArray | None, seed: int
+) -> SeriesEstimates:
+    """Estimate the means of series as `estimate` does."""
+    metric_scores = np.zeros_like(human) if metric is None else metric
+    return estimate_means(
+        LabelledSample(human, metric_scores, sample.unit_of_item),
+        use_metric=metric is not None,
+        target=THESE_ITEMS,
+        generator=np.random.default_rng(seed),
+        resamples=RESAMPLES,
+    )
+
+
+def find_covered(truth: FloatArray, interval: tuple[FloatArray, FloatArray]) -> np.ndarray:
+    """Return which of the true values lie in their intervals."""
+    return (interval[0] <= truth) & (truth <= interval[1])
+
+
+def mislead(design: Design, sample: LabelledScores, generator: np.random.Generator) -> dict[str, np.ndarray]:
+    """Return a metric that looks useful and is not, or is useful in an unusual way."""
+    useful = next(iter(sample.metrics.values()))
+    if design.misleading == "inverted":
+        return {"inverted": -useful}
+    if design.misleading == "constant":
+        return {"constant": np.ones_like(useful)}
+    if design.misleading == "unrelated":
+        return {"unrelated": generator.permuted(useful, axis=1)}
+    noise = generator.permuted(design.population.human, axis=1)
+    return {"copied": np.where(np.isnan(sample.human), noise, sample.human)}
+
+
+def main(repetitions: int = 300) -> None:
+    error = np.sqrt(0.05 * 0.95 / repetitions)
+    print(f"{repetitions} repetitions; Monte-Carlo error of `all differences` {error:.3f}")
+    print("| data | rated items | means | single differences | all differences | width | promised |")
+    print("|---|---|---|---|---|---|---|")
+    for design in list_designs():
+        coverage = measure_coverage(design, repetitions)
+        shares = " | ".join(f"{share:.3f}" for share in astuple(coverage))
+        print(f"| {design.name} | {design.count} | {shares} |", flush=True)
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
