@@ -1,29 +1,42 @@
 """Detect a change in a series of runs, with an error rate that holds however often one looks.
 
-A confidence sequence is a series of intervals that all contain the true mean with probability 1 − α. With
-Z = Σ n_i (x_i − μ) over runs with values x_i of n_i clusters each and V = Σ n_i² Var(x_i),
+Run i has a value x_i with variance v_i, the mean over many clusters and taken as normal. Let z_i be the
+difference of x_i from the mean of all earlier runs, divided by its standard deviation. While nothing
+changes, the z_i are independent with mean 0 and variance 1 (recursive residuals: Brown, Durbin and Evans,
+1975). If the mean changes by δ after run s, the mean of z_i is δ c_si for i > s with a known c_si. The
+likelihood ratio of a change after run s, averaged over δ with a normal density of standard deviation τ, is
+
+    E_s = (1 + τ² B)^(−1/2) exp(τ² A² / (2 + 2 τ² B)),    A = Σ c_si z_i,    B = Σ c_si²    over i > s.
+
+A change is shown once Σ_s w_s E_s reaches 1 / α, where E_s is 1 for changes that are still to come. The
+weights w_s sum to 1, so that the sum is a martingale with mean 1 while nothing changes, and a stable series
+ever reaches 1 / α with probability at most α (Ville, 1939).
+
+Means over all runs have a confidence sequence: intervals that all contain the true mean with probability
+1 − α. With Z = Σ u_i (x_i − μ), u_i = 1 / v_i, and V = Σ u_i,
 
     |Z| ≤ √((V + r) (2 log(1/α) + log((V + r) / r)))    for all runs at once
 
-with probability 1 − α, for any r > 0 (normal mixture: Robbins, 1970; Howard et al., 2021). Values of runs are
-means over many clusters and taken as normal.
-
-A change after run s is shown once the sequence of runs 1 … s and the sequence that starts with run s + 1 do
-not overlap. The first has the error rate α / 2 for all s together, the second α / (2 s (s + 1)); these sum to
-α over all s, so that stable series ever raise an alarm with probability at most α.
+with probability 1 − α, for any r > 0 (normal mixture: Robbins, 1970; Howard et al., 2021).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from metassay.stats.arrays import FloatArray
+from metassay.stats.arrays import FloatArray, LongArray
 
 ERROR_RATE = 0.05
+TYPICAL_CHANGE = 0.05
+"""τ: changes of about this size are shown soonest."""
 _TUNED_RUNS = 10
 """Intervals are narrowest for about this many runs like the first."""
+
+
+_FLAT_RUNS = 10
+"""Up to about this many runs, a change is given the same weight after each."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +58,10 @@ class MeanWithMargin:
 
 @dataclass(frozen=True)
 class DetectedChange:
-    """A detected change between runs: when it was detected, when it began, the means before and after."""
+    """A detected change between runs: when it was detected, when it began, the means before and after.
+
+    `start` is its most likely position. The margins hold for all positions and looks at once.
+    """
 
     alarm: int
     start: int
@@ -57,38 +73,35 @@ def compute_confidence_sequence(
     run_series: RunSeries, error_rate: float = ERROR_RATE
 ) -> tuple[FloatArray, FloatArray]:
     """Compute the mean of the first 1, 2, … runs, with margins that contain all true means at once."""
-    return _compute_means_and_margins(_raise_small_variances(run_series), 0, error_rate)
+    return _compute_means_and_margins(run_series.values, _raise_small_variances(run_series), error_rate)
 
 
-def detect_change(run_series: RunSeries, error_rate: float = ERROR_RATE) -> DetectedChange | None:
+def detect_change(
+    run_series: RunSeries, error_rate: float = ERROR_RATE, typical_change: float = TYPICAL_CHANGE
+) -> DetectedChange | None:
     """Find the first significant change in a series of runs; None if there is none.
 
     In a stable series, a change is reported with probability `error_rate` at most.
     """
-    run_series = _raise_small_variances(run_series)
-    runs = len(run_series.values)
-    means, margins = _compute_means_and_margins(run_series, 0, error_rate / 2)
-    first: DetectedChange | None = None
-    largest_excess = 0.0
-    for start in range(1, runs):
-        later_means, later_margins = _compute_means_and_margins(
-            run_series, start, _compute_error_rate_for_start(start, error_rate)
-        )
-        distances = np.abs(later_means - means[start - 1])
-        excess = distances - margins[start - 1] - later_margins
-        alarms = np.flatnonzero(excess > 0)
-        if not len(alarms):
-            continue
-        position = int(alarms[0])
-        alarm = start + position
-        # At the same look, several starts may be shown: the one that is shown most clearly is reported.
-        is_clearer = first is not None and alarm == first.alarm and excess[position] > largest_excess
-        if first is None or alarm < first.alarm or is_clearer:
-            largest_excess = float(excess[position])
-            before = MeanWithMargin(float(means[start - 1]), float(margins[start - 1]))
-            after = MeanWithMargin(float(later_means[position]), float(later_margins[position]))
-            first = DetectedChange(alarm, start, before, after)
-    return first
+    if len(run_series.values) < 2:
+        return None
+    variances = _raise_small_variances(run_series)
+    log_evidence = _compute_log_evidence(run_series.values, variances, typical_change)
+    starts = np.arange(1, len(run_series.values))
+    weight_of_future_changes = 1 - np.cumsum(_weight_start(starts))
+    total_evidence = np.exp(log_evidence).sum(axis=0) + weight_of_future_changes
+    alarms = np.flatnonzero(total_evidence >= 1 / error_rate)
+    if not len(alarms):
+        return None
+    look = int(alarms[0])
+    start = int(starts[log_evidence[:, look].argmax()])
+    alarm = look + 1
+    before = _compute_means_and_margins(run_series.values[:start], variances[:start], error_rate / 2)
+    rate_of_start = error_rate / 2 * float(_weight_start(np.array(start)))
+    after = _compute_means_and_margins(
+        run_series.values[start : alarm + 1], variances[start : alarm + 1], rate_of_start
+    )
+    return DetectedChange(alarm, start, _get_last(before), _get_last(after))
 
 
 def estimate_detection_delay(
@@ -96,60 +109,82 @@ def estimate_detection_delay(
 ) -> tuple[int | None, int | None]:
     """Estimate after how many more runs a change of a given size is detected.
 
-    Future runs are like the mean of those so far. The second number is for a single test at a number of runs
-    that is fixed in advance, which may not be repeated. None beyond `most_runs` runs.
+    Future runs are like the mean of those so far, and change by exactly this size. The second number is for a
+    single two-sided test at a number of runs that is fixed in advance, with a power of 50 %; it must not be
+    repeated. None beyond `most_runs` runs.
     """
-    run_series = _raise_small_variances(run_series)
-    start = len(run_series.values)
-    _, margins = _compute_means_and_margins(run_series, 0, error_rate / 2)
-    future = RunSeries(
-        np.zeros(most_runs),
-        np.full(most_runs, float(run_series.variances.mean())),
-        np.full(most_runs, float(run_series.weights.mean())),
-    )
-    _, later_margins = _compute_means_and_margins(future, 0, _compute_error_rate_for_start(start, error_rate))
-    shown = np.flatnonzero(margins[-1] + later_margins < change_size)
-    past_variance = (run_series.weights**2 * run_series.variances).sum() / run_series.weights.sum() ** 2
-    later_variances = future.variances / np.arange(1, most_runs + 1)
-    normal_margins = 1.96 * np.sqrt(past_variance + later_variances)
-    shown_by_test = np.flatnonzero(normal_margins < change_size)
+    variances = _raise_small_variances(run_series)
+    start = len(variances)
+    future_variances = np.full(most_runs, float(variances.mean()))
+    all_variances = np.concatenate([variances, future_variances])
+    values = np.concatenate([np.zeros(start), np.full(most_runs, change_size)])
+    log_evidence = _compute_log_evidence(values, all_variances, TYPICAL_CHANGE, start)[0, start - 1 :]
+    shown = np.flatnonzero(log_evidence >= np.log(1 / error_rate))
+    variance_of_past = 1 / (1 / variances).sum()
+    margins_of_test = 1.96 * np.sqrt(variance_of_past + future_variances / np.arange(1, most_runs + 1))
+    shown_by_test = np.flatnonzero(margins_of_test < change_size)
     delay = int(shown[0]) + 1 if len(shown) else None
     delay_of_test = int(shown_by_test[0]) + 1 if len(shown_by_test) else None
     return delay, delay_of_test
 
 
-def _raise_small_variances(run_series: RunSeries) -> RunSeries:
-    """Raise the variances of runs whose variance per cluster is below the mean of all runs.
+def _raise_small_variances(run_series: RunSeries) -> FloatArray:
+    """Raise the variances of runs whose variance per cluster is below the mean of the runs so far.
 
     A run in which a metric was right by chance nearly always has a small variance, and would count as
     strong evidence of a change.
     """
     per_cluster = run_series.variances * run_series.weights
-    return replace(run_series, variances=np.maximum(per_cluster, per_cluster.mean()) / run_series.weights)
+    means_so_far = np.cumsum(per_cluster) / np.arange(1, len(per_cluster) + 1)
+    return np.asarray(np.maximum(per_cluster, means_so_far) / run_series.weights)
 
 
-def _compute_error_rate_for_start(runs_before_change: int, error_rate: float) -> float:
-    """Compute the part of the error rate that a test for a change after this number of runs may use.
+def _compute_log_evidence(
+    values: FloatArray, variances: FloatArray, typical_change: float, only_start: int | None = None
+) -> FloatArray:
+    """Compute log(w_s E_s) for changes after s runs at the second, third … look, `[starts, looks]`.
 
-    The parts for all numbers of runs sum to half of the error rate.
+    It is −∞ for changes after the look. `only_start` computes the row of one s.
     """
-    return error_rate / 2 / (runs_before_change * (runs_before_change + 1))
+    precisions = 1 / variances
+    total_precisions = np.cumsum(precisions)
+    means = np.cumsum(precisions * values) / total_precisions
+    deviations = np.sqrt(variances[1:] + 1 / total_precisions[:-1])
+    z = (values[1:] - means[:-1]) / deviations
+    looks = np.arange(1, len(values))
+    starts = (looks if only_start is None else np.array([only_start]))[:, None]
+    is_after = looks >= starts
+    # The mean of the earlier runs has moved by the share of the precision that lies after the change.
+    c = np.where(is_after, total_precisions[starts - 1] / total_precisions[:-1] / deviations, 0.0)
+    a = np.cumsum(c * z, axis=1)
+    b = np.cumsum(c**2, axis=1)
+    spread = typical_change**2
+    log_ratios = spread * a**2 / (2 + 2 * spread * b) - 0.5 * np.log1p(spread * b)
+    return np.asarray(np.where(is_after, log_ratios + np.log(_weight_start(starts)), -np.inf))
+
+
+def _weight_start(start: LongArray) -> FloatArray:
+    """Compute w_s, the weight of a change after s runs; all weights sum to 1.
+
+    It falls slowly at first, so that a change after 30 runs is shown nearly as soon as one after three.
+    """
+    return np.asarray(_FLAT_RUNS / ((start + _FLAT_RUNS - 1) * (start + _FLAT_RUNS)))
 
 
 def _compute_means_and_margins(
-    run_series: RunSeries, first_run: int, error_rate: float
+    values: FloatArray, variances: FloatArray, error_rate: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute means and margins of the confidence sequence that begins with a given run."""
-    weights = run_series.weights[first_run:]
-    total_weights = np.cumsum(weights)
-    means = np.cumsum(weights * run_series.values[first_run:]) / total_weights
-    variances = np.cumsum(weights**2 * run_series.variances[first_run:])
+    """Compute means and margins of the confidence sequence of these runs."""
+    precisions = 1 / variances
+    totals = np.cumsum(precisions)
+    means = np.cumsum(precisions * values) / totals
     # r is fixed by the first run, before any other is seen; its value only decides where margins are small.
     log_term = 2 * np.log(1 / error_rate)
-    r = (
-        _TUNED_RUNS
-        * float(run_series.weights[0] ** 2 * run_series.variances[0])
-        / (log_term + np.log(1 + log_term))
-    )
-    margins = np.sqrt((variances + r) * (log_term + np.log((variances + r) / r))) / total_weights
+    r = _TUNED_RUNS * float(precisions[0]) / (log_term + np.log(1 + log_term))
+    margins = np.sqrt((totals + r) * (log_term + np.log((totals + r) / r))) / totals
     return np.asarray(means), np.asarray(margins)
+
+
+def _get_last(sequence: tuple[FloatArray, FloatArray]) -> MeanWithMargin:
+    means, margins = sequence
+    return MeanWithMargin(float(means[-1]), float(margins[-1]))
