@@ -25,7 +25,10 @@ class SystemEstimate(msgspec.Struct, frozen=True):
 
 
 class SystemDifference(msgspec.Struct, frozen=True):
-    """Mean human score of system a minus that of system b, with a simultaneous 95 % interval."""
+    """Mean human score of system a minus that of system b, with a simultaneous 95 % interval.
+
+    Two systems are called different where this interval does not contain 0; ranks and sentences follow it.
+    """
 
     a: str
     b: str
@@ -33,7 +36,10 @@ class SystemDifference(msgspec.Struct, frozen=True):
     low: float | None
     high: float | None
     p_holm: Share | None
-    """Two-sided p-value after Holm's correction over all pairs of systems."""
+    """Two-sided p-value after Holm's correction over all pairs of systems.
+
+    Another method than the interval, so that the two may differ where p is near .05. It decides nothing.
+    """
 
 
 class ContextEstimate(msgspec.Struct, frozen=True):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import msgspec
-
 from metassay.reporting.charts.estimates import LABELS_ONLY, build_estimates_chart
 from metassay.reporting.estimate_page import EstimateView
 from metassay.reporting.pages import Chart, Section
@@ -33,7 +31,6 @@ DIFFERENCE_FIELDS = (
     Field("difference", "a − b", "score"),
     Field("low", "simultaneous 95 % interval: low", "score"),
     Field("high", "high", "score"),
-    Field("p_holm", "p (Holm)", "probability", "a second test; the interval decides"),
 )
 
 
@@ -126,5 +123,6 @@ def format_ranks(entry: SystemEstimate) -> str:
 
 def build_differences_table(name: str, caption: str, differences: Sequence[SystemDifference]) -> Grid:
     """Build the table of all pairs of systems."""
-    rows = [msgspec.structs.asdict(entry) for entry in differences]
+    columns = [field.key for field in DIFFERENCE_FIELDS]
+    rows = [{column: getattr(entry, column) for column in columns} for entry in differences]
     return build_grid(name, caption, DIFFERENCE_FIELDS, rows)
