@@ -29,7 +29,7 @@ from metassay.meta.decisions.control_variates import (
     THESE_ITEMS,
     LabelledSample,
     SeriesEstimates,
-    estimate_means,
+    estimate_mean_human_scores,
 )
 from metassay.meta.decisions.labelled_scores import LabelledScores
 from metassay.meta.decisions.metric_choice import choose_metric
@@ -128,7 +128,7 @@ def estimate(
 ) -> SeriesEstimates:
     """Estimate the means of series as `estimate` does."""
     metric_scores = np.zeros_like(human) if metric is None else metric
-    return estimate_means(
+    return estimate_mean_human_scores(
         LabelledSample(human, metric_scores, sample.unit_of_item),
         use_metric=metric is not None,
         target=THESE_ITEMS,

@@ -33,8 +33,8 @@ TYPICAL_CHANGE = 0.05
 """τ: changes of about this size are shown soonest."""
 _TUNED_RUNS = 10
 """Intervals are narrowest for about this many runs like the first."""
-
-
+_LARGEST_LOG_EVIDENCE = 100.0
+"""More than any error rate needs, and small enough for the exponential function."""
 _FLAT_RUNS = 10
 """Up to about this many runs, a change is given the same weight after each."""
 
@@ -89,7 +89,8 @@ def detect_change(
     log_evidence = _compute_log_evidence(run_series.values, variances, typical_change)
     starts = np.arange(1, len(run_series.values))
     weight_of_future_changes = 1 - np.cumsum(_weight_start(starts))
-    total_evidence = np.exp(log_evidence).sum(axis=0) + weight_of_future_changes
+    evidence = np.exp(np.minimum(log_evidence, _LARGEST_LOG_EVIDENCE))
+    total_evidence = evidence.sum(axis=0) + weight_of_future_changes
     alarms = np.flatnonzero(total_evidence >= 1 / error_rate)
     if not len(alarms):
         return None

@@ -194,7 +194,7 @@ def _sum_scores_by_unit(labelled_sample: LabelledSample, series: int, *, use_met
         labelled=np.stack(sums, axis=1),
         sampled_shares=sampled_shares,
         metric_variance=float(metric.var(ddof=1)) if len(metric) > 1 else 0.0,
-        metric=np.bincount(labelled_sample.unit_of_item, metric, minlength=unit_count),
+        metric=np.bincount(labelled_sample.unit_of_item, metric, minlength=unit_count).astype(np.float64),
         item_count=len(labelled),
     )
 
