@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 import metassay
-from metassay.meta.decisions.labelled_scores import LabelledScores, number_without_gaps
+from metassay.meta.decisions.labelled_scores import LabelledScores, renumber_codes_from_zero
 from metassay.stats.arrays import FloatArray, LongArray
 
 ROOT = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -32,6 +32,8 @@ WMT = {
 """Some metrics of each data set, good and bad. WMT21 has no metric scores: lexical ones are computed."""
 REALSUMM = "REALSumm"
 SIMULATED = "simulated, skewed"
+LARGEST_PENALTY = 25.0
+"""As in MQM, where an output that is not a translation gets 25."""
 
 
 def load_population(name: str, metrics: Sequence[str] | None = None) -> LabelledScores:
@@ -68,7 +70,7 @@ def simulate_skewed_scores(systems: int = 10, documents: int = 200, length: int 
     difficulty = generator.normal(size=documents)[document_of_item] * 0.6 + generator.normal(size=items) * 0.6
     quality = np.linspace(-0.4, 0.4, systems)[:, None]
     severity = difficulty - quality + generator.normal(size=(systems, items))
-    human = -np.round(np.exp(np.maximum(severity - 0.5, 0)) - 1, 2) * 3
+    human = -np.minimum(3 * np.round(np.exp(np.maximum(severity - 0.5, 0)) - 1, 2), LARGEST_PENALTY)
     metric = -severity + generator.normal(size=human.shape)
     noise = generator.normal(size=human.shape)
     return LabelledScores(
@@ -136,7 +138,7 @@ def _arrange(table: pl.DataFrame, human: str, metrics: Sequence[str]) -> Labelle
     items = table.head(table.height // len(systems))
     unit_of_item = np.arange(items.height)
     if "doc_id" in items.columns:
-        unit_of_item = number_without_gaps(items["doc_id"].rank("dense").to_numpy().astype(np.int64))
+        unit_of_item = renumber_codes_from_zero(items["doc_id"].rank("dense").to_numpy().astype(np.int64))
     return LabelledScores(
         systems=systems,
         items=tuple(items[item_column].cast(pl.String)),

@@ -32,7 +32,7 @@ from metassay.meta.decisions.control_variates import (
     estimate_mean_human_scores,
 )
 from metassay.meta.decisions.labelled_scores import LabelledScores
-from metassay.meta.decisions.metric_choice import choose_metric
+from metassay.meta.decisions.metric_choice import choose_metric_by_labels_saved
 from metassay.stats.arrays import FloatArray
 from metassay.stats.labels_saved import subtract_pairs
 
@@ -100,7 +100,7 @@ def measure_coverage(design: Design, repetitions: int) -> Coverage:
         sample = hide_labels(design.population, items)
         if design.misleading is not None:
             sample = replace(sample, metrics=mislead(design, sample, generator))
-        choice = choose_metric(sample)
+        choice = choose_metric_by_labels_saved(sample)
         metric = None if choice.metric is None else sample.metrics[choice.metric]
         low, high = estimate(sample, sample.human, metric, repetition).intervals()
         low_without, high_without = estimate(sample, sample.human, None, repetition).intervals()

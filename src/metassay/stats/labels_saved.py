@@ -75,7 +75,7 @@ def jackknife_labels_saved(human: FloatArray, metric: FloatArray, clusters: Long
 
     Differences of the pseudo-values of two metrics test whether one saves more labels than the other.
     """
-    cluster_count = int(clusters.max()) + 1
+    cluster_count = len(np.unique(clusters))  # numbers may have gaps, where items without labels are left out
     series_per_block = max(1, _BLOCK_SIZE // cluster_count)
     share_sum = np.zeros(cluster_count + 1)
     defined_count = np.zeros(cluster_count + 1)
