@@ -150,6 +150,37 @@ def test_prompts_hold_the_texts_and_no_examples_of_errors(tmp_path: Path) -> Non
         read_user_prompt(tmp_path / "bad.txt")
 
 
+@pytest.mark.parametrize(
+    ("task", "expected"),
+    [
+        ("mt", "make MT_OUTPUT_ZH slightly worse by introducing minor machine translation errors"),
+        ("asr", "make ASR_SYSTEM_OUTPUT slightly worse by introducing minor ASR errors"),
+    ],
+)
+def test_the_prompts_of_the_paper_are_sent(server: Callable[[Reply], Any], task: str, expected: str) -> None:
+    running = server(lambda handler, _: handler.reply(answer("worse text")))
+    pairs = make_pairs(
+        dataset(1, task), perturbations=["llm(prompt=paper)"], llm=LlmSettings(running.url, concurrency=1)
+    )
+    (body, _), *_ = running.asked
+    sent = body["messages"][0]["content"]
+    assert expected in sent
+    assert '"text number 0"' in sent
+    assert '"the text 0"' in sent
+    assert "{" not in sent
+    assert pairs.frame["worse"].to_list() == ["worse text"] * 2
+
+
+def test_prompts_that_do_not_exist_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="papers"):
+        LlmRewriting(prompt="papers")
+    own = tmp_path / "own.txt"
+    own.write_text("Make this worse: {output}")
+    settings = LlmSettings("http://localhost:9", prompt=own)
+    with pytest.raises(InputError, match="has a prompt of its own"):
+        make_pairs(dataset(1), perturbations=["llm(prompt=paper)"], llm=settings)
+
+
 def test_without_a_model_there_is_an_error_that_says_how_to_name_one() -> None:
     with pytest.raises(InputError, match="--llm-url"):
         make_pairs(dataset(1), perturbations=["llm"])

@@ -173,6 +173,23 @@ def test_rows_are_compared_one_by_one(statistic):
     assert correlate_rows(left, right[:1], statistic) == pytest.approx(against_one, abs=1e-12)
 
 
+def test_rows_of_plain_tau_ap_equal_the_scalar_one_and_the_average_over_orders_of_ties():
+    """The left row is the reference. Ties in the estimate are put in every possible order."""
+    rng = np.random.default_rng(4)
+    for _ in range(40):
+        reference = rng.permutation(7).astype(float)
+        estimate = rng.permutation(7).astype(float)
+        tied = rng.integers(0, 4, 7).astype(float)
+        if len(set(tied)) > 1:
+            assert correlate_rows(reference, tied, "tau_ap")[0] == pytest.approx(
+                averaged_over_orders(reference, tied)
+            )
+        assert correlate_rows(reference, estimate, "tau_ap")[0] == pytest.approx(tau_ap(reference, estimate))
+    rows = np.array([TRUE, ESTIMATED])
+    matrix = correlate_all_rows(rows, "tau_ap")
+    assert matrix[0, 1] == matrix[1, 0] == pytest.approx(0.7491182, abs=5e-8)
+
+
 @pytest.mark.parametrize("statistic", SCALAR)
 def test_items_missing_on_either_side_are_left_out(statistic):
     x = np.array([1.0, 2.0, np.nan, 4.0, 3.0])
@@ -187,5 +204,5 @@ def test_too_few_common_items_or_all_tied_is_undefined():
 
 
 def test_an_unknown_statistic_names_the_known():
-    with pytest.raises(InputError, match="kendall, tau_ap_b, weighted_tau"):
+    with pytest.raises(InputError, match="kendall, tau_ap, tau_ap_b, weighted_tau"):
         correlate_all_rows(np.ones((2, 2)), "spearman")

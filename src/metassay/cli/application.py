@@ -16,6 +16,7 @@ import typer
 import typer.core
 
 from metassay.cli.parameters import TYPED_ARGUMENTS, flatten_option_groups
+from metassay.cli.presets import PRESETS, describe_preset_option, expand_preset
 from metassay.workflows.options import META_METRIC_NAMES, list_meta_metric_names
 
 COMMAND_GROUPS = {
@@ -45,6 +46,8 @@ class _Command(typer.core.TyperCommand):
         if HELP_ALL in args:
             ctx.meta[HELP_ALL] = True
             args = ["--help"]
+        if self.name in PRESETS:
+            args = expand_preset(self.name, args)
         TYPED_ARGUMENTS.set(tuple(args))
         return super().parse_args(ctx, args)
 
@@ -79,6 +82,8 @@ class _Command(typer.core.TyperCommand):
             section = "Arguments" if parameter.param_type_name == "argument" else "Options"
             section = getattr(parameter, "rich_help_panel", None) or section
             sections.setdefault(section, []).append((flags, _insert_names(help_text)))
+        if self.name in PRESETS:
+            sections["Options"].append(describe_preset_option(self.name))
         for title, records in sections.items():
             if records:
                 with formatter.section(title):

@@ -10,10 +10,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from metassay.errors import InputError
+from metassay.errors import InputError, UnknownName
 from metassay.llm.asker import Asker
 from metassay.llm.local_model import LocalModel
-from metassay.llm.prompts import UNKNOWN_FIELD, fill_prompt, get_language_name, read_user_prompt
+from metassay.llm.prompts import (
+    UNKNOWN_FIELD,
+    fill_prompt,
+    get_language_name,
+    load_built_in_prompt,
+    read_user_prompt,
+)
 from metassay.llm.requests import Answer, Request
 from metassay.llm.settings import HOW_TO_CHOOSE_MODEL, LlmSettings
 from metassay.perturbations.base import Perturbation, View
@@ -32,6 +38,10 @@ _QUOTES = {'"': '"', "“": "”", "'": "'", "«": "»", "„": "“", "`": "`"}
 MAXIMUM_LENGTH_RATIO = 3.0
 """An answer that is longer than this many times the output is a comment, not a version of the output."""
 _SEEDS = 1 << 31
+OUR_PROMPT = "metassay"
+PUBLISHED_PROMPT = "paper"
+_PUBLISHED_PROMPTS = {"mt": "perturb-mt-paper-1", "asr": "perturb-asr-paper-1"}
+"""Files with the prompts of the paper, by task."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +51,10 @@ class LlmRewriting(Perturbation[str]):
     Refusals, comments and truncated answers are not used. An answer that equals the output counts as
     unchanged. The seed of each request is drawn from the stream. Answers are cached, so that a resumed run
     repeats no request.
+
+    `prompt` is "metassay" for our own prompt, or "paper" for the prompts of Deviyani and Diaz (2025, appendix
+    A.2.2), which exist for translation and speech recognition. Theirs name the language of the source too
+    (`SOURCE_ENGLISH`); here the label is `SOURCE`, because the language of a source is not always known.
     """
 
     name: ClassVar[str] = "llm"
@@ -52,6 +66,7 @@ class LlmRewriting(Perturbation[str]):
     temperature: float = 0.3
     tokens: int = 200
     top_p: float = 1.0
+    prompt: str = OUR_PROMPT
     settings: LlmSettings = field(default_factory=LlmSettings, compare=False, repr=False)
     task: Task | None = field(default=None, compare=False, repr=False)
     asker: Asker | None = field(default=None, compare=False, repr=False)
@@ -87,10 +102,23 @@ class LlmRewriting(Perturbation[str]):
         note = None if self.asker is None else self.asker.describe_failures()
         return () if note is None else (f"{self.spec}: {note}",)
 
+    def __post_init__(self) -> None:
+        if self.prompt not in (OUR_PROMPT, PUBLISHED_PROMPT):
+            raise UnknownName("prompt", self.prompt, (OUR_PROMPT, PUBLISHED_PROMPT))
+
     def _load_prompt(self) -> str:
-        """Return the prompt of the settings, or else of the task."""
+        """Return the prompt of the settings, of the paper, or of the task."""
         if self.settings.prompt is not None:
+            if self.prompt != OUR_PROMPT:
+                raise InputError(f"{self.spec} has a prompt of its own.", remedy="Leave out --llm-prompt.")
             return read_user_prompt(self.settings.prompt)
+        if self.prompt == PUBLISHED_PROMPT:
+            name = _PUBLISHED_PROMPTS.get("" if self.task is None else self.task.name)
+            if name is None:
+                raise InputError(
+                    "the paper has no prompt for this task.", remedy="Use llm without prompt=paper."
+                )
+            return load_built_in_prompt(name)
         if self.task is None or self.task.perturbation_prompt is None:
             raise InputError("there is no prompt for this task.", remedy="Write one: --llm-prompt FILE.")
         return self.task.perturbation_prompt
@@ -116,6 +144,7 @@ def list_prompt_fields(view: View[str]) -> Mapping[str, str]:
         "reference": view.references[0] if view.references else UNKNOWN_FIELD,
         "output": view.output,
         "language": get_language_name(view.language),
+        "LANGUAGE": get_language_name(view.language).upper().replace(" ", "_"),
     }
 
 

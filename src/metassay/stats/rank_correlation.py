@@ -151,8 +151,8 @@ def _tau_ap_b_direction(reference: FloatArray, estimate: FloatArray) -> float:
 def correlate_rows(left: FloatArray, right: FloatArray, statistic: str) -> FloatArray:
     """Compute the agreement of row i of `left` with row i of `right`, [rows, items] each.
 
-    `statistic` is tau_ap_b, weighted_tau or kendall. A single row is compared with all rows of the other
-    side.
+    `statistic` is tau_ap_b, tau_ap, weighted_tau or kendall. For tau_ap, which is not symmetric, `left` is
+    the reference. A single row is compared with all rows of the other side.
     """
     if statistic not in STATISTICS:
         raise UnknownName("rank agreement", statistic, STATISTICS)
@@ -165,7 +165,10 @@ def correlate_rows(left: FloatArray, right: FloatArray, statistic: str) -> Float
 
 
 def correlate_all_rows(rows: FloatArray, statistic: str) -> FloatArray:
-    """Compute the agreement of every two rows of [rows, items]; 1 on the diagonal where it is defined."""
+    """Compute the agreement of every two rows of [rows, items]; 1 on the diagonal where it is defined.
+
+    The matrix is symmetric: for tau_ap, the earlier of two rows is the reference.
+    """
     first, second = np.triu_indices(len(rows))
     values = correlate_rows(rows[first], rows[second], statistic)
     matrix = np.empty((len(rows), len(rows)))
@@ -183,6 +186,13 @@ def _fill_tau_ap_b(left: FloatArray, right: FloatArray, values: FloatArray) -> N
     for row in range(len(left)):
         x, y, is_defined = _select_common(left[row], right[row])
         values[row] = _tau_ap_b(x, y) if is_defined else np.nan
+
+
+@kernel
+def _fill_tau_ap(left: FloatArray, right: FloatArray, values: FloatArray) -> None:
+    for row in range(len(left)):
+        x, y, is_defined = _select_common(left[row], right[row])
+        values[row] = _tau_ap(x, y) if is_defined else np.nan
 
 
 @kernel
@@ -248,6 +258,33 @@ def _tau_ap_b(x: FloatArray, y: FloatArray) -> float:
 
 
 @kernel
+def _tau_ap(reference: FloatArray, estimate: FloatArray) -> float:
+    """Compute tau_ap: ties in the estimate in all possible orders, ties in the reference not concordant."""
+    count = len(reference)
+    total = 0.0
+    for i in range(count):
+        above = 0
+        tied = 0
+        concordant_above = 0
+        concordant_tied = 0
+        for j in range(count):
+            if estimate[j] > estimate[i]:
+                above += 1
+                concordant_above += reference[j] > reference[i]
+            elif j != i and estimate[j] == estimate[i]:
+                tied += 1
+                concordant_tied += reference[j] > reference[i]
+        # item i has each of the ranks of its tie group with the same probability
+        expected = 0.0
+        for earlier in range(tied + 1):
+            if above + earlier > 0:
+                share = earlier / tied if tied > 0 else 0.0
+                expected += (concordant_above + share * concordant_tied) / (above + earlier)
+        total += expected / (tied + 1)
+    return 2 * total / (count - 1) - 1
+
+
+@kernel
 def _hyperbolic_weights(x: FloatArray, y: FloatArray) -> FloatArray:
     """Weight items by rank in x, ties broken by y, then by position from the end, as scipy does."""
     weights = np.empty(len(x))
@@ -281,5 +318,10 @@ def _pair_agreement(x: FloatArray, y: FloatArray, weights: FloatArray) -> float:
     return float(agreement / np.sqrt(untied_x * untied_y))
 
 
-STATISTICS = {"tau_ap_b": _fill_tau_ap_b, "weighted_tau": _fill_weighted_tau, "kendall": _fill_kendall_tau}
+STATISTICS = {
+    "tau_ap_b": _fill_tau_ap_b,
+    "tau_ap": _fill_tau_ap,
+    "weighted_tau": _fill_weighted_tau,
+    "kendall": _fill_kendall_tau,
+}
 """The statistics of `correlate_rows` by name."""

@@ -106,7 +106,7 @@ class AssaySettings(Settings):
         declare_option("Column of the independent unit; default document, chapter, speaker or the item."),
     ] = None
     ties: Annotated[str, declare_option("A tie is wrong (strict) or half right (half).")] = "strict"
-    agreement: Annotated[str, declare_option("tau_ap_b, weighted_tau or kendall.")] = "tau_ap_b"
+    agreement: Annotated[str, declare_option("tau_ap_b, tau_ap, weighted_tau or kendall.")] = "tau_ap_b"
     normalize: Annotated[str | None, declare_option("Speech text: english, whisper or none.")] = None
     preprocess: Annotated[str, declare_option("none, paper or paper-asymmetric.")] = "none"
     keep_references: Annotated[

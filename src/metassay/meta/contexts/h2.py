@@ -81,7 +81,8 @@ def compare_with_global(
     precision, from the nearest ones in the global order; under the null, accuracies are drawn around those
     nearest ones with the deviations of the resamples, stretched for small numbers of clusters.
     """
-    agreement = compare_orders(accuracy, resamples, global_accuracy, global_resamples, statistic)
+    # the order of all outputs is the reference of statistics that are not symmetric
+    agreement = compare_orders(global_accuracy, global_resamples, accuracy, resamples, statistic)
     if np.isnan(agreement.value):
         return float("nan"), float("nan"), float("nan")
     p = _order_p_value(accuracy, resamples, global_accuracy, clusters)
