@@ -18,7 +18,7 @@ from metassay.metrics.alignment import align_characters, align_tokens, align_wor
 from metassay.metrics.base import Batch
 from metassay.metrics.registry import parse_metric
 from metassay.reporting.word_edits import count_edits, find_word_edits
-from metassay.text.normalize import normalize
+from metassay.text.normalize import normalize_text
 
 COSTS = {"hit": 0, "substitution": 4, "deletion": 3, "insertion": 3}
 WORDS = st.lists(st.sampled_from("abc"), max_size=6)
@@ -105,7 +105,7 @@ def test_counts_and_rates_equal_sclite(real_data, tmp_path, system, unit):
     table = pl.read_parquet(real_data("asr/asr_librispeech_test_clean.parquet")).filter(system=system)
     texts = [
         {
-            utterance: normalize(text, "english")
+            utterance: normalize_text(text, "english")
             for utterance, text in table.select("utt_id", side).iter_rows()
         }
         for side in ("ref", "hyp")

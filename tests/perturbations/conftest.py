@@ -26,4 +26,4 @@ def no_resources(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without any dictionary."""
     monkeypatch.setattr(resources, "find_wordnet_folder", lambda: None)
     monkeypatch.setattr(resources, "find_thesaurus_file", lambda _: None)
-    monkeypatch.setattr(resources, "has_package", lambda _: False)
+    monkeypatch.setattr(resources, "is_package_installed", lambda _: False)

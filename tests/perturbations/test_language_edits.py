@@ -264,7 +264,7 @@ def test_russian_synonyms_bend_as_pymorphy_bends_them(
     """Every synonym of 3,000 word forms against pymorphy's own `inflect`."""
     needs("synonym", "ru")
     from metassay.perturbations.languages import russian
-    from metassay.text.russian_morphology import load_analyser
+    from metassay.text.russian_morphology import load_russian_analyser
     from metassay.text.thesaurus import open_thesaurus
 
     thesaurus = open_thesaurus("ru")
@@ -273,9 +273,9 @@ def test_russian_synonyms_bend_as_pymorphy_bends_them(
     forms = list(dict.fromkeys(word for text in texts for word in text.split() if word.islower()))[:3000]
     compared = 0
     for form in forms:
-        model = load_analyser().parse(form)[0]
+        model = load_russian_analyser().parse(form)[0]
         pos = str(model.tag.POS)
-        for word in (w for meaning in thesaurus.list_meanings(model.normal_form) for w in meaning):
+        for word in (w for meaning in thesaurus.list_synonyms_by_meaning(model.normal_form) for w in meaning):
             if pos not in russian.INFLECTED_CATEGORIES or russian.inflect_like(word, model.tag, pos) is None:
                 continue
             lemma = russian.parse_lemma(word, russian.LEMMA_PARTS_OF_SPEECH.get(pos, pos))

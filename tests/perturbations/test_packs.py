@@ -12,7 +12,7 @@ from metassay.perturbations.base import View
 from metassay.perturbations.pattern_rules import load_rules, lower_text
 from metassay.perturbations.registry import parse_perturbation
 from metassay.stats.streams import Stream
-from metassay.text.word_lists import WordLists, find_folders_with
+from metassay.text.word_lists import WordLists, find_folders_with_file
 from metassay.text.words import WITHOUT_SPACES, find_dictionary_words
 
 PACKS = "metassay.perturbations.languages"
@@ -114,7 +114,7 @@ def test_a_question_often_asks_the_same_with_a_negation_and_without(method: str,
 def test_every_pattern_compiles_and_every_group_is_there(language: str) -> None:
     lists = WordLists(PACKS, language)
     rows = [*lists.read_rows("negation_removal")]
-    if language in find_folders_with(PACKS, "negation.tsv"):
+    if language in find_folders_with_file(PACKS, "negation.tsv"):
         rows += lists.read_rows("negation")
         assert lists.read_words("negated")
     for pattern, *replacement in rows:
@@ -136,7 +136,7 @@ def test_a_row_of_pronouns_holds_each_word_once_and_as_it_is_found(language: str
 def test_the_readme_names_the_lists_that_bring_methods() -> None:
     readme = files(PACKS).joinpath("README.md").read_text(encoding="utf-8")
     for name in re.findall(r"^\| `(\w+\.\w+)`", readme, re.MULTILINE):
-        assert find_folders_with(PACKS, name), name
+        assert find_folders_with_file(PACKS, name), name
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -146,7 +146,9 @@ def test_rules_match_as_their_patterns_do_where_case_is_ignored(language: str) -
         line for path in folder.glob(f"{language}*.txt") for line in path.read_text("utf-8").splitlines()
     ]
     texts = [*lines, *map(str.upper, lines), *map(str.title, lines), "İ NOT ı ſans rıen"]
-    names = [n for n in ("negation", "negation_removal") if language in find_folders_with(PACKS, f"{n}.tsv")]
+    names = [
+        n for n in ("negation", "negation_removal") if language in find_folders_with_file(PACKS, f"{n}.tsv")
+    ]
     for rule in (rule for name in names for rule in load_rules(language, name)):
         for text in texts:
             expected = [(m.span(), m.groups()) for m in rule.pattern.finditer(text)]

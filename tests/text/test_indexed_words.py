@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metassay.text.indexed_words import index_non_space, index_words
+from metassay.text.indexed_words import index_non_space_runs, index_words
 
 TEXTS = st.lists(st.text(st.sampled_from("aAß_-'é²٣ \n。я"), max_size=12), max_size=8)
 
@@ -27,6 +27,6 @@ def test_numbers_and_positions_lead_back_to_the_words(texts: list[str], hyphens:
 
 @given(TEXTS)
 def test_runs_of_non_space_are_those_of_split(texts: list[str]) -> None:
-    runs = index_non_space(texts)
+    runs = index_non_space_runs(texts)
     expected = [run for text in texts for run in text.split()]
     assert [runs.vocabulary[number] for number in runs.numbers] == expected

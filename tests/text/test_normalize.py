@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metassay.errors import UnknownName
-from metassay.text.normalize import SCHEMES, normalize
+from metassay.text.normalize import SCHEMES, normalize_text
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from metassay.text.normalize import SCHEMES, normalize
     ],
 )
 def test_english_scheme(raw, plain):
-    assert normalize(raw, "english") == plain
+    assert normalize_text(raw, "english") == plain
 
 
 @pytest.mark.parametrize(
@@ -52,18 +52,18 @@ def test_english_scheme(raw, plain):
     ],
 )
 def test_whisper_scheme(raw, plain):
-    assert normalize(raw, "whisper") == plain
+    assert normalize_text(raw, "whisper") == plain
 
 
 @given(st.text(max_size=40))
 def test_scheme_none_changes_nothing(text):
-    assert normalize(text, "none") == text
+    assert normalize_text(text, "none") == text
 
 
 @given(st.text(max_size=40))
 def test_english_is_idempotent_and_leaves_no_punctuation(text):
-    once = normalize(text, "english")
-    assert normalize(once, "english") == once
+    once = normalize_text(text, "english")
+    assert normalize_text(once, "english") == once
     assert not set(once) & set('.,;:!?"()-')
     assert once == " ".join(once.split())
 
@@ -72,9 +72,9 @@ def test_english_is_idempotent_and_leaves_no_punctuation(text):
 @given(st.text(max_size=60))
 def test_every_scheme_accepts_any_text(text):
     for scheme in SCHEMES:
-        assert isinstance(normalize(text, scheme), str)
+        assert isinstance(normalize_text(text, scheme), str)
 
 
 def test_an_unknown_scheme_is_an_error_that_lists_the_known_ones():
     with pytest.raises(UnknownName, match="english"):
-        normalize("a", "englisch")
+        normalize_text("a", "englisch")

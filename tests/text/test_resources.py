@@ -19,13 +19,13 @@ def test_the_users_folder_comes_first(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_every_resource_says_where_it_is_or_how_to_get_it() -> None:
-    for resource in resources.get_all_resources():
+    for resource in resources.list_resources():
         assert resource.locate() is None or isinstance(resource.locate(), str)
         assert any(command in resource.remedy for command in ("apt install", "pip install"))
 
 
 def test_the_first_missing_resource_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resources, "find_thesaurus_file", lambda _: None)
-    missing = resources.describe_missing("OpenThesaurus", "simplemma", language="de")
+    missing = resources.describe_missing_resource("OpenThesaurus", "simplemma", language="de")
     assert missing is not None
     assert "apt install mythes-de" in missing

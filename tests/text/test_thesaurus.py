@@ -15,18 +15,18 @@ RUSSIAN = "\ufeffUTF-8\nабзац|2\n(синоним)|отступ\n(антон
 def test_remarks_phrases_and_other_relations_are_left_out(tmp_path: Path) -> None:
     (tmp_path / "th.dat").write_text(GERMAN, encoding="utf-8")
     thesaurus = Thesaurus(tmp_path / "th.dat")
-    assert thesaurus.list_meanings("haus") == [["Haus", "Heim"], ["Haus", "Familie"]]
-    assert thesaurus.list_meanings("hof") == []
+    assert thesaurus.list_synonyms_by_meaning("haus") == [["Haus", "Heim"], ["Haus", "Familie"]]
+    assert thesaurus.list_synonyms_by_meaning("hof") == []
 
 
 def test_a_byte_order_mark_is_skipped_and_labels_are_read(tmp_path: Path) -> None:
     (tmp_path / "th.dat").write_text(RUSSIAN, encoding="utf-8")
-    assert Thesaurus(tmp_path / "th.dat").list_meanings("абзац") == [["отступ"]]
+    assert Thesaurus(tmp_path / "th.dat").list_synonyms_by_meaning("абзац") == [["отступ"]]
 
 
 def test_the_first_line_names_the_encoding(tmp_path: Path) -> None:
     (tmp_path / "th.dat").write_bytes("ISO8859-1\nschön|1\n-|hübsch\n".encode("latin-1"))
-    assert Thesaurus(tmp_path / "th.dat").list_meanings("schön") == [["hübsch"]]
+    assert Thesaurus(tmp_path / "th.dat").list_synonyms_by_meaning("schön") == [["hübsch"]]
 
 
 @pytest.mark.parametrize(
@@ -36,4 +36,4 @@ def test_installed_thesauri_are_found(language: str, word: str, synonym: str) ->
     thesaurus = open_thesaurus(language)
     if thesaurus is None:
         pytest.skip(f"no {language} thesaurus here: `make system-packages` installs it on Debian")
-    assert any(synonym in meaning for meaning in thesaurus.list_meanings(word))
+    assert any(synonym in meaning for meaning in thesaurus.list_synonyms_by_meaning(word))

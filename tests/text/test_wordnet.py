@@ -21,18 +21,18 @@ def wordnet() -> WordNet:
 
 def test_known_synsets(wordnet: WordNet) -> None:
     # The first sense of each word, as `wn WORD -syns` prints it.
-    assert wordnet.list_words("n", wordnet.list_senses("car", "n")[0]) == (
+    assert wordnet.list_words("n", wordnet.list_synsets("car", "n")[0]) == (
         "car",
         "auto",
         "automobile",
         "machine",
         "motorcar",
     )
-    assert wordnet.list_words("v", wordnet.list_senses("say", "v")[0]) == ("state", "say", "tell")
-    assert wordnet.list_senses("xyzzy", "n") == ()
+    assert wordnet.list_words("v", wordnet.list_synsets("say", "v")[0]) == ("state", "say", "tell")
+    assert wordnet.list_synsets("xyzzy", "n") == ()
     assert all(
         "(" not in word
-        for sense in wordnet.list_senses("galore", "a")
+        for sense in wordnet.list_synsets("galore", "a")
         for word in wordnet.list_words("a", sense)
     )
 
@@ -55,8 +55,8 @@ def test_base_forms_are_those_of_morphy(wordnet: WordNet, form: str, pos: str, l
 
 
 def test_counts_add_up_over_senses(wordnet: WordNet) -> None:
-    assert wordnet.counts["say", "v"] > 2000
-    assert ("xyzzy", "n") not in wordnet.counts
+    assert wordnet.tag_counts["say", "v"] > 2000
+    assert ("xyzzy", "n") not in wordnet.tag_counts
 
 
 def test_a_database_in_an_archive_gives_the_same_results(
@@ -72,6 +72,6 @@ def test_a_database_in_an_archive_gives_the_same_results(
     folder_in_archive = find_wordnet_folder()
     assert isinstance(folder_in_archive, zipfile.Path)
     zipped = WordNet(folder_in_archive)
-    senses = wordnet.list_senses("quickly", "r")
-    assert zipped.list_senses("quickly", "r") == senses
+    senses = wordnet.list_synsets("quickly", "r")
+    assert zipped.list_synsets("quickly", "r") == senses
     assert zipped.list_words("r", senses[0]) == wordnet.list_words("r", senses[0])

@@ -9,7 +9,7 @@ from itertools import islice
 import polars as pl
 
 from metassay.data.dataset import Dataset
-from metassay.text.normalize import normalize
+from metassay.text.normalize import normalize_text
 
 _STYLE_SAMPLE = 2_000
 """Number of texts of each side that are compared for style."""
@@ -36,7 +36,7 @@ def normalise_texts(dataset: Dataset, scheme: str) -> Dataset:
         texts.append(outputs["references"].explode().alias("text"))
     # Many outputs share their reference: each distinct text is normalised once.
     distinct = pl.concat(texts).drop_nulls().unique()
-    normalised = {text: normalize(text, scheme) for text in distinct}
+    normalised = {text: normalize_text(text, scheme) for text in distinct}
     columns = [
         pl.Series(name, [normalised[text] for text in outputs[name]], dtype=pl.String)
         for name in text_columns

@@ -5,7 +5,7 @@ from __future__ import annotations
 from metassay.data.dataset import Dataset
 from metassay.data.normalisation import choose_normalisation, normalise_texts
 from metassay.data.reference_systems import drop_reference_systems
-from metassay.text.words import is_spaceless
+from metassay.text.words import is_spaceless_script
 
 _LANGUAGE_SAMPLE = 1000
 """Number of outputs that are checked for spaces."""
@@ -31,7 +31,7 @@ def note_unknown_language(dataset: Dataset) -> list[str]:
     if dataset.task_definition.is_ranking or None not in dataset.languages:
         return []
     texts = dataset.outputs["output"].head(_LANGUAGE_SAMPLE).drop_nulls().to_list()
-    spaceless = sum(is_spaceless(text) for text in texts)
+    spaceless = sum(is_spaceless_script(text) for text in texts)
     if 2 * spaceless <= len(texts):
         return []
     note = (

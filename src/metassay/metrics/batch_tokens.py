@@ -19,10 +19,10 @@ from metassay.metrics.kernels.text_arrays import (
 from metassay.metrics.kernels.tokenization import SPLIT_AT_SPACES, tokenize_texts
 from metassay.metrics.scoring_inputs import find_scoring_inputs
 from metassay.text.languages import get_base_language
-from metassay.text.tokenizers import SPACE, Scheme, find_bleu_scheme, load_plain_classes
+from metassay.text.tokenizers import SPACE, TokenizerScheme, find_bleu_scheme, load_plain_classes
 from metassay.text.words import WITHOUT_SPACES
 
-WHITE_SPACE = Scheme(load_plain_classes)
+WHITE_SPACE = TokenizerScheme(load_plain_classes)
 """The tokeniser that splits at white space and does nothing else."""
 
 
@@ -121,7 +121,7 @@ def _get_packed_texts(batch: Batch, *, lowercase: bool) -> PackedTexts:
 
 
 def _tokenize_packed(
-    packed: PackedTexts, scheme: Scheme, split_mode: int
+    packed: PackedTexts, scheme: TokenizerScheme, split_mode: int
 ) -> tuple[TokenSequences, PackedTexts]:
     passes = np.array(scheme.passes, dtype=np.int64).reshape(-1, 3)
     ids, offsets, word_code_points, word_offsets = tokenize_texts(

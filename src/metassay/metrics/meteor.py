@@ -124,10 +124,12 @@ def find_synonyms(word: str) -> tuple[str, ...]:
     """Find every single word that shares a WordNet synset with the word or a base form of it."""
     wordnet = open_wordnet()
     if wordnet is None:
-        raise InputError("METEOR needs WordNet.", remedy=resources.describe_missing("WordNet", language="en"))
+        raise InputError(
+            "METEOR needs WordNet.", remedy=resources.describe_missing_resource("WordNet", language="en")
+        )
     synonyms: set[str] = set()
     for part_of_speech in PARTS_OF_SPEECH:
         for lemma in wordnet.find_lemmas(word, part_of_speech):
-            for offset in wordnet.list_senses(lemma, part_of_speech):
+            for offset in wordnet.list_synsets(lemma, part_of_speech):
                 synonyms.update(wordnet.list_words(part_of_speech, offset))
     return tuple(synonym for synonym in synonyms if "_" not in synonym)

@@ -59,7 +59,7 @@ class EntitySubstitution(WordEdit):
         needed = [
             name for name in _RESOURCES[language] if name == "pymorphy3" or not find_spacy_model(language)
         ]
-        return resources.describe_missing(*needed, language=language)
+        return resources.describe_missing_resource(*needed, language=language)
 
     def analyse_texts(self, texts: Sequence[str], language: str | None) -> list[Any] | None:
         """Find the names in each text."""

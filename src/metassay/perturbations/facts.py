@@ -15,8 +15,12 @@ from metassay.perturbations.base import View
 from metassay.perturbations.languages import german
 from metassay.perturbations.pronoun import find_pronoun_row
 from metassay.perturbations.random_replacement import DisjointSpans, RandomReplacement, Replacement
-from metassay.text.segmentation import describe_missing_segmenter, is_written_without_spaces, segment
-from metassay.text.word_lists import WordLists, build_pattern, find_folders_with
+from metassay.text.segmentation import (
+    describe_missing_segmenter,
+    find_words_without_spaces,
+    is_written_without_spaces,
+)
+from metassay.text.word_lists import WordLists, build_word_pattern, find_folders_with_file
 from metassay.text.words import WITHOUT_SPACES, Span, copy_case, find_dictionary_words
 
 _PACKS = "metassay.perturbations.languages"
@@ -114,7 +118,7 @@ class Date(RandomReplacement):
 
     name: ClassVar[str] = "date"
     default: ClassVar[bool] = False
-    languages: ClassVar[frozenset[str] | None] = find_folders_with(_PACKS, "calendar.tsv")
+    languages: ClassVar[frozenset[str] | None] = find_folders_with_file(_PACKS, "calendar.tsv")
     summary: ClassVar[str] = "replaces a weekday or month by another one"
 
     def find_replacements(self, view: View[str]) -> list[Replacement]:
@@ -148,7 +152,7 @@ class Unit(RandomReplacement):
 
     name: ClassVar[str] = "unit"
     default: ClassVar[bool] = False
-    languages: ClassVar[frozenset[str] | None] = find_folders_with(_PACKS, "units.tsv")
+    languages: ClassVar[frozenset[str] | None] = find_folders_with_file(_PACKS, "units.tsv")
     summary: ClassVar[str] = "replaces a unit or currency by another one"
 
     def find_replacements(self, view: View[str]) -> list[Replacement]:
@@ -169,7 +173,7 @@ class Gender(RandomReplacement):
 
     name: ClassVar[str] = "gender"
     default: ClassVar[bool] = False
-    languages: ClassVar[frozenset[str] | None] = find_folders_with(_PACKS, "genders.tsv")
+    languages: ClassVar[frozenset[str] | None] = find_folders_with_file(_PACKS, "genders.tsv")
     summary: ClassVar[str] = "exchanges words for men and women (en, de, ru)"
 
     def find_replacements(self, view: View[str]) -> list[Replacement]:
@@ -238,7 +242,9 @@ def _load_row_patterns(language: str, name: str) -> tuple[tuple[re.Pattern[str],
     for follows, *words in WordLists(_PACKS, language).read_rows(name):
         ahead = "" if follows == "*" else f"(?={follows})"
         before = edge.replace("(?!", "(?<!")
-        rows.append((re.compile(f"{before}{build_pattern(words)}{edge}{ahead}", re.IGNORECASE), tuple(words)))
+        rows.append(
+            (re.compile(f"{before}{build_word_pattern(words)}{edge}{ahead}", re.IGNORECASE), tuple(words))
+        )
     return tuple(rows)
 
 
@@ -248,7 +254,7 @@ class Quantifier(ListReplacement):
 
     name: ClassVar[str] = "quantifier"
     rows: ClassVar[str] = "quantifiers"
-    languages: ClassVar[frozenset[str] | None] = find_folders_with(_PACKS, "quantifiers.tsv")
+    languages: ClassVar[frozenset[str] | None] = find_folders_with_file(_PACKS, "quantifiers.tsv")
     summary: ClassVar[str] = "changes how many or how often"
 
 
@@ -258,7 +264,7 @@ class Tense(ListReplacement):
 
     name: ClassVar[str] = "tense"
     rows: ClassVar[str] = "tenses"
-    languages: ClassVar[frozenset[str] | None] = find_folders_with(_PACKS, "tenses.tsv")
+    languages: ClassVar[frozenset[str] | None] = find_folders_with_file(_PACKS, "tenses.tsv")
     summary: ClassVar[str] = "moves a verb to another time"
 
 
@@ -298,7 +304,7 @@ class Untranslated(RandomReplacement):
 
 def _find_long_words(text: str, language: str | None) -> list[Span]:
     if is_written_without_spaces(text, language):
-        return [(start, end) for start, end in segment(text, language) if end - start > 1]
+        return [(start, end) for start, end in find_words_without_spaces(text, language) if end - start > 1]
     return [term.span() for term in find_dictionary_words(text) if len(term[0]) > 3]
 
 

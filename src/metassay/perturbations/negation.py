@@ -18,7 +18,7 @@ from metassay.stats.streams import Stream
 from metassay.text import resources
 from metassay.text.lemmas import find_lemma
 from metassay.text.tagged_words import TagPair, find_second_words
-from metassay.text.word_lists import WordLists, build_pattern, find_folders_with
+from metassay.text.word_lists import WordLists, build_word_pattern, find_folders_with_file
 from metassay.text.words import (
     WITHOUT_SPACES,
     Span,
@@ -32,7 +32,7 @@ Edit = tuple[Span, str]
 """A span of a text and what replaces it."""
 _PACKS = "metassay.perturbations.languages"
 
-_ENGLISH_AUXILIARY = re.compile(rf"(?<!\w){build_pattern(english.AUXILIARIES)}(?!\w)", re.IGNORECASE)
+_ENGLISH_AUXILIARY = re.compile(rf"(?<!\w){build_word_pattern(english.AUXILIARIES)}(?!\w)", re.IGNORECASE)
 _WORDS_BEFORE_NOUN = frozenset(
     ("my", "your", "his", "her", "its", "our", "their", "the", "a", "free", "good", "of")
 )
@@ -63,7 +63,7 @@ class Negation(WordEdit):
     """
 
     name: ClassVar[str] = "negation"
-    languages: ClassVar[frozenset[str] | None] = frozenset({"en", "de", "ru"}) | find_folders_with(
+    languages: ClassVar[frozenset[str] | None] = frozenset({"en", "de", "ru"}) | find_folders_with_file(
         _PACKS, "negation.tsv"
     )
     tagged_languages: ClassVar[frozenset[str]] = frozenset({"en"})
@@ -73,7 +73,7 @@ class Negation(WordEdit):
         """Return how to get the tagger and the base forms that English needs; None if they are installed."""
         if language != "en":
             return None
-        return resources.describe_missing("HanTa", "simplemma", language="en")
+        return resources.describe_missing_resource("HanTa", "simplemma", language="en")
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
         """Return the output with a negation added at random places."""
@@ -249,7 +249,7 @@ class NegationRemoval(WordEdit):
     """Removes a random negation ("not", "never") or replaces it by its opposite ("nothing": "everything")."""
 
     name: ClassVar[str] = "negation_removal"
-    languages: ClassVar[frozenset[str] | None] = find_folders_with(_PACKS, "negation_removal.tsv")
+    languages: ClassVar[frozenset[str] | None] = find_folders_with_file(_PACKS, "negation_removal.tsv")
     summary: ClassVar[str] = "removes a negation or turns it positive"
 
     def apply(self, view: View[str], stream: Stream) -> str | None:

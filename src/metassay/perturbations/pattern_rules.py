@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from metassay.text.word_lists import WordLists, build_pattern
+from metassay.text.word_lists import WordLists, build_word_pattern
 
 _PACKS = "metassay.perturbations.languages"
 _ODD_CASE = re.compile("[İıſ\u212a]")
@@ -61,7 +61,7 @@ class PatternRule:
     @classmethod
     def parse(cls, pattern: str, replacement: str | None, read_words: ReadWords = tuple) -> PatternRule:
         """Parse a rule of a pack; `read_words` returns the words that a name in braces stands for."""
-        full_pattern = _LIST_NAME.sub(lambda match: build_pattern(read_words(match[1])), pattern)
+        full_pattern = _LIST_NAME.sub(lambda match: build_word_pattern(read_words(match[1])), pattern)
         has_capitals = re.search("[A-ZÀ-Þ]", re.sub(r"\\.", "", full_pattern)) is not None
         return cls(
             pattern=re.compile(full_pattern, re.IGNORECASE),

@@ -10,11 +10,11 @@ from typing import ClassVar, NamedTuple
 from metassay.perturbations.base import View
 from metassay.perturbations.languages import english, german, russian
 from metassay.perturbations.random_replacement import RandomReplacement, Replacement
-from metassay.text.word_lists import WordLists, find_folders_with
+from metassay.text.word_lists import WordLists, find_folders_with_file
 from metassay.text.words import (
     WITHOUT_SPACES,
     Span,
-    capitalise,
+    capitalise_first_letter,
     copy_case,
     find_dictionary_words,
     starts_sentence,
@@ -33,7 +33,7 @@ class Pronoun(RandomReplacement):
     """Replaces a random pronoun by another one that fits its place in the sentence."""
 
     name: ClassVar[str] = "pronoun"
-    languages: ClassVar[frozenset[str] | None] = find_folders_with(_PACKS, "pronouns.tsv")
+    languages: ClassVar[frozenset[str] | None] = find_folders_with_file(_PACKS, "pronouns.tsv")
     summary: ClassVar[str] = "replaces a random pronoun by another one"
 
     def find_replacements(self, view: View[str]) -> list[Replacement]:
@@ -110,7 +110,7 @@ def _set_capital(text: str, span: Span, pronoun: str, language: str) -> str:
     is_always_capital = original in {"I", "Я"} or (language == "de" and original in german.FORMAL_PRONOUNS)
     if not is_always_capital:
         return copy_case(original, pronoun)
-    return capitalise(pronoun) if starts_sentence(text, start) else pronoun
+    return capitalise_first_letter(pronoun) if starts_sentence(text, start) else pronoun
 
 
 @functools.cache

@@ -50,7 +50,7 @@ class Synonym(WordEdit):
 
     def describe_missing_resource(self, language: str) -> str | None:
         """Return how to get the thesaurus or analyser that is missing; None if none is."""
-        return resources.describe_missing(*_RESOURCES[language], language=language)
+        return resources.describe_missing_resource(*_RESOURCES[language], language=language)
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
         """Return the output with the first words that have synonyms replaced."""
@@ -99,7 +99,7 @@ class RelatedWord(RandomReplacement):
 
     def describe_missing_resource(self, language: str) -> str | None:
         """Return how to get WordNet; None if it is installed."""
-        return resources.describe_missing("WordNet", language=language)
+        return resources.describe_missing_resource("WordNet", language=language)
 
     def find_replacements(self, view: View[str]) -> list[Replacement]:
         """Return every word that has a related word which fits between its neighbours."""

@@ -21,10 +21,14 @@ from metassay.errors import InputError
 from metassay.perturbations.base import Perturbation, View
 from metassay.perturbations.random_replacement import RandomReplacement, Replacement
 from metassay.stats.streams import Stream
-from metassay.text.segmentation import is_written_without_spaces, segment, segment_with_signs
+from metassay.text.segmentation import (
+    find_words_and_signs,
+    find_words_without_spaces,
+    is_written_without_spaces,
+)
 from metassay.text.sentences import find_sentences
 from metassay.text.tokens import find_tokens
-from metassay.text.word_lists import WordLists, find_folders_with
+from metassay.text.word_lists import WordLists, find_folders_with_file
 from metassay.text.words import (
     WITHOUT_SPACES,
     Span,
@@ -120,7 +124,7 @@ def _load_referring_words(language: str | None) -> tuple[frozenset[str], tuple[s
     """
     words: set[str] = set()
     beginnings: list[str] = []
-    for pack in sorted(find_folders_with(PACKS, "leaning.txt")):
+    for pack in sorted(find_folders_with_file(PACKS, "leaning.txt")):
         if language not in {pack, None}:
             continue
         pack_words = WordLists(PACKS, pack).read_lines("leaning")
@@ -223,14 +227,14 @@ def _count_between(sorted_positions: list[int], start: int, end: int) -> int:
 def _find_words(view: View[str]) -> list[Span]:
     """Find the words of an output; in texts without spaces they may be inexact."""
     if is_written_without_spaces(view.output, view.language):
-        return segment(view.output, view.language)
+        return find_words_without_spaces(view.output, view.language)
     return find_words(view.output)
 
 
 @functools.cache
 def _load_clause_openers(language: str | None) -> frozenset[str] | None:
     """Load the words that begin a clause which can be removed; None if the language has no such list."""
-    if language not in find_folders_with(PACKS, "clause_openers.txt"):
+    if language not in find_folders_with_file(PACKS, "clause_openers.txt"):
         return None
     return WordLists(PACKS, language or "").read_words("clause_openers")
 
@@ -246,7 +250,7 @@ class HallucinatedClause(RandomReplacement):
     name: ClassVar[str] = "hallucinated_clause"
     default: ClassVar[bool] = False
     needs_spaces: ClassVar[bool] = False
-    languages: ClassVar[frozenset[str] | None] = find_folders_with(PACKS, "hallucinated_clauses.txt")
+    languages: ClassVar[frozenset[str] | None] = find_folders_with_file(PACKS, "hallucinated_clauses.txt")
     summary: ClassVar[str] = "adds a clause that says what is not there"
 
     def find_replacements(self, view: View[str]) -> list[Replacement]:
@@ -303,7 +307,7 @@ class BorrowedSpan(Perturbation[str]):
 def _find_units(text: str, language: str | None) -> list[Span]:
     """Find the words of a text with their punctuation; in texts without spaces, words and signs."""
     if is_written_without_spaces(text, language):
-        return segment_with_signs(text)
+        return find_words_and_signs(text)
     return [match.span() for match in _UNSPACED.finditer(text)]
 
 

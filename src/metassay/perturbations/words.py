@@ -25,11 +25,11 @@ from metassay.stats.streams import Keys, Stream
 from metassay.text.segmentation import (
     add_needed_spaces,
     describe_missing_segmenter,
+    find_words_without_spaces,
     has_segmenter,
     is_written_without_spaces,
     list_insertable_words,
     remove_words_without_spaces,
-    segment,
 )
 from metassay.text.words import Span, find_words, remove_words, replace_spans
 
@@ -82,7 +82,7 @@ def _find_editable_words(view: View[str]) -> list[Span]:
         return find_words(view.output)
     if not has_segmenter(view.language):
         return []
-    return segment(view.output, view.language)
+    return find_words_without_spaces(view.output, view.language)
 
 
 @dataclass(frozen=True)

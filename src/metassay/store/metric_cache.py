@@ -32,7 +32,7 @@ from metassay.store.remote import list_files
 from metassay.store.score_tables import fill_scores, make_score_table
 from metassay.store.tables import write_json
 from metassay.store.versions import SCORING_PACKAGES, collect_versions
-from metassay.text.resources import describe_versions
+from metassay.text.resources import list_resource_versions
 
 DESCRIPTION_FILE = "about.json"
 
@@ -47,7 +47,7 @@ def is_shareable(metric: Metric) -> bool:
 
 def describe_metric(metric: Metric) -> dict[str, Any]:
     """Describe everything that a metric's scores depend on, except the texts."""
-    versions = collect_versions(SCORING_PACKAGES) | describe_versions(metric.dictionary_languages)
+    versions = collect_versions(SCORING_PACKAGES) | list_resource_versions(metric.dictionary_languages)
     torch = sys.modules.get("torch")
     if _depends_on_batch(metric) and torch is not None and torch.cuda.is_available():
         versions["device"] = torch.cuda.get_device_name()

@@ -11,7 +11,7 @@ from typing import Any
 import metassay
 from metassay.plugins import hash_metassay_code
 from metassay.text.languages import get_base_language
-from metassay.text.resources import describe_versions
+from metassay.text.resources import list_resource_versions
 
 SCORING_PACKAGES = (
     *("numpy", "numba", "scipy", "sacrebleu", "rapidfuzz", "nltk", "regex"),
@@ -40,7 +40,7 @@ def collect_environment(languages: Iterable[str | None]) -> dict[str, Any]:
     return {
         "code": hash_metassay_code(),
         "versions": collect_versions((*SCORING_PACKAGES, "polars", *_LANGUAGE_PACKAGES)),
-        "dictionaries": describe_versions(base_languages),
+        "dictionaries": list_resource_versions(base_languages),
     }
 
 

@@ -10,7 +10,7 @@ Value = TypeVar("Value")
 
 
 class BoundedCache(dict[Key, Value]):
-    """Remembers the values of a function; forgets all of them when it holds `maximum`.
+    """Cache of the values of a function. It is emptied when it holds `maximum` values.
 
     `cache[key]` computes the value if it is not known. For known keys this is the lookup of a dictionary,
     which is faster than a call of a function with `functools.lru_cache`.
@@ -31,7 +31,7 @@ class BoundedCache(dict[Key, Value]):
         return value
 
     def add(self, key: Key, value: Value) -> None:
-        """Remember a value that was computed elsewhere."""
+        """Add a value that was computed elsewhere to the cache."""
         if len(self) >= self.maximum:
             self.clear()
         self[key] = value

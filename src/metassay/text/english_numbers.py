@@ -10,41 +10,42 @@ from metassay.text.word_lists import WordLists
 _LISTS = WordLists("metassay.text", "en")
 
 
-def _read_values(kind: str) -> dict[str, int]:
+def _read_number_words(list_name: str) -> dict[str, int]:
+    """Read the values of number words, such as 7 for `seven`, from a list."""
     rows = _LISTS.read_rows("number_words", 3)
-    return {word: int(value) for row_kind, word, value in rows if row_kind == kind}
+    return {word: int(value) for row_kind, word, value in rows if row_kind == list_name}
 
 
-_UNITS = _read_values("unit")
-_TENS = _read_values("ten")
-_SCALES = _read_values("scale")
-_BELOW_HUNDRED = _UNITS | _read_values("teen") | _TENS
+_UNITS = _read_number_words("unit")
+_TENS = _read_number_words("ten")
+_SCALES = _read_number_words("scale")
+_BELOW_HUNDRED = _UNITS | _read_number_words("teen") | _TENS
 _IRREGULAR_ORDINALS = {word: (cardinal, ending) for word, cardinal, ending in _LISTS.read_rows("ordinals", 3)}
 _ENDINGS = (("ieth", "y", "th"), ("th", "", "th"), ("ies", "y", "s"), ("s", "", "s"))
 """Endings of ordinals and plurals, what the number word has instead, and what is written after digits."""
 _CURRENCIES = _LISTS.read_mapping("currencies")
 
 
-def write_numbers(words: Sequence[str]) -> list[str]:
-    """Write every number among lower-case words in digits.
+def write_numbers_in_digits(words: Sequence[str]) -> list[str]:
+    """Write every number among lower-case English words in digits.
 
     Words that do not form one number are written one after the other, as in years and telephone numbers:
     `nineteen eighty four` is 1984, `one oh one` is 101.
 
-    >>> write_numbers("two hundred and five of the twenty first".split())
+    >>> write_numbers_in_digits("two hundred and five of the twenty first".split())
     ['205', 'of', 'the', '21st']
     """
     written: list[str] = []
     position = 0
     while position < len(words):
-        text, position = _write_number(words, position)
+        text, position = _write_number_at(words, position)
         written.append(text)
     return written
 
 
 @dataclass
-class _Number:
-    """A number of which some words have been read."""
+class _SpelledNumber:
+    """A spelled-out number of which some words have been read."""
 
     digits: str = ""
     """Digits of numbers before it that are written together with it."""
@@ -53,17 +54,17 @@ class _Number:
     group: int | None = None
     """The number below a thousand that was read last; None if there is none."""
 
-    def add(self, value: int) -> None:
-        """Add a number from 1 to 90, or begin a further number with it if it does not fit."""
+    def add_value(self, value: int) -> None:
+        """Add a value from 1 to 90, or begin another number if it does not fit."""
         if value < self._find_limit():
             self.group = (self.group or 0) + value
         else:
-            self.digits = self.format()
+            self.digits = self.format_digits()
             self.total = 0
             self.group = value
 
-    def multiply(self, scale: int) -> None:
-        """Apply `hundred` or a larger scale."""
+    def multiply_by(self, scale: int) -> None:
+        """Multiply by a scale such as `hundred` or `thousand`."""
         if scale == 100:
             self.group = (self.group or 1) * 100
         else:
@@ -71,19 +72,19 @@ class _Number:
             self.group = None
 
     def add_zero(self) -> None:
-        """Write a digit 0, which ends the number before it."""
-        self.digits = f"{self.format()}0"
+        """Write the digit 0, which ends the number before it."""
+        self.digits = f"{self.format_digits()}0"
         self.total = 0
         self.group = None
 
-    def format(self) -> str:
-        """Return all digits so far."""
+    def format_digits(self) -> str:
+        """Return the digits of all words read so far."""
         if self.group is None and not self.total:
             return self.digits
         return f"{self.digits}{self.total + (self.group or 0)}"
 
     def _find_limit(self) -> int:
-        """Return the number that the next value must be below to be part of the same number."""
+        """Return the limit below which the next value belongs to the same number."""
         if self.group is None:
             return 1000
         if self.group % 100 == 0:
@@ -91,9 +92,9 @@ class _Number:
         return 10 if self.group % 10 == 0 and self.group % 100 >= 20 else 0
 
 
-def _write_number(words: Sequence[str], start: int) -> tuple[str, int]:
-    """Return the number that begins at `start`, or else the word there, and the position after it."""
-    number = _Number()
+def _write_number_at(words: Sequence[str], start: int) -> tuple[str, int]:
+    """Return the number that begins at `start` in digits, or else the word there, and the next position."""
+    number = _SpelledNumber()
     position = start
     if words[start].isdecimal() and words[start + 1 : start + 2] and words[start + 1] in _SCALES:
         number.group = int(words[start])
@@ -102,7 +103,7 @@ def _write_number(words: Sequence[str], start: int) -> tuple[str, int]:
     while position < len(words) and not ordinal_ending:
         word = words[position]
         cardinal, ordinal_ending = _split_ordinal(word)
-        if not _read_word(number, cardinal, is_first=position == start):
+        if not _read_number_word(number, cardinal, is_first=position == start):
             is_joined = word == "and" and _continues_after_and(words, position, start)
             if not is_joined:
                 break
@@ -110,18 +111,18 @@ def _write_number(words: Sequence[str], start: int) -> tuple[str, int]:
     if position == start:
         return words[start], start + 1
     if ordinal_ending:
-        return f"{number.format()}{ordinal_ending}", position
-    return _add_fraction_and_unit(number.format(), words, position)
+        return f"{number.format_digits()}{ordinal_ending}", position
+    return _add_fraction_and_unit(number.format_digits(), words, position)
 
 
-def _read_word(number: _Number, word: str, *, is_first: bool) -> bool:
-    """Add a word to a number; False if it is not part of one."""
+def _read_number_word(number: _SpelledNumber, word: str, *, is_first: bool) -> bool:
+    """Add a word to a number; False if the word is not part of a number."""
     if word in _BELOW_HUNDRED:
-        number.add(_BELOW_HUNDRED[word])
+        number.add_value(_BELOW_HUNDRED[word])
     elif word == "hundred" and (number.group is None or number.group < 100):
-        number.multiply(100)
+        number.multiply_by(100)
     elif word in _SCALES:
-        number.multiply(_SCALES[word])
+        number.multiply_by(_SCALES[word])
     elif word == "zero" or (word in {"oh", "o"} and not is_first):
         number.add_zero()
     else:
@@ -138,7 +139,7 @@ def _continues_after_and(words: Sequence[str], position: int, start: int) -> boo
 
 
 def _split_ordinal(word: str) -> tuple[str, str]:
-    """Split `fourth` into `four` and `th`, `nineties` into `ninety` and `s`; other words have no ending."""
+    """Split `fourth` into `four` and `th`, `nineties` into `ninety` and `s`; other words are not split."""
     if word in _IRREGULAR_ORDINALS:
         return _IRREGULAR_ORDINALS[word]
     for ending, replacement, written_ending in _ENDINGS:

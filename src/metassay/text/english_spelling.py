@@ -41,7 +41,7 @@ _BRITISH_RULES = (
 
 
 def expand_contractions(text: str) -> str:
-    """Write contractions and titles of a lower-case text in full; apostrophes must be plain ones.
+    """Write contractions and titles of a lower-case text in full (`don't` as `do not`).
 
     A possessive `'s` cannot be told from `is` without understanding the sentence. Both texts of a comparison
     are treated alike.
@@ -58,10 +58,10 @@ def expand_contractions(text: str) -> str:
 
 
 @lru_cache(maxsize=65_536)
-def spell_american(word: str) -> str:
-    """Return the American spelling of a lower-case word; the word itself if it has no other.
+def get_american_spelling(word: str) -> str:
+    """Return the American spelling of a lower-case word; the word itself if it has no other spelling.
 
-    >>> [spell_american(word) for word in ("neighbours", "centred", "counselled", "realising", "hour")]
+    >>> [get_american_spelling(word) for word in ("neighbours", "centred", "counselled", "realising", "hour")]
     ['neighbors', 'centered', 'counseled', 'realizing', 'hour']
     """
     if word in _BRITISH_WORDS:

@@ -19,8 +19,8 @@ from metassay.text.hash_table import (
     HashTable,
     add_to_hash,
     build_hash_table,
-    find_number,
     get_code_points,
+    look_up_hash,
 )
 
 START, END, UNKNOWN = 1, 2, 3
@@ -37,7 +37,7 @@ TagReading = tuple[int, float]
 
 
 class Transitions(NamedTuple):
-    """For each row, such as a state, the steps from `offsets[row]` to `offsets[row + 1]`."""
+    """Transitions of a model by state: those of state i are at `offsets[i]` to `offsets[i + 1]`."""
 
     offsets: LongArray
     targets: LongArray
@@ -48,7 +48,7 @@ class Transitions(NamedTuple):
 
 
 class NewMorphemes(NamedTuple):
-    """Log p of morphemes that the model does not contain."""
+    """Log-probabilities of morphemes that the model does not contain."""
 
     tags: LongArray
     """Their possible classes; the columns of the others."""
@@ -58,7 +58,7 @@ class NewMorphemes(NamedTuple):
 
 
 class MorphemeModel(NamedTuple):
-    """Everything that the search needs."""
+    """A morpheme model of HanTa as arrays, for the search of the best split of a word."""
 
     morphemes: HashTable
     endings: HashTable
@@ -76,20 +76,20 @@ class MorphemeModel(NamedTuple):
 
 
 class MorphemeSplitter:
-    """Finds the parts of speech of words that HanTa's dictionary does not contain."""
+    """Finds the parts of speech of words that the dictionary of HanTa does not contain."""
 
     def __init__(self, hanta: Any) -> None:
-        self._model = _build_model(hanta)
+        self._model = _build_morpheme_model(hanta)
 
-    def read(self, word: str) -> list[TagReading]:
-        """Return the parts of speech of a word with the log p of the best morphemes, most likely first."""
+    def rank_tags(self, word: str) -> list[TagReading]:
+        """Return the parts of speech of a word with log-probabilities, most likely first."""
         tags, log_p = _find_best_splits(get_code_points(word), self._model)
         readings = list(zip(tags.tolist(), log_p.tolist()))
         readings.sort(key=lambda reading: reading[1], reverse=True)
         return readings or [(UNKNOWN, 0.0)]
 
 
-def _build_model(hanta: Any) -> MorphemeModel:
+def _build_morpheme_model(hanta: Any) -> MorphemeModel:
     """Convert a model of HanTa to arrays."""
     states = {(0, START): 0}
     pairs: dict[tuple[int, int], int] = {}
@@ -127,6 +127,7 @@ def _build_model(hanta: Any) -> MorphemeModel:
 
 
 def _build_new_morphemes(hanta: Any, endings: Sequence[str]) -> NewMorphemes:
+    """Convert the probabilities of unknown morphemes to arrays."""
     tags = [tag for tag in hanta.LP_s_t if tag in hanta.LP_hapax_t]
     by_length = [
         [hanta.Int_t + hanta.LP_hapax_t[tag] + log_p for log_p in hanta.LP_len_t[tag]] for tag in tags
@@ -136,6 +137,7 @@ def _build_new_morphemes(hanta: Any, endings: Sequence[str]) -> NewMorphemes:
 
 
 def _build_transitions(rows: Sequence[Sequence[tuple[int, int, float]]]) -> Transitions:
+    """Convert lists of transitions by state to arrays."""
     steps = [step for row in rows for step in row]
     return Transitions(
         offsets=build_row_offsets(rows),
@@ -147,7 +149,7 @@ def _build_transitions(rows: Sequence[Sequence[tuple[int, int, float]]]) -> Tran
 
 @kernel
 def _find_best_splits(word: CodePoints, model: MorphemeModel) -> tuple[LongArray, FloatArray]:
-    """Return the possible parts of speech of a word, and the log p of the best splits for each."""
+    """Return the possible parts of speech of a word, with the log-probability of the best splits for each."""
     size = len(word)
     state_count = len(model.final.offsets) - 1
     best = np.full((size + 1, state_count), -np.inf)  # log p of the best way to a state at a letter
@@ -159,18 +161,18 @@ def _find_best_splits(word: CodePoints, model: MorphemeModel) -> tuple[LongArray
     best[0, 0] = 0.0
     states[0, 0] = 0
     counts[0] = 1
-    endings = _weigh_endings(word, model.endings, model.new_morphemes.by_ending)
+    endings = _score_endings(word, model.endings, model.new_morphemes.by_ending)
     inner = model.inner
     for start in range(size):
         continued = _choose_best_states(states[start, : counts[start]], best[start])
         text_hash = np.uint64(1)
         for end in range(start + 1, size + 1):
             text_hash = add_to_hash(text_hash, word[end - 1])
-            morpheme = find_number(text_hash, model.morphemes)
+            morpheme = look_up_hash(text_hash, model.morphemes)
             is_new = morpheme < 0
             if is_new and size >= 4 and end - start <= 2:
                 continue
-            _weigh_morpheme(end - start, size, morpheme, endings[end], model, log_p_of_class)
+            _score_morpheme(end - start, size, morpheme, endings[end], model, log_p_of_class)
             for state in continued:
                 row = state + state_count if is_new else state
                 for step in range(inner.offsets[row], inner.offsets[row + 1]):
@@ -181,11 +183,11 @@ def _find_best_splits(word: CodePoints, model: MorphemeModel) -> tuple[LongArray
                             states[end, counts[end]] = target
                             counts[end] += 1
                         best[end, target] = log_p
-    return _sum_by_tag(states[size, : counts[size]], best[size], model)
+    return _sum_states_by_tag(states[size, : counts[size]], best[size], model)
 
 
 @kernel
-def _weigh_endings(word: CodePoints, endings: HashTable, log_p: FloatArray) -> FloatArray:
+def _score_endings(word: CodePoints, endings: HashTable, log_p: FloatArray) -> FloatArray:
     """Return the log p of the longest known ending of at most k letters before each letter, by class."""
     class_count = log_p.shape[1]
     weights = np.empty((len(word) + 1, _LONGEST_ENDING + 1, class_count), np.float64)
@@ -197,7 +199,7 @@ def _weigh_endings(word: CodePoints, endings: HashTable, log_p: FloatArray) -> F
             if length > end:
                 continue
             text_hash = add_to_hash(text_hash, word[end - length])
-            ending = find_number(text_hash, endings)
+            ending = look_up_hash(text_hash, endings)
             if ending < 0:
                 continue
             for column in range(class_count):
@@ -207,7 +209,7 @@ def _weigh_endings(word: CodePoints, endings: HashTable, log_p: FloatArray) -> F
 
 
 @kernel
-def _weigh_morpheme(
+def _score_morpheme(
     length: int,
     word_length: int,
     morpheme: np.int64,
@@ -234,7 +236,7 @@ def _weigh_morpheme(
 
 @kernel
 def _choose_best_states(states: LongArray, best: FloatArray) -> LongArray:
-    """Return the best states, and those that come near them, in their order; overwrites `states`."""
+    """Return the best states and those with almost the same probability, in order; overwrites `states`."""
     log_p = best[states]
     bound = find_lower_bound(log_p, np.empty(_CONTINUED_STATES, np.float64))
     count = 0
@@ -259,7 +261,9 @@ def find_lower_bound(log_p: FloatArray, highest: FloatArray) -> float:
 
 
 @kernel
-def _sum_by_tag(states: LongArray, best: FloatArray, model: MorphemeModel) -> tuple[LongArray, FloatArray]:
+def _sum_states_by_tag(
+    states: LongArray, best: FloatArray, model: MorphemeModel
+) -> tuple[LongArray, FloatArray]:
     """Sum the best way to each pair of classes by part of speech."""
     final = model.final
     log_p_of_pair = np.full(model.pair_count, -np.inf)

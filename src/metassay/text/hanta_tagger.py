@@ -38,7 +38,7 @@ _CACHED_WORDS = 1 << 17
 
 @dataclass(frozen=True, slots=True)
 class WordReadings:
-    """The tags that a word can have at some place of a sentence."""
+    """The tags that a word can have at a position of a sentence."""
 
     tag_numbers: bytes
     log_p: bytes
@@ -49,7 +49,7 @@ class WordReadings:
 
 @functools.lru_cache(maxsize=4)
 def load_tagger(language: str) -> Tagger:
-    """Load the tagger of a language."""
+    """Load the part-of-speech tagger of a language."""
     from HanTa.HanoverTagger import HanoverTagger
 
     tagger = Tagger(HanoverTagger(_MODEL_FILES[language]))
@@ -58,7 +58,7 @@ def load_tagger(language: str) -> Tagger:
 
 
 class Tagger:
-    """A model of HanTa as arrays. The readings of words are remembered."""
+    """A part-of-speech tagger: a model of HanTa as arrays, with a cache of words."""
 
     def __init__(self, hanta: Any) -> None:
         self._hanta = hanta
@@ -70,17 +70,17 @@ class Tagger:
         self._number_of[START] = len(self._tags)
         self._transitions, self._end_transitions = self._build_transitions()
         self._first_words = BoundedCache(
-            functools.partial(self._read_word, is_first=True), maximum=_CACHED_WORDS
+            functools.partial(self._find_readings, is_first=True), maximum=_CACHED_WORDS
         )
         self._other_words = BoundedCache(
-            functools.partial(self._read_word, is_first=False), maximum=_CACHED_WORDS
+            functools.partial(self._find_readings, is_first=False), maximum=_CACHED_WORDS
         )
 
     def tag_words(self, words: Sequence[str]) -> list[str]:
-        """Return the tags of the words of a sentence."""
+        """Return the part-of-speech tag of each word of a sentence."""
         other_words = self._other_words
         readings = [self._first_words[words[0]], *[other_words[word] for word in words[1:]]]
-        path = _find_best_path(
+        path = _find_best_tags(
             np.frombuffer(b"".join([reading.tag_numbers for reading in readings]), np.int64),
             np.frombuffer(b"".join([reading.log_p for reading in readings])),
             np.array([reading.count for reading in readings]),
@@ -90,17 +90,17 @@ class Tagger:
         return [self._tag_names[number] for number in path.tolist()]
 
     def list_possible_tags(self, word: str, *, is_first: bool = False) -> frozenset[str]:
-        """Return the tags that `tag_words` can give a word, at the beginning of a sentence or inside it."""
+        """Return the tags that `tag_words` can give a word, as the first word of a sentence or later."""
         return (self._first_words if is_first else self._other_words)[word].tags
 
-    def list_listed_tags(self, word: str) -> frozenset[str]:
-        """Return the tags that the model lists a word with; empty if it does not list the word."""
+    def list_dictionary_tags(self, word: str) -> frozenset[str]:
+        """Return the tags of a word in the dictionary of the model; empty if the word is not there."""
         listed = self._hanta.cache.get(self._hanta.normalize(word)) or ()
         return frozenset(str(self._hanta.int2tag[tag]) for tag, _ in listed if tag != UNKNOWN)
 
     def rank_tags(self, word: str) -> tuple[str, ...]:
         """Return the tags that a word may have out of context, most likely first."""
-        readings, is_listed = self._look_up(word)
+        readings, is_listed = self._look_up_word(word)
         has_capital = word[0].isupper()
         weighed = []
         for tag, log_p in readings:
@@ -112,16 +112,17 @@ class Tagger:
             weighed = [reading for reading in weighed if reading[1] >= minimum]
         return tuple(str(self._hanta.int2tag[tag]) for tag, _ in weighed)
 
-    def _look_up(self, word: str) -> tuple[Sequence[TagReading], bool]:
-        """Return the readings of a word in lower case, and whether the model lists it."""
+    def _look_up_word(self, word: str) -> tuple[Sequence[TagReading], bool]:
+        """Return the readings of a word in lower case, and whether it is in the dictionary of the model."""
         lower = self._hanta.normalize(word)
         listed = self._hanta.cache.get(lower)
         if listed is None:
-            return self._splitter.read(lower), False
+            return self._splitter.rank_tags(lower), False
         return listed, True
 
-    def _read_word(self, word: str, *, is_first: bool) -> WordReadings:
-        readings = self._weigh_readings(word, is_first=is_first)
+    def _find_readings(self, word: str, *, is_first: bool) -> WordReadings:
+        """Return the readings of a word, from the cache if possible."""
+        readings = self._score_readings(word, is_first=is_first)
         readings.sort()  # the order in which HanTa finds them, which breaks ties
         if not readings:
             readings = [(number, 0.0) for number in range(len(self._tags))]
@@ -129,9 +130,9 @@ class Tagger:
         names = frozenset(self._tag_names[number] for number in numbers)
         return WordReadings(array("q", numbers).tobytes(), array("d", log_p).tobytes(), len(readings), names)
 
-    def _weigh_readings(self, word: str, *, is_first: bool) -> list[TagReading]:
-        """Return the numbers of the likely tags of a word with the log p of the word given the tag."""
-        readings, is_listed = self._look_up(word)
+    def _score_readings(self, word: str, *, is_first: bool) -> list[TagReading]:
+        """Return the likely tags of a word with the log-probability of the word given the tag."""
+        readings, is_listed = self._look_up_word(word)
         has_capital = word[0].isupper()
         prior = self._hanta.LP_wtag
         weighed = []
@@ -150,7 +151,7 @@ class Tagger:
         return [reading for reading in weighed if reading[1] >= minimum]
 
     def _build_transitions(self) -> tuple[FloatArray, FloatArray]:
-        """Return the log p of a tag, and of the end of a sentence, after two other tags."""
+        """Return the log-probability of a tag, and of the end of a sentence, after two other tags."""
         tag_count = len(self._tags)
         before_start = tag_count + 1
         transitions = np.full((tag_count + 2, tag_count + 1, tag_count), -np.inf)
@@ -169,14 +170,14 @@ class Tagger:
 
 
 @kernel
-def _find_best_path(
+def _find_best_tags(
     tags: LongArray,
     log_p: FloatArray,
     counts: LongArray,
     transitions: FloatArray,
     end_transitions: FloatArray,
 ) -> LongArray:
-    """Return the most likely tags of the words of a sentence; word i has `counts[i]` readings."""
+    """Return the most likely tag of each word of a sentence; word i has `counts[i]` readings."""
     word_count = len(counts)
     tag_count = end_transitions.shape[1] - 1
     # A state is the pair of tags of two successive words, with a pointer to the best state before it.
@@ -233,7 +234,7 @@ def _find_best_path(
 def _find_state(
     first: int, second: int, start: int, end: int, first_tags: LongArray, second_tags: LongArray
 ) -> int:
-    """Return which of the states from `start` to `end` has these tags; `end` if none does."""
+    """Return which of the states from `start` to `end` has two given tags; `end` if none has."""
     state = start
     while state < end and (first_tags[state] != first or second_tags[state] != second):
         state += 1

@@ -15,26 +15,26 @@ CodePoints = NDArray[np.uint32]
 
 
 class HashTable(NamedTuple):
-    """An open hash table: the text with the hash `hashes[slot]` has the number `numbers[slot]`, or -1."""
+    """Hash table from texts to numbers: the text with hash `hashes[i]` has `numbers[i]`, -1 if empty."""
 
     hashes: NDArray[np.uint64]
     numbers: LongArray
 
 
 def get_code_points(text: str) -> CodePoints:
-    """Return the characters of a text as numbers."""
+    """Return the Unicode code points of a text."""
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
 def build_hash_table(texts: Sequence[str]) -> HashTable:
-    """Build a table from distinct texts to their positions in the sequence."""
+    """Build a hash table from distinct texts to their positions in a sequence."""
     hashes, numbers = _fill_table(get_code_points("".join(texts)), build_row_offsets(texts))
     return HashTable(hashes, numbers)
 
 
 @kernel
 def add_to_hash(text_hash: np.uint64, code_point: np.uint32) -> np.uint64:
-    """Return the hash of a text followed by one more character; that of the empty text is 1.
+    """Return the hash of a text after one more character; the hash of the empty text is 1.
 
     With 64 bits, no two texts have the same hash in practice.
     """
@@ -43,8 +43,8 @@ def add_to_hash(text_hash: np.uint64, code_point: np.uint32) -> np.uint64:
 
 
 @kernel
-def find_number(text_hash: np.uint64, table: HashTable) -> np.int64:
-    """Return the number of the text with a hash; -1 if the table does not contain it."""
+def look_up_hash(text_hash: np.uint64, table: HashTable) -> np.int64:
+    """Return the number of the text that has a hash; -1 if the table does not contain it."""
     last_slot = len(table.hashes) - 1
     slot = np.int64(text_hash & np.uint64(last_slot))
     while table.numbers[slot] >= 0 and table.hashes[slot] != text_hash:

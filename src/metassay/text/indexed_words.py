@@ -17,7 +17,7 @@ _NON_SPACE = re.compile(r"\S+")
 
 @dataclass(frozen=True)
 class IndexedWords:
-    """The words of many texts. Word `i` of all texts is `vocabulary[numbers[i]]`."""
+    """The words of many texts as numbers: word `i` of all texts is `vocabulary[numbers[i]]`."""
 
     vocabulary: list[str]
     numbers: LongArray
@@ -35,13 +35,13 @@ class IndexedWords:
         return self.find_texts_with_hits(self.test_vocabulary(predicate)[self.numbers])
 
     def find_texts_with_hits(self, is_hit: BoolArray) -> BoolArray:
-        """Return which texts have a word whose entry in `is_hit` is true."""
+        """Return which texts have a word that `is_hit`, a mask over the vocabulary, marks."""
         hits_before = np.concatenate([[0], np.cumsum(is_hit)])[self.offsets]
         return np.asarray(hits_before[1:] > hits_before[:-1])
 
 
 def index_words(texts: Sequence[str], *, hyphens: bool = False) -> IndexedWords:
-    r"""Index the words of texts: runs of characters that match `\w`, with `hyphens` also of hyphens.
+    r"""Split texts into words (runs of `\\w` and, with `hyphens`, of hyphens) and number the words.
 
     >>> words = index_words(["Well-known words.", "words"], hyphens=True)
     >>> words.vocabulary, words.numbers.tolist(), words.find_texts_with("words".__eq__).tolist()
@@ -50,8 +50,8 @@ def index_words(texts: Sequence[str], *, hyphens: bool = False) -> IndexedWords:
     return _index_matches(texts, _WORD_WITH_HYPHENS if hyphens else _WORD)
 
 
-def index_non_space(texts: Sequence[str]) -> IndexedWords:
-    """Index the runs of non-space characters of texts."""
+def index_non_space_runs(texts: Sequence[str]) -> IndexedWords:
+    """Split texts at white space and number the distinct parts."""
     return _index_matches(texts, _NON_SPACE)
 
 

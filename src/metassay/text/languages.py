@@ -11,7 +11,7 @@ _TAG = re.compile(r"[a-z]{2,3}(?:-[a-z]{4})?(?:-(?:[a-z]{2}|\d{3}))?(?:-[a-z0-9]
 
 
 def parse_language(text: str) -> str | None:
-    """Return the tag of a language in lower case, from a tag or an English name; None if it is not known.
+    """Return the lower-case tag of a language from a tag or an English name; None if it is unknown.
 
     Only the languages in `language_names.tsv` are known. With all ISO codes, many short words would be
     languages.
@@ -20,7 +20,7 @@ def parse_language(text: str) -> str | None:
     ['en', 'de', 'zh', 'zh-tw', 'pt-br', None]
     """
     name = text.strip().lower()
-    codes = _load_codes()
+    codes = _load_language_codes()
     if name in codes:
         return codes[name]
     tag = _standardize_tag(name)
@@ -30,7 +30,7 @@ def parse_language(text: str) -> str | None:
 
 
 def find_target_language(language_pair: str) -> str | None:
-    """Return the tag of the target language of a pair such as `en-de`; None if there is no hyphen.
+    """Return the tag of the target language of a pair such as `en-de`; None without a hyphen.
 
     The target begins at the first hyphen after which a language tag stands. In tags, languages are written in
     small letters and regions in capitals, so `CA` in `fr-CA-es` is Canada and not Catalan.
@@ -51,7 +51,7 @@ def find_target_language(language_pair: str) -> str | None:
 
 
 def parse_target_language(text: str) -> str:
-    """Return the language that a user named as that of the outputs, by a tag, a name or a language pair.
+    """Return the tag of the language of outputs from a tag, an English name or a language pair.
 
     `en-th` is the pair of English and Thai, `en-TH` the English of Thailand.
 
@@ -88,8 +88,8 @@ def _standardize_tag(text: str) -> str | None:
     tag = text.strip().lower().replace("_", "-")
     if not _TAG.fullmatch(tag):
         return None
-    if tag in _load_codes():  # saves the import of langcodes, which takes 40 ms
-        return _load_codes()[tag]
+    if tag in _load_language_codes():  # saves the import of langcodes, which takes 40 ms
+        return _load_language_codes()[tag]
 
     from langcodes import Language, tag_is_valid
 
@@ -99,8 +99,8 @@ def _standardize_tag(text: str) -> str | None:
 
 
 @functools.cache
-def _load_codes() -> dict[str, str]:
-    """Load the code of each language by code, three-letter code and English name."""
+def _load_language_codes() -> dict[str, str]:
+    """Load a mapping to language codes from codes, three-letter codes and English names."""
     text = files("metassay.text").joinpath("language_names.tsv").read_text(encoding="utf-8")
     codes = {}
     for line in text.splitlines():

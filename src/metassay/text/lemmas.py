@@ -17,18 +17,18 @@ _CACHED_WORDS = 1 << 17
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
-def find_lemma(form: str, language: str) -> str | None:
-    """Return the base form of a word that is in simplemma's dictionary; None for other words."""
-    composed = unicodedata.normalize("NFC", form)
+def find_lemma(word: str, language: str) -> str | None:
+    """Return the base form of a word from the dictionary of simplemma; None for unknown words."""
+    composed = unicodedata.normalize("NFC", word)
     lemma: str | None = _load_lookup().get_lemma(composed, language)
-    if lemma is None or (form.isalpha() and composed == form):  # there are no hyphens or accents to split off
+    if lemma is None or (word.isalpha() and composed == word):  # there are no hyphens or accents to split off
         return lemma
-    return str(_load_lemmatizer().lemmatize(form, lang=language))
+    return str(_load_lemmatizer().lemmatize(word, lang=language))
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def is_common_word(word: str, language: str) -> bool:
-    """Whether the dictionary has the word in lower case, so that a capital may be that of a sentence."""
+    """Whether the dictionary has the lower-case word, so that it is not only a name."""
     lemma = find_lemma(word.lower(), language)
     return lemma is not None and lemma.islower()
 
@@ -50,7 +50,7 @@ def _load_lemmatizer() -> Any:
 
 
 class _PackedDictionaryFactory:
-    """Gives simplemma its dictionaries in a form that is fast to load."""
+    """Provides simplemma with dictionaries in a form that is fast to load."""
 
     @staticmethod
     @functools.lru_cache(maxsize=8)
@@ -70,7 +70,7 @@ _HEADER_SIZE = 4 * (_BUCKET_COUNT + 1)
 
 
 def pack_dictionary(lemmas: Mapping[str, str]) -> bytes:
-    """Write words and base forms as bytes for `PackedDictionary`: in buckets by the checksum of the word."""
+    """Encode words and base forms as bytes for `PackedDictionary`."""
     buckets = [bytearray(b"\n") for _ in range(_BUCKET_COUNT)]
     for word, lemma in lemmas.items():
         key = word.encode()
@@ -80,7 +80,7 @@ def pack_dictionary(lemmas: Mapping[str, str]) -> bytes:
 
 
 class PackedDictionary:
-    """Looks up base forms in bytes, because building a `dict` of a million words takes a second.
+    """Dictionary of base forms that is searched as bytes, because building a `dict` takes a second.
 
     >>> PackedDictionary(pack_dictionary({"mice": "mouse"})).get("mice")
     'mouse'
@@ -91,7 +91,7 @@ class PackedDictionary:
         self._bucket_offsets = np.frombuffer(content, "<u4", _BUCKET_COUNT + 1).tolist()
 
     def get(self, word: str) -> str | None:
-        """Return the base form of a word; None if it is not known."""
+        """Return the base form of a word; None if the word is not in the dictionary."""
         key = word.encode()
         bucket = crc32(key) % _BUCKET_COUNT
         bucket_start, bucket_end = self._bucket_offsets[bucket : bucket + 2]

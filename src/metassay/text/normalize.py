@@ -12,8 +12,8 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from metassay.errors import UnknownName
-from metassay.text.english_numbers import write_numbers
-from metassay.text.english_spelling import expand_contractions, spell_american
+from metassay.text.english_numbers import write_numbers_in_digits
+from metassay.text.english_spelling import expand_contractions, get_american_spelling
 
 _APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ`´＇", "'"))
 _WORD_SEPARATORS = frozenset("-‐‑‒–—―/\\_")
@@ -24,8 +24,8 @@ _MARK_WITHOUT_NUMBER = re.compile(r"[$£€¢](?!\d)|(?<!\d)%|(?<!\d)\.|\.(?!\d)
 _SINGLE_ONE = re.compile(r"(?<![^ ])1(?=s? |s?$)")
 
 
-def normalize(text: str, scheme: str) -> str:
-    """Return a text in the form that a scheme describes.
+def normalize_text(text: str, scheme: str) -> str:
+    """Normalise a text by the rules of a scheme, such as "whisper".
 
     - `none`: as it is.
     - `english`: in lower case, without punctuation and symbols but with apostrophes; dashes and slashes
@@ -37,16 +37,16 @@ def normalize(text: str, scheme: str) -> str:
       spelling. This is our own code: apart from spelling, it agrees with theirs in 98 % of the texts of four
       recognisers.
 
-    >>> normalize("Well-known: the Dog’s  $3.50 dinner!", "english")
+    >>> normalize_text("Well-known: the Dog’s  $3.50 dinner!", "english")
     "well known the dog's 350 dinner"
-    >>> normalize("Uh, I won't pay twenty-five dollars [laughs].", "whisper")
+    >>> normalize_text("Uh, I won't pay twenty-five dollars [laughs].", "whisper")
     'i will not pay $25'
     """
     return find_normalizer(scheme)(text)
 
 
 def find_normalizer(scheme: str) -> Callable[[str], str]:
-    """Return the function of a scheme."""
+    """Return the normalisation function of a scheme."""
     if scheme not in SCHEMES:
         raise UnknownName("text normalisation", scheme, SCHEMES)
     return SCHEMES[scheme]
@@ -54,13 +54,13 @@ def find_normalizer(scheme: str) -> Callable[[str], str]:
 
 def _normalize_english(text: str) -> str:
     lower = text.translate(_APOSTROPHES).lower()
-    words = "".join(map(_keep_letters, lower)).split()
+    words = "".join(map(_replace_punctuation, lower)).split()
     return " ".join(word for word in words if word.strip("'"))
 
 
 @lru_cache(maxsize=65_536)
-def _keep_letters(character: str) -> str:
-    """Return a space for a dash, nothing for other punctuation and symbols, else the character."""
+def _replace_punctuation(character: str) -> str:
+    """Return a space for a dash, nothing for other punctuation and symbols, else the character itself."""
     if character in _WORD_SEPARATORS:
         return " "
     if character != "'" and unicodedata.category(character)[0] in "PS":
@@ -73,15 +73,15 @@ def _normalize_whisper(text: str) -> str:
     text = _FILLERS.sub(" ", text)
     text = expand_contractions(text)
     text = _COMMA_IN_NUMBER.sub("", text)
-    text = "".join(map(_keep_letters_and_amounts, unicodedata.normalize("NFKD", text)))
-    text = " ".join(write_numbers(text.split()))
+    text = "".join(map(_replace_marks_outside_amounts, unicodedata.normalize("NFKD", text)))
+    text = " ".join(write_numbers_in_digits(text.split()))
     text = _MARK_WITHOUT_NUMBER.sub(" ", text)
     text = _SINGLE_ONE.sub("one", text)
-    return " ".join(spell_american(word) for word in text.split())
+    return " ".join(get_american_spelling(word) for word in text.split())
 
 
 @lru_cache(maxsize=65_536)
-def _keep_letters_and_amounts(character: str) -> str:
+def _replace_marks_outside_amounts(character: str) -> str:
     """Return nothing for an accent, a space for a mark that is not part of an amount, else the character."""
     category = unicodedata.category(character)
     if category == "Mn" or character == "'":

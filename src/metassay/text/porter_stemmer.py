@@ -103,7 +103,7 @@ def stem_word(word: str) -> str:
 
 
 def _find_consonants(word: str) -> list[bool]:
-    """Return for each letter whether it is a consonant: not a vowel, and not a y after a consonant."""
+    """Return for each letter whether it is a consonant; a y after a consonant is a vowel."""
     is_consonant: list[bool] = []
     for letter in word:
         is_vowel_y = letter == "y" and bool(is_consonant) and is_consonant[-1]
@@ -111,7 +111,7 @@ def _find_consonants(word: str) -> list[bool]:
     return is_consonant
 
 
-def _measure(stem: str) -> int:
+def _count_vowel_consonant_groups(stem: str) -> int:
     """Count how often a consonant follows a vowel: m in Porter's [C](VC){m}[V]."""
     if "y" not in stem:
         return len(_VOWELS_AND_CONSONANT.findall(stem))
@@ -145,7 +145,7 @@ def _remove_past_or_gerund(word: str) -> str:
     if word.endswith("ied"):
         return word[:-1] if len(word) == 4 else word[:-2]
     if word.endswith("eed"):
-        return word[:-1] if _measure(word[:-3]) > 0 else word
+        return word[:-1] if _count_vowel_consonant_groups(word[:-3]) > 0 else word
     for ending in ("ed", "ing"):
         stem = word.removesuffix(ending)
         if stem != word and _has_vowel(stem):
@@ -161,7 +161,7 @@ def _repair_verb_stem(stem: str) -> str:
         return stem if stem[-1] in "lsz" else stem[:-1]
     if stem.endswith("*d"):  # NLTK writes *d for a double consonant in its rules, and takes it literally here
         return stem[:-2] + "d"
-    return stem + "e" if _measure(stem) == 1 and _ends_in_short_syllable(stem) else stem
+    return stem + "e" if _count_vowel_consonant_groups(stem) == 1 and _ends_in_short_syllable(stem) else stem
 
 
 def _replace_final_y(word: str) -> str:
@@ -170,31 +170,34 @@ def _replace_final_y(word: str) -> str:
     return word
 
 
-def _apply_step_2(word: str) -> str:
+def _shorten_double_suffix(word: str) -> str:
+    """Apply step 2 of Porter's algorithm: shorten double suffixes, as in `-ization` to `-ize`."""
     ending = _find_longest_ending(word, _STEP_2_ENDINGS, 7)
     if ending is None:
         return word
     stem = word[: -len(ending)]
-    if _measure(stem + "l" if ending == "logi" else stem) == 0:
+    if _count_vowel_consonant_groups(stem + "l" if ending == "logi" else stem) == 0:
         return word
     if ending == "alli":  # before it there may be another ending of this step
-        return _apply_step_2(stem + "al")
+        return _shorten_double_suffix(stem + "al")
     return stem + _STEP_2_ENDINGS[ending]
 
 
-def _apply_step_3(word: str) -> str:
+def _shorten_suffix(word: str) -> str:
+    """Apply step 3 of Porter's algorithm: shorten suffixes such as `-icate`, `-ful` and `-ness`."""
     ending = _find_longest_ending(word, _STEP_3_ENDINGS, 5)
-    if ending is None or _measure(word[: -len(ending)]) == 0:
+    if ending is None or _count_vowel_consonant_groups(word[: -len(ending)]) == 0:
         return word
     return word[: -len(ending)] + _STEP_3_ENDINGS[ending]
 
 
-def _apply_step_4(word: str) -> str:
+def _remove_suffix(word: str) -> str:
+    """Apply step 4 of Porter's algorithm: remove suffixes such as `-ance` and `-ment`."""
     ending = _find_longest_ending(word, _STEP_4_ENDINGS, 5)
     if ending is None:
         return word
     stem = word[: -len(ending)]
-    if _measure(stem) <= 1 or (ending == "ion" and stem[-1] not in "st"):
+    if _count_vowel_consonant_groups(stem) <= 1 or (ending == "ion" and stem[-1] not in "st"):
         return word
     return stem
 
@@ -202,14 +205,14 @@ def _apply_step_4(word: str) -> str:
 def _remove_final_e(word: str) -> str:
     if not word.endswith("e"):
         return word
-    measure = _measure(word[:-1])
+    measure = _count_vowel_consonant_groups(word[:-1])
     if measure > 1 or (measure == 1 and not _ends_in_short_syllable(word[:-1])):
         return word[:-1]
     return word
 
 
 def _reduce_double_l(word: str) -> str:
-    return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word
+    return word[:-1] if word.endswith("ll") and _count_vowel_consonant_groups(word[:-1]) > 1 else word
 
 
 def _find_longest_ending(word: str, endings: Collection[str], maximum_length: int) -> str | None:
@@ -224,9 +227,9 @@ _STEPS = (
     _remove_plural,
     _remove_past_or_gerund,
     _replace_final_y,
-    _apply_step_2,
-    _apply_step_3,
-    _apply_step_4,
+    _shorten_double_suffix,
+    _shorten_suffix,
+    _remove_suffix,
     _remove_final_e,
     _reduce_double_l,
 )

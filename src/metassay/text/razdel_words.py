@@ -22,8 +22,8 @@ _PLAIN_RUN = re.compile(
 
 
 @functools.lru_cache(maxsize=1 << 14)
-def classify_atom(character: str) -> int:
-    """Return the kind of atom that a character is; plus `KIND_COUNT` if it may be joined across a space."""
+def classify_character(character: str) -> int:
+    """Return the kind of a character for razdel; plus `KIND_COUNT` if it may be joined across a space."""
     from razdel.segmenters.tokenize import ATOM, DASHES, INT, LAT, OTHER, PUNCT, RU
 
     kind = (None, RU, LAT, INT, PUNCT, OTHER).index(ATOM.match(character).lastgroup)
@@ -31,10 +31,10 @@ def classify_atom(character: str) -> int:
     return kind + KIND_COUNT if can_be_joined else kind
 
 
-def split_run(run: str, kind_before: int, kind_after: int) -> list[str]:
-    """Split a run of non-space characters into words, given the kinds of the atoms before and after it.
+def split_non_space_run(run: str, kind_before: int, kind_after: int) -> list[str]:
+    """Split a run of non-space characters into words, given the kinds of the characters around the run.
 
-    >>> split_run("«Да»,", 0, 0)
+    >>> split_non_space_run("«Да»,", 0, 0)
     ['«', 'Да', '»', ',']
     """
     plain = _PLAIN_RUN.fullmatch(run)

@@ -37,7 +37,7 @@ _THESAURUS_FOLDERS = (
 
 @dataclass(frozen=True)
 class Resource:
-    """A dictionary or a model for a language."""
+    """A dictionary or a model that a metric or perturbation needs for a language."""
 
     name: str
     language: str
@@ -50,13 +50,13 @@ class Resource:
 
     @property
     def remedy(self) -> str:
-        """One line that says how to get it."""
+        """A line that says how to install the resource."""
         commands = "; ".join(f"{system}: {command}" for system, command in self.commands.items())
         return f"{self.name} is missing. Get it with {commands}"
 
 
-def get_all_resources() -> tuple[Resource, ...]:
-    """Return all resources that metassay can use, for `metassay list resources`."""
+def list_resources() -> tuple[Resource, ...]:
+    """Return all dictionaries and models that metassay can use."""
     return (
         Resource(
             "WordNet",
@@ -103,16 +103,16 @@ def get_all_resources() -> tuple[Resource, ...]:
     )
 
 
-def find_resource(name: str, language: str) -> Resource:
-    """Return the resource with this name for a language."""
-    for resource in get_all_resources():
-        if (resource.name, resource.language) == (name, language):
+def find_resource(resource_name: str, language: str) -> Resource:
+    """Return the resource of a name for a language."""
+    for resource in list_resources():
+        if (resource.name, resource.language) == (resource_name, language):
             return resource
-    raise KeyError(name, language)
+    raise KeyError(resource_name, language)
 
 
-def describe_missing(*names: str, language: str) -> str | None:
-    """Return how to get the first of these resources that is missing; None if none is."""
+def describe_missing_resource(*names: str, language: str) -> str | None:
+    """Return how to install the first resource that is missing; None if all are installed."""
     for name in names:
         resource = find_resource(name, language)
         if resource.locate() is None:
@@ -120,21 +120,21 @@ def describe_missing(*names: str, language: str) -> str | None:
     return None
 
 
-def describe_versions(languages: Iterable[str]) -> dict[str, str | None]:
-    """Return the version of every resource for these languages; None for missing ones.
+def list_resource_versions(languages: Iterable[str]) -> dict[str, str | None]:
+    """Return the version of every resource for some languages; None for missing resources.
 
     The version of files is a hash of their content, that of packages where they are.
     """
     wanted = set(languages)
     versions = {}
-    for resource in get_all_resources():
+    for resource in list_resources():
         if resource.language in wanted:
-            versions[f"{resource.name} ({resource.language})"] = _hash_content(resource.locate())
+            versions[f"{resource.name} ({resource.language})"] = _hash_location(resource.locate())
     return versions
 
 
 def find_wordnet_folder() -> Folder | None:
-    """Return the folder with the database files of Princeton WordNet (`data.noun`, `index.noun` …)."""
+    """Return the folder with the files of Princeton WordNet (`data.noun`, `index.noun` …)."""
     folders = [user_folder / name for user_folder in _list_user_folders() for name in ("wordnet", ".")]
     folders += [Path(folder) for folder in _WORDNET_FOLDERS]
     for nltk_folder in _list_nltk_folders():
@@ -151,7 +151,7 @@ def find_wordnet_folder() -> Folder | None:
 
 
 def find_thesaurus_file(language: str) -> Path | None:
-    """Return the MyThes thesaurus of a language, as LibreOffice and Debian's `mythes-*` packages have it."""
+    """Return the MyThes thesaurus of a language, as LibreOffice and Debian install it."""
     system_folders = [Path(folder.format(language=language)) for folder in _THESAURUS_FOLDERS]
     for folder in [*_list_user_folders(), *system_folders]:
         files = sorted(file for file in folder.glob(f"th_{language}_*.dat") if file.is_file())
@@ -160,12 +160,12 @@ def find_thesaurus_file(language: str) -> Path | None:
     return None
 
 
-def has_package(name: str) -> bool:
-    """Whether a Python package can be imported."""
-    return importlib.util.find_spec(name) is not None
+def is_package_installed(package: str) -> bool:
+    """Whether a Python package is installed."""
+    return importlib.util.find_spec(package) is not None
 
 
-def _hash_content(location: str | None) -> str | None:
+def _hash_location(location: str | None) -> str | None:
     """Return a hash of the files at a location; the location itself if it is not a path."""
     if location is None:
         return None
@@ -184,7 +184,7 @@ def _hash_content(location: str | None) -> str | None:
 
 @functools.lru_cache(maxsize=256)
 def _hash_file(file: Path, _size: int, _modified: int) -> bytes:
-    """Hash the content of a file; read again only if its size or time has changed."""
+    """Hash the content of a file; cached until its size or modification time changes."""
     return hashlib.blake2b(file.read_bytes()).digest()
 
 
@@ -194,7 +194,7 @@ def _make_package_resource(package: str, language: str, purpose: str) -> Resourc
         package,
         language,
         purpose,
-        lambda: location if has_package(package) else None,
+        lambda: location if is_package_installed(package) else None,
         {"pip": f"pip install 'metassay[{language}]'"},
     )
 

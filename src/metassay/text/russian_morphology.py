@@ -7,8 +7,8 @@ from typing import Any
 
 
 @functools.cache
-def load_analyser() -> Any:
-    """Load pymorphy3's analyser."""
+def load_russian_analyser() -> Any:
+    """Load the morphological analyser of pymorphy3."""
     from pymorphy3 import MorphAnalyzer
 
     return MorphAnalyzer(lang="ru")

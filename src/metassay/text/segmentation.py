@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from metassay.text.languages import get_base_language
-from metassay.text.resources import find_resource, has_package
-from metassay.text.words import WITHOUT_SPACES, Span, is_spaceless, list_vocabulary
+from metassay.text.resources import find_resource, is_package_installed
+from metassay.text.words import WITHOUT_SPACES, Span, is_spaceless_script, list_vocabulary
 
 Segmenter = Callable[[str], Iterable[str]]
 
@@ -37,15 +37,17 @@ _STACKING_SIGNS = "\u1039\u17d2"
 """Signs that put the next Burmese or Khmer consonant below the one before."""
 
 
-def _list_characters(*categories: str) -> str:
-    """List the characters of Thai, Lao, Burmese and Khmer in some Unicode categories."""
+def _list_characters(*unicode_categories: str) -> str:
+    """List the Thai, Lao, Burmese and Khmer characters of some Unicode categories."""
     blocks = (range(0x0E00, 0x0F00), range(0x1000, 0x10A0), range(0x1780, 0x1800))
     characters = (chr(code) for block in blocks for code in block)
-    return "".join(character for character in characters if unicodedata.category(character) in categories)
+    return "".join(
+        character for character in characters if unicodedata.category(character) in unicode_categories
+    )
 
 
 def _list_base_characters() -> str:
-    """List the consonants, vowels and digits that begin a cluster."""
+    """List the consonants, vowels and digits that can begin a cluster of characters."""
     not_first = re.compile(f"[{_VOWELS_BEFORE}{_VOWELS_AFTER}]")
     return not_first.sub("", _list_characters("Lo", "Nd"))
 
@@ -67,19 +69,19 @@ _SEGMENTER_PACKAGES = {"zh": ("jieba", "zh"), "yue": ("jieba", "zh"), "ja": ("fu
 
 
 def is_written_without_spaces(text: str, language: str | None) -> bool:
-    """Whether a text has no spaces between words, by its language or, if that is unknown, by its script."""
+    """Whether a text is written without spaces, by its language or, if that is unknown, by its script."""
     if language is not None:
         return get_base_language(language) in WITHOUT_SPACES
-    return not text.isascii() and is_spaceless(text)
+    return not text.isascii() and is_spaceless_script(text)
 
 
 def has_segmenter(language: str | None) -> bool:
-    """Whether an installed package splits texts of a language without spaces into words."""
+    """Whether a word segmenter for a language without spaces is installed."""
     return _load_segmenter(get_base_language(language)) is not None
 
 
 def describe_missing_segmenter(language: str) -> str | None:
-    """Return why the words of a language without spaces cannot be found; None if they can."""
+    """Return why texts of a language without spaces cannot be split into words; None if they can."""
     base_language = get_base_language(language)
     if base_language not in WITHOUT_SPACES or has_segmenter(base_language):
         return None
@@ -89,11 +91,11 @@ def describe_missing_segmenter(language: str) -> str | None:
     return find_resource(*package).remedy
 
 
-def segment(text: str, language: str | None) -> list[Span]:
-    """Find all words of a text without spaces; punctuation belongs to none of them.
+def find_words_without_spaces(text: str, language: str | None) -> list[Span]:
+    """Find the words of a text that is written without spaces; punctuation is left out.
 
     >>> text = "我们用Python写代码。"
-    >>> [text[start:end] for start, end in segment(text, None)]
+    >>> [text[start:end] for start, end in find_words_without_spaces(text, None)]
     ['我', '们用', 'Python', '写代', '码']
     """
     segmenter = _load_segmenter(get_base_language(language))
@@ -109,15 +111,15 @@ def segment(text: str, language: str | None) -> list[Span]:
     return spans
 
 
-def segment_with_signs(text: str) -> list[Span]:
-    """Find all words of a text by our rule, and every other character that is not a space."""
+def find_words_and_signs(text: str) -> list[Span]:
+    """Find the words of a text by script, and every other character that is not a space."""
     return [match.span() for match in _WORD_OR_SIGN.finditer(text)]
 
 
 @functools.lru_cache(maxsize=64)
 def _load_segmenter(base_language: str) -> Segmenter | None:
-    """Load the segmenter of an installed package; None if there is none for the language."""
-    if base_language in {"zh", "yue"} and has_package("jieba"):
+    """Load the installed word segmenter of a language; None if there is none."""
+    if base_language in {"zh", "yue"} and is_package_installed("jieba"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it imports what setuptools is about to drop
             import jieba
@@ -125,12 +127,12 @@ def _load_segmenter(base_language: str) -> Segmenter | None:
         jieba.setLogLevel(logging.ERROR)
         cut: Segmenter = jieba.cut
         return cut
-    if base_language == "ja" and has_package("fugashi") and has_package("unidic_lite"):
+    if base_language == "ja" and is_package_installed("fugashi") and is_package_installed("unidic_lite"):
         from fugashi import Tagger
 
         tagger: Any = Tagger()
         return lambda text: (word.surface for word in tagger(text))
-    if base_language == "ja" and has_package("janome"):
+    if base_language == "ja" and is_package_installed("janome"):
         from janome.tokenizer import Tokenizer
 
         tokenizer: Any = Tokenizer()
@@ -139,7 +141,7 @@ def _load_segmenter(base_language: str) -> Segmenter | None:
 
 
 def remove_words_without_spaces(text: str, spans: Sequence[Span]) -> str:
-    """Remove words, given in order, from a text without spaces; of spaces around a word, one side is removed.
+    """Remove words at some spans from a text without spaces, each with the spaces on one side.
 
     >>> text = "我用 iPhone 手机"
     >>> remove_words_without_spaces(text, [(3, 9)]), remove_words_without_spaces(text, [(1, 2)])
@@ -157,7 +159,7 @@ def remove_words_without_spaces(text: str, spans: Sequence[Span]) -> str:
 
 
 def add_needed_spaces(text: str, position: int, word: str) -> str:
-    """Return a word with the spaces that it needs if it is inserted at this position.
+    """Return a word with the spaces that it needs when it is inserted at a position of a text.
 
     >>> add_needed_spaces("我用手机", 1, "iPhone"), add_needed_spaces("用iPhone", 1, "new")
     ('iPhone', 'new ')
@@ -168,7 +170,7 @@ def add_needed_spaces(text: str, position: int, word: str) -> str:
 
 
 def list_insertable_words(texts: Iterable[str], language: str | None) -> list[str]:
-    """List the distinct words of texts, with or without spaces, sorted.
+    """List the distinct words of texts, sorted, as candidates for insertion.
 
     From texts without spaces, words of other scripts are left out: they are mostly names and numbers. So are
     words of one character, unless there are no others. Texts whose words cannot be found are left out.
@@ -179,7 +181,9 @@ def list_insertable_words(texts: Iterable[str], language: str | None) -> list[st
         if not is_written_without_spaces(text, language):
             spaced_words.update(text.split())
         elif has_segmenter(language):
-            segmented_words.update(text[start:end] for start, end in segment(text, language))
+            segmented_words.update(
+                text[start:end] for start, end in find_words_without_spaces(text, language)
+            )
     native_words = {word for word in segmented_words if not any(map(_SPACED_LETTER.match, word))}
     long_words = {word for word in native_words if len(word) > 1}
     words_without_spaces = long_words or native_words or segmented_words

@@ -25,7 +25,7 @@ _ABBREVIATION_LENGTH = 8
 
 
 def find_sentences(text: str) -> list[Span]:
-    """Find all sentences, without the space around them; the end of a line ends a sentence, too.
+    """Find the sentences of a text without surrounding space; a line break ends a sentence.
 
     A sentence may begin with a small letter if the text has no capitals at all, or if the stop before it
     stands alone, as in tokenised text; but not after an ellipsis.
@@ -42,7 +42,7 @@ def find_sentences(text: str) -> list[Span]:
     boundaries.append(len(text))
     sentences = []
     for start, end in itertools.pairwise(boundaries):
-        sentence = _strip_space(text, start, end)
+        sentence = _strip_span(text, start, end)
         if sentence is not None:
             sentences.append(sentence)
     return sentences
@@ -64,8 +64,8 @@ def _ends_sentence(text: str, match: re.Match[str], start: int, *, has_no_capita
     return abbreviation["before_number"] is not None and not next_letter.isdigit()
 
 
-def _strip_space(text: str, start: int, end: int) -> Span | None:
-    """Return the span without the space around it; None if it has neither letters nor digits."""
+def _strip_span(text: str, start: int, end: int) -> Span | None:
+    """Return a span without surrounding space; None if it has neither letters nor digits."""
     part = text[start:end]
     stripped = part.strip()
     if not any(map(str.isalnum, stripped)):

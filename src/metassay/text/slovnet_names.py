@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from metassay.stats.arrays import BoolArray, Float32Array, LongArray, build_row_offsets, find_distinct
 from metassay.stats.compilation import kernel
 from metassay.stats.parallel import map_blocks
-from metassay.text.indexed_words import index_non_space
-from metassay.text.razdel_words import KIND_COUNT, classify_atom, split_run
+from metassay.text.indexed_words import index_non_space_runs
+from metassay.text.razdel_words import KIND_COUNT, classify_character, split_non_space_run
 from metassay.text.spacy_models import Entity
 
 REACH = 1
@@ -42,16 +42,18 @@ _NO_CAPITAL_IN_TEXT = 1 << 30
 
 
 def find_russian_names(texts: Sequence[str]) -> list[list[Entity]]:
-    """Find the names in Russian texts, with the news model that is part of natasha."""
+    """Find the names of persons, places and organisations in Russian texts with natasha's news model."""
     block_of_text = build_row_offsets(texts)[:-1] // _BLOCK_LETTERS
     boundaries = np.flatnonzero(np.diff(block_of_text, prepend=-1, append=-1)).tolist()
     blocks = [texts[start:end] for start, end in itertools.pairwise(boundaries)]
-    return [names for block in map_blocks(_load_finder().find, blocks, workers=1) for names in block]
+    return [
+        names for block in map_blocks(_load_name_finder().find_names, blocks, workers=1) for names in block
+    ]
 
 
 @functools.cache
 def load_slovnet() -> Any:
-    """Load the model with slovnet's own classes."""
+    """Load the model with the classes of slovnet."""
     from navec import Navec
     from slovnet import NER
 
@@ -66,7 +68,7 @@ def load_slovnet() -> Any:
 
 
 @functools.cache
-def _load_finder() -> _NameFinder:
+def _load_name_finder() -> _NameFinder:
     return _NameFinder(load_slovnet())
 
 
@@ -77,7 +79,7 @@ def has_capital(word: str) -> bool:
 
 @dataclass(frozen=True)
 class _RussianWords:
-    """The words of texts that are near capitals."""
+    """The words of texts that are near a capital letter, as numbers."""
 
     numbers: LongArray
     """The number of each word in the vocabulary."""
@@ -90,7 +92,7 @@ class _RussianWords:
 
 
 class _Vocabulary:
-    """Splits texts into words as razdel does, and numbers their pairs of a word and a shape."""
+    """Splits texts into words as razdel does, and numbers the distinct pairs of word and shape."""
 
     def __init__(self, encoder: Any) -> None:
         from slovnet.shape import word_shape
@@ -99,9 +101,9 @@ class _Vocabulary:
         self._model_shapes = encoder.shapes_vocab
         self._word_shape = word_shape
         self._lower_case_shape = self._model_shapes.encode(word_shape("да"))
-        self._clear()
+        self._clear_cache()
 
-    def _clear(self) -> None:
+    def _clear_cache(self) -> None:
         # Only numbers and texts, which the garbage collector does not visit.
         self._number_of_pair: dict[int, int] = {}
         self._number_of_word: dict[str, int] = {}
@@ -110,16 +112,18 @@ class _Vocabulary:
         """For each word of each run: its number, start and end in the run, and whether it has a capital."""
         self._run_offsets = array("q", [0])
 
-    def split_texts(self, texts: Sequence[str], reach: int) -> _RussianWords:
-        """Split texts into words; leave out runs of characters further than `reach` from a capital."""
+    def split_texts(self, texts: Sequence[str], maximum_distance: int) -> _RussianWords:
+        """Split texts into words; leave out what is further than `maximum_distance` from a capital."""
         if len(self._row_of_run) > _MAXIMUM_RUNS:
-            self._clear()
-        runs = index_non_space(texts)
+            self._clear_cache()
+        runs = index_non_space_runs(texts)
         have_capitals = runs.test_vocabulary(has_capital)[runs.numbers]
-        is_near = _measure_distances(have_capitals, runs.offsets) <= reach
+        is_near = _measure_distances(have_capitals, runs.offsets) <= maximum_distance
         keys = self._make_run_keys(runs.vocabulary, runs.numbers, runs.offsets)[is_near]
         distinct_keys, key_indexes = find_distinct(keys)
-        rows = np.array([self._find_row(runs.vocabulary, key) for key in distinct_keys.tolist()], np.int64)
+        rows = np.array(
+            [self._find_run_row(runs.vocabulary, key) for key in distinct_keys.tolist()], np.int64
+        )
         rows = rows[key_indexes]
         run_offsets = np.array(self._run_offsets)
         word_counts = np.diff(run_offsets)[rows]
@@ -137,14 +141,14 @@ class _Vocabulary:
         )
 
     def list_model_numbers(self, numbers: LongArray) -> tuple[LongArray, LongArray]:
-        """Return the numbers that the model has for the words and shapes with our numbers."""
+        """Return the word and shape numbers of the model for the numbers of this vocabulary."""
         pairs = np.array(list(self._number_of_pair), np.int64)[numbers]
         return np.divmod(pairs, len(self._model_shapes))
 
     def _make_run_keys(self, vocabulary: Sequence[str], numbers: LongArray, offsets: LongArray) -> LongArray:
-        """Return a number for each run that says which run it is and what kinds of atoms are around it."""
-        first_kinds = np.array([classify_atom(run[0]) for run in vocabulary], np.int64)[numbers]
-        last_kinds = np.array([classify_atom(run[-1]) for run in vocabulary], np.int64)[numbers]
+        """Return a key for each run of characters: the run and the kinds of the characters around it."""
+        first_kinds = np.array([classify_character(run[0]) for run in vocabulary], np.int64)[numbers]
+        last_kinds = np.array([classify_character(run[-1]) for run in vocabulary], np.int64)[numbers]
         begins_text = np.zeros(len(numbers) + 1, np.bool_)
         begins_text[offsets] = True
         ignores_before = begins_text[:-1] | (first_kinds < KIND_COUNT)
@@ -153,8 +157,8 @@ class _Vocabulary:
         kinds_after = np.where(ignores_after, 0, np.roll(first_kinds, -1) % KIND_COUNT)
         return (numbers * KIND_COUNT + kinds_before) * KIND_COUNT + kinds_after
 
-    def _find_row(self, vocabulary: Sequence[str], key: int) -> int:
-        """Return the row of a run between two kinds of atoms, and split it if it is new."""
+    def _find_run_row(self, vocabulary: Sequence[str], key: int) -> int:
+        """Return the row of a run of characters between two kinds of characters; a new run is split first."""
         number, kinds = divmod(key, KIND_COUNT**2)
         run = vocabulary[number]
         name = f"{run} {kinds}" if kinds else run
@@ -163,7 +167,7 @@ class _Vocabulary:
             row = len(self._row_of_run)
             self._row_of_run[name] = row
             start = 0
-            for word in split_run(run, *divmod(kinds, KIND_COUNT)):
+            for word in split_non_space_run(run, *divmod(kinds, KIND_COUNT)):
                 end = start + len(word)
                 self._run_words.extend((self._find_word_number(word), start, end, has_capital(word)))
                 start = end
@@ -185,7 +189,7 @@ class _Vocabulary:
 
 @dataclass(frozen=True)
 class _Convolution:
-    """One layer of the model."""
+    """One convolution layer of the model."""
 
     taps: Float32Array
     """What each of the three places of a window adds to each filter."""
@@ -195,7 +199,7 @@ class _Convolution:
 
 
 class _NameFinder:
-    """The model of slovnet, arranged for many texts at once."""
+    """The name recognition model of slovnet, arranged to process many texts at once."""
 
     def __init__(self, slovnet: Any) -> None:
         self._model = slovnet.infer.model
@@ -203,13 +207,13 @@ class _NameFinder:
         self._vocabulary = _Vocabulary(slovnet.infer.encoder)
         self._layers = [_convert_layer(layer) for layer in self._model.encoder.layers]
 
-    def find(self, texts: Sequence[str]) -> list[list[Entity]]:
-        """Find the names of each text."""
+    def find_names(self, texts: Sequence[str]) -> list[list[Entity]]:
+        """Find the names in each text."""
         names: list[list[Entity]] = [[] for _ in texts]
         words = self._vocabulary.split_texts(texts, REACH + len(self._layers))
         if not len(words.numbers):
             return names
-        weights, weight_numbers = self._weigh_tags(words)
+        weights, weight_numbers = self._score_tags(words)
         outside = self._tags.index("O")
         transitions = self._model.head.crf.transitions.array
         tags = _find_best_tags(weights, weight_numbers, words.offsets, transitions, outside)
@@ -221,7 +225,7 @@ class _NameFinder:
         return names
 
     def _find_name_words(self, tags: NDArray[np.uint8], text_of_word: LongArray) -> list[tuple[int, int]]:
-        """Return the first and last word of each name. Its tags begin with B, then I; others are O."""
+        """Return the first and last word of each name. The first word of a name has tag B, others I."""
         names: list[tuple[int, int]] = []
         open_name_end = -1
         outside = self._tags.index("O")
@@ -236,20 +240,22 @@ class _NameFinder:
                 open_name_end = i
         return names
 
-    def _weigh_tags(self, words: _RussianWords) -> tuple[Float32Array, LongArray]:
-        """Return the weights of all tags for each distinct window, and which window each word has.
+    def _score_tags(self, words: _RussianWords) -> tuple[Float32Array, LongArray]:
+        """Return the scores of all tags for each distinct window of words, and the window of each word.
 
         Words far from capitals have the window -1.
         """
         distances = _measure_distances(words.have_capitals, words.offsets)
         reach = REACH + len(self._layers)
         used_words, numbers = find_distinct(words.numbers)
-        vectors = self._embed(*self._vocabulary.list_model_numbers(used_words))
+        vectors = self._embed_words(*self._vocabulary.list_model_numbers(used_words))
         for layer in self._layers:
             reach -= 1
             numbers, windows = _find_windows(numbers, words.offsets, distances <= reach)
-            summands = [_multiply_place(vectors, windows[:, place], layer.taps[place]) for place in range(3)]
-            vectors = _add_and_normalise(
+            summands = [
+                _multiply_window_position(vectors, windows[:, place], layer.taps[place]) for place in range(3)
+            ]
+            vectors = _add_window_products(
                 tuple(products for products, _ in summands),
                 tuple(indexes for _, indexes in summands),
                 layer.bias,
@@ -260,8 +266,8 @@ class _NameFinder:
         every_row = np.arange(len(vectors))
         return _multiply_rows(vectors, every_row, projection.weight.array) + projection.bias.array, numbers
 
-    def _embed(self, words: LongArray, shapes: LongArray) -> Float32Array:
-        """Return the vectors of words, composed of shared pieces, each followed by that of its shape."""
+    def _embed_words(self, words: LongArray, shapes: LongArray) -> Float32Array:
+        """Return the embedding of each word, followed by the embedding of its shape."""
         embedding = self._model.emb
         pieces, codes, size = embedding.word.codes.array.shape
         code_numbers = embedding.word.indexes.array[words] + np.arange(0, pieces * codes, codes)
@@ -270,6 +276,7 @@ class _NameFinder:
 
 
 def _convert_layer(layer: Any) -> _Convolution:
+    """Convert a convolution layer of slovnet to arrays."""
     factor = layer.norm.weight.array / layer.norm.std.array
     return _Convolution(
         taps=np.ascontiguousarray(layer.conv.weight.array.transpose(2, 1, 0)),
@@ -279,18 +286,18 @@ def _convert_layer(layer: Any) -> _Convolution:
     )
 
 
-def _multiply_place(
-    vectors: Float32Array, numbers: LongArray, taps: Float32Array
+def _multiply_window_position(
+    vectors: Float32Array, numbers: LongArray, weights: Float32Array
 ) -> tuple[Float32Array, LongArray]:
-    """Return what distinct vectors add at one place of a window, and the index of each number among them."""
+    """Multiply the distinct vectors at one position of windows by weights; also return their indices."""
     used, indexes = find_distinct(numbers + 1)
-    products = _multiply_rows(vectors, np.maximum(used - 1, 0), taps)
+    products = _multiply_rows(vectors, np.maximum(used - 1, 0), weights)
     products[: len(used)][used == 0] = 0  # beyond the end of a text
     return products, indexes
 
 
 def _multiply_rows(vectors: Float32Array, rows: LongArray, columns: Float32Array) -> Float32Array:
-    """Multiply some rows of a matrix by another matrix, in blocks; the result is padded to whole blocks."""
+    """Multiply some rows of a matrix by another matrix in blocks; the result is padded to whole blocks."""
     rows = np.append(rows, np.zeros(-len(rows) % _PRODUCT_ROWS, np.int64))
     products = np.empty((len(rows), columns.shape[1]), np.float32)
     block = np.empty((_PRODUCT_ROWS, vectors.shape[1]), np.float32)
@@ -301,7 +308,7 @@ def _multiply_rows(vectors: Float32Array, rows: LongArray, columns: Float32Array
 
 
 def _measure_distances(is_wanted: BoolArray, offsets: LongArray) -> LongArray:
-    """Return how far each word is from the next wanted word of its text, on either side."""
+    """Return the distance of each word to the nearest wanted word of its text."""
     positions = np.arange(len(is_wanted))
     text_starts = np.repeat(offsets[:-1], np.diff(offsets))
     text_ends = np.repeat(offsets[1:], np.diff(offsets))
@@ -315,7 +322,7 @@ def _measure_distances(is_wanted: BoolArray, offsets: LongArray) -> LongArray:
 def _find_windows(
     numbers: LongArray, offsets: LongArray, is_wanted: BoolArray
 ) -> tuple[LongArray, LongArray]:
-    """Return the number of the window around each word, -1 if it is not wanted, and the words of each window.
+    """Number the distinct windows around wanted words; also return the words of each window.
 
     A window is three numbers: of the word before, the word and the word after; -1 beyond the end of a text.
     """
@@ -335,14 +342,14 @@ def _find_windows(
 
 
 @kernel
-def _add_and_normalise(
+def _add_window_products(
     products: tuple[Float32Array, ...],
     indexes: tuple[LongArray, ...],
     bias: Float32Array,
     factor: Float32Array,
     shift: Float32Array,
 ) -> Float32Array:
-    """Add what the three places of each window contribute, keep positive sums, and normalise them."""
+    """Add the products of the three positions of each window, apply ReLU and batch normalisation."""
     size = len(bias)
     vectors = np.empty((len(indexes[0]), size), np.float32)
     for row in range(len(vectors)):
@@ -359,7 +366,7 @@ def _add_and_normalise(
 def _find_best_tags(
     weights: Float32Array, numbers: LongArray, offsets: LongArray, transitions: Float32Array, outside: int
 ) -> NDArray[np.uint8]:
-    """Return the best sequence of tags of each text; words with number -1 are outside of names."""
+    """Return the best sequence of tags for each text; words with number -1 are outside of names."""
     tag_count = len(transitions)
     tags = np.empty(len(numbers), np.uint8)
     best_before = np.empty((len(numbers), tag_count), np.uint8)

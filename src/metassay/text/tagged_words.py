@@ -16,7 +16,7 @@ _CACHED_WORDS = 1 << 16
 
 @dataclass(frozen=True)
 class TagPair:
-    """Which pairs of words are wanted: a word with one of `first_tags`, then one with one of `second_tags`.
+    """A pattern of two successive words, each with a set of possible part-of-speech tags.
 
     The second word must be in the dictionary, with a base form that is not in `excluded_lemmas`.
     """
@@ -28,19 +28,19 @@ class TagPair:
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def find_second_words(text: str, wanted: TagPair) -> tuple[tuple[Span, str], ...]:
-    """Find the second words of all wanted pairs with one space between them, and their tags."""
+def find_second_words(text: str, tag_pair: TagPair) -> tuple[tuple[Span, str], ...]:
+    """Find the second word of all pairs of words that match a pattern, and its tag."""
     # No token extends over a space, so each distinct run of other characters is tokenized once.
     runs = text.split()
-    filters = _load_filters(wanted)
+    filters = _load_filters(tag_pair)
     if not any(map(filters.runs.__getitem__, runs)):
         return ()
     words = [word for run in runs for word in _tokenize_run(run)]
     candidates = []
     for i in range(1, len(words)):
         if filters.second_words[words[i]]:
-            first_tags = _list_tags(words[i - 1], wanted.language, is_first=i == 1)
-            if not wanted.first_tags.isdisjoint(first_tags):
+            first_tags = _list_possible_tags(words[i - 1], tag_pair.language, is_first=i == 1)
+            if not tag_pair.first_tags.isdisjoint(first_tags):
                 candidates.append(i)
     if not candidates:
         return ()
@@ -48,16 +48,16 @@ def find_second_words(text: str, wanted: TagPair) -> tuple[tuple[Span, str], ...
     candidates = [i for i in candidates if text[spans[i - 1][1] : spans[i][0]] == " "]
     if not candidates:
         return ()
-    tags = load_tagger(wanted.language).tag_words(words)
+    tags = load_tagger(tag_pair.language).tag_words(words)
     return tuple(
         (spans[i], tags[i])
         for i in candidates
-        if tags[i - 1] in wanted.first_tags and tags[i] in wanted.second_tags
+        if tags[i - 1] in tag_pair.first_tags and tags[i] in tag_pair.second_tags
     )
 
 
-class _Filters:
-    """Which words and runs of characters may be the second word of a pair, whatever is around them."""
+class _SecondWordFilters:
+    """Fast tests whether a word can be the second word of a pair, whatever is around it."""
 
     def __init__(self, wanted: TagPair) -> None:
         self._wanted = wanted
@@ -65,20 +65,20 @@ class _Filters:
         self.runs = BoundedCache(self._may_contain_second, maximum=_CACHED_WORDS)
 
     def _may_be_second(self, word: str) -> bool:
-        listed_tags = _list_listed_tags(word, self._wanted.language)
+        listed_tags = _list_dictionary_tags(word, self._wanted.language)
         if listed_tags and self._wanted.second_tags.isdisjoint(listed_tags):
             return False
         lemma = find_lemma(word, self._wanted.language)
         if lemma is None or lemma in self._wanted.excluded_lemmas:
             return False
-        possible_tags = listed_tags or _list_tags(word, self._wanted.language, is_first=False)
+        possible_tags = listed_tags or _list_possible_tags(word, self._wanted.language, is_first=False)
         return not self._wanted.second_tags.isdisjoint(possible_tags)
 
     def _may_contain_second(self, run: str) -> bool:
         return any(self.second_words[word] for word in _tokenize_run(run))
 
 
-_load_filters = functools.lru_cache(maxsize=8)(_Filters)
+_load_filters = functools.lru_cache(maxsize=8)(_SecondWordFilters)
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
@@ -87,14 +87,14 @@ def _tokenize_run(run: str) -> list[str]:
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
-def _list_listed_tags(word: str, language: str) -> frozenset[str]:
-    return load_tagger(language).list_listed_tags(word)
+def _list_dictionary_tags(word: str, language: str) -> frozenset[str]:
+    return load_tagger(language).list_dictionary_tags(word)
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
-def _list_tags(word: str, language: str, *, is_first: bool) -> frozenset[str]:
-    """Return the tags that a word can have: those that the model lists, else those of its morphemes."""
-    return _list_listed_tags(word, language) or load_tagger(language).list_possible_tags(
+def _list_possible_tags(word: str, language: str, *, is_first: bool) -> frozenset[str]:
+    """Return the tags that a word can have, from the dictionary or else from its morphemes."""
+    return _list_dictionary_tags(word, language) or load_tagger(language).list_possible_tags(
         word, is_first=is_first
     )
 

@@ -18,7 +18,7 @@ _SYNONYM_LABELS = frozenset({"-", "", "(синоним)", "(noun)", "(verb)", "(
 
 
 class Thesaurus:
-    """Looks up the meanings of words. Entries are parsed when they are looked up."""
+    """A thesaurus file in MyThes format. Entries are parsed when they are looked up."""
 
     def __init__(self, path: Path) -> None:
         with path.open("rb") as file:
@@ -34,8 +34,8 @@ class Thesaurus:
             self._line_numbers.setdefault(entry[1], number)
             number += 1 + int(entry[2])
 
-    def list_meanings(self, word: str) -> list[list[str]]:
-        """Return the synonyms of a lower-case word for each of its meanings: single words without remarks."""
+    def list_synonyms_by_meaning(self, word: str) -> list[list[str]]:
+        """Return a list of single-word synonyms for each meaning of a lower-case word."""
         number = self._line_numbers.get(word)
         if number is None:
             return []
@@ -46,7 +46,7 @@ class Thesaurus:
 
 
 def _parse_synonyms(line: str) -> list[str]:
-    """Return the single words of a line. A remark marks another register, relation or construction."""
+    """Return the synonyms of a line that are single words without a remark such as (antonym)."""
     label, *words = line.split("|")
     if label not in _SYNONYM_LABELS:
         return []
@@ -56,6 +56,6 @@ def _parse_synonyms(line: str) -> list[str]:
 
 @functools.lru_cache(maxsize=8)
 def open_thesaurus(language: str) -> Thesaurus | None:
-    """Open the thesaurus of a language on this machine; None if there is none."""
+    """Open the installed thesaurus of a language; None if there is none."""
     path = find_thesaurus_file(language)
     return None if path is None else Thesaurus(path)

@@ -32,8 +32,8 @@ _CODE_POINT_COUNT = 0x110000
 
 
 @dataclass(frozen=True)
-class Scheme:
-    """A tokenizer: passes over classes of characters, then a split at white space."""
+class TokenizerScheme:
+    """A tokenizer: rules by classes of characters, then a split at white space."""
 
     load_classes: Callable[[], CharacterClasses]
     passes: tuple[tuple[int, int, int], ...] = ()
@@ -66,7 +66,7 @@ class Scheme:
 @functools.cache
 def load_western_classes() -> CharacterClasses:
     """Return the classes for `13a` and `zh`: ASCII digits, period and comma, dash, other ASCII marks, Han."""
-    classes = _mark_spaces() | np.uint8(NOT_DIGIT)
+    classes = _mark_space_characters() | np.uint8(NOT_DIGIT)
     classes[ord("0") : ord("9") + 1] = DIGIT
     classes[[ord("."), ord(",")]] |= STOP
     classes[ord("-")] |= DASH
@@ -82,7 +82,7 @@ def load_international_classes() -> CharacterClasses:
     """Return the classes for `intl`: numbers, punctuation and symbols of Unicode, by the package `regex`."""
     import regex  # type: ignore[import-untyped]
 
-    classes = _mark_spaces()
+    classes = _mark_space_characters()
     all_characters = "".join(map(chr, range(_CODE_POINT_COUNT)))
     for pattern, bit in ((r"\p{N}", DIGIT), (r"\P{N}", NOT_DIGIT), (r"\p{P}", STOP), (r"\p{S}", SYMBOL)):
         for match in regex.finditer(pattern + "+", all_characters):
@@ -92,11 +92,11 @@ def load_international_classes() -> CharacterClasses:
 
 @functools.cache
 def load_plain_classes() -> CharacterClasses:
-    """Return the classes of white space and everything else."""
-    return _mark_spaces() | np.uint8(NOT_DIGIT)
+    """Return a character classification into white space and everything else."""
+    return _mark_space_characters() | np.uint8(NOT_DIGIT)
 
 
-def _mark_spaces() -> CharacterClasses:
+def _mark_space_characters() -> CharacterClasses:
     classes = np.zeros(_CODE_POINT_COUNT, dtype=np.uint8)
     classes[[code for code in range(0x3001) if chr(code).isspace()]] = SPACE
     return classes
@@ -145,20 +145,20 @@ def _join_lines_and_unescape(text: str) -> str:
 
 
 _SCHEMES = {
-    "13a": Scheme(
+    "13a": TokenizerScheme(
         load_western_classes,
         _WESTERN_PASSES,
         pads_with_spaces=True,
         prepare=_join_lines_and_unescape,
         triggers=("<skipped>", "\n", "&"),
     ),
-    "zh": Scheme(load_western_classes, ((ISOLATE, HAN, 0), *_WESTERN_PASSES), strips_left=True),
-    "intl": Scheme(
+    "zh": TokenizerScheme(load_western_classes, ((ISOLATE, HAN, 0), *_WESTERN_PASSES), strips_left=True),
+    "intl": TokenizerScheme(
         load_international_classes,
         ((SPLIT_SECOND, NOT_DIGIT, STOP), (SPLIT_FIRST, STOP, NOT_DIGIT), (ISOLATE, SYMBOL, 0)),
     ),
-    "char": Scheme(load_plain_classes, ((ISOLATE, ANY, 0),)),
-    "none": Scheme(load_plain_classes),
+    "char": TokenizerScheme(load_plain_classes, ((ISOLATE, ANY, 0),)),
+    "none": TokenizerScheme(load_plain_classes),
 }
 
 _TOKENIZERS_WITH_MODELS = ("ja-mecab", "ko-mecab", "flores101", "flores200")
@@ -174,17 +174,17 @@ _LANGUAGE_TOKENIZERS = {"zh": "zh", "yue": "zh", "ja": "ja-mecab", "ko": "ko-mec
 
 
 @functools.lru_cache(maxsize=32)
-def find_bleu_scheme(name: str) -> Scheme:
-    """Return the tokenizer that sacrebleu knows by this name."""
+def find_bleu_scheme(name: str) -> TokenizerScheme:
+    """Return the tokenizer of a name of sacrebleu, such as "13a"."""
     if name in _SCHEMES:
         return _SCHEMES[name]
     if name in _TOKENIZERS_WITH_MODELS:
-        return Scheme(load_plain_classes, prepare=_load_sacrebleu_tokenizer(name))
+        return TokenizerScheme(load_plain_classes, prepare=_load_sacrebleu_tokenizer(name))
     raise UnknownName("tokenizer", name, BLEU_TOKENIZERS)
 
 
 def _load_sacrebleu_tokenizer(name: str) -> Callable[[str], str]:
-    """Load a tokenizer of sacrebleu itself, which needs a dictionary or a model file."""
+    """Load a tokenizer from sacrebleu that needs a dictionary or a model file."""
     from sacrebleu.metrics.bleu import BLEU
 
     _require_model_file(name)
@@ -200,7 +200,7 @@ def _load_sacrebleu_tokenizer(name: str) -> Callable[[str], str]:
 
 
 def _require_model_file(name: str) -> None:
-    """Raise an error if sacrebleu would download a model: the user has to put the file there."""
+    """Raise an error if the model file of a tokenizer is missing, which sacrebleu would download."""
     if not name.startswith("flores"):
         return
     from pathlib import Path
@@ -217,7 +217,7 @@ def _require_model_file(name: str) -> None:
 
 
 def choose_language_tokenizer(language: str | None) -> str | None:
-    """Return the tokenizer of sacrebleu for a language; None for the usual one, which splits at spaces.
+    """Return sacrebleu's tokenizer for a language; None if words are split at spaces.
 
     It is `char` for languages that need a tokenizer and have none that is installed, such as Thai.
     """
@@ -231,7 +231,7 @@ def choose_language_tokenizer(language: str | None) -> str | None:
 
 
 def find_missing_tokenizer(language: str | None) -> str | None:
-    """Return the tokenizer that sacrebleu has for a language but that is not installed; None otherwise."""
+    """Return the name of sacrebleu's tokenizer for a language if it is not installed; None otherwise."""
     name = _LANGUAGE_TOKENIZERS.get(get_base_language(language))
     if name is None or is_tokenizer_installed(name):
         return None
@@ -248,7 +248,7 @@ def choose_character_tokenizer(language: str | None) -> str | None:
 
 @functools.lru_cache(maxsize=32)
 def is_tokenizer_installed(name: str) -> bool:
-    """Whether a tokenizer of sacrebleu has the packages and files that it needs."""
+    """Whether the packages and files that a tokenizer of sacrebleu needs are installed."""
     try:
         find_bleu_scheme(name)
     except InputError:
@@ -257,7 +257,7 @@ def is_tokenizer_installed(name: str) -> bool:
 
 
 def separate_tokens(texts: Sequence[str], tokenizer: str) -> Sequence[str]:
-    """Return the texts with a space between any two tokens."""
+    """Tokenize texts and join the tokens of each by spaces."""
     if tokenizer == "whitespace":
         return texts
     if tokenizer == "nltk":

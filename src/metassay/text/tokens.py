@@ -32,7 +32,7 @@ def tokenize_words(text: str) -> list[str]:
 
 
 def find_tokens(text: str) -> list[Span]:
-    """Return where each token of `tokenize_words` is."""
+    """Return the span of each token of `tokenize_words`."""
     return [match.span() for match in _TOKEN.finditer(text)]
 
 

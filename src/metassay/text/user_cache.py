@@ -9,18 +9,18 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def load_or_compute(name: str, compute: Callable[[], bytes]) -> bytes:
-    """Return the content of a cached file; compute and cache it if it is missing or damaged.
+def load_or_compute(file_name: str, compute: Callable[[], bytes]) -> bytes:
+    """Return the content of a file in the user's cache; compute and store it if it is missing or damaged.
 
     The cache is optional: if it cannot be read or written, the content is computed every time.
     """
-    file = _find_cache_folder() / name
+    file = _find_cache_folder() / file_name
     with suppress(OSError):
         checksum, _, content = file.read_bytes().partition(b"\n")
         if checksum == _compute_checksum(content):
             return content
     content = compute()
-    temporary_file = file.with_name(f".{name}.{os.getpid()}.part")
+    temporary_file = file.with_name(f".{file_name}.{os.getpid()}.part")
     with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         temporary_file.write_bytes(b"%b\n%b" % (_compute_checksum(content), content))

@@ -17,59 +17,59 @@ from metassay.errors import InputLocation, MetassayError
 
 @dataclass(frozen=True)
 class WordLists:
-    """The word lists in one folder of a package, by name."""
+    """The word lists in one folder of a Python package, by name."""
 
     package: str
     folder: str
 
-    def read_lines(self, name: str) -> tuple[str, ...]:
-        """Read the entries of `name.txt` in their order.
+    def read_lines(self, list_name: str) -> tuple[str, ...]:
+        """Read the entries of a word list in order.
 
         >>> WordLists("metassay.text", "en").read_lines("british_our")[:2]
         ('arb', 'ard')
         """
-        return tuple(entry for _, entry in _read_entries(self.package, self.folder, f"{name}.txt"))
+        return tuple(entry for _, entry in _read_entries(self.package, self.folder, f"{list_name}.txt"))
 
-    def read_words(self, name: str) -> frozenset[str]:
-        """Read the entries of `name.txt` as a set."""
-        return frozenset(self.read_lines(name))
+    def read_words(self, list_name: str) -> frozenset[str]:
+        """Read the entries of a word list as a set."""
+        return frozenset(self.read_lines(list_name))
 
-    def read_rows(self, name: str, cells: int | None = None) -> tuple[tuple[str, ...], ...]:
-        """Read the rows of `name.tsv`; with `cells`, each must have so many cells."""
+    def read_rows(self, list_name: str, cell_count: int | None = None) -> tuple[tuple[str, ...], ...]:
+        """Read the rows of a tab-separated list, and check that each has `cell_count` cells."""
         rows = []
-        for line, entry in _read_entries(self.package, self.folder, f"{name}.tsv"):
+        for line, entry in _read_entries(self.package, self.folder, f"{list_name}.tsv"):
             row = tuple(entry.split("\t"))
-            if cells is not None and len(row) != cells:
-                location = InputLocation(file=f"{self.package}/{self.folder}/{name}.tsv", line=line)
-                raise MetassayError(f"{location}: {len(row)} cells instead of {cells}.")
+            if cell_count is not None and len(row) != cell_count:
+                location = InputLocation(file=f"{self.package}/{self.folder}/{list_name}.tsv", line=line)
+                raise MetassayError(f"{location}: {len(row)} cells instead of {cell_count}.")
             rows.append(row)
         return tuple(rows)
 
-    def read_mapping(self, name: str) -> dict[str, str]:
-        """Read the rows of `name.tsv` as keys and values.
+    def read_mapping(self, list_name: str) -> dict[str, str]:
+        """Read a tab-separated list of two columns as a mapping.
 
         >>> WordLists("metassay.text", "en").read_mapping("british_words")["tyre"]
         'tire'
         """
-        return {key: value for key, value in self.read_rows(name, 2)}  # noqa: C416 - dict() has no typed length
+        return {key: value for key, value in self.read_rows(list_name, 2)}  # noqa: C416 - dict() has no typed length
 
-    def read_groups(self, name: str) -> dict[str, tuple[str, ...]]:
-        """Read the rows of `name.tsv` as groups of second cells by the first cell, in their order."""
+    def read_groups(self, list_name: str) -> dict[str, tuple[str, ...]]:
+        """Read a tab-separated list as lists of second cells by first cell."""
         groups: dict[str, list[str]] = {}
-        for group, word in self.read_rows(name, 2):
+        for group, word in self.read_rows(list_name, 2):
             groups.setdefault(group, []).append(word)
         return {group: tuple(words) for group, words in groups.items()}
 
-    def read_word_groups(self, name: str) -> dict[str, frozenset[str]]:
-        """Read the groups of `name.tsv` as sets."""
-        return {group: frozenset(words) for group, words in self.read_groups(name).items()}
+    def read_word_groups(self, list_name: str) -> dict[str, frozenset[str]]:
+        """Read a tab-separated list as sets of second cells by first cell."""
+        return {group: frozenset(words) for group, words in self.read_groups(list_name).items()}
 
 
 @functools.lru_cache(maxsize=256)
-def find_folders_with(package: str, file: str) -> frozenset[str]:
-    """Return the folders of a package that contain a file: the languages with this list.
+def find_folders_with_file(package: str, file: str) -> frozenset[str]:
+    """Return the names of the folders of a package that contain a file.
 
-    >>> sorted(find_folders_with("metassay.text", "british_our.txt"))
+    >>> sorted(find_folders_with_file("metassay.text", "british_our.txt"))
     ['en']
     """
     folders = (folder for folder in files(package).iterdir() if folder.is_dir())
@@ -78,7 +78,7 @@ def find_folders_with(package: str, file: str) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=1024)
 def _read_entries(package: str, folder: str, file: str) -> tuple[tuple[int, str], ...]:
-    """Return the lines of a list that are entries, with their line numbers."""
+    """Return the entries of a word list with their line numbers."""
     try:
         text = files(package).joinpath(folder, file).read_text(encoding="utf-8")
     except OSError as error:
@@ -92,10 +92,10 @@ def _read_entries(package: str, folder: str, file: str) -> tuple[tuple[int, str]
     )
 
 
-def build_pattern(words: Iterable[str]) -> str:
-    """Build a regular expression that matches any of the words and shares their beginnings, which is fast.
+def build_word_pattern(words: Iterable[str]) -> str:
+    """Build a fast regular expression that matches any of some words.
 
-    >>> build_pattern(["is", "are", "isn't"])
+    >>> build_word_pattern(["is", "are", "isn't"])
     "(?:are|is(?:n't)?)"
     """
     tree: dict[str, Any] = {}

@@ -48,7 +48,7 @@ _ENDINGS_BY_LETTER = {
 
 
 class WordNet:
-    """Looks up senses of English words. Files are read when they are first needed.
+    """Looks up English words in WordNet. Files are read when they are first needed.
 
     A synset, a set of words with one meaning, is identified by its part of speech and its offset in the data
     file.
@@ -61,13 +61,13 @@ class WordNet:
         self._exceptions: dict[str, dict[str, tuple[str, ...]]] = {}
         self._synset_words = BoundedCache(self._read_synset_words, maximum=_CACHED_SYNSETS)
 
-    def list_senses(self, lemma: str, pos: str) -> tuple[int, ...]:
-        """Return the synsets of a lower-case lemma, most frequent first; empty if it has none."""
+    def list_synsets(self, lemma: str, pos: str) -> tuple[int, ...]:
+        """Return the synsets of a lower-case lemma, most frequent first."""
         return (self._indexes.get(pos) or self._load_index(pos)).get(lemma, ())
 
     @functools.cached_property
     def phrases(self) -> frozenset[str]:
-        """Nouns and verbs of several words, with `_` for spaces."""
+        """Nouns and verbs that consist of several words, with `_` for spaces."""
         return frozenset(lemma for pos in ("n", "v") for lemma in self._load_index(pos) if "_" in lemma)
 
     def list_words(self, pos: str, offset: int) -> tuple[str, ...]:
@@ -75,7 +75,7 @@ class WordNet:
         return self._synset_words[pos, offset]
 
     def find_antonyms(self, lemma: str, pos: str, offset: int) -> tuple[str, ...]:
-        """Return the words of opposite meaning that a synset names for one of its words."""
+        """Return the antonyms of a lemma in one of its synsets."""
         fields = self._read_fields(pos, offset)
         if b"!" not in fields:
             return ()
@@ -90,33 +90,33 @@ class WordNet:
                 antonyms.append(self.list_words(pos_of_target, int(target))[target_number - 1])
         return tuple(antonyms)
 
-    def follow_pointers(self, pos: str, offset: int, symbol: str) -> list[int]:
-        """Return the synsets of the same part of speech that a synset points to.
+    def list_related_synsets(self, pos: str, offset: int, relation_symbol: str) -> list[int]:
+        """Return the synsets of the same part of speech that a synset is related to by a relation.
 
         The symbol `@` points to what the synset is a kind of, `~` to its kinds.
         """
         targets = []
         for pointer_symbol, target, target_pos, _ in _split_pointers(self._read_fields(pos, offset)):
-            if pointer_symbol == symbol.encode() and target_pos == pos.encode():
+            if pointer_symbol == relation_symbol.encode() and target_pos == pos.encode():
                 targets.append(int(target))
         return targets
 
     def get_topic(self, pos: str, offset: int) -> int:
-        """Return the number of the file a synset belongs to: person, food, act, state … (lexnames(5WN))."""
+        """Return the topic number of a synset: person, food, act, state … (lexnames(5WN))."""
         return int(self._read_fields(pos, offset)[1])
 
     def find_lemmas(self, form: str, pos: str) -> list[str]:
-        """Return the base forms of a lower-case word form that the database contains (morphy)."""
+        """Return the lemmas in the database that a lower-case word form can have (morphy)."""
         index = self._load_index(pos)
-        candidates = [form, *self.load_exceptions(pos).get(form, ())]
+        candidates = [form, *self.load_irregular_forms(pos).get(form, ())]
         if len(candidates) == 1:  # not an exception: the form is regular
             for ending, replacement in _ENDINGS_BY_LETTER.get((pos, form[-1:]), ()):
                 if form.endswith(ending):
                     candidates.append(form[: -len(ending)] + replacement)
         return [lemma for lemma in dict.fromkeys(candidates) if lemma in index]
 
-    def load_exceptions(self, pos: str) -> dict[str, tuple[str, ...]]:
-        """Load the irregular forms of a part of speech, each with its base forms."""
+    def load_irregular_forms(self, pos: str) -> dict[str, tuple[str, ...]]:
+        """Load the irregular word forms of a part of speech, each with its lemmas."""
         if pos not in self._exceptions:
             exceptions = {}
             for line in self._read_lines(f"{_FILE_NAMES[pos]}.exc"):
@@ -128,7 +128,7 @@ class WordNet:
 
     @functools.cached_property
     def sense_counts(self) -> dict[tuple[str, str, int], int]:
-        """How often a lemma was tagged with a part of speech and a sense, of which the first has number 1."""
+        """How often a lemma was tagged with a part of speech and a sense number (from 1)."""
         counts = {}
         for line in self._read_lines("cntlist.rev"):
             sense_key, sense_number, count = line.rsplit(" ", 2)
@@ -138,7 +138,7 @@ class WordNet:
         return counts
 
     @functools.cached_property
-    def counts(self) -> dict[tuple[str, str], int]:
+    def tag_counts(self) -> dict[tuple[str, str], int]:
         """How often a lemma was tagged with a part of speech in the texts that WordNet was built on."""
         counts: dict[tuple[str, str], int] = {}
         for (lemma, pos, _), count in self.sense_counts.items():
@@ -179,7 +179,7 @@ def _parse_index(lines: Iterable[str]) -> Iterator[tuple[str, tuple[int, ...]]]:
 
 
 def _split_pointers(fields: list[bytes]) -> Iterator[list[bytes]]:
-    """Yield symbol, target, part of speech and word numbers of each pointer of a synset."""
+    """Yield relation symbol, target, part of speech and word numbers of each pointer of a synset."""
     start = 5 + 2 * int(fields[3], 16)
     end = start + 4 * int(fields[start - 1])
     for position in range(start, end, 4):
@@ -188,6 +188,6 @@ def _split_pointers(fields: list[bytes]) -> Iterator[list[bytes]]:
 
 @functools.cache
 def open_wordnet() -> WordNet | None:
-    """Open the WordNet of this machine; None if there is none."""
+    """Open the installed WordNet; None if there is none."""
     folder = find_wordnet_folder()
     return None if folder is None else WordNet(folder)

@@ -23,14 +23,14 @@ _LETTER_WITHOUT_SPACES = re.compile("[\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3
 """Letters of Thai, Lao, Tibetan, Burmese, Khmer, Japanese and Chinese."""
 
 
-def is_spaceless(text: str) -> bool:
-    """Whether most letters of a text belong to scripts without spaces between words."""
+def is_spaceless_script(text: str) -> bool:
+    """Whether most letters of a text belong to scripts that are written without spaces."""
     count = len(_LETTER_WITHOUT_SPACES.findall(text))
     return count > 0 and 2 * count > sum(map(str.isalpha, text))
 
 
 def find_words(text: str) -> list[Span]:
-    """Find all words: runs of non-space characters with at least one letter or digit.
+    """Find the spans of all words: runs of non-space characters with a letter or digit.
 
     Punctuation belongs to the word it is attached to; a run of punctuation alone is not a word.
 
@@ -50,7 +50,7 @@ def strip_punctuation(word: str) -> str:
 
 
 def replace_spans(text: str, edits: Iterable[tuple[Span, str]]) -> str:
-    """Replace spans of a text, which are in order and do not overlap."""
+    """Replace spans of a text. The spans must be in order and must not overlap."""
     parts = []
     done = 0
     for (start, end), replacement in edits:
@@ -60,7 +60,7 @@ def replace_spans(text: str, edits: Iterable[tuple[Span, str]]) -> str:
 
 
 def remove_words(text: str, spans: Sequence[Span]) -> str:
-    """Remove words, given in order, each with the space after it.
+    """Remove words at some spans from a text, each with the space after it.
 
     The last word of a text is removed with the space before it, so that no trailing space remains.
 
@@ -81,7 +81,7 @@ def remove_words(text: str, spans: Sequence[Span]) -> str:
 
 
 def list_vocabulary(texts: Iterable[str], language: str | None) -> list[str]:
-    """List the distinct words of texts, sorted: those of at least two letters, without punctuation.
+    """List the distinct words of texts that have at least two letters, sorted and without punctuation.
 
     Words that occur only with a capital are mostly names. They are left out, unless the language capitalises
     nouns, or all words have capitals.
@@ -99,7 +99,7 @@ def list_vocabulary(texts: Iterable[str], language: str | None) -> list[str]:
 
 
 def find_dictionary_words(text: str) -> list[re.Match[str]]:
-    """Find the words that a dictionary may have: letters, with apostrophes and hyphens inside.
+    """Find the words that a dictionary may contain: letters, with apostrophes and hyphens inside.
 
     Parts of addresses and tags and words with digits are left out.
 
@@ -110,7 +110,7 @@ def find_dictionary_words(text: str) -> list[re.Match[str]]:
 
 
 def iterate_with_next_word(text: str) -> Iterator[tuple[re.Match[str], str]]:
-    """Yield each dictionary word of a text with the next one in lower case, which is empty at the end."""
+    """Yield each dictionary word of a text together with the lower-case word that follows it."""
     matches = _DICTIONARY_WORD.finditer(text)
     word = next(matches, None)
     while word is not None:
@@ -120,22 +120,22 @@ def iterate_with_next_word(text: str) -> Iterator[tuple[re.Match[str], str]]:
 
 
 def starts_sentence(text: str, position: int) -> bool:
-    """Whether a word at this position may have a capital only because it is the first of a sentence."""
+    """Whether the word at a position begins a sentence, which may explain its capital."""
     before = text[max(position - 8, 0) : position]
     return _BEFORE_SENTENCE_START.search(before) is not None or position == 0
 
 
-def copy_case(model: str, word: str) -> str:
-    """Write a word with the capitals of another one: all, only the first, or as it is.
+def copy_case(model_word: str, word: str) -> str:
+    """Write a word in the case of a model word: all capitals, a first capital, or unchanged.
 
     >>> copy_case("John", "mike"), copy_case("NATO", "uno"), copy_case("car", "Auto")
     ('Mike', 'UNO', 'Auto')
     """
-    if len(model) > 1 and model.isupper():
+    if len(model_word) > 1 and model_word.isupper():
         return word.upper()
-    return capitalise(word) if model[:1].isupper() else word
+    return capitalise_first_letter(word) if model_word[:1].isupper() else word
 
 
-def capitalise(text: str) -> str:
-    """Write the first letter as a capital and leave the others as they are."""
+def capitalise_first_letter(text: str) -> str:
+    """Capitalise the first letter of a text and leave all others unchanged."""
     return text[:1].upper() + text[1:]

@@ -133,7 +133,7 @@ def list_readers() -> ReaderListResult:
 
 def list_resources() -> ResourceListResult:
     """List all language resources, and how to get those that are missing."""
-    from metassay.text.resources import get_all_resources
+    from metassay.text.resources import list_resources
 
     resources = [
         ListedResource(
@@ -143,7 +143,7 @@ def list_resources() -> ResourceListResult:
             location=resource.locate(),
             installation="; ".join(f"{system}: {command}" for system, command in resource.commands.items()),
         )
-        for resource in get_all_resources()
+        for resource in list_resources()
     ]
     return ResourceListResult(resources=resources)
 

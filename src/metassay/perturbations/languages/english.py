@@ -138,7 +138,7 @@ def is_proper_name(word: str) -> bool:
     if word in FEMALE_NAMES or word in MALE_NAMES:
         return True
     wordnet = _require_wordnet()
-    return any(word in wordnet.list_words("n", sense) for sense in wordnet.list_senses(word.lower(), "n"))
+    return any(word in wordnet.list_words("n", sense) for sense in wordnet.list_synsets(word.lower(), "n"))
 
 
 def _require_wordnet() -> WordNet:
@@ -183,32 +183,32 @@ def find_related_words(form: str, relation: Relation) -> WordEntry | None:
 def _list_antonyms(lemma: str, part_of_speech: str) -> Iterable[str]:
     """List the words whose meaning is opposite to the first sense of a word."""
     wordnet = _require_wordnet()
-    return wordnet.find_antonyms(lemma, part_of_speech, wordnet.list_senses(lemma, part_of_speech)[0])
+    return wordnet.find_antonyms(lemma, part_of_speech, wordnet.list_synsets(lemma, part_of_speech)[0])
 
 
 def _list_parent_synsets(lemma: str, part_of_speech: str) -> list[int]:
     """List the synsets that are one level more general than the first sense of a word."""
     wordnet = _require_wordnet()
-    first_sense = wordnet.list_senses(lemma, part_of_speech)[0]
-    return wordnet.follow_pointers(part_of_speech, first_sense, "@")
+    first_sense = wordnet.list_synsets(lemma, part_of_speech)[0]
+    return wordnet.list_related_synsets(part_of_speech, first_sense, "@")
 
 
 def _list_hypernyms(lemma: str, part_of_speech: str) -> Iterable[str]:
     """List the more general nouns that are at least as common as a noun."""
     wordnet = _require_wordnet()
-    minimum_count = max(wordnet.counts.get((lemma, part_of_speech), 0), MINIMUM_COUNT)
+    minimum_count = max(wordnet.tag_counts.get((lemma, part_of_speech), 0), MINIMUM_COUNT)
     hypernyms = []
     for parent in _list_parent_synsets(lemma, part_of_speech):
         words = wordnet.list_words(part_of_speech, parent)
         hypernyms += [
-            word for word in words if wordnet.counts.get((word, part_of_speech), 0) >= minimum_count
+            word for word in words if wordnet.tag_counts.get((word, part_of_speech), 0) >= minimum_count
         ]
     return hypernyms
 
 
 def _list_cohyponyms(lemma: str, part_of_speech: str) -> Iterable[str]:
     """List the common nouns with the same more general term as a noun: "pear" for "apple"."""
-    first_sense = _require_wordnet().list_senses(lemma, part_of_speech)[0]
+    first_sense = _require_wordnet().list_synsets(lemma, part_of_speech)[0]
     cohyponyms = []
     for parent in _list_parent_synsets(lemma, part_of_speech):
         for word, sense in _list_common_hyponyms(parent, part_of_speech):
@@ -222,7 +222,7 @@ def _list_common_hyponyms(synset: int, part_of_speech: str) -> list[tuple[str, i
     """List the common words that are one level more specific than a synset, each with its first sense."""
     wordnet = _require_wordnet()
     hyponyms = []
-    for child in wordnet.follow_pointers(part_of_speech, synset, "~"):
+    for child in wordnet.list_related_synsets(part_of_speech, synset, "~"):
         word = wordnet.list_words(part_of_speech, child)[0]
         if _is_common_in_sense(word, part_of_speech, child):
             hyponyms.append((word, child))
@@ -232,8 +232,8 @@ def _list_common_hyponyms(synset: int, part_of_speech: str) -> list[tuple[str, i
 def _is_common_in_sense(word: str, part_of_speech: str, sense: int) -> bool:
     """Whether a word is common and `sense` is its first sense."""
     wordnet = _require_wordnet()
-    is_common = wordnet.counts.get((word, part_of_speech), 0) >= MINIMUM_COUNT
-    return is_common and wordnet.list_senses(word, part_of_speech)[:1] == (sense,)
+    is_common = wordnet.tag_counts.get((word, part_of_speech), 0) >= MINIMUM_COUNT
+    return is_common and wordnet.list_synsets(word, part_of_speech)[:1] == (sense,)
 
 
 def _list_words_of_other_senses(lemma: str, part_of_speech: str) -> Iterable[str]:
@@ -243,14 +243,14 @@ def _list_words_of_other_senses(lemma: str, part_of_speech: str) -> Iterable[str
     sense, and either they or the noun must be concrete.
     """
     wordnet = _require_wordnet()
-    first_sense, *other_senses = wordnet.list_senses(lemma, part_of_speech)
+    first_sense, *other_senses = wordnet.list_synsets(lemma, part_of_speech)
     first_sense_count = wordnet.sense_counts.get((lemma, part_of_speech, 1), 0)
-    if first_sense_count < FIRST_SENSE_SHARE * wordnet.counts.get((lemma, part_of_speech), 0):
+    if first_sense_count < FIRST_SENSE_SHARE * wordnet.tag_counts.get((lemma, part_of_speech), 0):
         return ()
     synsets = []
     for sense in other_senses:
         synsets.append(sense)
-        synsets += wordnet.follow_pointers(part_of_speech, sense, "@")
+        synsets += wordnet.list_related_synsets(part_of_speech, sense, "@")
     topic = wordnet.get_topic(part_of_speech, first_sense)
     words = []
     for synset in synsets:
@@ -259,7 +259,7 @@ def _list_words_of_other_senses(lemma: str, part_of_speech: str) -> Iterable[str
                 continue
             if wordnet.find_lemmas(word, part_of_speech) != [word]:
                 continue
-            senses = wordnet.list_senses(word, part_of_speech)
+            senses = wordnet.list_synsets(word, part_of_speech)
             topics = {wordnet.get_topic(part_of_speech, sense) for sense in senses}
             is_concrete = topic in CONCRETE_TOPICS or topics <= CONCRETE_TOPICS
             if topics.isdisjoint((topic, TOP_TOPIC)) and is_concrete:
@@ -284,7 +284,7 @@ def _analyse_form(form: str) -> tuple[str, str] | None:
     counts = {}
     for part_of_speech in PARTS_OF_SPEECH:
         for lemma in wordnet.find_lemmas(form, part_of_speech):
-            counts[part_of_speech, lemma] = wordnet.counts.get((lemma, part_of_speech), 0)
+            counts[part_of_speech, lemma] = wordnet.tag_counts.get((lemma, part_of_speech), 0)
     if not counts:
         return None
     reading = max(counts, key=counts.__getitem__)
@@ -298,7 +298,7 @@ def _analyse_form(form: str) -> tuple[str, str] | None:
 def _list_synonyms(lemma: str, part_of_speech: str, form: str) -> tuple[str, ...]:
     """List the current words of the first synset of a word, inflected like `form`."""
     wordnet = _require_wordnet()
-    synset = wordnet.list_senses(lemma, part_of_speech)[0]
+    synset = wordnet.list_synsets(lemma, part_of_speech)[0]
     words = wordnet.list_words(part_of_speech, synset)
     synonyms = [word for word in words if word != lemma and _is_current_word(word, part_of_speech, synset)]
     return _inflect_all(synonyms, lemma, form, part_of_speech)
@@ -315,8 +315,8 @@ def _is_current_word(word: str, part_of_speech: str, synset: int) -> bool:
     return (
         _is_plain_word(word)
         and len(word) > 2
-        and wordnet.counts.get((word, part_of_speech), 0) > 0
-        and synset in wordnet.list_senses(word, part_of_speech)[:CENTRAL_SENSES]
+        and wordnet.tag_counts.get((word, part_of_speech), 0) > 0
+        and synset in wordnet.list_synsets(word, part_of_speech)[:CENTRAL_SENSES]
     )
 
 
@@ -355,7 +355,7 @@ def _inflect_verb(verb: str, model_form: str) -> str | None:
                 return irregular_form
         drops_e = verb.endswith("e") and not verb.endswith(("ee", "oe", "ye"))
         return f"{verb[:-1] if drops_e else verb}ing"
-    if model_form.endswith("s") and model_form not in _require_wordnet().load_exceptions("v"):
+    if model_form.endswith("s") and model_form not in _require_wordnet().load_irregular_forms("v"):
         return _append_s(verb)
     past_forms = [form for form in irregular_forms if not form.endswith("ing")]
     # With two irregular forms (took, taken) the model does not say which of them is needed.
@@ -386,7 +386,7 @@ def _append_ed(verb: str) -> str:
 def _load_irregular_forms(part_of_speech: str) -> dict[str, list[str]]:
     """Load the irregular forms of each base form, including those with a doubled consonant: stopped."""
     irregular_forms: defaultdict[str, list[str]] = defaultdict(list)
-    for form, lemmas in _require_wordnet().load_exceptions(part_of_speech).items():
+    for form, lemmas in _require_wordnet().load_irregular_forms(part_of_speech).items():
         for lemma in lemmas:
             irregular_forms[lemma].append(form)
     return irregular_forms

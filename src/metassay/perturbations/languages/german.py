@@ -173,7 +173,7 @@ def _list_meanings(lemma: str) -> list[list[str]]:
     """List the synonyms of a word for each of its first meanings."""
     thesaurus = open_thesaurus("de")
     assert thesaurus is not None
-    return thesaurus.list_meanings(lemma.lower())[:_CENTRAL_MEANINGS]
+    return thesaurus.list_synonyms_by_meaning(lemma.lower())[:_CENTRAL_MEANINGS]
 
 
 def _inflect_noun(noun: str, lemma: str, form: str) -> str | None:

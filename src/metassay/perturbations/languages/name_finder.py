@@ -21,7 +21,7 @@ from metassay.perturbations.languages.names import (
 )
 from metassay.text.indexed_words import IndexedWords, index_words
 from metassay.text.spacy_models import Entity
-from metassay.text.word_lists import build_pattern
+from metassay.text.word_lists import build_word_pattern
 from metassay.text.words import starts_sentence
 
 _RULES = {"en": ENGLISH_NAME_RULES, "de": GERMAN_NAME_RULES}
@@ -202,7 +202,7 @@ def _find_years(text: str, language: str) -> Iterator[Mention]:
 
 def _compile_word_pattern(words: Iterable[str], endings: Sequence[str] = ("",)) -> re.Pattern[str]:
     """Compile a pattern that matches any of the words with any of the endings, as a word of its own."""
-    return re.compile(rf"(?<![\w-])({build_pattern(words)})(?:{'|'.join(endings)})(?![\w-]|\.\w)")
+    return re.compile(rf"(?<![\w-])({build_word_pattern(words)})(?:{'|'.join(endings)})(?![\w-]|\.\w)")
 
 
 _MONTH_WITH_NUMBER = re.compile(r"\d\w{0,2}(?: of)? (?:March|May)\b|(?:March|May),? \d")

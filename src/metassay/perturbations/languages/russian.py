@@ -9,7 +9,7 @@ import functools
 import re
 from typing import Any
 
-from metassay.text.russian_morphology import load_analyser
+from metassay.text.russian_morphology import load_russian_analyser
 from metassay.text.thesaurus import open_thesaurus
 from metassay.text.word_lists import WordLists
 
@@ -123,7 +123,7 @@ def _find_inflected_synonyms(form: str) -> tuple[str, ...]:
     """Find the synonyms of a word form in the first meaning that has any."""
     if form in FUNCTION_WORDS or not _CYRILLIC_WORD.fullmatch(form):
         return ()
-    parses = load_analyser().parse(form)
+    parses = load_russian_analyser().parse(form)
     # Forms such as «включите» are orders far more often than statements about the future.
     parse = next((parse for parse in parses if "impr" in parse.tag.grammemes), parses[0])
     lemma = parse.normal_form
@@ -166,7 +166,7 @@ def inflect_like(lemma: str, tag: Any, part_of_speech: str) -> str | None:
     if affixes is None:
         return None
     prefix, suffix = affixes
-    dictionary = load_analyser().dictionary
+    dictionary = load_russian_analyser().dictionary
     stem = dictionary.build_stem(dictionary.paradigms[paradigm], form_number, parse.word)
     return f"{prefix}{stem}{suffix}"
 
@@ -198,7 +198,7 @@ def _list_meanings(lemma: str) -> list[list[str]]:
     """List the nearest synonyms of a word for each of its meanings."""
     thesaurus = open_thesaurus("ru")
     assert thesaurus is not None
-    return [meaning[:NEAREST_SYNONYMS] for meaning in thesaurus.list_meanings(lemma)]
+    return [meaning[:NEAREST_SYNONYMS] for meaning in thesaurus.list_synonyms_by_meaning(lemma)]
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
@@ -206,7 +206,7 @@ def parse_lemma(lemma: str, part_of_speech: str) -> Any:
     """Parse a dictionary form as a part of speech; None for function words and if it has no such parse."""
     if lemma in FUNCTION_WORDS:
         return None
-    for parse in load_analyser().parse(lemma):
+    for parse in load_russian_analyser().parse(lemma):
         if _get_part_of_speech(parse.tag) == part_of_speech and parse.normal_form == lemma:
             return parse
     return None
@@ -215,7 +215,7 @@ def parse_lemma(lemma: str, part_of_speech: str) -> Any:
 @functools.cache
 def _load_paradigm(paradigm: int) -> list[tuple[str, Any, str]]:
     """Load the prefix, tag and suffix of every form of the words with a paradigm."""
-    return list(load_analyser().dictionary.build_paradigm_info(paradigm))
+    return list(load_russian_analyser().dictionary.build_paradigm_info(paradigm))
 
 
 @functools.cache

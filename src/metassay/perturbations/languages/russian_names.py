@@ -20,7 +20,7 @@ from metassay.perturbations.languages.names import (
     find_previous_word,
 )
 from metassay.text.indexed_words import IndexedWords
-from metassay.text.russian_morphology import load_analyser
+from metassay.text.russian_morphology import load_russian_analyser
 from metassay.text.slovnet_names import has_capital
 from metassay.text.spacy_models import Entity
 from metassay.text.word_lists import WordLists
@@ -197,12 +197,12 @@ def _make_reading(tag: Any) -> _Reading:
 @functools.cache
 def _load_reading(paradigm: int, form_number: int) -> _Reading:
     """Load the reading of one form of a paradigm of the dictionary."""
-    return _make_reading(load_analyser().dictionary.build_tag_info(paradigm, form_number))
+    return _make_reading(load_russian_analyser().dictionary.build_tag_info(paradigm, form_number))
 
 
 def _look_up(lower_word: str) -> list[_Reading]:
     """Return the readings of a lower-case word in the dictionary, in no particular order."""
-    analyser = load_analyser()
+    analyser = load_russian_analyser()
     readings = []
     entries = analyser.dictionary.words.similar_item_values(lower_word, analyser.char_substitutes)
     for forms in entries:
@@ -217,7 +217,7 @@ def _rank_dictionary_readings(word: str) -> tuple[_Reading, ...]:
     lower_word = word.lower()
     readings = _look_up(lower_word)
     if len(readings) > 1:
-        probabilities = load_analyser().prob_estimator.p_t_given_w
+        probabilities = load_russian_analyser().prob_estimator.p_t_given_w
         readings.sort(key=lambda reading: probabilities.prob(lower_word, reading.tag), reverse=True)
     return tuple(readings)
 
@@ -228,7 +228,7 @@ def _rank_readings(word: str) -> tuple[_Reading, ...]:
     readings = _rank_dictionary_readings(word)
     if readings:
         return readings
-    return tuple(_make_reading(parse.tag) for parse in load_analyser().parse(word))
+    return tuple(_make_reading(parse.tag) for parse in load_russian_analyser().parse(word))
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
