@@ -26,7 +26,7 @@ import polars as pl
 from rouge_score.rouge_scorer import RougeScorer
 
 from metassay.metrics.base import Batch
-from metassay.metrics.meteor import find_synonyms
+from metassay.metrics.meteor import find_wordnet_synonyms
 from metassay.metrics.registry import parse_metric
 from metassay.sample import get_sample_path
 from metassay.text.porter_stemmer import stem_word
@@ -97,7 +97,7 @@ def build_our_runner(specs: Sequence[str], texts: Texts, *, cold: bool = False) 
     def run() -> None:
         if cold:
             stem_word.cache_clear()
-            find_synonyms.cache_clear()
+            find_wordnet_synonyms.cache_clear()
         batch = Batch.of(texts[0], references, language="en")
         for metric in metrics:
             metric.score(batch)

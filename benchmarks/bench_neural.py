@@ -243,11 +243,11 @@ class Loop:
     def comet(self, cases: Sequence[ScoringInput]) -> np.ndarray:
         import torch
 
-        from metassay.metrics.neural.comet import combine_vectors
+        from metassay.metrics.neural.comet import build_estimator_input
 
         def score(rows: Sequence[ScoringInput]) -> list[float]:
             output, source, reference = (self.vectors(list(column)) for column in zip(*rows))
-            made = self.network.estimator(combine_vectors(output, source, reference))
+            made = self.network.estimator(build_estimator_input(output, source, reference))
             return made[:, 0].tolist()
 
         with torch.inference_mode():
@@ -332,7 +332,7 @@ def time_comet(run: Run, network: object, config: dict, dtype: str, loop_rate: f
     sorting, texts = run.clock(lambda: list(dict.fromkeys(text for case in cases for text in case)))
     tokenising, tokens = run.clock(lambda: network.tokenizer(texts))
     encoding, _ = run.clock(
-        lambda: network.runner.compute_rows(tokens, network.encode_batch, pad_id=network.pad_id)
+        lambda: network.runner.compute_text_rows(tokens, network.encode_batch, pad_id=network.pad_id)
     )
     work = count_operations(config, tokens.lengths) / run.peaks[dtype]
     lasting = count_operations(config, tokens.lengths) / run.lasting[dtype]
@@ -357,7 +357,7 @@ def time_comet(run: Run, network: object, config: dict, dtype: str, loop_rate: f
         for budget in (32_768, 65_536, 262_144, 524_288):
             network.runner.token_budget = budget
             tried[budget], _ = run.clock(
-                lambda: network.runner.compute_rows(tokens, network.encode_batch, pad_id=network.pad_id)
+                lambda: network.runner.compute_text_rows(tokens, network.encode_batch, pad_id=network.pad_id)
             )
         network.runner.token_budget = usual
         shown = ", ".join(f"{budget:,}: {seconds:.2f} s" for budget, seconds in tried.items())
@@ -406,7 +406,7 @@ def bench_bertscore(run: Run) -> None:
     from safetensors.torch import save_file
     from transformers import AutoConfig, AutoModel
 
-    from metassay.metrics.neural.bertscore import TokenEncoder, match_pairs
+    from metassay.metrics.neural.bertscore import TokenEncoder, score_text_pairs
     from metassay.metrics.shared_work import SharedWork
 
     config = run.config({**XLM_R, "vocab_size": 50_265})
@@ -429,7 +429,9 @@ def bench_bertscore(run: Run) -> None:
             sides = []
             for column in zip(*chosen[start : start + 64]):
                 tokens = network.tokenize(column)
-                ids = torch.from_numpy(tokens.pad(np.arange(len(column)), network.pad_id)).to(run.device)
+                ids = torch.from_numpy(tokens.pad_texts(np.arange(len(column)), network.pad_id)).to(
+                    run.device
+                )
                 mask = (torch.arange(ids.shape[1]) < torch.from_numpy(tokens.lengths)[:, None]).to(run.device)
                 states = network.encoder(input_ids=ids, attention_mask=mask.long()).last_hidden_state.float()
                 weight = mask & (ids != 0) & (ids != 2)
@@ -449,9 +451,9 @@ def bench_bertscore(run: Run) -> None:
         print_rate(f"loop of 64, {dtype}", len(sample), seconds, None)
         own_rate = len(sample) / seconds
         loop_rate = loop_rate or own_rate
-        run.clock(lambda network=network: match_pairs(network, sample[:1000], None, SharedWork()))
-        seconds, _ = run.clock(lambda network=network: match_pairs(network, pairs, None, SharedWork()))
-        difference = np.abs(match_pairs(network, sample, None, SharedWork()).scores[:, 2] - slow).max()
+        run.clock(lambda network=network: score_text_pairs(network, sample[:1000], None, SharedWork()))
+        seconds, _ = run.clock(lambda network=network: score_text_pairs(network, pairs, None, SharedWork()))
+        difference = np.abs(score_text_pairs(network, sample, None, SharedWork()).scores[:, 2] - slow).max()
         note = f"differs by at most {difference:.1e}; {len(pairs) / seconds / own_rate:.1f}× the {dtype} loop"
         print_rate(f"bertscore {dtype}", len(pairs), seconds, loop_rate, note)
 

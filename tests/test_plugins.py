@@ -40,14 +40,14 @@ def announced(monkeypatch):
             types.SimpleNamespace(name=name, load=lambda thing=thing: thing) for name, thing in found.items()
         ]
         monkeypatch.setattr(plugins, "find_entry_points", lambda group: points if group == wanted else [])
-        registry.load_plugin_classes.cache_clear()
+        registry.load_plugin_metric_classes.cache_clear()
 
         nonlocal wanted
         wanted = f"metassay.{group}"
 
     wanted = ""
     yield announce
-    registry.load_plugin_classes.cache_clear()
+    registry.load_plugin_metric_classes.cache_clear()
 
 
 def test_a_metric_of_another_package_parses_by_name(announced) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from metassay.engine import batches
-from metassay.engine.ray_cluster import parse_engine
+from metassay.engine.ray_cluster import parse_engine_option
 from metassay.errors import InputError
 from metassay.store.run_scores import RunScores
 from metassay.workflows import shards
@@ -31,13 +31,13 @@ TABLE = "seg_id,system,domain,hyp,ref\n" + "".join(
 @pytest.mark.parametrize("text", ["dask", "ray:6379", "local,here", ""])
 def test_another_engine_is_refused(text) -> None:
     with pytest.raises(InputError, match="is no engine"):
-        parse_engine(text)
+        parse_engine_option(text)
 
 
 def test_names_of_engines() -> None:
-    assert parse_engine("local") is None
-    assert parse_engine("ray").address is None
-    assert parse_engine("ray,10.0.0.1:6379").address == "10.0.0.1:6379"
+    assert parse_engine_option("local") is None
+    assert parse_engine_option("ray").address is None
+    assert parse_engine_option("ray,10.0.0.1:6379").address == "10.0.0.1:6379"
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -27,7 +27,7 @@ from metassay.store import metric_cache
 from metassay.store.cache_folder import verify_cache
 from metassay.store.cached_scores import CachedScores
 from metassay.store.cached_texts import CachedTexts
-from metassay.store.metric_cache import MetricCache, is_shareable
+from metassay.store.metric_cache import MetricCache, can_share_scores
 from metassay.store.run_scores import RunScores
 from metassay.store.run_texts import RunTexts
 from metassay.store.versions import SCORING_PACKAGES
@@ -153,11 +153,11 @@ def test_code_programs_and_judges_keep_their_scores_to_the_run() -> None:
     def mine(output: str) -> float:
         return float(len(output))
 
-    assert not is_shareable(convert_to_metric(mine))
-    assert not is_shareable(Length())
-    assert not is_shareable(Judge())
-    assert not is_shareable(parse_metric("random"))
-    assert is_shareable(parse_metric("chrf"))
+    assert not can_share_scores(convert_to_metric(mine))
+    assert not can_share_scores(Length())
+    assert not can_share_scores(Judge())
+    assert not can_share_scores(parse_metric("random"))
+    assert can_share_scores(parse_metric("chrf"))
 
 
 def test_a_broken_part_is_set_aside_named_and_computed_again(length, tmp_path, caplog) -> None:

@@ -70,7 +70,7 @@ def _with_code(monkeypatch, _):
 
 
 def _with_version(monkeypatch, _):
-    monkeypatch.setattr(versions, "_find_version", lambda name: f"{name} of another year")
+    monkeypatch.setattr(versions, "_find_package_version", lambda name: f"{name} of another year")
     return {}
 
 

@@ -28,7 +28,7 @@ _HOW_TO_ADD = {"source": "a column src", "references": "a column ref", "qrels": 
 
 @dataclass(frozen=True)
 class OutputRows:
-    """Outputs with everything that metrics may read about them: `FIELDS`, language, judgements."""
+    """A table of outputs to score, with references, sources, languages and relevance judgements."""
 
     frame: pl.DataFrame
     qrels: pl.DataFrame | None = None
@@ -38,8 +38,8 @@ class OutputRows:
     def __len__(self) -> int:
         return self.frame.height
 
-    def check_fields(self, metric: Metric) -> None:
-        """Raise an error if the metric needs a field that the data does not have."""
+    def check_needed_fields(self, metric: Metric) -> None:
+        """Raise an error if a metric needs a field that the data does not have."""
         present = set(self.frame.columns)
         if self.qrels is not None:
             present.add("qrels")
@@ -62,28 +62,28 @@ class OutputRows:
         for start, stop in pairwise([*starts, len(self)]):
             yield replace(self, frame=self.frame[start:stop], shared=SharedWork(find_homes, shared_by_run))
 
-    def select(self, rows: Sequence[int] | NDArray[np.int64]) -> OutputRows:
-        """Return the rows with these numbers."""
-        return replace(self, frame=self.frame[rows])
+    def select(self, row_numbers: Sequence[int] | NDArray[np.int64]) -> OutputRows:
+        """Return the row_numbers with these numbers."""
+        return replace(self, frame=self.frame[row_numbers])
 
     def to_batch(self, needs: frozenset[str]) -> Batch:
-        """Return the fields that metrics with these needs read."""
+        """Return a batch with the fields that metrics with these needs read."""
         fields: dict[str, Sequence[Any]] = {
-            name: self.frame[name].to_list() for name in self._list_fields(needs)
+            name: self.frame[name].to_list() for name in self._list_needed_fields(needs)
         }
         if self.qrels is not None:
             fields["output"] = build_ranked_lists(self.frame["item"], self.frame["output"], self.qrels)
             if "qrels" in needs:
                 fields["qrels"] = build_grade_mappings(self.frame["item"], self.qrels)
         fields.setdefault("output", self.frame["output"].to_list())
-        return Batch(fields, self._language(), self.shared or SharedWork())
+        return Batch(fields, self._get_language(), self.shared or SharedWork())
 
     def hash_contents(self, needs: frozenset[str]) -> Digests:
-        """Hash each row's language and every field that metrics with these needs read, to 128 bits."""
-        names = self._list_fields(needs)
-        prefix = pl.lit(f"{self._language() or ''}|{','.join(names)}|")
+        """Hash the language and all needed fields of each row, to 128 bits."""
+        names = self._list_needed_fields(needs)
+        prefix = pl.lit(f"{self._get_language() or ''}|{','.join(names)}|")
         contents = self.frame.select(
-            pl.concat_str(prefix, *(_serialize(self.frame[name]) for name in names))
+            pl.concat_str(prefix, *(_serialize_column(self.frame[name]) for name in names))
         ).to_series()
         if not len(self):
             return np.empty((0, 2), np.uint64)
@@ -100,16 +100,17 @@ class OutputRows:
             digests.append(row_hash.digest())
         return np.frombuffer(b"".join(digests), np.uint64).reshape(-1, 2)
 
-    def _list_fields(self, needs: frozenset[str]) -> list[str]:
+    def _list_needed_fields(self, needs: frozenset[str]) -> list[str]:
+        """List the fields of the table that metrics with these needs read."""
         return [name for name in FIELDS if name in needs and name in self.frame.columns]
 
-    def _language(self) -> str | None:
-        """Return the language of a batch."""
+    def _get_language(self) -> str | None:
+        """Return the language of the first row; all rows of a batch have the same."""
         return self.frame["language"][0] if len(self) else None
 
 
 def _find_repeated_texts(frame: pl.DataFrame, batch_starts: Sequence[int]) -> dict[str, tuple[int, int]]:
-    """Find the texts that occur in several batches, with the first batch and the first field of each."""
+    """Find the texts that occur in several batches, with the first batch and the first field of each text."""
     batch_numbers = np.searchsorted(batch_starts, np.arange(frame.height), side="right") - 1
     numbered = frame.with_columns(pl.Series("batch", batch_numbers))
     columns = []
@@ -123,8 +124,8 @@ def _find_repeated_texts(frame: pl.DataFrame, batch_starts: Sequence[int]) -> di
     return dict(zip(repeated["text"].to_list(), repeated.select("batch", "field").rows()))
 
 
-def _serialize(column: pl.Series) -> pl.Expr:
-    """Write each cell so that different cells differ: the length before each text, `-` for a missing one."""
+def _serialize_column(column: pl.Series) -> pl.Expr:
+    """Return an expression that writes each cell of a column as text, so that different cells differ."""
     if not column.dtype.is_nested():
         return _serialize_text(pl.col(column.name).cast(pl.String))
     texts = pl.col(column.name).list.eval(_serialize_text(pl.element())).list.join("")
@@ -133,4 +134,5 @@ def _serialize(column: pl.Series) -> pl.Expr:
 
 
 def _serialize_text(cell: pl.Expr) -> pl.Expr:
+    """Return an expression that writes a text after its length, and `-` for a missing text."""
     return pl.concat_str(cell.str.len_bytes().cast(pl.String), pl.lit(":"), cell).fill_null("-")

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from metassay.data.ranked_lists import RankedLists, build_grade_mappings, build_ranked_lists
-from metassay.engine.row_scores import RowScores, check_scores
+from metassay.engine.row_scores import RowScores, check_metric_scores
 from metassay.engine.workers import count_workers
 from metassay.errors import InputError
 from metassay.metrics.base import Batch, Metric, Scores
@@ -22,27 +22,27 @@ LISTS_PER_BATCH = 16_384
 def score_ranked_rows(
     metrics: Sequence[Metric], rows: pl.DataFrame, qrels: pl.DataFrame | None, *, workers: int | None = None
 ) -> RowScores:
-    """Score rows whose `output` is a list of document ids, best first."""
+    """Score rows whose output is a ranked list of document ids."""
     if qrels is None:
         raise InputError(
             "rankings cannot be scored without relevance judgements.", remedy="Pass --qrels FILE."
         )
     lists = build_ranked_lists(rows["item"], rows["output"], qrels)
-    return score_lists(metrics, lists, rows.select("item", "system"), qrels, workers=workers)
+    return score_ranked_lists(metrics, lists, rows.select("item", "system"), qrels, workers=workers)
 
 
-def score_lists(
+def score_ranked_lists(
     metrics: Sequence[Metric],
     lists: RankedLists,
-    index: pl.DataFrame,
+    item_and_system: pl.DataFrame,
     qrels: pl.DataFrame,
     *,
     workers: int | None = None,
 ) -> RowScores:
-    """Score ranked lists; `index` has the `item` and `system` of each."""
+    """Score ranked lists; `item_and_system` has the item and system of each list."""
     started = time.perf_counter()
     ranking_metrics = [metric for metric in metrics if isinstance(metric, RankingMetric)]
-    score_matrix = _score_in_one_pass(ranking_metrics, lists, workers)
+    score_matrix = _score_lists_in_one_pass(ranking_metrics, lists, workers)
     # All metrics share the pass over the grades, so they share its time evenly.
     seconds_per_metric = (time.perf_counter() - started) / max(len(ranking_metrics), 1)
     scores: dict[str, Scores] = {}
@@ -53,13 +53,15 @@ def score_lists(
     for metric in metrics:
         if metric.spec not in scores:
             started = time.perf_counter()
-            scores[metric.spec] = _score_by_documents(metric, lists, index, qrels)
+            scores[metric.spec] = _score_lists_by_documents(metric, lists, item_and_system, qrels)
             seconds[metric.spec] = time.perf_counter() - started
     return RowScores(scores, seconds)
 
 
-def _score_in_one_pass(metrics: Sequence[RankingMetric], lists: RankedLists, workers: int | None) -> Scores:
-    """Score lists with metrics that need only the grades at each rank: [lists, metrics]."""
+def _score_lists_in_one_pass(
+    metrics: Sequence[RankingMetric], lists: RankedLists, workers: int | None
+) -> Scores:
+    """Score ranked lists with metrics that need only the grades at each rank: [lists, metrics]."""
     if not metrics:
         return np.empty((len(lists), 0))
     batches = np.split(np.arange(len(lists)), range(LISTS_PER_BATCH, len(lists), LISTS_PER_BATCH))
@@ -68,15 +70,15 @@ def _score_in_one_pass(metrics: Sequence[RankingMetric], lists: RankedLists, wor
     return np.concatenate(matrices)
 
 
-def _score_by_documents(
-    metric: Metric, lists: RankedLists, index: pl.DataFrame, qrels: pl.DataFrame
+def _score_lists_by_documents(
+    metric: Metric, lists: RankedLists, item_and_system: pl.DataFrame, qrels: pl.DataFrame
 ) -> Scores:
-    """Score lists with a user metric or sentinel, which gets document ids and a mapping of grades."""
+    """Score ranked lists with a metric that reads document ids and their grades, such as a user's metric."""
     fields: dict[str, Sequence[object]] = {
         "output": lists,
-        "item": index["item"].to_list(),
-        "system": index["system"].to_list(),
+        "item": item_and_system["item"].to_list(),
+        "system": item_and_system["system"].to_list(),
     }
     if "qrels" in metric.needs:
-        fields["qrels"] = build_grade_mappings(index["item"], qrels)
-    return check_scores(metric, metric.score(Batch(fields)), index)
+        fields["qrels"] = build_grade_mappings(item_and_system["item"], qrels)
+    return check_metric_scores(metric, metric.score(Batch(fields)), item_and_system)

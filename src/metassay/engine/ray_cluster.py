@@ -34,8 +34,8 @@ _TASKS_PER_CORE = 2
 """Tasks that are submitted at a time for each core: bounds the batches in memory."""
 
 
-def parse_engine(text: str) -> RayCluster | None:
-    """Return the cluster that `ray` or `ray,ADDRESS` means; None for `local`."""
+def parse_engine_option(text: str) -> RayCluster | None:
+    """Parse the option `--engine`: a Ray cluster for `ray` or `ray,ADDRESS`; None for `local`."""
     kind, _, address = text.partition(",")
     if kind not in {LOCAL_ENGINE, RAY_ENGINE} or (kind == LOCAL_ENGINE and address):
         raise InputError(f"{text!r} is no engine.", remedy="Use local, ray, or ray,ADDRESS.")
@@ -44,7 +44,7 @@ def parse_engine(text: str) -> RayCluster | None:
 
 @dataclass(frozen=True)
 class RayCluster:
-    """A Ray cluster: at an address, else at RAY_ADDRESS, else a new one on this machine."""
+    """A Ray cluster at an address; without one, at RAY_ADDRESS or else a new one on this machine."""
 
     address: str | None = None
 
@@ -57,11 +57,11 @@ class RayCluster:
         workers: int = 1,
         needs_gpu: bool = False,
     ) -> Iterator[int]:
-        """Call `function(argument, number, batch)` for every batch; yield the numbers as they finish.
+        """Call `function(argument, number, batch)` on the cluster for each batch; yield finished numbers.
 
         A batch whose task fails is reported and left to the caller.
         """
-        ray = self._connect(workers)
+        ray = self._connect_to_ray(workers)
         resources = ray.cluster_resources()
         gpus = 1 if needs_gpu and resources.get("GPU", 0) >= 1 else 0
         task = ray.remote(function).options(num_cpus=1, num_gpus=gpus, max_retries=_MAX_RETRIES)
@@ -82,8 +82,8 @@ class RayCluster:
                 except ray.exceptions.RayError as error:
                     _report_failed_task(number, error)
 
-    def _connect(self, workers: int) -> Any:
-        """Connect to the cluster and return the `ray` module."""
+    def _connect_to_ray(self, workers: int) -> Any:
+        """Connect to the cluster and return the module `ray`."""
         try:
             import ray
         except ImportError:
@@ -102,6 +102,7 @@ class RayCluster:
 
 
 def _report_failed_task(number: int, error: Exception) -> None:
+    """Log that a task failed and that this process scores its batch instead."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     logging.getLogger("metassay").warning(
         "Note: Ray did not do part %s (%s); it is done here.", number, lines[-1]
@@ -110,7 +111,7 @@ def _report_failed_task(number: int, error: Exception) -> None:
 
 @dataclass(frozen=True)
 class MetricDescription:
-    """A metric as it is sent to another machine: enough to build it and to check that it is the same."""
+    """A metric in the form that is sent to another machine: its spec and its signature."""
 
     spec: str
     languages: tuple[str | None, ...]
@@ -120,7 +121,7 @@ class MetricDescription:
 
 @dataclass(frozen=True)
 class ClusterJob:
-    """What all tasks of a job share."""
+    """What all tasks of a scoring job on a cluster share."""
 
     metrics: tuple[MetricDescription, ...]
     open_store: Callable[[Sequence[Metric]], ScoreStore]
@@ -136,10 +137,10 @@ def score_on_cluster(
     workers: int | None,
     progress: Progress | None,
 ) -> None:
-    """Score the batches that are not stored yet, with the metrics that a worker can build from a spec."""
+    """Score on a cluster the batches that are not stored yet, with metrics that have a spec."""
     from metassay.metrics.base import NEURAL_PREFIX
 
-    known = [metric for metric in metrics if _build_metric(_describe_metric(metric)) is not None]
+    known = [metric for metric in metrics if _build_described_metric(_describe_metric(metric)) is not None]
     store.refresh()
     for needs_gpu in (False, True):
         stage = "by Ray, neural metrics" if needs_gpu else "by Ray"
@@ -157,7 +158,7 @@ def score_on_cluster(
         finished = cluster.run_tasks(
             score_batch_on_worker,
             job,
-            ((number, _to_bytes(batches[number].frame)) for number in unfinished),
+            ((number, _encode_frame(batches[number].frame)) for number in unfinished),
             workers=count_workers(workers),
             needs_gpu=needs_gpu,
         )
@@ -168,7 +169,7 @@ def score_on_cluster(
 
 
 def score_batch_on_worker(job: ClusterJob, number: int, batch: bytes) -> int:
-    """Score a batch and store its scores; runs on a machine of the cluster."""
+    """Score a batch and store its scores; a worker of the cluster calls this function."""
     import polars as pl
 
     from metassay.engine.batches import OutputRows
@@ -177,13 +178,13 @@ def score_batch_on_worker(job: ClusterJob, number: int, batch: bytes) -> int:
 
     metrics = []
     for description in job.metrics:
-        metric = _build_metric(description)
+        metric = _build_described_metric(description)
         if metric is None:
             raise MetricFailure(
                 "This machine has other metrics, or other versions of them, than the one that asked."
             )
         metrics.append(metric)
-    shared = None if job.repeated_texts is None else SharedWork(*_share_texts(job.repeated_texts))
+    shared = None if job.repeated_texts is None else SharedWork(*_decode_repeated_texts(job.repeated_texts))
     rows = OutputRows(pl.read_ipc(batch), shared=shared)
     with WarningRecorder() as recorder:
         score_batch(metrics, number, rows, job.open_store(metrics), recorder)
@@ -191,10 +192,11 @@ def score_batch_on_worker(job: ClusterJob, number: int, batch: bytes) -> int:
 
 
 def _describe_metric(metric: Metric) -> MetricDescription:
+    """Describe a metric for another machine."""
     return MetricDescription(metric.spec, tuple(metric.languages), metric.text_changes, metric.signature)
 
 
-def _build_metric(description: MetricDescription) -> Metric | None:
+def _build_described_metric(description: MetricDescription) -> Metric | None:
     """Build the metric of a description; None if it has another signature on this machine."""
     from metassay.metrics.registry import parse_metric
 
@@ -208,28 +210,29 @@ def _build_metric(description: MetricDescription) -> Metric | None:
 
 
 def _serialize_repeated_texts(batches: Mapping[int, OutputRows]) -> bytes:
-    """Encode the texts that occur in several batches, with the first batch and field of each."""
+    """Encode the texts that occur in several batches, with the first batch and field of each text."""
     import polars as pl
 
     shared = next(iter(batches.values())).shared
     homes = {} if shared is None else shared.find_text_groups()
     rows = [(text, batch_number, field_number) for text, (batch_number, field_number) in homes.items()]
     schema = {"text": pl.String, "batch": pl.Int64, "field": pl.Int64}
-    return _to_bytes(pl.DataFrame(rows, schema, orient="row"))
+    return _encode_frame(pl.DataFrame(rows, schema, orient="row"))
 
 
 @functools.lru_cache(maxsize=1)
-def _share_texts(
+def _decode_repeated_texts(
     repeated_texts: bytes,
 ) -> tuple[Callable[[], Mapping[str, tuple[int, int]]], dict[Hashable, Any]]:
-    """Return the repeated texts of a job, and an empty store that all its tasks in this process share."""
+    """Decode the repeated texts of a job, and make a cache that all tasks of this process share."""
     import polars as pl
 
     homes = {text: (batch, field) for text, batch, field in pl.read_ipc(repeated_texts).iter_rows()}
     return (lambda: homes), {}
 
 
-def _to_bytes(frame: pl.DataFrame) -> bytes:
+def _encode_frame(frame: pl.DataFrame) -> bytes:
+    """Encode a data frame as Arrow IPC bytes."""
     buffer = io.BytesIO()
     frame.write_ipc(buffer, compression="lz4")
     return buffer.getvalue()

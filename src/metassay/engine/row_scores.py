@@ -15,27 +15,29 @@ from metassay.plugins import hash_user_source, locate_definition
 
 @dataclass(frozen=True)
 class RowScores:
-    """Scores by metric, in the order of the rows, and the seconds that each metric took."""
+    """The scores of each metric for all rows, and the seconds that each metric took."""
 
     scores: dict[str, Scores]
     seconds: dict[str, float] = field(default_factory=dict)
     batch_count: int = 0
 
 
-def check_scores(metric: Metric, scores: NDArray[np.float64], rows: pl.DataFrame) -> Scores:
-    """Return scores as float64[n]; raise an error if there is not one finite or undefined score per row."""
+def check_metric_scores(metric: Metric, scores: NDArray[np.float64], rows: pl.DataFrame) -> Scores:
+    """Return the scores of a metric as float64; raise an error unless there is one finite or NaN per row."""
     scores = np.asarray(scores, dtype=np.float64)
     if scores.shape != (rows.height,):
-        raise _make_failure(metric, f"{metric} returned {scores.shape} scores for {rows.height} outputs.")
+        raise _make_metric_error(
+            metric, f"{metric} returned {scores.shape} scores for {rows.height} outputs."
+        )
     infinite = np.isinf(scores)
     if infinite.any():
         item = rows["item"][int(infinite.argmax())] if "item" in rows.columns else "?"
-        raise _make_failure(metric, f"{metric} is infinite on item {item}.")
+        raise _make_metric_error(metric, f"{metric} is infinite on item {item}.")
     return scores
 
 
-def _make_failure(metric: Metric, message: str) -> MetricFailure:
-    """Make an error about a metric; if the user wrote the metric, it is a usage error and names the code."""
+def _make_metric_error(metric: Metric, message: str) -> MetricFailure:
+    """Make the error for wrong scores of a metric; for a user's metric, a usage error that names the code."""
     if not hash_user_source(metric):
         return MetricFailure(message)
     error = MetricFailure(f"{locate_definition(type(metric))}: {message}")

@@ -11,13 +11,13 @@ from metassay.stats.digests import Digests
 
 
 class ScoreStore(Protocol):
-    """Stores the scores of finished batches, so that an interrupted run continues where it stopped.
+    """Stores the scores of finished batches, so that an interrupted run can continue.
 
     A score is identified by its metric, its batch, and the digest of what was scored.
     """
 
     def load(self, metric: Metric, batch_number: int, digests: Digests) -> tuple[Scores, RecordedWarnings]:
-        """Return the stored scores, NaN where there are none, and the warnings of their computation."""
+        """Load the stored scores of a batch, NaN for missing ones, and the warnings of their computation."""
         ...
 
     def save(
@@ -28,17 +28,17 @@ class ScoreStore(Protocol):
         scores: Scores,
         recorded_warnings: RecordedWarnings,
     ) -> None:
-        """Store the scores of a batch; undefined scores are left out."""
+        """Store the defined scores of a batch, and the warnings of their computation."""
         ...
 
     def has_batch(self, metric: Metric, batch_number: int) -> bool:
-        """Whether the run has scores of this metric and batch."""
+        """Whether the run has stored scores of this metric and batch."""
         ...
 
     def refresh(self) -> None:
-        """Find also what other processes have stored since this one first looked."""
+        """Read the store again, to find scores that other processes stored."""
         ...
 
     def make_opener(self) -> Callable[[Sequence[Metric]], ScoreStore]:
-        """Return a function that opens the same store in another process, for these metrics."""
+        """Return a function that opens the same store in another process."""
         ...

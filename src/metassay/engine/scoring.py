@@ -13,7 +13,7 @@ import numpy as np
 from metassay.engine.batches import OutputRows
 from metassay.engine.ranking_scores import score_ranked_rows
 from metassay.engine.ray_cluster import RayCluster, score_on_cluster
-from metassay.engine.row_scores import RowScores, check_scores
+from metassay.engine.row_scores import RowScores, check_metric_scores
 from metassay.engine.score_store import ScoreStore
 from metassay.engine.workers import count_workers
 from metassay.metrics.base import Batch, Metric, Scores
@@ -27,7 +27,7 @@ COST_SAMPLE_ROWS = 256
 
 
 class MetricScores(NamedTuple):
-    """The scores of one metric on one batch, the seconds they took, and the warnings that were issued."""
+    """The scores of one metric on one batch, the seconds they took, and the warnings issued."""
 
     scores: Scores
     seconds: float
@@ -39,7 +39,7 @@ BatchScores = dict[str, MetricScores]
 
 
 class SelectedBatches(NamedTuple):
-    """The numbers of the batches that were scored, and how many batches there are."""
+    """The numbers of the batches that this process scored, and the number of all batches."""
 
     numbers: tuple[int, ...]
     batch_count: int
@@ -55,14 +55,14 @@ def score_rows(
     cluster: RayCluster | None = None,
     progress: Progress | None = None,
 ) -> RowScores:
-    """Score every row with every metric.
+    """Score every row of a table with every metric.
 
     All metrics score a batch together, so that related metrics share tokenisation and alignment. Batches are
     numbered from `first_batch`. A `cluster` scores first; what is then missing in the store is scored here.
     Rankings are scored in one pass over their grades and not stored.
     """
     for metric in metrics:
-        rows.check_fields(metric)
+        rows.check_needed_fields(metric)
     if rows.qrels is not None:
         return score_ranked_rows(metrics, rows.frame, rows.qrels, workers=workers)
     batches = dict(enumerate(rows.split_into_batches(), start=first_batch))
@@ -70,10 +70,10 @@ def score_rows(
         storable = [metric for metric in metrics if metric.is_cacheable]
         score_on_cluster(cluster, storable, batches, store, workers, progress)
     batch_scores = _score_batches(metrics, batches, store, workers, progress)
-    return _join_batches(metrics, [batch_scores[number] for number in batches])
+    return _join_batch_scores(metrics, [batch_scores[number] for number in batches])
 
 
-def store_selected_batches(
+def score_selected_batches(
     metrics: Sequence[Metric],
     rows: OutputRows,
     selected: Collection[int],
@@ -83,9 +83,9 @@ def store_selected_batches(
     first_batch: int = 0,
     progress: Progress | None = None,
 ) -> SelectedBatches:
-    """Score and store only the batches with the selected numbers, for a run that several processes share."""
+    """Score and store only the batches with these numbers, for a run that several processes share."""
     for metric in metrics:
-        rows.check_fields(metric)
+        rows.check_needed_fields(metric)
     batches = dict(enumerate(rows.split_into_batches(), start=first_batch))
     wanted = {number: batch for number, batch in batches.items() if number in selected}
     _score_batches(metrics, wanted, store, workers, progress)
@@ -99,14 +99,14 @@ def _score_batches(
     workers: int | None,
     progress: Progress | None,
 ) -> dict[int, BatchScores]:
-    """Score batches in threads; return the scores of each by number."""
+    """Score batches in several threads; return the scores of each batch by its number."""
     finished: dict[int, BatchScores] = {}
     with WarningRecorder() as recorder, _open_thread_pool(count_workers(workers)) as pool:
         futures = {
             pool.submit(score_batch, metrics, number, batch, store, recorder): number
             for number, batch in batches.items()
         }
-        for future in _wait_for_each(futures):
+        for future in _yield_finished_futures(futures):
             finished[futures[future]] = future.result()
             if progress is not None:
                 progress("scoring", len(finished), len(batches))
@@ -114,14 +114,14 @@ def _score_batches(
 
 
 def measure_costs(metrics: Sequence[Metric], rows: OutputRows) -> dict[str, float]:
-    """Measure the seconds per 1,000 outputs of each metric, on a sample, with one thread.
+    """Measure the seconds that each metric takes for 1,000 outputs, on a sample, with one thread.
 
     Each metric is called twice; the first call, which may compile kernels, is not counted.
     """
     sample = OutputRows(rows.frame.sample(min(COST_SAMPLE_ROWS, len(rows)), seed=0), rows.qrels)
     costs = {}
     for metric in metrics:
-        rows.check_fields(metric)
+        rows.check_needed_fields(metric)
         if not metric.can_be_timed:
             continue
         needs = metric.needs | metric.optional_fields
@@ -139,7 +139,7 @@ def score_batch(
     store: ScoreStore | None,
     recorder: WarningRecorder,
 ) -> BatchScores:
-    """Score one batch: each distinct content once, unless its score is stored.
+    """Score one batch with all metrics; equal rows are scored once, and stored scores are not recomputed.
 
     Trivial metrics score every row, since that costs less than to find the distinct ones.
     """
@@ -170,18 +170,18 @@ def score_batch(
 def _score_all_rows(
     metrics: Sequence[Metric], rows: OutputRows, batch: Batch, recorder: WarningRecorder
 ) -> BatchScores:
-    """Score every row of a batch, whether its content occurred before or not."""
+    """Score every row of a batch, without looking for equal rows."""
     batch_scores: BatchScores = {}
     for metric in metrics:
         started = time.perf_counter()
-        scores = check_scores(metric, metric.score(batch), rows.frame)
+        scores = check_metric_scores(metric, metric.score(batch), rows.frame)
         seconds = time.perf_counter() - started
         batch_scores[metric.spec] = MetricScores(scores, seconds, recorder.take_warnings())
     return batch_scores
 
 
 class _DistinctRows:
-    """The distinct contents of a batch, and the `Batch` that metrics with the same needs share.
+    """The distinct rows of a batch, which metrics with the same needs share.
 
     `numbers` is the number of each row's content. `digests` are sorted, once for all metrics, and `order` has
     the number of the content that each belongs to.
@@ -200,36 +200,37 @@ class _DistinctRows:
     def score(
         self, metric: Metric, batch_number: int, store: ScoreStore | None
     ) -> tuple[Scores, RecordedWarnings]:
-        """Return the score of each distinct content, and the warnings issued when it was computed."""
+        """Return the score of each distinct row, and the warnings issued when it was computed."""
         if store is None or not metric.is_cacheable:
-            scores = check_scores(metric, metric.score(self._make_batch()), self.rows.frame)
+            scores = check_metric_scores(metric, metric.score(self._make_shared_batch()), self.rows.frame)
             return scores, self.recorder.take_warnings()
         stored_scores, recorded_warnings = store.load(metric, batch_number, self.digests)
         scores = np.empty(len(stored_scores))
         scores[self.order] = stored_scores
         missing = np.flatnonzero(np.isnan(scores))
         if len(missing):
-            new_scores = self._score_rows(metric, missing)
+            new_scores = self._score_distinct_rows(metric, missing)
             scores[missing] = new_scores
             recorded_warnings = (*recorded_warnings, *self.recorder.take_warnings())
             if not np.isnan(new_scores).all():
                 store.save(metric, batch_number, self.digests, scores[self.order], recorded_warnings)
         return scores, recorded_warnings
 
-    def _score_rows(self, metric: Metric, numbers: LongArray) -> Scores:
-        """Score the contents with these numbers."""
+    def _score_distinct_rows(self, metric: Metric, numbers: LongArray) -> Scores:
+        """Score the distinct rows with these numbers."""
         if len(numbers) == len(self.rows):
-            return check_scores(metric, metric.score(self._make_batch()), self.rows.frame)
+            return check_metric_scores(metric, metric.score(self._make_shared_batch()), self.rows.frame)
         rows = self.rows.select(numbers)
-        return check_scores(metric, metric.score(rows.to_batch(self.needs)), rows.frame)
+        return check_metric_scores(metric, metric.score(rows.to_batch(self.needs)), rows.frame)
 
-    def _make_batch(self) -> Batch:
+    def _make_shared_batch(self) -> Batch:
+        """Return the batch of distinct rows, made when a metric first needs it."""
         if self.batch is None:
             self.batch = self.rows.to_batch(self.needs)
         return self.batch
 
 
-def _join_batches(metrics: Sequence[Metric], batches: Sequence[BatchScores]) -> RowScores:
+def _join_batch_scores(metrics: Sequence[Metric], batches: Sequence[BatchScores]) -> RowScores:
     """Concatenate the scores of all batches and issue their warnings, in the order of the rows."""
     for batch in batches:
         for result in batch.values():
@@ -245,7 +246,7 @@ def _join_batches(metrics: Sequence[Metric], batches: Sequence[BatchScores]) -> 
 
 @contextmanager
 def _open_thread_pool(workers: int) -> Iterator[ThreadPoolExecutor]:
-    """Open a pool that waits for its threads at the end, but not after an error or interrupt."""
+    """Open a thread pool that waits for its threads at the end, but not after an error."""
     pool = ThreadPoolExecutor(workers)
     try:
         yield pool
@@ -255,8 +256,8 @@ def _open_thread_pool(workers: int) -> Iterator[ThreadPoolExecutor]:
     pool.shutdown()
 
 
-def _wait_for_each(futures: Iterable[Future[BatchScores]]) -> Iterator[Future[BatchScores]]:
-    """Yield futures as they finish; waiting in short steps lets an interrupt through."""
+def _yield_finished_futures(futures: Iterable[Future[BatchScores]]) -> Iterator[Future[BatchScores]]:
+    """Yield futures as they finish; waits in short steps, so that an interrupt is noticed."""
     waiting = set(futures)
     while waiting:
         done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)

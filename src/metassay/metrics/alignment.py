@@ -35,7 +35,7 @@ _INSERTION_COST = 3
 
 @dataclass(frozen=True)
 class Step:
-    """A token of the reference next to one of the output; None where one side has no token."""
+    """A reference token and the output token that it is aligned with; None if one of them is missing."""
 
     kind: Kind
     reference: str | None
@@ -44,7 +44,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Alignment:
-    """The steps of an alignment, from the start of both sides to their end."""
+    """An alignment of a reference and an output, step by step."""
 
     steps: tuple[Step, ...]
 
@@ -56,7 +56,7 @@ class Alignment:
 
     @property
     def edits(self) -> int:
-        """Number of steps that are no hits."""
+        """Number of steps that are substitutions, deletions or insertions."""
         return sum(step.kind != "hit" for step in self.steps)
 
     @property
@@ -94,7 +94,7 @@ def align_tokens(reference: Sequence[str], output: Sequence[str]) -> Alignment:
 
 
 def align_with_fewest_edits(reference: Sequence[str], output: Sequence[str]) -> Alignment:
-    """Align two sequences of tokens with the fewest edits; of several such alignments, choose jiwer's.
+    """Align two sequences of tokens with the fewest edits, as jiwer does.
 
     >>> align_with_fewest_edits("a cat sat".split(), "the cat".split()).counts["deletion"]
     1
@@ -110,7 +110,7 @@ def align_with_fewest_edits(reference: Sequence[str], output: Sequence[str]) -> 
 
 
 def find_alignment_steps(reference: Sequence[str], output: Sequence[str]) -> list[Kind]:
-    """Find only the kinds of the steps of `align_tokens`, which is faster where there are thousands.
+    """Find the kind of each step of `align_tokens`, which is faster than the complete alignment.
 
     >>> find_alignment_steps("a cat sat".split(), "the cat".split())
     ['substitution', 'hit', 'deletion']
@@ -126,7 +126,7 @@ def find_alignment_steps(reference: Sequence[str], output: Sequence[str]) -> lis
 
 @kernel
 def _find_cheapest_steps(reference: NDArray[np.int64], output: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Find the cheapest alignment; steps are positions in `KINDS`.
+    """Find the kinds of the steps of the cheapest alignment, as positions in `KINDS`.
 
     Of alignments with equal costs, the one that, from the end, prefers a hit or substitution, then an
     insertion, then a deletion.

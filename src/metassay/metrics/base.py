@@ -37,7 +37,7 @@ NEURAL_PREFIX = "neural"
 
 @dataclass(frozen=True)
 class Batch:
-    """The fields of n outputs, column by column; a metric reads those in its `needs`.
+    """The outputs that a metric scores in one call, with references, sources and other fields as columns.
 
     `references[i]` is the list of references of output i. (sacrebleu's corpus functions take the transposed
     shape, one list per reference stream: it is refused when the lengths show it.)
@@ -57,7 +57,7 @@ class Batch:
         size = len(self.fields["output"])
         object.__setattr__(self, "size", size)
         for name, column in self.fields.items():
-            _check_column(name, column, size)
+            _check_column_length(name, column, size)
         if "references" in self.fields:
             _check_references(self.fields["references"])
 
@@ -70,7 +70,7 @@ class Batch:
         source: Sequence[str] | None = None,
         language: str | None = None,
     ) -> Batch:
-        """Make a batch of texts, as in `Batch.of(outputs, [[reference] for reference in references])`."""
+        """Make a batch from texts, as in `Batch.of(outputs, [[reference] for reference in references])`."""
         fields: dict[str, Sequence[Any]] = {"output": output}
         if references is not None:
             fields["references"] = references
@@ -88,23 +88,23 @@ class Batch:
 
     @property
     def output(self) -> Sequence[str]:
-        """The outputs, one text each."""
+        """The texts of the outputs."""
         return self["output"]
 
     @property
     def references(self) -> Sequence[Sequence[str]]:
-        """For each output, its references."""
+        """The references of each output."""
         return self["references"]
 
     def compute_once(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """Return the value stored under `key`, so that related metrics share work; compute it at first."""
+        """Return the value stored under `key`; at the first call, compute and store it for other metrics."""
         if key not in self._cache:
             self._cache[key] = compute()
         result: T = self._cache[key]
         return result
 
-    def map_distinct(self, function: Callable[[str, tuple[str, ...]], Sequence[float]]) -> Scores:
-        """Compute `function(output, references)` of each row, once where rows are equal: [n, s]."""
+    def apply_to_distinct_rows(self, function: Callable[[str, tuple[str, ...]], Sequence[float]]) -> Scores:
+        """Return `function(output, references)` of each row, computed once for equal rows: [n, s]."""
         position_of_key: dict[tuple[str, tuple[str, ...]], int] = {}
         results: list[Sequence[float]] = []
         position_of_row = np.empty(self.size, dtype=np.int64)
@@ -118,7 +118,8 @@ class Batch:
         return table[position_of_row]
 
 
-def _check_column(name: str, column: Sequence[Any], size: int) -> None:
+def _check_column_length(name: str, column: Sequence[Any], size: int) -> None:
+    """Raise an error if a column of a batch has another length than the outputs."""
     if isinstance(column, str):
         raise InputError(
             f"{name} is one bare string; a list of {size} was expected.",
@@ -132,6 +133,7 @@ def _check_column(name: str, column: Sequence[Any], size: int) -> None:
 
 
 def _check_references(references: Sequence[Sequence[str]]) -> None:
+    """Raise an error if the references are not a list of texts for each output."""
     for i, output_references in enumerate(references):
         if isinstance(output_references, str):
             raise InputError(
@@ -144,7 +146,7 @@ def _check_references(references: Sequence[Sequence[str]]) -> None:
 
 @dataclass(frozen=True)
 class Metric(ABC):
-    """A metric as a value: equal parameters make equal metrics, and its spec parses back to it.
+    """A function from outputs to scores. Metrics with equal parameters are equal.
 
     A subclass is a frozen dataclass. Its fields are the parameters, each with a default; its class attributes
     say what the rest of the program must know about the metric. Only `name`, `task` and `score` are required.
@@ -185,10 +187,10 @@ class Metric(ABC):
 
     @abstractmethod
     def score(self, batch: Batch) -> Scores:
-        """Score each output of a batch; NaN where the definition has no score."""
+        """Score each output of a batch; NaN if the score of an output is undefined."""
 
     def bind_to_data(self, languages: Iterable[str | None], text_changes: str = "") -> Self:
-        """Return the metric for data in these languages, whose texts were changed as `text_changes` says.
+        """Return the metric with settings for data in these languages; `text_changes` names preprocessing.
 
         Settings that were left open may then depend on the language of each batch. The signature names what
         is used, and the changes; the spec stays what the user wrote.
@@ -200,7 +202,7 @@ class Metric(ABC):
         return bound
 
     def resolve_settings(self, language: str | None) -> Parameters:
-        """Return every parameter as it is used on texts of a language.
+        """Return the values of all parameters, as they are used for texts of a language.
 
         Metrics that choose a setting by language, such as a tokeniser, choose it here.
         """
@@ -208,7 +210,7 @@ class Metric(ABC):
         return {parameter.name: getattr(self, parameter.name) for parameter in dataclasses.fields(self)}
 
     def settings_language(self, batch: Batch) -> str | None:
-        """The language that decides open settings: that of the batch, where the metric is bound to data.
+        """Return the language that decides the settings which the user left open.
 
         A metric that is not bound uses its defaults for any language, because its signature names no other.
         """
@@ -216,7 +218,7 @@ class Metric(ABC):
 
     @property
     def parameters(self) -> Parameters:
-        """The parameters that differ from their defaults."""
+        """The parameters of the metric that differ from their defaults."""
         changed: Parameters = {}
         for parameter in dataclasses.fields(self):
             value = getattr(self, parameter.name)
@@ -226,17 +228,17 @@ class Metric(ABC):
 
     @property
     def spec(self) -> str:
-        """The canonical text form, such as `chrf(word_order=2)`."""
+        """The canonical text form of the metric, such as `chrf(word_order=2)`."""
         return format_spec(self.name, self.parameters)
 
     @property
     def label(self) -> str:
-        """The metric as people write it: `BLEU`, `chrF++`, `BLEU (tokenizer=char)`."""
+        """The name of the metric for readers: `BLEU`, `chrF++`, `BLEU (tokenizer=char)`."""
         return format_label(self.title or self.name, self.parameters)
 
     @property
     def signature(self) -> str:
-        """What exactly was computed, on exactly which text; scores with equal signatures are comparable.
+        """A text that identifies how scores are computed; scores with equal signatures are comparable.
 
         Every parameter, the oracle's version and our implementation number; for metrics of users the hash of
         their source; what was done to the text first.
@@ -260,20 +262,20 @@ class Metric(ABC):
 
     @property
     def cost_class(self) -> str:
-        """How expensive the metric is to use: one of `COST_CLASSES`."""
+        """How expensive the metric is: one of `COST_CLASSES`."""
         return COST_CLASSES[0]
 
     @property
     def price(self) -> tuple[float, float] | None:
-        """Price of a million tokens sent and received, where requests are paid and the price is known."""
+        """Price of a million tokens sent and received; None if requests are free or it is not known."""
         return None
 
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the scores must know, such as failed requests. Complete once scoring is done."""
+        """Sentences that readers of the scores must know, such as the number of failed requests."""
         return ()
 
     def orient_scores(self, scores: Scores) -> Scores:
-        """Return the scores with the sign changed where lower is better, so that higher is better."""
+        """Return the scores so that higher is better: with the sign changed if lower is better."""
         return orient_scores(scores, higher_is_better=self.higher_is_better)
 
     def __str__(self) -> str:
@@ -295,19 +297,19 @@ class StatisticsMetric(Metric):
         """Compute corpus scores from (sums of) statistics: [..., s] to [...]."""
 
     def segment_scores(self, statistics: Scores) -> Scores:
-        """Compute scores of single outputs, by default like corpus scores: [n, s] to [n]."""
+        """Compute the scores of single outputs from their statistics: [n, s] to [n]."""
         return self.from_statistics(statistics)
 
     def score(self, batch: Batch) -> Scores:
-        """Score each output by itself."""
+        """Score each output of a batch from its own statistics."""
         return self.segment_scores(self.statistics(batch))
 
     def corpus_score(self, batch: Batch) -> float:
-        """Compute one score from the summed statistics of all outputs."""
+        """Compute one score for all outputs of a batch from the sum of their statistics."""
         return float(self.from_statistics(self.statistics(batch).sum(axis=0)))
 
     def describe_official_score(self, statistics: Scores, reference_count: int) -> OfficialScore | None:
-        """Describe a corpus score as the official program does; None where it cannot compute this score.
+        """Describe a corpus score as the official program prints it; None if that program has no such score.
 
         `reference_count` is the number of references per output, −1 where it varies.
         """
@@ -315,8 +317,10 @@ class StatisticsMetric(Metric):
         return None
 
 
-def check_range(metric: str, parameter: str, value: float, low: float, high: float = math.inf) -> None:
-    """Raise an error where a parameter is not a number between `low` and `high`."""
+def check_parameter_range(
+    metric: str, parameter: str, value: float, low: float, high: float = math.inf
+) -> None:
+    """Raise an error if a parameter is not a number between `low` and `high`."""
     if low <= value <= high and math.isfinite(value):
         return
     bounds = f"of at least {low:g}" if high == math.inf else f"between {low:g} and {high:g}"

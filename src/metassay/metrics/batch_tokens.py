@@ -26,8 +26,8 @@ WHITE_SPACE = TokenizerScheme(load_plain_classes)
 """The tokeniser that splits at white space and does nothing else."""
 
 
-def get_texts(batch: Batch, *, lowercase: bool) -> Sequence[str]:
-    """Get the distinct texts of a batch, in lower case on request."""
+def get_distinct_texts(batch: Batch, *, lowercase: bool) -> Sequence[str]:
+    """Get the distinct texts of a batch, on request in lower case."""
     texts = find_scoring_inputs(batch).texts
     if not lowercase:
         return texts
@@ -39,29 +39,29 @@ def get_bleu_tokens(batch: Batch, tokenizer: str, *, lowercase: bool = False) ->
 
     def tokenize() -> TokenSequences:
         scheme = find_bleu_scheme(tokenizer)
-        texts = get_texts(batch, lowercase=lowercase)
+        texts = get_distinct_texts(batch, lowercase=lowercase)
         prepared = scheme.prepare_texts(texts)
         is_unchanged = prepared is texts
         packed = _get_packed_texts(batch, lowercase=lowercase) if is_unchanged else pack_texts(prepared)
-        tokens, _ = _tokenize_packed(packed, scheme, SPLIT_AT_SPACES)
+        tokens, _ = _tokenize_packed_texts(packed, scheme, SPLIT_AT_SPACES)
         return tokens
 
     return batch.compute_once(("bleu tokens", tokenizer, lowercase), tokenize)
 
 
 def get_word_tokens(batch: Batch, split_mode: int, *, lowercase: bool = False) -> TokenSequences:
-    """Split the texts of a batch into words, in one of the ways of `kernels.tokenization`."""
+    """Split the texts of a batch into words; `split_mode` is a constant of `kernels.tokenization`."""
 
     def tokenize() -> TokenSequences:
         packed = _get_packed_texts(batch, lowercase=lowercase)
-        tokens, _ = _tokenize_packed(packed, WHITE_SPACE, split_mode)
+        tokens, _ = _tokenize_packed_texts(packed, WHITE_SPACE, split_mode)
         return tokens
 
     return batch.compute_once(("word tokens", split_mode, lowercase), tokenize)
 
 
 def get_character_tokens(batch: Batch, *, lowercase: bool, keep_spaces: bool) -> TokenSequences:
-    """Split the texts of a batch into characters, with or without white space. Tokens are code points."""
+    """Split the texts of a batch into characters, with or without white space."""
 
     def tokenize() -> TokenSequences:
         packed = _get_packed_texts(batch, lowercase=lowercase)
@@ -79,7 +79,7 @@ def get_stripped_character_tokens(batch: Batch) -> TokenSequences:
     """Split the texts of a batch into characters, without the white space at both ends of each text."""
 
     def tokenize() -> TokenSequences:
-        packed = pack_texts([text.strip() for text in get_texts(batch, lowercase=False)])
+        packed = pack_texts([text.strip() for text in get_distinct_texts(batch, lowercase=False)])
         return _use_code_points_as_tokens(packed.code_points, packed.offsets)
 
     return batch.compute_once("stripped character tokens", tokenize)
@@ -89,13 +89,13 @@ def tokenize_words(
     texts: Sequence[str], split_mode: int = SPLIT_AT_SPACES
 ) -> tuple[TokenSequences, PackedTexts]:
     """Split texts into words; return the token sequences and the words that their ids stand for."""
-    return _tokenize_packed(pack_texts(texts), WHITE_SPACE, split_mode)
+    return _tokenize_packed_texts(pack_texts(texts), WHITE_SPACE, split_mode)
 
 
-def replace_words(
+def map_vocabulary(
     tokens: TokenSequences, words: PackedTexts, function: Callable[[str], str]
 ) -> TokenSequences:
-    """Replace each distinct word by `function(word)`, as a stemmer does."""
+    """Replace each distinct word of token sequences by `function(word)`, for example by its stem."""
     new_ids: dict[str, int] = {}
     id_of_word = [new_ids.setdefault(function(word), len(new_ids)) for word in unpack_texts(words)]
     if not id_of_word:
@@ -105,7 +105,7 @@ def replace_words(
 
 
 def warn_if_written_without_spaces(metric: Metric, language: str | None) -> None:
-    """Warn that a metric which splits words at spaces says little about a language that has none."""
+    """Warn if a metric splits words at spaces but the language is written without spaces."""
     if get_base_language(language) in WITHOUT_SPACES:
         warnings.warn(
             f"{metric.label} compares words split at spaces, and {language} is written without them, so most "
@@ -115,14 +115,16 @@ def warn_if_written_without_spaces(metric: Metric, language: str | None) -> None
 
 
 def _get_packed_texts(batch: Batch, *, lowercase: bool) -> PackedTexts:
+    """Get the distinct texts of a batch as one array of code points."""
     return batch.compute_once(
-        ("packed texts", lowercase), lambda: pack_texts(get_texts(batch, lowercase=lowercase))
+        ("packed texts", lowercase), lambda: pack_texts(get_distinct_texts(batch, lowercase=lowercase))
     )
 
 
-def _tokenize_packed(
+def _tokenize_packed_texts(
     packed: PackedTexts, scheme: TokenizerScheme, split_mode: int
 ) -> tuple[TokenSequences, PackedTexts]:
+    """Tokenize texts that are packed in one array."""
     passes = np.array(scheme.passes, dtype=np.int64).reshape(-1, 3)
     ids, offsets, word_code_points, word_offsets = tokenize_texts(
         packed.code_points,
@@ -140,6 +142,7 @@ def _tokenize_packed(
 
 
 def _use_code_points_as_tokens(code_points: CodePoints, offsets: Offsets) -> TokenSequences:
+    """Make token sequences whose ids are the code points of characters."""
     # A copy, because kernels would be compiled again for arrays that are read-only.
     ids = code_points.astype(np.int32)
     return TokenSequences(ids, offsets, int(ids.max(initial=0)) + 1)

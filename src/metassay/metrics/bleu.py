@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from metassay.errors import UnknownName
-from metassay.metrics.base import Batch, Parameters, Scores, StatisticsMetric, check_range
+from metassay.metrics.base import Batch, Parameters, Scores, StatisticsMetric, check_parameter_range
 from metassay.metrics.batch_tokens import get_bleu_tokens
 from metassay.metrics.kernels.bleu import SMOOTH_ADD_K, SMOOTH_EXP, SMOOTH_FLOOR, SMOOTH_NONE, compute_bleu
 from metassay.metrics.ngram_statistics import compute_ngram_statistics
@@ -36,7 +36,7 @@ _SPLITTING_AT_SPACES = frozenset({"13a", "none", "intl"})
 
 @dataclass(frozen=True)
 class Bleu(StatisticsMetric):
-    """Brevity penalty × geometric mean of the clipped n-gram precisions, in per cent.
+    """BLEU: brevity penalty × geometric mean of the clipped n-gram precisions, in per cent.
 
     Statistics: output length, reference length (closest to the output's), clipped matches for n = 1 … order,
     n-grams of the output for n = 1 … order. Equals `sacrebleu.corpus_bleu`; single outputs are scored as
@@ -65,29 +65,30 @@ class Bleu(StatisticsMetric):
             raise UnknownName("tokenizer", self.tokenizer, BLEU_TOKENIZERS)
         if self.smoothing not in _SMOOTHINGS:
             raise UnknownName("smoothing", self.smoothing, _SMOOTHINGS)
-        check_range(self.name, "order", self.order, 1, _MAX_ORDER)
+        check_parameter_range(self.name, "order", self.order, 1, _MAX_ORDER)
         if self.smooth_value is not None:
-            check_range(self.name, "smooth_value", self.smooth_value, 0)
+            check_parameter_range(self.name, "smooth_value", self.smooth_value, 0)
 
     def resolve_settings(self, language: str | None) -> Parameters:
-        """Return all settings, with the tokeniser of the language unless one was named."""
+        """Return all settings; an open tokeniser is chosen by language."""
         return super().resolve_settings(language) | {"tokenizer": self._choose_tokenizer(language)}
 
     def _choose_tokenizer(self, language: str | None) -> str:
+        """Return the tokeniser that the user named, or else that of the language."""
         if self.tokenizer != AUTO:
             return self.tokenizer
         return choose_language_tokenizer(language) or _DEFAULT_TOKENIZER
 
     def statistics(self, batch: Batch) -> Scores:
-        """Compute lengths, matches and totals of each output."""
+        """Compute the lengths, n-gram matches and n-gram totals of each output."""
         tokenizer = self._choose_tokenizer(self.settings_language(batch))
-        self._warn_of_tokenizer(batch.language, tokenizer)
+        self._warn_of_poor_tokenizer(batch.language, tokenizer)
         inputs = find_scoring_inputs(batch)
         tokens = get_bleu_tokens(batch, tokenizer, lowercase=self.lowercase)
         return compute_ngram_statistics(tokens, inputs, self.order)[inputs.input_of_row]
 
-    def _warn_of_tokenizer(self, language: str | None, tokenizer: str) -> None:
-        """Warn where the tokeniser does not split texts of the language into words."""
+    def _warn_of_poor_tokenizer(self, language: str | None, tokenizer: str) -> None:
+        """Warn if BLEU is computed on characters, or on words that the tokeniser does not split well."""
         if self.tokenizer == AUTO and self.languages and tokenizer == "char":
             missing = find_missing_tokenizer(language)
             if missing is None:
@@ -106,11 +107,11 @@ class Bleu(StatisticsMetric):
             )
 
     def from_statistics(self, statistics: Scores) -> Scores:
-        """Compute corpus BLEU."""
+        """Compute corpus BLEU from summed statistics."""
         return self._compute_scores(statistics, effective_order=self.effective_order)
 
     def segment_scores(self, statistics: Scores) -> Scores:
-        """Compute sentence BLEU, with the effective order."""
+        """Compute sentence BLEU of each output, with the effective order."""
         return self._compute_scores(statistics, effective_order=True)
 
     def describe_official_score(self, statistics: Scores, reference_count: int) -> OfficialScore | None:
@@ -154,7 +155,7 @@ class Bleu(StatisticsMetric):
 
 
 def _build_sacrebleu_metric(*, tokenizer: str, smoothing: str, order: int, **settings: Any) -> BLEU:
-    """Make sacrebleu's BLEU from our settings, three of which it calls by other names."""
+    """Build sacrebleu's BLEU object with our settings, for its signature."""
     from sacrebleu.metrics.bleu import BLEU
 
     return BLEU(tokenize=tokenizer, smooth_method=smoothing, max_ngram_order=order, **settings)

@@ -40,7 +40,7 @@ class CharacterErrorRate(StatisticsMetric):
 
 @dataclass(frozen=True)
 class ScliteCharacterErrorRate(CharacterErrorRate):
-    """The character error rate of sclite, whose cheapest alignment does not always have the fewest edits.
+    """Character error rate of the alignment that sclite finds, which is cheapest but may have more edits.
 
     Higher than `cer` where three deletions and three insertions (cost 3 each) beat five substitutions
     (cost 4 each).
@@ -54,7 +54,7 @@ class ScliteCharacterErrorRate(CharacterErrorRate):
     def statistics(self, batch: Batch) -> Scores:
         """Count hits, substitutions, deletions and insertions of characters, as sclite aligns them."""
         check_single_references(batch)
-        return batch.map_distinct(_count_sclite_edits)
+        return batch.apply_to_distinct_rows(_count_sclite_edits)
 
 
 def _count_sclite_edits(output: str, references: tuple[str, ...]) -> list[float]:

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from metassay.errors import InputError
-from metassay.metrics.base import Batch, Scores, StatisticsMetric, check_range
+from metassay.metrics.base import Batch, Scores, StatisticsMetric, check_parameter_range
 from metassay.metrics.batch_tokens import get_character_tokens, get_word_tokens
 from metassay.metrics.kernels.ngrams import count_shared_ngrams
 from metassay.metrics.kernels.text_arrays import TokenSequences
@@ -27,7 +27,7 @@ _EPSILON = 1e-16
 
 @dataclass(frozen=True)
 class Chrf(StatisticsMetric):
-    """F-score of character n-grams, and of word n-grams where `word_order` > 0 (chrF++ has 2), in per cent.
+    """chrF: F-score of character n-grams, in per cent. With `word_order` = 2, chrF++: of words as well.
 
     F_β = (1 + β²)·P·R / (β²·P + R), where P and R are means over the orders for which both output and
     reference have n-grams. Statistics, for each order: n-grams of the output, of the reference, in common.
@@ -48,22 +48,22 @@ class Chrf(StatisticsMetric):
     summary: ClassVar[str] = "F-score of character n-grams; chrf++ adds words (sacrebleu)"
 
     def __post_init__(self) -> None:
-        check_range(self.name, "char_order", self.char_order, 0, _MAX_ORDER)
-        check_range(self.name, "word_order", self.word_order, 0, _MAX_ORDER)
-        check_range(self.name, "beta", self.beta, 0)
+        check_parameter_range(self.name, "char_order", self.char_order, 0, _MAX_ORDER)
+        check_parameter_range(self.name, "word_order", self.word_order, 0, _MAX_ORDER)
+        check_parameter_range(self.name, "beta", self.beta, 0)
         if self.char_order + self.word_order == 0:
             raise InputError("chrF needs a positive char_order or word_order.")
 
     @property
     def label(self) -> str:
-        """`chrF`, `chrF+` or `chrF++`, by the order of words, and the other parameters."""
+        """`chrF`, `chrF+` or `chrF++`, depending on the word order, and parameters that are not defaults."""
         if self.word_order > _MAX_PLUS_SIGNS:
             return super().label
         other_parameters = {key: value for key, value in self.parameters.items() if key != "word_order"}
         return format_label(self.title + "+" * self.word_order, other_parameters)
 
     def statistics(self, batch: Batch) -> Scores:
-        """Count the n-grams of each output, for each order."""
+        """Count the n-grams of each output, of its reference, and those that both share."""
         inputs = find_scoring_inputs(batch)
         single_inputs = inputs.split_by_reference()
         characters = get_character_tokens(batch, lowercase=self.lowercase, keep_spaces=self.whitespace)
@@ -99,7 +99,7 @@ class Chrf(StatisticsMetric):
 
 
 def _count_ngrams(tokens: TokenSequences, inputs: SingleReferenceInputs, order: int) -> Scores:
-    """Count n-grams of the output, of the reference, and in common: [inputs, order, 3]."""
+    """Count the n-grams of output and reference, and the shared ones, for each n: [inputs, order, 3]."""
     # Each text is a set of references of its own.
     set_offsets = np.arange(len(tokens.offsets))
     common = count_shared_ngrams(
@@ -119,18 +119,20 @@ def _count_ngrams(tokens: TokenSequences, inputs: SingleReferenceInputs, order: 
     return np.stack([output, reference, common], axis=2).astype(np.float64)
 
 
-def _f_score_of_means(output: Scores, reference: Scores, common: Scores, beta: float) -> Scores:
-    """F of the mean precision and the mean recall over the orders for which both sides have n-grams.
+def _f_score_of_means(
+    output_counts: Scores, reference_counts: Scores, shared_counts: Scores, beta: float
+) -> Scores:
+    """F-score of the mean precision and mean recall over all n for which both texts have n-grams.
 
     Orders are added one by one, as in sacrebleu: another order of additions would round differently and
     break ties.
     """
-    has_ngrams = (output > 0) & (reference > 0)
-    precisions = np.divide(common, output, out=np.zeros_like(common), where=has_ngrams)
-    recalls = np.divide(common, reference, out=np.zeros_like(common), where=has_ngrams)
-    precision = np.zeros(len(common))
-    recall = np.zeros(len(common))
-    for n in range(common.shape[1]):
+    has_ngrams = (output_counts > 0) & (reference_counts > 0)
+    precisions = np.divide(shared_counts, output_counts, out=np.zeros_like(shared_counts), where=has_ngrams)
+    recalls = np.divide(shared_counts, reference_counts, out=np.zeros_like(shared_counts), where=has_ngrams)
+    precision = np.zeros(len(shared_counts))
+    recall = np.zeros(len(shared_counts))
+    for n in range(shared_counts.shape[1]):
         precision += precisions[:, n]
         recall += recalls[:, n]
     orders = np.maximum(has_ngrams.sum(axis=1), 1)
@@ -143,18 +145,20 @@ def _f_score_of_means(output: Scores, reference: Scores, common: Scores, beta: f
     return 100 * score
 
 
-def _mean_of_f_scores(output: Scores, reference: Scores, common: Scores, beta: float) -> Scores:
-    """Mean of the F-scores of all orders; precision or recall without n-grams counts as a tiny number."""
+def _mean_of_f_scores(
+    output_counts: Scores, reference_counts: Scores, shared_counts: Scores, beta: float
+) -> Scores:
+    """Mean over all n of the F-score; a precision or recall without n-grams counts as a tiny number."""
     factor = beta * beta
-    total = np.zeros(len(common))
-    for n in range(common.shape[1]):
-        precision = np.full(len(common), _EPSILON)
-        np.divide(common[:, n], output[:, n], out=precision, where=output[:, n] > 0)
-        recall = np.full(len(common), _EPSILON)
-        np.divide(common[:, n], reference[:, n], out=recall, where=reference[:, n] > 0)
+    total = np.zeros(len(shared_counts))
+    for n in range(shared_counts.shape[1]):
+        precision = np.full(len(shared_counts), _EPSILON)
+        np.divide(shared_counts[:, n], output_counts[:, n], out=precision, where=output_counts[:, n] > 0)
+        recall = np.full(len(shared_counts), _EPSILON)
+        np.divide(shared_counts[:, n], reference_counts[:, n], out=recall, where=reference_counts[:, n] > 0)
         denominator = factor * precision + recall
-        f_score = np.full(len(common), _EPSILON)
+        f_score = np.full(len(shared_counts), _EPSILON)
         numerator = (1 + factor) * precision * recall
         total += np.divide(numerator, denominator, out=f_score, where=denominator > 0)
-    mean: Scores = 100 * total / common.shape[1]
+    mean: Scores = 100 * total / shared_counts.shape[1]
     return mean

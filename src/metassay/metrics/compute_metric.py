@@ -23,7 +23,7 @@ _USUAL_KEYS = ("score", "scores", "mean_score", "f1")
 
 @dataclass(frozen=True)
 class ComputeMetric(ExternalMetric):
-    """An object with `compute(predictions=…, references=…)`, as in Hugging Face `evaluate`, as a metric.
+    """A metric that calls the `compute(predictions=…, references=…)` of a Hugging Face `evaluate` object.
 
     Where `compute` returns a list, that has a score for each output; where it returns one number, it is
     called for each output alone. `key` says which of several results is meant. References are passed as texts
@@ -42,7 +42,7 @@ class ComputeMetric(ExternalMetric):
         if not isinstance(name, str) or not name:
             name = type(self.computer).__name__
         needs = {"output", "references"}
-        if self._takes_sources():
+        if self._needs_sources():
             needs.add("source")
         higher_is_better = bool(getattr(self.computer, "higher_is_better", True))
         object.__setattr__(self, "name", name)
@@ -59,19 +59,19 @@ class ComputeMetric(ExternalMetric):
         }
 
     def score(self, batch: Batch) -> Scores:
-        """Score all outputs with one call, or each with a call of its own."""
+        """Score all outputs with one call of `compute`, or each output with a call of its own."""
         if len(batch) == 0:
             return np.empty(0)
         columns = self._get_compute_arguments(batch)
         with self.lock:
             # Two equal predictions show whether the object returns a list or one number for all.
-            probe = self._compute({name: values[:1] * 2 for name, values in columns.items()})
+            probe = self._call_compute({name: values[:1] * 2 for name, values in columns.items()})
             if isinstance(probe, list):
-                scores = self._compute(columns)
+                scores = self._call_compute(columns)
             else:
                 scores = []
                 for i in range(len(batch)):
-                    scores.append(self._compute({name: [values[i]] for name, values in columns.items()}))
+                    scores.append(self._call_compute({name: [values[i]] for name, values in columns.items()}))
         array = to_score_array(scores, len(batch))
         if array is None:
             raise InputError(f"{self.name} did not compute a number for each of {len(batch)} outputs.")
@@ -88,21 +88,22 @@ class ComputeMetric(ExternalMetric):
             columns["sources"] = list(batch["source"])
         return columns
 
-    def _takes_sources(self) -> bool:
-        for function in (getattr(self.computer, "_compute", None), self.computer.compute):
+    def _needs_sources(self) -> bool:
+        """Whether `compute` of the object has a parameter for sources."""
+        for function in (getattr(self.computer, "_call_compute", None), self.computer.compute):
             if callable(function) and "sources" in inspect.signature(function).parameters:
                 return True
         return False
 
-    def _compute(self, columns: Mapping[str, Sequence[Any]]) -> Any:
-        """Compute one number, or a list of them."""
+    def _call_compute(self, columns: Mapping[str, Sequence[Any]]) -> Any:
+        """Call `compute` of the object; return one number or a list of numbers."""
         result = self.computer.compute(**columns)
         if isinstance(result, Mapping):
             result = self._choose_result(result, len(columns["predictions"]))
         return result.tolist() if isinstance(result, np.ndarray) else result
 
     def _choose_result(self, results: Mapping[str, Any], size: int) -> Any:
-        """Choose the result under the given key, the only one, or the one under a usual key."""
+        """Choose one number or list from a result: by the given key, the only one, or by a usual key."""
         key = self.key
         if key is None:
             candidates = [name for name, value in results.items() if _is_score_list(value, size)]

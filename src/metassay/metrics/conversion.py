@@ -14,7 +14,7 @@ from metassay.metrics.function_metric import REMEDY, FunctionMetric
 def convert_to_metric(candidate: Any) -> Metric:
     """Convert a metric, a metric class, a function or an object with `compute` to a metric."""
     if isinstance(candidate, type):
-        return _create_from_class(candidate)
+        return _create_metric_from_class(candidate)
     if isinstance(candidate, Metric):
         return candidate
     if callable(getattr(candidate, "compute", None)):
@@ -24,7 +24,8 @@ def convert_to_metric(candidate: Any) -> Metric:
     raise InputError(f"{candidate!r} is no metric.", remedy=REMEDY)
 
 
-def _create_from_class(metric_class: type) -> Metric:
+def _create_metric_from_class(metric_class: type) -> Metric:
+    """Create a metric from its class, with default parameters."""
     place = plugins.locate_definition(metric_class)
     class_name = metric_class.__name__
     if not issubclass(metric_class, Metric):

@@ -23,8 +23,8 @@ def compute_edit_statistics(batch: Batch, tokens: TokenSequences) -> Scores:
     single_inputs = inputs.split_by_reference()
     counts = count_edits(*tokens, single_inputs.outputs, single_inputs.references)
     for k in np.flatnonzero(counts[:, HITS] < 0):
-        reference = _get_sequence(tokens, int(single_inputs.references[k]))
-        output = _get_sequence(tokens, int(single_inputs.outputs[k]))
+        reference = _get_token_sequence(tokens, int(single_inputs.references[k]))
+        output = _get_token_sequence(tokens, int(single_inputs.outputs[k]))
         counts[k] = _count_edits_with_rapidfuzz(reference, output)
     return counts.astype(np.float64)[inputs.input_of_row]
 
@@ -47,12 +47,13 @@ def check_single_references(batch: Batch) -> None:
         )
 
 
-def _get_sequence(tokens: TokenSequences, k: int) -> TokenIds:
-    return tokens.ids[tokens.offsets[k] : tokens.offsets[k + 1]]
+def _get_token_sequence(tokens: TokenSequences, number: int) -> TokenIds:
+    """Return the token ids of the sequence with this number."""
+    return tokens.ids[tokens.offsets[number] : tokens.offsets[number + 1]]
 
 
 def _count_edits_with_rapidfuzz(reference: TokenIds, output: TokenIds) -> NDArray[np.int64]:
-    """Count the edits between two very long sequences, whose alignment rapidfuzz finds in parts."""
+    """Count the edits between two very long sequences with rapidfuzz."""
     counts = np.zeros(4, dtype=np.int64)
     for edit in Levenshtein.editops(reference.tolist(), output.tolist()):
         counts[_EDIT_TAGS[edit.tag]] += 1

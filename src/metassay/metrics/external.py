@@ -13,21 +13,22 @@ from metassay.metrics.base import Metric, Parameters
 
 @dataclass(frozen=True)
 class ExternalMetric(Metric):
-    """A metric computed outside metassay: it is known by a name, and users may set its direction."""
+    """A metric whose scores are not computed by metassay; users can set whether higher is better."""
 
     task: ClassVar[str] = "any"
     can_share_cache: ClassVar[bool] = False
 
     @property
     def parameters(self) -> Parameters:
-        """None: the name is the whole spec."""
+        """Always empty: the name identifies the metric."""
         return {}
 
     def with_direction(self, *, higher_is_better: bool) -> Self:
-        """Return the metric with the given direction."""
-        return self._copy_with(higher_is_better=higher_is_better)
+        """Return the metric with `higher_is_better` set."""
+        return self._copy_with_attributes(higher_is_better=higher_is_better)
 
-    def _copy_with(self, **attributes: Any) -> Self:
+    def _copy_with_attributes(self, **attributes: Any) -> Self:
+        """Return a copy of the metric with some attributes changed."""
         changed = copy.copy(self)
         for name, value in attributes.items():
             object.__setattr__(changed, name, value)

@@ -33,7 +33,7 @@ _FIELD_OF_PARAMETER = {
 
 @dataclass(frozen=True)
 class FunctionMetric(Metric):
-    """A function as a metric, under the function's name.
+    """A metric that calls a Python function; it has the name of the function.
 
     The function takes either all outputs and all references (a list for each output) and returns a list of
     numbers, or one output and its references and returns one number; the first call shows which.
@@ -51,7 +51,7 @@ class FunctionMetric(Metric):
 
     def __post_init__(self) -> None:
         parameters = _get_required_parameters(self.function)[1:]
-        fields = tuple(_find_field(self.function, parameter) for parameter in parameters)
+        fields = tuple(_find_field_of_parameter(self.function, parameter) for parameter in parameters)
         needs = {"references" if field == SINGLE_REFERENCE else field for field in fields}
         object.__setattr__(self, "name", self.function.__name__.strip("<>"))
         object.__setattr__(self, "fields", fields)
@@ -64,20 +64,20 @@ class FunctionMetric(Metric):
 
     @property
     def parameters(self) -> Parameters:
-        """None: the name of the function is the whole spec."""
+        """Always empty: the name of the function identifies the metric."""
         return {}
 
     def resolve_settings(self, language: str | None) -> Parameters:
-        """Return the hash of the function's source, which identifies its scores."""
+        """Return the hash of the function's source code, which identifies its scores."""
         del language
         return {"source": plugins.hash_user_source(self.function)}
 
     def score(self, batch: Batch) -> Scores:
-        """Call the function with all outputs at once, or with one after the other."""
-        columns = [batch["output"], *(self._get_column(batch, field) for field in self.fields)]
+        """Call the function once with all outputs, or once for each output."""
+        columns = [batch["output"], *(self._get_batch_column(batch, field) for field in self.fields)]
         if len(batch) == 0:
             return np.empty(0)
-        if self._takes_lists(columns):
+        if self._accepts_lists(columns):
             scores = self.function(*map(list, columns))
         else:
             scores = [self.function(*row) for row in zip(*columns)]
@@ -90,7 +90,8 @@ class FunctionMetric(Metric):
             )
         return array
 
-    def _get_column(self, batch: Batch, field: str) -> Sequence[Any]:
+    def _get_batch_column(self, batch: Batch, field: str) -> Sequence[Any]:
+        """Return the values of a field for all outputs of a batch."""
         if field != SINGLE_REFERENCE:
             return batch[field]
         if any(len(references) != 1 for references in batch.references):
@@ -101,8 +102,8 @@ class FunctionMetric(Metric):
             )
         return [references[0] for references in batch.references]
 
-    def _takes_lists(self, columns: Sequence[Sequence[Any]]) -> bool:
-        """Find out whether the function takes lists, by a call with the first output."""
+    def _accepts_lists(self, columns: Sequence[Sequence[Any]]) -> bool:
+        """Whether the function accepts lists of texts; found out by a call with the first output."""
         try:
             scores = self.function(*([column[0]] for column in columns))
             returns_list = bool(np.shape(scores) == (1,))
@@ -114,6 +115,7 @@ class FunctionMetric(Metric):
 
 
 def _get_required_parameters(function: Callable[..., Any]) -> list[str]:
+    """Return the parameters of a function that have no default."""
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     required = [
         parameter.name
@@ -129,8 +131,8 @@ def _get_required_parameters(function: Callable[..., Any]) -> list[str]:
     return required
 
 
-def _find_field(function: Callable[..., Any], parameter: str) -> str:
-    """Find the field of a batch that a parameter stands for."""
+def _find_field_of_parameter(function: Callable[..., Any], parameter: str) -> str:
+    """Find the field of a batch that is passed to a parameter, by the name of the parameter."""
     for name in (parameter.lower(), parameter.lower().rstrip("s")):
         if name in _FIELD_OF_PARAMETER:
             return _FIELD_OF_PARAMETER[name]

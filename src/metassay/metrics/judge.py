@@ -47,7 +47,7 @@ AnswerParser = Callable[[int, str], float | None]
 
 @dataclass(frozen=True)
 class Preferences:
-    """What a pairwise judge prefers in n pairs: 1 the first output, 0 the second, ½ neither, NaN unreadable.
+    """Answers of a pairwise judge for n pairs: 1 first output, 0 second, ½ neither, NaN not readable.
 
     `by_order` is [2, n]: with the outputs shown in the order given, and swapped.
     """
@@ -56,7 +56,7 @@ class Preferences:
 
     @property
     def verdict(self) -> NDArray[np.float64]:
-        """The output preferred in both orders; ½ where they differ, NaN where an answer is unreadable."""
+        """The output that is preferred in both orders; ½ if they disagree, NaN without a readable answer."""
         in_given_order, swapped = self.by_order
         is_unreadable = np.isnan(in_given_order + swapped)
         agreed = np.where(in_given_order == swapped, in_given_order, 0.5)
@@ -69,7 +69,7 @@ class Preferences:
 
 
 class JudgeSession:
-    """The model that a judge asks, and counts of its answers. Safe to use from several threads."""
+    """The connection of a judge to its model, with counts of its answers; usable from several threads."""
 
     def __init__(self, asker: Asker) -> None:
         self.asker = asker
@@ -79,14 +79,14 @@ class JudgeSession:
         self.flipped_pairs = 0
         self._lock = threading.Lock()
 
-    def add_answers(self, *, questions: int, unreadable: int) -> None:
-        """Count questions, and those without a readable answer."""
+    def count_answers(self, *, questions: int, unreadable: int) -> None:
+        """Add to the counts of questions and of unreadable answers."""
         with self._lock:
             self.questions += questions
             self.unreadable += unreadable
 
-    def add_pairs(self, *, pairs: int, flipped_pairs: int) -> None:
-        """Count compared pairs, and those whose verdict changes with the order."""
+    def count_compared_pairs(self, *, pairs: int, flipped_pairs: int) -> None:
+        """Add to the counts of compared pairs and of verdicts that change with the order."""
         with self._lock:
             self.pairs += pairs
             self.flipped_pairs += flipped_pairs
@@ -94,7 +94,7 @@ class JudgeSession:
 
 @dataclass(frozen=True)
 class Judge(Metric):
-    """A language model that assesses outputs. It can score once it is connected to a model (`connect`).
+    """A language model that scores outputs. `connect` chooses the model before scoring.
 
     `prompt` is a file with a prompt of the user's (fields {source}, {reference}, {output}, {language},
     {criteria}; pairwise {output_a} and {output_b}); `criteria` are separated by semicolons.
@@ -128,18 +128,18 @@ class Judge(Metric):
 
     @property
     def pairwise(self) -> bool:
-        """Whether it compares two outputs instead of scoring one."""
+        """Whether the judge compares two outputs instead of scoring one."""
         return self.mode == PAIRWISE
 
     @property
     def cost_class(self) -> str:
-        """A model on this machine needs a GPU; requests to any other are paid."""
+        """`neural GPU` for a model on this machine, else `paid requests`."""
         is_local = self.connection is not None and self.connection.asker.settings.local
         return "neural GPU" if is_local else "paid requests"
 
     @property
     def price(self) -> tuple[float, float] | None:
-        """Price of a million tokens sent and received, where the user gave it."""
+        """Price of a million tokens sent and received; None if the user did not give it."""
         return None if self.connection is None else self.connection.asker.settings.price
 
     @property
@@ -152,7 +152,7 @@ class Judge(Metric):
 
     @property
     def signature(self) -> str:
-        """Every parameter, with a hash of the prompt's text in place of its path."""
+        """A text with all parameters and a hash of the prompt, which identifies how scores are computed."""
         prompt_hash = blake2b(self.prompt_text.encode(), digest_size=8).hexdigest()
         names = [parameter.name for parameter in dataclasses.fields(self) if parameter.name != "prompt"]
         settings = [f"{name}:{getattr(self, name)}" for name in names]
@@ -161,7 +161,7 @@ class Judge(Metric):
         )
 
     def with_model_name(self, settings: LlmSettings) -> Judge:
-        """Return the judge with the name of the model in the settings, unless it names one already."""
+        """Return the judge with the model name of the settings, unless it already has one."""
         return self if self.model else dataclasses.replace(self, model=settings.name)
 
     def connect(self, asker: Asker) -> Judge:
@@ -169,14 +169,14 @@ class Judge(Metric):
         return self.connect_session(JudgeSession(asker))
 
     def connect_session(self, session: JudgeSession) -> Judge:
-        """Return the judge connected to the model of a session, whose counts it shares."""
+        """Return the judge with the connection of a session, whose counts it shares."""
         judge = dataclasses.replace(self.with_model_name(session.asker.settings))
         object.__setattr__(judge, "connection", session)
         return judge
 
     @property
     def session(self) -> JudgeSession:
-        """The connection to a model; an error where there is none."""
+        """The connection to the model; raises an error if there is none."""
         if self.connection is None:
             raise InputError(
                 "judge needs a model to ask, and runs in assay and judge.", remedy=HOW_TO_CHOOSE_MODEL
@@ -216,11 +216,11 @@ class Judge(Metric):
             )
         in_given_order, swapped = preferences
         result = Preferences(np.stack([in_given_order, 1 - swapped]))
-        self.session.add_pairs(pairs=len(first), flipped_pairs=result.flip_count)
+        self.session.count_compared_pairs(pairs=len(first), flipped_pairs=result.flip_count)
         return result
 
     def notes(self) -> tuple[str, ...]:
-        """Name failed requests, unreadable answers, and verdicts that change with the order."""
+        """Sentences about failed requests, unreadable answers, and verdicts that change with the order."""
         session = self.connection
         if session is None:
             return ()
@@ -237,6 +237,7 @@ class Judge(Metric):
         return tuple(f"{self.spec}: {note}" for note in notes if note)
 
     def _get_prompt_values(self, batch: Batch, row: int) -> PromptValues:
+        """Return the values of the fields that a prompt can contain, for one row of a batch."""
         references = batch.fields["references"][row] if "references" in batch.fields else []
         return {
             "source": batch.fields["source"][row] if "source" in batch.fields else None,
@@ -246,7 +247,7 @@ class Judge(Metric):
         }
 
     def _ask_questions(self, questions: Sequence[PromptValues], parse_answer: AnswerParser) -> Scores:
-        """Ask all questions, and those without a readable answer again, up to `again` times."""
+        """Ask all questions; repeat those without a readable answer up to `again` times."""
         prompt_text = self.prompt_text
         prompts = [fill_known_fields(prompt_text, values) for values in questions]
         scores = np.full(len(prompts), np.nan)
@@ -256,7 +257,7 @@ class Judge(Metric):
             answers = self.session.asker.ask_all(requests)
             unreadable = []
             for i, answer in zip(open_questions, answers):
-                score = _parse_if_complete(answer, i, parse_answer)
+                score = _parse_complete_answer(answer, i, parse_answer)
                 if score is not None:
                     scores[i] = score
                 # A failed request (None) is not repeated here: the client has repeated it already.
@@ -265,25 +266,26 @@ class Judge(Metric):
             open_questions = unreadable
             if not open_questions:
                 break
-        self.session.add_answers(questions=len(prompts), unreadable=int(np.isnan(scores).sum()))
+        self.session.count_answers(questions=len(prompts), unreadable=int(np.isnan(scores).sum()))
         return scores
 
     def _build_request(self, prompt: str, attempt: int) -> Request:
+        """Build the request for a prompt; repeated attempts have another seed and a higher temperature."""
         temperature = self.temperature
         if attempt > 0:
             temperature = max(temperature, RETRY_TEMPERATURE)
         return Request(self.model, prompt, temperature, self.tokens, 1.0, self.seed + attempt)
 
 
-def _parse_if_complete(answer: Answer | None, question: int, parse_answer: AnswerParser) -> float | None:
-    """Parse an answer; None where there is none, or where it was cut off."""
+def _parse_complete_answer(answer: Answer | None, question: int, parse_answer: AnswerParser) -> float | None:
+    """Parse an answer of the model; None if there is none or it was truncated."""
     if answer is None or not answer.complete:
         return None
     return parse_answer(question, answer.text)
 
 
 def connect_judges(metrics: Sequence[Metric], settings: LlmSettings | None) -> tuple[Metric, ...]:
-    """Return the metrics with all judges among them connected to the model that the settings name."""
+    """Return the metrics, with every judge connected to the model of the settings."""
     if not any(isinstance(metric, Judge) for metric in metrics):
         return tuple(metrics)
     asker = Asker.from_settings(settings or LlmSettings())

@@ -24,7 +24,7 @@ _NAMING = frozenset({"metric", *LISTS})
 
 @functools.lru_cache(maxsize=4096)
 def label_metric(spec: str) -> str:
-    """Return the label of the metric that a canonical spec names.
+    """Return the name for readers of the metric with a canonical spec.
 
     Any other name, such as the name of precomputed scores, is returned as it is.
     """
@@ -38,7 +38,7 @@ def label_metric(spec: str) -> str:
 
 
 def label_metrics(specs: Iterable[str]) -> dict[str, str]:
-    """Return the label of each metric; metrics that would share a label keep their specs."""
+    """Return the name for readers of each metric; metrics with the same name keep their specs."""
     labels = {spec: label_metric(spec) for spec in specs}
     uses = Counter(labels.values())
     distinct = {spec: label if uses[label] == 1 else spec for spec, label in labels.items()}
@@ -48,12 +48,12 @@ def label_metrics(specs: Iterable[str]) -> dict[str, str]:
 
 
 def find_metric_labels(result: Any) -> dict[str, str]:
-    """Return the label of each metric that a result (its JSON object, or a list of rows) is about."""
-    return label_metrics(sorted(_find_specs(result)))
+    """Return the names for readers of all metrics in a result, given as a JSON object or a list of rows."""
+    return label_metrics(sorted(_find_metric_specs(result)))
 
 
-def _find_specs(result: Any) -> set[str]:
-    """Find every metric that rows are about."""
+def _find_metric_specs(result: Any) -> set[str]:
+    """Find the specs of all metrics in a result."""
     specs: set[str] = set()
     unread = [result]
     while unread:

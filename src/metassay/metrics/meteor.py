@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError, UnknownName
-from metassay.metrics.base import Batch, Metric, Parameters, Scores, check_range
+from metassay.metrics.base import Batch, Metric, Parameters, Scores, check_parameter_range
 from metassay.metrics.batch_tokens import tokenize_words, warn_if_written_without_spaces
 from metassay.metrics.kernels.meteor import compute_meteor, find_unmatched_stems, find_unmatched_words
 from metassay.metrics.kernels.text_arrays import Offsets, PackedTexts, TokenIds, unpack_texts
@@ -26,7 +26,7 @@ _CACHED_WORDS = 1 << 18
 
 @dataclass(frozen=True)
 class Meteor(Metric):
-    """Harmonic mean of unigram precision and recall, less a penalty for scattered matches.
+    """METEOR: harmonic mean of unigram precision and recall, less a penalty for scattered matches.
 
     (1 − γ·(chunks/matches)^β) · P·R / (α·P + (1 − α)·R), where words match by form, Porter stem or WordNet
     synonym. Equals `nltk.translate.meteor_score` on the same tokens; of several references the best counts.
@@ -50,9 +50,9 @@ class Meteor(Metric):
     def __post_init__(self) -> None:
         if self.tokenizer not in {AUTO, *WORD_TOKENIZERS}:
             raise UnknownName("tokenizer", self.tokenizer, WORD_TOKENIZERS)
-        check_range(self.name, "alpha", self.alpha, 0, 1)
-        check_range(self.name, "beta", self.beta, 0)
-        check_range(self.name, "gamma", self.gamma, 0, 1)
+        check_parameter_range(self.name, "alpha", self.alpha, 0, 1)
+        check_parameter_range(self.name, "beta", self.beta, 0)
+        check_parameter_range(self.name, "gamma", self.gamma, 0, 1)
 
     def resolve_settings(self, language: str | None) -> Parameters:
         """Return all settings, with characters for a language without spaces unless a tokeniser was named."""
@@ -74,7 +74,7 @@ class Meteor(Metric):
         references = single_inputs.references
         tokens, words = tokenize_words([text.lower() for text in separate_tokens(inputs.texts, tokenizer)])
         # Stems and synonyms are slow to find, so only those are looked up that can decide a match.
-        stems, stem_ids = _find_stems(words, find_unmatched_words(*tokens, outputs, references))
+        stems, stem_ids = _find_stem_ids(words, find_unmatched_words(*tokens, outputs, references))
         is_unmatched_stem = find_unmatched_stems(*tokens, outputs, references, stems, len(stem_ids))
         synonym_offsets, synonym_ids = _find_synonym_ids(stem_ids, is_unmatched_stem)
         scores = compute_meteor(
@@ -90,12 +90,12 @@ class Meteor(Metric):
             float(self.gamma),
         )
         starts = single_inputs.input_offsets[:-1]
-        best: Scores = np.maximum.reduceat(single_inputs.restore_order(scores), starts)
+        best: Scores = np.maximum.reduceat(single_inputs.restore_input_order(scores), starts)
         return best[inputs.input_of_row]
 
 
-def _find_stems(words: PackedTexts, is_needed: NDArray[np.bool_]) -> tuple[TokenIds, dict[str, int]]:
-    """Find the stem of each word that needs one: the stem's id for each word, and the ids of all stems.
+def _find_stem_ids(words: PackedTexts, is_needed: NDArray[np.bool_]) -> tuple[TokenIds, dict[str, int]]:
+    """Return the id of the stem of each word that needs one, and the ids of all stems.
 
     Words that need no stem share the id 0, which is no stem.
     """
@@ -108,20 +108,20 @@ def _find_stems(words: PackedTexts, is_needed: NDArray[np.bool_]) -> tuple[Token
 
 
 def _find_synonym_ids(stem_ids: dict[str, int], is_needed: NDArray[np.bool_]) -> tuple[Offsets, TokenIds]:
-    """Find, for each stem that needs them, the synonyms that are stems of this batch, too."""
+    """Return, for each stem that needs them, the ids of its synonyms among the stems of the batch."""
     offsets = np.zeros(len(stem_ids) + 1, dtype=np.int64)
     synonym_ids: list[int] = []
     for stem, stem_id in stem_ids.items():
         if is_needed[stem_id]:
-            present = {stem_ids[synonym] for synonym in find_synonyms(stem) if synonym in stem_ids}
+            present = {stem_ids[synonym] for synonym in find_wordnet_synonyms(stem) if synonym in stem_ids}
             synonym_ids.extend(sorted(present - {stem_id}))
         offsets[stem_id + 1] = len(synonym_ids)
     return offsets, np.array(synonym_ids, dtype=np.int32)
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
-def find_synonyms(word: str) -> tuple[str, ...]:
-    """Find every single word that shares a WordNet synset with the word or a base form of it."""
+def find_wordnet_synonyms(word: str) -> tuple[str, ...]:
+    """Find all single words that share a WordNet synset with a word or its base form."""
     wordnet = open_wordnet()
     if wordnet is None:
         raise InputError(

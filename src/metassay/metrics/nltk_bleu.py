@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from metassay.errors import UnknownName
-from metassay.metrics.base import Batch, Parameters, Scores, StatisticsMetric, check_range
+from metassay.metrics.base import Batch, Parameters, Scores, StatisticsMetric, check_parameter_range
 from metassay.metrics.batch_tokens import tokenize_words, warn_if_written_without_spaces
 from metassay.metrics.kernels.text_arrays import TokenSequences
 from metassay.metrics.ngram_statistics import compute_ngram_statistics
@@ -24,7 +24,7 @@ _MAX_ORDER = 100
 
 @dataclass(frozen=True)
 class NltkBleu(StatisticsMetric):
-    """Brevity penalty × geometric mean of the clipped n-gram precisions, between 0 and 1.
+    """BLEU as NLTK computes it: brevity penalty × geometric mean of the n-gram precisions, from 0 to 1.
 
     A precision of 0 counts as the smallest positive float, which leaves a score of about 1e-78 (or less), not
     0; without a single matching word it is 0. Equals `nltk.translate.bleu_score.sentence_bleu`, for corpora
@@ -44,13 +44,14 @@ class NltkBleu(StatisticsMetric):
     def __post_init__(self) -> None:
         if self.tokenizer not in {AUTO, *WORD_TOKENIZERS}:
             raise UnknownName("tokenizer", self.tokenizer, WORD_TOKENIZERS)
-        check_range(self.name, "order", self.order, 1, _MAX_ORDER)
+        check_parameter_range(self.name, "order", self.order, 1, _MAX_ORDER)
 
     def resolve_settings(self, language: str | None) -> Parameters:
         """Return all settings, with characters for a language without spaces unless a tokeniser was named."""
         return super().resolve_settings(language) | {"tokenizer": self._choose_tokenizer(language)}
 
     def _choose_tokenizer(self, language: str | None) -> str:
+        """Return the tokeniser that the user named, or else that of the language."""
         if self.tokenizer != AUTO:
             return self.tokenizer
         return choose_character_tokenizer(language) or _DEFAULT_TOKENIZER
@@ -75,13 +76,14 @@ class NltkBleu(StatisticsMetric):
     def from_statistics(self, statistics: Scores) -> Scores:
         """Compute BLEU with an exactly rounded sum of logarithms, as NLTK does."""
         rows = np.asarray(statistics, dtype=np.float64).reshape(-1, 2 + 2 * self.order)
-        scores = np.array([self._compute_score(row) for row in rows.tolist()], dtype=np.float64)
+        scores = np.array([self._compute_bleu_score(row) for row in rows.tolist()], dtype=np.float64)
         return scores.reshape(np.shape(statistics)[:-1])
 
-    def _compute_score(self, row: list[float]) -> float:
-        output_length, reference_length = row[:2]
-        matches = row[2 : 2 + self.order]
-        totals = row[2 + self.order :]
+    def _compute_bleu_score(self, statistics_row: list[float]) -> float:
+        """Compute BLEU from the statistics of one output or corpus."""
+        output_length, reference_length = statistics_row[:2]
+        matches = statistics_row[2 : 2 + self.order]
+        totals = statistics_row[2 + self.order :]
         if matches[0] == 0:
             return 0.0
         penalty = 1.0

@@ -29,7 +29,7 @@ IDENTIFYING_FIELDS = ("item", "output", "source", "references")
 
 
 class SourcedScore(NamedTuple):
-    """A score, and the place that it comes from."""
+    """A score, and the file and line that it comes from."""
 
     score: float
     score_list: ScoreList
@@ -38,7 +38,7 @@ class SourcedScore(NamedTuple):
 
 @dataclass(frozen=True)
 class PrecomputedScores(ExternalMetric):
-    """A metric whose scores come from files; `bind_to_texts` looks up the scores of the texts of a run."""
+    """A metric whose scores are read from files."""
 
     metric: str
     digest: str
@@ -56,7 +56,7 @@ class PrecomputedScores(ExternalMetric):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.metric)
-        same_name = _find_own_metric(self.metric)
+        same_name = _find_metassay_metric(self.metric)
         if same_name is not None:
             object.__setattr__(self, "tie_tolerance", same_name.tie_tolerance)
         object.__setattr__(self, "higher_is_better", self.find_direction().better == HIGHER)
@@ -68,7 +68,7 @@ class PrecomputedScores(ExternalMetric):
         """
         if any(score_list.predicted_errors for score_list in self.lists):
             return ScoreDirection(self.metric, METRIC_SCORE, LOWER, "MetricX writes predicted errors")
-        same_name = _find_own_metric(self.metric)
+        same_name = _find_metassay_metric(self.metric)
         counts_errors = same_name is not None and not same_name.higher_is_better
         lower_metrics = [self.metric] if counts_errors else []
         scores = np.concatenate([score_list.scores.cast(pl.Float64).to_numpy() for score_list in self.lists])
@@ -80,19 +80,19 @@ class PrecomputedScores(ExternalMetric):
         return {"scores": self.digest, "higher_is_better": self.higher_is_better}
 
     def notes(self) -> tuple[str, ...]:
-        """Name missing scores, scores of other texts, and a direction that was guessed."""
+        """Sentences about missing scores, scores of unknown texts, and a guessed direction."""
         return self.binding_notes
 
     def bind_to_texts(self, texts: pl.DataFrame) -> Self:
-        """Return the metric with the scores of these texts, a table of `list_distinct_texts`.
+        """Return the metric with the scores of these texts, which `list_distinct_texts` lists.
 
         Raises an error where a text has two scores that differ.
         """
         scores: dict[str, SourcedScore] = {}
         notes: list[str] = []
         for score_list in self.lists:
-            matches = _match_scores(score_list, texts)
-            unmatched = _count_unmatched(score_list, matches)
+            matches = _match_scores_with_texts(score_list, texts)
+            unmatched = _count_unmatched_scores(score_list, matches)
             if unmatched:
                 notes.append(
                     f"{unmatched:,} scores of {self.name} in {display_path(score_list.file)} "
@@ -111,10 +111,10 @@ class PrecomputedScores(ExternalMetric):
                 f"--higher-is-better {self.name}."
             )
         score_of_text = {text_id: sourced.score for text_id, sourced in scores.items()}
-        return self._copy_with(score_of_text=score_of_text, binding_notes=tuple(notes))
+        return self._copy_with_attributes(score_of_text=score_of_text, binding_notes=tuple(notes))
 
     def score(self, batch: Batch) -> Scores:
-        """Look up the score of each output; NaN where there is none."""
+        """Look up the score of each output; NaN if there is none."""
         if len(batch) == 0:
             return np.empty(0)
         text_ids = compute_text_ids([batch.fields.get(name) for name in IDENTIFYING_FIELDS])
@@ -170,8 +170,8 @@ def list_distinct_texts(scored_rows: pl.DataFrame) -> pl.DataFrame:
     return rows.select(shown)
 
 
-def _match_scores(score_list: ScoreList, texts: pl.DataFrame) -> pl.DataFrame:
-    """Match the scores of a list with texts: the `id` of a text, and the `index` of its score in the list."""
+def _match_scores_with_texts(score_list: ScoreList, texts: pl.DataFrame) -> pl.DataFrame:
+    """Match scores with texts: return the `id` of each matched text and the `index` of its score."""
     if score_list.keys is None:
         matches = _match_by_line(score_list, texts)
     elif "id" in score_list.keys.columns:
@@ -181,14 +181,15 @@ def _match_scores(score_list: ScoreList, texts: pl.DataFrame) -> pl.DataFrame:
     return matches.select("id", "index")
 
 
-def _count_unmatched(score_list: ScoreList, matches: pl.DataFrame) -> int:
-    """Count the scores of a list that belong to no text."""
+def _count_unmatched_scores(score_list: ScoreList, matches: pl.DataFrame) -> int:
+    """Count the scores that belong to no text."""
     if score_list.keys is None:
         return 0
     return len(score_list.keys) - matches["index"].n_unique()
 
 
 def _match_by_line(score_list: ScoreList, texts: pl.DataFrame) -> pl.DataFrame:
+    """Match scores with texts by line number."""
     if len(score_list.scores) != len(texts):
         raise InputError(
             f"there are {len(score_list.scores):,} lines, and {len(texts):,} texts to score.",
@@ -199,6 +200,7 @@ def _match_by_line(score_list: ScoreList, texts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _match_by_id(score_list: ScoreList, ids: pl.Series, text_ids: pl.Series) -> pl.DataFrame:
+    """Match scores with texts by their ids."""
     is_unknown = ~ids.is_in(text_ids.implode())
     if is_unknown.any():
         index = int(is_unknown.arg_max() or 0)
@@ -211,7 +213,7 @@ def _match_by_id(score_list: ScoreList, ids: pl.Series, text_ids: pl.Series) -> 
 
 
 def _match_by_text(score_list: ScoreList, keys: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
-    """Match scores and texts by output, and by item, source and reference where both have them.
+    """Match scores with texts by output and, if both have them, by item, source and reference.
 
     White space around texts is ignored.
     """
@@ -229,19 +231,19 @@ def _match_by_text(score_list: ScoreList, keys: pl.DataFrame, texts: pl.DataFram
     return matches
 
 
-def _add_score(scores: dict[str, SourcedScore], text_id: str, new: SourcedScore) -> None:
-    """Add the score of a text; raise an error where the text has another score already."""
-    first = scores.setdefault(text_id, new)
-    if first.score != new.score:
+def _add_score(scores: dict[str, SourcedScore], text_id: str, new_score: SourcedScore) -> None:
+    """Add the score of a text; raise an error if the text already has another score."""
+    first = scores.setdefault(text_id, new_score)
+    if first.score != new_score.score:
         raise InputError(
-            f"the text has the score {new.score:g} here and {first.score:g} in "
+            f"the text has the score {new_score.score:g} here and {first.score:g} in "
             f"{first.score_list.locate_score(first.position)}.",
-            location=new.score_list.locate_score(new.position),
+            location=new_score.score_list.locate_score(new_score.position),
         )
 
 
-def _find_own_metric(name: str) -> Metric | None:
-    """Find the metric of metassay with this name, if any, whose direction then applies."""
+def _find_metassay_metric(name: str) -> Metric | None:
+    """Return metassay's metric with this name, if there is one, to know whether higher is better."""
     try:
         return find_metric(name)
     except InputError:

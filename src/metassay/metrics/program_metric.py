@@ -25,7 +25,7 @@ TIMEOUT_SECONDS = 600.0
 
 @dataclass(frozen=True)
 class ProgramMetric(ExternalMetric):
-    """A program as a metric, under its file's name.
+    """A metric that runs an external program; it has the name of the program file.
 
     The program reads JSON lines, one object per output with `output, references, source, item, system` (those
     that the data has), and writes one line per output: a number, or `null` where there is no score.
@@ -67,9 +67,12 @@ class ProgramMetric(ExternalMetric):
                 location=InputLocation(self.path),
                 remedy="It must write one line for each it reads: a number, or null.",
             )
-        return np.array([self._parse_score(answer, line) for line, answer in enumerate(answers, start=1)])
+        return np.array(
+            [self._parse_score_line(answer, line) for line, answer in enumerate(answers, start=1)]
+        )
 
     def _run_program(self, request: str) -> str:
+        """Run the program with a request on standard input; return its answer."""
         path = str(Path(self.path).resolve())
         try:
             completed = subprocess.run(  # noqa: S603 - the user's own program, named by the user, without a shell
@@ -99,7 +102,8 @@ class ProgramMetric(ExternalMetric):
             )
         return completed.stdout.decode("utf-8", "replace")
 
-    def _parse_score(self, answer: str, line: int) -> float:
+    def _parse_score_line(self, answer: str, line: int) -> float:
+        """Parse one line of the answer as a score."""
         if answer.strip().lower() in {"null", "none", "nan"}:
             return math.nan
         try:

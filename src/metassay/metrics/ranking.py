@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from metassay.errors import InputError
-from metassay.metrics.base import check_range
+from metassay.metrics.base import check_parameter_range
 from metassay.metrics.kernels import ranking as kernels
 from metassay.metrics.ranking_metric import BinaryMetric, CutBinaryMetric, CutMetric, RankingMetric
 
 
 class AveragePrecision(BinaryMetric):
-    """Mean over the R relevant documents of the precision at their rank; 0 for those not retrieved."""
+    """Average precision: mean over the R relevant documents of the precision at their rank."""
 
     name = "map"
     title = "MAP"
@@ -72,7 +72,7 @@ class InterpolatedPrecision(BinaryMetric):
 
     @property
     def measure_argument(self) -> float:
-        """The recall level."""
+        """The recall level at which precision is measured."""
         return self.level
 
     @property
@@ -83,7 +83,7 @@ class InterpolatedPrecision(BinaryMetric):
 
 
 class Precision(CutBinaryMetric):
-    """Relevant documents among the first k, divided by k even where fewer were retrieved."""
+    """Precision: share of relevant documents among the first k; shorter lists are divided by k as well."""
 
     name = "p"
     title = "P"
@@ -101,7 +101,7 @@ class RelativePrecision(CutBinaryMetric):
 
 
 class Recall(CutBinaryMetric):
-    """Relevant documents among the first k, divided by R."""
+    """Recall: share of the R relevant documents that are among the first k."""
 
     name = "recall"
     measure = kernels.RECALL
@@ -109,7 +109,7 @@ class Recall(CutBinaryMetric):
 
 
 class Success(CutBinaryMetric):
-    """1 where the first k hold a relevant document, else 0."""
+    """1 if a relevant document is among the first k, else 0."""
 
     name = "success"
     measure = kernels.SUCCESS
@@ -117,7 +117,7 @@ class Success(CutBinaryMetric):
 
 
 class NDCG(RankingMetric):
-    """Discounted cumulative gain over the best possible one (Järvelin and Kekäläinen, 2002).
+    """nDCG: discounted cumulative gain divided by the highest possible one (Järvelin and Kekäläinen, 2002).
 
     The gain of a document is its grade, the discount log2(rank + 1).
     """
@@ -129,7 +129,7 @@ class NDCG(RankingMetric):
 
 
 class CutNDCG(CutMetric):
-    """nDCG of the first k documents against the k best."""
+    """nDCG of the first k documents: their discounted gain divided by that of the k best documents."""
 
     name = "ndcg_cut"
     measure = kernels.NDCG
@@ -145,7 +145,7 @@ class BinaryPreference(BinaryMetric):
 
 
 class SetPrecision(BinaryMetric):
-    """Relevant documents in the list, divided by its length."""
+    """Share of all retrieved documents that are relevant."""
 
     name = "set_p"
     title = "set_P"
@@ -163,7 +163,7 @@ class SetRelativePrecision(BinaryMetric):
 
 
 class SetRecall(BinaryMetric):
-    """Relevant documents in the list, divided by R."""
+    """Share of the relevant documents that were retrieved."""
 
     name = "set_recall"
     measure = kernels.SET_RECALL
@@ -171,7 +171,7 @@ class SetRecall(BinaryMetric):
 
 
 class SetAveragePrecision(BinaryMetric):
-    """Precision of the list times its recall."""
+    """Precision times recall of all retrieved documents."""
 
     name = "set_map"
     measure = kernels.SET_AVERAGE_PRECISION
@@ -180,7 +180,7 @@ class SetAveragePrecision(BinaryMetric):
 
 @dataclass(frozen=True)
 class SetF(BinaryMetric):
-    """(β + 1) P R / (R + β P) for precision P and recall R of the list."""
+    """F-measure of all retrieved documents: (β + 1) P R / (R + β P) for precision P and recall R."""
 
     name = "set_f"
     title = "set_F"
@@ -190,11 +190,11 @@ class SetF(BinaryMetric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_range(self.name, "beta", self.beta, 0)
+        check_parameter_range(self.name, "beta", self.beta, 0)
 
     @property
     def measure_argument(self) -> float:
-        """The weight of precision."""
+        """The weight β of precision in the F-measure."""
         return float(self.beta)
 
 
@@ -216,11 +216,11 @@ class RankBiasedPrecision(BinaryMetric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_range(self.name, "p", self.p, 0, 1)
+        check_parameter_range(self.name, "p", self.p, 0, 1)
 
     @property
     def measure_argument(self) -> float:
-        """The persistence."""
+        """The persistence: the probability that a reader goes on to the next document."""
         return float(self.p)
 
 
@@ -242,11 +242,11 @@ class ExpectedReciprocalRank(CutMetric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_range(self.name, "highest", self.highest, 1, 30)
+        check_parameter_range(self.name, "highest", self.highest, 1, 30)
 
     @property
     def min_relevant_grade(self) -> int:
-        """The highest grade: the kernel takes it in the place of the lowest relevant grade."""
+        """The highest grade, which the kernel reads in place of the lowest relevant grade."""
         return self.highest
 
 

@@ -16,11 +16,11 @@ from metassay.specs import format_label, format_spec
 
 
 def score_rankings(metrics: Sequence[RankingMetric], lists: RankedLists) -> Scores:
-    """Compute all measures of all lists in one pass: [lists, metrics]."""
+    """Compute several ranking metrics of all lists in one pass: [lists, metrics]."""
     most_retrieved = np.diff(lists.offsets).max(initial=0)
     most_judged = np.diff(lists.judgements.offsets).max(initial=0)
     longest = max(most_retrieved, most_judged)
-    return kernels.measure_lists(
+    return kernels.compute_ranking_measures(
         lists.offsets,
         lists.grades,
         lists.topics,
@@ -36,7 +36,7 @@ def score_rankings(metrics: Sequence[RankingMetric], lists: RankedLists) -> Scor
 
 @dataclass(frozen=True)
 class RankingMetric(Metric):
-    """A measure of ranked lists; `depth` cuts every list first."""
+    """A metric of ranked lists; with `depth`, only the first documents of each list are used."""
 
     task: ClassVar[str] = "ranking"
     needs: ClassVar[frozenset[str]] = frozenset({"output", "qrels"})
@@ -54,7 +54,7 @@ class RankingMetric(Metric):
 
     @property
     def measure_argument(self) -> float:
-        """The cut-off, recall level, weight or persistence of the measure; by default no cut-off."""
+        """The number that the measure needs: a cut-off, recall level, weight or persistence."""
         return float(kernels.NO_CUTOFF)
 
     @property
@@ -64,29 +64,30 @@ class RankingMetric(Metric):
 
     @property
     def name_suffix(self) -> str:
-        """The value at the end of the name; empty where the name has none."""
+        """The number at the end of the metric's name; empty if it has none."""
         return str(getattr(self, self.suffix)) if self.suffix else ""
 
     @property
     def spec(self) -> str:
         """The canonical text form, such as `ndcg_cut_10` or `p_5(rel=2)`."""
-        return format_spec(self._add_suffix(self.name), self._parameters_in_parentheses)
+        return format_spec(self._add_name_suffix(self.name), self._parameters_in_parentheses)
 
     @property
     def label(self) -> str:
         """The name as trec_eval writes it: `P_5`, `ndcg_cut_10`."""
-        return format_label(self._add_suffix(self.title or self.name), self._parameters_in_parentheses)
+        return format_label(self._add_name_suffix(self.title or self.name), self._parameters_in_parentheses)
 
     @property
     def _parameters_in_parentheses(self) -> Parameters:
-        """The parameters that differ from their defaults and are no part of the name."""
+        """The parameters that differ from their defaults and are not part of the name."""
         return {key: value for key, value in self.parameters.items() if key != self.suffix}
 
-    def _add_suffix(self, name: str) -> str:
+    def _add_name_suffix(self, name: str) -> str:
+        """Return a name with the number at its end."""
         return f"{name}_{self.name_suffix}" if self.name_suffix else name
 
     def score(self, batch: Batch) -> Scores:
-        """Compute the measure of each list: `RankedLists`, or document ids with mappings of grades."""
+        """Compute the metric of each list; a batch has `RankedLists`, or document ids with grades."""
         lists = batch["output"]
         if not isinstance(lists, RankedLists):
             lists = build_ranked_lists_from_mappings(lists, batch["qrels"])
@@ -95,7 +96,7 @@ class RankingMetric(Metric):
 
 @dataclass(frozen=True)
 class BinaryMetric(RankingMetric):
-    """A measure that distinguishes relevant documents, from grade `rel` on, and others."""
+    """A ranking metric that counts documents with grade `rel` or higher as relevant."""
 
     rel: int = 1
 
@@ -112,7 +113,7 @@ class BinaryMetric(RankingMetric):
 
 @dataclass(frozen=True)
 class CutMetric(RankingMetric):
-    """A measure of the first k documents; k is part of the name, as in `ndcg_cut_10`."""
+    """A ranking metric of the first k documents; k is part of the name, as in `ndcg_cut_10`."""
 
     suffix: ClassVar[str] = "k"
     k: int = 10
@@ -130,9 +131,9 @@ class CutMetric(RankingMetric):
 
 @dataclass(frozen=True)
 class CutBinaryMetric(CutMetric, BinaryMetric):
-    """A measure of relevant documents among the first k, such as `p_5`."""
+    """A ranking metric that counts relevant documents among the first k, such as `p_5`."""
 
 
 def _is_positive_integer(value: object) -> bool:
-    """Whether a parameter, which may come from text, is a whole number above 0 that kernels can hold."""
+    """Whether a parameter is a positive integer that kernels can store."""
     return isinstance(value, int) and 0 < value < int(kernels.NO_CUTOFF)

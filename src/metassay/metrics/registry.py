@@ -87,7 +87,7 @@ class Alias(NamedTuple):
 
 
 class CutoffAlias(NamedTuple):
-    """A name that ir_measures writes with a cut-off, `NAME@VALUE`, and the parameter that the value sets."""
+    """A metric name of ir_measures with a cut-off, `NAME@VALUE`, and the parameter that the value sets."""
 
     metric: str
     parameter: str
@@ -125,18 +125,18 @@ MetricChoice = str | Metric | Callable[..., Any] | Sequence[str | Metric | Calla
 
 
 def load_metric_class(name: str) -> type[Metric] | None:
-    """Import the metric class of a lower-case name: ours, else of an installed package, else None."""
+    """Load the class of a metric by its lower-case name, from metassay or a plug-in; None if none has it."""
     if name not in METRIC_CLASSES:
-        return load_plugin_classes().get(name)
+        return load_plugin_metric_classes().get(name)
     module, _, class_name = METRIC_CLASSES[name].partition(":")
     metric_class: type[Metric] = getattr(importlib.import_module(f"metassay.metrics.{module}"), class_name)
     return metric_class
 
 
 def load_metric_classes() -> dict[str, type[Metric]]:
-    """Import all metric classes, by lower-case name: ours, then those of installed packages."""
+    """Load all metric classes of metassay and of plug-ins, by lower-case name."""
     classes: dict[str, type[Metric]] = {}
-    for name in dict.fromkeys((*METRIC_CLASSES, *load_plugin_classes())):
+    for name in dict.fromkeys((*METRIC_CLASSES, *load_plugin_metric_classes())):
         metric_class = load_metric_class(name)
         if metric_class is not None:
             classes[name] = metric_class
@@ -144,13 +144,13 @@ def load_metric_classes() -> dict[str, type[Metric]]:
 
 
 @functools.cache
-def load_plugin_classes() -> dict[str, type[Metric]]:
-    """Import the metric classes of installed packages, by lower-case name."""
+def load_plugin_metric_classes() -> dict[str, type[Metric]]:
+    """Load the metric classes of installed plug-ins, by lower-case name."""
     return {name.lower(): metric for name, metric in plugins.load_entry_points("metrics").items()}
 
 
 def parse_metric(text: Any) -> Metric:
-    """Parse the spec of a metric: `parse_metric(str(metric)) == metric`.
+    """Parse the text form (spec) of a metric, such as `chrf(word_order=2)`.
 
     A metric, a metric class, a function or an object with `compute` is converted to a metric.
     """
@@ -175,21 +175,21 @@ def parse_metrics(texts: Any) -> tuple[Metric, ...]:
 
 
 def find_metric(text: str) -> Metric | None:
-    """Parse a spec; None where no metric has this name. Wrong parameters are an error."""
+    """Parse the spec of a metric; None if no metric has this name. Wrong parameters raise an error."""
     cutoff = _WITH_CUTOFF.fullmatch(text)
     if cutoff is None:
         name, parameters = parse_spec(text)
-        metric_class, implied = _find_class(name)
+        metric_class, implied = _find_metric_class(name)
     else:
         name, parameters = parse_spec(f"{cutoff['name']}{cutoff['parameters'] or ''}")
-        metric_class, implied = _find_class_with_cutoff(name, cutoff["value"])
+        metric_class, implied = _find_metric_class_with_cutoff(name, cutoff["value"])
     if metric_class is None:
         return None
     return _create_metric(metric_class, implied | parameters)
 
 
 def format_metric_name(metric_class: type[Metric], name: str = "") -> str:
-    """Format the name of a metric for lists, with the parameter that is part of it, as in `ndcg_cut_k`.
+    """Format the name of a metric class for lists, with a parameter in the name: `ndcg_cut_k`.
 
     `name` replaces the metric's own name, for example by its title.
     """
@@ -199,7 +199,7 @@ def format_metric_name(metric_class: type[Metric], name: str = "") -> str:
 
 
 def find_metric_directions(names: Iterable[str]) -> dict[str, bool]:
-    """Whether higher is better, for those names that are specs of metrics in exactly this spelling.
+    """Return whether higher is better for each name that is the spec of a metric.
 
     Columns of scores that `metassay score` wrote have such names.
     """
@@ -214,8 +214,8 @@ def find_metric_directions(names: Iterable[str]) -> dict[str, bool]:
     return directions
 
 
-def _find_class(name: str) -> tuple[type[Metric] | None, Parameters]:
-    """Find the metric class of a name, and the parameters that the name implies: `p_5` is p with k = 5."""
+def _find_metric_class(name: str) -> tuple[type[Metric] | None, Parameters]:
+    """Find the class of a metric name, and the parameters that the name implies: `p_5` is p with k = 5."""
     if name in ALIASES:
         alias = ALIASES[name]
         return load_metric_class(alias.metric), alias.parameters
@@ -230,7 +230,8 @@ def _find_class(name: str) -> tuple[type[Metric] | None, Parameters]:
     return metric_class, {parameter: parse_parameter_value(suffixed["value"])}
 
 
-def _find_class_with_cutoff(name: str, value: str) -> tuple[type[Metric] | None, Parameters]:
+def _find_metric_class_with_cutoff(name: str, value: str) -> tuple[type[Metric] | None, Parameters]:
+    """Find the class of a metric name with a cut-off, as in `p@5`."""
     if name not in CUTOFF_ALIASES:
         return None, {}
     alias = CUTOFF_ALIASES[name]
@@ -238,19 +239,20 @@ def _find_class_with_cutoff(name: str, value: str) -> tuple[type[Metric] | None,
 
 
 def _create_metric(metric_class: type[Metric], parameters: Parameters) -> Metric:
+    """Create a metric; report wrong parameters as an error of the user."""
     fields = {field.name: field for field in dataclasses.fields(metric_class)}
     converted = {}
     for name, value in parameters.items():
         if name not in fields:
             raise UnknownName(f"parameter of {metric_class.name}", name, fields)
-        converted[name] = _convert_parameter(metric_class, fields[name], value)
+        converted[name] = _convert_parameter_value(metric_class, fields[name], value)
     return metric_class(**converted)
 
 
-def _convert_parameter(
+def _convert_parameter_value(
     metric_class: type[Metric], field: dataclasses.Field[Any], value: ParameterValue
 ) -> ParameterValue:
-    """Convert a parsed value to the type of the parameter.
+    """Convert a parsed value to the type of a parameter of a metric.
 
     Text stays text (`none` is a tokeniser), and whole numbers become floats where the parameter is one.
     """

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Batch, Metric, Parameters, Scores
 from metassay.metrics.batch_tokens import (
-    get_texts,
-    replace_words,
+    get_distinct_texts,
+    map_vocabulary,
     tokenize_words,
     warn_if_written_without_spaces,
 )
@@ -51,7 +51,7 @@ _SPACELESS_SCRIPTS = ("Han", "Hiragana", "Katakana", "Bopomofo", "Thai", "Lao", 
 
 
 class UnitCounts(NamedTuple):
-    """Numbers of units (n-grams, or words) of each input: shared, in the output, in the reference."""
+    """Numbers of n-grams or words of each input: shared, in the output, in the reference."""
 
     shared: Scores
     output: Scores
@@ -70,7 +70,7 @@ class TokenizedInputs:
 
     @functools.cached_property
     def shared_ngrams(self) -> Scores:
-        """Unigrams and bigrams in common: [inputs, 2]."""
+        """Numbers of shared unigrams and bigrams: [inputs, 2]."""
         # Each text is a set of references of its own.
         set_offsets = np.arange(len(self.tokens.offsets))
         common = count_shared_ngrams(
@@ -98,7 +98,7 @@ class TokenizedInputs:
 
 @dataclass(frozen=True)
 class RougeMetric(Metric):
-    """F-measure (or precision, or recall) of what output and reference share; the best reference counts.
+    """Base class of ROUGE: F-measure of n-grams that output and reference share, for the best reference.
 
     The official tokeniser keeps a–z and 0–9 only, so that nothing is left of other scripts and almost
     everything ties. There `tokenizer=auto` takes runs of Unicode letters, marks and digits instead
@@ -121,7 +121,7 @@ class RougeMetric(Metric):
 
     @abstractmethod
     def _count_compared_units(self, tokenized: TokenizedInputs) -> UnitCounts:
-        """Count what is compared: n-grams, or words of the longest common subsequence."""
+        """Count the n-grams, or the words of the longest common subsequence, that are compared."""
 
     def resolve_settings(self, language: str | None) -> Parameters:
         """Return all settings, with characters for a language without spaces unless a tokeniser was named."""
@@ -138,10 +138,10 @@ class RougeMetric(Metric):
         if tokenizer != CHARACTERS:
             warn_if_written_without_spaces(self, batch.language)
         if tokenizer in {UNICODE, CHARACTERS}:
-            return self._score_with(tokenizer, batch)
+            return self._score_with_tokenizer(tokenizer, batch)
         is_non_latin = batch.compute_once("non-Latin references", lambda: _find_non_latin_rows(batch))
         if not is_non_latin.any():
-            return self._score_with(OFFICIAL, batch)
+            return self._score_with_tokenizer(OFFICIAL, batch)
         if self.tokenizer == OFFICIAL:
             raise InputError(
                 "rouge-score keeps the letters a–z and digits alone: of these references it leaves nothing.",
@@ -152,14 +152,19 @@ class RougeMetric(Metric):
             stacklevel=2,
         )
         if is_non_latin.all():
-            return self._score_with(UNICODE, batch)
-        return np.where(is_non_latin, self._score_with(UNICODE, batch), self._score_with(OFFICIAL, batch))
+            return self._score_with_tokenizer(UNICODE, batch)
+        return np.where(
+            is_non_latin,
+            self._score_with_tokenizer(UNICODE, batch),
+            self._score_with_tokenizer(OFFICIAL, batch),
+        )
 
-    def _score_with(self, tokenizer: str, batch: Batch) -> Scores:
+    def _score_with_tokenizer(self, tokenizer: str, batch: Batch) -> Scores:
+        """Score the outputs of a batch with a tokeniser."""
         inputs = find_scoring_inputs(batch)
 
         def tokenize() -> TokenizedInputs:
-            tokens = _tokenize(batch, tokenizer, stemming=self.stemming)
+            tokens = _tokenize_for_rouge(batch, tokenizer, stemming=self.stemming)
             return TokenizedInputs(tokens, inputs.split_by_reference())
 
         tokenized = batch.compute_once(("rouge tokens", tokenizer, self.stemming), tokenize)
@@ -175,7 +180,7 @@ class RougeMetric(Metric):
 
 @dataclass(frozen=True)
 class Rouge1(RougeMetric):
-    """Words in common."""
+    """ROUGE-1: F-measure of shared words."""
 
     name: ClassVar[str] = "rouge1"
     title: ClassVar[str] = "ROUGE-1"
@@ -187,7 +192,7 @@ class Rouge1(RougeMetric):
 
 @dataclass(frozen=True)
 class Rouge2(RougeMetric):
-    """Pairs of neighbouring words in common."""
+    """ROUGE-2: F-measure of shared word pairs (bigrams)."""
 
     name: ClassVar[str] = "rouge2"
     title: ClassVar[str] = "ROUGE-2"
@@ -199,7 +204,7 @@ class Rouge2(RougeMetric):
 
 @dataclass(frozen=True)
 class RougeL(RougeMetric):
-    """Words of the longest common subsequence."""
+    """ROUGE-L: F-measure of the longest common subsequence of words."""
 
     name: ClassVar[str] = "rougel"
     title: ClassVar[str] = "ROUGE-L"
@@ -209,44 +214,46 @@ class RougeL(RougeMetric):
         return UnitCounts(tokenized.common_subsequences, *tokenized.count_ngrams(1))
 
 
-def _tokenize(batch: Batch, tokenizer: str, *, stemming: bool) -> TokenSequences:
-    texts = get_texts(batch, lowercase=True)
+def _tokenize_for_rouge(batch: Batch, tokenizer: str, *, stemming: bool) -> TokenSequences:
+    """Tokenize the texts of a batch."""
+    texts = get_distinct_texts(batch, lowercase=True)
     if tokenizer == UNICODE:
         tokens, words = tokenize_words(_keep_unicode_words(texts))
     elif tokenizer == CHARACTERS:
-        tokens, words = tokenize_words(_separate_letters(_keep_unicode_words(texts)))
+        tokens, words = tokenize_words(_separate_letters_without_spaces(_keep_unicode_words(texts)))
     else:
         tokens, words = tokenize_words(texts, SPLIT_AS_ROUGE)
-    return replace_words(tokens, words, _stem) if stemming else tokens
+    return map_vocabulary(tokens, words, _stem_word) if stemming else tokens
 
 
-def _stem(word: str) -> str:
+def _stem_word(word: str) -> str:
+    """Return the Porter stem of a word."""
     return stem_word(word) if len(word) >= _SHORTEST_STEMMED else word
 
 
 def _keep_unicode_words(texts: Sequence[str]) -> list[str]:
     """Replace everything but letters, marks and digits by spaces."""
-    separators = _compile_pattern(r"[^\p{L}\p{M}\p{N}]+")
+    separators = _compile_unicode_pattern(r"[^\p{L}\p{M}\p{N}]+")
     return [separators.sub(" ", text) for text in texts]
 
 
-def _separate_letters(texts: Sequence[str]) -> list[str]:
-    """Put spaces around every letter, with its marks, of a script that is written without spaces."""
+def _separate_letters_without_spaces(texts: Sequence[str]) -> list[str]:
+    """Put spaces around every letter of a script that is written without spaces."""
     scripts = "".join(rf"\p{{{name}}}" for name in _SPACELESS_SCRIPTS)
-    letters = _compile_pattern(rf"([{scripts}]\p{{M}}*)")
+    letters = _compile_unicode_pattern(rf"([{scripts}]\p{{M}}*)")
     return [letters.sub(r" \1 ", text) for text in texts]
 
 
 @functools.lru_cache(maxsize=8)
-def _compile_pattern(pattern: str) -> regex.Pattern[str]:
-    """Compile a pattern with Unicode properties, which only the `regex` package knows (not `re`)."""
+def _compile_unicode_pattern(pattern: str) -> regex.Pattern[str]:
+    """Compile a pattern with Unicode properties, which needs the package `regex`."""
     import regex
 
     return regex.compile(pattern)
 
 
 def _find_non_latin_rows(batch: Batch) -> NDArray[np.bool_]:
-    """For each row, whether its references are in a script that the official tokeniser drops."""
+    """Find the rows whose references are in a script that the official tokeniser drops."""
     if batch.language is not None:
         return np.full(len(batch), get_base_language(batch.language) in _NON_LATIN_LANGUAGES)
     first_references = [references[0] for references in batch.references]
@@ -255,8 +262,9 @@ def _find_non_latin_rows(batch: Batch) -> NDArray[np.bool_]:
 
 
 def _is_mostly_non_latin(text: str) -> bool:
+    """Whether most letters of a text are not Latin."""
     if text.isascii():
         return False
-    letters = len(_compile_pattern(r"\p{L}").findall(text))
-    latin_letters = len(_compile_pattern(r"\p{Latin}").findall(text))
+    letters = len(_compile_unicode_pattern(r"\p{L}").findall(text))
+    latin_letters = len(_compile_unicode_pattern(r"\p{Latin}").findall(text))
     return 2 * latin_letters < letters

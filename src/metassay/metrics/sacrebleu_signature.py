@@ -9,7 +9,7 @@ from metassay.metrics.base import Metric
 
 
 class SacrebleuMetric(Protocol):
-    """The part of sacrebleu's metrics that is used here."""
+    """The interface of sacrebleu's metrics that metassay uses."""
 
     num_refs: int
 

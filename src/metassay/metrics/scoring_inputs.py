@@ -17,7 +17,7 @@ from metassay.metrics.kernels.text_arrays import Offsets, Positions
 
 @dataclass(frozen=True)
 class ScoringInputs:
-    """The distinct inputs of a batch: which output is compared with which references.
+    """The distinct combinations of an output and its references in a batch.
 
     Inputs are sorted by their references, so that a kernel prepares each set of references once.
     """
@@ -35,7 +35,7 @@ class ScoringInputs:
     """For each row of the batch, its input."""
 
     def split_by_reference(self) -> SingleReferenceInputs:
-        """Split each input into one per reference, for metrics that look at one reference at a time."""
+        """Split each input into one per reference, for metrics that compare with one reference at a time."""
         reference_counts = np.diff(self.set_offsets)[self.reference_sets]
         input_offsets = np.concatenate(([0], np.cumsum(reference_counts)))
         place_in_set = np.arange(input_offsets[-1]) - np.repeat(input_offsets[:-1], reference_counts)
@@ -59,8 +59,8 @@ class SingleReferenceInputs:
     order: Positions | None
     """How the inputs were sorted; None where every output has one reference and the order is unchanged."""
 
-    def restore_order(self, values: Scores) -> Scores:
-        """Put values into the order of the original inputs and of their references."""
+    def restore_input_order(self, values: Scores) -> Scores:
+        """Sort values back to the order of the original inputs and their references."""
         if self.order is None:
             return values
         restored = np.empty_like(values)
@@ -68,11 +68,11 @@ class SingleReferenceInputs:
         return restored
 
     def choose_best_reference(self, statistics: Scores, scores: Scores) -> Scores:
-        """For each original input, the statistics of the first reference with the highest score."""
+        """Return, for each original input, the statistics for the reference with the highest score."""
         if self.order is None:
             return statistics
-        statistics = self.restore_order(statistics)
-        scores = self.restore_order(scores)
+        statistics = self.restore_input_order(statistics)
+        scores = self.restore_input_order(scores)
         starts = self.input_offsets[:-1]
         highest = np.maximum.reduceat(scores, starts)
         is_highest = scores == np.repeat(highest, np.diff(self.input_offsets))
@@ -83,11 +83,12 @@ class SingleReferenceInputs:
 
 
 def find_scoring_inputs(batch: Batch) -> ScoringInputs:
-    """Find the distinct inputs of a batch, once for all metrics that score it."""
+    """Find the distinct combinations of output and references of a batch; metrics share the result."""
     return batch.compute_once("scoring inputs", lambda: _find_distinct_inputs(batch.output, batch.references))
 
 
 def _find_distinct_inputs(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> ScoringInputs:
+    """Find the distinct combinations of output and references."""
     texts: dict[str, int] = {}
     number_text = texts.setdefault
     output_of_row = np.fromiter((number_text(text, len(texts)) for text in outputs), np.int64, len(outputs))

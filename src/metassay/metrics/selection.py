@@ -12,14 +12,14 @@ from metassay.metrics.sentinels import SENTINELS
 
 
 class MetricCosts(NamedTuple):
-    """The cost class of each metric, and the prices of those whose requests are paid; keys are specs."""
+    """The cost class of each metric, and the price of metrics whose requests are paid, by spec."""
 
     classes: dict[str, str]
     prices: dict[str, tuple[float, ...]]
 
 
 def choose_metrics(dataset: Dataset, metrics: MetricChoice, *text_changes: str) -> tuple[Metric, ...]:
-    """Choose the metrics that the user names, by default those of the task, and bind them to the data.
+    """Return the metrics that the user named, or else those of the task, with the settings for the data.
 
     `text_changes` say what was done to the texts (`none` is nothing): signatures name them.
     """
@@ -31,7 +31,7 @@ def choose_metrics(dataset: Dataset, metrics: MetricChoice, *text_changes: str) 
 
 
 def choose_missing_sentinels(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
-    """Choose the sentinels that are not among the metrics already."""
+    """Return the sentinel metrics that are not among the metrics yet."""
     chosen_specs = {metric.spec for metric in metrics}
     sentinels = [sentinel_class() for sentinel_class in SENTINELS]
     return tuple(sentinel for sentinel in sentinels if sentinel.spec not in chosen_specs)

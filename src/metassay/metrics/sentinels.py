@@ -13,14 +13,14 @@ from typing import ClassVar
 import numpy as np
 
 from metassay.data.ranked_lists import RankedLists
-from metassay.metrics.base import Batch, Metric, Scores, check_range
+from metassay.metrics.base import Batch, Metric, Scores, check_parameter_range
 
 _MAX_SEED = 2**63
 
 
 @dataclass(frozen=True)
 class SentinelMetric(Metric):
-    """A metric for any task that costs less to compute than to store."""
+    """A trivial metric that serves as a control; it is cheaper to compute than to store."""
 
     task: ClassVar[str] = "any"
     needs: ClassVar[frozenset[str]] = frozenset({"output"})
@@ -30,7 +30,7 @@ class SentinelMetric(Metric):
 
 @dataclass(frozen=True)
 class Length(SentinelMetric):
-    """Words in the output, or documents in the ranking: longer is better."""
+    """Number of words of the output, or of documents of the ranking; longer is better."""
 
     name: ClassVar[str] = "length"
     summary: ClassVar[str] = "sentinel: words in the output"
@@ -45,7 +45,7 @@ class Length(SentinelMetric):
 
 @dataclass(frozen=True)
 class Random(SentinelMetric):
-    """A uniform number drawn from the text of the output: the same for equal outputs, else independent."""
+    """A random number that depends only on the text of the output."""
 
     seed: int = 0
 
@@ -53,18 +53,18 @@ class Random(SentinelMetric):
     summary: ClassVar[str] = "sentinel: a number drawn from the text of the output"
 
     def __post_init__(self) -> None:
-        check_range(self.name, "seed", self.seed, -_MAX_SEED, _MAX_SEED)
+        check_parameter_range(self.name, "seed", self.seed, -_MAX_SEED, _MAX_SEED)
 
     def score(self, batch: Batch) -> Scores:
         """Draw a number in [0, 1) for each output."""
         outputs = batch["output"]
         texts = outputs.join_documents() if isinstance(outputs, RankedLists) else outputs
-        return _draw_uniform(self.seed, texts)
+        return _draw_uniform_numbers(self.seed, texts)
 
 
 @dataclass(frozen=True)
 class Constant(SentinelMetric):
-    """The same score for everything: every comparison is a tie."""
+    """The same score for every output."""
 
     name: ClassVar[str] = "constant"
     summary: ClassVar[str] = "sentinel: the same score for everything"
@@ -76,7 +76,7 @@ class Constant(SentinelMetric):
 
 @dataclass(frozen=True)
 class RandomPerSystem(SentinelMetric):
-    """A number drawn from the name of the system: it separates systems without looking at outputs."""
+    """A random number that depends only on the name of the system."""
 
     seed: int = 0
 
@@ -85,12 +85,12 @@ class RandomPerSystem(SentinelMetric):
     summary: ClassVar[str] = "sentinel: a number drawn from the name of the system"
 
     def __post_init__(self) -> None:
-        check_range(self.name, "seed", self.seed, -_MAX_SEED, _MAX_SEED)
+        check_parameter_range(self.name, "seed", self.seed, -_MAX_SEED, _MAX_SEED)
 
     def score(self, batch: Batch) -> Scores:
         """Draw a number in [0, 1) for each system."""
         systems = list(dict.fromkeys(batch["system"]))
-        score_of_system = dict(zip(systems, _draw_uniform(self.seed, systems).tolist()))
+        score_of_system = dict(zip(systems, _draw_uniform_numbers(self.seed, systems).tolist()))
         return np.array([score_of_system[system] for system in batch["system"]], dtype=np.float64)
 
 
@@ -98,11 +98,12 @@ SENTINELS = (Length, Random, Constant, RandomPerSystem)
 
 
 def _count_words(output: str | Sequence[str]) -> int:
+    """Count the words of a text, or the documents of a ranked list."""
     return len(output.split()) if isinstance(output, str) else len(output)
 
 
-def _draw_uniform(seed: int, values: Iterable[str | Sequence[str]]) -> Scores:
-    """Draw a number in [0, 1) for each value, which depends on nothing but the seed and the value."""
+def _draw_uniform_numbers(seed: int, values: Iterable[str | Sequence[str]]) -> Scores:
+    """Draw a number in [0, 1) for each value, which depends only on the seed and the value."""
     keyed_hash = hashlib.blake2b(digest_size=8, key=str(seed).encode())
     digests = []
     for value in values:

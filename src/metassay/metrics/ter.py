@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from metassay.metrics.base import Batch, Parameters, Scores, StatisticsMetric
-from metassay.metrics.batch_tokens import get_texts, tokenize_words, warn_if_written_without_spaces
+from metassay.metrics.batch_tokens import get_distinct_texts, tokenize_words, warn_if_written_without_spaces
 from metassay.metrics.kernels.ter import count_ter_edits
 from metassay.metrics.kernels.text_arrays import TokenSequences
 from metassay.metrics.sacrebleu_signature import build_sacrebleu_signature
@@ -22,7 +22,7 @@ _CHARACTER_LANGUAGES = frozenset({"zh", "yue", "ja"})
 
 @dataclass(frozen=True)
 class TranslationEditRate(StatisticsMetric):
-    """Edits, where moving a run of words is one, per reference word, in per cent.
+    """TER: edits per reference word, in per cent; moving a sequence of words counts as one edit.
 
     Statistics: the fewest edits over the references, and the mean length of these. With an empty reference
     the rate is 100 for any output that is not empty. Equals `sacrebleu.TER`.
@@ -44,7 +44,7 @@ class TranslationEditRate(StatisticsMetric):
     summary: ClassVar[str] = "edits and shifts per reference word (sacrebleu)"
 
     def resolve_settings(self, language: str | None) -> Parameters:
-        """Return all settings, with those for Asian text switched by language where they were left open."""
+        """Return all settings; open settings for Asian languages are chosen by language."""
         is_asian = get_base_language(language) in _CHARACTER_LANGUAGES
         settings = super().resolve_settings(language)
         if self.normalized is None:
@@ -58,13 +58,15 @@ class TranslationEditRate(StatisticsMetric):
         settings = self.resolve_settings(self.settings_language(batch))
         if not settings["asian_support"]:
             warn_if_written_without_spaces(self, batch.language)
-        tokens = batch.compute_once(("ter tokens", *settings.values()), lambda: _tokenize(batch, settings))
+        tokens = batch.compute_once(
+            ("ter tokens", *settings.values()), lambda: _tokenize_for_ter(batch, settings)
+        )
         inputs = find_scoring_inputs(batch)
         single_inputs = inputs.split_by_reference()
         edits = count_ter_edits(tokens.ids, tokens.offsets, single_inputs.outputs, single_inputs.references)
         lengths = np.diff(tokens.offsets)[single_inputs.references]
         edits_and_lengths = np.column_stack([edits, lengths]).astype(np.float64)
-        edits_and_lengths = single_inputs.restore_order(edits_and_lengths)
+        edits_and_lengths = single_inputs.restore_input_order(edits_and_lengths)
         starts = single_inputs.input_offsets[:-1]
         fewest_edits = np.minimum.reduceat(edits_and_lengths[:, 0], starts)
         length_sums = np.add.reduceat(edits_and_lengths[:, 1], starts)
@@ -89,14 +91,14 @@ class TranslationEditRate(StatisticsMetric):
         return OfficialScore(name="TER", signature=signature, edits=edits, reference_length=length)
 
 
-def _tokenize(batch: Batch, settings: Parameters) -> TokenSequences:
-    """Split the texts of a batch at white space, after sacrebleu's tokeniser where settings ask for it."""
+def _tokenize_for_ter(batch: Batch, settings: Parameters) -> TokenSequences:
+    """Split the texts of a batch at white space, after sacrebleu's tokeniser if the settings ask for it."""
     if settings["normalized"] or settings["no_punct"]:
         from sacrebleu.tokenizers.tokenizer_ter import TercomTokenizer
 
         tokenizer = TercomTokenizer(**{name: bool(value) for name, value in settings.items()})
         texts = [tokenizer(text.rstrip()) for text in find_scoring_inputs(batch).texts]
     else:
-        texts = list(get_texts(batch, lowercase=not settings["case_sensitive"]))
+        texts = list(get_distinct_texts(batch, lowercase=not settings["case_sensitive"]))
     tokens, _ = tokenize_words(texts)
     return tokens

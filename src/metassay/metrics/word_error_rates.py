@@ -15,7 +15,7 @@ from metassay.metrics.kernels.tokenization import SPLIT_AS_JIWER
 
 @dataclass(frozen=True)
 class WordEditMetric(StatisticsMetric):
-    """A rate computed from hits H, substitutions S, deletions D and insertions I of words."""
+    """Base class of rates of hits H, substitutions S, deletions D and insertions I of words."""
 
     task: ClassVar[str] = "asr"
     higher_is_better: ClassVar[bool] = False
@@ -30,7 +30,7 @@ class WordEditMetric(StatisticsMetric):
 
 @dataclass(frozen=True)
 class WordErrorRate(WordEditMetric):
-    """Edits needed per reference word: (S + D + I) / (H + S + D).
+    """Word error rate: edits per reference word, (S + D + I) / (H + S + D).
 
     Equals `jiwer.wer`, but for an empty reference, where jiwer returns the number of insertions and we have
     no rate: undefined (NaN).
@@ -47,7 +47,7 @@ class WordErrorRate(WordEditMetric):
 
 @dataclass(frozen=True)
 class MatchErrorRate(WordEditMetric):
-    """Share of alignment steps that are edits: (S + D + I) / (H + S + D + I). Both sides empty: 0."""
+    """Match error rate: share of alignment steps that are edits, (S + D + I) / (H + S + D + I)."""
 
     name: ClassVar[str] = "mer"
     title: ClassVar[str] = "MER"
@@ -63,7 +63,7 @@ class MatchErrorRate(WordEditMetric):
 
 @dataclass(frozen=True)
 class WordInformationPreserved(WordEditMetric):
-    """Hits per reference word × hits per output word: H / (H + S + D) · H / (H + S + I). Both empty: 1."""
+    """Word information preserved: hits per reference word × hits per output word."""
 
     name: ClassVar[str] = "wip"
     title: ClassVar[str] = "WIP"
@@ -72,7 +72,7 @@ class WordInformationPreserved(WordEditMetric):
 
     def from_statistics(self, statistics: Scores) -> Scores:
         """Compute H / (H + S + D) · H / (H + S + I)."""
-        return _preserved_information(statistics)
+        return _word_information_preserved(statistics)
 
 
 @dataclass(frozen=True)
@@ -85,11 +85,12 @@ class WordInformationLost(WordEditMetric):
 
     def from_statistics(self, statistics: Scores) -> Scores:
         """Compute 1 − WIP."""
-        lost: Scores = 1 - _preserved_information(statistics)
+        lost: Scores = 1 - _word_information_preserved(statistics)
         return lost
 
 
-def _preserved_information(statistics: Scores) -> Scores:
+def _word_information_preserved(statistics: Scores) -> Scores:
+    """Compute H / (H + S + D) · H / (H + S + I)."""
     hits, substitutions, deletions, insertions = np.moveaxis(statistics, -1, 0)
     reference_length = hits + substitutions + deletions
     output_length = hits + substitutions + insertions

@@ -25,7 +25,7 @@ def reason_not_applicable(
         reason = _reason_without_spaces(perturbation, language)
         if reason is not None or language is None:
             return reason
-        return _reason_without_resource(perturbation, language, strict=strict_resources)
+        return _reason_resource_missing(perturbation, language, strict=strict_resources)
     if language is None:
         if requested:
             raise InputError(
@@ -39,17 +39,19 @@ def reason_not_applicable(
     if language not in perturbation.languages:
         supported = ", ".join(sorted(perturbation.languages))
         return f"{perturbation.spec} does not know the language {language}; it knows {supported}"
-    return _reason_without_resource(perturbation, language, strict=strict_resources)
+    return _reason_resource_missing(perturbation, language, strict=strict_resources)
 
 
 def _reason_without_spaces(perturbation: AnyPerturbation, language: str | None) -> str | None:
+    """Return why a perturbation does not apply to a language without spaces; None if it does."""
     has_spaces = get_base_language(language) not in WITHOUT_SPACES
     if has_spaces or not perturbation.needs_spaces:
         return None
     return f"{perturbation.spec} does not apply to {language}, which is written without spaces"
 
 
-def _reason_without_resource(perturbation: AnyPerturbation, language: str, *, strict: bool) -> str | None:
+def _reason_resource_missing(perturbation: AnyPerturbation, language: str, *, strict: bool) -> str | None:
+    """Return why a missing resource makes a perturbation inapplicable; None if none is missing."""
     missing = perturbation.describe_missing_resource(language)
     if missing is None:
         return None

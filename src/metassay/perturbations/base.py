@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class View(Generic[T_co]):
-    """An output and everything that a perturbation may use to make it worse.
+    """An output and everything that a perturbation may read about it: source, references, language and so on.
 
     The system is not part of it, so that equal outputs of an item get equal perturbed outputs.
     """
@@ -78,14 +78,14 @@ class Perturbation(ABC, Generic[T]):
         """Return the perturbed output, or None if the perturbation does not apply."""
 
     def apply_all(self, views: Sequence[View[T]], keys: Keys) -> list[T | None]:
-        """Apply the perturbation to many outputs; `keys` start their random streams.
+        """Apply the perturbation to many outputs; `keys` are the seeds of their random streams.
 
         A faster implementation must return exactly what `apply` returns.
         """
         return [self.apply(view, Stream(key)) for view, key in zip(views, keys.tolist())]
 
     def analyse_texts(self, texts: Sequence[str], language: str | None) -> list[Any] | None:  # noqa: ARG002
-        """Analyse each text by itself, before `collect`; None if the perturbation needs no analysis.
+        """Analyse each text of a data set for `collect`; None if the perturbation needs no analysis.
 
         For work that takes long: it is shared among processes, and stored in the run. The results must be
         JSON-able.
@@ -98,7 +98,7 @@ class Perturbation(ABC, Generic[T]):
         language: str | None,  # noqa: ARG002
         analyses: Iterable[Any],  # noqa: ARG002
     ) -> Any:
-        """Collect what `apply` needs to know about all texts of a language; None if nothing.
+        """Collect what `apply` needs from all texts of a language, such as a vocabulary; None if nothing.
 
         The texts are distinct and sorted. `analyses` are the results of `analyse_texts` in the same order,
         empty if there are none. The result must be JSON-able; `apply` finds it in
@@ -108,21 +108,21 @@ class Perturbation(ABC, Generic[T]):
 
     @property
     def collection_name(self) -> str:
-        """The key of `View.collected` under which the result of `collect` is found."""
+        """The key under which `View.collected` has the result of `collect`."""
         return self.name
 
     def describe_missing_resource(self, language: str) -> str | None:  # noqa: ARG002
-        """Return which dictionary or package is missing for a language and how to get it; None if none is."""
+        """Return which package a language needs and how to install it; None if it is installed."""
         return None
 
     @property
     def usage(self) -> dict[str, Any] | None:
-        """What it cost so far (requests, tokens and so on), for the manifest; None if only time."""
+        """Numbers of requests and tokens that the perturbation used so far; None if it uses no model."""
         return None
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the results must know about this run."""
+        """Sentences about this run that readers of the results must know."""
         return ()
 
     @classmethod
@@ -132,9 +132,9 @@ class Perturbation(ABC, Generic[T]):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters that differ from their defaults."""
+        """The parameters of the perturbation that differ from their defaults."""
         changed = {}
-        for parameter in list_parameters(type(self)):
+        for parameter in list_perturbation_parameters(type(self)):
             value = getattr(self, parameter.name)
             if value != parameter.default:
                 changed[parameter.name] = value
@@ -142,7 +142,7 @@ class Perturbation(ABC, Generic[T]):
 
     @property
     def spec(self) -> str:
-        """The canonical text form, such as `removal(strength=2)`."""
+        """The canonical text form of the perturbation, such as `removal(strength=2)`."""
         return format_spec(self.name, self.parameters)
 
     def __str__(self) -> str:
@@ -152,6 +152,8 @@ class Perturbation(ABC, Generic[T]):
 AnyPerturbation = Perturbation[Any]
 
 
-def list_parameters(perturbation_class: type[AnyPerturbation]) -> tuple[dataclasses.Field[Any], ...]:
-    """Return the fields of a class that are parameters, not connections and the like."""
+def list_perturbation_parameters(
+    perturbation_class: type[AnyPerturbation],
+) -> tuple[dataclasses.Field[Any], ...]:
+    """Return the dataclass fields of a perturbation class that users can set."""
     return tuple(parameter for parameter in dataclasses.fields(perturbation_class) if parameter.compare)

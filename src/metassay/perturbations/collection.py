@@ -13,8 +13,8 @@ from metassay.data.dataset import Dataset
 from metassay.perturbations.base import AnyPerturbation
 from metassay.perturbations.distinct_outputs import list_base_languages
 from metassay.perturbations.preprocessing import preprocess_text
-from metassay.perturbations.registry import is_built_in, parse_perturbation
-from metassay.perturbations.text_store import TextStore, choose_store, identify
+from metassay.perturbations.registry import is_built_in_perturbation, parse_perturbation
+from metassay.perturbations.text_store import TextStore, choose_text_store, identify_perturbation
 from metassay.process_pool import count_processes, map_batches
 
 BATCH_SIZE = 4096
@@ -23,7 +23,7 @@ BATCH_SIZE = 4096
 
 @dataclass(frozen=True)
 class CollectedData:
-    """What perturbations collected from all texts of a data set."""
+    """What the perturbations of a run collected from all texts of a data set."""
 
     by_language: Mapping[str | None, Mapping[str, Any]]
     """By language and name of the perturbation."""
@@ -38,7 +38,7 @@ def collect_from_dataset(
     workers: int = 1,
     store: TextStore | None = None,
 ) -> CollectedData:
-    """Let every perturbation collect from all outputs and references, language by language."""
+    """Let every perturbation collect what it needs from all outputs and references of each language."""
     by_language: dict[str | None, dict[str, Any]] = {}
     if dataset.task_definition.is_ranking:
         return CollectedData(by_language, dataset.content_hash)
@@ -50,7 +50,9 @@ def collect_from_dataset(
         dependencies = f"{language} {preprocess} {dataset.content_hash}"
         by_name: dict[str, Any] = {}
         for perturbation in perturbations:
-            collected = _collect(perturbation, source, dependencies, choose_store(perturbation, store))
+            collected = _collect_or_load(
+                perturbation, source, dependencies, choose_text_store(perturbation, store)
+            )
             if collected is not None:
                 by_name[perturbation.collection_name] = collected
         by_language[language] = by_name
@@ -58,7 +60,7 @@ def collect_from_dataset(
 
 
 class _TextSource(NamedTuple):
-    """The distinct texts of a language, sorted, and how many workers may analyse them."""
+    """The distinct texts of a language, sorted, and the number of workers that may analyse them."""
 
     texts: Sequence[str]
     language: str | None
@@ -66,7 +68,7 @@ class _TextSource(NamedTuple):
 
 
 class _TextColumn(Sequence[str]):
-    """A column of texts that become Python strings only when they are read."""
+    """A column of texts that are converted to Python strings only when they are read."""
 
     def __init__(self, column: pl.Series) -> None:
         self._column = column
@@ -99,33 +101,33 @@ def _find_distinct_texts(rows: pl.DataFrame, preprocess: str) -> Sequence[str]:
     return sorted({preprocess_text(text, preprocess) for text in distinct})
 
 
-def _collect(
-    perturbation: AnyPerturbation, source: _TextSource, dependencies: str, store: TextStore | None
+def _collect_or_load(
+    perturbation: AnyPerturbation, text_source: _TextSource, dependencies: str, store: TextStore | None
 ) -> Any:
-    """Return what a perturbation collects from all texts of a language; from the store if it is there."""
-    name = f"{identify(perturbation)} collected {dependencies}"
+    """Return what a perturbation collects from all texts of a language; load it if it is stored."""
+    name = f"{identify_perturbation(perturbation)} collected {dependencies}"
     stored = None if store is None else store.load(name)
     if store is not None and stored is not None:
         # Loading copies the analyses from a shared cache into the run, so that a run has the same files with
         # and without a cache.
-        for batch_name in _name_batches(perturbation, source, dependencies):
+        for batch_name in _name_batches(perturbation, text_source, dependencies):
             store.load(batch_name)
         return json.loads(stored[0] or "null")
-    analyses = _analyse_in_batches(perturbation, source, dependencies, store)
-    collected = perturbation.collect(source.texts, source.language, analyses)
+    analyses = _analyse_in_batches(perturbation, text_source, dependencies, store)
+    collected = perturbation.collect(text_source.texts, text_source.language, analyses)
     if collected is not None and store is not None:
         store.save(name, [json.dumps(collected, ensure_ascii=False)])
     return collected
 
 
 def _analyse_in_batches(
-    perturbation: AnyPerturbation, source: _TextSource, dependencies: str, store: TextStore | None
+    perturbation: AnyPerturbation, text_source: _TextSource, dependencies: str, store: TextStore | None
 ) -> Iterator[Any]:
-    """Yield the analysis of each text in order, if the perturbation needs any; store finished batches.
+    """Yield a perturbation's analysis of each text, in order; load stored batches and store new ones.
 
     Batches are stored in order, so that those of an interrupted run are the first ones.
     """
-    names = _name_batches(perturbation, source, dependencies)
+    names = _name_batches(perturbation, text_source, dependencies)
     first_missing = 0
     while store is not None and first_missing < len(names):
         stored = store.load(names[first_missing])
@@ -133,7 +135,9 @@ def _analyse_in_batches(
             break
         yield from (json.loads(analysis or "null") for analysis in stored)
         first_missing += 1
-    for number, analyses in enumerate(_analyse_from(first_missing, perturbation, source), first_missing):
+    for number, analyses in enumerate(
+        _analyse_from_batch(first_missing, perturbation, text_source), first_missing
+    ):
         if analyses is None:
             return
         if store is not None:
@@ -141,35 +145,38 @@ def _analyse_in_batches(
         yield from analyses
 
 
-def _name_batches(perturbation: AnyPerturbation, source: _TextSource, dependencies: str) -> list[str]:
-    """Name the batches of texts under which their analyses are stored."""
-    batch_count = -(-len(source.texts) // BATCH_SIZE)
-    return [f"{identify(perturbation)} analysed {number} {dependencies}" for number in range(batch_count)]
+def _name_batches(perturbation: AnyPerturbation, text_source: _TextSource, dependencies: str) -> list[str]:
+    """Return the names under which the analyses of batches of texts are stored."""
+    batch_count = -(-len(text_source.texts) // BATCH_SIZE)
+    return [
+        f"{identify_perturbation(perturbation)} analysed {number} {dependencies}"
+        for number in range(batch_count)
+    ]
 
 
-def _analyse_from(
-    first_batch: int, perturbation: AnyPerturbation, source: _TextSource
+def _analyse_from_batch(
+    first_batch: int, perturbation: AnyPerturbation, text_source: _TextSource
 ) -> Iterator[list[Any] | None]:
-    """Analyse the texts from a batch on, by several processes if that saves time."""
-    starts = range(first_batch * BATCH_SIZE, len(source.texts), BATCH_SIZE)
-    batches = (source.texts[start : start + BATCH_SIZE] for start in starts)
-    processes = count_processes(len(starts) * BATCH_SIZE, source.workers)
-    if processes == 0 or not is_built_in(perturbation):
+    """Analyse the texts of all batches from `first_batch` on, in several processes if that is faster."""
+    starts = range(first_batch * BATCH_SIZE, len(text_source.texts), BATCH_SIZE)
+    batches = (text_source.texts[start : start + BATCH_SIZE] for start in starts)
+    processes = count_processes(len(starts) * BATCH_SIZE, text_source.workers)
+    if processes == 0 or not is_built_in_perturbation(perturbation):
         for texts in batches:
-            yield perturbation.analyse_texts(texts, source.language)
-    elif perturbation.analyse_texts([], source.language) is not None:
-        payloads = (AnalysisBatch(perturbation.spec, source.language, list(texts)) for texts in batches)
-        yield from map_batches(analyse_batch, payloads, processes)
+            yield perturbation.analyse_texts(texts, text_source.language)
+    elif perturbation.analyse_texts([], text_source.language) is not None:
+        payloads = (AnalysisBatch(perturbation.spec, text_source.language, list(texts)) for texts in batches)
+        yield from map_batches(analyse_text_batch, payloads, processes)
 
 
 class AnalysisBatch(NamedTuple):
-    """Texts that one process analyses for a perturbation."""
+    """A batch of texts that one process analyses for a perturbation."""
 
     spec: str
     language: str | None
     texts: list[str]
 
 
-def analyse_batch(batch: AnalysisBatch) -> list[Any] | None:
-    """Analyse the texts of a batch, in any process."""
+def analyse_text_batch(batch: AnalysisBatch) -> list[Any] | None:
+    """Analyse the texts of a batch; processes of a pool call this function."""
     return parse_perturbation(batch.spec).analyse_texts(batch.texts, batch.language)

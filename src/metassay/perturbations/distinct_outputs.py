@@ -25,7 +25,7 @@ Output = Any
 
 @dataclass(frozen=True)
 class DistinctOutputs:
-    """The distinct outputs of a data set: equal outputs of an item, by several systems, are one."""
+    """The distinct outputs of a data set: equal outputs of several systems for one item are stored once."""
 
     views: tuple[View[Output], ...]
     positions: LongArray
@@ -34,12 +34,12 @@ class DistinctOutputs:
     """For each view, the key of its random numbers."""
 
     def select(self, positions: LongArray) -> list[View[Output]]:
-        """Return the views at these positions."""
+        """Return the views of the outputs at these positions."""
         return [self.views[position] for position in positions.tolist()]
 
     @cached_property
     def positions_by_language(self) -> dict[str | None, LongArray]:
-        """The positions of the views in each language."""
+        """The positions of the outputs in each language."""
         positions: defaultdict[str | None, list[int]] = defaultdict(list)
         for position, view in enumerate(self.views):
             positions[view.language].append(position)
@@ -60,12 +60,12 @@ def find_distinct_outputs(
     `collected` is what the perturbations collected from all texts, by language.
     """
     needed_fields = _join_needed_fields(dataset, perturbations)
-    outputs = [_convert_output(output, preprocess) for output in dataset.outputs["output"]]
-    rivals = _find_rivals(dataset, outputs) if "rivals" in needed_fields else {}
-    siblings = _find_siblings(dataset, outputs) if "siblings" in needed_fields else {}
-    grades = _find_grades(dataset) if "grades" in needed_fields else {}
-    sources = _list_column(dataset, "source")
-    references = _list_column(dataset, "references")
+    outputs = [_preprocess_output(output, preprocess) for output in dataset.outputs["output"]]
+    rivals = _find_worse_outputs(dataset, outputs) if "rivals" in needed_fields else {}
+    siblings = _find_outputs_of_items(dataset, outputs) if "siblings" in needed_fields else {}
+    grades = _find_relevance_grades(dataset) if "grades" in needed_fields else {}
+    sources = _read_optional_column(dataset, "source")
+    references = _read_optional_column(dataset, "references")
     languages = list_base_languages(dataset)
     position_of: dict[tuple[str, Output, str | None], int] = {}
     views: list[View[Output]] = []
@@ -93,33 +93,35 @@ def find_distinct_outputs(
 
 
 def _join_needed_fields(dataset: Dataset, perturbations: Sequence[AnyPerturbation]) -> frozenset[str]:
-    """Return the fields that some perturbation needs; raise an error if human scores are missing for them."""
+    """Return the fields that the perturbations need; raise an error if one needs missing human scores."""
     for perturbation in perturbations:
         if "rivals" in perturbation.needed_fields and not dataset.human:
             raise InputError(f"{perturbation.spec} needs human scores, which this data does not have.")
     return frozenset[str]().union(*(perturbation.needed_fields for perturbation in perturbations))
 
 
-def _convert_output(output: Any, preprocess: str) -> Output:
+def _preprocess_output(output: Any, preprocess: str) -> Output:
+    """Preprocess a text; convert a ranked list to a tuple of document ids."""
     if isinstance(output, str | None):
         return preprocess_text(output or "", preprocess)
     return tuple(output)
 
 
 def list_base_languages(dataset: Dataset) -> list[str | None]:
-    """Return the language of each row without its region: `en` for en-GB."""
+    """Return the language of each row of a data set without its region: `en` for en-GB."""
     tags = dataset.languages
     base_of = {tag: get_base_language(tag) or None for tag in set(tags)}
     return [base_of[tag] for tag in tags]
 
 
-def _list_column(dataset: Dataset, name: str) -> Sequence[Any]:
+def _read_optional_column(dataset: Dataset, name: str) -> Sequence[Any]:
+    """Return the values of a column; None for every row if the data set does not have it."""
     if name not in dataset.outputs.columns:
         return [None] * len(dataset)
     return dataset.outputs[name].to_list()
 
 
-def _find_grades(dataset: Dataset) -> dict[str, dict[str, int]]:
+def _find_relevance_grades(dataset: Dataset) -> dict[str, dict[str, int]]:
     """Return the relevance grades of the judged documents of each item."""
     grades: defaultdict[str, dict[str, int]] = defaultdict(dict)
     if dataset.qrels is not None:
@@ -128,7 +130,7 @@ def _find_grades(dataset: Dataset) -> dict[str, dict[str, int]]:
     return grades
 
 
-def _find_siblings(dataset: Dataset, outputs: Sequence[Output]) -> dict[str, tuple[Output, ...]]:
+def _find_outputs_of_items(dataset: Dataset, outputs: Sequence[Output]) -> dict[str, tuple[Output, ...]]:
     """Return the distinct outputs of each item, sorted."""
     distinct: defaultdict[str, set[Output]] = defaultdict(set)
     for item, output in zip(dataset.outputs["item"], outputs):
@@ -136,8 +138,10 @@ def _find_siblings(dataset: Dataset, outputs: Sequence[Output]) -> dict[str, tup
     return {item: tuple(sorted(item_outputs)) for item, item_outputs in distinct.items()}
 
 
-def _find_rivals(dataset: Dataset, outputs: Sequence[Output]) -> dict[tuple[str, Output], tuple[Output, ...]]:
-    """Return, for each output, the other outputs of its item that human scores call worse, worst first.
+def _find_worse_outputs(
+    dataset: Dataset, outputs: Sequence[Output]
+) -> dict[tuple[str, Output], tuple[Output, ...]]:
+    """Return, for each output, the outputs of the same item with lower human scores, the lowest first.
 
     The score of an output is the mean over its human scores and over the systems that returned it. For an
     item without human scores, it is the mean of these systems over all items.

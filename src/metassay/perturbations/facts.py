@@ -32,7 +32,7 @@ _NUMBER = re.compile(
     r"(?<![A-Za-z\u00c0-\u04ff\d_.,:/@#&=-])\d+(?:[.,]\d+)*(?![A-Za-z\u00c0-\u04ff_@#&=-]|[.,:/]?\d)",
     re.ASCII,
 )
-_ALIKE = ("234", "567890")
+_DIGITS_WITH_SAME_FORM = ("234", "567890")
 """Last digits after which Russian nouns have one form; 1 has its own."""
 
 
@@ -50,26 +50,26 @@ class Number(RandomReplacement):
     summary: ClassVar[str] = "changes a digit of a random number"
 
     def find_replacements(self, view: View[str]) -> list[Replacement]:
-        """Return every number, with all numbers that differ from it in one digit."""
+        """Return every number of the output, with the numbers that differ from it in one digit."""
         text = view.output
         replacements = []
         for match in _NUMBER.finditer(text):
             if len(match[0]) > _LONGEST_NUMBER or _is_list_number(text, match):
                 continue
-            other_numbers = _change_one_digit(match[0], view.language)
+            other_numbers = _list_numbers_with_other_digit(match[0], view.language)
             if other_numbers:
                 replacements.append(Replacement(match.span(), other_numbers))
         return replacements
 
 
-def _is_list_number(text: str, match: re.Match[str]) -> bool:
-    """Whether a number begins the text and numbers an entry of a list, as in `2.`."""
-    return text[: match.start()].strip() == "" and text[match.end() : match.end() + 1] in {".", ")"}
+def _is_list_number(text: str, number: re.Match[str]) -> bool:
+    """Whether a number begins the text and numbers an entry of a list, such as `2.`."""
+    return text[: number.start()].strip() == "" and text[number.end() : number.end() + 1] in {".", ")"}
 
 
 @functools.lru_cache(maxsize=1 << 14)
-def _change_one_digit(number: str, language: str | None) -> tuple[str, ...]:
-    """List the numbers that differ from a number in one digit and agree with the same form of a noun."""
+def _list_numbers_with_other_digit(number: str, language: str | None) -> tuple[str, ...]:
+    """List the numbers that differ from a number in one digit and take the same form of a noun."""
     if number.strip("0") in {"", "1"} and len(number) < 2:
         return ()
     numbers = []
@@ -78,7 +78,7 @@ def _change_one_digit(number: str, language: str | None) -> tuple[str, ...]:
             continue
         allowed = "023456789" if i == len(number) - 1 else "0123456789"
         if language == "ru" and i == len(number) - 1:
-            allowed = next((digits for digits in _ALIKE if old in digits), "")
+            allowed = next((digits for digits in _DIGITS_WITH_SAME_FORM if old in digits), "")
         if language == "ru" and i == len(number) - 2:
             allowed = "" if old == "1" else allowed.replace("1", "")
         excluded = {old, "0"} if i == 0 else {old}
@@ -87,10 +87,10 @@ def _change_one_digit(number: str, language: str | None) -> tuple[str, ...]:
 
 
 @functools.cache
-def _load_row_mates(language: str, name: str) -> dict[str, tuple[str, ...]]:
+def _load_words_in_same_row(language: str, list_name: str) -> dict[str, tuple[str, ...]]:
     """Load the words of a list, each with the other words of its rows."""
     rows: dict[str, tuple[str, ...]] = {}
-    for row in WordLists(_PACKS, language).read_rows(name):
+    for row in WordLists(_PACKS, language).read_rows(list_name):
         for word in row:
             rows[word] = (*rows.get(word, ()), *(other for other in row if other != word))
     return rows
@@ -98,17 +98,23 @@ def _load_row_mates(language: str, name: str) -> dict[str, tuple[str, ...]]:
 
 @functools.cache
 def _load_calendar(language: str) -> dict[str, tuple[str, ...]]:
-    """Load days and months, each with the others of its kind in the same form."""
+    """Load days and months, each with the others of the same kind and form."""
     kinds: dict[tuple[str, str], list[str]] = {}
     for kind, form, word in WordLists(_PACKS, language).read_rows("calendar", 3):
         kinds.setdefault((kind, form), []).append(word)
-    return {word: tuple(w for w in words if w != word) for words in kinds.values() for word in words}
+    calendar = {}
+    for words in kinds.values():
+        for word in words:
+            calendar[word] = tuple(other for other in words if other != word)
+    return calendar
 
 
-_VERBS_TOO = frozenset({"May", "March", "мая", "марта"})
+_AMBIGUOUS_MONTHS = frozenset({"May", "March"})
+"""English months that are also other words."""
 _BEFORE_MONTH = re.compile(
     r"(?:\d(?:st|nd|rd|th)?|\b(?:in|of|since|until|by|this|last|next|to|and|early|late))\s+$"
 )
+_RUSSIAN_MONTH_ENDINGS = ("ря", "ля", "та", "ая", "ня", "ре", "ле", "те", "ае", "не")
 _BEFORE_DAY = re.compile(r"\b[Вв]\s+$")
 
 
@@ -122,24 +128,23 @@ class Date(RandomReplacement):
     summary: ClassVar[str] = "replaces a weekday or month by another one"
 
     def find_replacements(self, view: View[str]) -> list[Replacement]:
-        """Return every day and month; Russian days only after «в», May and March only in dates."""
+        """Return every day and month of the output, with the others of its kind."""
         language = view.language or ""
         calendar = _load_calendar(language)
         words = [word for word in find_dictionary_words(view.output) if word[0] in calendar]
-        dates = [word for word in words if _is_date(view.output, word, language)]
+        dates = [word for word in words if _is_part_of_date(view.output, word, language)]
         return [Replacement(word.span(), calendar[word[0]]) for word in dates]
 
 
-def _is_date(text: str, term: re.Match[str], language: str) -> bool:
-    before = text[max(0, term.start() - 12) : term.start()]
-    if language == "ru" and not term[0].endswith(
-        ("ря", "ля", "та", "ая", "ня", "ре", "ле", "те", "ае", "не")
-    ):
+def _is_part_of_date(text: str, word: re.Match[str], language: str) -> bool:
+    """Whether a word that names a day or month is used as a date, unlike the verb "may"."""
+    before = text[max(0, word.start() - 12) : word.start()]
+    if language == "ru" and not word[0].endswith(_RUSSIAN_MONTH_ENDINGS):
         return _BEFORE_DAY.search(before) is not None
-    dated = (
-        _BEFORE_MONTH.search(before) is not None or text[term.end() : term.end() + 2].strip()[:1].isdigit()
-    )
-    return language != "en" or term[0] not in _VERBS_TOO or dated
+    if language != "en" or word[0] not in _AMBIGUOUS_MONTHS:
+        return True
+    precedes_number = text[word.end() : word.end() + 2].strip()[:1].isdigit()
+    return precedes_number or _BEFORE_MONTH.search(before) is not None
 
 
 _UNIT = re.compile(r"(?<=\d)[\s\u00a0-]?([^\W\d_]+)|(?<![\w$€£])([$€£])(?=\d)")
@@ -148,7 +153,7 @@ _SIGNS = {"$": ("€", "£"), "€": ("$", "£"), "£": ("$", "€")}
 
 @dataclass(frozen=True)
 class Unit(RandomReplacement):
-    """Replaces the unit after a random number, or the currency sign before it, by another of its kind."""
+    """Replaces the unit after a random number, or the currency sign before it, by another one of its kind."""
 
     name: ClassVar[str] = "unit"
     default: ClassVar[bool] = False
@@ -156,8 +161,8 @@ class Unit(RandomReplacement):
     summary: ClassVar[str] = "replaces a unit or currency by another one"
 
     def find_replacements(self, view: View[str]) -> list[Replacement]:
-        """Return every unit after digits and every currency sign before them."""
-        units = _load_row_mates(view.language or "", "units")
+        """Return every unit after digits and every currency sign before digits."""
+        units = _load_words_in_same_row(view.language or "", "units")
         replacements = []
         for match in _UNIT.finditer(view.output):
             group = 1 if match[1] else 2
@@ -169,7 +174,7 @@ class Unit(RandomReplacement):
 
 @dataclass(frozen=True)
 class Gender(RandomReplacement):
-    """Makes a man of a woman or a woman of a man: he and she, er and sie, он and она, son and daughter."""
+    """Replaces a random word for a man by one for a woman, or the reverse: he and she, son and daughter."""
 
     name: ClassVar[str] = "gender"
     default: ClassVar[bool] = False
@@ -177,51 +182,52 @@ class Gender(RandomReplacement):
     summary: ClassVar[str] = "exchanges words for men and women (en, de, ru)"
 
     def find_replacements(self, view: View[str]) -> list[Replacement]:
-        """Return every word that has a counterpart for the other sex."""
+        """Return every word of the output that has a counterpart for the other gender."""
         text = view.output
         language = view.language or ""
-        counterparts = _load_counterparts(language)
+        counterparts = _load_gender_counterparts(language)
         replacements = []
         for match in find_dictionary_words(text):
             word = match[0] if match[0] in counterparts else match[0].lower()
             if word in counterparts or (word == "her" and language == "en"):
-                counterpart = _find_counterpart(text, match, word, language)
+                counterpart = _find_gender_counterpart(text, match, word, language)
                 if counterpart:
                     replacements.append(Replacement(match.span(), (copy_case(match[0], counterpart),)))
         return replacements
 
 
 @functools.cache
-def _load_counterparts(language: str) -> dict[str, str]:
+def _load_gender_counterparts(language: str) -> dict[str, str]:
+    """Load the words for men and women of a language, each with its counterpart."""
     return WordLists(_PACKS, language).read_mapping("genders")
 
 
-def _find_counterpart(text: str, term: re.Match[str], word: str, language: str) -> str | None:
-    """Return the word for the other sex; None if the sentence does not show the case of a pronoun."""
-    if len(term[0]) > 1 and term[0].isupper() and not text.isupper():
+def _find_gender_counterpart(text: str, match: re.Match[str], word: str, language: str) -> str | None:
+    """Return the counterpart of a word for the other gender; None if the case of a pronoun is not clear."""
+    if len(match[0]) > 1 and match[0].isupper() and not text.isupper():
         return None
     if language == "en":
         if word == "her":
-            return {2: "him", 3: "his"}.get(find_pronoun_row(text, term, language))
-        return _load_counterparts(language)[word]
+            return {2: "him", 3: "his"}.get(find_pronoun_row(text, match, language))
+        return _load_gender_counterparts(language)[word]
     subjects = {"er", "sie", "он", "она"}
-    if word in subjects and find_pronoun_row(text, term, language) != 0:
+    if word in subjects and find_pronoun_row(text, match, language) != 0:
         return None
-    if language == "de" and term[0] != term[0].lower() and term[0] in german.FORMAL_PRONOUNS:
+    if language == "de" and match[0] != match[0].lower() and match[0] in german.FORMAL_PRONOUNS:
         return None
-    return _load_counterparts(language)[word]
+    return _load_gender_counterparts(language)[word]
 
 
 @dataclass(frozen=True)
 class ListReplacement(RandomReplacement):
-    """Replaces words by others of their row in a list of the pack, whose first cell says what must follow."""
+    """Replaces a random word by another word of the same row in a list of the language pack."""
 
     default: ClassVar[bool] = False
     needs_spaces: ClassVar[bool] = False
     rows: ClassVar[str]
 
     def find_replacements(self, view: View[str]) -> list[Replacement]:
-        """Return every word of the list; where two rows match, the earlier one is used."""
+        """Return every word of the output that is in the list; if two rows match, the first one is used."""
         replacements = []
         used_spans = DisjointSpans()
         for pattern, words in _load_row_patterns(view.language or "", self.rows):
@@ -235,11 +241,11 @@ class ListReplacement(RandomReplacement):
 
 
 @functools.cache
-def _load_row_patterns(language: str, name: str) -> tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]:
-    """Load the rows of a list as patterns, each with its words."""
+def _load_row_patterns(language: str, list_name: str) -> tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]:
+    """Load the rows of a word list, each as a pattern that matches its words and the words themselves."""
     edge = "" if language in WITHOUT_SPACES else r"(?![\w'’-])"
     rows = []
-    for follows, *words in WordLists(_PACKS, language).read_rows(name):
+    for follows, *words in WordLists(_PACKS, language).read_rows(list_name):
         ahead = "" if follows == "*" else f"(?={follows})"
         before = edge.replace("(?!", "(?<!")
         rows.append(
@@ -250,7 +256,7 @@ def _load_row_patterns(language: str, name: str) -> tuple[tuple[re.Pattern[str],
 
 @dataclass(frozen=True)
 class Quantifier(ListReplacement):
-    """Changes how many or how often: all and few, more and less, always and sometimes."""
+    """Replaces a random word for a quantity or frequency: all by few, more by less, always by sometimes."""
 
     name: ClassVar[str] = "quantifier"
     rows: ClassVar[str] = "quantifiers"
@@ -260,7 +266,7 @@ class Quantifier(ListReplacement):
 
 @dataclass(frozen=True)
 class Tense(ListReplacement):
-    """Moves an auxiliary or another common verb from the present to the past, or back."""
+    """Changes the tense of an auxiliary or another common verb from present to past, or the reverse."""
 
     name: ClassVar[str] = "tense"
     rows: ClassVar[str] = "tenses"
@@ -270,7 +276,7 @@ class Tense(ListReplacement):
 
 @dataclass(frozen=True)
 class Untranslated(RandomReplacement):
-    """Leaves a word untranslated: one of the source takes the place of what stands about where it does.
+    """Replaces a word of the output by a word of the source at about the same position.
 
     Both have four letters or more (two signs in scripts without spaces) and the output has not the source's.
     """
@@ -303,6 +309,7 @@ class Untranslated(RandomReplacement):
 
 
 def _find_long_words(text: str, language: str | None) -> list[Span]:
+    """Find the words of at least four letters; in scripts without spaces, of at least two signs."""
     if is_written_without_spaces(text, language):
         return [(start, end) for start, end in find_words_without_spaces(text, language) if end - start > 1]
     return [term.span() for term in find_dictionary_words(text) if len(term[0]) > 3]

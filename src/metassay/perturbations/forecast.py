@@ -22,7 +22,7 @@ MAXIMUM_TAGGED_OUTPUTS = 5000
 
 @dataclass(frozen=True)
 class PerturbationForecast:
-    """To how many outputs of a data set a default perturbation will apply."""
+    """How many outputs of a data set a default perturbation will change, estimated from a sample."""
 
     perturbation: str
     outputs: int
@@ -41,7 +41,7 @@ def forecast_perturbations(
     seed: int = 0,
     workers: int = 1,
 ) -> list[PerturbationForecast]:
-    """Forecast what `make_pairs` will do by default, from about so many outputs of the data set."""
+    """Estimate from a sample of outputs to how many outputs each default perturbation will apply."""
     perturbations = list_default_perturbations(dataset.task_definition)
     language_counts = {} if dataset.task_definition.is_ranking else Counter(list_base_languages(dataset))
     slow = tuple(p for p in perturbations if not p.tagged_languages.isdisjoint(language_counts))
@@ -54,7 +54,7 @@ def forecast_perturbations(
         pairs = make_pairs_with(sample, group, PairSettings(seed=seed, workers=workers))
         for spec, count in pairs.counts.items():
             counts[spec] = count, len(sample)
-    return [_describe(p, *counts[p.spec], language_counts) for p in perturbations if counts]
+    return [_describe_forecast(p, *counts[p.spec], language_counts) for p in perturbations if counts]
 
 
 def _sample_items(dataset: Dataset, maximum_outputs: int) -> Dataset:
@@ -66,12 +66,13 @@ def _sample_items(dataset: Dataset, maximum_outputs: int) -> Dataset:
     return dataset.filter_rows(dataset.outputs["item"].is_in(sampled_items), reason="not tried")
 
 
-def _describe(
+def _describe_forecast(
     perturbation: AnyPerturbation,
     count: PerturbationCount,
     tried: int,
     language_counts: Mapping[str | None, int],
 ) -> PerturbationForecast:
+    """Make the forecast of a perturbation from the number of outputs that were tried and changed."""
     reasons = []
     for language in sorted(language_counts, key=lambda name: name or ""):
         reason = reason_not_applicable(perturbation, language, requested=False, strict_resources=False)

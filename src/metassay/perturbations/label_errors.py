@@ -22,7 +22,7 @@ COUNTS_FILE = "label_errors.tsv"
 
 @dataclass(frozen=True)
 class LabelError:
-    """How often the label "worse" of a perturbation is wrong in a language."""
+    """How often the label "worse" of a perturbation is wrong, estimated from pairs that people read."""
 
     perturbation: str
     language: str
@@ -44,13 +44,13 @@ _WORD_EDITS = frozenset({"removal", "insertion", "swapping", "untranslated"})
 
 
 def find_label_error(perturbation: str, language: str | None) -> LabelError | None:
-    """Return the label error of a perturbation (a name or spec) in a language, or None if no pairs were read.
+    """Return the label error of a perturbation in a language; None if it was not estimated.
 
     Only perturbations with default parameters were read, so that any other spec has no label error.
     """
     name, parameters = parse_spec(perturbation)
     base_language = get_base_language(language)
-    counts = _load_counts().get((base_language, name))
+    counts = _load_label_error_counts().get((base_language, name))
     if counts is None or parameters or (base_language in _SEGMENTED_LANGUAGES and name in _WORD_EDITS):
         return None
     pairs_read, not_worse, better = counts
@@ -71,7 +71,7 @@ def find_label_errors(
 
 
 @functools.cache
-def _load_counts() -> dict[tuple[str, str], tuple[int, int, int]]:
+def _load_label_error_counts() -> dict[tuple[str, str], tuple[int, int, int]]:
     """Load how many pairs were read, are not worse and are better, by language and perturbation."""
     text = files("metassay.perturbations").joinpath(COUNTS_FILE).read_text(encoding="utf-8")
     counts: dict[tuple[str, str], tuple[int, int, int]] = {}

@@ -17,7 +17,7 @@ from metassay.perturbations.base import AnyPerturbation
 from metassay.perturbations.collection import CollectedData, collect_from_dataset
 from metassay.perturbations.distinct_outputs import DistinctOutputs, find_distinct_outputs
 from metassay.perturbations.llm import LlmRewriting, connect_to_model
-from metassay.perturbations.preprocessing import check_preprocessing
+from metassay.perturbations.preprocessing import check_preprocessing_name
 from metassay.perturbations.ranking import Reordering
 from metassay.perturbations.registry import list_default_perturbations, parse_perturbations
 from metassay.perturbations.runner import PairSettings, Progress, SkippedByLanguage, perturb_outputs
@@ -32,7 +32,7 @@ PER_OUTPUT = 4
 
 @dataclass(frozen=True)
 class PerturbationCount:
-    """How many outputs a perturbation was applied to."""
+    """Numbers of outputs that a perturbation changed, left unchanged and did not apply to."""
 
     applied: int = 0
     """Outputs that became worse."""
@@ -46,7 +46,7 @@ class PerturbationCount:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Outputs with perturbed versions of them.
+    """Pairs of an output and a perturbed version of it, one row for each pair.
 
     `frame` has the columns `item, system, perturbation, output, worse`, sorted by the first three. `output`
     is the text after preprocessing, which is what gets scored. For rankings, `output` and `worse` are lists
@@ -75,7 +75,7 @@ class Pairs:
         return self.frame.height
 
     def sample(self, per_output: int | None = PER_OUTPUT) -> Self:
-        """Keep at most this many perturbations per output, chosen at random; None keeps all.
+        """Keep at most `per_output` random perturbations of each output; None keeps all.
 
         Which of two perturbations is preferred depends only on the seed, the item, the text and their names.
         So a further perturbation may replace another one, but changes neither the order of the others nor any
@@ -120,7 +120,7 @@ def make_pairs(
     store: TextStore | None = None,
     progress: Progress | None = None,
 ) -> Pairs:
-    """Perturb every output of a data set.
+    """Perturb every output of a data set, and pair each output with its perturbed versions.
 
     The same seed gives the same pairs, whatever the order of the rows, the number of workers or the other
     perturbations.
@@ -133,7 +133,7 @@ def make_pairs(
     - `llm`: which language model to ask. It adds `llm` to the default perturbations.
     - `store`: where finished batches are stored, and read if they are there.
     """
-    check_preprocessing(preprocess)
+    check_preprocessing_name(preprocess)
     settings = PairSettings(
         requested=perturbations is not None,
         seed=seed,
@@ -154,7 +154,7 @@ def make_pairs_with(
     collected: CollectedData | None = None,
     skipped: SkippedByLanguage | None = None,
 ) -> Pairs:
-    """Make the pairs of these perturbations, wherever they apply.
+    """Make the pairs of given perturbations; outputs that they do not apply to are counted in `skipped`.
 
     For a shard of a data set, `collected` is from the whole data set, and `skipped` has what was skipped in
     the shards before.
@@ -194,7 +194,7 @@ def make_pairs_by_shard(
 
     The notes of each are about all shards so far, everything else about the shard alone.
     """
-    check_preprocessing(settings.preprocess)
+    check_preprocessing_name(settings.preprocess)
     chosen = _choose_perturbations(dataset.task_definition, perturbations, None)
     collected = collect_from_dataset(dataset, chosen, settings.preprocess, settings.workers, settings.store)
     skipped = SkippedByLanguage()
@@ -230,7 +230,7 @@ def _list_notes(perturbations: Sequence[AnyPerturbation], skipped: SkippedByLang
 def _assemble_pairs(
     dataset: Dataset, outputs: DistinctOutputs, columns: Mapping[str, list[Any]], preprocess: str
 ) -> Pairs:
-    """Join outputs and perturbed outputs, and count how often each perturbation applied."""
+    """Build the table of outputs and perturbed outputs, and count how often each perturbation applied."""
     dtype = pl.List(pl.String) if dataset.task_definition.is_ranking else pl.String()
     originals = pl.Series("output", [view.output for view in outputs.views], dtype)
     items, systems, raw_outputs = (dataset.outputs[name] for name in ("item", "system", "output"))

@@ -29,14 +29,14 @@ ReadWords = Callable[[str], Iterable[str]]
 
 
 class LowerText(NamedTuple):
-    """A text in lower case, and its words."""
+    """A text in lower case, and its words, for searching."""
 
     text: str
     words: frozenset[str]
 
 
 def lower_text(text: str) -> LowerText | None:
-    """Write a text in lower case; None if positions or letters would not be the same."""
+    """Convert a text to lower case; None if that would move characters to other positions."""
     lower = text.lower()
     if len(lower) != len(text) or _ODD_CASE.search(text) is not None:
         return None
@@ -45,7 +45,7 @@ def lower_text(text: str) -> LowerText | None:
 
 @dataclass(frozen=True)
 class PatternRule:
-    """A pattern and its replacement; None means that matches must not be changed by later rules."""
+    """A pattern and its replacement; without a replacement, matches are protected from later rules."""
 
     pattern: re.Pattern[str]
     replacement: str | None
@@ -67,27 +67,27 @@ class PatternRule:
             pattern=re.compile(full_pattern, re.IGNORECASE),
             replacement=replacement,
             lower_pattern=None if has_capitals else re.compile(full_pattern),
-            needed_letters="" if has_capitals else _find_needed_letters(full_pattern),
-            needed_words=frozenset() if has_capitals else _find_needed_words(pattern, read_words),
+            needed_letters="" if has_capitals else _find_required_letters(full_pattern),
+            needed_words=frozenset() if has_capitals else _find_required_words(pattern, read_words),
             replacement_parts=tuple(_GROUP_NUMBER.split(replacement or "")),
         )
 
-    def find_matches(self, text: str, lower: LowerText | None) -> Iterator[re.Match[str]]:
-        """Yield the matches in a text; `lower` is its `lower_text`."""
-        if lower is None or self.lower_pattern is None:
+    def find_matches(self, text: str, lowered_text: LowerText | None) -> Iterator[re.Match[str]]:
+        """Yield the matches of the rule in a text; `lowered_text` is the result of `lower_text`."""
+        if lowered_text is None or self.lower_pattern is None:
             yield from self.pattern.finditer(text)
             return
-        if self.needed_letters not in lower.text:
+        if self.needed_letters not in lowered_text.text:
             return
-        if self.needed_words and self.needed_words.isdisjoint(lower.words):
+        if self.needed_words and self.needed_words.isdisjoint(lowered_text.words):
             return
-        for lower_match in self.lower_pattern.finditer(lower.text):
+        for lower_match in self.lower_pattern.finditer(lowered_text.text):
             match = self.pattern.match(text, lower_match.start())
             assert match is not None
             yield match
 
     def fill_replacement(self, match: re.Match[str]) -> str | None:
-        """Return what replaces a match, with the groups that it names; None if it must not be changed."""
+        """Return the replacement of a match, with its groups filled in; None if it has no replacement."""
         if self.replacement is None:
             return None
         if "\\" in "".join(self.replacement_parts):
@@ -100,7 +100,7 @@ class PatternRule:
 
 @functools.cache
 def load_rules(language: str, list_name: str) -> tuple[PatternRule, ...]:
-    """Load the rules of a list of a language pack. `{verbs}` in a pattern is any word of `verbs.txt`."""
+    """Load the pattern rules of a list of a language pack; `{verbs}` stands for any word of `verbs.txt`."""
     lists = WordLists(_PACKS, language)
     rules = []
     for row in lists.read_rows(list_name):
@@ -109,25 +109,25 @@ def load_rules(language: str, list_name: str) -> tuple[PatternRule, ...]:
     return tuple(rules)
 
 
-def _find_needed_letters(pattern: str) -> str:
-    r"""Return the longest run of letters outside of groups, which every match has.
+def _find_required_letters(pattern: str) -> str:
+    r"""Return the longest sequence of letters of a pattern that every match contains.
 
-    >>> _find_needed_letters(r"\bn(?:e |')(\S+) rien\b"), _find_needed_letters("sans?|ni")
+    >>> _find_required_letters(r"\bn(?:e |')(\S+) rien\b"), _find_required_letters("sans?|ni")
     (' rien', '')
     """
-    flat_pattern = _remove_groups(pattern)
+    flat_pattern = _blank_out_groups(pattern)
     if "|" in flat_pattern:
         return ""
     return max(_LETTERS.findall(flat_pattern), key=len, default="")
 
 
-def _find_needed_words(pattern: str, read_words: ReadWords) -> frozenset[str]:
-    r"""Return the first words of a group of words of which every match has one; empty if there is none.
+def _find_required_words(pattern: str, read_words: ReadWords) -> frozenset[str]:
+    r"""Return words of which every match of a pattern contains one; empty if there are none.
 
-    >>> sorted(_find_needed_words(r"\b(il y|elle) ({verbs})\b", lambda _: ["a"]))
+    >>> sorted(_find_required_words(r"\b(il y|elle) ({verbs})\b", lambda _: ["a"]))
     ['elle', 'il']
     """
-    if "|" in _remove_groups(pattern):
+    if "|" in _blank_out_groups(pattern):
         return frozenset()
     for group in _SEPARATE_WORDS.finditer(pattern):
         before = re.sub(r"\\.", "", pattern[: group.start()])
@@ -139,8 +139,8 @@ def _find_needed_words(pattern: str, read_words: ReadWords) -> frozenset[str]:
     return frozenset()
 
 
-def _remove_groups(pattern: str) -> str:
-    """Replace escapes, sets and groups of a pattern by tabs."""
+def _blank_out_groups(pattern: str) -> str:
+    """Replace escapes, character sets and groups of a pattern by tabs, so that only literal letters stay."""
     flat_pattern = re.sub(r"\\.|\[[^]]*\]", "\t", pattern)
     while _GROUP.search(flat_pattern):
         flat_pattern = _GROUP.sub("\t", flat_pattern)

@@ -16,7 +16,7 @@ _LOOKAROUND = re.compile(r"\(\?<?[=!][^)]*\)|\\b")
 
 
 class SoundRule(NamedTuple):
-    """Letters of a word, and other letters that sound alike. `espeak-ng` checks the rules in the tests."""
+    """A spelling of a sound, and other spellings of the same sound."""
 
     pattern: re.Pattern[str]
     spellings: tuple[str, ...]
@@ -25,17 +25,18 @@ class SoundRule(NamedTuple):
 
 
 def _load_sound_rules() -> tuple[SoundRule, ...]:
+    """Load the rules for spellings that sound alike."""
     rules = []
     for pattern, *spellings in WordLists("metassay.perturbations.languages", "en").read_rows("sounds"):
-        needed_letters = _find_needed_letters(pattern)
+        needed_letters = _find_replaced_letters(pattern)
         rules.append(SoundRule(re.compile(pattern, re.IGNORECASE), tuple(spellings), needed_letters))
     return tuple(rules)
 
 
-def _find_needed_letters(pattern: str) -> str:
-    r"""Return the letters that a rule replaces, without the conditions on their neighbours.
+def _find_replaced_letters(pattern: str) -> str:
+    r"""Return the letters that a rule replaces, without its conditions on neighbouring letters.
 
-    >>> _find_needed_letters(r"(?<!s)ch(?![rlo])"), _find_needed_letters(r"\bth|th\b")
+    >>> _find_replaced_letters(r"(?<!s)ch(?![rlo])"), _find_replaced_letters(r"\bth|th\b")
     ('ch', 'th')
     """
     return _LOOKAROUND.sub("", pattern).partition("|")[0]
@@ -46,29 +47,29 @@ SOUND_RULES = _load_sound_rules()
 
 @dataclass(frozen=True)
 class Phonetic(RandomReplacement):
-    """Replaces letters of a random word by others that sound alike: water, wader."""
+    """Replaces letters of a random word by others that sound alike: "water" by "wader"."""
 
     name: ClassVar[str] = "phonetic"
     languages: ClassVar[frozenset[str] | None] = frozenset({"en"})
     summary: ClassVar[str] = "replaces letters by others that sound alike (en)"
 
     def find_replacements(self, view: View[str]) -> list[Replacement]:
-        """Return every word that has another spelling, with all of them."""
+        """Return every word that has other spellings, with the spellings."""
         replacements = []
         for word in find_dictionary_words(view.output):
-            spellings = respell(word[0])
+            spellings = list_respellings(word[0])
             if spellings:
                 replacements.append(Replacement(word.span(), spellings))
         return replacements
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def respell(word: str) -> tuple[str, ...]:
-    """Return the spellings of a word that differ from it in one place and sound alike.
+def list_respellings(word: str) -> tuple[str, ...]:
+    """Return the spellings that sound like a word and differ from it in one place.
 
     Where several rules match the same letters, the first one is used.
 
-    >>> respell("water")
+    >>> list_respellings("water")
     ('wator', 'watar', 'wader')
     """
     spellings: dict[str, None] = {}

@@ -13,14 +13,14 @@ PREPROCESSING = {
 """Every kind of preprocessing by name. `paper` is that of Deviyani and Diaz (2025)."""
 
 
-def check_preprocessing(name: str) -> None:
-    """Raise an error that lists the known names if this is not one of them."""
+def check_preprocessing_name(name: str) -> None:
+    """Raise an error if no preprocessing has this name."""
     if name not in PREPROCESSING:
         raise UnknownName("preprocessing", name, PREPROCESSING)
 
 
 def preprocess_text(text: str, preprocessing: str) -> str:
-    """Return the text that perturbations change."""
+    """Convert a text to lower-case words without punctuation, unless `preprocessing` is `none`."""
     if preprocessing == "none":
         return text
     return " ".join(tokenize_words(text.lower()))

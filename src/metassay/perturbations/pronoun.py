@@ -40,24 +40,24 @@ class Pronoun(RandomReplacement):
         """Return every pronoun that has alternatives."""
         language = view.language or ""
         if language in _GRAMMARS:
-            return _find_by_grammar(view.output, language)
-        return _find_by_list(view.output, language)
+            return _find_pronouns_by_grammar(view.output, language)
+        return _find_pronouns_by_list(view.output, language)
 
 
-def _find_by_grammar(text: str, language: str) -> list[Replacement]:
-    """Find pronouns whose case follows from their neighbours."""
+def _find_pronouns_by_grammar(text: str, language: str) -> list[Replacement]:
+    """Find the pronouns of a text whose case follows from their neighbours."""
     pronouns = _list_pronouns(language)
     replacements = []
     for word in find_dictionary_words(text):
         if word[0].lower() in pronouns:
-            alternatives = _list_alternatives(text, word, language)
+            alternatives = _list_fitting_pronouns(text, word, language)
             if alternatives:
                 replacements.append(Replacement(word.span(), alternatives))
     return replacements
 
 
-def _list_alternatives(text: str, word: re.Match[str], language: str) -> tuple[str, ...]:
-    """List the other pronouns of the same case, with the capital that the place needs."""
+def _list_fitting_pronouns(text: str, word: re.Match[str], language: str) -> tuple[str, ...]:
+    """List the other pronouns of the same case, capitalised as their position in the sentence requires."""
     if len(word[0]) > 1 and word[0].isupper() and not text.isupper():
         return ()  # `US` is not the pronoun `us`
     grammar = _GRAMMARS[language]
@@ -68,9 +68,11 @@ def _list_alternatives(text: str, word: re.Match[str], language: str) -> tuple[s
     excluded = grammar.NEVER_CHOSEN
     if pronoun in grammar.FORMS_OF_ADDRESS:
         excluded |= grammar.FORMS_OF_ADDRESS
-    others = [other for other in grammar.PRONOUNS[row] if _normalise(other) != _normalise(pronoun)]
+    others = [
+        other for other in grammar.PRONOUNS[row] if _normalise_spelling(other) != _normalise_spelling(pronoun)
+    ]
     allowed = [other for other in others if other not in excluded]
-    return tuple(_set_capital(text, word.span(), other, language) for other in allowed)
+    return tuple(_adjust_pronoun_capital(text, word.span(), other, language) for other in allowed)
 
 
 def find_pronoun_row(text: str, word: re.Match[str], language: str) -> int:
@@ -97,12 +99,13 @@ def _remove_sentence_capital(text: str, word: re.Match[str], language: str) -> s
     return word[0]
 
 
-def _normalise(pronoun: str) -> str:
+def _normalise_spelling(pronoun: str) -> str:
+    """Return a pronoun in lower case and with е instead of ё."""
     return pronoun.lower().replace("ё", "е")
 
 
-def _set_capital(text: str, span: Span, pronoun: str, language: str) -> str:
-    """Write a pronoun with the capital that its place needs, which may differ from the one it replaces."""
+def _adjust_pronoun_capital(text: str, span: Span, pronoun: str, language: str) -> str:
+    """Capitalise a pronoun as its position in the text requires."""
     if language == "en" and pronoun == "i":
         return "I"
     start, end = span
@@ -117,7 +120,7 @@ def _set_capital(text: str, span: Span, pronoun: str, language: str) -> str:
 def _list_pronouns(language: str) -> frozenset[str]:
     """List all pronouns of a grammar in lower case, also as they are written without ё."""
     pronouns = {pronoun.lower() for row in _GRAMMARS[language].PRONOUNS for pronoun in row}
-    return frozenset(pronouns | {_normalise(pronoun) for pronoun in pronouns})
+    return frozenset(pronouns | {_normalise_spelling(pronoun) for pronoun in pronouns})
 
 
 class _PronounList(NamedTuple):
@@ -130,8 +133,8 @@ class _PronounList(NamedTuple):
     """Phrases with a word that looks like a pronoun but is none."""
 
 
-def _find_by_list(text: str, language: str) -> list[Replacement]:
-    """Find the pronouns of a language pack, each with the others of its row."""
+def _find_pronouns_by_list(text: str, language: str) -> list[Replacement]:
+    """Find the pronouns of a text that are in a language pack, each with the others of its row."""
     pronouns = _load_pronoun_list(language)
     exception_spans = [match.span() for pattern in pronouns.exceptions for match in pattern.finditer(text)]
     replacements = []
@@ -139,13 +142,16 @@ def _find_by_list(text: str, language: str) -> list[Replacement]:
         is_exception = any(start < match.end() and match.start() < end for start, end in exception_spans)
         if not is_exception:
             alternatives = pronouns.alternatives[match[0].lower()]
-            cased = tuple(_set_capital(text, match.span(), word, language) for word in alternatives)
+            cased = tuple(
+                _adjust_pronoun_capital(text, match.span(), word, language) for word in alternatives
+            )
             replacements.append(Replacement(match.span(), cased))
     return replacements
 
 
 @functools.cache
 def _load_pronoun_list(language: str) -> _PronounList:
+    """Load the pronouns of a language pack."""
     lists = WordLists(_PACKS, language)
     alternatives: dict[str, tuple[str, ...]] = {}
     for row in lists.read_rows("pronouns"):

@@ -14,7 +14,7 @@ from metassay.text.words import Span, replace_spans
 
 
 class Replacement(NamedTuple):
-    """A part of a text, and what may replace it."""
+    """A span of a text, and the texts that can replace it."""
 
     span: Span
     alternatives: tuple[str, ...]
@@ -22,14 +22,14 @@ class Replacement(NamedTuple):
 
 @dataclass(frozen=True)
 class RandomReplacement(WordEdit):
-    """Replaces `strength` random parts of a text, each by a random alternative."""
+    """A perturbation that replaces `strength` random spans of a text, each by a random alternative."""
 
     @abstractmethod
     def find_replacements(self, view: View[str]) -> list[Replacement]:
-        """Return every part that can be replaced, in order, with at least one alternative."""
+        """Return every span of the output that can be replaced, in order, with its alternatives."""
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
-        """Return the output with random parts replaced."""
+        """Return the output with random spans replaced."""
         replacements = self.find_replacements(view)
         if len(replacements) < self.strength:
             return None
@@ -39,7 +39,7 @@ class RandomReplacement(WordEdit):
 
 
 class DisjointSpans:
-    """Spans of a text that do not overlap.
+    """A set of spans of a text that do not overlap.
 
     >>> spans = DisjointSpans()
     >>> spans.add((2, 5)), spans.is_free((4, 6)), spans.is_free((5, 6))
@@ -50,11 +50,11 @@ class DisjointSpans:
         self._spans: list[Span] = []
 
     def add(self, span: Span) -> None:
-        """Add a span that is free."""
+        """Add a span that does not overlap with the others."""
         insort(self._spans, span)
 
     def is_free(self, span: Span) -> bool:
-        """Whether a span overlaps none of those that were added."""
+        """Whether a span overlaps with none of the spans in the set."""
         start, end = span
         position = bisect_right(self._spans, span)
         is_after_previous = position == 0 or self._spans[position - 1][1] <= start

@@ -9,7 +9,7 @@ from typing import Any
 
 from metassay import plugins
 from metassay.errors import InputError, UnknownName
-from metassay.perturbations.base import AnyPerturbation, Perturbation, list_parameters
+from metassay.perturbations.base import AnyPerturbation, Perturbation, list_perturbation_parameters
 from metassay.specs import parse_spec, reject_duplicate_specs, split_specs
 from metassay.tasks.base import Task
 
@@ -40,8 +40,8 @@ def load_perturbations() -> dict[str, type[AnyPerturbation]]:
     return classes
 
 
-def is_built_in(perturbation: AnyPerturbation) -> bool:
-    """Whether the perturbation is metassay's own, not one of a plug-in or of user code."""
+def is_built_in_perturbation(perturbation: AnyPerturbation) -> bool:
+    """Whether a perturbation is part of metassay, not of a plug-in or user code."""
     is_registered = load_perturbations().get(perturbation.name) is type(perturbation)
     return is_registered and not plugins.hash_user_source(perturbation)
 
@@ -72,7 +72,7 @@ def parse_perturbation(spec: str | AnyPerturbation) -> AnyPerturbation:
     perturbation_class = load_perturbations().get(name)
     if perturbation_class is None:
         raise UnknownName("perturbation", name, load_perturbations())
-    parameters = {key: _check_parameter(perturbation_class, key, value) for key, value in values.items()}
+    parameters = {key: _convert_parameter(perturbation_class, key, value) for key, value in values.items()}
     return perturbation_class(**parameters)
 
 
@@ -93,7 +93,7 @@ def parse_perturbations(
 
 
 def _reject_unsuitable(perturbations: Iterable[AnyPerturbation], task: Task) -> None:
-    """Refuse registered perturbations that do not suit a task. Unregistered objects of the user always do."""
+    """Raise an error if a registered perturbation does not suit a task."""
     suitable = find_perturbations_for(task)
     for perturbation in perturbations:
         if perturbation.name in load_perturbations() and perturbation.name not in suitable:
@@ -101,9 +101,9 @@ def _reject_unsuitable(perturbations: Iterable[AnyPerturbation], task: Task) -> 
             raise InputError(f"{perturbation.spec} is not made for {task}.", remedy=remedy)
 
 
-def _check_parameter(perturbation_class: type[AnyPerturbation], name: str, value: Any) -> Any:
+def _convert_parameter(perturbation_class: type[AnyPerturbation], name: str, value: Any) -> Any:
     """Return the value of a parameter, converted to the type of its default."""
-    fields = {field.name: field for field in list_parameters(perturbation_class)}
+    fields = {field.name: field for field in list_perturbation_parameters(perturbation_class)}
     if name not in fields:
         raise UnknownName(f"parameter of {perturbation_class.name}", name, fields)
     default = fields[name].default

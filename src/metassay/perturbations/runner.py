@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from metassay.perturbations.applicability import reason_not_applicable
 from metassay.perturbations.base import AnyPerturbation, Perturbation, View
 from metassay.perturbations.distinct_outputs import DistinctOutputs
-from metassay.perturbations.registry import is_built_in
-from metassay.perturbations.text_store import TextStore, choose_store, identify
+from metassay.perturbations.registry import is_built_in_perturbation
+from metassay.perturbations.text_store import TextStore, choose_text_store, identify_perturbation
 from metassay.process_pool import count_processes, map_batches
 from metassay.stats.arrays import LongArray
 from metassay.stats.streams import Keys, derive_keys
@@ -23,7 +23,7 @@ BATCH_SIZE = 8192
 
 @dataclass(frozen=True)
 class PairSettings:
-    """How pairs are made, whatever the perturbations."""
+    """Settings for making pairs that apply to all perturbations."""
 
     requested: bool = False
     """Whether the user named the perturbations. Then a language that is not known is an error."""
@@ -38,17 +38,17 @@ class PairSettings:
 
 @dataclass
 class SkippedOutputs:
-    """Outputs in some language that a perturbation was not applied to."""
+    """How many outputs of a language were skipped by a perturbation, and why."""
 
     reason: str
     count: int = 0
 
 
 class SkippedByLanguage(dict[tuple[str, str | None], SkippedOutputs]):
-    """The skipped outputs, by spec of the perturbation and language."""
+    """The skipped outputs by perturbation and language."""
 
     def add(self, spec: str, language: str | None, reason: str, count: int) -> None:
-        """Count further outputs that were skipped."""
+        """Add a number of skipped outputs."""
         self.setdefault((spec, language), SkippedOutputs(reason)).count += count
 
 
@@ -95,25 +95,25 @@ class PerturbationRunner:
         self.outputs = outputs
         self._content_hash = content_hash
         self._settings = settings
-        self._store = None if perturbation.stores_results else choose_store(perturbation, settings.store)
+        self._store = None if perturbation.stores_results else choose_text_store(perturbation, settings.store)
         self._finished: dict[str, list[Any]] = {}
 
     def perturb_all(self, skipped: SkippedByLanguage) -> list[Any]:
-        """Return the perturbed output, or None, of every output; add to `skipped` what is not supported."""
+        """Return every output perturbed, or None; add outputs in unsupported languages to `skipped`."""
         perturbed: list[Any] = [None] * len(self.outputs.views)
         for language, positions in self.outputs.positions_by_language.items():
             reason = self._reason_not_applicable(language)
             if reason is not None:
                 skipped.add(self.perturbation.spec, language, reason, len(positions))
                 continue
-            for batch_positions in _split(positions):
+            for batch_positions in _split_into_batches(positions):
                 batch_outputs = self.perturb_batch(batch_positions)
                 for position, output in zip(batch_positions.tolist(), batch_outputs):
                     perturbed[position] = output
         return perturbed
 
     def perturb_batch(self, positions: LongArray) -> list[Any]:
-        """Return the perturbed output, or None, at each position."""
+        """Return the perturbed output, or None, of the outputs at these positions."""
         batch = self.prepare_batch(positions)
         finished = self._finished.pop(batch.name, None)
         if finished is not None:
@@ -126,32 +126,33 @@ class PerturbationRunner:
         return perturbed
 
     def list_batches(self) -> Iterator[LongArray]:
-        """Yield the positions of each batch that the perturbation can be applied to."""
+        """Yield the positions of the outputs of each batch that the perturbation can be applied to."""
         for language, positions in self.outputs.positions_by_language.items():
             if self._reason_not_applicable(language) is None:
-                yield from _split(positions)
+                yield from _split_into_batches(positions)
 
     def prepare_batch(self, positions: LongArray) -> OutputBatch:
         """Return the name under which a batch is stored, and the keys of its random numbers."""
         keys = derive_keys(self.outputs.keys[positions], self.perturbation.name)
         digest = hashlib.blake2b(keys.tobytes(), digest_size=16).hexdigest()
-        name = f"{identify(self.perturbation)} {digest} {self._content_hash}"
+        name = f"{identify_perturbation(self.perturbation)} {digest} {self._content_hash}"
         return OutputBatch(name, positions, keys)
 
     def load(self, name: str) -> list[Any] | None:
-        """Return a stored batch; None if there is none."""
+        """Load the perturbed outputs of a batch; None if they are not stored."""
         return None if self._store is None else self._store.load(name)
 
     def save(self, name: str, perturbed: list[Any]) -> None:
-        """Store a finished batch."""
+        """Store the perturbed outputs of a finished batch."""
         if self._store is not None:
             self._store.save(name, perturbed)
 
     def keep(self, name: str, perturbed: list[Any]) -> None:
-        """Keep a finished batch until `perturb_batch` asks for it."""
+        """Keep the perturbed outputs of a finished batch in memory for `perturb_batch`."""
         self._finished[name] = perturbed
 
     def _reason_not_applicable(self, language: str | None) -> str | None:
+        """Return why the perturbation cannot be applied to a language; None if it can."""
         return reason_not_applicable(
             self.perturbation,
             language,
@@ -168,7 +169,8 @@ class OutputBatch(NamedTuple):
     keys: Keys
 
 
-def _split(positions: LongArray) -> Iterator[LongArray]:
+def _split_into_batches(positions: LongArray) -> Iterator[LongArray]:
+    """Split positions into batches of at most `BATCH_SIZE`."""
     for start in range(0, len(positions), BATCH_SIZE):
         yield positions[start : start + BATCH_SIZE]
 
@@ -182,7 +184,7 @@ def can_run_in_process(perturbation: AnyPerturbation) -> bool:
         and not perturbation.needed_fields
         and not perturbation.stores_results
     )
-    return is_plain and is_built_in(perturbation)
+    return is_plain and is_built_in_perturbation(perturbation)
 
 
 def _perturb_in_processes(runners: Sequence[PerturbationRunner], settings: PairSettings) -> None:
@@ -203,7 +205,7 @@ def _perturb_in_processes(runners: Sequence[PerturbationRunner], settings: PairS
         else:
             runner.keep(batch.name, stored)
     payloads = (_make_payload(runner, batch) for runner, batch in missing)
-    for (runner, batch), perturbed in zip(missing, map_batches(apply_to_batch, payloads, processes)):
+    for (runner, batch), perturbed in zip(missing, map_batches(perturb_payload, payloads, processes)):
         runner.save(batch.name, perturbed)
         runner.keep(batch.name, perturbed)
 
@@ -221,6 +223,7 @@ class BatchPayload(NamedTuple):
 
 
 def _make_payload(runner: PerturbationRunner, batch: OutputBatch) -> BatchPayload:
+    """Collect what a process needs to perturb a batch."""
     views = runner.outputs.select(batch.positions)
     return BatchPayload(
         perturbation=runner.perturbation,
@@ -233,8 +236,8 @@ def _make_payload(runner: PerturbationRunner, batch: OutputBatch) -> BatchPayloa
     )
 
 
-def apply_to_batch(payload: BatchPayload) -> list[Any]:
-    """Perturb a batch, in any process."""
+def perturb_payload(payload: BatchPayload) -> list[Any]:
+    """Perturb the outputs of a batch; processes of a pool call this function."""
     rows = zip(payload.outputs, payload.items, payload.sources, payload.references)
     views = [
         View(output, item, payload.language, source, references) for output, item, source, references in rows

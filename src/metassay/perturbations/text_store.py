@@ -10,14 +10,14 @@ from metassay.plugins import hash_user_source
 
 
 class TextStore(Protocol):
-    """Stores lists of texts by name. The package `store` has the implementations."""
+    """Stores lists of texts under names. The package `store` implements it."""
 
     def load(self, name: str) -> list[str | None] | None:
-        """Return the texts with this name; None if there are none."""
+        """Load the texts that are stored under a name; None if there are none."""
         ...
 
     def save(self, name: str, texts: Sequence[str | None]) -> None:
-        """Store texts under a name, which says everything that they depend on."""
+        """Store texts under a name, which must identify everything that they depend on."""
         ...
 
     def private(self) -> TextStore | None:
@@ -25,8 +25,8 @@ class TextStore(Protocol):
         ...
 
 
-def choose_store(perturbation: AnyPerturbation, store: TextStore | None) -> TextStore | None:
-    """Return where the results of a perturbation are stored.
+def choose_text_store(perturbation: AnyPerturbation, store: TextStore | None) -> TextStore | None:
+    """Return the store for the results of a perturbation; for user code, one that other runs do not share.
 
     Those of user code are not shared between runs, because no hash covers everything that they depend on.
     """
@@ -35,6 +35,6 @@ def choose_store(perturbation: AnyPerturbation, store: TextStore | None) -> Text
     return store
 
 
-def identify(perturbation: AnyPerturbation) -> str:
+def identify_perturbation(perturbation: AnyPerturbation) -> str:
     """Return a text that identifies a perturbation: its spec and, for user code, a hash of the source."""
     return f"{perturbation.spec} {hash_user_source(perturbation)}".strip()

@@ -20,7 +20,7 @@ CharacterKinds = NDArray[np.uint8]
 
 
 class PackedTexts(NamedTuple):
-    """Texts in one array. Text `k` is `code_points[offsets[k] : offsets[k + 1]]`."""
+    """Many texts in one array: text k is `code_points[offsets[k] : offsets[k + 1]]`."""
 
     code_points: CodePoints
     offsets: LongArray
@@ -37,18 +37,19 @@ def pack_texts(texts: Sequence[str]) -> PackedTexts:
     kinds = np.zeros(int(code_points.max(initial=0)) + 1, np.uint8)
     kinds[code_points] = 1  # marks the characters that occur, because a look at all of Unicode is slow
     for code_point in np.flatnonzero(kinds).tolist():
-        kinds[code_point] = _find_kind(chr(code_point))
+        kinds[code_point] = _classify_character(chr(code_point))
     return PackedTexts(code_points, offsets, kinds)
 
 
-def _find_kind(character: str) -> int:
+def _classify_character(character: str) -> int:
+    """Return whether a character is a SPACE, LETTER (or digit) or PUNCTUATION."""
     if character.isspace():
         return SPACE
     return LETTER if character.isalnum() else PUNCTUATION
 
 
 def unpack_texts(code_points: CodePoints, lengths: LongArray) -> list[str | None]:
-    """Convert texts that were written one after the other to strings; None for a length below zero."""
+    """Convert code points of texts to strings; a length below zero means None."""
     ends = np.cumsum(np.maximum(lengths, 0))
     used = code_points[: ends[-1] if ends.size else 0]
     joined = used.tobytes().decode("utf-32-le", "surrogatepass")
@@ -59,7 +60,7 @@ def unpack_texts(code_points: CodePoints, lengths: LongArray) -> list[str | None
 
 
 @kernel
-def find_words(
+def find_word_boundaries(
     code_points: CodePoints,
     kinds: CharacterKinds,
     start: int,
@@ -67,7 +68,7 @@ def find_words(
     word_starts: LongArray,
     word_ends: LongArray,
 ) -> int:
-    """Write where the words of a text begin and end; return how many there are."""
+    """Write the start and end of each word of a text to two arrays; return the number of words."""
     count = 0
     i = start
     while i < stop:
@@ -86,8 +87,8 @@ def find_words(
 
 
 @kernel
-def limit_word_count(offsets: LongArray) -> int:
-    """Return a number that no text has more words than."""
+def bound_word_count(offsets: LongArray) -> int:
+    """Return an upper bound for the number of words of the longest text."""
     longest = 0
     for i in range(offsets.size - 1):
         longest = max(longest, offsets[i + 1] - offsets[i])

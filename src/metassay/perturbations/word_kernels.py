@@ -15,8 +15,8 @@ from metassay.perturbations.word_arrays import (
     CharacterKinds,
     CodePoints,
     PackedTexts,
-    find_words,
-    limit_word_count,
+    bound_word_count,
+    find_word_boundaries,
     pack_texts,
     unpack_texts,
 )
@@ -28,21 +28,21 @@ _SPACE_CODE_POINT = ord(" ")
 
 
 def remove_random_words(
-    texts: Sequence[str], keys: Keys, count_removed: Callable[[int], int]
+    texts: Sequence[str], keys: Keys, count_removed_words: Callable[[int], int]
 ) -> list[str | None]:
-    """Remove random words; `count_removed` says how many, by the number of words of the text."""
+    """Remove random words from texts; `count_removed_words` returns how many, given the number of words."""
     packed = pack_texts(texts)
-    word_counts = range(int(limit_word_count(packed.offsets)) + 1)
-    removed_counts = np.fromiter(map(count_removed, word_counts), np.int64)
+    word_counts = range(int(bound_word_count(packed.offsets)) + 1)
+    removed_counts = np.fromiter(map(count_removed_words, word_counts), np.int64)
     output = np.empty(packed.code_points.size, np.uint32)
-    lengths = _remove_from_texts(packed, keys, removed_counts, output)
+    lengths = _remove_words_from_texts(packed, keys, removed_counts, output)
     return unpack_texts(output, lengths)
 
 
 def insert_random_words(
     texts: Sequence[str], keys: Keys, vocabulary: Sequence[str], strength: int
 ) -> list[str | None]:
-    """Insert `strength` random words of a vocabulary at random places."""
+    """Insert `strength` random words of a vocabulary at random positions of each text."""
     if not vocabulary:
         return [None] * len(texts)
     packed = pack_texts(texts)
@@ -51,20 +51,20 @@ def insert_random_words(
     longest_word = int(np.diff(packed_vocabulary.offsets).max())
     size = packed.code_points.size + len(texts) * strength * (longest_word + 1)
     output = np.empty(size, np.uint32)
-    lengths = _insert_into_texts(packed, keys, packed_vocabulary, can_append, strength, output)
+    lengths = _insert_words_into_texts(packed, keys, packed_vocabulary, can_append, strength, output)
     return unpack_texts(output, lengths)
 
 
 def swap_random_words(texts: Sequence[str], keys: Keys, strength: int) -> list[str | None]:
-    """Swap two random words that differ, `strength` times."""
+    """Swap two random words that differ, `strength` times in each text."""
     packed = pack_texts(texts)
     output = np.empty(packed.code_points.size, np.uint32)
-    lengths = _swap_in_texts(packed, keys, strength, output)
+    lengths = _swap_words_in_texts(packed, keys, strength, output)
     return unpack_texts(output, lengths)
 
 
 @kernel
-def _copy(source: CodePoints, start: int, stop: int, output: CodePoints, position: int) -> int:
+def _copy_code_points(source: CodePoints, start: int, stop: int, output: CodePoints, position: int) -> int:
     """Copy code points to a position of the output; return the position after them."""
     for i in range(start, stop):
         output[position] = source[i]
@@ -73,11 +73,12 @@ def _copy(source: CodePoints, start: int, stop: int, output: CodePoints, positio
 
 
 @kernel
-def _remove_from_texts(
+def _remove_words_from_texts(
     texts: PackedTexts, keys: Keys, removed_counts: LongArray, output: CodePoints
 ) -> LongArray:
+    """Write each text without random words; `removed_counts[n]` words of a text with n words are removed."""
     lengths = np.empty(keys.size, np.int64)
-    limit = limit_word_count(texts.offsets)
+    limit = bound_word_count(texts.offsets)
     word_starts = np.empty(limit, np.int64)
     word_ends = np.empty(limit, np.int64)
     order = np.empty(limit, np.int64)
@@ -86,7 +87,7 @@ def _remove_from_texts(
     for row in range(keys.size):
         start = texts.offsets[row]
         stop = texts.offsets[row + 1]
-        count = find_words(texts.code_points, texts.kinds, start, stop, word_starts, word_ends)
+        count = find_word_boundaries(texts.code_points, texts.kinds, start, stop, word_starts, word_ends)
         if removed_counts[count] == 0:
             lengths[row] = -1
             continue
@@ -136,7 +137,7 @@ def _copy_without_words(
     for i in range(word_starts.size):
         if not is_removed[i]:
             continue
-        position = _copy(code_points, done, word_starts[i], output, position)
+        position = _copy_code_points(code_points, done, word_starts[i], output, position)
         done = word_ends[i]
         if done == end_of_text:
             while position > output_start and kinds[output[position - 1]] == SPACE:
@@ -144,11 +145,11 @@ def _copy_without_words(
         else:
             while done < stop and kinds[code_points[done]] == SPACE:
                 done += 1
-    return _copy(code_points, done, stop, output, position)
+    return _copy_code_points(code_points, done, stop, output, position)
 
 
 @kernel
-def _insert_into_texts(
+def _insert_words_into_texts(
     texts: PackedTexts,
     keys: Keys,
     vocabulary: PackedTexts,
@@ -156,8 +157,9 @@ def _insert_into_texts(
     strength: int,
     output: CodePoints,
 ) -> LongArray:
+    """Write each text with random words of the vocabulary inserted."""
     lengths = np.empty(keys.size, np.int64)
-    limit = limit_word_count(texts.offsets)
+    limit = bound_word_count(texts.offsets)
     word_starts = np.empty(limit, np.int64)
     word_ends = np.empty(limit, np.int64)
     places = np.empty(strength, np.int64)
@@ -167,7 +169,7 @@ def _insert_into_texts(
     for row in range(keys.size):
         start = texts.offsets[row]
         stop = texts.offsets[row + 1]
-        count = find_words(texts.code_points, texts.kinds, start, stop, word_starts, word_ends)
+        count = find_word_boundaries(texts.code_points, texts.kinds, start, stop, word_starts, word_ends)
         if count == 0:
             lengths[row] = -1
             continue
@@ -181,26 +183,27 @@ def _insert_into_texts(
         for i in np.argsort(places, kind="mergesort"):
             is_appended = places[i] == count
             place = stop if is_appended else word_starts[places[i]]
-            position = _copy(texts.code_points, done, place, output, position)
+            position = _copy_code_points(texts.code_points, done, place, output, position)
             done = place
             if is_appended:
                 output[position] = _SPACE_CODE_POINT
                 position += 1
             word_start = vocabulary.offsets[drawn_words[i]]
             word_end = vocabulary.offsets[drawn_words[i] + 1]
-            position = _copy(vocabulary.code_points, word_start, word_end, output, position)
+            position = _copy_code_points(vocabulary.code_points, word_start, word_end, output, position)
             if not is_appended:
                 output[position] = _SPACE_CODE_POINT
                 position += 1
-        position = _copy(texts.code_points, done, stop, output, position)
+        position = _copy_code_points(texts.code_points, done, stop, output, position)
         lengths[row] = position - output_start
     return lengths
 
 
 @kernel
-def _swap_in_texts(texts: PackedTexts, keys: Keys, strength: int, output: CodePoints) -> LongArray:
+def _swap_words_in_texts(texts: PackedTexts, keys: Keys, strength: int, output: CodePoints) -> LongArray:
+    """Write each text with random pairs of words swapped."""
     lengths = np.empty(keys.size, np.int64)
-    limit = limit_word_count(texts.offsets)
+    limit = bound_word_count(texts.offsets)
     word_starts = np.empty(limit, np.int64)
     word_ends = np.empty(limit, np.int64)
     order = np.empty(limit, np.int64)
@@ -210,8 +213,8 @@ def _swap_in_texts(texts: PackedTexts, keys: Keys, strength: int, output: CodePo
     for row in range(keys.size):
         start = texts.offsets[row]
         stop = texts.offsets[row + 1]
-        count = find_words(texts.code_points, texts.kinds, start, stop, word_starts, word_ends)
-        is_swapped = _swap_order(
+        count = find_word_boundaries(texts.code_points, texts.kinds, start, stop, word_starts, word_ends)
+        is_swapped = _draw_swapped_order(
             texts.code_points,
             word_starts[:count],
             word_ends[:count],
@@ -227,17 +230,19 @@ def _swap_in_texts(texts: PackedTexts, keys: Keys, strength: int, output: CodePo
         output_start = position
         done = start
         for i in range(count):
-            position = _copy(texts.code_points, done, word_starts[i], output, position)
+            position = _copy_code_points(texts.code_points, done, word_starts[i], output, position)
             word = order[i]
-            position = _copy(texts.code_points, word_starts[word], word_ends[word], output, position)
+            position = _copy_code_points(
+                texts.code_points, word_starts[word], word_ends[word], output, position
+            )
             done = word_ends[i]
-        position = _copy(texts.code_points, done, stop, output, position)
+        position = _copy_code_points(texts.code_points, done, stop, output, position)
         lengths[row] = position - output_start
     return lengths
 
 
 @kernel
-def _swap_order(
+def _draw_swapped_order(
     code_points: CodePoints,
     word_starts: LongArray,
     word_ends: LongArray,
@@ -247,7 +252,7 @@ def _swap_order(
     strength: int,
     state: np.uint64,
 ) -> bool:
-    """Write the order of words after `strength` swaps; False if there are not enough words that differ.
+    """Write the order of the words after `strength` random swaps; False if too few words differ.
 
     `free_words` and `candidates` are working memory.
     """
@@ -263,7 +268,7 @@ def _swap_order(
         candidate_count = 0
         for k in range(free_count):
             i = free_words[k]
-            if not _are_equal(
+            if not _are_words_equal(
                 code_points, word_starts[i], word_ends[i], word_starts[first], word_ends[first]
             ):
                 candidates[candidate_count] = i
@@ -285,7 +290,10 @@ def _swap_order(
 
 
 @kernel
-def _are_equal(code_points: CodePoints, start: int, stop: int, other_start: int, other_stop: int) -> bool:
+def _are_words_equal(
+    code_points: CodePoints, start: int, stop: int, other_start: int, other_stop: int
+) -> bool:
+    """Whether two words have the same code points."""
     if stop - start != other_stop - other_start:
         return False
     i = 0

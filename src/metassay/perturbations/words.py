@@ -36,7 +36,7 @@ from metassay.text.words import Span, find_words, remove_words, replace_spans
 
 @dataclass(frozen=True)
 class WordEdit(Perturbation[str]):
-    """A perturbation that edits `strength` different words."""
+    """A perturbation that edits `strength` different words of a text."""
 
     strength: int = 1
 
@@ -73,11 +73,12 @@ class AnyLanguageEdit(WordEdit):
 
 
 def _is_without_spaces(view: View[str]) -> bool:
+    """Whether the output of a view is written without spaces between words."""
     return is_written_without_spaces(view.output, view.language)
 
 
 def _find_editable_words(view: View[str]) -> list[Span]:
-    """Find the words of an output; none if it has no spaces and no package splits its language."""
+    """Find the words of an output; none if it has no spaces and no installed package splits its language."""
     if not _is_without_spaces(view):
         return find_words(view.output)
     if not has_segmenter(view.language):
@@ -92,14 +93,14 @@ class Removal(AnyLanguageEdit):
     name: ClassVar[str] = "removal"
     summary: ClassVar[str] = "drops a random word"
 
-    def count_removed(self, word_count: int) -> int:
-        """Return how many words of a text are removed; 0 if the removal does not apply."""
+    def count_removed_words(self, word_count: int) -> int:
+        """Return how many words are removed from a text with `word_count` words; 0 if it is too short."""
         return self.strength if word_count > self.strength else 0
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
         """Return the output without random words."""
         spans = _find_editable_words(view)
-        count = self.count_removed(len(spans))
+        count = self.count_removed_words(len(spans))
         if count == 0:
             return None
         removed = [spans[i] for i in sorted(stream.sample(len(spans), count))]
@@ -109,25 +110,25 @@ class Removal(AnyLanguageEdit):
 
     def apply_compiled(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
         """Return what `apply` returns for outputs with spaces, in compiled code."""
-        return remove_random_words([view.output for view in views], keys, self.count_removed)
+        return remove_random_words([view.output for view in views], keys, self.count_removed_words)
 
 
 @dataclass(frozen=True)
 class RemovalShare(Removal):
-    """Removes 20 % of the words, rounded to the nearest number; texts of less than three words lose none."""
+    """Removes 20 % of the words, rounded; texts of less than three words are not changed."""
 
     name: ClassVar[str] = "removal_20"
     default: ClassVar[bool] = False
     summary: ClassVar[str] = "drops 20 % of the words"
 
-    def count_removed(self, word_count: int) -> int:
+    def count_removed_words(self, word_count: int) -> int:
         """Return a fifth of the number of words for each unit of strength."""
         return min(round(word_count * self.strength / 5), max(word_count - 1, 0))
 
 
 @dataclass(frozen=True)
 class Insertion(AnyLanguageEdit):
-    """Inserts random words of the data set at random places.
+    """Inserts random words of the data set at random positions.
 
     Places are before each word, and the end if the text does not end with punctuation.
     """

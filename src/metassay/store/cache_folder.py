@@ -19,9 +19,9 @@ CACHE_VARIABLE = "METASSAY_CACHE"
 NO_CACHE = "off"
 
 
-def find_cache_folder(named: str | Path | None) -> Path | None:
-    """Return the named cache folder, else the one in METASSAY_CACHE; None if there is none or it is `off`."""
-    chosen = named or os.environ.get(CACHE_VARIABLE) or NO_CACHE
+def find_cache_folder(requested: str | Path | None) -> Path | None:
+    """Return the requested cache folder, or else that of METASSAY_CACHE; None if there is none."""
+    chosen = requested or os.environ.get(CACHE_VARIABLE) or NO_CACHE
     if str(chosen) == NO_CACHE:
         return None
     folder = local_path(chosen)
@@ -36,7 +36,7 @@ def find_cache_folder(named: str | Path | None) -> Path | None:
 
 
 def list_entries(cache: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Yield the folder of each metric in a cache, with its description."""
+    """Yield the folder of each metric in a cache, with the description of the metric."""
     for file in sorted(cache.glob(f"??/*/{DESCRIPTION_FILE}")):
         try:
             description = json.loads(file.read_text(encoding="utf-8"))
@@ -46,19 +46,19 @@ def list_entries(cache: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
         yield file.parent, entry
 
 
-def list_parts(cache: Path) -> list[Path]:
-    """List all parts in a cache, the one not used for longest first."""
+def list_cache_parts(cache: Path) -> list[Path]:
+    """List all files of scores (parts) in a cache, the least recently used first."""
     parts = [path for path in cache.glob("??/*/*.parquet*") if path.is_file()]
     return sorted(parts, key=lambda path: (path.stat().st_mtime, str(path)))
 
 
 def prune_cache(cache: Path, *, max_bytes: int) -> list[Path]:
-    """Delete broken parts, then those not used for longest, until at most `max_bytes` are left.
+    """Delete broken parts, then the least recently used ones, until at most `max_bytes` are left.
 
     Returns the deleted files.
     """
     remove_abandoned_files(cache)
-    parts = list_parts(cache)
+    parts = list_cache_parts(cache)
     broken = [path for path in parts if path.suffix != ".parquet"]
     intact = [path for path in parts if path.suffix == ".parquet"]
     size = sum(path.stat().st_size for path in intact)
@@ -76,7 +76,7 @@ def prune_cache(cache: Path, *, max_bytes: int) -> list[Path]:
 
 
 def verify_cache(cache: Path) -> tuple[int, list[Path]]:
-    """Check every part; return how many are intact, and the broken ones, which are renamed."""
-    parts = [path for path in list_parts(cache) if path.suffix == ".parquet"]
+    """Check all parts of a cache; return the number of intact parts and the broken ones, now renamed."""
+    parts = [path for path in list_cache_parts(cache) if path.suffix == ".parquet"]
     broken = [path for path in parts if read_part(path) is None]
     return len(parts) - len(broken), broken

@@ -12,7 +12,7 @@ from metassay.errors import display_path
 from metassay.metrics.base import Metric, Scores
 from metassay.recorded_warnings import RecordedWarnings
 from metassay.stats.digests import Digests
-from metassay.store.metric_cache import MetricCache, is_shareable
+from metassay.store.metric_cache import MetricCache, can_share_scores
 from metassay.store.parts import pack_part
 from metassay.store.remote import local_path
 from metassay.store.run_scores import RunScores
@@ -20,17 +20,17 @@ from metassay.store.score_tables import make_score_table
 
 
 class CachedScores:
-    """Reads scores from the run, then from the cache; writes to both. The run may have no folder."""
+    """The scores of a run folder and of a cache: reads from both, and writes to both."""
 
     def __init__(self, run_scores: RunScores | None, cache: Path, metrics: Sequence[Metric]) -> None:
         self.run_scores = run_scores
         self.cache = cache
         self._metric_caches = {
-            metric.spec: MetricCache(metric, cache) for metric in metrics if is_shareable(metric)
+            metric.spec: MetricCache(metric, cache) for metric in metrics if can_share_scores(metric)
         }
 
     def load(self, metric: Metric, batch_number: int, digests: Digests) -> tuple[Scores, RecordedWarnings]:
-        """Return the stored scores, NaN where there are none; those from the cache are added to the run."""
+        """Load the stored scores of a batch, NaN for missing ones; cached scores are copied to the run."""
         scores = np.full(len(digests), np.nan)
         recorded_warnings: RecordedWarnings = ()
         if self.run_scores is not None:
@@ -51,7 +51,7 @@ class CachedScores:
         scores: Scores,
         recorded_warnings: RecordedWarnings,
     ) -> None:
-        """Store the scores of a batch in the run and in the cache; undefined scores are left out."""
+        """Store the defined scores of a batch in the run folder and in the cache."""
         part = pack_part(make_score_table(digests, scores), recorded_warnings)
         if self.run_scores is not None:
             self.run_scores.save_part(metric, batch_number, part)
@@ -60,11 +60,11 @@ class CachedScores:
             metric_cache.save(digests, scores, recorded_warnings, part)
 
     def has_batch(self, metric: Metric, batch_number: int) -> bool:
-        """Whether the run has scores of this metric and batch."""
+        """Whether the run folder has scores of this metric and batch."""
         return self.run_scores is not None and self.run_scores.has_batch(metric, batch_number)
 
     def refresh(self) -> None:
-        """Find also what other processes have stored since the folders were first read."""
+        """Read both folders again, to find scores that other processes stored."""
         if self.run_scores is not None:
             self.run_scores.refresh()
         for metric_cache in self._metric_caches.values():

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from metassay.errors import InputError
-from metassay.store.metric_cache import cache_subfolder, write_description
+from metassay.store.metric_cache import find_cache_subfolder, write_dependencies
 from metassay.store.parts import log_note, pack_part
 from metassay.store.run_texts import RunTexts, pack_texts
 
@@ -21,7 +21,7 @@ TEXTS_ENTRY = "perturbed outputs"
 
 
 class CachedTexts:
-    """Reads texts from the run, then from the cache; writes to both. The run may have no folder.
+    """The texts of a run folder and of a cache: reads from both, and writes to both.
 
     `environment` is everything that the texts depend on beyond what their names say.
     """
@@ -30,11 +30,11 @@ class CachedTexts:
         dependencies = json.dumps(environment)
         self.run_texts = run_texts
         self.environment = environment
-        self._cached = RunTexts(cache_subfolder(cache, dependencies), dependencies)
+        self._cached = RunTexts(find_cache_subfolder(cache, dependencies), dependencies)
         self._is_writable = True
 
     def load(self, name: str) -> list[str | None] | None:
-        """Return the texts with this name; None if neither run nor cache has them."""
+        """Load the texts that are stored under a name; None if neither run folder nor cache has them."""
         if self.run_texts is not None:
             texts = self.run_texts.load(name)
             if texts is not None:
@@ -47,7 +47,7 @@ class CachedTexts:
         return table["text"].to_list()
 
     def save(self, name: str, texts: Sequence[str | None]) -> None:
-        """Store texts in the run and in the cache.
+        """Store texts under a name in the run folder and in the cache.
 
         If the cache cannot be written, this is reported once and the run continues without it.
         """
@@ -58,14 +58,14 @@ class CachedTexts:
             return
         description = {"metric": TEXTS_ENTRY, "signature": "", "versions": self.environment}
         try:
-            write_description(self._cached.folder, description)
+            write_dependencies(self._cached.folder, description)
             self._cached.save_part(name, part)
         except InputError as error:
             self._is_writable = False
             log_note(f"{error.location}: {error.message} Perturbed outputs are not shared.")
 
     def private(self) -> RunTexts | None:
-        """Return the texts that are not shared with other runs.
+        """Return the store of the run folder only, which other runs do not share.
 
         Texts made by user code belong there: no hash covers everything they depend on.
         """

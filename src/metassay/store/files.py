@@ -20,7 +20,7 @@ _WRITER_NAME = re.compile(r"(?P<process>\d+)-\d+@(?P<machine>.+)")
 
 
 def write_bytes(path: Path, content: bytes | memoryview, *, durable: bool = True) -> None:
-    """Write a file in one step and upload it if its folder is remote.
+    """Write a file in one step, so that it is complete or absent; upload it if its folder is remote.
 
     A `durable` file survives a power failure. Parts need not: their checksum shows whether they are intact.
     """
@@ -33,7 +33,7 @@ def write_bytes(path: Path, content: bytes | memoryview, *, durable: bool = True
 
 @contextmanager
 def replace_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary path to write to; at the end of the block, the file gets its name and is uploaded."""
+    """Yield a temporary path to write to, which becomes the file at the end of the block."""
     with create_temporary_file(path) as temporary:
         yield temporary
         temporary.replace(path)
@@ -42,11 +42,11 @@ def replace_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def create_temporary_file(path: Path) -> Iterator[Path]:
-    """Yield the path of a temporary file beside `path`; if writing fails, delete it and name the reason.
+    """Yield the path of a temporary file beside `path`; delete it if writing fails.
 
     The name says which process writes it, so that `remove_abandoned_files` knows whether it still runs.
     """
-    temporary = path.with_name(f".{path.name}.{_current_writer()}.part")
+    temporary = path.with_name(f".{path.name}.{_identify_writer()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
@@ -63,37 +63,39 @@ def create_temporary_file(path: Path) -> Iterator[Path]:
         ) from None
 
 
-def final_name(temporary: Path) -> str | None:
-    """Return the name that a temporary file was to get, or None if this is no temporary file of ours."""
+def find_final_name(temporary: Path) -> str | None:
+    """Return the name that a temporary file should get when it is complete; None for other files."""
     match = _TEMPORARY_NAME.fullmatch(temporary.name)
     return None if match is None else match["name"]
 
 
 def remove_abandoned_files(folder: Path) -> None:
-    """Delete temporary files whose writer, a process of this machine, no longer runs."""
+    """Delete temporary files of processes on this machine that no longer run."""
     for path in folder.rglob(".*.part"):
         temporary = _TEMPORARY_NAME.fullmatch(path.name)
         writer = temporary and _WRITER_NAME.fullmatch(temporary["writer"])
-        if not writer or writer["machine"] != _machine_name() or _is_running(int(writer["process"])):
+        if not writer or writer["machine"] != _machine_name() or _is_process_running(int(writer["process"])):
             continue
         with suppress(OSError):
             path.unlink()
 
 
-def _current_writer() -> str:
-    """Identify the writer of a file: process numbers mean nothing on another machine that sees the folder."""
+def _identify_writer() -> str:
+    """Return a text that identifies this process and thread, and the machine they run on."""
     return f"{os.getpid()}-{threading.get_ident()}@{_machine_name()}"
 
 
 def _machine_name() -> str:
+    """Return the name of this machine, without characters that file names cannot have."""
     return re.sub(r"[^A-Za-z0-9-]+", "-", platform.node())[:64]
 
 
-def _is_running(process: int) -> bool:
+def _is_process_running(process_id: int) -> bool:
+    """Whether a process_id of this machine is running."""
     if os.name == "nt":  # signal 0 is Ctrl-C there
         return True
     try:
-        os.kill(process, 0)
+        os.kill(process_id, 0)
     except ProcessLookupError:
         return False
     except OSError:

@@ -29,7 +29,7 @@ from metassay.recorded_warnings import RecordedWarnings
 from metassay.stats.digests import Digests, sort_digests
 from metassay.store.parts import PackedPart, hash_bytes, log_note, pack_part, read_part, write_part
 from metassay.store.remote import list_files
-from metassay.store.score_tables import fill_scores, make_score_table
+from metassay.store.score_tables import fill_in_scores, make_score_table
 from metassay.store.tables import write_json
 from metassay.store.versions import SCORING_PACKAGES, collect_versions
 from metassay.text.resources import list_resource_versions
@@ -37,16 +37,16 @@ from metassay.text.resources import list_resource_versions
 DESCRIPTION_FILE = "about.json"
 
 
-def is_shareable(metric: Metric) -> bool:
-    """Whether other runs may use a metric's scores.
+def can_share_scores(metric: Metric) -> bool:
+    """Whether other runs may use the scores of a metric.
 
     Not if they come from user code, programs or services: no hash covers all that these depend on.
     """
     return metric.is_cacheable and metric.can_share_cache and not hash_user_source(metric)
 
 
-def describe_metric(metric: Metric) -> dict[str, Any]:
-    """Describe everything that a metric's scores depend on, except the texts."""
+def describe_metric_dependencies(metric: Metric) -> dict[str, Any]:
+    """Describe everything that the scores of a metric depend on, except the texts."""
     versions = collect_versions(SCORING_PACKAGES) | list_resource_versions(metric.dictionary_languages)
     torch = sys.modules.get("torch")
     if _depends_on_batch(metric) and torch is not None and torch.cuda.is_available():
@@ -57,44 +57,44 @@ def describe_metric(metric: Metric) -> dict[str, Any]:
 def hash_dependencies(
     environment: Mapping[str, Any], metrics: Sequence[Metric], others: Sequence[Any]
 ) -> str:
-    """Hash everything that decides the results of a run, except its settings and data.
+    """Hash everything that the results of a run depend on, except its settings and data.
 
     A finished run whose hash differs is computed again.
     """
-    descriptions = [describe_metric(metric) for metric in metrics]
+    descriptions = [describe_metric_dependencies(metric) for metric in metrics]
     return hash_bytes(json.dumps([environment, descriptions, others]).encode())
 
 
-def cache_subfolder(cache: Path, description: str) -> Path:
-    """Return the folder in a cache that belongs to a description of dependencies."""
+def find_cache_subfolder(cache: Path, description: str) -> Path:
+    """Return the folder in a cache for scores or texts with these dependencies."""
     name = hash_bytes(description.encode())
     return cache / name[:2] / name
 
 
-def write_description(folder: Path, description: Mapping[str, Any]) -> None:
-    """Write what a folder of a cache contains, unless it says so already."""
+def write_dependencies(folder: Path, description: Mapping[str, Any]) -> None:
+    """Write the description of dependencies to a folder of the cache, unless it is there."""
     if not (folder / DESCRIPTION_FILE).is_file():
         write_json(folder / DESCRIPTION_FILE, description)
 
 
 def _depends_on_batch(metric: Metric) -> bool:
-    """Whether a score may depend on the other outputs in its batch, as with padding in neural models."""
+    """Whether a score may depend on other outputs of the batch, as with padding in neural models."""
     return metric.cost_class != COST_CLASSES[0]
 
 
 class MetricCache:
-    """The cached scores of one metric, as it is with the installed libraries."""
+    """The cached scores of one metric, for the versions of libraries that are installed."""
 
     def __init__(self, metric: Metric, cache: Path) -> None:
-        self.description = describe_metric(metric)
-        self.folder = cache_subfolder(cache, json.dumps(self.description, sort_keys=True))
+        self.description = describe_metric_dependencies(metric)
+        self.folder = find_cache_subfolder(cache, json.dumps(self.description, sort_keys=True))
         self.by_batch = _depends_on_batch(metric)
         self.is_writable = True
         self._single_scores: pl.DataFrame | None = None
         self._lock = threading.Lock()
 
     def load(self, digests: Digests, scores: Scores) -> RecordedWarnings:
-        """Fill in the missing scores (NaN) that are cached.
+        """Replace missing scores (NaN) by cached scores.
 
         Returns the warnings of the batch if its scores were cached as a batch. Scores with warnings are
         cached that way, since a warning belongs to a batch.
@@ -102,11 +102,11 @@ class MetricCache:
         missing = np.flatnonzero(np.isnan(scores))
         if not self.by_batch:
             cached_scores = scores[missing]
-            fill_scores(self._read_single_scores(), digests[missing], cached_scores)
+            fill_in_scores(self._read_single_scores(), digests[missing], cached_scores)
             scores[missing] = cached_scores
         all_were_missing = len(missing) == len(scores)
         if all_were_missing and np.isnan(scores).any():
-            return self._load_batch(digests, scores)
+            return self._load_batch_scores(digests, scores)
         return ()
 
     def save(
@@ -116,7 +116,7 @@ class MetricCache:
         recorded_warnings: RecordedWarnings,
         part: PackedPart | None = None,
     ) -> None:
-        """Add the scores that are not cached yet; `part` holds all of them, if it is already encoded.
+        """Add scores to the cache that it does not have yet.
 
         If the cache cannot be written, this is reported once and the run continues without it.
         """
@@ -124,18 +124,18 @@ class MetricCache:
             return
         is_new = np.ones(len(digests), dtype=np.bool_)
         if self.by_batch or recorded_warnings:
-            name = f"batch-{_hash_batch(digests)}"
+            name = f"batch-{_hash_batch_contents(digests)}"
         else:
             name = "part"
             cached_scores = np.full(len(digests), np.nan)
-            fill_scores(self._read_single_scores(), digests, cached_scores)
+            fill_in_scores(self._read_single_scores(), digests, cached_scores)
             is_new = np.isnan(cached_scores)
         if np.isnan(scores[is_new]).all():
             return
         if part is None or not is_new.all():
             part = pack_part(make_score_table(digests[is_new], scores[is_new]), recorded_warnings)
         try:
-            write_description(self.folder, self.description)
+            write_dependencies(self.folder, self.description)
             write_part(self.folder, name, part)
         except InputError as error:
             self.is_writable = False
@@ -143,12 +143,12 @@ class MetricCache:
             log_note(f"{error.location}: {error.message} The scores of {metric} are not shared.")
 
     def refresh(self) -> None:
-        """Find also what other processes have cached since the folder was first read."""
+        """Read the folder again, to find scores that other processes cached."""
         with self._lock:
             self._single_scores = None
 
     def _read_single_scores(self) -> pl.DataFrame:
-        """Return all scores of single outputs, read once and sorted by digest."""
+        """Read all scores of single outputs, sorted by digest."""
         with self._lock:
             if self._single_scores is None:
                 tables = [make_score_table(np.empty((0, 2), np.uint64), np.empty(0))]
@@ -161,23 +161,24 @@ class MetricCache:
                 self._single_scores = distinct.sort("high", "low")
             return self._single_scores
 
-    def _load_batch(self, digests: Digests, scores: Scores) -> RecordedWarnings:
-        for path in list_files(self.folder, f"batch-{_hash_batch(digests)}-*.parquet"):
+    def _load_batch_scores(self, digests: Digests, scores: Scores) -> RecordedWarnings:
+        """Replace missing scores by those of a cached batch with the same contents."""
+        for path in list_files(self.folder, f"batch-{_hash_batch_contents(digests)}-*.parquet"):
             part = read_part(path)
             if part is not None:
                 table, recorded_warnings = part
-                fill_scores(table, digests, scores)
+                fill_in_scores(table, digests, scores)
                 _mark_as_used(path)
                 return recorded_warnings
         return ()
 
 
-def _hash_batch(digests: Digests) -> str:
+def _hash_batch_contents(digests: Digests) -> str:
     """Hash the contents of a batch, regardless of their order."""
     return hash_bytes(digests[sort_digests(digests)].tobytes())
 
 
 def _mark_as_used(path: Path) -> None:
-    """Set the modification time of a part: parts not used for longest are pruned first."""
+    """Set the modification time of a part, so that it is pruned later."""
     with suppress(OSError):
         os.utime(path)

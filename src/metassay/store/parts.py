@@ -26,14 +26,14 @@ _WARNINGS_KEY = "notes"
 
 @dataclass(frozen=True)
 class PackedPart:
-    """The bytes of a part, encoded once even if several folders store it."""
+    """The bytes of a part: a Parquet file with scores or texts."""
 
     content: bytes
     checksum: str
 
 
 def pack_part(table: pl.DataFrame, recorded_warnings: RecordedWarnings = ()) -> PackedPart:
-    """Encode a table and the warnings that were issued when it was computed."""
+    """Encode a table, and the warnings issued when it was computed, as a part."""
     buffer = io.BytesIO()
     metadata = {_WARNINGS_KEY: json.dumps(recorded_warnings, ensure_ascii=False)}
     table.write_parquet(buffer, compression="lz4", statistics=False, metadata=metadata)
@@ -42,14 +42,14 @@ def pack_part(table: pl.DataFrame, recorded_warnings: RecordedWarnings = ()) -> 
 
 
 def write_part(folder: Path, name: str, part: PackedPart) -> Path:
-    """Write a part as `NAME-CHECKSUM.parquet`."""
+    """Write a part to a folder as `NAME-CHECKSUM.parquet`."""
     path = folder / f"{name}-{part.checksum}.parquet"
     write_bytes(path, part.content, durable=False)
     return path
 
 
 def read_part(path: Path) -> tuple[pl.DataFrame, RecordedWarnings] | None:
-    """Read the table and warnings of a part; None if it is missing, unreadable or broken.
+    """Read the table and warnings of a part; None if it is missing or broken.
 
     A broken part is renamed and reported.
     """
@@ -61,7 +61,7 @@ def read_part(path: Path) -> tuple[pl.DataFrame, RecordedWarnings] | None:
     except OSError as error:
         log_note(f"{display_path(path)}: cannot be read ({error.strerror}); what it holds is computed again.")
         return None
-    if hash_bytes(content) != _checksum_in_name(path):
+    if hash_bytes(content) != _parse_checksum(path):
         _rename_broken_part(path)
         return None
     metadata = pl.read_parquet_metadata(io.BytesIO(content))
@@ -69,11 +69,11 @@ def read_part(path: Path) -> tuple[pl.DataFrame, RecordedWarnings] | None:
     return pl.read_parquet(io.BytesIO(content)), recorded_warnings
 
 
-def is_intact(path: Path) -> bool:
-    """Whether the bytes of a part match the checksum in its name."""
+def is_part_intact(path: Path) -> bool:
+    """Whether the content of a part matches the checksum in its name."""
     download(path)
     try:
-        return hash_bytes(path.read_bytes()) == _checksum_in_name(path)
+        return hash_bytes(path.read_bytes()) == _parse_checksum(path)
     except OSError:
         return False
 
@@ -84,7 +84,7 @@ def hash_bytes(content: bytes) -> str:
 
 
 def make_file_name(text: str) -> str:
-    """Turn a spec into at most 60 characters that every file system accepts.
+    """Convert a text such as a spec to a file name of at most 60 characters.
 
     >>> make_file_name("chrF(word_order=2)")
     'chrf-word_order-2'
@@ -93,12 +93,12 @@ def make_file_name(text: str) -> str:
 
 
 def log_note(message: str) -> None:
-    """Log a note for the user that is not part of a result."""
+    """Log a note for the user."""
     logging.getLogger("metassay").warning("Note: %s", message)
 
 
 class PartIndex:
-    """The parts in a folder by name, without checksum.
+    """The parts in a folder, by their names without checksum.
 
     The folder is listed once; after that, the index knows only what this process writes.
     """
@@ -110,25 +110,26 @@ class PartIndex:
         self._paths: dict[str, list[Path]] | None = None
 
     def find(self, name: str) -> list[Path]:
-        """Return the parts with this name: usually one, two if a writer was killed while replacing one."""
+        """Return the parts with this name; there are two if a writer was killed while it replaced one."""
         with self._lock:
-            return self._list_folder().get(name, [])
+            return self._list_parts().get(name, [])
 
     def write(self, name: str, part: PackedPart) -> None:
-        """Write a part and delete the ones that it replaces."""
+        """Write a part and delete older parts of the same name."""
         path = write_part(self.folder, name, part)
         for previous in self.find(name):
             if previous != path:
                 delete_file(previous)
         with self._lock:
-            self._list_folder()[name] = [path]
+            self._list_parts()[name] = [path]
 
     def refresh(self) -> None:
-        """List the folder again when the next part is looked for."""
+        """Forget the list of parts, so that the folder is listed again."""
         with self._lock:
             self._paths = None
 
-    def _list_folder(self) -> dict[str, list[Path]]:
+    def _list_parts(self) -> dict[str, list[Path]]:
+        """List the parts in the folder, by name."""
         if self._paths is None:
             self._paths = {}
             for path in list_files(self.folder, f"{self.prefix}*.parquet"):
@@ -137,11 +138,13 @@ class PartIndex:
         return self._paths
 
 
-def _checksum_in_name(path: Path) -> str:
+def _parse_checksum(path: Path) -> str:
+    """Return the checksum in the name of a part."""
     return path.stem.rpartition("-")[2]
 
 
 def _rename_broken_part(path: Path) -> None:
+    """Rename a broken part, so that it is not read again."""
     renamed = path.with_name(f"{path.name}.broken")
     try:
         path.replace(renamed)

@@ -43,7 +43,7 @@ _growing_files: dict[Path, int] = {}
 
 
 def local_path(path: str | Path) -> Path:
-    """Return the local path for a path or address, without downloading anything."""
+    """Return the local path for a path or remote address, without downloading anything."""
     if not is_remote_path(path):
         return Path(path)
     with open_filesystem(str(path)) as (file_system, remote_path):
@@ -54,54 +54,54 @@ def local_path(path: str | Path) -> Path:
 
 
 def is_mirrored(path: Path) -> bool:
-    """Whether a local path mirrors a remote one, or lies in a folder that does."""
+    """Whether a local path is the mirror of a remote file, or in a folder that is."""
     return any(parent in _mirrors for parent in (path, *path.parents))
 
 
 def open_run(path: str | Path) -> Path:
-    """Return the local folder of a run; if the run is remote, download all its files except parts.
+    """Return the local folder of a run; if it is remote, download all its files except parts.
 
     Of a remote folder that is no run, nothing is downloaded.
     """
     folder = local_path(path)
     if is_remote_path(path) and is_mirrored(folder):
-        _clear_mirror(folder)
+        _clear_local_mirror(folder)
         with open_filesystem(str(path)) as (file_system, remote_path):
-            _download_run(file_system, remote_path, folder)
+            _download_run_files(file_system, remote_path, folder)
     return folder
 
 
 def open_runs(path: str | Path) -> Path:
-    """Return the local folder of a run, or of a folder whose subfolders are runs, and download them."""
+    """Return the local folder of one run or of many runs in subfolders; download remote ones."""
     folder = open_run(path)
     if is_remote_path(path) and is_mirrored(folder) and not (folder / MANIFEST).exists():
         with open_filesystem(str(path)) as (file_system, remote_path):
-            for name in _list_names(file_system, remote_path):
-                _download_run(file_system, f"{remote_path}/{name}", folder / name)
+            for name in _list_remote_names(file_system, remote_path):
+                _download_run_files(file_system, f"{remote_path}/{name}", folder / name)
     return folder
 
 
 def list_files(folder: Path, pattern: str) -> list[Path]:
-    """List the files in a folder whose names match a pattern, including remote ones not yet downloaded."""
+    """List the files in a folder whose names match a pattern, including remote files not yet downloaded."""
     names = {path.name for path in folder.glob(pattern)}
-    with _find_original(folder) as original:
+    with _find_remote_original(folder) as original:
         if original is not None:
-            names.update(fnmatch.filter(_list_names(*original), pattern))
+            names.update(fnmatch.filter(_list_remote_names(*original), pattern))
     return sorted(folder / name for name in names)
 
 
 def download(path: Path) -> None:
-    """Download the original of a mirrored file, unless the mirror has it already or there is none."""
+    """Download the remote original of a local file, unless it is already there."""
     if not _mirrors or path.exists():
         return
-    with _find_original(path) as original:
+    with _find_remote_original(path) as original:
         if original is not None:
             _download_file(*original, path)
 
 
 def upload(path: Path) -> None:
-    """Upload a complete file if it is mirrored."""
-    with _find_original(path, to="written") as original:
+    """Upload a complete local file, if it is the mirror of a remote file."""
+    with _find_remote_original(path, to="written") as original:
         if original is None:
             return
         file_system, remote_path = original
@@ -116,9 +116,9 @@ def upload(path: Path) -> None:
 
 
 def delete_file(path: Path) -> None:
-    """Delete a file, and its original if it is mirrored; neither needs to exist."""
+    """Delete a file and its remote original, if they exist."""
     path.unlink(missing_ok=True)
-    with _find_original(path, to="removed") as original:
+    with _find_remote_original(path, to="removed") as original:
         if original is not None:
             file_system, remote_path = original
             with suppress(FileNotFoundError):
@@ -126,7 +126,7 @@ def delete_file(path: Path) -> None:
 
 
 def upload_in_background(path: Path) -> None:
-    """Upload a file that is appended to every 30 seconds, and when the program ends."""
+    """Upload a growing file every 30 seconds, and when the program ends."""
     if not is_mirrored(path) or path in _growing_files:
         return
     if not _growing_files:
@@ -136,7 +136,7 @@ def upload_in_background(path: Path) -> None:
 
 
 def upload_growing_files() -> None:
-    """Upload the files of `upload_in_background` that have grown since their last upload."""
+    """Upload the files of `upload_in_background` that have grown since the last upload."""
     for path, uploaded_size in list(_growing_files.items()):
         if path.is_file() and (size := path.stat().st_size) != uploaded_size:
             upload(path)
@@ -144,6 +144,7 @@ def upload_growing_files() -> None:
 
 
 def _upload_periodically() -> None:
+    """Upload growing files every 30 seconds; a background thread runs this."""
     while True:
         time.sleep(_UPLOAD_INTERVAL)
         with suppress(InputError):  # the next attempt may succeed; the last one reports the failure
@@ -151,6 +152,7 @@ def _upload_periodically() -> None:
 
 
 def _upload_at_exit() -> None:
+    """Upload growing files a last time when the program ends."""
     try:
         upload_growing_files()
     except InputError as error:
@@ -158,8 +160,8 @@ def _upload_at_exit() -> None:
 
 
 @contextmanager
-def _find_original(path: Path, *, to: str = "read") -> Iterator[tuple[Any, str] | None]:
-    """Yield the file system and the path that a local path mirrors, or None if it mirrors none."""
+def _find_remote_original(path: Path, *, to: str = "read") -> Iterator[tuple[Any, str] | None]:
+    """Yield the remote file system and path that a local path mirrors; None if it mirrors none."""
     if not is_mirrored(path):
         yield None
         return
@@ -167,8 +169,8 @@ def _find_original(path: Path, *, to: str = "read") -> Iterator[tuple[Any, str] 
         yield original
 
 
-def _list_names(file_system: Any, folder: str) -> list[str]:
-    """List the names in a remote folder; none if it does not exist or is a file."""
+def _list_remote_names(file_system: Any, folder: str) -> list[str]:
+    """List the names in a remote folder; none if the folder does not exist."""
     try:
         paths = file_system.ls(folder, detail=False)
     except (FileNotFoundError, NotADirectoryError):
@@ -177,15 +179,15 @@ def _list_names(file_system: Any, folder: str) -> list[str]:
     return sorted(name for name in names if name and not name.endswith(_PARTIAL_SUFFIX))
 
 
-def _clear_mirror(folder: Path) -> None:
-    """Empty a mirror, so that nothing stays in it that was deleted at the original."""
+def _clear_local_mirror(folder: Path) -> None:
+    """Delete the local mirror of a folder, so that files deleted remotely do not stay."""
     upload_growing_files()
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _download_run(file_system: Any, remote_folder: str, folder: Path) -> None:
-    """Download all files of a run except parts; of a folder that is no run, only create the folder."""
-    names = _list_names(file_system, remote_folder)
+def _download_run_files(file_system: Any, remote_folder: str, folder: Path) -> None:
+    """Download all files of a run except parts; if the remote folder is no run, create an empty folder."""
+    names = _list_remote_names(file_system, remote_folder)
     if names:
         folder.mkdir(parents=True, exist_ok=True)
     if MANIFEST not in names:
@@ -206,9 +208,11 @@ def _download_file(file_system: Any, remote_path: str, path: Path) -> None:
 
 
 def _make_partial_name(name: str) -> str:
+    """Return the temporary name of a file that is being downloaded."""
     return f".{name}.{uuid.uuid4().hex}{_PARTIAL_SUFFIX}"
 
 
 def _list_protocols(file_system: Any) -> tuple[str, ...]:
+    """List the protocols of a file system, such as `s3`."""
     protocol = file_system.protocol
     return (protocol,) if isinstance(protocol, str) else tuple(protocol)

@@ -17,9 +17,9 @@ from metassay.data.readers.files import check_path
 from metassay.errors import InputError, InputLocation, LinkOutsideFolder, MetassayError, display_path
 from metassay.options import CURRENT_COMMAND, RESUMABLE_RUN
 from metassay.results.base import ResultT, decode_json
-from metassay.store.files import final_name, remove_abandoned_files, write_bytes
+from metassay.store.files import find_final_name, remove_abandoned_files, write_bytes
 from metassay.store.layout import CALL, MANIFEST, SCORES_FOLDER, TEXTS_FOLDER, TIMINGS
-from metassay.store.parts import is_intact, log_note
+from metassay.store.parts import is_part_intact, log_note
 from metassay.store.remote import is_mirrored, list_files, open_run, upload_growing_files
 from metassay.store.run_scores import RunScores
 from metassay.store.run_texts import RunTexts
@@ -33,7 +33,7 @@ _RUN_AGAIN = "Make the run again, in another folder."
 
 
 class RunFolder:
-    """A folder that belongs to one configuration and one input; running the same again resumes it."""
+    """A folder with the files of one run, which the same command resumes."""
 
     def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
         self.path = path
@@ -51,7 +51,7 @@ class RunFolder:
     def open(
         cls, path: str | Path, identity: Mapping[str, Any], *, data: Mapping[str, Any] | None = None
     ) -> RunFolder:
-        """Open a folder for writing: a new or empty one, or one with a run of the same identity to resume.
+        """Open a run folder for writing: a new one, or one of the same configuration and input to resume.
 
         Any other folder is refused.
         """
@@ -63,7 +63,7 @@ class RunFolder:
             is_taken = folder.exists() and (not folder.is_dir() or _has_foreign_files(folder))
             # The manifest is looked for last: another process may have started the same run meanwhile.
             if (folder / MANIFEST).is_file():
-                _check_identity(folder, identity)
+                _check_run_identity(folder, identity)
                 run.is_resumed = True
             elif is_taken:
                 raise InputError(
@@ -91,7 +91,7 @@ class RunFolder:
 
     @classmethod
     def load(cls, path: str | Path) -> RunFolder:
-        """Open the folder of an earlier run for reading."""
+        """Open the run folder of an earlier run for reading."""
         folder = open_run(path)
         manifest = read_manifest(folder)
         run = cls(folder, manifest.get("identity", {}))
@@ -105,37 +105,37 @@ class RunFolder:
 
     @property
     def scores(self) -> RunScores:
-        """The finished scores in this folder."""
+        """The stored scores of the run."""
         return RunScores(self.path / SCORES_FOLDER)
 
     def texts(self, dependencies: str) -> RunTexts:
-        """The finished texts in this folder that were made with these `dependencies` (code and libraries)."""
+        """Return the stored texts of the run that were made with these versions of code and libraries."""
         return RunTexts(self.path / TEXTS_FOLDER, dependencies)
 
     def build_manifest(self, entries: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a manifest with these entries; its `identity` decides whether a later run may resume it."""
+        """Return a manifest of the run with these entries."""
         data = {"data": self.data} if self.data else {}
         return {"schema_version": 1, "identity": self.identity, **data, **entries}
 
     def write_manifest(self, entries: Mapping[str, Any]) -> None:
-        """Write the manifest; the caller has written all other files before."""
+        """Write the manifest, after all other files."""
         upload_growing_files()
         write_json(self.path / MANIFEST, self.build_manifest(entries))
 
     def write_json(self, name: str, content: Any) -> None:
-        """Write a JSON file in the folder."""
+        """Write a JSON file to the run folder."""
         write_json(self.path / name, content)
 
     def write_table(self, name: str, table: pl.DataFrame) -> None:
-        """Write a Parquet file in the folder."""
+        """Write a Parquet file to the run folder."""
         write_table(self.path / name, table)
 
     def write_text(self, name: str, content: str) -> None:
-        """Write a text file in the folder."""
+        """Write a text file to the run folder."""
         write_bytes(self.path / name, content.encode())
 
     def finish(self, files: Mapping[str, Any], **entries: Any) -> None:
-        """Write the files of a result by name, then the manifest with their checksums and these entries.
+        """Write the files of a result, then the manifest with their checksums.
 
         Names ending in `.json` take JSON values, `.parquet` tables, others text.
         """
@@ -150,7 +150,7 @@ class RunFolder:
         self.write_manifest({"state": "finished", "versions": self.versions, **entries, "files": checksums})
 
     def is_finished(self, dependencies: str) -> bool:
-        """Whether the folder has complete results for this hash of dependencies, and no broken part."""
+        """Whether the folder has complete results that were made with the same code and libraries."""
         manifest = read_manifest(self.path)
         checksums = manifest.get("files")
         if (
@@ -165,7 +165,7 @@ class RunFolder:
         if changed:
             return False
         for folder in (SCORES_FOLDER, TEXTS_FOLDER):
-            if not all(is_intact(path) for path in list_files(self.path / folder, "*.parquet")):
+            if not all(is_part_intact(path) for path in list_files(self.path / folder, "*.parquet")):
                 return False
         return True
 
@@ -177,7 +177,7 @@ class RunFolder:
         return path if path.is_file() else None
 
     def find_intact_file(self, name: str) -> Path | None:
-        """Return the path of a file in the folder, or None; refuse one that is not as the run left it.
+        """Return the path of a file in the folder, or None; raise an error if it was changed after the run.
 
         Files without a checksum (notes, timings, files of unfinished runs) are not checked.
         """
@@ -195,7 +195,7 @@ class RunFolder:
         return path
 
     def update_checksum(self, name: str) -> None:
-        """Record in the manifest that a file of a finished run was written anew."""
+        """Record a new checksum in the manifest, after a file of a finished run was rewritten."""
         manifest = read_manifest(self.path)
         checksum = _hash_file(self.path / name)
         if name in self.checksums and checksum != self.checksums[name]:
@@ -203,14 +203,15 @@ class RunFolder:
 
     def read_json(self, name: str) -> Any:
         """Read a JSON file of a finished run."""
-        return _read_json_file(self._find_result(name))
+        return _read_untrusted_json(self._find_result_file(name))
 
     def read_result(self, name: str, result_type: type[ResultT]) -> ResultT:
-        """Read the result of a finished run and check it against its type, since users may edit files."""
-        file = self._find_result(name)
+        """Read the result of a finished run, and check that it has the type."""
+        file = self._find_result_file(name)
         return decode_json(file.read_bytes(), result_type, str(file))
 
-    def _find_result(self, name: str) -> Path:
+    def _find_result_file(self, name: str) -> Path:
+        """Return the path of a result file; raise an error if the run has not finished."""
         file = self.find_intact_file(name)
         if file is None:
             raise InputError(
@@ -221,8 +222,8 @@ class RunFolder:
         return file
 
     @contextmanager
-    def explain_errors(self) -> Iterator[None]:
-        """Report any error in the block as unreadable results of this run.
+    def report_unreadable_results(self) -> Iterator[None]:
+        """Report errors in the block as unreadable results of this run.
 
         Each file may be valid while their contents contradict each other.
         """
@@ -249,7 +250,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             location=InputLocation(file=str(folder)),
             remedy="Make one with: metassay assay DATA --out FOLDER",
         )
-    manifest = _read_json_file(file)
+    manifest = _read_untrusted_json(file)
     if not isinstance(manifest, dict) or not isinstance(manifest.get("identity", {}), dict):
         raise InputError(
             "a JSON object with the identity of a run was expected.", location=InputLocation(file=str(file))
@@ -259,7 +260,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 @functools.lru_cache(maxsize=4096)
 def _hash_unchanged_file(file: Path, _inode: int, _size: int, _modified: int) -> str | None:
-    """Return the checksum of a file, computed once as long as the file stays the same."""
+    """Return the checksum of a file, computed again only if the file changes."""
     return _hash_file(file)
 
 
@@ -273,15 +274,15 @@ def _hash_file(file: Path) -> str | None:
 
 
 def _has_foreign_files(folder: Path) -> bool:
-    """Whether a folder without manifest contains more than the start of one that was never completed."""
-    return is_mirrored(folder) or any(final_name(path) != MANIFEST for path in folder.iterdir())
+    """Whether a folder without a manifest has files that are not from an interrupted run."""
+    return is_mirrored(folder) or any(find_final_name(path) != MANIFEST for path in folder.iterdir())
 
 
-def _read_json_file(file: Path) -> Any:
-    """Read JSON from an untrusted file: refuse NaN, deep nesting, and escapes that are half a character."""
+def _read_untrusted_json(file: Path) -> Any:
+    """Read JSON from an untrusted file; refuse NaN, deep nesting and broken Unicode escapes."""
     try:
         text = file.read_text(encoding="utf-8")
-        content = json.loads(text, parse_constant=_refuse_constant)
+        content = json.loads(text, parse_constant=_refuse_json_constant)
         if "\\u" in text:
             json.dumps(content, ensure_ascii=False).encode()
     except OSError as error:
@@ -300,12 +301,13 @@ def _read_json_file(file: Path) -> Any:
     return content
 
 
-def _refuse_constant(name: str) -> float:
+def _refuse_json_constant(name: str) -> float:
+    """Raise an error for a constant that JSON does not have, such as NaN."""
     raise ValueError(f"{name} is no JSON number")
 
 
-def _check_identity(folder: Path, identity: Mapping[str, Any]) -> None:
-    """Raise an error if the folder contains a run of another identity."""
+def _check_run_identity(folder: Path, identity: Mapping[str, Any]) -> None:
+    """Raise an error if the folder has a run of another configuration or input."""
     stored_identity = read_manifest(folder).get("identity")
     if stored_identity == json.loads(json.dumps(identity)):
         return

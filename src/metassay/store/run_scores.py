@@ -14,25 +14,25 @@ from metassay.recorded_warnings import RecordedWarnings
 from metassay.stats.digests import Digests
 from metassay.store.parts import PackedPart, PartIndex, hash_bytes, make_file_name, pack_part, read_part
 from metassay.store.remote import local_path
-from metassay.store.score_tables import fill_scores, make_score_table
+from metassay.store.score_tables import fill_in_scores, make_score_table
 
 
 class RunScores:
-    """Scores of a run: one part per metric and batch, in which scores are found by the digest of the row."""
+    """The scores in a run folder: one part for each metric and batch."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._parts = PartIndex(folder, "part-")
 
     def load(self, metric: Metric, batch_number: int, digests: Digests) -> tuple[Scores, RecordedWarnings]:
-        """Return the stored scores, NaN where there are none, and the warnings of their computation."""
+        """Load the stored scores of a batch, NaN for missing ones, and the warnings of their computation."""
         scores = np.full(len(digests), np.nan)
         recorded_warnings: RecordedWarnings = ()
         for path in self._parts.find(_make_part_name(metric, batch_number)):
             part = read_part(path)
             if part is not None:
                 table, part_warnings = part
-                fill_scores(table, digests, scores)
+                fill_in_scores(table, digests, scores)
                 recorded_warnings = (*recorded_warnings, *part_warnings)
         return scores, tuple(dict.fromkeys(recorded_warnings))
 
@@ -44,11 +44,11 @@ class RunScores:
         scores: Scores,
         recorded_warnings: RecordedWarnings,
     ) -> None:
-        """Store the scores of a batch in place of earlier ones; undefined scores are left out."""
+        """Store the defined scores of a batch, in place of earlier ones."""
         self.save_part(metric, batch_number, pack_part(make_score_table(digests, scores), recorded_warnings))
 
     def save_part(self, metric: Metric, batch_number: int, part: PackedPart) -> None:
-        """Store a part that is already encoded."""
+        """Store scores that are already encoded as a part."""
         self._parts.write(_make_part_name(metric, batch_number), part)
 
     def has_batch(self, metric: Metric, batch_number: int) -> bool:
@@ -56,7 +56,7 @@ class RunScores:
         return bool(self._parts.find(_make_part_name(metric, batch_number)))
 
     def refresh(self) -> None:
-        """Find also what other processes have stored since the folder was first read."""
+        """Read the folder again, to find scores that other processes stored."""
         self._parts.refresh()
 
     def make_opener(self) -> Callable[[Sequence[Metric]], RunScores]:
@@ -65,11 +65,11 @@ class RunScores:
 
 
 def open_run_scores(address: str, metrics: Sequence[Metric] = ()) -> RunScores:
-    """Open the scores in a local or remote folder; `metrics` is not needed here."""
+    """Open the scores in a local or remote run folder."""
     del metrics
     return RunScores(local_path(address))
 
 
 def _make_part_name(metric: Metric, batch_number: int) -> str:
-    """Name a part: readable, and different for each signature."""
+    """Return the name of the part of a metric and batch, which is different for each signature."""
     return f"part-{make_file_name(metric.spec)}-{hash_bytes(metric.signature.encode())}-{batch_number:05d}"

@@ -11,7 +11,7 @@ from metassay.store.parts import PackedPart, PartIndex, hash_bytes, make_file_na
 
 
 class RunTexts:
-    """Perturbed outputs of a run, and what was computed to make them, in parts with unique names.
+    """The texts in a run folder: perturbed outputs, and what perturbations computed from texts.
 
     `dependencies` is everything that the texts depend on beyond what their names say.
     """
@@ -22,12 +22,12 @@ class RunTexts:
         self._parts = PartIndex(folder, "texts-")
 
     def load(self, name: str) -> list[str | None] | None:
-        """Return the texts with this name; None if there are none."""
+        """Load the texts that are stored under a name; None if there are none."""
         table = self.load_table(name)
         return None if table is None else table["text"].to_list()
 
     def load_table(self, name: str) -> pl.DataFrame | None:
-        """Return the texts with this name as a table; None if there are none."""
+        """Load the texts that are stored under a name as a table; None if there are none."""
         for path in self._parts.find(self._make_part_name(name)):
             part = read_part(path)
             if part is not None:
@@ -43,10 +43,11 @@ class RunTexts:
         self._parts.write(self._make_part_name(name), part)
 
     def private(self) -> RunTexts:
-        """Return the texts that are not shared with other runs: here all of them."""
+        """Return the store of texts that other runs do not share: this one."""
         return self
 
     def _make_part_name(self, name: str) -> str:
+        """Return the name of the part that stores texts under a name."""
         readable_name = make_file_name(name.partition(" ")[0])
         return f"texts-{readable_name}-{hash_bytes(f'{name} {self.dependencies}'.encode())}"
 

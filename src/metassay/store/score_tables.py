@@ -10,7 +10,7 @@ from metassay.stats.digests import Digests, find_digests, sort_digests
 
 
 def make_score_table(digests: Digests, scores: Scores) -> pl.DataFrame:
-    """Make a table of the defined scores, sorted by digest."""
+    """Make a table of digests and defined scores, sorted by digest."""
     defined = ~np.isnan(scores)
     digests = digests[defined]
     order = sort_digests(digests)
@@ -18,8 +18,8 @@ def make_score_table(digests: Digests, scores: Scores) -> pl.DataFrame:
     return pl.DataFrame({"high": digests[:, 0], "low": digests[:, 1], "score": scores[defined][order]})
 
 
-def fill_scores(table: pl.DataFrame, digests: Digests, scores: Scores) -> None:
-    """Write the scores that a table has for these digests into `scores`; leave the others as they are."""
+def fill_in_scores(table: pl.DataFrame, digests: Digests, scores: Scores) -> None:
+    """Write the scores that a table has for digests to an array; scores of other digests are not changed."""
     positions = find_digests(digests, table["high"].to_numpy(), table["low"].to_numpy())
     is_found = positions >= 0
     scores[is_found] = table["score"].to_numpy()[positions[is_found]]

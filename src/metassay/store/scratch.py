@@ -14,7 +14,7 @@ from metassay.store.files import create_temporary_file
 
 
 class ScratchTables:
-    """Tables that a process writes to disk while it works, in a run folder or among temporary files.
+    """Temporary tables that a process writes to disk while it works.
 
     If the process is killed, `remove_abandoned_files` finds them by their names.
     """
@@ -34,7 +34,7 @@ class ScratchTables:
         return file
 
     def delete(self) -> None:
-        """Delete all tables; those that are mapped into memory stay readable."""
+        """Delete all tables; tables that are mapped into memory stay readable."""
         with suppress(OSError):
             for file in self.files:
                 file.unlink()

@@ -21,14 +21,14 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write JSON with one line for each entry of the outer objects and lists; refuse NaN and infinities."""
+    """Write a JSON file with one line for each entry of the outer objects; refuse NaN and infinity."""
     write_bytes(path, f"{_format_json(content)}\n".encode())
 
 
 def write_table(
     path: Path, table: pl.DataFrame | Sequence[pl.DataFrame], *, rows_per_group: int = 2**18
 ) -> None:
-    """Write a Parquet file.
+    """Write a table as a Parquet file.
 
     A sequence of tables is concatenated and written one row group at a time, for tables that do not fit in
     memory.
@@ -52,7 +52,7 @@ def write_table(
 
 
 def _format_json(content: Any, depth: int = 2) -> str:
-    """Format JSON for diffs without a line for each number, which would take much longer."""
+    """Format JSON with line breaks down to a depth, which makes diffs readable."""
     if depth and content and isinstance(content, dict):
         entries = [f"{_encode(str(key))}: {_format_json(value, depth - 1)}" for key, value in content.items()]
         return "{\n" + ",\n".join(entries) + "\n}"

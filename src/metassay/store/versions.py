@@ -28,14 +28,14 @@ def collect_versions(packages: Sequence[str] = ("numpy", "polars", "sacrebleu", 
     """Return the versions of metassay, Python and those of the packages that are installed."""
     versions: dict[str, Any] = {"metassay": metassay.__version__, "python": platform.python_version()}
     for package in packages:
-        installed_version = _find_version(package)
+        installed_version = _find_package_version(package)
         if installed_version is not None:
             versions[package] = installed_version
     return versions
 
 
 def collect_environment(languages: Iterable[str | None]) -> dict[str, Any]:
-    """Describe what decides perturbed outputs and results besides data and settings."""
+    """Describe the installed packages and dictionaries that perturbed outputs and results depend on."""
     base_languages = {get_base_language(language) for language in languages if language}
     return {
         "code": hash_metassay_code(),
@@ -45,7 +45,8 @@ def collect_environment(languages: Iterable[str | None]) -> dict[str, Any]:
 
 
 @functools.lru_cache(maxsize=128)
-def _find_version(package: str) -> str | None:
+def _find_package_version(package: str) -> str | None:
+    """Return the version of a package; None if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:

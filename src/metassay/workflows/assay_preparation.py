@@ -18,7 +18,7 @@ from metassay.data.directions import (
 )
 from metassay.data.normalisation import choose_normalisation
 from metassay.data.preparation import prepare_dataset
-from metassay.engine.ray_cluster import parse_engine
+from metassay.engine.ray_cluster import parse_engine_option
 from metassay.engine.score_store import ScoreStore
 from metassay.engine.workers import count_workers
 from metassay.errors import InputError
@@ -210,7 +210,7 @@ def _choose_execution(
     score_store: ScoreStore | None = run_scores
     text_store: TextStore | None = run_texts
     cache_folder = find_cache_folder(options.cache)
-    cluster = parse_engine(options.engine)
+    cluster = parse_engine_option(options.engine)
     if cache_folder is not None:
         score_store = CachedScores(run_scores, cache_folder, plan.metrics)
         text_store = CachedTexts(run_texts, cache_folder, environment)

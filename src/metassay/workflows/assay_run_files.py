@@ -11,7 +11,7 @@ from metassay.data.dataset import Dataset
 from metassay.data.memory import is_large_table
 from metassay.metrics.precomputed_scores import PrecomputedScores
 from metassay.metrics.sentinels import SENTINELS
-from metassay.perturbations.text_store import identify
+from metassay.perturbations.text_store import identify_perturbation
 from metassay.reporting.assay_page import build_assay_page
 from metassay.reporting.pages import render_page
 from metassay.store.layout import TIMINGS
@@ -82,7 +82,9 @@ def _list_further_inputs(run: RunFolder, dataset: Dataset, plan: AssayPlan) -> l
 
     Contexts and perturbations may be code of the user; notes and left-out rows depend on how data was read.
     """
-    perturbations = [part if isinstance(part, str) else identify(part) for part in plan.perturbations or ()]
+    perturbations = [
+        part if isinstance(part, str) else identify_perturbation(part) for part in plan.perturbations or ()
+    ]
     contexts = [
         (context.name, context.values, context.notes, hash_bytes(context.codes.tobytes()))
         for context in plan.contexts

@@ -65,9 +65,9 @@ def _find_local_cache(folder: str | Path | None) -> Path:
 
 
 def _list_cached_metrics(cache_folder: Path) -> list[CachedMetric]:
-    from metassay.store.cache_folder import list_entries, list_parts
+    from metassay.store.cache_folder import list_cache_parts, list_entries
 
-    parts = [path for path in list_parts(cache_folder) if path.suffix == ".parquet"]
+    parts = [path for path in list_cache_parts(cache_folder) if path.suffix == ".parquet"]
     metrics = []
     for entry_folder, description in list_entries(cache_folder):
         sizes = [path.stat().st_size for path in parts if path.parent == entry_folder]

@@ -74,7 +74,7 @@ def compare_run_folders(
     if shared.have_same_keys and is_same_cluster:
         credits_before = read_credit_table(before)
         credits_after = read_credit_table(after)
-    with after.explain_errors():
+    with after.report_unreadable_results():
         comparison = compare_runs(
             result_before, result_after, credits_before=credits_before, credits_after=credits_after
         )

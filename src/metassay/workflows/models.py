@@ -12,11 +12,11 @@ import polars as pl
 
 from metassay.errors import InputError
 from metassay.metrics.neural.checkpoints import (
-    find_model,
+    find_model_folder,
     find_weight_files,
     get_hub_folder,
-    hash_files,
-    read_json,
+    hash_file_contents,
+    read_json_object,
 )
 from metassay.metrics.neural.comet_checkpoint import (
     CHECKPOINT_FILES,
@@ -82,7 +82,7 @@ def _find_cached_models() -> Iterator[tuple[str, Path]]:
     for entry in sorted(get_hub_folder().glob("models--*")):
         name = entry.name.removeprefix("models--").replace("--", "/")
         try:
-            yield name, find_model(name)
+            yield name, find_model_folder(name)
         except InputError:
             continue
 
@@ -94,7 +94,7 @@ def _find_packaged_models() -> Iterator[tuple[str, Path]]:
             metadata.distribution(package)
         except metadata.PackageNotFoundError:
             continue
-        yield name, find_model(package)
+        yield name, find_model_folder(package)
 
 
 def _find_metrics(folder: Path) -> str | None:
@@ -112,7 +112,7 @@ def _find_metrics(folder: Path) -> str | None:
     metrics = []
     if (folder / "modules.json").is_file():
         metrics.append(SENTENCE_METRICS)
-    model_type = str(read_json(folder / "config.json").get("model_type"))
+    model_type = str(read_json_object(folder / "config.json").get("model_type"))
     if model_type in TYPE_METRICS:
         metrics.append(TYPE_METRICS[model_type])
     return ", ".join(metrics) or None
@@ -137,7 +137,7 @@ def _describe_model(name: str, folder: Path, metrics: str) -> InstalledModel:
         model=name,
         metrics=metrics,
         megabytes=round(size / 1e6, 1) if weights else None,
-        weights=hash_files(weights) if weights else None,
+        weights=hash_file_contents(weights) if weights else None,
         languages=languages,
         licence=licence,
         commercial_use=None if licence is None else "-nc" not in licence.lower(),

@@ -14,7 +14,7 @@ from metassay.data.score_cube import ScoreCube
 from metassay.data.score_grid import ScoreGrid
 from metassay.data.test_sets import name_test_sets
 from metassay.engine.batches import OutputRows
-from metassay.engine.row_scores import check_scores
+from metassay.engine.row_scores import check_metric_scores
 from metassay.engine.scoring import score_rows
 from metassay.engine.workers import count_workers
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
@@ -63,7 +63,7 @@ def _compute_statistics(
 ) -> OutputScores:
     """Compute statistics and segment scores; metrics that need the same fields share a batch."""
     for metric in metrics:
-        rows.check_fields(metric)
+        rows.check_needed_fields(metric)
     batches = list(rows.split_into_batches())
     finished: list[int] = []
 
@@ -72,7 +72,7 @@ def _compute_statistics(
         results = []
         for metric in metrics:
             statistics = metric.statistics(batches_by_needs[metric.needs])
-            segment_scores = check_scores(metric, metric.segment_scores(statistics), batch_rows.frame)
+            segment_scores = check_metric_scores(metric, metric.segment_scores(statistics), batch_rows.frame)
             results.append((statistics, segment_scores))
         finished.append(len(batch_rows))
         if progress is not None:

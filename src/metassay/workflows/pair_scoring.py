@@ -13,10 +13,10 @@ from metassay.data.clusters import Clusters, find_clusters
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
 from metassay.engine.batches import OutputRows
-from metassay.engine.ranking_scores import score_lists
+from metassay.engine.ranking_scores import score_ranked_lists
 from metassay.engine.ray_cluster import RayCluster
 from metassay.engine.score_store import ScoreStore
-from metassay.engine.scoring import SelectedBatches, score_rows, store_selected_batches
+from metassay.engine.scoring import SelectedBatches, score_rows, score_selected_batches
 from metassay.errors import InputError
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, compare_scores
 from metassay.metrics.base import Metric
@@ -286,7 +286,7 @@ def score_selected_parts(
     if store is None:
         raise InputError("parts are stored in a run folder.", remedy="Pass --out.")
     rows = find_output_rows(dataset, pairs)
-    return store_selected_batches(
+    return score_selected_batches(
         [metric for metric in metrics if not isinstance(metric, Judge)],
         _list_scored_rows(dataset, pairs, rows, _or_no_rows(further_rows)),
         selected,
@@ -327,8 +327,8 @@ def _score_rankings(
     """Score rankings from relevance grades. It takes seconds, so no scores are stored."""
     if dataset.qrels is None:
         raise InputError("rankings cannot be scored without relevance judgements.", remedy="Pass --qrels.")
-    outputs = score_lists(metrics, pairs.lists, dataset.outputs, dataset.qrels, workers=workers)
-    perturbed = score_lists(metrics, pairs.copies, pairs.frame, dataset.qrels, workers=workers)
+    outputs = score_ranked_lists(metrics, pairs.lists, dataset.outputs, dataset.qrels, workers=workers)
+    perturbed = score_ranked_lists(metrics, pairs.copies, pairs.frame, dataset.qrels, workers=workers)
     better = np.array([metric.orient_scores(outputs.scores[metric.spec]) for metric in metrics])
     worse = np.array([metric.orient_scores(perturbed.scores[metric.spec]) for metric in metrics])
     return PairScores(better[:, pairs.rows], worse, perturbed.seconds)

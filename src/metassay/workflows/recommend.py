@@ -56,7 +56,7 @@ def recommend(
             raise UnknownName("context of this run", context, columns)
         columns = [context]
     _check_criteria(result, criteria or {})
-    with folder.explain_errors():
+    with folder.report_unreadable_results():
         recommendation = {column: result.recommendation[column] for column in columns}
         if criteria:
             recommendation = {column: _choose_by_criteria(result, column, criteria) for column in columns}

@@ -160,7 +160,7 @@ def _build_page(run: str | Path) -> Page:
     if command not in PAGE_BUILDERS:
         folder = assay_run(run)  # raises an error that says what the run is, unless it is an assay
         command = "assay"
-    with folder.explain_errors():
+    with folder.report_unreadable_results():
         return PAGE_BUILDERS[command](folder)
 
 
@@ -189,7 +189,7 @@ def _build_joined_page(runs: Sequence[str | Path]) -> Page:
     folders = _load_by_command(runs)
     _check_same_data(list(folders.values()))
     first_folder = next(iter(folders.values()))
-    with first_folder.explain_errors():
+    with first_folder.report_unreadable_results():
         assay = folders["assay"].read_result(RESULT, AssayContent) if "assay" in folders else None
         ranking = read_rank_result(folders["rank"]) if "rank" in folders else None
         dependence = None

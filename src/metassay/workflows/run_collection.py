@@ -199,7 +199,7 @@ def _summarize_run(folder: Path) -> RunSummary:
             state=str(read_manifest(folder).get("state", "")),
             pairs_from=str(pairs_from),
         )
-        with run.explain_errors():
+        with run.report_unreadable_results():
             return _add_result(summary, run)
     except (MetassayError, OSError) as error:
         return msgspec.structs.replace(summary, error=str(error))

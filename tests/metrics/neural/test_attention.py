@@ -13,7 +13,7 @@ COMPARE_WITH_TORCH = """
 import numpy as np
 import torch
 from metassay.metrics.neural.attention import SHORT_TEXT, attend_by_length, build_short_attention
-from metassay.metrics.neural.token_batches import pack_batch
+from metassay.metrics.neural.token_batches import build_packed_batch
 from metassay.metrics.neural.tokenizer import TokenizedTexts
 
 longest_texts = []
@@ -27,7 +27,7 @@ assert attend is not None
 for lengths in ([SHORT_TEXT, 70, 17, 1], [3, 1], [SHORT_TEXT + 1, 2]):
     projected = torch.randn((sum(lengths), 3, 2, 16), generator=torch.Generator().manual_seed(1))
     texts = TokenizedTexts.from_sequences([[5] * length for length in lengths])
-    batch = pack_batch(texts, np.arange(len(lengths)), 0, torch.from_numpy)
+    batch = build_packed_batch(texts, np.arange(len(lengths)), 0, torch.from_numpy)
     np.testing.assert_allclose(attend(projected, batch), attend_by_length(projected, batch), atol=1e-5)
 assert longest_texts == [SHORT_TEXT + 1]
 """

@@ -20,12 +20,14 @@ def test_the_budget_is_halved_when_memory_runs_out(torch) -> None:
         return batch.ids.sum(1, keepdim=True)
 
     runner = BatchRunner("cpu", 200)
-    sums = runner.compute_rows(tokens, sum_ids, pad_id=0)[:, 0]
+    sums = runner.compute_text_rows(tokens, sum_ids, pad_id=0)[:, 0]
     assert sums.tolist() == [number * (1 + number % 7) for number in range(100)]
     assert runner.token_budget <= 50
     assert sum(size > 40 for size in sizes) <= 4
     with pytest.raises(InputError, match="not enough memory"):
-        BatchRunner("cpu", 200).compute_rows(TokenizedTexts.from_sequences([[1] * 50]), sum_ids, pad_id=0)
+        BatchRunner("cpu", 200).compute_text_rows(
+            TokenizedTexts.from_sequences([[1] * 50]), sum_ids, pad_id=0
+        )
 
 
 @pytest.mark.usefixtures("torch")

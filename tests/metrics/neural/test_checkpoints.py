@@ -13,7 +13,12 @@ import pytest
 
 from metassay.errors import InputError
 from metassay.metrics.neural.base import NeuralMetric
-from metassay.metrics.neural.checkpoints import check_not_lfs_pointer, find_model, read_pickle, read_weights
+from metassay.metrics.neural.checkpoints import (
+    check_not_lfs_pointer,
+    find_model_folder,
+    read_torch_file,
+    read_weights,
+)
 from metassay.metrics.registry import load_metric_classes, parse_metric
 
 NEURAL_METRICS = sorted(
@@ -41,7 +46,7 @@ def test_a_malicious_pickle_is_refused_and_does_not_run(torch, tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     torch.save({"state_dict": {"weight": torch.ones(2)}, "extra": MaliciousObject()}, "model.ckpt")
     with pytest.raises(InputError, match=r"refused: this pickle asks for .*could run code"):
-        read_pickle(Path("model.ckpt"))
+        read_torch_file(Path("model.ckpt"))
     Path("old.bin").write_bytes(pickle.dumps({"weight": MaliciousObject()}, protocol=2))
     with pytest.raises(InputError):
         read_weights([Path("old.bin")])
@@ -51,7 +56,7 @@ def test_a_malicious_pickle_is_refused_and_does_not_run(torch, tmp_path, monkeyp
 def test_settings_in_a_namespace_are_read(torch, tmp_path) -> None:
     file = tmp_path / "model.ckpt"
     torch.save({"state_dict": {"a": torch.ones(2)}, "hyper_parameters": argparse.Namespace(layers=2)}, file)
-    assert torch.equal(read_pickle(file)["state_dict"]["a"], torch.ones(2))
+    assert torch.equal(read_torch_file(file)["state_dict"]["a"], torch.ones(2))
 
 
 def test_safetensors_and_pickles_give_the_same_tensors(torch, tmp_path) -> None:
@@ -73,7 +78,7 @@ def test_an_lfs_pointer_is_refused(tmp_path) -> None:
 def test_a_missing_model_names_both_downloads(monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     with pytest.raises(InputError) as caught:
-        find_model("Unbabel/wmt22-comet-da")
+        find_model_folder("Unbabel/wmt22-comet-da")
     assert "hf download Unbabel/wmt22-comet-da ;" in str(caught.value)
     assert "hf download FacebookAI/xlm-roberta-large config.json tokenizer.json" in str(caught.value)
 
@@ -93,11 +98,11 @@ def test_models_are_found_in_the_hub_cache_by_old_and_new_names(monkeypatch, tmp
     for revision in ("abc", "def"):
         (folder / "snapshots" / revision).mkdir(parents=True)
     with pytest.raises(InputError, match="2 revisions"):
-        find_model("FacebookAI/xlm-roberta-large")
+        find_model_folder("FacebookAI/xlm-roberta-large")
     (folder / "refs").mkdir()
     (folder / "refs" / "main").write_text("def")
-    assert find_model("FacebookAI/xlm-roberta-large").name == "def"
-    assert find_model("xlm-roberta-large").name == "def"  # the name before the hub moved it
+    assert find_model_folder("FacebookAI/xlm-roberta-large").name == "def"
+    assert find_model_folder("xlm-roberta-large").name == "def"  # the name before the hub moved it
 
 
 def test_signatures_contain_hashes_of_weights_and_tokenizer(comet_folder, encoder, tmp_path) -> None:
@@ -141,6 +146,6 @@ def test_without_torch_the_error_names_the_extra(name) -> None:
 def test_a_language_that_the_model_was_not_trained_on_warns() -> None:
     metric = parse_metric("bertscore(model=FacebookAI/roberta-large)")
     with pytest.warns(UserWarning, match="was not trained on texts in the language 'de'"):
-        metric._warn_of_language("de")
-    metric._warn_of_language("en")
-    parse_metric("comet")._warn_of_language("de")
+        metric._warn_if_language_not_supported("de")
+    metric._warn_if_language_not_supported("en")
+    parse_metric("comet")._warn_if_language_not_supported("de")

@@ -105,8 +105,8 @@ def test_precision_recall_and_f1_come_from_one_pass(bert, monkeypatch) -> None:
 
     folder, _ = bert
     calls = []
-    real = bertscore.match_pairs
-    monkeypatch.setattr(bertscore, "match_pairs", lambda *given: calls.append(1) or real(*given))
+    real = bertscore.score_text_pairs
+    monkeypatch.setattr(bertscore, "score_text_pairs", lambda *given: calls.append(1) or real(*given))
     batch = Batch.of(["the dog sat", "birds"], [["the cat ran"], ["two birds"]])
     for part in ("precision", "recall", "f1"):
         score_quietly(f"bertscore(model={folder},layer=1,part_of={part})", batch)

@@ -50,9 +50,9 @@ def test_unified_scores_of_packed_texts_equal_those_of_padded_ones(comet_folder)
     network = UnifiedNetwork(find_comet_files(str(folder)))
     texts = TEXTS_OF_ALL_LENGTHS
     inputs = [ScoringInput(*row) for row in zip(texts, texts[3:], texts[7:])]
-    padded = network.predict(inputs, tuple(FIELDS_OF_INPUT), SharedWork())
+    padded = network.predict_inputs(inputs, tuple(FIELDS_OF_INPUT), SharedWork())
     enable_packing(network)
-    packed = network.predict(inputs, tuple(FIELDS_OF_INPUT), SharedWork())
+    packed = network.predict_inputs(inputs, tuple(FIELDS_OF_INPUT), SharedWork())
     for kind, predictions in padded.items():
         scores = [prediction.score for prediction in predictions]
         assert np.std(scores) > 0.003
@@ -60,7 +60,7 @@ def test_unified_scores_of_packed_texts_equal_those_of_padded_ones(comet_folder)
 
 
 def test_bertscore_of_packed_texts_equals_that_of_padded_ones(encoder, torch, transformers, tmp_path) -> None:
-    from metassay.metrics.neural.bertscore import TokenEncoder, match_pairs
+    from metassay.metrics.neural.bertscore import TokenEncoder, score_text_pairs
 
     torch.manual_seed(0)
     config = transformers.XLMRobertaConfig(
@@ -71,9 +71,9 @@ def test_bertscore_of_packed_texts_equals_that_of_padded_ones(encoder, torch, tr
     texts = TEXTS_OF_ALL_LENGTHS
     pairs = list(zip(texts, texts[4:] + texts[:4]))
     network = TokenEncoder(tmp_path, "tiny", 2, "float32")
-    padded = match_pairs(network, pairs, None, SharedWork()).scores
+    padded = score_text_pairs(network, pairs, None, SharedWork()).scores
     enable_packing(network)
-    packed = match_pairs(network, pairs, None, SharedWork()).scores
+    packed = score_text_pairs(network, pairs, None, SharedWork()).scores
     assert padded.std() > 0.05
     assert packed == pytest.approx(padded, abs=1e-5)
 
@@ -116,7 +116,7 @@ def test_packed_states_of_rembert_equal_those_of_transformers(
 ) -> None:
     from metassay.metrics.neural.batch_runner import BatchRunner
     from metassay.metrics.neural.packed_encoder import PackedEncoder
-    from metassay.metrics.neural.token_batches import pack_batch
+    from metassay.metrics.neural.token_batches import build_packed_batch
     from metassay.metrics.neural.tokenizer import TokenizedTexts
 
     torch.manual_seed(0)
@@ -136,7 +136,7 @@ def test_packed_states_of_rembert_equal_those_of_transformers(
     )
     segment_ids = texts.with_ids(rng.integers(0, 2, len(texts.ids)))
     to_device = BatchRunner(device="cpu").move_to_device
-    batch = pack_batch(texts, np.arange(5), 0, to_device, segment_ids)
+    batch = build_packed_batch(texts, np.arange(5), 0, to_device, segment_ids)
     tolerance = 1e-5 if dtype == "float32" else 0.06
     with torch.inference_mode():
         states = PackedEncoder(model, split_products=split_products)(batch).float()

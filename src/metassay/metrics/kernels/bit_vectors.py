@@ -18,19 +18,19 @@ LAST_BIT = np.uint64(63)
 
 
 @kernel
-def count_blocks(length: int) -> int:
-    """Count the blocks of 64 positions that a sequence of this length needs."""
+def count_bit_blocks(length: int) -> int:
+    """Count the 64-bit blocks that a bit vector of this length needs."""
     return (length + 63) // 64
 
 
 @kernel
 def set_position_bits(sequence: TokenIds, row_of_token: TokenIds, position_bits: BitVectors) -> None:
-    """Set bit i in the row of a token for every position i at which the token stands.
+    """Set bit i in the row of a token if the token is at position i of the sequence.
 
     Tokens get rows from 1 on, in the order in which they occur; `row_of_token` must be 0 for all of them
     before. Row 0 is left to tokens that do not occur.
     """
-    blocks = count_blocks(len(sequence))
+    blocks = count_bit_blocks(len(sequence))
     rows = 0
     for i in range(len(sequence)):
         row = row_of_token[sequence[i]]
@@ -45,6 +45,6 @@ def set_position_bits(sequence: TokenIds, row_of_token: TokenIds, position_bits:
 
 @kernel
 def clear_token_rows(sequence: TokenIds, row_of_token: TokenIds) -> None:
-    """Undo the numbering of `set_position_bits`, so that another sequence can be set."""
+    """Forget the rows that `set_position_bits` gave to the tokens of a sequence."""
     for i in range(len(sequence)):
         row_of_token[sequence[i]] = 0

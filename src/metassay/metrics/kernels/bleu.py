@@ -22,7 +22,7 @@ _LOG_OF_ZERO = -9999999999.0
 def compute_bleu(
     statistics: NDArray[np.float64], smoothing: int, smooth_value: float, effective_order: bool
 ) -> NDArray[np.float64]:
-    """BLEU of each row of [output length, reference length, matches for each n, n-grams for each n]."""
+    """Compute BLEU from rows of lengths of output and reference, n-gram matches and n-gram totals."""
     order = (statistics.shape[1] - 2) // 2
     scores = np.empty(statistics.shape[0], np.float64)
     precisions = np.empty(order, np.float64)
@@ -61,7 +61,7 @@ def _smooth_precisions(
     effective_order: bool,
     precisions: NDArray[np.float64],
 ) -> int:
-    """Write the smoothed precisions in per cent; return how many orders count, 0 when nothing matches."""
+    """Write the smoothed n-gram precisions in per cent; return how many orders n are used."""
     order = len(precisions)
     has_match = False
     for n in range(order):

@@ -15,14 +15,14 @@ from metassay.metrics.kernels.bit_vectors import (
     ZERO_BITS,
     BitVectors,
     clear_token_rows,
-    count_blocks,
+    count_bit_blocks,
     set_position_bits,
 )
 from metassay.metrics.kernels.text_arrays import (
     Offsets,
     Positions,
     TokenIds,
-    count_most_distinct_tokens,
+    count_maximum_distinct_tokens,
     find_longest_length,
 )
 from metassay.stats.compilation import kernel
@@ -32,20 +32,20 @@ from metassay.stats.compilation import kernel
 def common_subsequence_lengths(
     ids: TokenIds, offsets: Offsets, vocabulary_size: int, outputs: Positions, references: Positions
 ) -> NDArray[np.int64]:
-    """Length of the longest common subsequence of each output and its reference: [inputs].
+    """Compute the length of the longest common subsequence of each output and its reference: [inputs].
 
     Inputs with the same reference should follow each other, because each reference is prepared only when it
     differs from the one before.
     """
     row_of_token = np.zeros(vocabulary_size, np.int32)
-    most_distinct = count_most_distinct_tokens(ids, offsets, vocabulary_size, references)
-    most_blocks = count_blocks(find_longest_length(offsets))
+    most_distinct = count_maximum_distinct_tokens(ids, offsets, vocabulary_size, references)
+    most_blocks = count_bit_blocks(find_longest_length(offsets))
     position_bits = np.zeros((most_distinct + 1, most_blocks), np.uint64)
     state = np.empty(most_blocks, np.uint64)
     lengths = np.zeros(len(outputs), np.int64)
     for k in range(len(outputs)):
         reference = ids[offsets[references[k]] : offsets[references[k] + 1]]
-        blocks = count_blocks(len(reference))
+        blocks = count_bit_blocks(len(reference))
         if k == 0 or references[k] != references[k - 1]:
             if k > 0:
                 previous = references[k - 1]
@@ -57,14 +57,14 @@ def common_subsequence_lengths(
         for j in range(len(output)):
             row = row_of_token[output[j]]
             if row > 0:
-                _read_output_token(position_bits[row], blocks, state)
+                _update_state_with_token(position_bits[row], blocks, state)
         lengths[k] = _count_zero_bits(state, len(reference))
     return lengths
 
 
 @kernel
-def _read_output_token(token_positions: BitVectors, blocks: int, state: BitVectors) -> None:
-    """Read one output token; a zero bit in the state stands for one more common token."""
+def _update_state_with_token(token_positions: BitVectors, blocks: int, state: BitVectors) -> None:
+    """Update the bit vector of the longest common subsequence with the next output token."""
     carry = ZERO_BITS
     for block in range(blocks):
         old = state[block]
@@ -79,6 +79,7 @@ def _read_output_token(token_positions: BitVectors, blocks: int, state: BitVecto
 
 @kernel
 def _count_zero_bits(state: BitVectors, length: int) -> int:
+    """Count the zero bits among the first `length` bits of a bit vector."""
     count = 0
     for i in range(length):
         count += 1 - int((state[i >> 6] >> (np.uint64(i) & LAST_BIT)) & ONE_BIT)

@@ -19,14 +19,14 @@ from metassay.metrics.kernels.bit_vectors import (
     ZERO_BITS,
     BitVectors,
     clear_token_rows,
-    count_blocks,
+    count_bit_blocks,
     set_position_bits,
 )
 from metassay.metrics.kernels.text_arrays import (
     Offsets,
     Positions,
     TokenIds,
-    count_most_distinct_tokens,
+    count_maximum_distinct_tokens,
     find_longest_length,
 )
 from metassay.stats.compilation import kernel
@@ -41,15 +41,15 @@ SPLIT_MATRIX_BYTES = 1 << 20
 def count_edits(
     ids: TokenIds, offsets: Offsets, vocabulary_size: int, outputs: Positions, references: Positions
 ) -> NDArray[np.int64]:
-    """Hits, substitutions, deletions and insertions between each output and its reference: [inputs, 4].
+    """Count hits, substitutions, deletions and insertions of each output and its reference: [inputs, 4].
 
     The first entry is −1 where both sequences are so long that the caller must ask rapidfuzz itself.
     """
     longest = find_longest_length(offsets)
-    blocks = count_blocks(longest)
+    blocks = count_bit_blocks(longest)
     # Row 0 of the bits stands for all tokens that do not occur in the reference.
     row_of_token = np.zeros(vocabulary_size, np.int32)
-    most_distinct = count_most_distinct_tokens(ids, offsets, vocabulary_size, references)
+    most_distinct = count_maximum_distinct_tokens(ids, offsets, vocabulary_size, references)
     position_bits = np.zeros((most_distinct + 1, blocks), np.uint64)
     most_vectors = min(longest * blocks, SPLIT_MATRIX_BYTES // 8 + longest + 64 * blocks)
     increases = np.empty(most_vectors, np.uint64)
@@ -58,26 +58,27 @@ def count_edits(
     for k in range(len(outputs)):
         reference = ids[offsets[references[k]] : offsets[references[k] + 1]]
         output = ids[offsets[outputs[k]] : offsets[outputs[k] + 1]]
-        prefix = _common_prefix(reference, output)
-        suffix = _common_suffix(reference[prefix:], output[prefix:])
+        prefix = _common_prefix_length(reference, output)
+        suffix = _common_suffix_length(reference[prefix:], output[prefix:])
         counts[k, HITS] = prefix + suffix
         reference = reference[prefix : len(reference) - suffix]
         output = output[prefix : len(output) - suffix]
         if len(reference) == 0 or len(output) == 0:
             counts[k, DELETIONS] = len(reference)
             counts[k, INSERTIONS] = len(output)
-        elif _is_divided_by_rapidfuzz(len(reference), len(output)):
+        elif _does_rapidfuzz_divide(len(reference), len(output)):
             counts[k, HITS] = -1
         else:
             set_position_bits(reference, row_of_token, position_bits)
-            _fill_matrix(len(reference), output, row_of_token, position_bits, increases, decreases)
-            _trace_alignment(reference, output, increases, decreases, counts[k])
+            _fill_distance_changes(len(reference), output, row_of_token, position_bits, increases, decreases)
+            _count_steps_of_alignment(reference, output, increases, decreases, counts[k])
             clear_token_rows(reference, row_of_token)
     return counts
 
 
 @kernel
-def _common_prefix(first: TokenIds, second: TokenIds) -> int:
+def _common_prefix_length(first: TokenIds, second: TokenIds) -> int:
+    """Return the number of equal tokens at the start of two sequences."""
     n = 0
     while n < len(first) and n < len(second) and first[n] == second[n]:
         n += 1
@@ -85,7 +86,8 @@ def _common_prefix(first: TokenIds, second: TokenIds) -> int:
 
 
 @kernel
-def _common_suffix(first: TokenIds, second: TokenIds) -> int:
+def _common_suffix_length(first: TokenIds, second: TokenIds) -> int:
+    """Return the number of equal tokens at the end of two sequences."""
     n = 0
     while n < len(first) and n < len(second) and first[len(first) - 1 - n] == second[len(second) - 1 - n]:
         n += 1
@@ -93,14 +95,14 @@ def _common_suffix(first: TokenIds, second: TokenIds) -> int:
 
 
 @kernel
-def _is_divided_by_rapidfuzz(reference_length: int, output_length: int) -> bool:
-    """Whether rapidfuzz divides the alignment of sequences of these lengths (Hirschberg, 1975)."""
+def _does_rapidfuzz_divide(reference_length: int, output_length: int) -> bool:
+    """Whether rapidfuzz would divide the alignment of such long sequences into parts (Hirschberg, 1975)."""
     matrix_bytes = 2 * reference_length * output_length // 8
     return reference_length >= 65 and output_length >= 10 and matrix_bytes >= SPLIT_MATRIX_BYTES
 
 
 @kernel
-def _fill_matrix(
+def _fill_distance_changes(
     reference_length: int,
     output: TokenIds,
     row_of_token: TokenIds,
@@ -108,12 +110,12 @@ def _fill_matrix(
     increases: BitVectors,
     decreases: BitVectors,
 ) -> None:
-    """Compute, for each output token, where the distance increases or decreases along the reference.
+    """Compute where the edit distance increases or decreases along the reference, for each output token.
 
     Bit i of block b of `increases` (`decreases`) is set where the distance grows (falls) by one from
     reference position 64·b + i − 1 to the next. Names of the vectors: Hyyrö (2003), VP, VN, D0, HP and HN.
     """
-    blocks = count_blocks(reference_length)
+    blocks = count_bit_blocks(reference_length)
     for j in range(len(output)):
         row = row_of_token[output[j]]
         carry_horizontal_increase = ONE_BIT
@@ -139,15 +141,15 @@ def _fill_matrix(
 
 
 @kernel
-def _trace_alignment(
+def _count_steps_of_alignment(
     reference: TokenIds,
     output: TokenIds,
     increases: BitVectors,
     decreases: BitVectors,
     counts: NDArray[np.int64],
 ) -> None:
-    """Follow the alignment from the end of both sequences and count its steps."""
-    blocks = count_blocks(len(reference))
+    """Follow the alignment back from the end of both sequences, and count its steps by kind."""
+    blocks = count_bit_blocks(len(reference))
     i = len(reference)
     j = len(output)
     while i > 0 and j > 0:

@@ -21,7 +21,7 @@ _NONE = -1
 def find_unmatched_words(
     ids: TokenIds, offsets: Offsets, vocabulary_size: int, outputs: Positions, references: Positions
 ) -> NDArray[np.bool_]:
-    """Whether each word occurs more often in some output than in its reference, or less often.
+    """Find the words that some output and its reference do not contain equally often.
 
     The others always find an equal word, so that METEOR never needs their stems.
     """
@@ -54,7 +54,7 @@ def find_unmatched_stems(
     stems: TokenIds,
     stem_count: int,
 ) -> NDArray[np.bool_]:
-    """Whether each stem is left over in some output, next to other stems left over in its reference.
+    """Find the stems that stay unmatched in some output while others stay unmatched in its reference.
 
     METEOR needs synonyms of these stems only.
     """
@@ -99,7 +99,7 @@ def compute_meteor(
     beta: float,
     gamma: float,
 ) -> NDArray[np.float64]:
-    """METEOR of each output against its reference; 0 where nothing matches: [inputs]."""
+    """Compute METEOR of each output and its reference; 0 if no word matches: [inputs]."""
     longest = find_longest_length(offsets)
     last_free = np.full(max(vocabulary_size, stem_count, 1), _NONE, np.int32)
     previous_free = np.zeros(longest, np.int32)
@@ -139,7 +139,7 @@ def _align_equal_words(
     aligned_to: TokenIds,
     is_free: NDArray[np.bool_],
 ) -> int:
-    """Align equal words; return how many.
+    """Align equal words of output and reference; return their number.
 
     The free positions of each word form a linked list: `last_free[word]` is the last one, and
     `previous_free[position]` the one before it.
@@ -172,7 +172,7 @@ def _align_stems_and_synonyms(
     aligned_to: TokenIds,
     is_free: NDArray[np.bool_],
 ) -> int:
-    """Align equal stems among the words that are left, then stems with their synonyms; return how many."""
+    """Align the remaining words with equal stems, then those with synonymous stems; return their number."""
     matches = 0
     for j in range(len(reference)):
         if is_free[j]:
@@ -204,7 +204,7 @@ def _align_stems_and_synonyms(
 
 @kernel
 def _count_chunks(aligned_to: TokenIds) -> int:
-    """Count runs of matches that are adjacent and in the same order on both sides."""
+    """Count the chunks of matches that are adjacent and in the same order in both texts."""
     chunks = 0
     expected = _NONE
     for i in range(len(aligned_to)):

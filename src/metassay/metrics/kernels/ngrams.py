@@ -34,7 +34,7 @@ def count_shared_ngrams(
     set_sequences: Positions,
     order: int,
 ) -> NDArray[np.int64]:
-    """Clipped matches per input and n: [inputs, order].
+    """Count the clipped n-gram matches of each input, for n = 1 to `order`: [inputs, order].
 
     An n-gram counts at most as often as in the reference that has it most often. Input k compares the
     sequence `outputs[k]` with all sequences of the set `reference_sets[k]`; set s has the sequences
@@ -45,7 +45,7 @@ def count_shared_ngrams(
     largest_capacity = 1
     for s in range(len(set_offsets) - 1):
         sequences = set_sequences[set_offsets[s] : set_offsets[s + 1]]
-        largest_capacity = max(largest_capacity, _table_capacity(offsets, sequences, order))
+        largest_capacity = max(largest_capacity, _hash_table_capacity(offsets, sequences, order))
     longest = find_longest_length(offsets)
     key_buffer = np.zeros(largest_capacity, np.uint64)
     reference_count_buffer = np.zeros(largest_capacity, np.int32)
@@ -60,7 +60,7 @@ def count_shared_ngrams(
         if reference_sets[k] != current_set:
             current_set = reference_sets[k]
             sequences = set_sequences[set_offsets[current_set] : set_offsets[current_set + 1]]
-            capacity = _table_capacity(offsets, sequences, order)
+            capacity = _hash_table_capacity(offsets, sequences, order)
             keys = key_buffer[:capacity]
             reference_counts = reference_count_buffer[:capacity]
             remaining_counts = remaining_count_buffer[:capacity]
@@ -71,23 +71,25 @@ def count_shared_ngrams(
                 for slot in range(capacity):
                     remaining_counts[slot] = 0
                 reference = ids[offsets[sequence] : offsets[sequence + 1]]
-                _add_reference(reference, order, keys, reference_counts, remaining_counts, prefix_slots)
+                _add_ngrams_of_reference(
+                    reference, order, keys, reference_counts, remaining_counts, prefix_slots
+                )
         _copy_counts(reference_counts, remaining_counts)
         output = ids[offsets[outputs[k]] : offsets[outputs[k] + 1]]
-        _count_matches(output, order, keys, remaining_counts, starts, prefix_slots, matches[k])
+        _count_ngram_matches(output, order, keys, remaining_counts, starts, prefix_slots, matches[k])
     return matches
 
 
 @kernel
 def _copy_counts(source: Counts, target: Counts) -> None:
-    """Copy all counts. As a function of its own, this loop is vectorised; inside the kernel it was not."""
+    """Copy all counts; a separate function, because the compiler then vectorises the loop."""
     for slot in range(len(source)):
         target[slot] = source[slot]
 
 
 @kernel
-def _table_capacity(offsets: Offsets, sequences: Positions, order: int) -> int:
-    """Size of a table, a power of two, of which the n-grams of these sequences fill half at most."""
+def _hash_table_capacity(offsets: Offsets, sequences: Positions, order: int) -> int:
+    """Return the size of a hash table for the n-grams of sequences, a power of two."""
     ngrams = 0
     for sequence in sequences:
         ngrams += order * (offsets[sequence + 1] - offsets[sequence])
@@ -98,7 +100,7 @@ def _table_capacity(offsets: Offsets, sequences: Positions, order: int) -> int:
 
 
 @kernel
-def _add_reference(
+def _add_ngrams_of_reference(
     reference: TokenIds,
     order: int,
     keys: Keys,
@@ -106,13 +108,13 @@ def _add_reference(
     own_counts: Counts,
     prefix_slots: Slots,
 ) -> None:
-    """Add the n-grams of one reference to the table, and raise `reference_counts` to its counts.
+    """Add the n-grams of a reference to the table; keep the highest count of each over all references.
 
     `own_counts` must be 0 everywhere. `prefix_slots[i]` is one more than the slot of the n-gram that begins
     at position i, 0 for the empty one.
     """
     slot_mask = np.uint64(len(keys) - 1)
-    shift = _hash_shift(len(keys))
+    shift = _hash_shift_for_capacity(len(keys))
     length = len(reference)
     for i in range(length):
         prefix_slots[i] = 0
@@ -129,7 +131,7 @@ def _add_reference(
 
 
 @kernel
-def _count_matches(
+def _count_ngram_matches(
     output: TokenIds,
     order: int,
     keys: Keys,
@@ -138,12 +140,12 @@ def _count_matches(
     prefix_slots: Slots,
     matches: NDArray[np.int64],
 ) -> None:
-    """Count the matches of one output for each n; each match uses up one of the `remaining_counts`.
+    """Count the n-grams of an output that the references contain; each reference n-gram matches once.
 
     `starts` lists the positions whose n-gram was found in the table; only these are tried for n + 1.
     """
     slot_mask = np.uint64(len(keys) - 1)
-    shift = _hash_shift(len(keys))
+    shift = _hash_shift_for_capacity(len(keys))
     length = len(output)
     candidates = length
     for i in range(length):
@@ -173,8 +175,8 @@ def _count_matches(
 
 
 @kernel
-def _hash_shift(capacity: int) -> np.uint64:
-    """The shift that takes a 64-bit product to a number below the capacity, which is a power of two."""
+def _hash_shift_for_capacity(capacity: int) -> np.uint64:
+    """Return the number of bits to shift a 64-bit hash by, so that it is below the capacity."""
     shift = np.uint64(64)
     while capacity > 1:
         capacity >>= 1

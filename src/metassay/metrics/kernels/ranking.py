@@ -43,7 +43,7 @@ NO_CUTOFF = np.int64(2**31 - 1)
 
 
 @kernel
-def measure_lists(
+def compute_ranking_measures(
     offsets: Integers,
     grades: Grades,
     topics: Integers,
@@ -55,11 +55,11 @@ def measure_lists(
     depths: Integers,
     discounts: Scores,
 ) -> Scores:
-    """Compute every measure of every list: [lists, measures].
+    """Compute every measure of every ranked list: [lists, measures].
 
     List i has the grades `grades[offsets[i] : offsets[i + 1]]` and belongs to topic t = `topics[i]`, with
     the judged grades `judged_grades[judged_offsets[t] : judged_offsets[t + 1]]`. Each measure has a code, an
-    argument (see `_measure_list`), a relevance threshold and a depth to which lists are cut first.
+    argument (see `_compute_ranking_measure`), a relevance threshold and a depth to which lists are cut first.
     `discounts[i]` is log2(i + 2).
     """
     scores = np.empty((len(topics), len(measures)), np.float64)
@@ -69,14 +69,14 @@ def measure_lists(
         for m in range(len(measures)):
             end = min(offsets[i] + depths[m], offsets[i + 1])
             list_grades = grades[offsets[i] : end]
-            scores[i, m] = _measure_list(
+            scores[i, m] = _compute_ranking_measure(
                 measures[m], arguments[m], relevance_thresholds[m], list_grades, topic_grades, discounts
             )
     return scores
 
 
 @kernel
-def _measure_list(  # noqa: PLR0911 - one return per measure
+def _compute_ranking_measure(  # noqa: PLR0911 - one return per measure
     measure: int,
     argument: float,
     min_relevant_grade: int,
@@ -84,7 +84,7 @@ def _measure_list(  # noqa: PLR0911 - one return per measure
     judged_grades: Grades,
     discounts: Scores,
 ) -> float:
-    """Compute one measure of one list.
+    """Compute one measure of one ranked list.
 
     `argument` is the measure's cut-off, recall level, weight or persistence. For expected reciprocal rank,
     `min_relevant_grade` is the highest grade that there is.
@@ -92,11 +92,11 @@ def _measure_list(  # noqa: PLR0911 - one return per measure
     retrieved = len(grades)
     if measure == NDCG:
         cutoff = int(argument)
-        ideal = _discounted_gain(judged_grades, cutoff, discounts)
-        return _discounted_gain(grades, cutoff, discounts) / ideal if ideal > 0.0 else 0.0
+        ideal = _discounted_cumulative_gain(judged_grades, cutoff, discounts)
+        return _discounted_cumulative_gain(grades, cutoff, discounts) / ideal if ideal > 0.0 else 0.0
     if measure == JUDGED:
         shown = min(int(argument), retrieved)
-        return _count_relevant(grades, 0, shown) / shown if shown else 0.0
+        return _count_relevant_documents(grades, 0, shown) / shown if shown else 0.0
     if measure == EXPECTED_RECIPROCAL_RANK:
         return _expected_reciprocal_rank(grades, min_relevant_grade, min(int(argument), retrieved))
     if measure == RANK_BIASED_PRECISION:
@@ -113,15 +113,15 @@ def _measure_list(  # noqa: PLR0911 - one return per measure
     if measure == BPREF:
         return _binary_preference(grades, relevant, len(judged_grades) - relevant, min_relevant_grade)
     if measure == R_PRECISION:
-        return _count_relevant(grades, min_relevant_grade, min(relevant, retrieved)) / relevant
+        return _count_relevant_documents(grades, min_relevant_grade, min(relevant, retrieved)) / relevant
     if measure >= SET_PRECISION:
-        hits = _count_relevant(grades, min_relevant_grade, retrieved)
-        return _unordered_measure(measure, hits, retrieved, relevant, argument) if hits else 0.0
+        hits = _count_relevant_documents(grades, min_relevant_grade, retrieved)
+        return _measure_of_set(measure, hits, retrieved, relevant, argument) if hits else 0.0
     cutoff = int(argument)
     end = min(cutoff, retrieved)
     if measure == AVERAGE_PRECISION:
         return _average_precision(grades, relevant, min_relevant_grade, end)
-    hits = _count_relevant(grades, min_relevant_grade, end)
+    hits = _count_relevant_documents(grades, min_relevant_grade, end)
     if measure == PRECISION:
         return hits / cutoff
     if measure == RELATIVE_PRECISION:
@@ -132,27 +132,29 @@ def _measure_list(  # noqa: PLR0911 - one return per measure
 
 
 @kernel
-def _count_relevant(grades: Grades, min_relevant_grade: int, end: int) -> int:
-    """Count the relevant documents among the first `end`."""
+def _count_relevant_documents(grades: Grades, min_relevant_grade: int, cutoff: int) -> int:
+    """Count the relevant documents among the first `cutoff`."""
     count = 0
-    for i in range(end):
+    for i in range(cutoff):
         count += grades[i] >= min_relevant_grade
     return count
 
 
 @kernel
-def _average_precision(grades: Grades, relevant: int, min_relevant_grade: int, end: int) -> float:
+def _average_precision(grades: Grades, relevant_count: int, min_relevant_grade: int, cutoff: int) -> float:
+    """Mean over the relevant documents of the precision at their rank."""
     hits = 0
     total = 0.0
-    for i in range(end):
+    for i in range(cutoff):
         if grades[i] >= min_relevant_grade:
             hits += 1
             total += hits / (i + 1)
-    return total / relevant
+    return total / relevant_count
 
 
 @kernel
 def _reciprocal_rank(grades: Grades, min_relevant_grade: int) -> float:
+    """1 / rank of the first relevant document; 0 if there is none."""
     for i in range(len(grades)):
         if grades[i] >= min_relevant_grade:
             return 1.0 / (i + 1)
@@ -160,13 +162,15 @@ def _reciprocal_rank(grades: Grades, min_relevant_grade: int) -> float:
 
 
 @kernel
-def _interpolated_precision(grades: Grades, relevant: int, min_relevant_grade: int, recall: float) -> float:
-    """The highest precision at or below the rank where `recall` is reached.
+def _interpolated_precision(
+    grades: Grades, relevant_count: int, min_relevant_grade: int, recall: float
+) -> float:
+    """The highest precision at or after the rank where `recall` is reached.
 
     The number of relevant documents that makes up `recall` is rounded, halves up, as from trec_eval 10 on.
     """
-    needed = math.floor(recall * relevant)
-    if recall * relevant - needed >= 0.5:
+    needed = math.floor(recall * relevant_count)
+    if recall * relevant_count - needed >= 0.5:
         needed += 1
     hits = 0
     best = 0.0
@@ -178,9 +182,10 @@ def _interpolated_precision(grades: Grades, relevant: int, min_relevant_grade: i
 
 
 @kernel
-def _discounted_gain(grades: Grades, end: int, discounts: Scores) -> float:
+def _discounted_cumulative_gain(grades: Grades, cutoff: int, discounts: Scores) -> float:
+    """Sum of the grades of the first documents, each divided by the discount of its rank."""
     total = 0.0
-    for i in range(min(end, len(grades))):
+    for i in range(min(cutoff, len(grades))):
         if grades[i] > 0:
             total += grades[i] / discounts[i]
     return total
@@ -188,6 +193,7 @@ def _discounted_gain(grades: Grades, end: int, discounts: Scores) -> float:
 
 @kernel
 def _rank_biased_precision(grades: Grades, min_relevant_grade: int, persistence: float) -> float:
+    """(1 − p) Σ p^(i − 1) over the ranks i of relevant documents, where p is the persistence."""
     weight = 1.0
     total = 0.0
     for i in range(len(grades)):
@@ -198,11 +204,11 @@ def _rank_biased_precision(grades: Grades, min_relevant_grade: int, persistence:
 
 
 @kernel
-def _expected_reciprocal_rank(grades: Grades, highest_grade: int, end: int) -> float:
-    """Expected 1 / rank where a reader stops, who stops at grade g with probability (2^g − 1) / 2^highest."""
+def _expected_reciprocal_rank(grades: Grades, highest_grade: int, cutoff: int) -> float:
+    """Expected 1 / rank of the document at which a reader stops: with probability (2^g − 1) / 2^highest."""
     still_reading = 1.0
     total = 0.0
-    for i in range(end):
+    for i in range(cutoff):
         if grades[i] > 0:
             stops = (2.0 ** min(grades[i], highest_grade) - 1.0) / 2.0**highest_grade
             total += still_reading * stops / (i + 1)
@@ -211,32 +217,36 @@ def _expected_reciprocal_rank(grades: Grades, highest_grade: int, end: int) -> f
 
 
 @kernel
-def _binary_preference(grades: Grades, relevant: int, nonrelevant: int, min_relevant_grade: int) -> float:
-    """For judged documents only: the share of the first R nonrelevant ones that follow each relevant one."""
+def _binary_preference(
+    grades: Grades, relevant_count: int, nonrelevant_count: int, min_relevant_grade: int
+) -> float:
+    """Share of the judged nonrelevant documents that are ranked below each relevant one."""
     nonrelevant_above = 0
     total = 0.0
     for i in range(len(grades)):
         if grades[i] >= min_relevant_grade:
             share_above = 0.0
             if nonrelevant_above:
-                share_above = min(nonrelevant_above, relevant) / min(nonrelevant, relevant)
+                share_above = min(nonrelevant_above, relevant_count) / min(nonrelevant_count, relevant_count)
             total += 1.0 - share_above
         elif grades[i] >= 0:
             nonrelevant_above += 1
-    return total / relevant
+    return total / relevant_count
 
 
 @kernel
-def _unordered_measure(measure: int, hits: int, retrieved: int, relevant: int, beta: float) -> float:
-    """Compute a measure that ignores the order of documents."""
+def _measure_of_set(
+    measure: int, hit_count: int, retrieved_count: int, relevant_count: int, beta: float
+) -> float:
+    """Compute a measure that ignores the order of the documents."""
     if measure == SET_PRECISION:
-        return hits / retrieved
+        return hit_count / retrieved_count
     if measure == SET_RELATIVE_PRECISION:
-        return hits / min(retrieved, relevant)
+        return hit_count / min(retrieved_count, relevant_count)
     if measure == SET_RECALL:
-        return hits / relevant
+        return hit_count / relevant_count
     if measure == SET_AVERAGE_PRECISION:
-        return hits * hits / (retrieved * relevant)
-    precision = hits / retrieved
-    recall = hits / relevant
+        return hit_count * hit_count / (retrieved_count * relevant_count)
+    precision = hit_count / retrieved_count
+    recall = hit_count / relevant_count
     return (beta + 1.0) * precision * recall / (recall + beta * precision)

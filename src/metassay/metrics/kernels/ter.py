@@ -31,7 +31,7 @@ _EQUAL, _SUBSTITUTE, _DELETE, _INSERT = range(4)
 
 
 class BeamMatrix(NamedTuple):
-    """Edit distances between beginnings of output (rows) and reference (columns), within the beam.
+    """Edit distances between prefixes of the output (rows) and of the reference (columns), within a beam.
 
     Row i has the columns from `low[i]` up to `high[i]`; column j is stored at j − `low[i]`. Row 0, where all
     reference words are inserted, is not stored.
@@ -45,7 +45,7 @@ class BeamMatrix(NamedTuple):
 
 
 class WordAlignment(NamedTuple):
-    """Where reference words stand in the output, and how many words are wrong."""
+    """The output position of each reference word, and the numbers of wrong words."""
 
     output_position: Positions
     """For each reference word, the output word that it is aligned with, or after which it is inserted."""
@@ -58,14 +58,14 @@ class WordAlignment(NamedTuple):
 def count_ter_edits(
     ids: TokenIds, offsets: Offsets, outputs: Positions, references: Positions
 ) -> NDArray[np.int64]:
-    """Number of edits, shifts included, from each output to its reference: [inputs]."""
+    """Count the edits, including shifts, that turn each output into its reference: [inputs]."""
     longest = 1
     most_cells = 1
     for k in range(len(outputs)):
         output_length = offsets[outputs[k] + 1] - offsets[outputs[k]]
         reference_length = offsets[references[k] + 1] - offsets[references[k]]
         longest = max(longest, output_length, reference_length)
-        most_cells = max(most_cells, (output_length + 1) * _row_width(output_length, reference_length))
+        most_cells = max(most_cells, (output_length + 1) * _matrix_row_width(output_length, reference_length))
     low = np.zeros(longest + 2, np.int64)
     high = np.zeros(longest + 2, np.int64)
     distances = np.zeros(most_cells, np.int32)
@@ -87,60 +87,64 @@ def count_ter_edits(
             continue
         for i in range(n):
             words[i] = ids[start + i]
-        shape = (n + 1, _row_width(n, len(reference)))
+        shape = (n + 1, _matrix_row_width(n, len(reference)))
         cells = shape[0] * shape[1]
         matrix = BeamMatrix(low, high, distances[:cells].reshape(shape), operations[:cells].reshape(shape))
-        edits[k] = _shift_and_count(words[:n], reference, matrix, alignment, rows, shifted[:n], best[:n])
+        edits[k] = _count_edits_with_shifts(
+            words[:n], reference, matrix, alignment, rows, shifted[:n], best[:n]
+        )
     return edits
 
 
 @kernel
-def _shift_and_count(
+def _count_edits_with_shifts(
     words: TokenIds,
     reference: TokenIds,
     matrix: BeamMatrix,
     alignment: WordAlignment,
     rows: Distances,
     shifted: TokenIds,
-    best: TokenIds,
+    best_shift: TokenIds,
 ) -> int:
-    """Shift runs of words as long as that reduces the edit distance; return shifts plus distance."""
+    """Shift words while that reduces the edit distance; return the number of shifts and edits."""
     _set_beam_bounds(len(words), len(reference), matrix)
     shifts = 0
     candidates = 0
     first_changed = 0
     while True:
-        distance = _fill_matrix(words, reference, first_changed, matrix, rows)
+        distance = _fill_matrix_from_row(words, reference, first_changed, matrix, rows)
         if distance == 0:
             return shifts
-        _trace_alignment(words, reference, matrix, alignment)
+        _trace_word_alignment(words, reference, matrix, alignment)
         gain, candidates = _find_best_shift(
-            words, reference, distance, candidates, matrix, alignment, rows, shifted, best
+            words, reference, distance, candidates, matrix, alignment, rows, shifted, best_shift
         )
         if candidates >= _MAX_CANDIDATES or gain <= 0:
             return shifts + distance
         shifts += 1
         first_changed = 0
-        while words[first_changed] == best[first_changed]:
+        while words[first_changed] == best_shift[first_changed]:
             first_changed += 1
         for i in range(len(words)):
-            words[i] = best[i]
+            words[i] = best_shift[i]
 
 
 @kernel
 def _beam_width(output_length: int, reference_length: int) -> int:
-    """Columns on either side of the diagonal; wider where the reference is much longer than the output."""
+    """Number of columns on either side of the diagonal of the matrix that are computed."""
     ratio = reference_length / output_length if output_length > 0 else 1.0
     return math.ceil(ratio / 2 + _BEAM_WIDTH) if ratio / 2 > _BEAM_WIDTH else _BEAM_WIDTH
 
 
 @kernel
-def _row_width(output_length: int, reference_length: int) -> int:
+def _matrix_row_width(output_length: int, reference_length: int) -> int:
+    """Number of columns of a row of the matrix that are stored."""
     return min(reference_length + 1, 2 * _beam_width(output_length, reference_length) + 1)
 
 
 @kernel
 def _set_beam_bounds(output_length: int, reference_length: int, matrix: BeamMatrix) -> None:
+    """Write the first and last column of the beam in each row of the matrix."""
     ratio = reference_length / output_length
     width = _beam_width(output_length, reference_length)
     for i in range(1, output_length + 1):
@@ -154,26 +158,26 @@ def _set_beam_bounds(output_length: int, reference_length: int, matrix: BeamMatr
 
 @kernel
 def _load_matrix_row(i: int, matrix: BeamMatrix, row: Distances) -> None:
-    """Copy row i into a buffer, where column j is at j + 1, with infinity on either side of the beam."""
+    """Copy row i of the matrix to a buffer, with infinity on either side of the beam."""
     low = matrix.low[i]
     for j in range(low, matrix.high[i]):
         row[j + 1] = matrix.distances[i, j - low] if i > 0 else j
-    _set_row_ends(i, matrix, row)
+    _set_infinite_ends(i, matrix, row)
 
 
 @kernel
-def _set_row_ends(i: int, matrix: BeamMatrix, row: Distances) -> None:
-    """Write infinity where row i + 1 looks beyond row i."""
+def _set_infinite_ends(i: int, matrix: BeamMatrix, row: Distances) -> None:
+    """Write infinity to the cells of a row buffer that are outside of the beam of row i."""
     row[matrix.low[i]] = _INFINITE
     for j in range(matrix.high[i], matrix.high[i + 1]):
         row[j + 1] = _INFINITE
 
 
 @kernel
-def _fill_matrix(
+def _fill_matrix_from_row(
     words: TokenIds, reference: TokenIds, first_row: int, matrix: BeamMatrix, rows: Distances
 ) -> int:
-    """Compute the rows after `first_row` with the operation that leads to each cell; return the distance."""
+    """Compute the rows of the matrix after `first_row`; return the edit distance."""
     previous_row = rows[0]
     row = rows[1]
     _load_matrix_row(first_row, matrix, previous_row)
@@ -195,16 +199,16 @@ def _fill_matrix(
             matrix.distances[i, j - low] = cost
             matrix.operations[i, j - low] = operation
         if i < len(words):
-            _set_row_ends(i, matrix, row)
+            _set_infinite_ends(i, matrix, row)
         previous_row, row = row, previous_row
     return int(previous_row[len(reference) + 1])
 
 
 @kernel
-def _distance_after_shift(
+def _edit_distance_after_shift(
     shifted: TokenIds, reference: TokenIds, start: int, end: int, matrix: BeamMatrix, rows: Distances
 ) -> int:
-    """Edit distance after a shift; words differ from those of the matrix only from `start` up to `end`.
+    """Edit distance of the shifted words, which differ from those of the matrix from `start` to `end` only.
 
     Distances only, without operations: this is the innermost loop of the search.
     """
@@ -226,16 +230,16 @@ def _distance_after_shift(
             cost = min(cost, min(previous_row[j + 1], left) + np.int32(1))
             row[j + 1] = cost
             left = cost
-        if i >= end and _is_row_of_matrix(i, matrix, row):
+        if i >= end and _equals_matrix_row(i, matrix, row):
             return int(matrix.distances[last, len(reference) - matrix.low[last]])
         if i < last:
-            _set_row_ends(i, matrix, row)
+            _set_infinite_ends(i, matrix, row)
         previous_row, row = row, previous_row
     return int(previous_row[len(reference) + 1])
 
 
 @kernel
-def _is_row_of_matrix(i: int, matrix: BeamMatrix, row: Distances) -> bool:
+def _equals_matrix_row(i: int, matrix: BeamMatrix, row: Distances) -> bool:
     """Whether a row buffer equals row i of the matrix."""
     low = matrix.low[i]
     j = low
@@ -245,10 +249,10 @@ def _is_row_of_matrix(i: int, matrix: BeamMatrix, row: Distances) -> bool:
 
 
 @kernel
-def _trace_alignment(
+def _trace_word_alignment(
     words: TokenIds, reference: TokenIds, matrix: BeamMatrix, alignment: WordAlignment
 ) -> None:
-    """Follow the operations from the end of the matrix, then sum the errors up."""
+    """Follow the edit operations back from the end of the matrix, and write which words are aligned."""
     output_position, reference_errors, output_errors = alignment
     i = len(words)
     j = len(reference)
@@ -280,13 +284,13 @@ def _find_best_shift(
     alignment: WordAlignment,
     rows: Distances,
     shifted: TokenIds,
-    best: TokenIds,
+    best_shift: TokenIds,
 ) -> tuple[int, int]:
-    """Find the shift with the greatest gain; of equal ones the longest, then the earliest run and target.
+    """Find the shift that reduces the edit distance most; of equal ones the longest, then the earliest.
 
     A run of words can be shifted where it equals a run of the reference, both contain an error, and it does
     not stand in its place already. Returns the gain, 0 where there is no shift, and the number of candidates
-    tried so far; writes the shifted words to `best`.
+    tried so far; writes the shifted words to `best_shift`.
     """
     output_position, reference_errors, output_errors = alignment
     best_gain = -_INFINITE
@@ -312,8 +316,8 @@ def _find_best_shift(
                     if target == previous_target:
                         continue
                     previous_target = target
-                    first, end = _shift_run(words, start, length, target, shifted)
-                    gain = distance - _distance_after_shift(shifted, reference, first, end, matrix, rows)
+                    first, end = _shift_words(words, start, length, target, shifted)
+                    gain = distance - _edit_distance_after_shift(shifted, reference, first, end, matrix, rows)
                     candidates += 1
                     rank = (gain, length, -start, -target)
                     if rank > (best_gain, best_length, -best_start, -best_target):
@@ -322,15 +326,15 @@ def _find_best_shift(
                         best_start = start
                         best_target = target
                         for i in range(len(words)):
-                            best[i] = shifted[i]
+                            best_shift[i] = shifted[i]
                 if candidates >= _MAX_CANDIDATES:
                     return best_gain, candidates
     return (best_gain if best_gain > -_INFINITE else 0), candidates
 
 
 @kernel
-def _shift_run(words: TokenIds, start: int, length: int, target: int, shifted: TokenIds) -> tuple[int, int]:
-    """Write the words with a run moved to a target; return where they begin and cease to differ.
+def _shift_words(words: TokenIds, start: int, length: int, target: int, shifted: TokenIds) -> tuple[int, int]:
+    """Write the words with `length` words moved to a target; return the first and last changed position.
 
     Moving a run exchanges two neighbouring blocks of words: `first` to `middle`, and `middle` to `end`.
     """

@@ -19,14 +19,14 @@ Positions = NDArray[np.int64]
 
 
 class PackedTexts(NamedTuple):
-    """The code points of many texts: text k is `code_points[offsets[k] : offsets[k + 1]]`."""
+    """Many texts in one array of code points: text k is `code_points[offsets[k] : offsets[k + 1]]`."""
 
     code_points: CodePoints
     offsets: Offsets
 
 
 class TokenSequences(NamedTuple):
-    """Many texts as token ids: sequence k is `ids[offsets[k] : offsets[k + 1]]`.
+    """Token ids of many texts in one array: sequence k is `ids[offsets[k] : offsets[k + 1]]`.
 
     Equal tokens have equal ids, and all ids are below `vocabulary_size`.
     """
@@ -53,7 +53,7 @@ def unpack_texts(packed: PackedTexts) -> list[str]:
 
 @kernel
 def find_longest_length(offsets: Offsets) -> int:
-    """Find the length of the longest sequence, at least 1 so that buffers of this size are never empty."""
+    """Return the length of the longest sequence, or 1 if all are empty, so that buffers are never empty."""
     longest = 1
     for k in range(len(offsets) - 1):
         longest = max(longest, offsets[k + 1] - offsets[k])
@@ -61,10 +61,10 @@ def find_longest_length(offsets: Offsets) -> int:
 
 
 @kernel
-def count_most_distinct_tokens(
+def count_maximum_distinct_tokens(
     ids: TokenIds, offsets: Offsets, vocabulary_size: int, sequences: Positions
 ) -> int:
-    """Count the distinct tokens of the sequence, among those given, that has most."""
+    """Return the highest number of distinct tokens in any of the given sequences."""
     last_seen_in = np.full(vocabulary_size, -1, np.int64)
     largest = 0
     for sequence in sequences:

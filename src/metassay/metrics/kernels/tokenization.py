@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.metrics.kernels.text_arrays import CodePoints, Offsets, TokenIds, find_longest_length
-from metassay.metrics.kernels.vocabulary import create_vocabulary, enlarge_vocabulary, number_words
+from metassay.metrics.kernels.vocabulary import create_vocabulary, enlarge_vocabulary, look_up_word_ids
 from metassay.stats.compilation import kernel
 from metassay.text.tokenizers import ISOLATE, SPACE, SPLIT_SECOND
 
@@ -38,7 +38,7 @@ def tokenize_texts(
     strip_left: bool,
     split_mode: int,
 ) -> tuple[TokenIds, Offsets, CodePoints, Offsets]:
-    """Split packed texts into tokens.
+    """Split packed texts into tokens, after passes that insert blanks around punctuation.
 
     Returns the token ids, where the tokens of each text begin, and the words that the ids stand for, packed
     like texts.
@@ -58,17 +58,19 @@ def tokenize_texts(
     total = 0
     for k in range(text_count):
         start, end = _strip_spaces(code_points, offsets[k], offsets[k + 1], classes, strip_left)
-        length, present_classes = _copy_text(code_points, start, end, classes, pad_with_blanks, text)
+        length, present_classes = _copy_text_with_classes(
+            code_points, start, end, classes, pad_with_blanks, text
+        )
         for p in range(len(passes)):
             # Most passes have nothing to do in most texts.
             second_is_present = passes[p, 0] == ISOLATE or passes[p, 2] & present_classes
             if passes[p, 1] & present_classes and second_is_present:
-                length = _apply_pass(passes[p], text, length, classes, next_text)
+                length = _insert_blanks_by_rule(passes[p], text, length, classes, next_text)
                 text, next_text = next_text, text
-        count = _split_text(text, length, classes, split_mode, starts, ends)
+        count = _split_into_tokens(text, length, classes, split_mode, starts, ends)
         numbered = 0
         while numbered < count:
-            numbered, vocabulary_size = number_words(
+            numbered, vocabulary_size = look_up_word_ids(
                 text, starts, ends, numbered, count, vocabulary, vocabulary_size, ids[total:]
             )
             if numbered < count:
@@ -83,7 +85,7 @@ def tokenize_texts(
 def _strip_spaces(
     code_points: CodePoints, start: int, end: int, classes: CharacterClasses, strip_left: bool
 ) -> tuple[int, int]:
-    """Return where a text begins and ends without white space at its end and, on request, its start."""
+    """Return the start and end of a text without white space at its end and, on request, at its start."""
     while end > start and classes[code_points[end - 1]] & SPACE:
         end -= 1
     while strip_left and start < end and classes[code_points[start]] & SPACE:
@@ -92,7 +94,7 @@ def _strip_spaces(
 
 
 @kernel
-def _copy_text(
+def _copy_text_with_classes(
     code_points: CodePoints,
     start: int,
     end: int,
@@ -100,7 +102,7 @@ def _copy_text(
     pad_with_blanks: bool,
     target: CodePoints,
 ) -> tuple[int, int]:
-    """Copy a text, with blanks around it on request; return its length and its character classes."""
+    """Copy a text to a buffer, on request between blanks; return its length and character classes."""
     length = 0
     present_classes = 0
     if pad_with_blanks:
@@ -118,10 +120,10 @@ def _copy_text(
 
 
 @kernel
-def _apply_pass(
+def _insert_blanks_by_rule(
     rule: Passes, source: CodePoints, length: int, classes: CharacterClasses, target: CodePoints
 ) -> int:
-    """Copy a text with the blanks that one pass inserts; return the new length.
+    """Copy a text with the blanks that a tokenisation rule inserts; return the new length.
 
     Scans from left to right, and what was matched is not matched again, as in `re.sub`.
     """
@@ -161,10 +163,10 @@ def _apply_pass(
 
 
 @kernel
-def _split_text(
+def _split_into_tokens(
     text: CodePoints, length: int, classes: CharacterClasses, split_mode: int, starts: Offsets, ends: Offsets
 ) -> int:
-    """Write where the tokens of a text start and end; return how many there are."""
+    """Write the start and end of each token of a text; return the number of tokens."""
     if split_mode == SPLIT_AS_JIWER:
         return _split_as_jiwer(text, length, classes, starts, ends)
     if split_mode == SPLIT_AS_ROUGE:
@@ -179,6 +181,7 @@ def _split_text(
 def _split_at_spaces(
     text: CodePoints, length: int, classes: CharacterClasses, starts: Offsets, ends: Offsets
 ) -> int:
+    """Write the start and end of each part between white space; return the number of parts."""
     count = 0
     i = 0
     while i < length:
@@ -195,19 +198,19 @@ def _split_at_spaces(
 
 @kernel
 def _separate_punctuation(text: CodePoints, count: int, starts: Offsets, ends: Offsets) -> int:
-    """Separate an ASCII mark from the end of each word of two or more characters, else from its beginning.
+    """Separate a punctuation mark at the end of each word, or else at its start; return the number of tokens.
 
     Works in place and from the last word to the first, so that no word is overwritten before it was read.
     """
     separated = 0
     for i in range(count):
-        if _mark_boundary(text, starts[i], ends[i]) < ends[i]:
+        if _find_punctuation_boundary(text, starts[i], ends[i]) < ends[i]:
             separated += 1
     target = count + separated
     for i in range(count - 1, -1, -1):
         start = starts[i]
         end = ends[i]
-        boundary = _mark_boundary(text, start, end)
+        boundary = _find_punctuation_boundary(text, start, end)
         if boundary < end:
             target -= 1
             starts[target] = boundary
@@ -219,8 +222,8 @@ def _separate_punctuation(text: CodePoints, count: int, starts: Offsets, ends: O
 
 
 @kernel
-def _mark_boundary(text: CodePoints, start: int, end: int) -> int:
-    """Where a word is divided into mark and rest; its end where it is not."""
+def _find_punctuation_boundary(text: CodePoints, start: int, end: int) -> int:
+    """Return the position between a word and its punctuation mark; the end of the word if it has none."""
     if end - start > 1:
         last = text[end - 1]
         first = text[start]
@@ -235,7 +238,7 @@ def _mark_boundary(text: CodePoints, start: int, end: int) -> int:
 def _split_as_jiwer(
     text: CodePoints, length: int, classes: CharacterClasses, starts: Offsets, ends: Offsets
 ) -> int:
-    """Split at blanks and at runs of white space.
+    """Split a text at white space as jiwer does.
 
     A single white space character other than a blank (a tab, say) stays inside its word, as in jiwer.
     """
@@ -265,6 +268,7 @@ def _split_as_jiwer(
 
 @kernel
 def _split_as_rouge(text: CodePoints, length: int, starts: Offsets, ends: Offsets) -> int:
+    """Split a text into sequences of Latin letters and digits, as rouge-score does."""
     count = 0
     i = 0
     while i < length:

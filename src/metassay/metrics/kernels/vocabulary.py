@@ -21,7 +21,7 @@ _INITIAL_CAPACITY = 1 << 12
 
 
 class Vocabulary(NamedTuple):
-    """An open-addressing hash table, at most half full.
+    """A hash table that maps words to ids, at most half full.
 
     Word w is `code_points[word_offsets[w] : word_offsets[w + 1]]`.
     """
@@ -35,7 +35,7 @@ class Vocabulary(NamedTuple):
 
 @kernel
 def create_vocabulary() -> Vocabulary:
-    """Create a table without words."""
+    """Create a vocabulary without words."""
     return Vocabulary(
         np.zeros(_INITIAL_CAPACITY, np.uint64),
         np.zeros(_INITIAL_CAPACITY, np.int32),
@@ -45,7 +45,7 @@ def create_vocabulary() -> Vocabulary:
 
 
 @kernel
-def number_words(
+def look_up_word_ids(
     text: CodePoints,
     starts: Offsets,
     ends: Offsets,
@@ -55,7 +55,7 @@ def number_words(
     size: int,
     ids: TokenIds,
 ) -> tuple[int, int]:
-    """Write the ids of the words `first` to `count` of a text to `ids`, and add new words to the table.
+    """Write the ids of the words of a text, from word `first` on, and add new words to the vocabulary.
 
     Word i is `text[starts[i] : ends[i]]`. Stops early when the table is full: enlarge it, and call again.
     Returns how many of the `count` words have an id, and how many words the table holds (`size` before).
@@ -102,7 +102,7 @@ def number_words(
 
 @kernel
 def enlarge_vocabulary(vocabulary: Vocabulary, size: int, next_length: int) -> Vocabulary:
-    """Copy a table of `size` words into one four times as large, with room for a word of `next_length`."""
+    """Copy a vocabulary of `size` words to one four times as large, with room for a word of `next_length`."""
     capacity = 4 * len(vocabulary.hashes)
     word_offsets = np.zeros(capacity // 2 + 1, np.int64)
     for word in range(size + 1):

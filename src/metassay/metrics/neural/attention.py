@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from metassay.metrics.neural.token_batches import Packing, TokenBatch, pack_batch
+from metassay.metrics.neural.token_batches import Packing, TokenBatch, build_packed_batch
 from metassay.metrics.neural.tokenizer import TokenizedTexts
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ Attention = Callable[["Tensor", TokenBatch], "Tensor"]
 
 
 def choose_attention(weight: Tensor, head_size: int) -> Attention:
-    """Choose the fastest attention that works for the device and precision of these weights."""
+    """Choose the fastest attention function that works for the device and precision of the weights."""
     long_attention = build_flash_attention(weight, head_size) or attend_by_length
     return build_short_attention(weight, head_size, long_attention) or long_attention
 
 
 def attend_by_length(projected: Tensor, batch: TokenBatch) -> Tensor:
-    """Attend with one call of torch for all texts of one length."""
+    """Compute attention with one call of torch for all texts of the same length."""
     import torch
     from torch.nn.functional import scaled_dot_product_attention
 
@@ -47,23 +47,24 @@ def attend_by_length(projected: Tensor, batch: TokenBatch) -> Tensor:
 
 
 def build_flash_attention(weight: Tensor, head_size: int) -> Attention | None:
-    """Build flash attention over texts of different lengths; None where it does not work here."""
+    """Build flash attention for packed texts of different lengths; None if the device does not support it."""
     try:
         from torch.nn.attention.varlen import varlen_attn
     except ImportError:  # torch before 2.10
         return None
 
     def attend_with_flash(projected: Tensor, batch: TokenBatch) -> Tensor:
+        """Compute attention with flash attention."""
         packing = get_packing(batch)
         query, key, value = projected.unbind(1)
         bounds = packing.text_bounds
         return varlen_attn(query, key, value, bounds, bounds, packing.longest, packing.longest)
 
-    return attend_with_flash if _is_correct(attend_with_flash, weight, head_size) else None
+    return attend_with_flash if _is_attention_correct(attend_with_flash, weight, head_size) else None
 
 
 def build_short_attention(weight: Tensor, head_size: int, long_attention: Attention) -> Attention | None:
-    """Build attention for batches of texts of up to `SHORT_TEXT` tokens; None where it does not work here.
+    """Build attention for texts of up to `SHORT_TEXT` tokens; None if the device does not support it.
 
     Each program of the kernel computes one text and one head in one block. Flash attention works on blocks of
     128 tokens, most of which are empty where texts have 40. Batches with longer texts go to `long_attention`.
@@ -105,18 +106,18 @@ def build_short_attention(weight: Tensor, head_size: int, long_attention: Attent
         attend_to_text[grid](*arguments, num_warps=block // 16)
         return attended
 
-    return attend_to_short_texts if _is_correct(attend_to_short_texts, weight, head_size) else None
+    return attend_to_short_texts if _is_attention_correct(attend_to_short_texts, weight, head_size) else None
 
 
 def get_packing(batch: TokenBatch) -> Packing:
-    """Return the packing of a batch; an error where the batch is a rectangle."""
+    """Return where the texts of a packed batch are; raise an error if the batch is padded."""
     if batch.packing is None:
         raise TypeError("this batch is not packed")
     return batch.packing
 
 
-def _is_correct(attend: Attention, weight: Tensor, head_size: int) -> bool:
-    """Whether attention runs for this device, precision and size of heads, and equals `attend_by_length`."""
+def _is_attention_correct(attention: Attention, weight: Tensor, head_size: int) -> bool:
+    """Whether an attention function works on the device and computes the same as `attend_by_length`."""
     import torch
 
     try:
@@ -124,9 +125,11 @@ def _is_correct(attend: Attention, weight: Tensor, head_size: int) -> bool:
         shape = (60, 3, 2, head_size)
         projected = torch.randn(shape, generator=generator, device=weight.device).to(weight.dtype)
         texts = TokenizedTexts.from_sequences([[5] * 37, [5] * 20, [5] * 3])
-        batch = pack_batch(texts, np.arange(3), 0, lambda array: torch.from_numpy(array).to(weight.device))
+        batch = build_packed_batch(
+            texts, np.arange(3), 0, lambda array: torch.from_numpy(array).to(weight.device)
+        )
         with torch.inference_mode():
-            computed = attend(projected, batch)
+            computed = attention(projected, batch)
             return bool(torch.allclose(computed, attend_by_length(projected, batch), atol=0.05))
     except Exception:  # noqa: BLE001 - no such kernel for this GPU or head size, or it cannot be compiled
         return False

@@ -12,13 +12,13 @@ from metassay.errors import UnknownName
 from metassay.metrics.neural.base import NetworkScores, NeuralMetric, ScoringInput
 from metassay.metrics.neural.batch_runner import BatchRunner
 from metassay.metrics.neural.checkpoints import (
-    find_model,
+    find_model_folder,
     find_tokenizer_file,
     find_weight_files,
-    hash_files,
+    hash_file_contents,
 )
-from metassay.metrics.neural.loaded_models import load_once
-from metassay.metrics.neural.seq2seq import BART, load_seq2seq
+from metassay.metrics.neural.loaded_models import cache_loaded_models
+from metassay.metrics.neural.seq2seq import BART, load_seq2seq_model
 from metassay.metrics.neural.text_vectors import compute_each_once
 from metassay.metrics.neural.token_batches import TokenBatch
 from metassay.metrics.neural.tokenizer import TokenizedTexts, Tokenizer
@@ -49,15 +49,15 @@ class BartNetwork:
     """A BART that computes the mean log-likelihood of one text given another."""
 
     def __init__(self, model: str, dtype: str) -> None:
-        folder = find_model(model)
+        folder = find_model_folder(model)
         self.runner = BatchRunner()
-        self.network = load_seq2seq(folder, model, BART, dtype, self.runner.device)
+        self.network = load_seq2seq_model(folder, model, BART, dtype, self.runner.device)
         limit = min(MAX_TOKENS, int(self.network.config.max_position_embeddings))
         self.tokenizer = Tokenizer(find_tokenizer_file(folder, model=model), limit)
         self.pad_id = int(self.network.config.pad_token_id)
 
     def score_mean(self, directions: Sequence[Sequence[TextPair]], shared_work: SharedWork) -> NetworkScores:
-        """Average the log-likelihoods of inputs over directions; equal pairs are computed once in a batch."""
+        """Return the mean log-likelihood of each input over the directions; equal pairs are computed once."""
         scores = []
         truncated_count = 0
         for pairs in directions:
@@ -76,13 +76,15 @@ class BartNetwork:
             [tokens[position_of_text[pair.predicted]].tolist() for pair in pairs]
         )
 
-        def score_batch(batch: TokenBatch) -> Tensor:
-            labels = self.runner.move_to_device(predicted.pad(batch.texts, self.pad_id))
+        def compute_batch_likelihoods(batch: TokenBatch) -> Tensor:
+            labels = self.runner.move_to_device(predicted.pad_texts(batch.texts, self.pad_id))
             # A literal <pad> in a text has no probability but counts as a token, as in the original.
             token_counts = self.runner.move_to_device(predicted.lengths[batch.texts])
             return self._sum_log_probabilities(batch, labels) / token_counts
 
-        rows = self.runner.compute_rows(TokenizedTexts.from_sequences(given), score_batch, pad_id=self.pad_id)
+        rows = self.runner.compute_text_rows(
+            TokenizedTexts.from_sequences(given), compute_batch_likelihoods, pad_id=self.pad_id
+        )
         likelihoods = []
         for pair, log_probability in zip(pairs, rows.double().cpu().tolist()):
             truncated = any(tokens.truncated[position_of_text[text]] for text in pair)
@@ -90,7 +92,7 @@ class BartNetwork:
         return likelihoods
 
     def _sum_log_probabilities(self, batch: TokenBatch, labels: Tensor) -> Tensor:
-        """Sum the log-probabilities of the labels of each text; padding counts nothing."""
+        """Sum the log-probabilities of the label tokens of each text, without padding."""
         import torch
 
         # The decoder predicts each token from those before it.
@@ -105,28 +107,28 @@ class BartNetwork:
         return -losses.sum(1)
 
 
-@load_once
+@cache_loaded_models
 def load_bart_network(model: str, dtype: str) -> BartNetwork:
-    """Load a BART."""
+    """Load a BART model for scoring."""
     return BartNetwork(model, dtype)
 
 
 @dataclass(frozen=True)
 class BartMetric(NeuralMetric[BartNetwork]):
-    """Base of BARTScore with references and with sources."""
+    """Base class of BARTScore with references and with sources."""
 
     model: str = "facebook/bart-large-cnn"
 
     def load_network(self) -> BartNetwork:
-        """Load the network."""
+        """Load the BART model of this metric."""
         return load_bart_network(self.model, self.dtype)
 
     def hash_model_files(self) -> Mapping[str, str]:
-        """Compute the hashes of weights and tokenizer."""
-        folder = find_model(self.model)
+        """Compute the hashes of the model's weights and tokenizer."""
+        folder = find_model_folder(self.model)
         return {
-            "weights": hash_files(find_weight_files(folder, model=self.model)),
-            "tokenizer": hash_files([find_tokenizer_file(folder, model=self.model)]),
+            "weights": hash_file_contents(find_weight_files(folder, model=self.model)),
+            "tokenizer": hash_file_contents([find_tokenizer_file(folder, model=self.model)]),
         }
 
 

@@ -25,7 +25,7 @@ MEAN, MAX = "mean", "max"
 
 
 class ScoringInput(NamedTuple):
-    """What a network scores: an output with its source and one reference; None for what it does not read."""
+    """The texts that a network scores together: output, source and one reference; None if not needed."""
 
     output: str
     source: str | None
@@ -33,7 +33,7 @@ class ScoringInput(NamedTuple):
 
 
 class NetworkScores(NamedTuple):
-    """The scores of inputs: [inputs], or [inputs, k] where one pass computes the scores of k metrics."""
+    """Scores of inputs by a network: [inputs], or [inputs, k] if one pass computes k metrics."""
 
     scores: NDArray[np.float64]
     truncated_count: int = 0
@@ -43,7 +43,7 @@ class NetworkScores(NamedTuple):
 
 
 class InputsOfBatch(NamedTuple):
-    """The distinct inputs of a batch, and which row has which."""
+    """The distinct inputs of a batch, and the row of the batch that each belongs to."""
 
     inputs: list[ScoringInput]
     """Distinct inputs, sorted, so that scores do not depend on the order of rows."""
@@ -55,7 +55,7 @@ class InputsOfBatch(NamedTuple):
 
 @dataclass(frozen=True)
 class NeuralMetric(Metric, Generic[N]):
-    """A metric computed by a model on this machine, named as on the Hugging Face hub or by its folder.
+    """A metric computed by a neural model on this machine; `model` is a Hugging Face name or a folder.
 
     `dtype` is the precision of the encoder (float32, bfloat16, float16); float32 on the CPU is the reference.
     Scores are the same whatever the order of rows and the number of threads.
@@ -71,30 +71,30 @@ class NeuralMetric(Metric, Generic[N]):
 
     @abstractmethod
     def load_network(self) -> N:
-        """Load the network, once for all metrics that use the same model in the same way."""
+        """Load the network; metrics that use the same model share it."""
 
     @abstractmethod
     def score_inputs(
         self, network: N, inputs: Sequence[ScoringInput], shared_work: SharedWork
     ) -> NetworkScores:
-        """Score distinct inputs."""
+        """Score distinct inputs with the network."""
 
     @abstractmethod
     def hash_model_files(self) -> Mapping[str, str]:
-        """Compute the hashes of weights and tokenizer, which are part of the signature."""
+        """Compute the hashes of the model's weights and tokenizer, which are part of the signature."""
 
     @property
     def pass_key(self) -> Hashable:
-        """Metrics with equal keys score the same inputs in one pass, and select their scores from it."""
+        """A key that is equal for metrics which one pass of the network computes together."""
         return self
 
     def select_scores(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Select this metric's scores from those of a pass that several metrics share."""
+        """Select the scores of this metric from a pass that several metrics share."""
         return scores
 
     @property
     def cost_class(self) -> str:
-        """Models of three billion parameters and more (XL, XXL) need a GPU."""
+        """`neural GPU` for models of three billion parameters and more (XL, XXL), else `neural CPU`."""
         name_parts = set(self.model.lower().replace("_", "-").split("-"))
         return "neural GPU" if {"xl", "xxl"} & name_parts else "neural CPU"
 
@@ -108,10 +108,10 @@ class NeuralMetric(Metric, Generic[N]):
         return "|".join([*first_parts, *hashes, last_part])
 
     def score(self, batch: Batch) -> Scores:
-        """Score each output; NaN where a field that the metric reads is missing."""
+        """Score each output of a batch; NaN if a field that the metric needs is missing."""
         if self.needs_torch:
             require_torch()
-        self._warn_of_language(batch.language)
+        self._warn_if_language_not_supported(batch.language)
         found = find_distinct_inputs(batch, self.needs)
         if not found.inputs:
             return np.full(len(batch), np.nan)
@@ -121,15 +121,16 @@ class NeuralMetric(Metric, Generic[N]):
                 return self.score_inputs(self.load_network(), found.inputs, batch.shared_work)
 
         result = batch.compute_once(("neural", self.pass_key, self.needs), run_pass)
-        self._warn_of_truncation(result)
+        self._warn_if_truncated(result)
         scores = self.select_scores(result.scores)[found.input_positions]
-        return _aggregate_references(scores, found.rows, len(batch), self.reference_aggregation)
+        return _aggregate_over_references(scores, found.rows, len(batch), self.reference_aggregation)
 
     def get_parameters_except(self, *names: str) -> tuple[Hashable, ...]:
-        """Return the values of all parameters except some, for use in `pass_key`."""
+        """Return the values of all parameters except the named ones, for use in `pass_key`."""
         return tuple(getattr(self, field.name) for field in fields(self) if field.name not in names)
 
-    def _warn_of_truncation(self, result: NetworkScores) -> None:
+    def _warn_if_truncated(self, result: NetworkScores) -> None:
+        """Warn if inputs were truncated."""
         if result.truncated_count:
             kind = (
                 f"inputs were longer than the {result.token_limit} tokens that the model of {self.name} "
@@ -137,7 +138,8 @@ class NeuralMetric(Metric, Generic[N]):
             )
             warnings.warn(CountedWarning(result.truncated_count, kind), stacklevel=3)
 
-    def _warn_of_language(self, language: str | None) -> None:
+    def _warn_if_language_not_supported(self, language: str | None) -> None:
+        """Warn if the model was not trained on a language."""
         model = find_published_model(self.model)
         if not language or model is None or model.languages is None:
             return
@@ -150,7 +152,7 @@ class NeuralMetric(Metric, Generic[N]):
 
 
 def find_distinct_inputs(batch: Batch, needs: frozenset[str]) -> InputsOfBatch:
-    """Find the distinct inputs of a batch; rows without a needed field have none."""
+    """Find the distinct inputs of a batch; rows with a missing field have none."""
     sources = batch["source"] if "source" in needs else [None] * len(batch)
     references = batch.references if "references" in needs else [(None,)] * len(batch)
     row_inputs: list[ScoringInput] = []
@@ -171,10 +173,10 @@ def find_distinct_inputs(batch: Batch, needs: frozenset[str]) -> InputsOfBatch:
     return InputsOfBatch(inputs, positions, np.array(rows, dtype=np.int64))
 
 
-def _aggregate_references(
+def _aggregate_over_references(
     scores: NDArray[np.float64], rows: NDArray[np.int64], row_count: int, aggregation: str
 ) -> Scores:
-    """Aggregate the scores against all references of each row; NaN for rows without a score."""
+    """Aggregate the scores of each row over its references; NaN for rows without a score."""
     counts = np.bincount(rows, minlength=row_count)
     if aggregation == MAX:
         highest = np.full(row_count, -np.inf)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.errors import InputError
-from metassay.metrics.neural.token_batches import TokenBatch, pack_batch, pad_batch
+from metassay.metrics.neural.token_batches import TokenBatch, build_packed_batch, build_padded_batch
 from metassay.metrics.neural.tokenizer import Positions, TokenizedTexts, Tokenizer, tokenize_in_chunks
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ PACKED_TOKEN_BUDGET = 131_072
 
 
 def choose_device() -> str:
-    """Choose the device: METASSAY_DEVICE where it is set, else the GPU that torch finds, else the CPU."""
+    """Return the torch device: METASSAY_DEVICE if it is set, else a GPU if torch finds one, else the CPU."""
     import torch
 
     return os.environ.get("METASSAY_DEVICE") or ("cuda" if torch.cuda.is_available() else "cpu")
@@ -39,7 +39,7 @@ def get_device_kind(device: str) -> str:
 
 @dataclass
 class BatchRunner:
-    """Runs a network over texts, longest first, as many at a time as the token budget allows."""
+    """Runs a network over texts in batches, the longest texts first, within a budget of tokens per batch."""
 
     device: str = field(default_factory=choose_device)
     token_budget: int = 0
@@ -51,7 +51,7 @@ class BatchRunner:
             self.token_budget = TOKEN_BUDGETS.get(get_device_kind(self.device), TOKEN_BUDGETS["cpu"])
 
     def enable_packing(self) -> None:
-        """Pack batches from now on. On a GPU they have more tokens, unless a budget was set."""
+        """Use packed instead of padded batches from now on."""
         self.packs_texts = True
         if self.token_budget == TOKEN_BUDGETS["cuda"]:
             self.token_budget = PACKED_TOKEN_BUDGET
@@ -64,7 +64,7 @@ class BatchRunner:
         pad_id: int,
         segment_ids: TokenizedTexts | None = None,
     ) -> Iterator[tuple[Positions, R]]:
-        """Yield, for each batch, the positions of its texts and what `forward` returns."""
+        """Run `forward` on batches of texts; yield the positions of the texts and the results."""
         import torch
 
         order = np.argsort(-tokens.lengths, kind="stable")
@@ -76,14 +76,14 @@ class BatchRunner:
             result: R | None = None
             # Not `except`, whose traceback would keep the tensors alive while memory is freed.
             with suppress(torch.OutOfMemoryError, MemoryError), torch.inference_mode():
-                result = forward(self._build_batch(tokens, texts, pad_id, segment_ids))
+                result = forward(self._build_token_batch(tokens, texts, pad_id, segment_ids))
             if result is None:
-                self._halve_budget(tokens, texts)
+                self._halve_token_budget(tokens, texts)
                 continue
             yield texts, result
             start += len(texts)
 
-    def compute_rows(
+    def compute_text_rows(
         self,
         tokens: TokenizedTexts,
         forward: Callable[[TokenBatch], Tensor],
@@ -91,7 +91,7 @@ class BatchRunner:
         pad_id: int,
         segment_ids: TokenizedTexts | None = None,
     ) -> Tensor:
-        """Compute `forward`'s row of numbers for each text: [texts, ...] in float32 on the device.
+        """Run `forward` on all texts and return its row of numbers for each text: [texts, ...].
 
         Nothing is read back between batches, so a GPU computes one while the next is being prepared.
         """
@@ -122,7 +122,7 @@ class BatchRunner:
         truncated = np.zeros(len(texts), np.bool_)
         in_background = get_device_kind(self.device) == "cuda"
         for chunk, tokens in tokenize_in_chunks(tokenizer, texts, in_background=in_background):
-            chunk_rows = self.compute_rows(tokens, forward, pad_id=pad_id)
+            chunk_rows = self.compute_text_rows(tokens, forward, pad_id=pad_id)
             truncated[chunk] = tokens.truncated
             if len(chunk) == len(texts):
                 return chunk_rows, truncated
@@ -141,15 +141,16 @@ class BatchRunner:
             tensor = tensor.pin_memory()
         return tensor.to(self.device, non_blocking=True)
 
-    def _build_batch(
+    def _build_token_batch(
         self, tokens: TokenizedTexts, texts: Positions, pad_id: int, segment_ids: TokenizedTexts | None
     ) -> TokenBatch:
+        """Build a padded or packed batch of the chosen texts."""
         if self.packs_texts:
-            return pack_batch(tokens, texts, pad_id, self.move_to_device, segment_ids)
-        return pad_batch(tokens, texts, pad_id, self.move_to_device)
+            return build_packed_batch(tokens, texts, pad_id, self.move_to_device, segment_ids)
+        return build_padded_batch(tokens, texts, pad_id, self.move_to_device)
 
-    def _halve_budget(self, tokens: TokenizedTexts, texts: Positions) -> None:
-        """Halve the token budget from here on; raise an error where a single text is too large."""
+    def _halve_token_budget(self, tokens: TokenizedTexts, texts: Positions) -> None:
+        """Halve the token budget when memory runs out; raise an error if a single text is too large."""
         import torch
 
         longest = int(tokens.lengths[texts[0]])
@@ -164,7 +165,7 @@ class BatchRunner:
 
 
 def _count_texts_in_padded_batch(lengths: Positions, token_budget: int) -> int:
-    """Count how many of these texts, longest first, make the next padded batch.
+    """Count how many texts, the longest first, fit into the next padded batch.
 
     As many as the budget allows; but if texts of equal length fill half of it, no shorter ones, since a batch
     of equal lengths needs no padding and no mask.
@@ -177,5 +178,5 @@ def _count_texts_in_padded_batch(lengths: Positions, token_budget: int) -> int:
 
 
 def _count_texts_in_packed_batch(lengths: Positions, token_budget: int) -> int:
-    """Count how many of these texts, longest first, have together no more tokens than the budget."""
+    """Count how many texts, the longest first, fit into the next packed batch."""
     return max(1, int(np.searchsorted(np.cumsum(lengths), token_budget, side="right")))

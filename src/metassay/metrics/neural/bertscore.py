@@ -20,16 +20,16 @@ from metassay.metrics.neural.batch_runner import BatchRunner, get_device_kind
 from metassay.metrics.neural.bertscore_baselines import BEST_LAYERS, read_baseline
 from metassay.metrics.neural.checkpoints import (
     ModelConfig,
-    find_model,
+    find_model_folder,
     find_tokenizer_file,
     find_weight_files,
-    hash_files,
+    hash_file_contents,
     read_config,
-    read_json,
+    read_json_object,
     read_weights,
 )
 from metassay.metrics.neural.encoder import load_encoder
-from metassay.metrics.neural.loaded_models import load_once
+from metassay.metrics.neural.loaded_models import cache_loaded_models
 from metassay.metrics.neural.packed_encoder import PackedEncoder
 from metassay.metrics.neural.text_vectors import TextGroups
 from metassay.metrics.neural.token_batches import TokenBatch
@@ -56,14 +56,14 @@ _BELOW_ANY_COSINE = -2.0
 
 
 class TokenWeights(NamedTuple):
-    """Inverse document frequencies of tokens."""
+    """Inverse document frequencies of tokens, as weights of BERTScore."""
 
     weight_of_token: Mapping[int, float]
     weight_of_unseen: float
 
 
 class StoredVectors(NamedTuple):
-    """Tokens of texts, and the vectors of all tokens if they were computed already."""
+    """Tokens of texts, and the vectors of the tokens if they are computed already."""
 
     tokens: TokenizedTexts
     vectors: NDArray[np.float32] | None
@@ -78,7 +78,7 @@ class EncodedTokens(NamedTuple):
 
 
 class TokenEncoder:
-    """An encoder up to one of its layers, which turns the tokens of texts into unit vectors."""
+    """The lower layers of an encoder, which turn the tokens of texts into unit vectors."""
 
     def __init__(self, folder: Path, model: str, layer: int, dtype: str) -> None:
         self.config = read_config(folder, model=model)
@@ -95,9 +95,9 @@ class TokenEncoder:
         self.tokenizer = Tokenizer(
             find_tokenizer_file(folder, model=model), _find_token_limit(folder, self.config)
         )
-        self.pad_id = self.tokenizer.find_id("<pad>", "[PAD]")
-        start_id = self.tokenizer.find_id("<s>", "[CLS]")
-        end_id = self.tokenizer.find_id("</s>", "[SEP]")
+        self.pad_id = self.tokenizer.find_token_id("<pad>", "[PAD]")
+        start_id = self.tokenizer.find_token_id("<s>", "[CLS]")
+        end_id = self.tokenizer.find_token_id("</s>", "[SEP]")
         self.unweighted_ids = [start_id, end_id]
         state = read_weights(find_weight_files(folder, model=model))
         self.encoder = load_encoder(self.config, state, dtype=dtype, device=self.runner.device)
@@ -107,20 +107,20 @@ class TokenEncoder:
             self.runner.enable_packing()
 
     def tokenize(self, texts: Sequence[str]) -> TokenizedTexts:
-        """Tokenize texts without white space at their ends."""
+        """Tokenize texts, without white space at their ends."""
         prefix = " " if self.config["model_type"] in SPACE_PREFIXED_ENCODERS else ""
         stripped = [text.strip() for text in texts]
         return self.tokenizer([prefix + text if text else text for text in stripped])
 
     def encode(self, texts: list[str], group_levels: Sequence[TextGroups]) -> EncodedTokens:
-        """Encode texts; those that belong to a group are encoded once, together with the rest of it.
+        """Encode the tokens of texts as unit vectors; texts of a group are encoded once for several batches.
 
         The result has all texts of these groups, also those that were not asked for.
         """
         parts: list[tuple[list[str], StoredVectors]] = []
         for groups in group_levels:
             text_groups, texts = groups.split_by_group(texts)
-            encode_group = partial(self._encode_for_run, groups)
+            encode_group = partial(self._encode_groups, groups)
             parts += [groups.compute_once(self, group, encode_group) for group in text_groups]
         parts.append((texts, StoredVectors(self.tokenize(texts), None)))
         all_texts: list[str] = []
@@ -138,13 +138,15 @@ class TokenEncoder:
             start += len(part_vectors)
         return EncodedTokens(all_texts, tokens, unit_vectors)
 
-    def _encode_for_run(self, groups: TextGroups, texts: list[str]) -> StoredVectors:
+    def _encode_groups(self, groups: TextGroups, texts: list[str]) -> StoredVectors:
+        """Encode the texts of groups, once in a run."""
         tokens = self.tokenize(texts)
         vectors = self._allocate_vectors(tokens)
         self._compute_vectors(tokens, vectors)
         return StoredVectors(tokens, groups.store_array(vectors))
 
     def _allocate_vectors(self, tokens: TokenizedTexts) -> Tensor:
+        """Allocate an array for the vectors of all tokens."""
         import torch
 
         return torch.empty((len(tokens.ids), self.config["hidden_size"]), device=self.runner.device)
@@ -152,7 +154,7 @@ class TokenEncoder:
     def _compute_vectors(self, tokens: TokenizedTexts, target: Tensor) -> None:
         """Compute the unit vector of every token and write it to `target`."""
 
-        def encode_batch(batch: TokenBatch) -> Tensor:
+        def encode_token_batch(batch: TokenBatch) -> Tensor:
             if batch.packing is not None and self.packed_encoder is not None:
                 states = self.packed_encoder(batch).float()
             else:
@@ -160,8 +162,8 @@ class TokenEncoder:
                 states = output.last_hidden_state.float()
             return states / states.norm(dim=-1, keepdim=True)
 
-        for texts, vectors in self.runner.run_batches(tokens, encode_batch, pad_id=self.pad_id):
-            positions, is_token = tokens.locate(texts)
+        for texts, vectors in self.runner.run_batches(tokens, encode_token_batch, pad_id=self.pad_id):
+            positions, is_token = tokens.locate_tokens(texts)
             target_rows = self.runner.move_to_device(positions[is_token])
             is_packed = vectors.ndim == 2
             target[target_rows] = vectors if is_packed else vectors[self.runner.move_to_device(is_token)]
@@ -176,25 +178,25 @@ class TokenEncoder:
 
 
 def _find_token_limit(folder: Path, config: ModelConfig) -> int:
-    """Return the tokenizer's own limit; where it has none, 512 or what the positions of the encoder allow."""
+    """Return the maximum number of tokens of a text, from the tokenizer, else from the encoder."""
     tokenizer_config = folder / "tokenizer_config.json"
-    limit = read_json(tokenizer_config).get("model_max_length", 0) if tokenizer_config.is_file() else 0
+    limit = read_json_object(tokenizer_config).get("model_max_length", 0) if tokenizer_config.is_file() else 0
     # RoBERTa reserves two positions.
     reserved_positions = 0 if config["model_type"] == "bert" else 2
     max_positions = int(config["max_position_embeddings"]) - reserved_positions
     return int(limit) if 0 < limit <= max_positions else min(DEFAULT_LIMIT, max_positions)
 
 
-def match_pairs(
+def score_text_pairs(
     encoder: TokenEncoder, pairs: Sequence[tuple[str, str]], idf: TokenWeights | None, shared_work: SharedWork
 ) -> NetworkScores:
-    """Compute precision, recall and F1 of (output, reference) pairs: [pairs, 3].
+    """Compute BERTScore precision, recall and F1 of (output, reference) pairs: [pairs, 3].
 
     Pairs are sorted by reference and scored in chunks whose vectors fit into memory. Texts that other batches
     of the run or other chunks have, too, are encoded once and stored.
     """
     order = sorted(range(len(pairs)), key=lambda i: (pairs[i][1], pairs[i][0]))
-    chunks = [order[span] for span in _split_into_chunks(encoder, [pairs[i] for i in order])]
+    chunks = [order[span] for span in _split_pairs_into_chunks(encoder, [pairs[i] for i in order])]
     chunk_texts = [sorted({text for i in chunk for text in pairs[i]}) for chunk in chunks]
     chunks_of_text = Counter(text for texts in chunk_texts for text in texts)
     repeated_texts = {text: (0, 0) for text, count in chunks_of_text.items() if count > 1}
@@ -208,12 +210,12 @@ def match_pairs(
         truncated_texts.update(text for text in texts if truncated[position_of_text[text]])
         pair_positions = np.array([[position_of_text[text] for text in pairs[i]] for i in chunk])
         weights = encoder.weigh_tokens(encoded.tokens, idf)
-        scores[chunk] = _score_pairs(encoder.runner, encoded, pair_positions, weights)
+        scores[chunk] = _score_encoded_pairs(encoder.runner, encoded, pair_positions, weights)
     return NetworkScores(scores, len(truncated_texts), encoder.tokenizer.limit)
 
 
-def _split_into_chunks(encoder: TokenEncoder, pairs: Sequence[tuple[str, str]]) -> Iterator[slice]:
-    """Split sorted pairs into chunks whose texts fit into memory, without dividing pairs of one reference.
+def _split_pairs_into_chunks(encoder: TokenEncoder, pairs: Sequence[tuple[str, str]]) -> Iterator[slice]:
+    """Split sorted pairs into chunks that fit into memory; pairs with the same reference stay together.
 
     The number of tokens is estimated generously, by the number of characters.
     """
@@ -236,13 +238,13 @@ def _split_into_chunks(encoder: TokenEncoder, pairs: Sequence[tuple[str, str]]) 
     yield slice(start, len(pairs))
 
 
-def _score_pairs(
+def _score_encoded_pairs(
     runner: BatchRunner,
     encoded: EncodedTokens,
     pairs: NDArray[np.int64],
     weights: NDArray[np.float32],
 ) -> NDArray[np.float64]:
-    """Compute precision, recall and F1 of pairs of encoded texts, those of similar length together."""
+    """Compute precision, recall and F1 of pairs of encoded texts, in batches of similar length."""
     import torch
 
     device_weights = runner.move_to_device(weights)
@@ -267,12 +269,12 @@ def _score_pairs(
 def _match_tokens(
     runner: BatchRunner, encoded: EncodedTokens, pairs: NDArray[np.int64], weights: Tensor
 ) -> Tensor:
-    """P = Σ w_i max_j cos(i, j) / Σ w_i over the output's tokens, R the other way, and F1: [pairs, 3]."""
+    """Match the tokens of pairs greedily: precision, recall and F1 of the highest cosines: [pairs, 3]."""
     import torch
 
     sides = []
     for texts in pairs.T:
-        positions, is_token = encoded.tokens.locate(texts)
+        positions, is_token = encoded.tokens.locate_tokens(texts)
         device_positions = runner.move_to_device(positions)
         mask = runner.move_to_device(is_token)
         sides.append((encoded.unit_vectors[device_positions], weights[device_positions] * mask, mask))
@@ -287,7 +289,7 @@ def _match_tokens(
 
 
 def compute_idf(encoder: TokenEncoder, texts: Sequence[str]) -> TokenWeights:
-    """log((N + 1) / (texts with the token + 1)) of each token, and log(N + 1) of tokens not in the texts."""
+    """Compute inverse document frequencies of tokens: log((N + 1) / (texts with the token + 1))."""
     tokens = encoder.tokenize(texts)
     text_counts: Counter[int] = Counter()
     for i in range(len(tokens)):
@@ -296,15 +298,15 @@ def compute_idf(encoder: TokenEncoder, texts: Sequence[str]) -> TokenWeights:
     return TokenWeights(weights, log(len(texts) + 1))
 
 
-@load_once
+@cache_loaded_models
 def load_token_encoder(model: str, layer: int, dtype: str) -> TokenEncoder:
-    """Load an encoder up to a layer."""
-    return TokenEncoder(find_model(model), model, layer, dtype)
+    """Load the layers of an encoder up to `layer`."""
+    return TokenEncoder(find_model_folder(model), model, layer, dtype)
 
 
 @dataclass(frozen=True)
 class BertScore(NeuralMetric[TokenEncoder]):
-    """BERTScore: precision, recall or F1 (`part_of`) of greedy matches between token vectors of one layer.
+    """BERTScore: precision, recall or F1 (`part_of`) of greedy matches of token vectors.
 
     `layer` is bert-score's choice for models it knows. `idf` names a file of texts, one a line, whose rare
     tokens weigh more; `rescale` a language, or a file, of baselines. Of several references the best counts.
@@ -330,7 +332,7 @@ class BertScore(NeuralMetric[TokenEncoder]):
 
     @property
     def chosen_layer(self) -> int:
-        """The layer whose states are compared: as set, else bert-score's choice for the model."""
+        """The layer whose vectors are compared: the user's choice, or else that of bert-score."""
         if self.layer is not None:
             return self.layer
         short_name = Path(self.model).name
@@ -343,11 +345,11 @@ class BertScore(NeuralMetric[TokenEncoder]):
 
     @property
     def pass_key(self) -> Hashable:
-        """Precision, recall and F1 of one model, rescaled or not, come from one pass."""
+        """A key that is equal for precision, recall and F1 of one model, which one pass computes."""
         return ("bertscore", *self.get_parameters_except("part_of", "rescale"))
 
     def select_scores(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Select precision, recall or F1, rescaled on request."""
+        """Select precision, recall or F1, and rescale it with the baseline on request."""
         column = PARTS.index(self.part_of)
         selected = scores[:, column]
         if self.rescale is None:
@@ -356,15 +358,15 @@ class BertScore(NeuralMetric[TokenEncoder]):
         return (selected - baseline) / (1 - baseline)
 
     def load_network(self) -> TokenEncoder:
-        """Load the encoder."""
+        """Load the encoder of this metric."""
         return load_token_encoder(self.model, self.chosen_layer, self.dtype)
 
     def hash_model_files(self) -> Mapping[str, str]:
-        """Compute the hashes of weights and tokenizer, and of the texts behind idf."""
-        folder = find_model(self.model)
+        """Compute the hashes of the model files and of the texts that idf is computed from."""
+        folder = find_model_folder(self.model)
         hashes = {
-            "weights": hash_files(find_weight_files(folder, model=self.model)),
-            "tokenizer": hash_files([find_tokenizer_file(folder, model=self.model)]),
+            "weights": hash_file_contents(find_weight_files(folder, model=self.model)),
+            "tokenizer": hash_file_contents([find_tokenizer_file(folder, model=self.model)]),
             "used_layer": str(self.chosen_layer),
         }
         if self.idf is not None:
@@ -378,10 +380,11 @@ class BertScore(NeuralMetric[TokenEncoder]):
         """Compute precision, recall and F1 of each input."""
         idf = None if self.idf is None else compute_idf(network, _read_lines(self.idf))
         pairs = [(scoring_input.output, scoring_input.reference or "") for scoring_input in inputs]
-        return match_pairs(network, pairs, idf, shared_work)
+        return score_text_pairs(network, pairs, idf, shared_work)
 
 
 def _read_lines(path: str) -> list[str]:
+    """Read the lines of a text file."""
     file = Path(path)
     if not file.is_file():
         raise InputError("there is no such file of texts for idf.", location=InputLocation(file=str(file)))

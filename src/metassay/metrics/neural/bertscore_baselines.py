@@ -25,7 +25,7 @@ BEST_LAYERS = {
 
 
 class Baseline(NamedTuple):
-    """BERTScore of unrelated sentences."""
+    """The BERTScore of unrelated sentences, which rescaling maps to 0."""
 
     precision: float
     recall: float
@@ -33,7 +33,7 @@ class Baseline(NamedTuple):
 
 
 def read_baseline(model: str, layer: int, table: str) -> Baseline:
-    """Read the baseline of a model and layer, from a file or from bert-score's table of a language."""
+    """Read the baseline of a model and layer, from a file or from the tables of bert-score."""
     file = Path(table)
     if not file.is_file():
         file = _find_baseline_table(model, table)
@@ -49,7 +49,7 @@ def read_baseline(model: str, layer: int, table: str) -> Baseline:
 
 
 def _find_baseline_table(model: str, language: str) -> Path:
-    """Find the table of a model and language in the installed package bert-score."""
+    """Find the baseline table of a model and language in the installed package bert-score."""
     package = importlib.util.find_spec("bert_score")
     if package is None or package.origin is None:
         raise InputError(

@@ -15,16 +15,16 @@ from metassay.metrics.neural.base import NetworkScores, NeuralMetric, ScoringInp
 from metassay.metrics.neural.batch_runner import BatchRunner
 from metassay.metrics.neural.checkpoints import (
     ModelConfig,
-    find_file,
-    find_model,
+    find_model_file,
+    find_model_folder,
     find_weight_files,
-    hash_files,
+    hash_file_contents,
     load_sentencepiece,
     read_config,
     read_weights,
 )
 from metassay.metrics.neural.encoder import load_encoder
-from metassay.metrics.neural.loaded_models import load_once
+from metassay.metrics.neural.loaded_models import cache_loaded_models
 from metassay.metrics.neural.packed_encoder import PackedEncoder, get_first_states
 from metassay.metrics.neural.token_batches import TokenBatch
 from metassay.metrics.neural.tokenizer import TokenizedTexts, Tokenizer
@@ -53,7 +53,7 @@ _SPECIAL_TOKEN = re.compile(r"(\[(?:CLS|SEP|PAD|MASK|UNK)\])")
 
 
 class Vocabulary(Protocol):
-    """Splits texts into ids, without the tokens that open and close a sequence."""
+    """Converts texts to token ids, without special tokens at the start and end."""
 
     start_id: int
     """The id of [CLS]."""
@@ -61,7 +61,7 @@ class Vocabulary(Protocol):
     """The id of [SEP]."""
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        """Split texts into ids."""
+        """Convert texts to token ids."""
         ...
 
 
@@ -76,11 +76,11 @@ class SentencepieceVocabulary:
             raise InputError("this vocabulary has no [CLS].", location=InputLocation(file=str(file)))
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        """Split texts into ids."""
+        """Convert texts to token ids with sentencepiece."""
         return [self._tokenize_text(text) for text in texts]
 
     def _tokenize_text(self, text: str) -> list[int]:
-        """Split a text; special tokens written in it keep their special ids, as in bleurt-pytorch."""
+        """Convert a text to token ids; special tokens in it keep their special ids, as in bleurt-pytorch."""
         ids: list[int] = []
         for part in _SPECIAL_TOKEN.split(text):
             if _SPECIAL_TOKEN.fullmatch(part):
@@ -95,31 +95,29 @@ class TokenizerVocabulary:
 
     def __init__(self, file: Path) -> None:
         self.tokenizer = Tokenizer(file, NO_LIMIT)
-        self.start_id = self.tokenizer.find_id("[CLS]")
-        self.end_id = self.tokenizer.find_id("[SEP]")
+        self.start_id = self.tokenizer.find_token_id("[CLS]")
+        self.end_id = self.tokenizer.find_token_id("[SEP]")
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        """Split texts into ids."""
+        """Convert texts to token ids with WordPiece."""
         tokens = self.tokenizer(texts, add_special_tokens=False)
         return [tokens[i].tolist() for i in range(len(tokens))]
 
 
 class BleurtNetwork:
-    """A BLEURT checkpoint: a BERT, or a RemBERT where the configuration has an embedding size, and a head."""
+    """A BLEURT model: a BERT or RemBERT encoder with a regression head."""
 
     def __init__(self, folder: Path, model: str, dtype: str, activation: str | None) -> None:
         config = read_config(folder, model=model)
         self.limit = int(config["max_position_embeddings"])
         self.runner = BatchRunner()
-        self.vocabulary = _load_vocabulary(find_file(folder, *VOCABULARY_FILES, model=model))
+        self.vocabulary = _load_vocabulary(find_model_file(folder, *VOCABULARY_FILES, model=model))
         state = read_weights(find_weight_files(folder, model=model))
         encoder_state = {
-            _translate_weight_name(name): tensor
-            for name, tensor in state.items()
-            if name.startswith("bleurt.")
+            _convert_weight_name(name): tensor for name, tensor in state.items() if name.startswith("bleurt.")
         }
         self.encoder = load_encoder(
-            _translate_config(config, activation),
+            _convert_config_to_transformers(config, activation),
             encoder_state,
             dtype=dtype,
             device=self.runner.device,
@@ -145,16 +143,16 @@ class BleurtNetwork:
             reference_ids = ids_of_text[reference]
             output_ids = ids_of_text[output]
             truncated_count += len(reference_ids) + len(output_ids) > max_tokens
-            reference_ids, output_ids = truncate_pair(reference_ids, output_ids, max_tokens)
+            reference_ids, output_ids = truncate_token_pair(reference_ids, output_ids, max_tokens)
             sequences.append([start_id, *reference_ids, end_id, *output_ids, end_id])
             first_segment_lengths.append(len(reference_ids) + 2)
         tokens = TokenizedTexts.from_sequences(sequences)
-        segment_ids = _number_segments(tokens, np.array(first_segment_lengths))
+        segment_ids = _make_segment_ids(tokens, np.array(first_segment_lengths))
 
         def score_batch(batch: TokenBatch) -> Tensor:
             return self._score_batch(batch, segment_ids)
 
-        rows = self.runner.compute_rows(tokens, score_batch, pad_id=0, segment_ids=segment_ids)
+        rows = self.runner.compute_text_rows(tokens, score_batch, pad_id=0, segment_ids=segment_ids)
         return NetworkScores(rows.double().cpu().numpy(), truncated_count, self.limit)
 
     def _score_batch(self, batch: TokenBatch, segment_ids: TokenizedTexts) -> Tensor:
@@ -164,17 +162,17 @@ class BleurtNetwork:
             first_states = get_first_states(self.packed_encoder(batch), batch)
             pooled = self.encoder.pooler(first_states[:, None])
         else:
-            padded_segment_ids = self.runner.move_to_device(segment_ids.pad(batch.texts, 0))
+            padded_segment_ids = self.runner.move_to_device(segment_ids.pad_texts(batch.texts, 0))
             pooled = self.encoder(
                 input_ids=batch.ids, attention_mask=batch.mask, token_type_ids=padded_segment_ids
             ).pooler_output
         return torch.nn.functional.linear(pooled.float(), self.head_weight, self.head_bias)[:, 0]
 
 
-def truncate_pair(
+def truncate_token_pair(
     reference_ids: list[int], output_ids: list[int], max_tokens: int
 ) -> tuple[list[int], list[int]]:
-    """Cut tokens off the end of the longer text until both fit; of two equally long ones, off the output."""
+    """Remove tokens from the end of the longer text until both texts have at most `max_tokens` tokens."""
     excess = len(reference_ids) + len(output_ids) - max_tokens
     if excess <= 0:
         return reference_ids, output_ids
@@ -192,21 +190,22 @@ def truncate_pair(
     return reference_ids[:reference_length], output_ids[:output_length]
 
 
-def _number_segments(
+def _make_segment_ids(
     tokens: TokenizedTexts, first_segment_lengths: np.ndarray[Any, np.dtype[np.int64]]
 ) -> TokenizedTexts:
-    """Number the tokens of each sequence by segment: 0 for the reference, 1 for the output."""
+    """Return segment ids for each token: 0 for the reference, 1 for the output."""
     positions = np.arange(len(tokens.ids)) - np.repeat(tokens.offsets[:-1], tokens.lengths)
     is_second = positions >= np.repeat(first_segment_lengths, tokens.lengths)
     return tokens.with_ids(is_second.astype(np.int64))
 
 
 def _load_vocabulary(file: Path) -> Vocabulary:
+    """Load a sentencepiece or WordPiece vocabulary from its file."""
     return SentencepieceVocabulary(file) if file.suffix == ".model" else TokenizerVocabulary(file)
 
 
-def _translate_config(config: ModelConfig, activation: str | None) -> ModelConfig:
-    """Translate the configuration of BLEURT to that of the same encoder in transformers."""
+def _convert_config_to_transformers(config: ModelConfig, activation: str | None) -> ModelConfig:
+    """Convert the configuration of BLEURT to that of the same encoder in transformers."""
     is_rembert = bool(config.get("embedding_size"))
     translated: dict[str, Any] = {"model_type": "rembert" if is_rembert else "bert", "pad_token_id": 0}
     translated |= {name: config[name] for name in SHARED_SETTINGS if name in config}
@@ -217,16 +216,16 @@ def _translate_config(config: ModelConfig, activation: str | None) -> ModelConfi
     return translated
 
 
-def _translate_weight_name(name: str) -> str:
-    """Translate the name of a weight to that in transformers."""
+def _convert_weight_name(name: str) -> str:
+    """Convert the name of a weight to its name in transformers."""
     bare_name = name.removeprefix("bleurt.")
     return bare_name.replace("encoder.embedding_projection", "encoder.embedding_hidden_mapping_in")
 
 
-@load_once
+@cache_loaded_models
 def load_bleurt_network(model: str, dtype: str, activation: str | None) -> BleurtNetwork:
-    """Load a BLEURT checkpoint in PyTorch's format."""
-    folder = find_model(model)
+    """Load a BLEURT checkpoint in PyTorch format."""
+    folder = find_model_folder(model)
     if (folder / "saved_model.pb").is_file():
         raise InputError(
             f"{model} is a TensorFlow model, which is not read here.",
@@ -237,7 +236,7 @@ def load_bleurt_network(model: str, dtype: str, activation: str | None) -> Bleur
 
 @dataclass(frozen=True)
 class Bleurt(NeuralMetric[BleurtNetwork]):
-    """BLEURT: a regression on `[CLS] reference [SEP] output [SEP]`. Several references: the mean.
+    """BLEURT: a regression on `[CLS] reference [SEP] output [SEP]`; with several references, their mean.
 
     `activation` overrides the encoder's; the first TensorFlow models computed gelu by tanh (`gelu_new`).
     """
@@ -251,21 +250,21 @@ class Bleurt(NeuralMetric[BleurtNetwork]):
     oracle: ClassVar[str] = "bleurt-pytorch 0.0.1"
 
     def load_network(self) -> BleurtNetwork:
-        """Load the network."""
+        """Load the BLEURT model of this metric."""
         return load_bleurt_network(self.model, self.dtype, self.activation)
 
     def hash_model_files(self) -> Mapping[str, str]:
         """Compute the hashes of weights and vocabulary."""
-        folder = find_model(self.model)
+        folder = find_model_folder(self.model)
         return {
-            "weights": hash_files(find_weight_files(folder, model=self.model)),
-            "tokenizer": hash_files([find_file(folder, *VOCABULARY_FILES, model=self.model)]),
+            "weights": hash_file_contents(find_weight_files(folder, model=self.model)),
+            "tokenizer": hash_file_contents([find_model_file(folder, *VOCABULARY_FILES, model=self.model)]),
         }
 
     def score_inputs(
         self, network: BleurtNetwork, inputs: Sequence[ScoringInput], shared_work: SharedWork
     ) -> NetworkScores:
-        """Score inputs with the head of the network."""
+        """Score each output against its reference."""
         del shared_work
         return network.score(
             [(scoring_input.reference or "", scoring_input.output) for scoring_input in inputs]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metassay.errors import InputError, InputLocation, MissingBackend
-from metassay.metrics.neural.published_models import MODEL_PACKAGES, describe_download, get_hub_aliases
+from metassay.metrics.neural.published_models import MODEL_PACKAGES, describe_model_download, get_hub_aliases
 
 if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
@@ -41,7 +41,7 @@ _PACKAGED_WEIGHTS = frozenset({"model.safetensors", "weights.npz"})
 
 
 def require_torch() -> None:
-    """Raise an error that names the extra to install, where torch or transformers is missing."""
+    """Raise an error that says what to install if torch or transformers is missing."""
     try:
         import torch
         import transformers  # noqa: F401
@@ -51,32 +51,32 @@ def require_torch() -> None:
 
 
 def get_hub_folder() -> Path:
-    """Return the folder where programs of the Hugging Face hub store downloads."""
+    """Return the folder in which Hugging Face programs store downloaded models."""
     home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface")
     return Path(os.environ.get("HF_HUB_CACHE") or home / "hub")
 
 
-def find_model(name: str) -> Path:
-    """Find the folder of a model: a folder, a name in the hub's cache, or a package that has the model."""
+def find_model_folder(name: str) -> Path:
+    """Find the folder of a model: a path, a name in the Hugging Face cache, or a package with the model."""
     folder = Path(name).expanduser()
     if folder.is_dir():
         return folder
     for hub_name in (name, *get_hub_aliases(name)):
-        snapshot = _find_snapshot(hub_name)
+        snapshot = _find_cached_snapshot(hub_name)
         if snapshot is not None:
             return snapshot
-    packaged = _find_in_package(name)
+    packaged = _find_model_in_package(name)
     if packaged is not None:
         return packaged
     raise InputError(
         f"the model {name} is not on this machine: there is no such folder, and nothing of that name in "
         f"{get_hub_folder()}.",
-        remedy=describe_download(name),
+        remedy=describe_model_download(name),
     )
 
 
-def _find_snapshot(name: str) -> Path | None:
-    """Find the snapshot of a model that `main` refers to; without `main`, the only one."""
+def _find_cached_snapshot(name: str) -> Path | None:
+    """Find the folder of a cached model version: that of `main`, or else the only one."""
     folder = get_hub_folder() / f"models--{name.replace('/', '--')}"
     main = folder / "refs" / "main"
     if main.is_file():
@@ -91,7 +91,7 @@ def _find_snapshot(name: str) -> Path | None:
     return snapshots[0] if snapshots else None
 
 
-def _find_in_package(name: str) -> Path | None:
+def _find_model_in_package(name: str) -> Path | None:
     """Find the folder of an installed package that contains the weights of a model."""
     package = MODEL_PACKAGES.get(name, name)
     try:
@@ -104,8 +104,8 @@ def _find_in_package(name: str) -> Path | None:
     return None
 
 
-def find_file(folder: Path, *names: str, model: str) -> Path:
-    """Find the first of these files in the folder of a model; the error says how to download it."""
+def find_model_file(folder: Path, *names: str, model: str) -> Path:
+    """Find the first of several file names in a model folder; the error says how to download it."""
     for name in names:
         if (folder / name).is_file():
             return check_not_lfs_pointer(folder / name)
@@ -117,7 +117,7 @@ def find_file(folder: Path, *names: str, model: str) -> Path:
 
 
 def check_not_lfs_pointer(file: Path) -> Path:
-    """Return the file; raise an error where it only points to a file that git has not fetched."""
+    """Return the file; raise an error if it is a Git LFS pointer instead of the content."""
     with file.open("rb") as stream:
         if stream.read(len(_LFS_POINTER)) == _LFS_POINTER:
             raise InputError(
@@ -129,20 +129,22 @@ def check_not_lfs_pointer(file: Path) -> Path:
 
 
 def find_weight_files(folder: Path, *, model: str) -> list[Path]:
-    """Find the files with a model's weights, safetensors first; several where the model is sharded."""
+    """Find the files with the weights of a model; a sharded model has several."""
     for name in WEIGHT_FILES:
         if (folder / name).is_file():
             return [check_not_lfs_pointer(folder / name)]
         index = folder / f"{name}.index.json"
         if index.is_file():
             shard_of_weight = json.loads(index.read_text(encoding="utf-8"))["weight_map"]
-            return [find_file(folder, shard, model=model) for shard in sorted(set(shard_of_weight.values()))]
-    return [find_file(folder, *WEIGHT_FILES, model=model)]
+            return [
+                find_model_file(folder, shard, model=model) for shard in sorted(set(shard_of_weight.values()))
+            ]
+    return [find_model_file(folder, *WEIGHT_FILES, model=model)]
 
 
 def find_tokenizer_file(folder: Path, *, model: str) -> Path:
-    """Find the file that defines a model's tokenizer."""
-    return find_file(folder, *TOKENIZER_FILES, model=model)
+    """Find the file that defines the tokenizer of a model."""
+    return find_model_file(folder, *TOKENIZER_FILES, model=model)
 
 
 def load_sentencepiece(file: Path) -> SentencePieceProcessor:
@@ -156,11 +158,11 @@ def load_sentencepiece(file: Path) -> SentencePieceProcessor:
 
 def read_config(folder: Path, *, model: str) -> ModelConfig:
     """Read the `config.json` of a model."""
-    return read_json(find_file(folder, CONFIG_FILE, model=model))
+    return read_json_object(find_model_file(folder, CONFIG_FILE, model=model))
 
 
-def read_json(file: Path) -> Mapping[str, Any]:
-    """Read a JSON object."""
+def read_json_object(file: Path) -> Mapping[str, Any]:
+    """Read a JSON object from a file."""
     try:
         content = json.loads(check_not_lfs_pointer(file).read_text(encoding="utf-8"))
     except ValueError:
@@ -171,14 +173,15 @@ def read_json(file: Path) -> Mapping[str, Any]:
 
 
 def read_weights(files: Sequence[Path]) -> StateDict:
-    """Read the tensors of all files. Only tensors are read: a pickle that asks for more is refused."""
+    """Read the tensors of all weight files; a pickle with anything but tensors is refused."""
     state: StateDict = {}
     for file in files:
-        state |= _read_safetensors(file) if file.suffix == ".safetensors" else read_pickle(file)
+        state |= _read_safetensors(file) if file.suffix == ".safetensors" else read_torch_file(file)
     return state
 
 
 def _read_safetensors(file: Path) -> StateDict:
+    """Read the tensors of a safetensors file."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
@@ -190,8 +193,8 @@ def _read_safetensors(file: Path) -> StateDict:
         ) from None
 
 
-def read_pickle(file: Path) -> dict[str, Any]:
-    """Read what torch saved: tensors, plain values and `argparse.Namespace`, a plain container of settings.
+def read_torch_file(file: Path) -> dict[str, Any]:
+    """Read a file that torch saved, if it has only tensors, plain values and `argparse.Namespace`.
 
     A pickle that would run other code is refused.
     """
@@ -214,23 +217,23 @@ def read_pickle(file: Path) -> dict[str, Any]:
     return dict(content)
 
 
-def select_prefix(state: Mapping[str, Tensor], prefix: str) -> StateDict:
-    """Select the weights whose names begin with a prefix, and remove it from the names."""
+def select_weights_with_prefix(state: Mapping[str, Tensor], prefix: str) -> StateDict:
+    """Return the weights whose names begin with a prefix, without the prefix."""
     return {name.removeprefix(prefix): tensor for name, tensor in state.items() if name.startswith(prefix)}
 
 
-def hash_files(files: Sequence[Path]) -> str:
-    """Compute a short SHA-256 of the joined content of files."""
+def hash_file_contents(files: Sequence[Path]) -> str:
+    """Compute a short SHA-256 hash of the joined contents of files."""
     digest = hashlib.sha256()
     for file in files:
         status = file.stat()
-        digest.update(_hash_file(file.resolve(), status.st_size, status.st_mtime_ns))
+        digest.update(_hash_file_cached(file.resolve(), status.st_size, status.st_mtime_ns))
     return digest.hexdigest()[:16]
 
 
 @functools.lru_cache(maxsize=1024)
-def _hash_file(file: Path, size: int, modified: int) -> bytes:
-    """Hash a file; its size and time are arguments so that a changed file is hashed again."""
+def _hash_file_cached(file: Path, size: int, modified: int) -> bytes:
+    """Hash a file; size and time are arguments so that the cache notices a changed file."""
     del size, modified
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").digest()

@@ -19,7 +19,7 @@ from metassay.metrics.neural.comet_checkpoint import (
     find_comet_files,
 )
 from metassay.metrics.neural.comet_network import CometNetwork
-from metassay.metrics.neural.loaded_models import load_once
+from metassay.metrics.neural.loaded_models import cache_loaded_models
 from metassay.metrics.neural.text_vectors import TextVectors
 from metassay.metrics.neural.token_batches import TokenBatch
 from metassay.metrics.neural.unified_network import SOURCE_INPUT, UnifiedNetwork, load_unified_network
@@ -53,26 +53,29 @@ class SeparateNetwork(CometNetwork):
 
         columns = [list(map(str, column)) for column in zip(*inputs) if column[0] is not None]
         text_vectors = TextVectors(shared_work, self, self.encode, self.runner.move_to_device)
-        vectors, rows, truncated_count = text_vectors.look_up(columns)
+        vectors, rows, truncated_count = text_vectors.look_up_vectors(columns)
         starts = range(0, len(inputs), ESTIMATOR_BATCH)
-        scores = [self._estimate(vectors, rows[:, start : start + ESTIMATOR_BATCH]) for start in starts]
+        scores = [
+            self._estimate_scores(vectors, rows[:, start : start + ESTIMATOR_BATCH]) for start in starts
+        ]
         # Read back once, at the end: the device computes while the program goes on.
         array = torch.cat(scores).double().cpu().numpy()
         return NetworkScores(array, truncated_count, self.tokenizer.limit)
 
-    def _estimate(self, vectors: Tensor, rows: NDArray[np.int64]) -> Tensor:
+    def _estimate_scores(self, vectors: Tensor, rows: NDArray[np.int64]) -> Tensor:
+        """Run the estimator on the vectors of the texts of each row."""
         import torch
 
         with torch.inference_mode():
             texts = [vectors[self.runner.move_to_device(np.ascontiguousarray(column))] for column in rows]
             if self.estimator is None:
-                return score_by_distance(*texts).reshape(-1)
-            scores: Tensor = self.estimator(combine_vectors(*texts)).reshape(-1)
+                return score_by_vector_distance(*texts).reshape(-1)
+            scores: Tensor = self.estimator(build_estimator_input(*texts)).reshape(-1)
             return scores
 
 
-def combine_vectors(output: Tensor, source: Tensor, reference: Tensor | None = None) -> Tensor:
-    """Combine the vectors of texts to what the estimator reads: vectors, products and distances.
+def build_estimator_input(output: Tensor, source: Tensor, reference: Tensor | None = None) -> Tensor:
+    """Build the input of COMET's estimator from the vectors of texts: vectors, products and differences.
 
     Where there is a reference, the vector of the source itself is left out.
     """
@@ -85,8 +88,8 @@ def combine_vectors(output: Tensor, source: Tensor, reference: Tensor | None = N
     return torch.cat([output, reference, *reference_features, *source_features], dim=1)
 
 
-def score_by_distance(output: Tensor, source: Tensor, reference: Tensor) -> Tensor:
-    """1 / (1 + harmonic mean of the distances to source and reference), as ranking models score."""
+def score_by_vector_distance(output: Tensor, source: Tensor, reference: Tensor) -> Tensor:
+    """Score as ranking models do: 1 / (1 + harmonic mean of the distances to source and reference)."""
     from torch.nn.functional import pairwise_distance
 
     to_source = pairwise_distance(output, source)
@@ -94,9 +97,9 @@ def score_by_distance(output: Tensor, source: Tensor, reference: Tensor) -> Tens
     return 1 / (1 + 2 * to_source * to_reference / (to_source + to_reference))
 
 
-@load_once
+@cache_loaded_models
 def load_comet_network(model: str, encoder: str | None, dtype: str) -> SeparateNetwork | UnifiedNetwork:
-    """Load a COMET model that encodes texts separately, or a unified one (Kiwi), which joins them."""
+    """Load a COMET model; a unified model such as CometKiwi joins the texts instead of encoding each."""
     files = find_comet_files(model, encoder)
     if files.model_class == UNIFIED:
         return load_unified_network(model, encoder, dtype, None)
@@ -105,7 +108,7 @@ def load_comet_network(model: str, encoder: str | None, dtype: str) -> SeparateN
 
 @dataclass(frozen=True)
 class CometMetric(NeuralMetric[SeparateNetwork | UnifiedNetwork]):
-    """Base of COMET with and without reference."""
+    """Base class of COMET with and without references."""
 
     encoder: str | None = None
     """The folder or name of the encoder whose tokenizer is used; by default the one the checkpoint names."""
@@ -115,7 +118,7 @@ class CometMetric(NeuralMetric[SeparateNetwork | UnifiedNetwork]):
     """COMET's model classes that the metric can score with."""
 
     def load_network(self) -> SeparateNetwork | UnifiedNetwork:
-        """Load the network; an error where its class is for another metric."""
+        """Load the COMET model of this metric; raise an error if the model is for another metric."""
         network = load_comet_network(self.model, self.encoder, self.dtype)
         if network.model_class not in self.model_classes:
             raise InputError(
@@ -134,7 +137,7 @@ class CometMetric(NeuralMetric[SeparateNetwork | UnifiedNetwork]):
         inputs: Sequence[ScoringInput],
         shared_work: SharedWork,
     ) -> NetworkScores:
-        """Score inputs with the estimator."""
+        """Score inputs with the COMET model."""
         if isinstance(network, UnifiedNetwork):
             return network.score_mean(inputs, (SOURCE_INPUT,), shared_work)
         return network.score(inputs, shared_work)
@@ -142,7 +145,7 @@ class CometMetric(NeuralMetric[SeparateNetwork | UnifiedNetwork]):
 
 @dataclass(frozen=True)
 class Comet(CometMetric):
-    """COMET: a regression on the vectors of output, source and reference. Several references: the mean."""
+    """COMET: a regression on the vectors of output, source and reference; the mean over references."""
 
     model: str = "Unbabel/wmt22-comet-da"
 
@@ -155,7 +158,7 @@ class Comet(CometMetric):
 
 @dataclass(frozen=True)
 class CometQE(CometMetric):
-    """COMET without reference: the referenceless regression, or CometKiwi."""
+    """COMET without references (quality estimation), such as CometKiwi."""
 
     model: str = "Unbabel/wmt22-cometkiwi-da"
 

@@ -10,10 +10,10 @@ from typing import Any
 from metassay.errors import InputError, InputLocation
 from metassay.metrics.neural.checkpoints import (
     CONFIG_FILE,
-    find_file,
-    find_model,
+    find_model_file,
+    find_model_folder,
     find_tokenizer_file,
-    hash_files,
+    hash_file_contents,
 )
 
 CHECKPOINT_FILES = ("checkpoints/model.ckpt", "model.ckpt")
@@ -46,7 +46,7 @@ CLASS_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
 
 @dataclass(frozen=True)
 class CometSettings:
-    """The settings of a COMET model that decide its scores."""
+    """The settings of a COMET model that affect its scores."""
 
     layer_norm: bool
     """Whether the states of each layer are normalised before they are mixed."""
@@ -91,7 +91,7 @@ class CometFiles:
 
     @property
     def model_class(self) -> str:
-        """COMET's name of the model class."""
+        """The name of the model class in the COMET library."""
         return str(self.hparams["class_identifier"])
 
     @property
@@ -103,8 +103,8 @@ class CometFiles:
         """Compute the hashes that identify the model in a signature."""
         tokenizer = find_tokenizer_file(self.encoder, model=self.encoder_name)
         return {
-            "weights": hash_files([self.checkpoint, self.hparams_file]),
-            "tokenizer": hash_files([tokenizer]),
+            "weights": hash_file_contents([self.checkpoint, self.hparams_file]),
+            "tokenizer": hash_file_contents([tokenizer]),
         }
 
 
@@ -114,8 +114,8 @@ def find_comet_files(model: str, encoder: str | None = None) -> CometFiles:
     The configuration and the tokenizer of the encoder come from the model that `hparams.yaml` names, unless
     `encoder` names another.
     """
-    folder = find_model(model)
-    hparams_file = find_file(folder, HPARAMS_FILE, model=model)
+    folder = find_model_folder(model)
+    hparams_file = find_model_file(folder, HPARAMS_FILE, model=model)
     hparams = read_hparams(hparams_file)
     model_class = hparams.get("class_identifier")
     if model_class not in CLASS_DEFAULTS:
@@ -125,26 +125,26 @@ def find_comet_files(model: str, encoder: str | None = None) -> CometFiles:
         )
     encoder_name = encoder or str(hparams.get("pretrained_model", ""))
     try:
-        encoder_folder = find_model(encoder_name)
+        encoder_folder = find_model_folder(encoder_name)
     except InputError:
         raise InputError(
             f"{model} is here, but it needs the configuration and the tokenizer of {encoder_name}, which are "
             "not.",
             remedy=f"Download them with: hf download {encoder_name} config.json tokenizer.json",
         ) from None
-    find_file(encoder_folder, CONFIG_FILE, model=encoder_name)
+    find_model_file(encoder_folder, CONFIG_FILE, model=encoder_name)
     find_tokenizer_file(encoder_folder, model=encoder_name)
-    checkpoint = find_file(folder, *CHECKPOINT_FILES, model=model)
+    checkpoint = find_model_file(folder, *CHECKPOINT_FILES, model=model)
     return CometFiles(hparams, checkpoint, hparams_file, encoder_folder, encoder_name)
 
 
 def reads_references(hparams: Mapping[str, Any]) -> bool:
-    """Whether a model with these settings was trained on references; by default models are."""
+    """Whether a model with these hyperparameters was trained with references, which is the default."""
     return "ref" in (hparams.get("input_segments") or ("mt", "src", "ref"))
 
 
 def read_hparams(file: Path) -> Mapping[str, Any]:
-    """Read the settings in `hparams.yaml`, by name."""
+    """Read the hyperparameters in `hparams.yaml`, by name."""
     import yaml
 
     try:

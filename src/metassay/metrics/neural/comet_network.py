@@ -11,9 +11,9 @@ from metassay.metrics.neural.checkpoints import (
     CONFIG_FILE,
     StateDict,
     find_tokenizer_file,
-    read_json,
-    read_pickle,
-    select_prefix,
+    read_json_object,
+    read_torch_file,
+    select_weights_with_prefix,
 )
 from metassay.metrics.neural.comet_checkpoint import (
     SPARSEMAX,
@@ -34,26 +34,26 @@ if TYPE_CHECKING:
 
 
 class CometNetwork:
-    """A COMET checkpoint in memory: tokenizer, encoder, layer mixture and estimator.
+    """A loaded COMET model: tokenizer, encoder, mixture of layers and estimator.
 
     `sparsemax` overrides how the weights of the layers are normalised.
     """
 
     def __init__(self, files: CometFiles, dtype: str = "float32", *, sparsemax: bool | None = None) -> None:
-        content = read_pickle(files.checkpoint)
+        content = read_torch_file(files.checkpoint)
         self.state: StateDict = content["state_dict"]
         self.model_class = files.model_class
         hparams = content.get("hyper_parameters") or files.hparams
         self.settings = CometSettings.from_hparams(files.model_class, hparams)
         self.runner = BatchRunner()
-        self.config = read_json(files.encoder / CONFIG_FILE)
+        self.config = read_json_object(files.encoder / CONFIG_FILE)
         # COMET leaves four positions of the encoder's table unused, two of which the encoder itself reserves.
         self.max_positions = int(self.config["max_position_embeddings"]) - 2
         tokenizer_file = find_tokenizer_file(files.encoder, model=files.encoder_name)
         self.tokenizer = Tokenizer(tokenizer_file, self.max_positions - 2)
-        self.pad_id = self.tokenizer.find_id("<pad>", "[PAD]")
+        self.pad_id = self.tokenizer.find_token_id("<pad>", "[PAD]")
         device = self.runner.device
-        encoder_state = select_prefix(self.state, "encoder.model.")
+        encoder_state = select_weights_with_prefix(self.state, "encoder.model.")
         self.encoder = load_encoder(self.config, encoder_state, dtype=dtype, device=device)
         # XCOMET tags tokens, and needs them as a rectangle.
         self.packed_encoder: PackedEncoder | None = None
@@ -62,11 +62,14 @@ class CometNetwork:
         if self.packed_encoder is not None:
             self.runner.enable_packing()
         self.layer_mix = self._load_layer_mix(files, sparsemax=sparsemax)
-        self.estimator = _build_estimator(select_prefix(self.state, "estimator.ff."), self.settings)
+        self.estimator = _build_estimator(
+            select_weights_with_prefix(self.state, "estimator.ff."), self.settings
+        )
         if self.estimator is not None:
             self.estimator.to(device)
 
     def _load_layer_mix(self, files: CometFiles, *, sparsemax: bool | None) -> LayerMix:
+        """Load how the layers of the encoder are mixed."""
         has_mixture = any(name.startswith(SCALARS_PREFIX) for name in self.state)
         if not has_mixture:
             return LayerMix.from_single_layer(self.state, int(self.settings.layer), pool=self.settings.pool)
@@ -79,7 +82,7 @@ class CometNetwork:
         )
 
     def _uses_sparsemax(self, files: CometFiles) -> bool:
-        """Whether layers are mixed by sparsemax instead of softmax.
+        """Whether the weights of the layers are computed by sparsemax instead of softmax.
 
         Unified and XCOMET models are mixed by softmax, whatever their file says: before unbabel-comet 2.2.4
         these classes did not pass the setting on (COMET issues 195 and 244).
@@ -96,25 +99,27 @@ class CometNetwork:
             return False
         return transformation == SPARSEMAX
 
-    def run_encoder(self, batch: TokenBatch, visit: HiddenStateVisitor) -> Tensor:
-        """Run the encoder and return the last hidden states; `visit` sees the states of each layer."""
+    def run_encoder(self, batch: TokenBatch, visit_layer: HiddenStateVisitor) -> Tensor:
+        """Run the encoder and return the last hidden states; call `visit_layer` with those of each layer."""
         if batch.packing is not None and self.packed_encoder is not None:
-            return self.packed_encoder(batch, visit)
+            return self.packed_encoder(batch, visit_layer)
         layers = self.encoder.encoder.layer
         hooks = []
         for k, layer in enumerate(layers):
-            hooks.append(layer.register_forward_pre_hook(lambda _, arguments, k=k: visit(k, arguments[0])))
+            hooks.append(
+                layer.register_forward_pre_hook(lambda _, arguments, k=k: visit_layer(k, arguments[0]))
+            )
         try:
             last_states = self.encoder(input_ids=batch.ids, attention_mask=batch.mask).last_hidden_state
         finally:
             for hook in hooks:
                 hook.remove()
-        visit(len(layers), last_states)
+        visit_layer(len(layers), last_states)
         return last_states
 
 
 def _build_estimator(state: StateDict, settings: CometSettings) -> nn.Module | None:
-    """Build the linear layers of the estimator with activations between them; None in ranking models."""
+    """Build the feed-forward estimator of a checkpoint; None for ranking models, which have none."""
     import torch
 
     numbers = sorted({int(name.partition(".")[0]) for name in state})
@@ -128,14 +133,14 @@ def _build_estimator(state: StateDict, settings: CometSettings) -> nn.Module | N
         linear.load_state_dict({"weight": weight, "bias": bias})
         modules.append(linear)
         if number != numbers[-1]:
-            modules.append(_create_activation(settings.activations))
+            modules.append(_create_activation_function(settings.activations))
     if settings.final_activation:
-        modules.append(_create_activation(settings.final_activation))
+        modules.append(_create_activation_function(settings.final_activation))
     return torch.nn.Sequential(*modules).eval()
 
 
-def _create_activation(name: str) -> nn.Module:
-    """Create an activation by its name in torch, as COMET spells it."""
+def _create_activation_function(name: str) -> nn.Module:
+    """Create an activation function by its name in torch, as COMET spells it."""
     import torch
 
     activation: type[nn.Module] | None = getattr(torch.nn, name.title(), None)

@@ -10,10 +10,10 @@ import numpy as np
 
 from metassay.metrics.neural.base import MAX, NetworkScores, NeuralMetric, ScoringInput
 from metassay.metrics.neural.checkpoints import (
-    find_model,
+    find_model_folder,
     find_tokenizer_file,
     find_weight_files,
-    hash_files,
+    hash_file_contents,
     require_torch,
 )
 from metassay.metrics.neural.sentence_encoders import (
@@ -28,7 +28,7 @@ from metassay.metrics.shared_work import SharedWork
 
 @dataclass(frozen=True)
 class EmbeddingCosine(NeuralMetric[SentenceEncoder]):
-    """The cosine between the sentence vectors of output and reference; of several references the best.
+    """Cosine between the sentence vectors of output and reference; with several references, the highest.
 
     An empty text has a vector, too: what the encoder makes of nothing.
     """
@@ -42,12 +42,12 @@ class EmbeddingCosine(NeuralMetric[SentenceEncoder]):
     needs_torch: ClassVar[bool] = False
 
     def load_network(self) -> SentenceEncoder:
-        """Load the encoder."""
+        """Load the sentence encoder of this metric."""
         return load_sentence_encoder(self.model, self.dtype)
 
     def hash_model_files(self) -> Mapping[str, str]:
         """Compute the hashes of weights and tokenizer."""
-        folder = find_model(self.model)
+        folder = find_model_folder(self.model)
         if (folder / NUMPY_WEIGHTS_FILE).is_file():
             weights = [folder / NUMPY_WEIGHTS_FILE]
             tokenizer = folder / SENTENCEPIECE_FILE
@@ -55,7 +55,7 @@ class EmbeddingCosine(NeuralMetric[SentenceEncoder]):
             require_torch()
             weights = find_weight_files(folder, model=self.model)
             tokenizer = find_tokenizer_file(folder, model=self.model)
-        return {"weights": hash_files(weights), "tokenizer": hash_files([tokenizer])}
+        return {"weights": hash_file_contents(weights), "tokenizer": hash_file_contents([tokenizer])}
 
     def score_inputs(
         self, network: SentenceEncoder, inputs: Sequence[ScoringInput], shared_work: SharedWork
@@ -66,7 +66,7 @@ class EmbeddingCosine(NeuralMetric[SentenceEncoder]):
         if "references" not in self.needs:
             compared_texts = [scoring_input.source or "" for scoring_input in inputs]
         text_vectors = TextVectors(shared_work, network, network.encode)
-        vectors, rows, truncated_count = text_vectors.look_up([outputs, compared_texts])
+        vectors, rows, truncated_count = text_vectors.look_up_vectors([outputs, compared_texts])
         output_rows, compared_rows = rows
         vectors = vectors.astype(np.float64)
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -77,7 +77,7 @@ class EmbeddingCosine(NeuralMetric[SentenceEncoder]):
 
 @dataclass(frozen=True)
 class EmbeddingCosineSource(EmbeddingCosine):
-    """The cosine between the sentence vectors of output and source, for encoders that know both languages."""
+    """Cosine between the sentence vectors of output and source, for multilingual encoders."""
 
     name: ClassVar[str] = "embedding_cosine_src"
     title: ClassVar[str] = "embedding cosine (source)"

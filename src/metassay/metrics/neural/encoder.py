@@ -23,7 +23,7 @@ COMPILE_VARIABLE = "METASSAY_COMPILE"
 
 
 def is_compilation_enabled() -> bool:
-    """Whether the user asked for encoders compiled by torch."""
+    """Whether the user asked to compile encoders with torch."""
     return os.environ.get(COMPILE_VARIABLE) == "1"
 
 
@@ -45,7 +45,7 @@ def load_encoder(
     device: str = "cpu",
     keep_pooler: bool = False,
 ) -> nn.Module:
-    """Build the transformer that a `config.json` describes, with these weights, ready to score."""
+    """Build the transformer encoder that a `config.json` describes, and load its weights."""
     import torch
     from transformers import AutoConfig, AutoModel
 
@@ -56,7 +56,7 @@ def load_encoder(
         )
     if not keep_pooler and hasattr(model, "pooler"):
         model.pooler = None
-    load_weights(model, state)
+    load_model_weights(model, state)
     if is_compilation_enabled():
         for layer in model.encoder.layer:
             layer.forward = torch.compile(layer.forward, dynamic=True)
@@ -65,7 +65,7 @@ def load_encoder(
 
 
 def compile_function(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Compile a function for any number of tokens; it stays uncompiled where torch fails to compile it."""
+    """Compile a function with torch; return it uncompiled if compilation fails."""
     import torch
 
     compiled: Callable[..., Tensor] | None = torch.compile(function, dynamic=True)
@@ -87,7 +87,7 @@ def compile_function(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def skip_weight_initialization() -> AbstractContextManager[Any]:
-    """Return a context in which models get no random weights, which would be replaced anyway."""
+    """Return a context in which new models get no random weights, which would be overwritten anyway."""
     try:
         from transformers.initialization import no_init_weights
     except ImportError:  # an older transformers: slower, the same result
@@ -95,16 +95,16 @@ def skip_weight_initialization() -> AbstractContextManager[Any]:
     return no_init_weights()  # type: ignore[no-any-return]
 
 
-def load_weights(model: nn.Module, state: StateDict) -> None:
-    """Fill in the weights of a checkpoint; raise an error that names what is missing or has another shape."""
+def load_model_weights(model: nn.Module, state: StateDict) -> None:
+    """Copy the weights of a checkpoint into a model; raise an error if some are missing or do not fit."""
     expected = model.state_dict()
     prefix = getattr(model, "base_model_prefix", "")
     weights: StateDict = {}
     for name, tensor in state.items():
-        expected_name = _find_expected_name(name, expected, prefix)
+        expected_name = _find_expected_weight_name(name, expected, prefix)
         if expected_name in expected:
             weights[expected_name] = tensor
-    missing = [name for name in expected if name not in weights and not _is_optional(name)]
+    missing = [name for name in expected if name not in weights and not _is_optional_weight(name)]
     if missing:
         problem = f"lacks {missing[0]} (and {len(missing) - 1} more)"
         raise InputError(f"the checkpoint does not fit its config.json: it {problem}.")
@@ -115,12 +115,13 @@ def load_weights(model: nn.Module, state: StateDict) -> None:
     model.load_state_dict(weights, strict=False)
 
 
-def _find_expected_name(name: str, expected: Mapping[str, Tensor], prefix: str) -> str:
-    """Return a weight's name in today's spelling, without the prefix that models with a head add."""
+def _find_expected_weight_name(name: str, expected: Mapping[str, Tensor], prefix: str) -> str:
+    """Return the current name of a weight, without the prefix that models with a head add."""
     name = name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
     bare_name = name.removeprefix(f"{prefix}.")
     return bare_name if prefix and bare_name in expected else name
 
 
-def _is_optional(name: str) -> bool:
+def _is_optional_weight(name: str) -> bool:
+    """Whether a model works without the weight of this name."""
     return any(part in name for part in OPTIONAL_WEIGHTS)

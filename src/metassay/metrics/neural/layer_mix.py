@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from metassay.metrics.neural.checkpoints import StateDict, select_prefix
+from metassay.metrics.neural.checkpoints import StateDict, select_weights_with_prefix
 from metassay.metrics.neural.packed_encoder import get_first_states
 from metassay.metrics.neural.token_batches import TokenBatch
 
@@ -24,7 +24,7 @@ ENCODER_LAYERS_PREFIX = "encoder.model.encoder.layer."
 
 
 class LayerCollector(Protocol):
-    """Adds up the states of the layers of one batch."""
+    """Sums up the weighted hidden states of the layers of one batch."""
 
     def __call__(self, k: int, states: Tensor) -> None:
         """Add the hidden states of layer k."""
@@ -37,7 +37,7 @@ class LayerCollector(Protocol):
 
 @dataclass(frozen=True)
 class LayerMix:
-    """γ · Σ w_k h_k over the encoder's hidden states, or a single one of them.
+    """A weighted sum of the encoder's hidden states, γ · Σ w_k h_k, or a single layer.
 
     With `normalises_layers`, each h_k is first centred and scaled over all tokens and channels of its text.
     """
@@ -51,10 +51,10 @@ class LayerMix:
     def from_checkpoint(
         cls, state: StateDict, *, pool: str, normalises_layers: bool, uses_sparsemax: bool
     ) -> LayerMix:
-        """Read the mixture of all layers from a checkpoint."""
+        """Read the weights of all layers from a checkpoint."""
         import torch
 
-        scalars = select_prefix(state, SCALARS_PREFIX)
+        scalars = select_weights_with_prefix(state, SCALARS_PREFIX)
         logits = torch.cat([scalars[str(k)].float() for k in range(len(scalars))])
         weights = sparsemax(logits) if uses_sparsemax else torch.softmax(logits, 0)
         gamma = float(state["layerwise_attention.gamma"])
@@ -62,8 +62,10 @@ class LayerMix:
 
     @classmethod
     def from_single_layer(cls, state: StateDict, layer: int, *, pool: str) -> LayerMix:
-        """Choose one layer, counted from the end where it is negative, of the encoder in a checkpoint."""
-        last_layer = max(int(name.partition(".")[0]) for name in select_prefix(state, ENCODER_LAYERS_PREFIX))
+        """Choose one layer of the encoder in a checkpoint; negative numbers count from the end."""
+        last_layer = max(
+            int(name.partition(".")[0]) for name in select_weights_with_prefix(state, ENCODER_LAYERS_PREFIX)
+        )
         count = last_layer + 2  # layers count from 0, and the embeddings are a hidden state, too
         weights = [float(k == layer % count) for k in range(count)]
         return cls(weights, 1.0, normalises_layers=False, pool=pool)
@@ -71,7 +73,7 @@ class LayerMix:
     def create_collector(
         self, batch: TokenBatch, pad_id: int, *, first_token: bool = False
     ) -> LayerCollector:
-        """Create a collector for one batch; with `first_token` it takes the state of the first token."""
+        """Create a collector for a batch, which pools the mean or, with `first_token`, the first token."""
         pool = FIRST_TOKEN_POOL if first_token else self.pool
         if not batch.rectangles:
             return RectangleCollector(self, batch, pad_id, pool)
@@ -84,7 +86,7 @@ class LayerMix:
 
 
 class RectangleCollector:
-    """Collects the mixture of a padded batch, or of texts of equal length."""
+    """Collects the mixture of layers of a padded batch, or of texts of equal length."""
 
     def __init__(self, mix: LayerMix, batch: TokenBatch, pad_id: int, pool: str) -> None:
         self.mix = mix
@@ -99,7 +101,7 @@ class RectangleCollector:
         if weight == 0:
             return
         if self.mix.normalises_layers:
-            states = self._normalise(states.float())
+            states = self._normalise_states(states.float())
         if self.pool == MAX_POOL:  # the maximum of a mixture is not the mixture of maxima: pooled at the end
             contribution = states.float() * weight
         else:
@@ -116,7 +118,7 @@ class RectangleCollector:
         return mixed.masked_fill(is_padding, float("-inf")).max(1).values
 
     def _pool_tokens(self, states: Tensor) -> Tensor:
-        """Take the first token, or the mean, where a literal `<pad>` counts as a token but adds nothing."""
+        """Return the state of the first token, or the mean over the tokens, of each text."""
         import torch
 
         if self.pool == FIRST_TOKEN_POOL:
@@ -126,7 +128,7 @@ class RectangleCollector:
             states = states.masked_fill(is_padding, 0.0)
         return states.sum(1, dtype=torch.float32) / self.batch.lengths[:, None]
 
-    def _normalise(self, states: Tensor) -> Tensor:
+    def _normalise_states(self, states: Tensor) -> Tensor:
         """Centre and scale the states of each text over its tokens and channels."""
         mask = self.batch.attention_mask[..., None].float()
         count = (self.batch.lengths * states.shape[2]).float()[:, None, None]
@@ -137,7 +139,7 @@ class RectangleCollector:
 
 
 class PackedCollector:
-    """Collects the mixture of a packed batch, pooled to the mean or the first token of each text.
+    """Collects the mixture of layers of a packed batch, as the mean or the first token of each text.
 
     It takes one operation for the texts of each length and one for the layer.
     """
@@ -159,11 +161,11 @@ class PackedCollector:
         if self.pool == FIRST_TOKEN_POOL:
             pooled = get_first_states(states, self.batch).float()
         else:
-            pooled = self._sum_tokens(states)
+            pooled = self._sum_token_states(states)
         self.total.add_(pooled, alpha=self.mix.weights[k])
 
-    def _sum_tokens(self, states: Tensor) -> Tensor:
-        """Sum the states of each text; a literal padding token adds nothing."""
+    def _sum_token_states(self, states: Tensor) -> Tensor:
+        """Sum the states of the tokens of each text, without padding tokens."""
         import torch
 
         assert self.total is not None
@@ -186,7 +188,7 @@ class PackedCollector:
 
 
 class SplitCollector:
-    """Collects the mixture of a packed batch with one collector for the texts of each length."""
+    """Collects the mixture of layers of a packed batch, with one collector for the texts of each length."""
 
     def __init__(self, batch: TokenBatch, collectors: Sequence[RectangleCollector]) -> None:
         self.batch = batch

@@ -16,8 +16,8 @@ MAX_LOADED_MODELS = 16
 """Models of one kind that stay in memory."""
 
 
-def load_once(load: Callable[P, Network]) -> Callable[P, Network]:
-    """Decorate a function that loads a model, so that it loads each model once in a process."""
+def cache_loaded_models(load: Callable[P, Network]) -> Callable[P, Network]:
+    """Decorate a function that loads a model, so that a process loads each model once."""
     cached_load = functools.lru_cache(maxsize=MAX_LOADED_MODELS)(load)
 
     @functools.wraps(load)

@@ -10,14 +10,14 @@ from metassay.errors import UnknownName
 from metassay.metrics.neural.base import NetworkScores, NeuralMetric, ScoringInput
 from metassay.metrics.neural.batch_runner import BatchRunner
 from metassay.metrics.neural.checkpoints import (
-    find_model,
+    find_model_folder,
     find_tokenizer_file,
     find_weight_files,
-    hash_files,
+    hash_file_contents,
 )
-from metassay.metrics.neural.loaded_models import load_once
+from metassay.metrics.neural.loaded_models import cache_loaded_models
 from metassay.metrics.neural.published_models import find_published_model
-from metassay.metrics.neural.seq2seq import MT5, load_seq2seq
+from metassay.metrics.neural.seq2seq import MT5, load_seq2seq_model
 from metassay.metrics.neural.token_batches import TokenBatch
 from metassay.metrics.neural.tokenizer import TokenizedTexts, Tokenizer
 from metassay.metrics.shared_work import SharedWork
@@ -33,13 +33,13 @@ TOKEN_LIMITS = {"23": 1024, "24": 1536}
 
 
 class MetricXNetwork:
-    """A MetricX checkpoint with the tokenizer of the mT5 that it was trained from."""
+    """A MetricX model with the tokenizer of the mT5 model that it was trained from."""
 
     def __init__(self, model: str, tokenizer: str, version: str, dtype: str) -> None:
         self.runner = BatchRunner()
         self.version = version
-        self.network = load_seq2seq(find_model(model), model, MT5, dtype, self.runner.device)
-        tokenizer_file = find_tokenizer_file(find_model(tokenizer), model=tokenizer)
+        self.network = load_seq2seq_model(find_model_folder(model), model, MT5, dtype, self.runner.device)
+        tokenizer_file = find_tokenizer_file(find_model_folder(tokenizer), model=tokenizer)
         self.tokenizer = Tokenizer(tokenizer_file, TOKEN_LIMITS[version])
 
     def score(self, texts: Sequence[str]) -> NetworkScores:
@@ -47,7 +47,7 @@ class MetricXNetwork:
         tokens = self.tokenizer(texts)
         # MetricX was trained without the token that ends a text.
         without_end = TokenizedTexts.from_sequences([tokens[i][:-1].tolist() for i in range(len(tokens))])
-        rows = self.runner.compute_rows(without_end, self._score_batch, pad_id=0)
+        rows = self.runner.compute_text_rows(without_end, self._score_batch, pad_id=0)
         truncated_count = int(tokens.truncated.sum())
         return NetworkScores(rows.double().cpu().numpy(), truncated_count, self.tokenizer.limit)
 
@@ -64,7 +64,7 @@ class MetricXNetwork:
         return logits.clamp(0.0, WORST_SCORE)
 
 
-@load_once
+@cache_loaded_models
 def load_metricx_network(model: str, tokenizer: str, version: str, dtype: str) -> MetricXNetwork:
     """Load a MetricX model."""
     return MetricXNetwork(model, tokenizer, version, dtype)
@@ -72,7 +72,7 @@ def load_metricx_network(model: str, tokenizer: str, version: str, dtype: str) -
 
 @dataclass(frozen=True)
 class MetricX(NeuralMetric[MetricXNetwork]):
-    """MetricX: errors from 0 (none) to 25; lower is better. Several references: the mean.
+    """MetricX: predicted error score from 0 (no errors) to 25; with several references, the mean.
 
     `version` (23 or 24) decides how the input is written; by default the model's name does.
     """
@@ -89,7 +89,7 @@ class MetricX(NeuralMetric[MetricXNetwork]):
 
     @property
     def chosen_version(self) -> str:
-        """The version that is used: as set, else that in the model's name, else 24."""
+        """The MetricX version: as the user set, else as in the model's name, else 24."""
         version = self.version
         if version is None:
             in_name = [version for version in TOKEN_LIMITS if f"metricx-{version}" in self.model.lower()]
@@ -100,22 +100,24 @@ class MetricX(NeuralMetric[MetricXNetwork]):
 
     @property
     def chosen_tokenizer(self) -> str:
-        """The model whose tokenizer is used: as set, else the mT5 that the model was trained from."""
+        """The model whose tokenizer is used: the user's choice, or else its mT5 base model."""
         if self.tokenizer is not None:
             return self.tokenizer
         published = find_published_model(self.model)
         return published.encoder if published and published.encoder else self.model
 
     def load_network(self) -> MetricXNetwork:
-        """Load the network."""
+        """Load the MetricX model of this metric."""
         return load_metricx_network(self.model, self.chosen_tokenizer, self.chosen_version, self.dtype)
 
     def hash_model_files(self) -> Mapping[str, str]:
         """Compute the hashes of weights and tokenizer."""
         tokenizer = self.chosen_tokenizer
         return {
-            "weights": hash_files(find_weight_files(find_model(self.model), model=self.model)),
-            "tokenizer": hash_files([find_tokenizer_file(find_model(tokenizer), model=tokenizer)]),
+            "weights": hash_file_contents(find_weight_files(find_model_folder(self.model), model=self.model)),
+            "tokenizer": hash_file_contents(
+                [find_tokenizer_file(find_model_folder(tokenizer), model=tokenizer)]
+            ),
             "input": self.chosen_version,
         }
 
@@ -140,7 +142,7 @@ class MetricXQE(MetricX):
 
 
 def format_metricx_input(version: str, scoring_input: ScoringInput) -> str:
-    """Format an input as the model was trained to read it.
+    """Format output, source and reference as the MetricX model was trained to read them.
 
     >>> format_metricx_input("24", ScoringInput("Hallo", "Hello", None))
     'source: Hello candidate: Hallo'

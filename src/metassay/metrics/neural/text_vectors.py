@@ -24,7 +24,7 @@ def compute_each_once(
     items: Sequence[K],
     compute: Callable[[list[K]], Iterable[V]],
 ) -> list[V]:
-    """Return `compute`'s value of each item; values are stored while their batch is scored."""
+    """Return the value of each item, computed once for equal items of a batch."""
     values: dict[K, V] = shared_work.batch_cache.setdefault(cache_key, {})
     new_items = [item for item in dict.fromkeys(items) if item not in values]
     if new_items:
@@ -34,7 +34,7 @@ def compute_each_once(
 
 @dataclass
 class GroupResults:
-    """Results of one run for groups of texts."""
+    """Results that were computed for groups of texts in one run."""
 
     members: dict[TextGroup, list[str]]
     """The texts of each group, sorted."""
@@ -44,7 +44,7 @@ class GroupResults:
 
 
 class TextGroups:
-    """The texts that several batches of a run have, by group.
+    """The texts that occur in several batches of a run, in groups.
 
     Texts of one group are encoded together, so that the result is the same whichever batch comes first, and
     stored until the run ends.
@@ -60,7 +60,7 @@ class TextGroups:
         self.stored: GroupResults = shared_work.run_cache[GroupResults]
 
     def split_by_group(self, texts: Iterable[str]) -> tuple[list[TextGroup], list[str]]:
-        """Return the groups of these texts, and the texts that belong to no group."""
+        """Return the groups that these texts belong to, and the texts without a group."""
         groups: set[TextGroup] = set()
         ungrouped: list[str] = []
         for text in texts:
@@ -74,14 +74,14 @@ class TextGroups:
     def compute_once(
         self, network: object, group: TextGroup, compute: Callable[[list[str]], V]
     ) -> tuple[list[str], V]:
-        """Return the texts of a group and what `compute` makes of them, computed once in a run."""
+        """Return the texts of a group and the result of `compute` for them, computed once in a run."""
         texts = self.stored.members[group]
         if (network, group) not in self.stored.results:
             self.stored.results[network, group] = compute(texts)
         return texts, self.stored.results[network, group]
 
     def store_array(self, values: Any) -> NDArray[Any]:
-        """Store an array or tensor for the run, in memory or in a temporary file without a name."""
+        """Store an array for the rest of the run, in memory or in a temporary file."""
         array: NDArray[Any] = values if isinstance(values, np.ndarray) else values.cpu().numpy()
         self.stored.stored_bytes += array.nbytes
         if self.stored.stored_bytes <= MAX_BYTES_IN_MEMORY or not array.size:
@@ -93,7 +93,7 @@ class TextGroups:
 
 
 class VectorRows(NamedTuple):
-    """Vectors of texts, and the row of the vector of each text."""
+    """An array of vectors, and the row of each text in it."""
 
     vectors: Any
     """An array or a tensor: [vectors, hidden]."""
@@ -105,7 +105,7 @@ class VectorRows(NamedTuple):
 
 @dataclass
 class EncodedTexts:
-    """The vectors of texts that were encoded while a batch is scored."""
+    """The vectors of the texts that were encoded for the current batch."""
 
     row_of_text: dict[str, int] = field(default_factory=dict)
     truncated: list[NDArray[np.bool_]] = field(default_factory=list)
@@ -113,7 +113,7 @@ class EncodedTexts:
     """Vectors, in blocks that are joined when they are needed."""
 
     def add(self, texts: Sequence[str], vectors: Any, truncated: NDArray[np.bool_]) -> None:
-        """Add the vectors of texts."""
+        """Store the vectors of texts, and which texts were truncated."""
         first_row = len(self.row_of_text)
         self.row_of_text.update(zip(texts, range(first_row, first_row + len(texts))))
         self.blocks.append(vectors)
@@ -131,7 +131,7 @@ class EncodedTexts:
 
 
 class TextVectors:
-    """One vector per text from one network; each text is encoded once for all batches and metrics of a run.
+    """Vectors of texts by one network; each text is encoded once for all batches and metrics of a run.
 
     `encode` returns the vectors of texts and which texts were truncated; `to_device` moves stored vectors
     back to the device of the network.
@@ -152,14 +152,14 @@ class TextVectors:
             (EncodedTexts, network), EncodedTexts()
         )
 
-    def look_up(self, columns: Sequence[Sequence[str]]) -> VectorRows:
-        """Return the vectors of columns of equally many texts; encode those that are not stored."""
+    def look_up_vectors(self, columns: Sequence[Sequence[str]]) -> VectorRows:
+        """Return the vectors of several columns of texts; encode the texts that have none yet."""
         for column in columns:
             new_texts = [text for text in dict.fromkeys(column) if text not in self.encoded.row_of_text]
             groups, ungrouped = self.groups.split_by_group(new_texts)
             for group in groups:
                 texts, (vectors, truncated) = self.groups.compute_once(
-                    self.network, group, self._encode_for_run
+                    self.network, group, self._encode_and_store
                 )
                 self.encoded.add(texts, self.to_device(vectors), truncated)
             if ungrouped:
@@ -169,6 +169,7 @@ class TextVectors:
         truncated_count = int(np.concatenate(self.encoded.truncated)[np.unique(rows)].sum())
         return VectorRows(self.encoded.join_blocks(), rows, truncated_count)
 
-    def _encode_for_run(self, texts: list[str]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    def _encode_and_store(self, texts: list[str]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Encode texts and store their vectors for the rest of the run."""
         vectors, truncated = self.encode(texts)
         return self.groups.store_array(vectors), truncated

@@ -24,24 +24,24 @@ MAX_RELATIVE_ERROR = 2e-6
 """How far a trial product may be from float64, as a share of its largest entry."""
 
 
-def split_into_halves(values: Tensor) -> tuple[Tensor, Tensor]:
-    """Split a tensor into two that add up to it exactly: what TF32 keeps of each number, and the rest."""
+def split_for_tf32(values: Tensor) -> tuple[Tensor, Tensor]:
+    """Split a tensor into the part that TF32 represents and the remainder; both add up to it exactly."""
     import torch
 
     upper = (values.view(torch.int32) & TF32_BITS).view(torch.float32)
     return upper, values - upper
 
 
-def split_weights(weight: Tensor, bias: Tensor) -> tuple[Tensor, ...]:
+def split_linear_weights(weight: Tensor, bias: Tensor) -> tuple[Tensor, ...]:
     """Split the weights of a linear layer into the arguments of `apply_split_linear`: upper, lower, bias."""
-    return (*split_into_halves(weight.detach().contiguous()), bias.detach())
+    return (*split_for_tf32(weight.detach().contiguous()), bias.detach())
 
 
 def apply_split_linear(states: Tensor, upper: Tensor, lower: Tensor, bias: Tensor) -> Tensor:
-    """Apply a linear layer, states · (upper + lower)ᵀ + bias, by three products, the smallest terms first."""
+    """Apply a linear layer with split weights, states · (upper + lower)ᵀ + bias, by three TF32 products."""
     import torch
 
-    states_upper, states_lower = split_into_halves(states.contiguous())
+    states_upper, states_lower = split_for_tf32(states.contiguous())
     with _use_tensor_cores():
         result = torch.addmm(bias, states_upper, lower.T)
         result.addmm_(states_lower, upper.T)
@@ -51,8 +51,8 @@ def apply_split_linear(states: Tensor, upper: Tensor, lower: Tensor, bias: Tenso
         return result
 
 
-def can_split_products(weight: Tensor) -> bool:
-    """Whether the device of these weights has tensor cores for TF32 whose products are accurate enough."""
+def supports_split_products(weight: Tensor) -> bool:
+    """Whether the device of these weights computes TF32 products accurately enough."""
     import torch
 
     if not weight.is_cuda or torch.cuda.get_device_capability(weight.device) < (8, 0):
@@ -63,14 +63,14 @@ def can_split_products(weight: Tensor) -> bool:
     trial_weight = torch.randn(shape, generator=generator, device=weight.device, dtype=torch.float32)
     bias = torch.zeros(256, device=weight.device)
     exact = states.double() @ trial_weight.double().T
-    computed = apply_split_linear(states, *split_weights(trial_weight, bias))
+    computed = apply_split_linear(states, *split_linear_weights(trial_weight, bias))
     relative_error = (computed - exact).abs().max() / exact.abs().max()
     return bool(relative_error < MAX_RELATIVE_ERROR)
 
 
 @contextmanager
 def _use_tensor_cores() -> Iterator[None]:
-    """Let torch multiply float32 as TF32 inside this context."""
+    """Return a context in which torch multiplies float32 numbers as TF32 on tensor cores."""
     import torch
 
     matmul = torch.backends.cuda.matmul

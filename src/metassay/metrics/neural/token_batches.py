@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Packing:
-    """Where the texts of a packed batch are, and what encoders must know about each token."""
+    """Where the texts of a packed batch begin, and the position of each token in its text."""
 
     text_bounds: Tensor
     """Tokens of text i: `text_bounds[i]` to `text_bounds[i + 1]`, int32 as flash attention takes them."""
@@ -36,7 +36,7 @@ class Packing:
 
 @dataclass(frozen=True)
 class TokenBatch:
-    """Some texts as tensors on the device."""
+    """The token ids of some texts as tensors on the device, padded or packed."""
 
     texts: Positions
     """Which texts: their positions among all texts that are encoded."""
@@ -54,42 +54,42 @@ class TokenBatch:
 
     @property
     def attention_mask(self) -> Tensor:
-        """The mask; all ones where there is none."""
+        """The attention mask of the batch; all ones if no token is padding."""
         if self.mask is not None:
             return self.mask
         ones: Tensor = self.ids.new_ones(self.ids.shape)
         return ones
 
 
-def pad_batch(
-    tokens: TokenizedTexts, texts: Positions, pad_id: int, to_device: Callable[[NDArray[Any]], Tensor]
+def build_padded_batch(
+    tokens: TokenizedTexts, text_numbers: Positions, pad_id: int, to_device: Callable[[NDArray[Any]], Tensor]
 ) -> TokenBatch:
-    """Put texts, longest first, into a rectangle with padding."""
-    lengths = tokens.lengths[texts]
-    padded = tokens.pad(texts, pad_id)
+    """Build a batch in which all texts are padded to the length of the longest."""
+    lengths = tokens.lengths[text_numbers]
+    padded = tokens.pad_texts(text_numbers, pad_id)
     ids = to_device(padded)
     device_lengths = to_device(lengths)
     are_equally_long = lengths[0] == lengths[-1]
     if are_equally_long:
         has_no_padding_id = not (padded == pad_id).any()
-        return TokenBatch(texts, ids, device_lengths, None, has_no_padding_id=has_no_padding_id)
+        return TokenBatch(text_numbers, ids, device_lengths, None, has_no_padding_id=has_no_padding_id)
     is_token = np.arange(padded.shape[1]) < lengths[:, None]
-    return TokenBatch(texts, ids, device_lengths, to_device(is_token.astype(np.int64)))
+    return TokenBatch(text_numbers, ids, device_lengths, to_device(is_token.astype(np.int64)))
 
 
-def pack_batch(
+def build_packed_batch(
     tokens: TokenizedTexts,
-    texts: Positions,
+    text_numbers: Positions,
     pad_id: int,
     to_device: Callable[[NDArray[Any]], Tensor],
     segment_ids: TokenizedTexts | None = None,
 ) -> TokenBatch:
-    """Put texts, longest first, one after the other, without padding."""
-    lengths = tokens.lengths[texts]
+    """Build a batch in which the texts follow one another without padding."""
+    lengths = tokens.lengths[text_numbers]
     bounds = np.concatenate(([0], np.cumsum(lengths)))
     token_numbers = np.arange(int(bounds[-1]))
     text_starts = np.repeat(bounds[:-1], lengths)
-    sources = np.repeat(tokens.offsets[texts], lengths) + token_numbers - text_starts
+    sources = np.repeat(tokens.offsets[text_numbers], lengths) + token_numbers - text_starts
     ids = tokens.ids[sources]
     is_written = ids != pad_id
     written_before = np.concatenate(([0], np.cumsum(is_written)))
@@ -109,7 +109,7 @@ def pack_batch(
     for start, end in pairwise([0, *length_changes, len(lengths)]):
         span = slice(int(bounds[start]), int(bounds[end]))
         rectangle = TokenBatch(
-            texts[start:end],
+            text_numbers[start:end],
             device_ids[span].view(end - start, -1),
             device_lengths[start:end],
             None,
@@ -117,7 +117,7 @@ def pack_batch(
         )
         rectangles.append((rectangle, span))
     return TokenBatch(
-        texts,
+        text_numbers,
         device_ids,
         device_lengths,
         None,

@@ -27,7 +27,7 @@ _UNKNOWN_WORD = "[UNK]"
 
 @dataclass(frozen=True)
 class TokenizedTexts:
-    """The token ids of texts, one text after the other: text i is `ids[offsets[i] : offsets[i + 1]]`."""
+    """Token ids of many texts in one array: text i is `ids[offsets[i] : offsets[i + 1]]`."""
 
     ids: NDArray[np.int64]
     offsets: Positions
@@ -38,7 +38,7 @@ class TokenizedTexts:
     def from_sequences(
         cls, sequences: Sequence[Sequence[int]], truncated: NDArray[np.bool_] | None = None
     ) -> TokenizedTexts:
-        """Put sequences of ids one after the other; without `truncated`, none was cut."""
+        """Make tokenized texts from lists of token ids; without `truncated`, no text counts as truncated."""
         lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))
         offsets = np.concatenate(([0], np.cumsum(lengths)))
         ids = np.fromiter(chain.from_iterable(sequences), np.int64, int(offsets[-1]))
@@ -48,7 +48,7 @@ class TokenizedTexts:
 
     @classmethod
     def concatenate(cls, parts: Sequence[TokenizedTexts]) -> TokenizedTexts:
-        """Join the texts of all parts."""
+        """Concatenate the texts of several objects."""
         lengths = np.concatenate([part.lengths for part in parts])
         return cls(
             ids=np.concatenate([part.ids for part in parts]),
@@ -71,33 +71,33 @@ class TokenizedTexts:
         """Return a copy with other ids, such as segment ids, for the same tokens."""
         return replace(self, ids=ids)
 
-    def pad(self, texts: Positions, pad_id: int) -> NDArray[np.int64]:
-        """Return the ids of the chosen texts as a rectangle: [texts, longest]."""
-        positions, is_token = self.locate(texts)
+    def pad_texts(self, text_numbers: Positions, pad_id: int) -> NDArray[np.int64]:
+        """Return the ids of the chosen texts as a padded array: [texts, longest]."""
+        positions, is_token = self.locate_tokens(text_numbers)
         return np.where(is_token, self.ids[positions], pad_id)
 
-    def locate(self, texts: Positions) -> tuple[Positions, NDArray[np.bool_]]:
-        """Return the positions of tokens of the chosen texts as a rectangle, and which cells are tokens."""
-        lengths = self.lengths[texts]
+    def locate_tokens(self, text_numbers: Positions) -> tuple[Positions, NDArray[np.bool_]]:
+        """Return the positions of the chosen texts' tokens as a padded array, and which cells are tokens."""
+        lengths = self.lengths[text_numbers]
         columns = np.arange(int(lengths.max()))
         is_token = columns < lengths[:, None]
-        positions = np.where(is_token, self.offsets[texts][:, None] + columns, 0)
+        positions = np.where(is_token, self.offsets[text_numbers][:, None] + columns, 0)
         return positions, is_token
 
 
 class TextWithOffsets(NamedTuple):
-    """The ids of a text, and for each the characters that it stands for; (0, 0) for special tokens."""
+    """The token ids of a text, and the span of characters of each token; (0, 0) for special tokens."""
 
     ids: list[int]
     character_spans: list[tuple[int, int]]
 
 
 class Tokenizer:
-    """A tokenizer read from its file. Padding and truncation that the file asks for are switched off."""
+    """A tokenizer read from a file, without the padding and truncation that the file sets."""
 
     def __init__(self, file: Path, limit: int) -> None:
         self.limit = limit
-        self.backend = _load_backend(file)
+        self.backend = _load_tokenizer_backend(file)
         self.backend.no_padding()
         self.backend.enable_truncation(limit)
 
@@ -110,12 +110,12 @@ class Tokenizer:
         return TokenizedTexts.from_sequences([encoding.ids for encoding in encodings], truncated)
 
     def tokenize_with_offsets(self, texts: Sequence[str]) -> list[TextWithOffsets]:
-        """Tokenize texts and say which characters each token stands for."""
+        """Tokenize texts, with the span of characters of each token."""
         encodings = self.backend.encode_batch(list(texts))
         return [TextWithOffsets(encoding.ids, encoding.offsets) for encoding in encodings]
 
-    def find_id(self, *tokens: str) -> int:
-        """Return the id of the first of these tokens that the vocabulary has."""
+    def find_token_id(self, *tokens: str) -> int:
+        """Return the id of the first of several tokens that is in the vocabulary."""
         for token in tokens:
             token_id = self.backend.token_to_id(token)
             if token_id is not None:
@@ -123,8 +123,8 @@ class Tokenizer:
         raise InputError(f"the tokenizer has none of the tokens {', '.join(tokens)}.")
 
 
-def _load_backend(file: Path) -> Any:
-    """Load a tokenizer of the package `tokenizers` from any of the files that define one."""
+def _load_tokenizer_backend(file: Path) -> Any:
+    """Load a tokenizer of the package `tokenizers` from any file that defines one."""
     if file.suffix == ".json":
         import tokenizers
 
@@ -177,7 +177,7 @@ def _build_word_piece_tokenizer(vocabulary: Path) -> Any:
 def tokenize_in_chunks(
     tokenize: Callable[[Sequence[str]], TokenizedTexts], texts: Sequence[str], *, in_background: bool
 ) -> Iterator[tuple[Positions, TokenizedTexts]]:
-    """Tokenize texts in chunks: yield the positions of the texts of a chunk, and their tokens.
+    """Tokenize texts in chunks; yield the positions of the texts of each chunk, and their tokens.
 
     Without `in_background` all texts are one chunk. In the background, longer texts (in characters) come
     first; the order depends on the texts alone.

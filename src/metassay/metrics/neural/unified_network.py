@@ -16,7 +16,7 @@ from metassay.errors import InputError
 from metassay.metrics.neural.base import NetworkScores, ScoringInput
 from metassay.metrics.neural.comet_checkpoint import UNIFIED, XCOMET, CometFiles, find_comet_files
 from metassay.metrics.neural.comet_network import CometNetwork
-from metassay.metrics.neural.loaded_models import load_once
+from metassay.metrics.neural.loaded_models import cache_loaded_models
 from metassay.metrics.neural.text_vectors import compute_each_once
 from metassay.metrics.neural.token_batches import TokenBatch
 from metassay.metrics.neural.tokenizer import TokenizedTexts
@@ -39,7 +39,7 @@ _NO_TAGS = np.empty((0, len(TAGS)), np.float32)
 
 
 class Prediction(NamedTuple):
-    """What the network predicts for one joined input."""
+    """The score and error tags that a unified network predicts for one input."""
 
     score: float
     truncated: bool
@@ -58,31 +58,31 @@ Predictions = Mapping[str, Sequence[Prediction]]
 """The predictions for all inputs, by kind of input."""
 
 
-def count_truncated(predictions: Predictions) -> int:
-    """Count the inputs that were truncated, over all kinds of input."""
+def count_truncated_inputs(predictions: Predictions) -> int:
+    """Count the inputs that were truncated in any kind of input."""
     return sum(prediction.truncated for kind in predictions.values() for prediction in kind)
 
 
 class UnifiedNetwork(CometNetwork):
-    """A network that reads joined texts: a score from the first position, and in XCOMET tags of tokens."""
+    """A network that reads output, source and reference as one joined text, and predicts a score."""
 
     def __init__(self, files: CometFiles, dtype: str = "float32", *, sparsemax: bool | None = None) -> None:
         super().__init__(files, dtype, sparsemax=sparsemax)
         if self.config["model_type"] not in SUPPORTED_ENCODERS:
             raise InputError(f"a unified model on {self.config['model_type']} is not supported.")
         self.reads_references = files.reads_references
-        self.start_id = self.tokenizer.find_id("<s>")
-        self.end_id = self.tokenizer.find_id("</s>")
+        self.start_id = self.tokenizer.find_token_id("<s>")
+        self.end_id = self.tokenizer.find_token_id("</s>")
         self.tag_weight: Tensor | None = None
         self.tag_bias: Tensor | None = None
         if self.model_class == XCOMET:
             self.tag_weight = self.state["hidden2tag.weight"].float().to(self.runner.device)
             self.tag_bias = self.state["hidden2tag.bias"].float().to(self.runner.device)
 
-    def predict(
+    def predict_inputs(
         self, inputs: Sequence[ScoringInput], input_kinds: Sequence[str], shared_work: SharedWork
     ) -> dict[str, list[Prediction]]:
-        """Predict for each input in each kind; equal joined texts of a batch are read once."""
+        """Predict score and tags of each input, for each kind of input."""
         predictions = {}
         for kind in input_kinds:
             texts_to_join = [
@@ -93,24 +93,24 @@ class UnifiedNetwork(CometNetwork):
                 shared_work,
                 (self, kind),
                 texts_to_join,
-                lambda new_texts: self._predict_joined(*self.join_texts(new_texts, shared_work)),
+                lambda new_texts: self._predict_joined_texts(*self.join_texts(new_texts, shared_work)),
             )
         return predictions
 
     def score_mean(
         self, inputs: Sequence[ScoringInput], input_kinds: Sequence[str], shared_work: SharedWork
     ) -> NetworkScores:
-        """Score inputs by the mean over several kinds of input."""
-        predictions = self.predict(inputs, input_kinds, shared_work)
+        """Return the mean score of each input over several kinds of input."""
+        predictions = self.predict_inputs(inputs, input_kinds, shared_work)
         scores = np.mean(
             [[prediction.score for prediction in predictions[kind]] for kind in input_kinds], axis=0
         )
-        return NetworkScores(scores, count_truncated(predictions), self.max_positions)
+        return NetworkScores(scores, count_truncated_inputs(predictions), self.max_positions)
 
     def join_texts(
         self, texts_to_join: Sequence[tuple[str, ...]], shared_work: SharedWork
     ) -> tuple[TokenizedTexts, list[int]]:
-        """Tokenize joined texts; return them and how many tokens the output of each has."""
+        """Tokenize texts joined to one sequence each; return them and the number of tokens of each output."""
         distinct_texts = sorted({text for texts in texts_to_join for text in texts})
         segments = compute_each_once(shared_work, (self, "segments"), distinct_texts, self._tokenize_segments)
         segment_of_text = dict(zip(distinct_texts, segments))
@@ -119,7 +119,7 @@ class UnifiedNetwork(CometNetwork):
         output_lengths = []
         for texts in texts_to_join:
             text_segments = [segment_of_text[text] for text in texts]
-            sequence = join_segments(
+            sequence = join_token_segments(
                 [segment.ids for segment in text_segments],
                 pad_id=self.pad_id,
                 limit=self.max_positions,
@@ -138,11 +138,13 @@ class UnifiedNetwork(CometNetwork):
         tokens = self.tokenizer(texts)
         return [Segment(tokens[i].tolist(), bool(tokens.truncated[i])) for i in range(len(tokens))]
 
-    def _predict_joined(self, tokens: TokenizedTexts, output_lengths: Sequence[int]) -> list[Prediction]:
-        """Predict the score of each joined text, and in XCOMET the tags of its output's tokens."""
+    def _predict_joined_texts(
+        self, tokens: TokenizedTexts, output_lengths: Sequence[int]
+    ) -> list[Prediction]:
+        """Predict the score of each joined text and, with XCOMET, the tags of the output's tokens."""
         truncated = tokens.truncated.tolist()
         if self.tag_weight is None:
-            rows = self.runner.compute_rows(tokens, self._score_batch, pad_id=self.pad_id)
+            rows = self.runner.compute_text_rows(tokens, self._score_batch, pad_id=self.pad_id)
             scores = rows.double().cpu().tolist()
             return [Prediction(score, cut, _NO_TAGS) for score, cut in zip(scores, truncated)]
         predictions: dict[int, Prediction] = {}
@@ -179,10 +181,10 @@ class UnifiedNetwork(CometNetwork):
         return self.estimator(collector.get_pooled_mixture())[:, 0], softmax(tag_logits[0], dim=2)
 
 
-def join_segments(
+def join_token_segments(
     segments: Sequence[Sequence[int]], *, pad_id: int, limit: int, start_id: int, end_id: int
 ) -> list[int]:
-    """Join segments into one sequence, `<s> a </s></s> b </s></s> c </s>`, of at most `limit` ids.
+    """Join the token ids of several texts to one sequence of at most `limit` ids: `<s> a </s></s> b </s>`.
 
     Each segment comes with its own special tokens, which are replaced; padding ids inside are dropped. COMET
     cuts only where the texts leave no room for 1 + 2·segments special tokens; the final `</s>` is lost then.
@@ -197,11 +199,11 @@ def join_segments(
     return sequence[:limit] if is_too_long else sequence
 
 
-@load_once
+@cache_loaded_models
 def load_unified_network(
     model: str, encoder: str | None, dtype: str, sparsemax: bool | None
 ) -> UnifiedNetwork:
-    """Load a unified or XCOMET model."""
+    """Load a UniTE, CometKiwi or XCOMET model."""
     files = find_comet_files(model, encoder)
     if files.model_class not in {UNIFIED, XCOMET}:
         raise InputError(

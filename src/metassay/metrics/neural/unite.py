@@ -21,7 +21,7 @@ from metassay.metrics.shared_work import SharedWork
 
 @dataclass(frozen=True)
 class UnifiedMetric(NeuralMetric[UnifiedNetwork]):
-    """Base of UniTE and XCOMET."""
+    """Base class of UniTE and XCOMET."""
 
     encoder: str | None = None
     """The folder or name of the encoder whose tokenizer is used; by default the one the checkpoint names."""
@@ -33,7 +33,7 @@ class UnifiedMetric(NeuralMetric[UnifiedNetwork]):
     """What the output is joined with."""
 
     def load_network(self) -> UnifiedNetwork:
-        """Load the network; an error if it was not trained on the kinds of input that the metric reads."""
+        """Load the network; raise an error if it was not trained on the kinds of input that are needed."""
         network = load_unified_network(self.model, self.encoder, self.dtype, self.sparsemax)
         needs_reference = any(kind != SOURCE_INPUT for kind in self.input_kinds)
         if needs_reference and not network.reads_references:
@@ -50,7 +50,7 @@ class UnifiedMetric(NeuralMetric[UnifiedNetwork]):
 
 @dataclass(frozen=True)
 class Unite(UnifiedMetric):
-    """UniTE: the mean of three scores: of the output with the source, with the reference, with both."""
+    """UniTE: mean of the scores of the output with the source, with the reference, and with both."""
 
     model: str = "Unbabel/unite-mup"
 
@@ -68,7 +68,7 @@ class Unite(UnifiedMetric):
 
 @dataclass(frozen=True)
 class UniteSource(Unite):
-    """UniTE on output and source alone."""
+    """UniTE score of the output with the source only."""
 
     name: ClassVar[str] = "unite_src"
     title: ClassVar[str] = "UniTE-SRC"
@@ -79,7 +79,7 @@ class UniteSource(Unite):
 
 @dataclass(frozen=True)
 class UniteReference(Unite):
-    """UniTE on output and reference alone."""
+    """UniTE score of the output with the reference only."""
 
     name: ClassVar[str] = "unite_ref"
     title: ClassVar[str] = "UniTE-REF"

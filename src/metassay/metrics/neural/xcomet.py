@@ -20,7 +20,7 @@ from metassay.metrics.neural.unified_network import (
     TAGS,
     Predictions,
     UnifiedNetwork,
-    count_truncated,
+    count_truncated_inputs,
 )
 from metassay.metrics.neural.unite import UnifiedMetric
 from metassay.metrics.shared_work import SharedWork
@@ -37,7 +37,7 @@ MAX_PENALTY = 25
 
 @dataclass(frozen=True)
 class ErrorSpan:
-    """An error in an output: the characters from `start` up to `end`."""
+    """An error that XCOMET marks in an output, from character `start` to `end`."""
 
     start: int
     end: int
@@ -46,7 +46,7 @@ class ErrorSpan:
 
 @dataclass(frozen=True)
 class XComet(UnifiedMetric):
-    """XCOMET: 0.12 SRC + 0.33 REF + 0.33 both + 0.22 of the MQM score of the errors that it marks."""
+    """XCOMET: 0.12 source + 0.33 reference + 0.33 joint score + 0.22 MQM score of the marked errors."""
 
     model: str = "Unbabel/XCOMET-XL"
 
@@ -58,8 +58,8 @@ class XComet(UnifiedMetric):
     def score_inputs(
         self, network: UnifiedNetwork, inputs: Sequence[ScoringInput], shared_work: SharedWork
     ) -> NetworkScores:
-        """Add up the regression scores, each at most 1, and the MQM score of the marked errors."""
-        predictions = network.predict(inputs, self.input_kinds, shared_work)
+        """Return the weighted sum of the regression scores and the MQM score of the marked errors."""
+        predictions = network.predict_inputs(inputs, self.input_kinds, shared_work)
         weights = SCORE_WEIGHTS
         if len(self.input_kinds) == 1:
             weights = {self.input_kinds[0]: sum(SCORE_WEIGHTS.values())}
@@ -67,13 +67,13 @@ class XComet(UnifiedMetric):
         for kind in self.input_kinds:
             scores = np.array([prediction.score for prediction in predictions[kind]])
             total += weights[kind] * np.minimum(scores, 1.0)
-        spans = mark_errors(network, inputs, predictions, shared_work)
+        spans = find_marked_errors(network, inputs, predictions, shared_work)
         mqm_scores = np.array([compute_mqm_score(output_spans) for output_spans in spans])
         total += MQM_WEIGHT * mqm_scores
-        return NetworkScores(total, count_truncated(predictions), network.max_positions)
+        return NetworkScores(total, count_truncated_inputs(predictions), network.max_positions)
 
     def find_error_spans(self, batch: Batch) -> list[list[ErrorSpan]]:
-        """Find the errors that the network marks in each output, with its first reference."""
+        """Find the errors that XCOMET marks in each output, compared with its first reference."""
         require_torch()
         references = batch.references if "references" in self.needs else [(None,)] * len(batch)
         inputs = [
@@ -82,13 +82,13 @@ class XComet(UnifiedMetric):
         ]
         network = self.load_network()
         shared_work = SharedWork()
-        predictions = network.predict(inputs, self.input_kinds, shared_work)
-        return mark_errors(network, inputs, predictions, shared_work)
+        predictions = network.predict_inputs(inputs, self.input_kinds, shared_work)
+        return find_marked_errors(network, inputs, predictions, shared_work)
 
 
 @dataclass(frozen=True)
 class XCometQE(XComet):
-    """XCOMET without reference: 0.78 SRC + 0.22 of the MQM score of the errors that it marks."""
+    """XCOMET without references: 0.78 source score + 0.22 MQM score of the marked errors."""
 
     name: ClassVar[str] = "xcomet_qe"
     title: ClassVar[str] = "XCOMET-QE"
@@ -97,10 +97,10 @@ class XCometQE(XComet):
     input_kinds: ClassVar[tuple[str, ...]] = (SOURCE_INPUT,)
 
 
-def mark_errors(
+def find_marked_errors(
     network: UnifiedNetwork, inputs: Sequence[ScoringInput], predictions: Predictions, shared_work: SharedWork
 ) -> list[list[ErrorSpan]]:
-    """Mark error spans in outputs by the tag probabilities, averaged over the kinds of input."""
+    """Return the error spans of each output, from tag probabilities averaged over the kinds of input."""
     outputs = compute_each_once(
         shared_work,
         (network, "offsets"),
@@ -124,7 +124,7 @@ def mark_errors(
 def join_tagged_tokens(
     tags: NDArray[np.int64], character_spans: Sequence[tuple[int, int]]
 ) -> list[ErrorSpan]:
-    """Join neighbouring tagged tokens to spans, with the severity of the first token.
+    """Join adjacent tokens that are tagged as errors to spans, with the severity of the first token.
 
     A span that is still open at the end is dropped, as in unbabel-comet.
     """
@@ -142,6 +142,6 @@ def join_tagged_tokens(
 
 
 def compute_mqm_score(spans: Sequence[ErrorSpan]) -> float:
-    """(25 − min(25, Σ penalties)) / 25, where minor, major and critical errors cost 1, 5 and 10."""
+    """Compute the MQM score of errors: (25 − Σ penalties) / 25, at least 0; penalties are 1, 5 and 10."""
     penalty = sum(PENALTIES[span.severity] for span in spans)
     return (MAX_PENALTY - min(MAX_PENALTY, penalty)) / MAX_PENALTY

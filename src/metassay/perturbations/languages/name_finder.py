@@ -40,14 +40,14 @@ def index_words_for_names(texts: Sequence[str]) -> IndexedWords | None:
 
 def find_names(texts: Sequence[str], words: IndexedWords | None, language: str) -> list[Sequence[Mention]]:
     """Find the names of each text; `words` is the index of the texts, if there is one."""
-    may_have_names = _find_texts_with(_RULES[language].suggests_name, texts, words)
+    may_have_names = _find_texts_containing(_RULES[language].suggests_name, texts, words)
     return [
         list(find_names_in_text(text, language)) if may_have else ()
         for text, may_have in zip(texts, may_have_names)
     ]
 
 
-def _find_texts_with(
+def _find_texts_containing(
     is_searched: Callable[[str], bool], texts: Sequence[str], words: IndexedWords | None
 ) -> Iterable[bool]:
     """Return for each text whether it has a word that is searched; True for all without an index."""
@@ -147,7 +147,7 @@ def find_listed_names(
     def is_searched(word: str) -> bool:
         return word in listed_words or (not word.isalpha() and _YEAR_DIGITS.search(word) is not None)
 
-    may_have_names = _find_texts_with(is_searched, texts, words)
+    may_have_names = _find_texts_containing(is_searched, texts, words)
     return [
         find_listed_names_in_text(text, language) if may_have else ()
         for text, may_have in zip(texts, may_have_names)

@@ -152,7 +152,7 @@ def inflect_like(lemma: str, tag: Any, part_of_speech: str) -> str | None:
     parse = parse_lemma(lemma, LEMMA_PARTS_OF_SPEECH.get(part_of_speech, part_of_speech))
     if parse is None:
         return None
-    if _get_agreement(parse.tag, part_of_speech) != _get_agreement(tag, part_of_speech):
+    if _get_agreeing_categories(parse.tag, part_of_speech) != _get_agreeing_categories(tag, part_of_speech):
         return None
     if part_of_speech in _UNINFLECTED:
         return str(parse.word)
@@ -181,7 +181,7 @@ def _get_part_of_speech(tag: Any) -> str:
 
 
 @functools.cache
-def _get_agreement(tag: Any, part_of_speech: str) -> tuple[str | None, ...]:
+def _get_agreeing_categories(tag: Any, part_of_speech: str) -> tuple[str | None, ...]:
     """Return the values of the categories in which synonyms must agree."""
     return tuple(getattr(tag, category) for category in AGREEMENT_CATEGORIES.get(part_of_speech, ()))
 
