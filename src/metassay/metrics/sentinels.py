@@ -95,6 +95,7 @@ class RandomPerSystem(SentinelMetric):
 
 
 SENTINELS = (Length, Random, Constant, RandomPerSystem)
+SENTINEL_NAMES = frozenset(sentinel.name for sentinel in SENTINELS)
 
 
 def _count_words(output: str | Sequence[str]) -> int:

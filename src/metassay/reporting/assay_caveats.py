@@ -63,7 +63,7 @@ def _list_human_score_warnings(view: AssayView) -> list[str]:
     comparison = view.result.human_comparison
     if comparison is None:
         return []
-    opening = (f"The scores in {comparison.human} ", f"{comparison.human} is never negative")
+    opening = (f"{comparison.human} is simulated", f"{comparison.human} is never negative")
     return [warning for warning in view.result.warnings if warning.startswith(opening)]
 
 

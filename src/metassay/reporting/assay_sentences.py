@@ -69,7 +69,7 @@ def describe_uninformed_metric(metric: str, determining_property: str) -> str:
 
 def describe_simulated_scores(human_column: str) -> str:
     """Warn that the human scores were not given by people."""
-    return f"The scores in {human_column} are simulated, not given by people."
+    return f"{human_column} is simulated, not given by people."
 
 
 def describe_possible_penalties(human_column: str) -> str:

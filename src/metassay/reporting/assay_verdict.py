@@ -6,6 +6,7 @@ from metassay.reporting.accuracy_phrases import format_accuracy
 from metassay.reporting.assay_caveats import choose_main_caveat, find_winning_sentinel
 from metassay.reporting.assay_view import AssayView
 from metassay.reporting.labels_saved_sentences import RATED_ITEMS, describe_worth
+from metassay.reporting.prior_evidence import NEURAL_METRICS, describe_loss, describe_neural_metrics
 from metassay.reporting.question_titles import describe_purpose, get_output_noun
 from metassay.reporting.wording import (
     format_count,
@@ -47,6 +48,8 @@ def build_assay_verdict(view: AssayView) -> list[Claim]:
         _build_avoid_claim(view),
         _build_data_claim(view),
         *answers,
+        *_build_prior_claims(view, best),
+        _build_next_claim(view),
         _build_regret_claim(view, best),
         _build_caveat_claim(view),
     ]
@@ -76,7 +79,7 @@ def _build_recommendation_claim(view: AssayView, best_metric: MetricAccuracy) ->
     purpose = _begin_recommendation(view)
     sentence = f"{purpose}se {names[0]}."
     if len(names) > 1:
-        sentence = f"{purpose}se {_list_alternatives(names)}: no reliable difference between them."
+        sentence = f"{purpose}se {_list_alternatives(names)}: no reliable difference."
     p_values = [lead.p for lead in view.result.claims.leads if lead.column is None]
     return Claim(
         kind="use",
@@ -319,6 +322,42 @@ def _build_unanswered_claim(question: Question, ability: str, reason: str) -> Cl
     )
 
 
+def _build_prior_claims(view: AssayView, best_metric: MetricAccuracy) -> list[Claim]:
+    """Say which metrics ranked systems well on WMT21–23, for translations without human scores."""
+    if view.result.human_comparison is not None or view.result.task != "mt":
+        return []
+    return [
+        Claim(
+            kind="prior",
+            question="rank_systems",
+            metrics=[*NEURAL_METRICS],
+            sentence=describe_neural_metrics(),
+        ),
+        Claim(
+            kind="prior",
+            question="rank_systems",
+            metrics=[best_metric.metric],
+            sentence=describe_loss(best_metric.metric),
+        ),
+    ]
+
+
+def _build_next_claim(view: AssayView) -> Claim | None:
+    """Say how to get human scores, where there are none and outputs can be rated."""
+    result = view.result
+    if result.human_comparison is not None or result.pairs_from not in {"rule", "model"}:
+        return None
+    if result.task == "ranking":
+        return None
+    items = min(RATED_ITEMS, result.items)
+    command = f"metassay annotate DATA --count {items}"
+    return Claim(
+        kind="next",
+        question="rank_systems",
+        sentence=f"To find out for your data, have {format_plural(items, 'item')} rated: {command}",
+    )
+
+
 def _build_regret_claim(view: AssayView, best_metric: MetricAccuracy) -> Claim | None:
     """Say how much accuracy is lost by using one metric in all contexts of a column."""
     regrets = []
@@ -330,7 +369,6 @@ def _build_regret_claim(view: AssayView, best_metric: MetricAccuracy) -> Claim |
         return None
     _, column_name, regret = max(regrets, key=lambda entry: entry[0])
     low = 0.0 if regret.low is None else regret.low
-    points = format_number(100 * (regret.value or 0.0), digits=1)
     ends = format_percent_interval(low, regret.high, digits=1)
     return Claim(
         kind="regret",
@@ -340,9 +378,8 @@ def _build_regret_claim(view: AssayView, best_metric: MetricAccuracy) -> Claim |
         low=regret.low,
         high=regret.high,
         sentence=(
-            f"Using {view.labels[best_metric.metric]} for every {column_name} costs {points} points of"
-            " accuracy"
-            f" (95\u202f% interval {ends})."
+            f"Using {view.labels[best_metric.metric]} for every {column_name} costs {ends} points of accuracy"
+            " (95\u202f% interval)."
         ),
     )
 

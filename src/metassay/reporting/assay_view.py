@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from metassay.meta.contexts.trend import parse_position
-from metassay.metrics.sentinels import SENTINELS
+from metassay.metrics.sentinels import SENTINEL_NAMES
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pair_phrases import name_pairs
 from metassay.reporting.report_sections import ResultView
@@ -23,7 +23,6 @@ from metassay.results.assay import (
 from metassay.results.wrong_pairs import WrongPairs
 
 MOST_CHARTED_CONTEXTS = 150
-_SENTINEL_NAMES = frozenset(sentinel.name for sentinel in SENTINELS)
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ class AssayView(ResultView[AssayContent]):
     @cached_property
     def uninformed_metrics(self) -> set[str]:
         """Metrics that ignore quality: the sentinels, also those that the user requested as metrics."""
-        requested = {metric for metric in self.metrics if metric.partition("(")[0] in _SENTINEL_NAMES}
+        requested = {metric for metric in self.metrics if metric.partition("(")[0] in SENTINEL_NAMES}
         return {*self.sentinels, *requested}
 
     @cached_property

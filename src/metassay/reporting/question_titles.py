@@ -8,9 +8,9 @@ from metassay.results.verdict import Question
 _TITLES: dict[Question, str] = {
     "detect_errors": "Detect errors in single {outputs}",
     "prefer_better": "Prefer the better {output} of your pairs",
-    "choose_outputs": "Choose between two {outputs} as people do",
+    "choose_outputs": "Choose {outputs} as people do",
     "rank_systems": "Rank systems as people do",
-    "save_labels": "Save human labels in comparing systems",
+    "save_labels": "Save human labels",
 }
 
 

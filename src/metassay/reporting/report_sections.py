@@ -26,6 +26,7 @@ ViewT_contra = TypeVar("ViewT_contra", bound="ResultView[Any]", contravariant=Tr
 BUILT_IN_SECTIONS: dict[str, tuple[str, ...]] = {
     "aggregate": ("aggregate_scores:AggregateScoresSection",),
     "assay": (
+        "assay_heatmap:AssayHeatmapSection",
         "assay_human_pairs:AssayHumanPairsSection",
         "assay_accuracy:AssayAccuracySection",
         "assay_agreement:AssayAgreementSection",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from metassay.metrics.sentinels import SENTINEL_NAMES
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.labels_saved_sentences import RATED_ITEMS, write_worth
 from metassay.reporting.question_titles import title_question
@@ -21,8 +22,8 @@ _FIELDS = (
     Field("question", "question", "prose"),
     Field("best", "best metric", "text"),
     Field("result", "result", "text", "with the 95 % interval"),
-    Field("tied", "tied with", "text"),
-    Field("baseline", "without skill", "text"),
+    Field("tied", "tied", "text"),
+    Field("baseline", "baseline", "text", "what needs no skill"),
 )
 
 
@@ -35,8 +36,8 @@ def list_opening_lines(verdict: Sequence[Claim]) -> list[str]:
 
 
 def list_closing_lines(verdict: Sequence[Claim]) -> list[str]:
-    """List the lines below the table of questions: the cost of using one metric, and the main caveat."""
-    return [claim.sentence for claim in select_claims(list(verdict), "regret", "caveat")]
+    """List the last lines: prior evidence, the next command, the cost of one metric, the main caveat."""
+    return [claim.sentence for claim in select_claims(list(verdict), "prior", "next", "regret", "caveat")]
 
 
 def list_question_rows(
@@ -66,7 +67,7 @@ def _build_question_row(claim: Claim, labels: MetricLabels, task: str) -> dict[s
         "question": title,
         "best": names[0],
         "result": _describe_result(claim),
-        "tied": _list_tied_metrics(names[1:]),
+        "tied": _list_tied_metrics(names[1:], _count_metrics(labels)),
         "baseline": _describe_baseline(claim),
     }
 
@@ -82,11 +83,18 @@ def _describe_result(claim: Claim) -> str:
     return f"{format_percent(claim.value, digits=digits)}{ends}"
 
 
-def _list_tied_metrics(metric_labels: Sequence[str]) -> str:
+def _count_metrics(labels: MetricLabels) -> int:
+    """Count the metrics of a page that know something of quality; those that decided alike count once."""
+    specs = [spec for spec in labels.single_labels if spec.partition("(")[0] not in SENTINEL_NAMES]
+    return len(labels.label_all(specs))
+
+
+def _list_tied_metrics(metric_labels: Sequence[str], metric_count: int) -> str:
     if not metric_labels:
         return "none"
     if len(metric_labels) > _MOST_TIED:
-        return f"{len(metric_labels)} others"
+        is_every_metric = len(metric_labels) == metric_count - 1
+        return "all others" if is_every_metric else f"{len(metric_labels)} others"
     return ", ".join(metric_labels)
 
 
@@ -96,5 +104,5 @@ def _describe_baseline(claim: Claim) -> str | None:
     if claim.question == "rank_systems":
         return f"constant: {format_number(claim.baseline)}"
     if claim.question == "save_labels":
-        return f"no metric: {RATED_ITEMS}"
+        return None  # the result compares with ratings alone
     return f"coin: {format_percent(claim.baseline)}"

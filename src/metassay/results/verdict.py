@@ -6,13 +6,26 @@ from typing import Literal
 
 import msgspec
 
-ClaimKind = Literal["use", "none", "avoid", "data", "answer", "unanswered", "regret", "caveat", "finding"]
+ClaimKind = Literal[
+    "use",
+    "none",
+    "avoid",
+    "data",
+    "answer",
+    "unanswered",
+    "prior",
+    "next",
+    "regret",
+    "caveat",
+    "finding",
+]
 """What a claim says.
 
 `use`: which metric to use. `none`: no metric can be recommended. `avoid`: which metrics not to use. `data`:
 what the verdict rests on. `answer`: the best metric for one question. `unanswered`: a question that the data
-cannot answer. `regret`: what it costs to use one metric in all contexts. `caveat`: the main reason for doubt.
-`finding`: another statement.
+cannot answer. `prior`: what is known from other data. `next`: what to do next, with the command. `regret`:
+what it costs to use one metric in all contexts. `caveat`: the main reason for doubt. `finding`: another
+statement.
 """
 
 Question = Literal["detect_errors", "prefer_better", "choose_outputs", "rank_systems", "save_labels"]

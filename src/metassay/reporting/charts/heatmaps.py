@@ -209,6 +209,81 @@ def build_accuracy_heatmap(
     )
 
 
+MOST_HEATMAP_CONTEXTS = 30
+"""Contexts in the heat map of metrics by context; the table below it has all."""
+_CONTEXT_HEIGHT = 26
+_CONTEXT_TOOLTIP: list[Spec] = [
+    {"field": "context", "type": "nominal", "title": "context"},
+    {"field": "metric", "type": "nominal", "title": "metric"},
+    {"field": "accuracy", "type": "quantitative", "format": ".1%", "title": "right pairs"},
+    {"field": "tied", "type": "nominal", "title": "best or tied"},
+]
+
+
+@dataclass(frozen=True)
+class ContextCell:
+    """How often a metric is right in a context, and whether it may be the best metric there."""
+
+    context: str
+    metric: str
+    accuracy: float
+    is_tied: bool
+
+
+def build_context_heatmap(
+    description: str, cells: Sequence[ContextCell], metrics: Sequence[str], contexts: Sequence[str]
+) -> Spec:
+    """Draw the heat map contexts × metrics; metrics that are tied with the best of a context are framed."""
+    rows = describe_rows(contexts, _CONTEXT_HEIGHT) | {"labels": measure_label_space(metrics)}
+    values = [
+        {
+            "context": cell.context,
+            "metric": cell.metric,
+            "accuracy": cell.accuracy,
+            "percent": 100 * cell.accuracy,
+            "tied": "yes" if cell.is_tied else "no",
+        }
+        for cell in cells
+    ]
+    lowest = min((cell.accuracy for cell in cells), default=0.0)
+    # A little below the lowest value, so that its cell differs from the paper.
+    colour = {**ACCURACY_COLOUR, "scale": {"domain": [max(0.0, lowest - 0.05), 1], "range": "heatmap"}}
+    layers: list[Spec] = [
+        {
+            "mark": {"type": "rect", "stroke": {"expr": "paper"}, "strokeWidth": 1},
+            "encoding": {"color": colour},
+        },
+        {
+            "transform": [{"filter": "datum.tied == 'yes'"}],
+            "mark": {
+                "type": "rect",
+                "fillOpacity": 0,
+                "stroke": {"expr": "ink"},
+                "strokeWidth": 2,
+                "aria": False,
+            },
+        },
+    ]
+    if len(metrics) <= LABELLED_UP_TO:
+        is_dark = f"datum.accuracy > {lowest + 0.72 * (1 - lowest):.3f}"
+        layers.append(build_number_layer("percent", "quantitative", dark_cell_test=is_dark, format=".0f"))
+    return build_chart(
+        description,
+        height=compute_chart_height(rows),
+        usermeta=rows,
+        data={"values": values},
+        encoding={
+            "x": {
+                **build_ordered_channel("metric", metrics),
+                "axis": build_names_axis(orient="top", ticks=False),
+            },
+            "y": {**build_ordered_channel("context", contexts), "axis": build_names_axis(ticks=False)},
+            "tooltip": _CONTEXT_TOOLTIP,
+        },
+        layer=layers,
+    )
+
+
 METRIC_HEIGHT = 20
 SIGNIFICANT = 0.05
 

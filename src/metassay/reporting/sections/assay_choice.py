@@ -13,6 +13,7 @@ from metassay.reporting.charts.theme import Spec
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.recommendation_reasons import ReasonWriter
 from metassay.reporting.report_sections import ReportSection
+from metassay.reporting.sections.assay_heatmap import list_columns_that_matter
 from metassay.reporting.tables import AccuracyCell, Field, Grid, build_grid
 from metassay.reporting.wording import (
     Sentence,
@@ -81,6 +82,8 @@ class AssayChoiceSection(ReportSection[AssayView]):
             charts=[] if chart is None else [chart],
             subsections=subsections,
             anchor="choice",
+            # Without exceptions the verdict says all, and the heat map shows it.
+            collapsed=not view.exceptions_by_context and bool(list_columns_that_matter(view)),
         )
 
 

@@ -1,0 +1,98 @@
+"""What is known from WMT21–23 where the data has no human scores: which metrics ranked systems best there.
+
+The numbers are in `prior_evidence.json`, which `scripts/prior_evidence.py` computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from statistics import fmean
+
+import msgspec
+
+from metassay.reporting.labels import MetricLabels
+from metassay.reporting.wording import format_number
+
+NEURAL_METRICS = {
+    "GEMBA-MQM": "GEMBA-MQM",
+    "XCOMET-Ensemble": "XCOMET",
+    "COMET": "COMET",
+    "MetricX-23": "MetricX-23",
+}
+"""Neural metrics that are quoted, and what they are called in a sentence."""
+_STANDARD_METRIC = "chrf"
+_LAST_YEAR = "2023"
+
+
+class PriorMetric(msgspec.Struct, frozen=True, kw_only=True):
+    """SPA of one metric, and the share of labels that it saves for a difference, by test set."""
+
+    metric: str
+    spa: dict[str, float]
+    labels_saved: dict[str, float] = {}
+
+    def average_spa(self, test_sets: Sequence[str]) -> float:
+        """Average SPA over test sets, all of which the metric must have."""
+        return fmean(self.spa[test_set] for test_set in test_sets)
+
+
+class PriorEvidence(msgspec.Struct, frozen=True, kw_only=True):
+    """How well metrics ranked systems on the test sets of WMT21–23."""
+
+    test_sets: list[str]
+    metrics: list[PriorMetric]
+
+    def get(self, metric: str) -> PriorMetric | None:
+        """Return the entry of a metric; None where there is none."""
+        return next((entry for entry in self.metrics if entry.metric == metric), None)
+
+    def list_on_all_test_sets(self) -> list[PriorMetric]:
+        """List the metrics that were computed on every test set: those that compare words or characters."""
+        return [entry for entry in self.metrics if set(entry.spa) == set(self.test_sets)]
+
+    def compute_losses(self, metric: PriorMetric) -> list[float]:
+        """Compute by how much SPA of a metric is below that of the best on each test set."""
+        rivals = self.list_on_all_test_sets()
+        losses = []
+        for test_set in self.test_sets:
+            best = max(rival.spa[test_set] for rival in rivals)
+            losses.append(best - metric.spa[test_set])
+        return losses
+
+
+@cache
+def load_prior_evidence() -> PriorEvidence:
+    """Load the numbers that come with the package."""
+    text = (files("metassay.reporting") / "prior_evidence.json").read_bytes()
+    return msgspec.json.decode(text, type=PriorEvidence)
+
+
+def describe_neural_metrics() -> str:
+    """Say how neural metrics and chrF ranked systems on WMT23."""
+    evidence = load_prior_evidence()
+    test_sets = [test_set for test_set in evidence.test_sets if test_set.startswith(_LAST_YEAR)]
+    values = []
+    for metric, name in NEURAL_METRICS.items():
+        entry = evidence.get(metric)
+        if entry is not None:
+            values.append(f"{name} {format_number(entry.average_spa(test_sets))}")
+    standard = evidence.get(_STANDARD_METRIC)
+    lexical = "" if standard is None else f" (mean SPA {format_number(standard.average_spa(test_sets))})"
+    return f"On WMT23 neural metrics ranked systems better than chrF{lexical}: {', '.join(values)}."
+
+
+def describe_loss(metric: str) -> str:
+    """Say how much always using a metric lost to the best metric on each test set; chrF if it is unknown."""
+    evidence = load_prior_evidence()
+    entries = {entry.metric: entry for entry in evidence.list_on_all_test_sets()}
+    entry = entries.get(metric, entries[_STANDARD_METRIC])
+    losses = evidence.compute_losses(entry)
+    label = MetricLabels([entry.metric])[entry.metric]
+    mean = format_number(fmean(losses))
+    largest = format_number(max(losses))
+    return (
+        f"Always using {label} on WMT21–23 lost {mean} of SPA on average, {largest} at most, to"
+        f" the best of {len(entries)} word-overlap metrics on each test set."
+    )
