@@ -8,7 +8,7 @@ import pytest
 from metassay.stats import arrays
 from metassay.stats.arrays import (
     count_code_pairs,
-    find_lowest,
+    find_lowest_positions,
     find_positions,
     pack_two_bits,
     unpack_two_bits,
@@ -29,7 +29,7 @@ def test_the_lowest_are_the_first_of_all_sorted(seed: int) -> None:
     by = [(np.isnan(v), 0 if np.isnan(v) else v, n) for n, v in enumerate(values)]
     expected = [n for *_, n in sorted(by)]
     for most in (1, 5, 30, 100):
-        assert find_lowest(values, most).tolist() == expected[:most]
+        assert find_lowest_positions(values, most).tolist() == expected[:most]
 
 
 def test_places_and_counts_are_those_of_a_loop() -> None:

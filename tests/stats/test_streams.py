@@ -10,9 +10,9 @@ from metassay.stats.streams import (
     draw_below,
     hash_output,
     hash_outputs,
-    mix,
-    mix_array,
-    mix_in_kernel,
+    mix_bits,
+    mix_bits_in_kernel,
+    mix_bits_of_array,
 )
 
 
@@ -22,7 +22,7 @@ def test_splitmix64_gives_the_published_sequence() -> None:
     drawn = []
     for _ in range(5):
         state = (state + increment) & (2**64 - 1)
-        drawn.append(mix(state))
+        drawn.append(mix_bits(state))
     assert drawn == [
         6457827717110365317,
         3203168211198807973,
@@ -83,5 +83,7 @@ def test_compiled_draws_equal_those_of_the_stream() -> None:
         state, drawn = draw_below(np.uint64(state), limit)
         assert drawn == stream.draw_below(limit)
     values = np.array([0, 1, 2**63, 2**64 - 1], dtype=np.uint64)
-    assert mix_array(values).tolist() == [mix(value) for value in values.tolist()]
-    assert [int(mix_in_kernel(value)) for value in values] == [mix(value) for value in values.tolist()]
+    assert mix_bits_of_array(values).tolist() == [mix_bits(value) for value in values.tolist()]
+    assert [int(mix_bits_in_kernel(value)) for value in values] == [
+        mix_bits(value) for value in values.tolist()
+    ]

@@ -55,7 +55,7 @@ def mean_ignoring_nan(arrays: Sequence[FloatArray]) -> FloatArray:
 
 
 def count_codes(codes: IntArray, code_count: int) -> LongArray:
-    """Count how often each code from 0 to `code_count` - 1 occurs; negative codes mean none.
+    """Count how often each integer from 0 to `code_count` - 1 occurs; negative integers are ignored.
 
     >>> count_codes(np.array([2, 0, -1, 0], dtype=np.int32), 3).tolist()
     [2, 0, 1]
@@ -64,7 +64,7 @@ def count_codes(codes: IntArray, code_count: int) -> LongArray:
 
 
 def sort_by_code(codes: IntArray, code_count: int) -> IntArray:
-    """Return the positions of all codes, sorted by code, equal codes in their order; negative mean none.
+    """Return the positions of non-negative integers, sorted by integer; equal integers keep their order.
 
     >>> sort_by_code(np.array([2, 0, -1, 0], dtype=np.int32), 3).tolist()
     [1, 3, 0]
@@ -77,7 +77,7 @@ def sort_by_code(codes: IntArray, code_count: int) -> IntArray:
 
 
 def find_run_starts(*columns: IntArray) -> LongArray:
-    """Find where a new combination of values begins in columns sorted together; the last entry is the length.
+    """Return where a new combination of values begins in columns that are sorted together, and the length.
 
     >>> find_run_starts(np.array([0, 0, 1, 1], np.int32), np.array([5, 5, 5, 6], np.int32)).tolist()
     [0, 2, 3, 4]
@@ -100,7 +100,7 @@ def build_row_offsets(rows: Iterable[Sequence[Any]]) -> LongArray:
 
 
 def find_distinct(numbers: LongArray) -> tuple[LongArray, LongArray]:
-    """Find the distinct values of small non-negative integers, in order, and the index of each value.
+    """Return the sorted distinct values of small non-negative integers, and the index of each value.
 
     Equals `np.unique(numbers, return_inverse=True)`, but takes linear time.
 
@@ -123,10 +123,10 @@ def find_positions(mask: BoolArray) -> NDArray[np.uint32]:
     return np.concatenate(blocks) if blocks else np.empty(0, dtype=np.uint32)
 
 
-def find_lowest(values: NDArray[np.floating[Any]], count: int) -> LongArray:
-    """Return the positions of the lowest values, in order; of equal values the first, NaN last.
+def find_lowest_positions(values: NDArray[np.floating[Any]], count: int) -> LongArray:
+    """Return the positions of the `count` lowest values in ascending order; NaN counts as highest.
 
-    >>> find_lowest(np.array([3.0, np.nan, 1.0, 2.0, 1.0]), 3).tolist()
+    >>> find_lowest_positions(np.array([3.0, np.nan, 1.0, 2.0, 1.0]), 3).tolist()
     [2, 4, 3]
     """
     if len(values) <= count:

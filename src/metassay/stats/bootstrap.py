@@ -12,14 +12,14 @@ import math
 import numpy as np
 
 from metassay.stats.arrays import FloatArray, IntArray
-from metassay.stats.streams import SPLITMIX_STEP, mix_array
+from metassay.stats.streams import SPLITMIX_STEP, mix_bits_of_array
 
 _ROUNDING_ERROR = 1e-9  # a sum of weights below this would be 0 without rounding
 _CLUSTERS_PER_BLOCK = 1024  # clusters whose weights are in memory at a time: 8 MB for 1,000 resamples
 
 
 class ClusterBootstrap:
-    """Resamples ratios of sums over clusters: sum(w * numerator) / sum(w * denominator).
+    """Bootstrap of ratios of sums over clusters: sum(w * numerator) / sum(w * denominator).
 
     All calls on one object share the weights w, so that estimates of overlapping groups stay paired.
     """
@@ -64,7 +64,7 @@ class ClusterBootstrap:
 
 
 class ClusterHalves(ClusterBootstrap):
-    """Splits clusters into two random halves: each cluster is in either half with probability 1/2."""
+    """Random splits of clusters into two halves; each cluster is in either half with probability 1/2."""
 
     def __init__(self, rng: np.random.Generator, splits: int) -> None:
         super().__init__(rng, splits)
@@ -73,7 +73,7 @@ class ClusterHalves(ClusterBootstrap):
     def split_ratios(
         self, numerator: FloatArray, denominator: FloatArray, clusters: IntArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the ratios [columns, splits] in the one half and in the other."""
+        """Return the ratios [columns, splits] in the first half and in the second half of each split."""
         columns = np.concatenate([numerator, denominator])
         first_sums = self.resample_sums(columns, clusters)
         second_sums = columns.sum(axis=1, keepdims=True) - first_sums
@@ -85,9 +85,9 @@ class ClusterHalves(ClusterBootstrap):
 
 def _hash_weights(key: np.uint64, clusters: IntArray, resamples: int, weight_table: FloatArray) -> FloatArray:
     """Derive weights [clusters, resamples] from SplitMix64: each 64-bit hash gives four of them."""
-    start = mix_array(key + clusters.astype(np.uint64) * SPLITMIX_STEP)
+    start = mix_bits_of_array(key + clusters.astype(np.uint64) * SPLITMIX_STEP)
     steps = np.arange(1, -(-resamples // 4) + 1, dtype=np.uint64) * SPLITMIX_STEP
-    hashes = mix_array(start[:, None] + steps)
+    hashes = mix_bits_of_array(start[:, None] + steps)
     quarters = hashes.astype("<u8", copy=False).view("<u2")
     weights: FloatArray = weight_table[quarters[:, :resamples]]
     return weights

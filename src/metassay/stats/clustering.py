@@ -13,7 +13,7 @@ _MAX_GROUPS = 10
 
 
 def cluster_rows(agreement: FloatArray) -> tuple[LongArray, LongArray]:
-    """Order and group the rows of a symmetric agreement matrix.
+    """Group the rows of a symmetric agreement matrix by hierarchical clustering, and order them.
 
     Returns the order of the leaves, and the group of each row, numbered from 0 in that order. Average linkage
     on the distance 1 - agreement, leaves ordered so that neighbours are close (Bar-Joseph, Gifford and

@@ -11,7 +11,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def kernel(function: Function) -> Function:
-    """Compile a function to machine code when it is first called, and cache the code on disk.
+    """Decorate a function so that Numba compiles it on its first call and caches the machine code on disk.
 
     Kernels release the interpreter lock, so that threads run them in parallel.
     """

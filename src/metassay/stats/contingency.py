@@ -13,8 +13,11 @@ _ROUNDING_ERROR = 1e-9  # eigenvalues of a matrix scaled to 1 that are smaller w
 
 
 @dataclass(frozen=True)
-class TableTest:
-    """A statistic, its degrees of freedom and p-value; `cramers_v` is NaN where it is not defined."""
+class ContingencyTest:
+    """Result of a test on a contingency table: statistic, degrees of freedom, p-value and Cramér's V.
+
+    `cramers_v` is NaN where it is not defined.
+    """
 
     statistic: float
     dof: int
@@ -22,7 +25,7 @@ class TableTest:
     cramers_v: float = float("nan")
 
 
-def chi_square_test(right: FloatArray, total: FloatArray) -> TableTest:
+def chi_square_test(right: FloatArray, total: FloatArray) -> ContingencyTest:
     """Test whether the share of right outcomes is the same in all groups (Pearson, 1900).
 
     `right` of `total` outcomes per group; empty groups are left out. If all outcomes are right, or none, the
@@ -34,11 +37,11 @@ def chi_square_test(right: FloatArray, total: FloatArray) -> TableTest:
     """
     dof = int((total > 0).sum()) - 1
     if dof < 1:
-        return TableTest(float("nan"), max(dof, 0), float("nan"))
+        return ContingencyTest(float("nan"), max(dof, 0), float("nan"))
     statistic = float(chi_square_statistic(right, total))
     share = right.sum() / total.sum()
     cramers_v = float(np.sqrt(statistic / total.sum())) if 0 < share < 1 else float("nan")
-    return TableTest(statistic, dof, float(chdtrc(dof, statistic)), cramers_v)
+    return ContingencyTest(statistic, dof, float(chdtrc(dof, statistic)), cramers_v)
 
 
 def chi_square_statistic(right: FloatArray, total: FloatArray) -> FloatArray:
@@ -51,7 +54,7 @@ def chi_square_statistic(right: FloatArray, total: FloatArray) -> FloatArray:
     return np.asarray(terms.sum(axis=-1))
 
 
-def cochran_mantel_haenszel_test(right: FloatArray, total: FloatArray) -> TableTest:
+def cochran_mantel_haenszel_test(right: FloatArray, total: FloatArray) -> ContingencyTest:
     """Test whether the share of right outcomes differs between groups within strata: [strata, groups] each.
 
     The generalised statistic g' V⁻ g (Landis, Heyman and Koch, 1978): g is the sum over strata of observed
@@ -60,18 +63,18 @@ def cochran_mantel_haenszel_test(right: FloatArray, total: FloatArray) -> TableT
     compared: dof 0, p NaN. V is diagonal minus one rank per stratum, so the cost is linear in groups.
     """
     stratum_sizes = total.sum(axis=1)
-    shares = _divide(right.sum(axis=1), stratum_sizes, stratum_sizes > 0)
-    correction = _divide(stratum_sizes, stratum_sizes - 1, stratum_sizes > 1)
+    shares = _divide_where(right.sum(axis=1), stratum_sizes, stratum_sizes > 0)
+    correction = _divide_where(stratum_sizes, stratum_sizes - 1, stratum_sizes > 1)
     stratum_variances = shares * (1 - shares) * correction
     difference = (right - total * shares[:, None]).sum(axis=0)
     diagonal = (stratum_variances[:, None] * total).sum(axis=0)
     active = diagonal > 0
     if active.sum() < 2:
-        return TableTest(0.0, max(int((total.sum(axis=0) > 0).sum()) - 1, 0), 1.0)
+        return ContingencyTest(0.0, max(int((total.sum(axis=0) > 0).sum()) - 1, 0), 1.0)
     difference = difference[active]
     diagonal = diagonal[active]
     # V = diag(diagonal) - factors' factors, inverted by the Woodbury identity
-    scale = np.sqrt(_divide(stratum_variances, stratum_sizes, stratum_sizes > 0))
+    scale = np.sqrt(_divide_where(stratum_variances, stratum_sizes, stratum_sizes > 0))
     factors = scale[:, None] * total[:, active]
     inner = np.eye(len(stratum_sizes)) - (factors / diagonal) @ factors.T
     eigenvalues, eigenvectors = np.linalg.eigh(inner)
@@ -80,10 +83,10 @@ def cochran_mantel_haenszel_test(right: FloatArray, total: FloatArray) -> TableT
     statistic = float((difference**2 / diagonal).sum() + (projection**2 / eigenvalues[nonzero]).sum())
     dof = int(active.sum() - (~nonzero).sum())
     p = float(chdtrc(dof, statistic)) if dof > 0 else float("nan")
-    return TableTest(statistic, dof, p)
+    return ContingencyTest(statistic, dof, p)
 
 
-def _divide(numerator: FloatArray, denominator: FloatArray, where: np.ndarray) -> FloatArray:
-    """Divide where the condition holds; 0 elsewhere."""
+def _divide_where(numerator: FloatArray, denominator: FloatArray, where: np.ndarray) -> FloatArray:
+    """Divide elementwise where a condition holds; 0 elsewhere."""
     quotient: FloatArray = np.divide(numerator, denominator, out=np.zeros_like(numerator), where=where)
     return quotient

@@ -14,7 +14,7 @@ Digests = NDArray[np.uint64]
 
 
 class DistinctDigests(NamedTuple):
-    """The distinct digests among rows, numbered by their first occurrence.
+    """The distinct hashes among rows, numbered by their first occurrence.
 
     `first_rows` is the row where each occurs first, `numbers` the number of each row's digest, and
     `sorted_numbers` the numbers in the order of the digests.
@@ -26,7 +26,7 @@ class DistinctDigests(NamedTuple):
 
 
 def sort_digests(digests: Digests) -> LongArray:
-    """Return the row order that sorts digests; equal ones keep their order.
+    """Return the row order that sorts 128-bit hashes; equal ones keep their order.
 
     >>> sort_digests(np.array([[7, 2], [3, 9], [7, 1]], dtype=np.uint64)).tolist()
     [1, 2, 0]
@@ -65,7 +65,7 @@ def find_distinct_digests(digests: Digests) -> DistinctDigests:
 def find_digests(
     digests: Digests, sorted_high: NDArray[np.uint64], sorted_low: NDArray[np.uint64]
 ) -> LongArray:
-    """Return the position of each digest among sorted ones, -1 where it is not there.
+    """Return the position of each hash among sorted hashes, -1 if it is not there.
 
     The sorted digests are given as two columns, as tables hold them.
 

@@ -14,7 +14,7 @@ from metassay.stats.sorted_scores import SortedScores, sort_scores
 
 @dataclass(frozen=True)
 class GroupFits:
-    """Means by group of isotonic fits of values on scores.
+    """Means by group of isotonic fits (non-decreasing step functions) of values on scores.
 
     Arrays are [groups] or [resamples, groups]; NaN where a resample does not contain a group.
     """
@@ -35,7 +35,7 @@ class GroupFits:
     """By how much errors are larger because of few clusters."""
 
 
-def fit_groups(
+def fit_isotonic_by_group(
     sorted_scores: SortedScores,
     scores: FloatArray,
     values: FloatArray,
@@ -44,7 +44,7 @@ def fit_groups(
     clusters: LongArray,
     counts: Counts,
 ) -> GroupFits:
-    """Fit values on scores for all outputs together and for each group; `counts` are the resamples."""
+    """Fit values on scores by isotonic regression for all outputs together and for each group."""
     group_count = int(groups.max()) + 1
     cluster_count = int(clusters.max()) + 1
     pooled_means = fit_values_by_group(sorted_scores, values[np.newaxis], weights, groups, group_count)[0]

@@ -15,7 +15,7 @@ _FEW_CLUSTERS = 20  # below this many clusters resamples are too coarse for perc
 
 @dataclass(frozen=True)
 class ClusteredProportions:
-    """Proportions with their variance between clusters, and the numbers of clusters and observations."""
+    """Proportions with their variance between clusters, and numbers of clusters and observations."""
 
     estimate: FloatArray
     variance: FloatArray
@@ -37,7 +37,7 @@ class ClusteredProportions:
 def proportion_interval(
     proportions: ClusteredProportions, resamples: FloatArray, level: float = 0.95
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute the low and high ends for proportions [n] with resamples [n, resamples] over clusters.
+    """Compute confidence intervals for proportions [n] from bootstrap resamples [n, resamples].
 
     The percentile interval, widened for a small number of clusters. With few clusters, and near 0 and 1 where
     percentiles collapse, the Wilson interval. NaN for a single cluster, whose variance is unknown.
@@ -80,7 +80,7 @@ def widened_percentile_interval(
 
 
 def percentile_interval(resamples: FloatArray, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
-    """Compute the ends of the central `level` of each row; NaN is left out, and returned for an empty row.
+    """Compute the percentiles that bound the central `level` of each row of resamples; NaN is ignored.
 
     Percentiles are interpolated linearly, as `np.nanpercentile` does.
     """
@@ -96,7 +96,7 @@ def percentile_interval(resamples: FloatArray, level: float = 0.95) -> tuple[Flo
 
 
 def small_sample_factor(clusters: LongArray, level: float = 0.95) -> FloatArray:
-    """Return the quantile of Student's t for n clusters over the normal quantile.
+    """Return the ratio of the Student t quantile for n clusters to the normal quantile.
 
     A bootstrap interval over few clusters is too narrow by about this factor (Hesterberg, 2015).
     """

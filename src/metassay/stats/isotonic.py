@@ -25,7 +25,7 @@ _ROWS_PER_BLOCK = 1024
 
 
 class _FitSpace(NamedTuple):
-    """Arrays that `_fit` needs, allocated once: allocating them takes longer than fitting.
+    """Arrays for isotonic fits, allocated once because allocating takes longer than fitting.
 
     `present_knots`, `present_sums` and `present_weights` describe the knots that have weight; `block_end` is
     the number of these knots up to the end of a block.
@@ -42,7 +42,7 @@ class _FitSpace(NamedTuple):
 
 
 def fit_isotonic(scores: SortedScores, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
-    """Fit values on sorted scores; return the fitted value at each knot, NaN if nothing has weight.
+    """Fit a non-decreasing function of sorted scores to values; return its value at each distinct score.
 
     >>> from metassay.stats.sorted_scores import sort_scores
     >>> fit_isotonic(sort_scores([1, 2, 3, 4]), [1, 3, 2, 4])
@@ -53,12 +53,14 @@ def fit_isotonic(scores: SortedScores, values: ArrayLike, weights: ArrayLike | N
     size = len(scores.knots)
     fitted = np.empty(size)
     order = scores.order
-    _fit(scores.knot_of_score, scores.knots, values[order], weights[order], fitted, _allocate_fit_space(size))
+    _fit_knots(
+        scores.knot_of_score, scores.knots, values[order], weights[order], fitted, _allocate_fit_space(size)
+    )
     return fitted
 
 
 def predict_isotonic(scores: SortedScores, fitted: FloatArray, at: ArrayLike) -> FloatArray:
-    """Evaluate the fitted function: linear between knots, constant outside them."""
+    """Evaluate an isotonic fit: linear between distinct scores, constant outside them."""
     predictions: FloatArray = np.interp(np.asarray(at, dtype=np.float64), scores.knots, fitted)
     return predictions
 
@@ -210,7 +212,7 @@ def _allocate_fit_space(size: int) -> _FitSpace:
 
 
 @kernel
-def _fit(
+def _fit_knots(
     knot_of_score: LongArray,
     knots: FloatArray,
     values: FloatArray,
@@ -218,7 +220,7 @@ def _fit(
     fitted: FloatArray,
     space: _FitSpace,
 ) -> None:
-    """Fill in the fitted value of every knot; NaN if nothing has weight.
+    """Fill in the fitted value at every distinct score; NaN if all weights are 0.
 
     The fit is constant on a block, linear between blocks, and constant outside them.
     """
@@ -335,7 +337,7 @@ def _fit_value_rows(
     means: FloatArray,
 ) -> None:
     for row in range(len(value_rows)):
-        _fit(knot_of_score, knots, value_rows[row], weights, fitted, space)
+        _fit_knots(knot_of_score, knots, value_rows[row], weights, fitted, space)
         _average_by_group(knot_of_score, offset, knots, fitted, weights, groups, means[row])
 
 
@@ -452,6 +454,6 @@ def _fit_resamples(
     for b in range(len(counts)):
         for p in range(len(weights)):
             resampled_weights[p] = weights[p] * counts[b, clusters[p]]
-        _fit(knot_of_score, knots, values, resampled_weights, fitted, space)
+        _fit_knots(knot_of_score, knots, values, resampled_weights, fitted, space)
         _average_by_group(knot_of_score, offset, knots, fitted, weights, groups, original_means[b])
         _average_by_group(knot_of_score, offset, knots, fitted, resampled_weights, groups, resampled_means[b])

@@ -21,7 +21,7 @@ from scipy.special import fdtrc
 
 from metassay.stats.arrays import FloatArray, IntArray, LongArray
 from metassay.stats.compilation import kernel
-from metassay.stats.streams import SPLITMIX_STEP, draw_below, mix_in_kernel
+from metassay.stats.streams import SPLITMIX_STEP, draw_below, mix_bits_in_kernel
 
 _EQUAL_FACTOR = 1 - 1e-9  # statistics that are equal differ by rounding
 _MIN_VARIANCE_SHARE = 1e-9  # a smaller variance, as a share of the largest possible, is rounding
@@ -203,7 +203,7 @@ def _sum_groups(
     """
     permuted = labels.copy()
     if shuffled:
-        state = mix_in_kernel(key + np.uint64(permutation) * SPLITMIX_STEP)
+        state = mix_bits_in_kernel(key + np.uint64(permutation) * SPLITMIX_STEP)
         for block in range(len(block_starts) - 1):
             first = block_starts[block]
             for last in range(block_starts[block + 1] - 1, first, -1):

@@ -45,7 +45,7 @@ class LabelsSaved:
 
 @dataclass(frozen=True)
 class JackknifedShare:
-    """Share of labels saved, and the jackknife pseudo-value of each cluster, whose mean it is up to bias."""
+    """Share of labels saved, with the jackknife pseudo-value of each cluster."""
 
     value: float
     pseudo_values: FloatArray
@@ -61,7 +61,7 @@ class JackknifedShare:
 
 
 def estimate_labels_saved(human: FloatArray, metric: FloatArray, clusters: LongArray) -> LabelsSaved:
-    """Estimate the share of labels that a metric saves for each series, and average it over the series.
+    """Estimate the share of human labels that a metric saves, averaged over series of scores.
 
     `human` and `metric` are `[series, items]`: scores of systems for the mean of a system, differences of
     pairs of systems (`subtract_pairs`) for a difference. Missing scores are NaN. `clusters` numbers the

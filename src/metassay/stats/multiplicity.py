@@ -113,7 +113,7 @@ def _difference_spreads(deviations: FloatArray, minimum: float) -> FloatArray:
 
 
 def _lead_p_values(estimate: FloatArray, deviations: FloatArray, spreads: FloatArray) -> FloatArray:
-    """Return, for each candidate, the share of resamples with at least its observed largest lead."""
+    """Return for each candidate the share of resamples with at least its largest observed lead."""
     p = np.ones(len(estimate))
     for m in range(len(estimate)):
         observed = ((estimate - estimate[m]) / spreads[:, m]).max()

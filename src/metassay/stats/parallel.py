@@ -17,7 +17,7 @@ BlockResult = TypeVar("BlockResult")
 def map_blocks(
     function: Callable[[Block], BlockResult], blocks: Iterable[Block], workers: int | None = None
 ) -> list[BlockResult]:
-    """Call a function on every block and return the results in order.
+    """Call a function on every block of work in threads, and return the results in order.
 
     `workers` is the number of threads, by default one per core. Matrix products inside use one thread each,
     so that sums are always added in the same order and results do not depend on the number of cores.

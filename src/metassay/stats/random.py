@@ -45,27 +45,27 @@ NUMBERS_OF_SYSTEMS = 2
 
 
 def make_generator(seed: int) -> np.random.Generator:
-    """Make the generator of a seed."""
+    """Create the random generator of a seed."""
     return np.random.default_rng(seed)
 
 
 def make_branch_generator(seed: int, *key: int) -> np.random.Generator:
-    """Make the generator of one branch of a seed; different branches are independent."""
+    """Create the random generator of one branch of a seed; different branches are independent."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
 def make_keyed_generator(seed: int, *numbers: int) -> np.random.Generator:
-    """Make the generator of a seed together with other numbers."""
+    """Create the random generator of a seed combined with other numbers."""
     return np.random.default_rng([seed, *numbers])
 
 
 def make_named_generator(seed: int, *names: str) -> np.random.Generator:
-    """Make the generator of a seed for a named purpose; adding a purpose changes no other."""
+    """Create the random generator of a seed for a named purpose, independent of other purposes."""
     return make_keyed_generator(seed, *(hash_name(name) for name in names))
 
 
 def make_text_generator(seed: int, text: str) -> np.random.Generator:
-    """Make the generator of a seed and a text."""
+    """Create the random generator of a seed combined with a text."""
     digest = blake2b(text.encode(), digest_size=8).digest()
     return make_keyed_generator(seed, int.from_bytes(digest, "little"))
 

@@ -131,6 +131,7 @@ def _check_scores(reference: ArrayLike, estimate: ArrayLike) -> tuple[FloatArray
 
 
 def _refuse_ties(scores: FloatArray, side: str, remedy: str) -> None:
+    """Raise an error if scores have ties."""
     if len(np.unique(scores)) < len(scores):
         raise TiedScores(f"{side} has tied scores.", remedy=f"Use {remedy}.")
 
@@ -149,7 +150,7 @@ def _tau_ap_b_direction(reference: FloatArray, estimate: FloatArray) -> float:
 
 
 def correlate_rows(left: FloatArray, right: FloatArray, statistic: str) -> FloatArray:
-    """Compute the agreement of row i of `left` with row i of `right`, [rows, items] each.
+    """Compute the rank correlation of row i of `left` with row i of `right`, [rows, items] each.
 
     `statistic` is tau_ap_b, tau_ap, weighted_tau or kendall. For tau_ap, which is not symmetric, `left` is
     the reference. A single row is compared with all rows of the other side.
@@ -165,7 +166,7 @@ def correlate_rows(left: FloatArray, right: FloatArray, statistic: str) -> Float
 
 
 def correlate_all_rows(rows: FloatArray, statistic: str) -> FloatArray:
-    """Compute the agreement of every two rows of [rows, items]; 1 on the diagonal where it is defined.
+    """Compute the rank correlation of every two rows of an array [rows, items]; 1 on the diagonal.
 
     The matrix is symmetric: for tau_ap, the earlier of two rows is the reference.
     """

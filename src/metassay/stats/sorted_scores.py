@@ -85,7 +85,7 @@ def allocate_knot_space(size: int) -> KnotSpace:
 
 @kernel
 def fill_order(bits: BitArray, space: SortingSpace) -> None:
-    """Fill `space.order` with the order that sorts float64 scores, given as bits; equal ones keep theirs.
+    """Fill `space.order` with the stable order that sorts float64 scores, which are given as bits.
 
     A radix sort, four times as fast as NumPy's stable sort. The bits of a float sort like an integer once the
     sign bit is flipped, and for negative numbers every bit.
@@ -123,7 +123,7 @@ def opens_knot(score: float, last_knot: float) -> bool:
 
 @kernel
 def fill_knots(scores: FloatArray, order: LongArray, space: KnotSpace) -> int:
-    """Find the knots of sorted scores and return how many there are."""
+    """Find the distinct values of sorted scores and return how many there are."""
     knots = space.knots
     count = 0
     for p in range(len(order)):

@@ -2,7 +2,7 @@
 
 One hash per output gives a 64-bit key, the name of the perturbation is mixed in, and each draw is one step of
 SplitMix64 (Steele, Lea and Flood, 2014). A NumPy generator per output would take longer than the edit itself.
-`mix_in_kernel`, `draw_high_bits` and `draw_below` are the same steps in compiled code.
+`mix_bits_in_kernel`, `draw_high_bits` and `draw_below` are the same steps in compiled code.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SPLITMIX_STEP = np.uint64(_INCREMENT)
 
 
 class Stream:
-    """Random draws for one output and one perturbation. The n-th draw depends on the key and n only.
+    """Stream of random numbers for one output and one perturbation; draw n depends only on key and n.
 
     >>> first = Stream.for_output(0, "17", "a b c", "removal")
     >>> second = Stream.for_output(0, "17", "a b c", "removal")
@@ -52,10 +52,10 @@ class Stream:
     def draw_below(self, limit: int) -> int:
         """Draw an integer from 0 to `limit` - 1, all equally likely to within limit / 2³²."""
         self._state = (self._state + _INCREMENT) & _MASK
-        return ((mix(self._state) >> 32) * limit) >> 32
+        return ((mix_bits(self._state) >> 32) * limit) >> 32
 
     def choice(self, options: Sequence[T]) -> T:
-        """Draw one of the options."""
+        """Draw one of several options at random."""
         return options[self.draw_below(len(options))]
 
     def sample(self, size: int, count: int) -> list[int]:
@@ -68,24 +68,24 @@ class Stream:
 
 
 def hash_output(seed: int, item: str, text: str) -> int:
-    """Return the key of an output: equal texts for the same item have equal keys, whatever the system."""
+    """Return the key of an output's random numbers, which depends on seed, item and text only."""
     content = f"{seed} {len(item)} {item}{text}".encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(content, digest_size=8).digest(), "little")
 
 
 def hash_outputs(seed: int, items: Iterable[str], texts: Iterable[str]) -> Keys:
-    """Return `hash_output` of many outputs."""
+    """Return the keys of many outputs, as `hash_output` does."""
     return np.fromiter((hash_output(seed, item, text) for item, text in zip(items, texts)), np.uint64)
 
 
 def derive_key(key: int, name: str) -> int:
-    """Return the key of an output for one purpose, such as one perturbation."""
-    return mix(key ^ _hash_purpose(name))
+    """Return the key of an output's random numbers for one purpose, such as one perturbation."""
+    return mix_bits(key ^ _hash_purpose(name))
 
 
 def derive_keys(keys: Keys, name: str) -> Keys:
-    """Return `derive_key` of many outputs."""
-    return mix_array(keys ^ np.uint64(_hash_purpose(name)))
+    """Return the keys of many outputs for one purpose, as `derive_key` does."""
+    return mix_bits_of_array(keys ^ np.uint64(_hash_purpose(name)))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -93,23 +93,23 @@ def _hash_purpose(name: str) -> int:
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little")
 
 
-def mix(value: int) -> int:
-    """Apply the finaliser of SplitMix64, a bijection of 64-bit integers whose bits look independent."""
+def mix_bits(value: int) -> int:
+    """Mix the bits of a 64-bit integer with the finaliser of SplitMix64, which is a bijection."""
     value = ((value ^ (value >> 30)) * _FIRST_MULTIPLIER) & _MASK
     value = ((value ^ (value >> 27)) * _SECOND_MULTIPLIER) & _MASK
     return value ^ (value >> 31)
 
 
-def mix_array(values: Keys) -> Keys:
-    """Apply `mix` to every value of an array."""
+def mix_bits_of_array(values: Keys) -> Keys:
+    """Mix the bits of every 64-bit integer of an array, as `mix_bits` does."""
     values = (values ^ (values >> np.uint64(30))) * _FIRST_FACTOR
     values = (values ^ (values >> np.uint64(27))) * _SECOND_FACTOR
     return np.asarray(values ^ (values >> np.uint64(31)), dtype=np.uint64)
 
 
 @kernel
-def mix_in_kernel(value: np.uint64) -> np.uint64:
-    """Apply `mix` in compiled code."""
+def mix_bits_in_kernel(value: np.uint64) -> np.uint64:
+    """Mix the bits of a 64-bit integer in compiled code, as `mix_bits` does."""
     value = (value ^ (value >> np.uint64(30))) * _FIRST_FACTOR
     value = (value ^ (value >> np.uint64(27))) * _SECOND_FACTOR
     return value ^ (value >> np.uint64(31))
@@ -117,9 +117,9 @@ def mix_in_kernel(value: np.uint64) -> np.uint64:
 
 @kernel
 def draw_high_bits(state: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Return the next state, and the upper 32 bits of its number."""
+    """Advance a random state; return the new state and 32 random bits."""
     state = state + SPLITMIX_STEP
-    return state, mix_in_kernel(state) >> np.uint64(32)
+    return state, mix_bits_in_kernel(state) >> np.uint64(32)
 
 
 @kernel

@@ -22,7 +22,7 @@ _ROUNDING_ERROR = 1e-12
 
 
 class SystemComparisons(NamedTuple):
-    """All pairs of systems: `differences[i, j]` is the score of i minus that of j; p-values are two-sided."""
+    """Score differences of all pairs of systems, `differences[i, j]` = i minus j, with two-sided p-values."""
 
     differences: FloatArray
     p: FloatArray

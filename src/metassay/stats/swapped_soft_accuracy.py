@@ -24,7 +24,7 @@ _FLOAT32_TIE = 1e-7
 
 
 def swap_segments(p_human: FloatArray, scores: FloatArray, swaps: Swaps) -> Float32Array:
-    """Swap whole segments, with normal p-values.
+    """Compute differences of soft accuracy between metrics after swapping whole segments of their scores.
 
     Sum and sum of squares of the differences of two systems are both linear in the mask of swapped segments,
     so a draw takes two matrix products per metric.
@@ -48,7 +48,7 @@ def swap_segments(p_human: FloatArray, scores: FloatArray, swaps: Swaps) -> Floa
 
 
 def swap_cells(p_human: FloatArray, scores: FloatArray, swaps: Swaps) -> Float32Array:
-    """Swap any cells, with normal p-values.
+    """Compute differences of soft accuracy between metrics after swapping single scores.
 
     Here system i under one metric is compared with system j under the other, so products between all metrics
     are needed: per draw one symmetric product over the swapped segments, or over all cells.

@@ -27,7 +27,7 @@ _ROUNDING_ERROR = 1e-13
 
 @dataclass(frozen=True)
 class Swaps:
-    """The cells that each draw exchanges: `cells` if given, else those where `rows` XOR `columns` is true.
+    """Random swaps of scores between two metrics: which cells [systems, segments] each draw exchanges.
 
     `rows` is [draws, systems], `columns` [draws, segments], `cells` [draws, systems, segments].
     """
@@ -107,7 +107,7 @@ def draw_swapped_differences(
 def draw_swap_blocks(
     kind: str, *, draws: int, systems: int, segments: int, seed: int, stream: int = 0
 ) -> Iterator[tuple[int, Swaps]]:
-    """Yield all draws in blocks, each with the number of its first draw."""
+    """Yield all random swaps in blocks, each with the number of its first draw."""
     if kind not in SWAP_KINDS:
         raise UnknownName("kind of swap", kind, SWAP_KINDS)
     for block, start in enumerate(range(0, draws, DRAWS_PER_BLOCK)):

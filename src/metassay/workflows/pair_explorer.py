@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from metassay.errors import UnknownName
 from metassay.results.pair_explorer import OUTCOMES, PAIRS_PER_PAGE, MatchingPairs, PairPage, PairQuery
-from metassay.stats.arrays import count_code_pairs, find_lowest, find_positions
+from metassay.stats.arrays import count_code_pairs, find_lowest_positions, find_positions
 from metassay.workflows.pair_table import (
     OUTCOME_CODES,
     ROWS_PER_READ,
@@ -220,7 +220,7 @@ class PairExplorer:
                     rows = matching.rows[slice(*np.searchsorted(matching.rows, (start, stop)))]
                 candidate_rows = np.concatenate([best_rows, rows])
                 candidate_margins = np.concatenate([best_margins, sign * margins[rows - start]])
-                chosen = find_lowest(candidate_margins, LISTED_BY_MARGIN)
+                chosen = find_lowest_positions(candidate_margins, LISTED_BY_MARGIN)
                 best_rows = candidate_rows[chosen]
                 best_margins = candidate_margins[chosen]
             _keep_latest(self._orders, key, best_rows)

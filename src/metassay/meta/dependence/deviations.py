@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from metassay.errors import InputError
 from metassay.meta.dependence.scored_outputs import ScoredOutputs, build_scored_outputs
 from metassay.stats.arrays import FloatArray
-from metassay.stats.group_fits import fit_groups
+from metassay.stats.group_fits import fit_isotonic_by_group
 from metassay.stats.isotonic import Counts, fit_values_by_group
 from metassay.stats.resampling import draw_cluster_counts
 
@@ -84,7 +84,7 @@ def measure_system_dependence(outputs: ScoredOutputs, resample_counts: Counts) -
     if not len(resample_counts):
         deviations = expected_deviations(outputs)
         return SystemDependence(float(range_over_groups(deviations)), None, None, deviations, deviations)
-    fits = fit_groups(
+    fits = fit_isotonic_by_group(
         outputs.sorted_metric_scores,
         outputs.metric_scores,
         outputs.human_scores,
