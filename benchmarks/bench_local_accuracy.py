@@ -16,9 +16,9 @@ import numpy as np
 from scipy.stats import bootstrap
 from threadpoolctl import threadpool_limits
 
-from metassay.meta.contexts.accuracy import sort_pairs
-from metassay.meta.contexts.column_analysis import estimate_intervals
-from metassay.meta.contexts.context_statistics import build_statistics
+from metassay.meta.contexts.accuracy import sort_pairs_by_item
+from metassay.meta.contexts.column_analysis import estimate_accuracy_intervals
+from metassay.meta.contexts.context_statistics import build_context_statistics
 from metassay.meta.contexts.pair_analysis import analyze_pairs
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.stats.bootstrap import ClusterBootstrap
@@ -50,9 +50,9 @@ def draw_outcomes(pairs, contexts=CONTEXTS, seed=0):
 
 def compute_ours(outcomes, contexts):
     bootstrap_draws = ClusterBootstrap(np.random.default_rng(0), RESAMPLES)
-    pairs, (sorted_contexts,) = sort_pairs(outcomes, [contexts])
+    pairs, (sorted_contexts,) = sort_pairs_by_item(outcomes, [contexts])
     with threadpool_limits(1):
-        return estimate_intervals(pairs, sorted_contexts, "strict", bootstrap_draws)
+        return estimate_accuracy_intervals(pairs, sorted_contexts, "strict", bootstrap_draws)
 
 
 def compute_percentile_intervals(outcomes, contexts, few):
@@ -90,7 +90,9 @@ def main(largest=10_000_000):
     ratio = slow / seconds[1_000_000]
     print(f"scipy.stats.bootstrap, 1,000,000 pairs: {slow:.0f} s, from {few} contexts: {ratio:.0f} × ours")
     outcomes, contexts = draw_outcomes(1_000_000)
-    took = measure_seconds(lambda: build_statistics(analyze_pairs(outcomes, [contexts], workers=WORKERS)))
+    took = measure_seconds(
+        lambda: build_context_statistics(analyze_pairs(outcomes, [contexts], workers=WORKERS))
+    )
     print(f"the whole assay, 1,000,000 pairs × {METRICS} metrics × {CONTEXTS} contexts: {took:.1f} s")
 
 

@@ -16,19 +16,19 @@ from scipy.special import ndtri
 from scipy.stats import binomtest
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.contexts.accuracy import sort_pairs, tally_pairs
+from metassay.meta.contexts.accuracy import sort_pairs_by_item, sum_pair_outcomes
 from metassay.meta.contexts.column_analysis import AccuracyEstimates
 from metassay.meta.contexts.confounding import measure_confounding
-from metassay.meta.contexts.context_statistics import build_statistics
-from metassay.meta.contexts.h1 import cross_with_perturbations, run_accuracy_tests
+from metassay.meta.contexts.context_statistics import build_context_statistics
+from metassay.meta.contexts.h1 import cross_contexts_with_perturbations, run_equal_accuracy_tests
 from metassay.meta.contexts.h2 import extrapolate_agreement
 from metassay.meta.contexts.human_pairs import HumanPairs
 from metassay.meta.contexts.label_error_correction import LabelReading, correct_for_label_errors
 from metassay.meta.contexts.pair_analysis import analyze_pairs
-from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, global_context
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_global_context
 from metassay.meta.contexts.run_comparison import compare_runs
 from metassay.meta.contexts.saved_labels import measure_saved_labels
-from metassay.meta.contexts.trend import trend_p_values
+from metassay.meta.contexts.trend import compute_trend_p_values
 from metassay.meta.dependence.deviations import expected_deviations, range_over_groups, system_dependence
 from metassay.meta.dependence.null_hypotheses import equal_mapping_p_value, fair_metric_p_value
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
@@ -166,9 +166,11 @@ def measure_rejection_rates(make, replicates, permutations=999, seed=0):
     permuted, plain = [], []
     while len(permuted) < replicates:
         made, labels = make(rng)
-        pairs, (contexts,) = sort_pairs(made, [labels])
-        totals = tally_pairs(pairs, cross_with_perturbations(pairs, contexts)).totals
-        found = run_accuracy_tests(pairs, contexts, totals, ties="strict", rng=rng, permutations=permutations)
+        pairs, (contexts,) = sort_pairs_by_item(made, [labels])
+        totals = sum_pair_outcomes(pairs, cross_contexts_with_perturbations(pairs, contexts)).totals
+        found = run_equal_accuracy_tests(
+            pairs, contexts, totals, ties="strict", rng=rng, permutations=permutations
+        )
         permuted += found.p_permutation.tolist()
         plain += found.p.tolist()
     return np.mean(np.array(permuted) <= LEVEL), np.mean(np.array(plain) <= LEVEL)
@@ -201,8 +203,8 @@ def measure_document_coverage(replicates, documents=40, length=10, by_document=T
 
 
 def _interval_contains(made, truth, rng, resamples):
-    found = AccuracyEstimates.from_tally(tally_pairs(made, global_context(made)))
-    sums = found.tally
+    found = AccuracyEstimates.from_sums(sum_pair_outcomes(made, build_global_context(made)))
+    sums = found.accuracy_sums
     drawn = ClusterBootstrap(rng, resamples).resample_ratios(sums.credit, sums.weight, sums.clusters)
     low, high = proportion_interval(found.proportions(0), drawn)
     return ((low <= truth) & (truth <= high)).tolist()
@@ -276,7 +278,7 @@ def run_simulated_assay(rng, contexts, items, gain=0.0, metrics=4, pairs=2, resa
     analysis = analyze_pairs(
         made, columns, human_pairs=side, resamples=resamples, permutations=199, seed=seed
     )
-    return build_statistics(analysis).to_dict()
+    return build_context_statistics(analysis).to_dict()
 
 
 def draw_human_scores(rng, metrics, segments, gain, systems=8):
@@ -319,7 +321,7 @@ def run_simulated_assay_with_people(rng, rule, people, items=150, per_item=8, re
     side = HumanPairs("mqm", made(people, per_item), [], [])
     seed = int(rng.integers(2**31))
     analysis = analyze_pairs(made(rule, 3), [], human_pairs=side, resamples=resamples, seed=seed)
-    return build_statistics(analysis).to_dict()
+    return build_context_statistics(analysis).to_dict()
 
 
 def measure_followed_people(rule, people, replicates, seed=0, items=150):
@@ -355,9 +357,9 @@ def measure_corrected_coverage(error, replicates, read=100, items=200, pairs=4, 
             resamples=400,
             seed=int(rng.integers(2**31)),
         )
-        estimates = AccuracyEstimates.from_tally(tally_pairs(*_sorted(made)))
+        estimates = AccuracyEstimates.from_sums(sum_pair_outcomes(*_sorted(made)))
         raw = ClusterBootstrap(rng, 400)
-        part = estimates.tally
+        part = estimates.accuracy_sums
         low, high = proportion_interval(
             estimates.proportions(0), raw.resample_ratios(part.credit, part.weight, part.clusters)
         )
@@ -367,8 +369,8 @@ def measure_corrected_coverage(error, replicates, read=100, items=200, pairs=4, 
 
 
 def _sorted(made):
-    pairs, _ = sort_pairs(made, [])
-    return pairs, global_context(pairs)
+    pairs, _ = sort_pairs_by_item(made, [])
+    return pairs, build_global_context(pairs)
 
 
 def measure_trend_size(contexts, items, replicates, seed=0):
@@ -379,8 +381,8 @@ def measure_trend_size(contexts, items, replicates, seed=0):
     found = []
     while len(found) < replicates:
         made = build_outcomes(rng.random((METRICS, len(item))) < 0.75, item, item, item)
-        sums = tally_pairs(made, PairContexts("length:9", names, item % contexts))
-        found += (trend_p_values("length:9", sums, np.ones(contexts, dtype=bool)) <= LEVEL).tolist()
+        sums = sum_pair_outcomes(made, PairContexts("length:9", names, item % contexts))
+        found += (compute_trend_p_values("length:9", sums, np.ones(contexts, dtype=bool)) <= LEVEL).tolist()
     return np.mean(found)
 
 
@@ -402,7 +404,7 @@ def measure_false_alarms(columns, replicates, items=300, seed=0):
     def run():
         made = build_outcomes(rng.random((4, items)) < 0.7, item, item, item)
         labels = [build_contexts(f"c{n}", rng.integers(0, 3, items)) for n in range(columns)]
-        return build_statistics(analyze_pairs(made, labels, resamples=200, permutations=9))
+        return build_context_statistics(analyze_pairs(made, labels, resamples=200, permutations=9))
 
     return np.mean([compare_runs(run(), run()).changed for _ in range(replicates)])
 

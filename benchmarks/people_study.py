@@ -15,10 +15,15 @@ import numpy as np
 from scipy.stats import rankdata, t
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.contexts.accuracy import sort_pairs, tally_pairs
-from metassay.meta.contexts.h1 import cross_with_perturbations
-from metassay.meta.contexts.h2 import half_sample_ceiling
-from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, compare_scores, global_context
+from metassay.meta.contexts.accuracy import sort_pairs_by_item, sum_pair_outcomes
+from metassay.meta.contexts.h1 import cross_contexts_with_perturbations
+from metassay.meta.contexts.h2 import estimate_ceiling_from_halves
+from metassay.meta.contexts.pair_outcomes import (
+    PairContexts,
+    PairOutcomes,
+    build_global_context,
+    compute_outcomes,
+)
 from metassay.meta.people.meta_metrics.registry import parse_meta_metric
 from metassay.stats import random
 from metassay.stats.bootstrap import ClusterHalves
@@ -40,15 +45,15 @@ DRAWS = 4000
 
 def compute_accuracy_by_perturbation(found, ties="strict", fewest=FEWEST):
     """Compute the accuracy of each metric for each perturbation with enough pairs, and for all pairs."""
-    pairs, (one,) = sort_pairs(found, [global_context(found)])
-    sums = tally_pairs(pairs, cross_with_perturbations(pairs, one), ties=ties)
+    pairs, (one,) = sort_pairs_by_item(found, [build_global_context(found)])
+    sums = sum_pair_outcomes(pairs, cross_contexts_with_perturbations(pairs, one), ties=ties)
     counts = np.bincount(found.perturbations, minlength=len(found.perturbation_names))
     every = {
         name: sums.accuracy()[:, m] for m, name in enumerate(found.perturbation_names) if counts[m] >= fewest
     }
     return (
         every,
-        tally_pairs(pairs, one, ties=ties).accuracy()[:, 0],
+        sum_pair_outcomes(pairs, one, ties=ties).accuracy()[:, 0],
         dict(zip(found.perturbation_names, counts.tolist())),
     )
 
@@ -70,8 +75,10 @@ def compute_accuracy_by_difficulty(data):
             part[own] = np.searchsorted(np.quantile(share[own], [1 / 3, 2 / 3]), share[own])
     names = [f"{method} {n}" for method in found.perturbation_names for n in range(len(PARTS))]
     codes = np.where(part < 0, -1, found.perturbations * len(PARTS) + part)
-    pairs, (contexts,) = sort_pairs(found, [PairContexts("part", tuple(names), codes)])
-    table = tally_pairs(pairs, contexts).accuracy().T.reshape(len(found.perturbation_names), len(PARTS), -1)
+    pairs, (contexts,) = sort_pairs_by_item(found, [PairContexts("part", tuple(names), codes)])
+    table = (
+        sum_pair_outcomes(pairs, contexts).accuracy().T.reshape(len(found.perturbation_names), len(PARTS), -1)
+    )
     return {name: table[m] for m, name in enumerate(found.perturbation_names) if not np.isnan(table[m]).any()}
 
 
@@ -212,7 +219,7 @@ def _describe_best(orders, first):
 def compute_human_accuracy(data, kept, ties="strict"):
     """Compute the accuracy on some human pairs, and how well the human ranking would agree with itself."""
     better, worse = data["better"][kept], data["worse"][kept]
-    outcome = compare_scores(data["scores"][:, better], data["scores"][:, worse], data["tolerance"])
+    outcome = compute_outcomes(data["scores"][:, better], data["scores"][:, worse], data["tolerance"])
     found = PairOutcomes(
         tuple(map(str, data["metrics"])),
         ("human",),
@@ -222,12 +229,12 @@ def compute_human_accuracy(data, kept, ties="strict"):
         data["units"][better],
         np.zeros(len(better), dtype=int),
     )
-    pairs, (one,) = sort_pairs(found, [global_context(found)])
-    sums = tally_pairs(pairs, one, ties=ties)
+    pairs, (one,) = sort_pairs_by_item(found, [build_global_context(found)])
+    sums = sum_pair_outcomes(pairs, one, ties=ties)
     here, there = ClusterHalves(random.make_named_generator(0, "halves"), 100).split_ratios(
         sums.credit, sums.size, sums.cluster
     )
-    return sums.accuracy()[:, 0], half_sample_ceiling(here, there, "kendall")
+    return sums.accuracy()[:, 0], estimate_ceiling_from_halves(here, there, "kendall")
 
 
 def compute_human_targets(data):
@@ -242,7 +249,7 @@ def compute_human_targets(data):
     units = data["units"][data["grid"][0]].astype(np.int32)
     halves = ClusterHalves(random.make_named_generator(0, "halves"), 100)
     sides = [resample_soft_accuracies(human, scores, halves, units, rest=rest) for rest in (False, True)]
-    ceilings["spa"] = half_sample_ceiling(*sides, "kendall")
+    ceilings["spa"] = estimate_ceiling_from_halves(*sides, "kendall")
     return values, ceilings
 
 

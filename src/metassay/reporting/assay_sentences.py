@@ -95,7 +95,7 @@ def list_warnings(analysis: PairAnalysis) -> list[str]:
     for name, column in analysis.columns.items():
         values = column.contexts.values
         clusters = column.estimates.clusters[competing].max(axis=0)
-        items = column.estimates.tally.count_items()[competing].max(axis=0)
+        items = column.estimates.accuracy_sums.count_items()[competing].max(axis=0)
         if len(values) < 2:
             warnings.append(f"{name} has one value only: there are no contexts to compare.")
         with_one_cluster = [value for value, count in zip(values, clusters) if count < 2]
@@ -125,8 +125,8 @@ def list_warnings(analysis: PairAnalysis) -> list[str]:
                 " difference and H1 has no p. Compare values that several clusters share (a group, a site),"
                 " or name a smaller cluster with --cluster."
             )
-        elif column.h1.movable_share < _FEW_MOVABLE:
-            share = f"{100 * column.h1.movable_share:.0f} %"
+        elif column.h1.exchangeable_share < _FEW_MOVABLE:
+            share = f"{100 * column.h1.exchangeable_share:.0f} %"
             warnings.append(f"{name}: only {share} of its outputs could change places in the test of H1.")
     if len(competing) < 2:
         warnings.append("One metric has no order: H2 needs at least two.")

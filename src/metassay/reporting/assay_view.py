@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from metassay.meta.contexts.trend import parse_position
+from metassay.meta.contexts.trend import parse_context_number
 from metassay.metrics.sentinels import SENTINEL_NAMES
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pair_phrases import name_pairs
@@ -169,7 +169,7 @@ def _sort_contexts(rows: Sequence[MetricAccuracy]) -> tuple[str, ...]:
         values = accuracies.setdefault(row.context, [])
         if row.accuracy is not None:
             values.append(row.accuracy)
-    positions = {context: parse_position(context) for context in accuracies}
+    positions = {context: parse_context_number(context) for context in accuracies}
     numbers = {context: position for context, position in positions.items() if position is not None}
     if len(numbers) == len(positions):
         return tuple(sorted(numbers, key=lambda context: (numbers[context], context)))

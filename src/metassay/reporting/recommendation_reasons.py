@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from metassay.meta.contexts.choice import Criteria, cost_rank, round_spread
+from metassay.meta.contexts.choice import Criteria, rank_cost_class, round_accuracy_spread
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pair_phrases import HUMAN_PAIRS, PERTURBED_PAIRS, name_pairs
 from metassay.reporting.wording import join_names
@@ -168,10 +168,10 @@ class ReasonWriter:
         text = f"; {self.labels[second]} follows with {_percent(self.rows[context, second].accuracy)}"
         cost = self.result.cost_class.get(choice)
         other_cost = self.result.cost_class.get(second)
-        are_known = float("inf") not in {cost_rank(cost), cost_rank(other_cost)}
+        are_known = float("inf") not in {rank_cost_class(cost), rank_cost_class(other_cost)}
         if cost == other_cost or not are_known:
             return text
-        comparison = "more" if cost_rank(other_cost) > cost_rank(cost) else "less"
+        comparison = "more" if rank_cost_class(other_cost) > rank_cost_class(cost) else "less"
         return f"{text} and costs {comparison} ({other_cost} against {cost})"
 
     def _distinct_opinions(self, choice: str, metrics: Sequence[str]) -> list[str]:
@@ -191,10 +191,10 @@ class ReasonWriter:
 
     def _spread(self, metric: str) -> float:
         stability = self.robustness[metric].stability
-        return float("nan") if stability is None else float(round_spread(np.array(stability)))
+        return float("nan") if stability is None else float(round_accuracy_spread(np.array(stability)))
 
     def _cost_rank(self, metric: str) -> float:
-        return cost_rank(self.result.cost_class.get(metric))
+        return rank_cost_class(self.result.cost_class.get(metric))
 
     def _interval(self, context: str, metric: str) -> str:
         row = self.rows[context, metric]

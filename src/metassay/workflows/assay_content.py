@@ -11,19 +11,19 @@ from metassay.data.clusters import sort_items_naturally
 from metassay.data.dataset import Dataset
 from metassay.data.reference_systems import REFERENCE_SYSTEM_REASON
 from metassay.data.summary import summarize_dataset
-from metassay.meta.contexts.context_statistics import build_statistics
+from metassay.meta.contexts.context_statistics import build_context_statistics
 from metassay.meta.contexts.difficulty import (
-    divide_by_difficulty,
-    measure_difficulty,
-    summarize_human_distances,
+    divide_pairs_by_difficulty,
+    measure_accuracy_by_difficulty,
+    summarize_human_pair_distances,
 )
 from metassay.meta.contexts.label_error_correction import LabelReading, correct_for_label_errors
 from metassay.meta.contexts.pair_outcomes import RIGHT, PairOutcomes
 from metassay.meta.contexts.perturbation_validity import (
     EditDistances,
-    average_edits,
+    average_edits_by_perturbation,
     compare_human_scores,
-    measure_edits,
+    measure_edit_distances,
     summarize_perturbations,
 )
 from metassay.reporting.assay_sentences import (
@@ -66,7 +66,7 @@ def build_content(dataset: Dataset, plan: AssayPlan, outcome: AssayOutcome, work
     perturbation_statistics = _summarize_perturbations(dataset, outcome, edits, sampled_outcomes)
     difficulty = _measure_difficulty(dataset, plan, edits, sampled_outcomes, workers)
     corrected = _correct_accuracies(dataset, plan, outcome, sampled_outcomes)
-    statistics = _insert_corrections(build_statistics(outcome.analysis), corrected)
+    statistics = _insert_corrections(build_context_statistics(outcome.analysis), corrected)
     counts = sorted(outcome.pairs.counts.items())
     warnings = [
         *list_warnings(outcome.analysis),
@@ -113,7 +113,7 @@ def _measure_edits(outcome: AssayOutcome, workers: int) -> EditDistances:
     if spilled is not None:
         return spilled.read_edits()
     frame = outcome.pairs.frame
-    return measure_edits(frame["output"], frame["worse"], workers)
+    return measure_edit_distances(frame["output"], frame["worse"], workers)
 
 
 def _summarize_perturbations(
@@ -125,7 +125,9 @@ def _summarize_perturbations(
         human_differences = compare_human_scores(outcome.pairs.frame, dataset)
     else:
         human_differences = spilled.human_differences
-    mean_edits = average_edits(edits, sampled_outcomes.perturbation_names, sampled_outcomes.perturbations)
+    mean_edits = average_edits_by_perturbation(
+        edits, sampled_outcomes.perturbation_names, sampled_outcomes.perturbations
+    )
     return summarize_perturbations(
         outcome.pairs.counts, mean_edits, human_differences, outcome.pairs.validity
     )
@@ -139,11 +141,11 @@ def _measure_difficulty(
     if plan.compared_human is not None:
         texts = dataset.outputs["output"]
         rows = find_human_pairs(dataset, plan.compared_human)
-        distances = measure_edits(texts[rows.better], texts[rows.worse], workers)
-        human_distances = summarize_human_distances(plan.compared_human, distances.shares)
-    return measure_difficulty(
+        distances = measure_edit_distances(texts[rows.better], texts[rows.worse], workers)
+        human_distances = summarize_human_pair_distances(plan.compared_human, distances.shares)
+    return measure_accuracy_by_difficulty(
         sampled_outcomes,
-        divide_by_difficulty(edits.shares),
+        divide_pairs_by_difficulty(edits.shares),
         human_distances,
         ties=plan.settings.ties,
         resamples=plan.settings.resamples,

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from metassay.data.clusters import list_cluster_names
-from metassay.meta.contexts.accuracy import sort_pairs
+from metassay.meta.contexts.accuracy import sort_pairs_by_item
 from metassay.meta.contexts.cluster_credits import ClusterCredits, collect_cluster_credits
-from metassay.meta.contexts.pair_outcomes import global_context
+from metassay.meta.contexts.pair_outcomes import build_global_context
 from metassay.meta.contexts.run_comparison import CreditTable
 from metassay.workflows.pair_table import report_unreadable
 
@@ -33,12 +33,12 @@ def build_credit_table(
     """Build the table of credits of the first `metric_count` metrics, in parts, one per context."""
     metrics = np.arange(metric_count)
     sampled = scored.outcomes.select_metrics(metrics).select_pairs(scored.is_sampled)
-    outcomes, columns = sort_pairs(
-        sampled, [scored.select_contexts(context).drop_empty() for context in contexts]
+    outcomes, columns = sort_pairs_by_item(
+        sampled, [scored.select_contexts(context).drop_empty_contexts() for context in contexts]
     )
     cluster_names = list_cluster_names(dataset, scored.clusters)
     frames = []
-    for column in (global_context(outcomes), *columns):
+    for column in (build_global_context(outcomes), *columns):
         for context, clusters in collect_cluster_credits(outcomes, column, ties=ties):
             series = [cluster_names.gather(clusters.clusters).alias("cluster")]
             series += [pl.Series(_CREDIT + metric, row) for metric, row in clusters.credits.items()]

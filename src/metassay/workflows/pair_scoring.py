@@ -18,7 +18,7 @@ from metassay.engine.ray_cluster import RayCluster
 from metassay.engine.score_store import ScoreStore
 from metassay.engine.scoring import SelectedBatches, score_rows, score_selected_batches
 from metassay.errors import InputError
-from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, compare_scores
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, compute_outcomes
 from metassay.metrics.base import Metric
 from metassay.metrics.judge import Judge
 from metassay.options import Progress
@@ -128,7 +128,7 @@ def score_pairs(
     outcomes = PairOutcomes(
         metrics=tuple(metric.spec for metric in metrics),
         perturbation_names=names,
-        outcomes=compare_scores(scores.better, scores.worse, tolerances),
+        outcomes=compute_outcomes(scores.better, scores.worse, tolerances),
         items=clusters.items[rows],
         outputs=rows.astype(np.int32),
         clusters=clusters.codes[rows],

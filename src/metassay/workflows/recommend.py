@@ -8,7 +8,7 @@ import msgspec
 import polars as pl
 
 from metassay.errors import InputError, UnknownName
-from metassay.meta.contexts.choice import Criteria, read_choice_table, recommend_metrics
+from metassay.meta.contexts.choice import Criteria, read_choice_table, recommend_metric_by_context
 from metassay.reporting.assay_verdict import get_or_build_verdict
 from metassay.reporting.assay_view import build_assay_view
 from metassay.reporting.recommendation_reasons import ReasonWriter
@@ -90,7 +90,7 @@ def _check_criteria(result: AssayContent, criteria: Criteria) -> None:
 
 def _choose_by_criteria(result: AssayContent, column: str, criteria: Criteria) -> dict[str, Recommendation]:
     """Choose a metric for every context of a column anew, and explain each choice."""
-    recommendations = recommend_metrics(read_choice_table(result, column, criteria))
+    recommendations = recommend_metric_by_context(read_choice_table(result, column, criteria))
     reasons = ReasonWriter(result, column, criteria=criteria).explain_all(recommendations)
     return {
         context: msgspec.structs.replace(entry, why=reasons[context])

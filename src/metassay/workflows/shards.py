@@ -24,7 +24,7 @@ from metassay.engine.score_store import ScoreStore
 from metassay.errors import InputError
 from metassay.llm.settings import LlmSettings
 from metassay.meta.contexts.pair_outcomes import OutcomeArray, PairOutcomes
-from metassay.meta.contexts.perturbation_validity import compare_human_scores, measure_edits
+from metassay.meta.contexts.perturbation_validity import compare_human_scores, measure_edit_distances
 from metassay.metrics.base import Metric
 from metassay.options import Progress
 from metassay.perturbations.pairs import Pairs, PerturbationCount
@@ -231,7 +231,7 @@ class ShardScorer:
         )
         self._write(EXPLORER_FILE, explorer_table)
         self._write(OUTCOMES_FILE, build_outcome_table(scored))
-        edits = measure_edits(sample.frame["output"], sample.frame["worse"], self.execution.workers)
+        edits = measure_edit_distances(sample.frame["output"], sample.frame["worse"], self.execution.workers)
         characters = edits.characters.astype(np.int32)
         self._write(EDITS, pl.DataFrame({"characters": characters, "share": edits.shares}))
 

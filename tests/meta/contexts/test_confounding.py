@@ -7,11 +7,11 @@ import pytest
 from by_hand import assay_pairs
 from scipy.stats import binom, chi2, norm, t
 
-from metassay.meta.contexts.accuracy import tally_pairs
+from metassay.meta.contexts.accuracy import sum_pair_outcomes
 from metassay.meta.contexts.confounding import (
-    _accuracy_of_combinations,
-    _find_overlooked,
-    dependence_p_values,
+    _compute_accuracy_of_combinations,
+    _find_overlooked_perturbations,
+    compute_dependence_p_values,
     measure_confounding,
 )
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
@@ -47,7 +47,7 @@ def test_length_and_bag_of_words_are_flagged_with_their_methods():
     length = [0, 0, 0, 0, 1, 0]
     bag_of_words = [0.9, 0.9, 0.9, 0.9, 0.9, 0]
     fair = [0.8] * 6
-    rows = study([length, bag_of_words, fair]).to_rows()
+    rows = study([length, bag_of_words, fair]).to_result_rows()
     assert [row.flag for row in rows] == [True, True, False]
     assert [row.responsible for row in rows] == [["removal"], ["swapping"], []]
     assert rows[0].by_perturbation["removal"] == 1
@@ -58,7 +58,7 @@ def test_length_and_bag_of_words_are_flagged_with_their_methods():
 
 
 def test_what_a_metric_cannot_see_is_named_worst_first():
-    rows = study([[0, 0.2, 0.9, 0.9, 0.9, 0.9], [0.9] * 6]).to_rows()
+    rows = study([[0, 0.2, 0.9, 0.9, 0.9, 0.9], [0.9] * 6]).to_result_rows()
     assert [entry.perturbation for entry in rows[0].overlooked] == ["entity", "insertion"]
     assert rows[0].overlooked[0].accuracy == 0
     assert all(entry.p_holm <= 0.05 for entry in rows[0].overlooked)
@@ -71,14 +71,17 @@ def test_a_tie_is_not_seeing_however_ties_count():
     tied[0, judgements.perturbations == 2] = 0
     rng = np.random.default_rng(0)
     found = measure_confounding(replace(judgements, outcomes=tied), contexts, ties="half", bootstrap=ClusterBootstrap(rng, 50), rng=rng)  # fmt: skip
-    assert [entry.perturbation for entry in found.to_rows()[0].overlooked] == ["negation"]
+    assert [entry.perturbation for entry in found.to_result_rows()[0].overlooked] == ["negation"]
 
 
 @pytest.mark.parametrize("items", [12, 60])
 def test_a_metric_right_in_half_of_the_pairs_is_seldom_called_blind(items):
     """Three metrics that toss a coin under six methods: any name at all in at most 5 % of assays."""
     draws = 400
-    named = sum(any(_find_overlooked(every_method([[0.5] * 6] * 3, seed, items)[0])) for seed in range(draws))
+    named = sum(
+        any(_find_overlooked_perturbations(every_method([[0.5] * 6] * 3, seed, items)[0]))
+        for seed in range(draws)
+    )
     assert named <= binom.ppf(0.999, draws, 0.05)
 
 
@@ -88,11 +91,11 @@ def test_the_test_of_one_half_is_that_of_a_binomial_where_pairs_are_single():
     for right in (20, 25, 30, 35):
         outcome = np.where(rng.permutation(60) < right, 1, -1)[None]
         zeros, each = np.zeros(60, dtype=int), np.arange(60)
-        found = tally_pairs(
+        found = sum_pair_outcomes(
             PairOutcomes(("m",), ("a",), outcome, each, each, each, zeros), PairContexts("c", ("a",), zeros)
         )
         below, upto = binom.cdf(right - 1, 60, 0.5), binom.cdf(right, 60, 0.5)
-        assert below <= found.p_below_half()[0, 0] <= upto
+        assert below <= found.p_values_below_half()[0, 0] <= upto
 
 
 def test_many_combinations_at_once_give_the_bits_of_one_at_a_time():
@@ -103,8 +106,8 @@ def test_many_combinations_at_once_give_the_bits_of_one_at_a_time():
     masks = (np.random.default_rng(0).random((6, 40)) < 0.5).astype(float)
     ones = replace(judgements, weights=np.ones(judgements.pair_count))  # weights use the weighted code
     for ties in ("strict", "half"):
-        at_once = _accuracy_of_combinations(judgements, contexts, ties, masks)
-        one_by_one = _accuracy_of_combinations(ones, contexts, ties, masks)
+        at_once = _compute_accuracy_of_combinations(judgements, contexts, ties, masks)
+        one_by_one = _compute_accuracy_of_combinations(ones, contexts, ties, masks)
         np.testing.assert_array_equal(at_once, one_by_one)
 
 
@@ -135,7 +138,7 @@ def test_net_variance_and_shares_follow_from_the_items_own_deviations():
     added = (apart.var(axis=0) / 60).mean()
     assert found.net_variance[0] == pytest.approx(found.variance[0] - added, abs=0.05 * added)
     centre = right.mean()
-    (row,) = found.to_rows()
+    (row,) = found.to_result_rows()
     assert row.variance_net == found.net_variance[0]
     assert row.share == pytest.approx(row.variance_net / (centre * (1 - centre)))
     assert row.share_low == pytest.approx(row.low / (centre * (1 - centre)))
@@ -152,7 +155,7 @@ def test_interval_of_the_variance_covers_the_truth():
 
 
 def test_one_method_has_no_variance_and_no_curve():
-    row = study([[0.7]]).to_rows()[0]
+    row = study([[0.7]]).to_result_rows()[0]
     assert row.variance == 0
     assert row.by_k == []
     assert not row.flag
@@ -193,9 +196,10 @@ def test_the_test_of_methods_allows_for_few_clusters():
     strays = rng.normal(0, 0.08, (1, 3, 800))
     wider = t.ppf(0.975, 5) / norm.ppf(0.975)
     few, plain = (
-        dependence_p_values(by_method, by_method[..., None] + strays, clusters)[0] for clusters in (6, 10**6)
+        compute_dependence_p_values(by_method, by_method[..., None] + strays, clusters)[0]
+        for clusters in (6, 10**6)
     )
-    many = dependence_p_values(by_method, by_method[..., None] + wider * strays, 10**6)[0]
+    many = compute_dependence_p_values(by_method, by_method[..., None] + wider * strays, 10**6)[0]
     assert few == pytest.approx(many)
     assert few > plain
 
@@ -206,7 +210,9 @@ def test_the_test_of_methods_is_chi_square_s_with_enough_data():
     by_method, error = np.array([[0.72, 0.69, 0.66]]), 0.02
     draws = by_method[..., None] + rng.normal(0, error, (1, 3, 20_000))
     statistic = ((by_method[0] - by_method.mean()) ** 2).sum() / error**2
-    assert dependence_p_values(by_method, draws, 10**6)[0] == pytest.approx(chi2.sf(statistic, 2), abs=0.01)
+    assert compute_dependence_p_values(by_method, draws, 10**6)[0] == pytest.approx(
+        chi2.sf(statistic, 2), abs=0.01
+    )
 
 
 def test_a_metric_that_is_always_right_under_one_method_is_no_proof_against_chance():
@@ -215,7 +221,7 @@ def test_a_metric_that_is_always_right_under_one_method_is_no_proof_against_chan
     rng = np.random.default_rng(2)
     drawn = rng.binomial(4, 0.75, 500) / 4
     draws = np.stack([np.ones(500), drawn])[None]
-    assert dependence_p_values(by_method, draws, 4)[0] > 0.05
+    assert compute_dependence_p_values(by_method, draws, 4)[0] > 0.05
 
 
 def test_the_interval_takes_off_what_sampling_and_resampling_add():

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from by_hand import assay_pairs
 
-from metassay.meta.contexts.accuracy import tally_pairs
-from metassay.meta.contexts.context_statistics import build_statistics
-from metassay.meta.contexts.h2 import compare_with_global, noise_ceiling
+from metassay.meta.contexts.accuracy import sum_pair_outcomes
+from metassay.meta.contexts.context_statistics import build_context_statistics
+from metassay.meta.contexts.h2 import compare_ranking_with_global, estimate_noise_ceiling
 from metassay.meta.contexts.pair_analysis import analyze_pairs
-from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, global_context
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_global_context
 from metassay.reporting.assay_sentences import list_warnings
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
 
@@ -25,11 +25,13 @@ def sampled(truth, clusters, rng, resamples=300):
 
 def p_against(truth, clusters, rng):
     fixed = OVERALL[:, None].repeat(300, axis=1)
-    return compare_with_global(*sampled(truth, clusters, rng), OVERALL, fixed, "tau_ap_b", clusters)[2]
+    return compare_ranking_with_global(*sampled(truth, clusters, rng), OVERALL, fixed, "tau_ap_b", clusters)[
+        2
+    ]
 
 
 def test_reversed_order_differs_from_the_whole():
-    low, high, p = compare_with_global(
+    low, high, p = compare_ranking_with_global(
         *sampled(OVERALL[::-1].copy(), 500, np.random.default_rng(0)),
         OVERALL,
         OVERALL[:, None].repeat(300, 1),
@@ -69,12 +71,12 @@ def test_equal_orders_do_not_differ_even_with_ties():
     deviations = np.random.default_rng(6).normal(0, 1e-4, (4, 300))
     deviations[2] = deviations[1]  # the same metric twice
     draws = accuracy[:, None] + deviations
-    assert compare_with_global(accuracy, draws, accuracy - 0.01, draws, "tau_ap_b", 80)[2] == 1
+    assert compare_ranking_with_global(accuracy, draws, accuracy - 0.01, draws, "tau_ap_b", 80)[2] == 1
 
 
 def test_without_order_nothing_is_compared():
     flat = np.full(5, 0.5)
-    values = compare_with_global(
+    values = compare_ranking_with_global(
         flat, flat[:, None].repeat(10, 1), OVERALL, OVERALL[:, None].repeat(10, 1), "kendall", 50
     )
     assert np.isnan(values).all()
@@ -92,8 +94,12 @@ def test_ceiling_rises_with_data_and_with_distance_between_metrics():
     def ceiling(items, truth):
         pairs = simulated(items, truth)
         halves = ClusterHalves(np.random.default_rng(0), 100)
-        return noise_ceiling(
-            tally_pairs(pairs, global_context(pairs)), np.arange(len(truth)), 0, halves, "tau_ap_b"
+        return estimate_noise_ceiling(
+            sum_pair_outcomes(pairs, build_global_context(pairs)),
+            np.arange(len(truth)),
+            0,
+            halves,
+            "tau_ap_b",
         )
 
     assert ceiling(2000, OVERALL) == pytest.approx(1, abs=0.01)
@@ -108,7 +114,7 @@ def test_what_is_shown_for_many_contexts(count, matrix_rows, interval_rows):
     pairs = simulated(count * 3, OVERALL)
     contexts = PairContexts("speaker", tuple(f"s{c:03d}" for c in range(count)), pairs.items % count)
     analysis = analyze_pairs(pairs, [contexts], resamples=20, permutations=9, workers=2)
-    result = build_statistics(analysis).to_dict()
+    result = build_context_statistics(analysis).to_dict()
     h2 = result["contexts"]["speaker"]["h2"]
     assert len(h2["contexts"]) == len(h2["ceiling"]) == len(h2["p_global"]) == count + 1
     assert h2["contexts"][0] == "global"
@@ -123,7 +129,7 @@ def test_one_metric_has_no_order():
     pairs = simulated(20, [0.7])
     contexts = PairContexts("half", ("a", "b"), pairs.items % 2)
     analysis = analyze_pairs(pairs, [contexts], resamples=20, permutations=9)
-    result = build_statistics(analysis).to_dict()
+    result = build_context_statistics(analysis).to_dict()
     assert result["contexts"]["half"]["h2"] is None
     assert result["contexts"]["half"]["h1"] is not None
     assert "One metric has no order: H2 needs at least two." in list_warnings(analysis)

@@ -9,17 +9,22 @@ from by_hand import assay_pairs
 from scipy.stats import kendalltau, norm, t
 
 from assay_builders import make_claims, make_recommendation
-from metassay.meta.contexts.accuracy import tally_pairs
-from metassay.meta.contexts.choice import RunChoice, build_exact_table
-from metassay.meta.contexts.context_statistics import build_answer, group_contexts
+from metassay.meta.contexts.accuracy import sum_pair_outcomes
+from metassay.meta.contexts.choice import RunChoice, build_table_of_exact_accuracies
+from metassay.meta.contexts.context_statistics import build_answer, group_similar_contexts
 from metassay.meta.contexts.h1 import (
-    _combine_levels,
-    cross_with_perturbations,
-    exchange_levels,
-    run_accuracy_tests,
+    _combine_p_values_of_levels,
+    build_exchange_levels,
+    cross_contexts_with_perturbations,
+    run_equal_accuracy_tests,
 )
-from metassay.meta.contexts.h2 import ContextOrder, compare_all_orders, compare_with_global, noise_ceiling
-from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, global_context
+from metassay.meta.contexts.h2 import (
+    ContextRankingComparison,
+    compare_all_rankings,
+    compare_ranking_with_global,
+    estimate_noise_ceiling,
+)
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_global_context
 from metassay.results.assay import Answer, ContextException, MetricLead
 from metassay.stats.bootstrap import ClusterHalves
 
@@ -31,8 +36,8 @@ def test_intervals_ceilings_and_p_values_go_with_their_contexts():
     """Six contexts, forward and backward in turn: they change places, and take what is theirs along."""
     forward, backward = [0.9, 0.7, 0.5], [0.5, 0.7, 0.9]
     accuracy = np.array([forward, *([forward, backward] * 3)])
-    against = [ContextOrder(-n / 10, n / 10, n / 100, n / 1000) for n in range(7)]
-    found = compare_all_orders(accuracy, [], against, "kendall")
+    against = [ContextRankingComparison(-n / 10, n / 10, n / 100, n / 1000) for n in range(7)]
+    found = compare_all_rankings(accuracy, [], against, "kendall")
     own = np.concatenate([[0], 1 + found.order])
     assert own.tolist() != list(range(7))
     assert found.low[0] == pytest.approx(-own / 10)
@@ -50,8 +55,8 @@ def test_all_cells_have_intervals_with_the_low_end_below_the_high_one():
     rng = np.random.default_rng(0)
     accuracy = np.array([[0.9, 0.8, 0.7], [0.9, 0.7, 0.8], [0.7, 0.8, 0.9]])
     kept = [row[:, None] + rng.normal(0, 0.1, (3, 60)) for row in accuracy]
-    against = [ContextOrder(0, 0, 1, 1)] * 3
-    found = compare_all_orders(accuracy, kept, against, "kendall")
+    against = [ContextRankingComparison(0, 0, 1, 1)] * 3
+    found = compare_all_rankings(accuracy, kept, against, "kendall")
     assert (found.low <= found.matrix).all()
     assert (found.matrix <= found.high).all()
     assert (found.low < found.high)[~np.eye(3, dtype=bool)].all()
@@ -60,14 +65,14 @@ def test_all_cells_have_intervals_with_the_low_end_below_the_high_one():
 
 def test_an_interval_holds_an_estimate_that_no_resample_reaches():
     """The observed order is that of the whole, but every resample has it reversed."""
-    low, high, _ = compare_with_global(OVERALL, FIXED[::-1], OVERALL, FIXED, "kendall", 50)
+    low, high, _ = compare_ranking_with_global(OVERALL, FIXED[::-1], OVERALL, FIXED, "kendall", 50)
     assert (low, high) == (-1, 1)
 
 
 def test_the_test_of_order_never_says_that_something_cannot_be():
     rng = np.random.default_rng(0)
     draws = OVERALL[::-1, None] + rng.normal(0, 1e-4, (3, 40))
-    *_, p = compare_with_global(OVERALL[::-1].copy(), draws, OVERALL, FIXED, "kendall", 1000)
+    *_, p = compare_ranking_with_global(OVERALL[::-1].copy(), draws, OVERALL, FIXED, "kendall", 1000)
     assert p == pytest.approx(1 / 41)
 
 
@@ -79,9 +84,9 @@ def test_the_test_of_order_allows_for_few_clusters(clusters):
     deviations = rng.normal(0, 0.03, (3, 40))
     wider = t.ppf(0.975, clusters - 1) / norm.ppf(0.975)
     arguments = (OVERALL, FIXED, "kendall")
-    few = compare_with_global(accuracy, accuracy[:, None] + deviations, *arguments, clusters)[2]
-    many = compare_with_global(accuracy, accuracy[:, None] + wider * deviations, *arguments, 10**9)[2]
-    plain = compare_with_global(accuracy, accuracy[:, None] + deviations, *arguments, 10**9)[2]
+    few = compare_ranking_with_global(accuracy, accuracy[:, None] + deviations, *arguments, clusters)[2]
+    many = compare_ranking_with_global(accuracy, accuracy[:, None] + wider * deviations, *arguments, 10**9)[2]
+    plain = compare_ranking_with_global(accuracy, accuracy[:, None] + deviations, *arguments, 10**9)[2]
     assert few == many > plain
 
 
@@ -97,15 +102,17 @@ def test_the_ceiling_is_that_of_two_samples_of_the_full_size():
         pairs = PairOutcomes(tuple("abcdefgh"), ("x",), outcome, items, items, items, items * 0)
         halves = ClusterHalves(rng, 40)
         ceilings.append(
-            noise_ceiling(tally_pairs(pairs, global_context(pairs)), np.arange(8), 0, halves, "kendall")
+            estimate_noise_ceiling(
+                sum_pair_outcomes(pairs, build_global_context(pairs)), np.arange(8), 0, halves, "kendall"
+            )
         )
     assert np.mean(ceilings) == pytest.approx(agreed, abs=0.06)
 
 
 def test_p_values_of_several_levels_pay_for_their_number():
-    found = _combine_levels([np.array([0.02, np.nan, 0.7]), np.array([0.03, 0.4, 0.9])], 3)
+    found = _combine_p_values_of_levels([np.array([0.02, np.nan, 0.7]), np.array([0.03, 0.4, 0.9])], 3)
     assert found == pytest.approx([0.04, 0.4, 1.0])
-    assert np.isnan(_combine_levels([], 2)).all()
+    assert np.isnan(_combine_p_values_of_levels([], 2)).all()
 
 
 def test_the_movable_share_is_that_of_the_level_where_fewest_can_move():
@@ -117,14 +124,14 @@ def test_the_movable_share_is_that_of_the_level_where_fewest_can_move():
     codes = domain * 2 + system
     outcome = np.random.default_rng(0).choice([1, -1], size=(1, 32))
     pairs = PairOutcomes(("m",), ("x",), outcome, item, np.arange(32), document, item * 0)
-    contexts = PairContexts("both", ("nA", "nB", "tA", "tB"), codes).drop_empty()
-    shares = [level.movable_share() for level in exchange_levels(pairs, contexts, ties="strict")]
+    contexts = PairContexts("both", ("nA", "nB", "tA", "tB"), codes).drop_empty_contexts()
+    shares = [level.exchangeable_share() for level in build_exchange_levels(pairs, contexts, ties="strict")]
     assert len(set(shares)) == len(shares) == 2
-    crossed = tally_pairs(pairs, cross_with_perturbations(pairs, contexts))
-    found = run_accuracy_tests(
+    crossed = sum_pair_outcomes(pairs, cross_contexts_with_perturbations(pairs, contexts))
+    found = run_equal_accuracy_tests(
         pairs, contexts, crossed.totals, ties="strict", rng=np.random.default_rng(0), permutations=9
     )
-    assert found.movable_share == min(shares)
+    assert found.exchangeable_share == min(shares)
 
 
 def test_who_is_behind_within_the_top_group_is_told_by_paired_differences():
@@ -152,13 +159,13 @@ def test_who_is_behind_within_the_top_group_is_told_by_paired_differences():
 def test_a_metric_serves_a_group_of_contexts_if_it_may_be_best_in_all_of_them():
     """u and v order the metrics alike: a may be best in both, b in u alone, c in v alone; d serves w."""
     table = replace(
-        build_exact_table("abcd", "uvw", np.full((4, 3), 0.5)),
+        build_table_of_exact_accuracies("abcd", "uvw", np.full((4, 3), 0.5)),
         may_be_best=np.array([[True, True, True, False], [True, True, False, False], [True, False, True, False],
                       [True, False, False, True]]),
     )  # fmt: skip
     h2 = SimpleNamespace(order=np.arange(3), groups=np.array([0, 0, 1]), matrix=np.eye(4) + 0.5)
     column = SimpleNamespace(h2=h2, contexts=PairContexts("kind", tuple("uvw"), np.arange(3)))
-    groups = group_contexts(column, table)
+    groups = group_similar_contexts(column, table)
     assert [(group.contexts, group.metrics) for group in groups] == [
         (["u", "v"], ["a"]),
         (["w"], ["d"]),

@@ -12,7 +12,7 @@ from metassay.meta.contexts.pair_outcomes import (
     WRONG,
     PairContexts,
     PairOutcomes,
-    compare_scores,
+    compute_outcomes,
 )
 
 
@@ -32,22 +32,24 @@ def build(**changes):
 def test_every_outcome():
     better = np.array([[2.0, 1.0, 1.0, np.nan, 1.0]])
     worse = np.array([[1.0, 1.0, 2.0, 1.0, np.nan]])
-    assert compare_scores(better, worse, np.array([0.0])).tolist() == [[RIGHT, TIE, WRONG, MISSING, MISSING]]
+    assert compute_outcomes(better, worse, np.array([0.0])).tolist() == [
+        [RIGHT, TIE, WRONG, MISSING, MISSING]
+    ]
 
 
 def test_a_difference_within_the_tolerance_is_a_tie():
     better, worse = np.array([[0.5, 0.75], [0.5, 0.75]]), np.array([[0.25, 0.0], [0.25, 0.0]])
-    assert compare_scores(better, worse, np.array([0.25, 0.0])).tolist() == [[TIE, RIGHT], [RIGHT, RIGHT]]
+    assert compute_outcomes(better, worse, np.array([0.25, 0.0])).tolist() == [[TIE, RIGHT], [RIGHT, RIGHT]]
 
 
 def test_infinite_scores_are_refused():
     with pytest.raises(InputError, match="infinite"):
-        compare_scores(np.array([[np.inf]]), np.array([[0.0]]), np.array([0.0]))
+        compute_outcomes(np.array([[np.inf]]), np.array([[0.0]]), np.array([0.0]))
 
 
 def test_shapes_of_scores_must_match():
     with pytest.raises(InputError, match="metrics × pairs"):
-        compare_scores(np.zeros((2, 3)), np.zeros((2, 4)), np.zeros(2))
+        compute_outcomes(np.zeros((2, 3)), np.zeros((2, 4)), np.zeros(2))
 
 
 def test_valid_judgements_keep_narrow_types():
@@ -101,7 +103,7 @@ def test_taking_pairs_and_selecting_metrics():
 
 def test_values_without_pairs_are_dropped():
     contexts = PairContexts("domain", ("chat", "news", "talk"), np.array([2, -1, 0, 2]))
-    assert contexts.drop_empty().values == ("chat", "talk")
-    assert contexts.drop_empty().codes.tolist() == [1, -1, 0, 1]
+    assert contexts.drop_empty_contexts().values == ("chat", "talk")
+    assert contexts.drop_empty_contexts().codes.tolist() == [1, -1, 0, 1]
     with pytest.raises(InputError, match="no pair lies in a context of domain"):
-        PairContexts("domain", ("news",), np.array([-1])).drop_empty()
+        PairContexts("domain", ("news",), np.array([-1])).drop_empty_contexts()

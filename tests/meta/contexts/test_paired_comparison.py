@@ -5,9 +5,13 @@ import pytest
 from scipy.stats import ttest_rel
 
 from assay_builders import make_accuracy, make_column, make_content
-from metassay.meta.contexts.accuracy import sort_pairs
-from metassay.meta.contexts.cluster_credits import ClusterCredits, collect_cluster_credits, match_credits
-from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, global_context
+from metassay.meta.contexts.accuracy import sort_pairs_by_item
+from metassay.meta.contexts.cluster_credits import (
+    ClusterCredits,
+    collect_cluster_credits,
+    match_credits_of_runs,
+)
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_global_context
 from metassay.meta.contexts.run_comparison import compare_runs
 
 ITEMS = 100
@@ -39,10 +43,10 @@ def run_assay(is_right):
     item = ITEM_OF_PAIR
     outcomes = PairOutcomes(METRICS, ("x",), np.where(is_right, 1, -1), item, item, item, item * 0)
     contexts = [PairContexts("domain", ("news", "talk"), DOMAIN_OF_PAIR)]
-    pairs, columns = sort_pairs(outcomes, contexts)
+    pairs, columns = sort_pairs_by_item(outcomes, contexts)
     credit_table = {}
     rows = {"global": [], "domain": []}
-    for column in (global_context(pairs), *columns):
+    for column in (build_global_context(pairs), *columns):
         for context, clusters in collect_cluster_credits(pairs, column, ties="strict"):
             credit_table[column.column, context] = clusters
             for metric, credit in clusters.credits.items():
@@ -110,6 +114,6 @@ def test_four_clusters_that_changed_alike_are_no_evidence():
     weights = {"m": np.ones(400)}
     old = ClusterCredits(clusters, {"m": before}, weights)
     new = ClusterCredits(clusters, {"m": after}, weights)
-    change = match_credits(old, new, ["m"]).test_accuracy("m")
+    change = match_credits_of_runs(old, new, ["m"]).test_accuracy_change("m")
     assert ttest_rel(before, after).pvalue < 0.05
     assert change.p == 0.125

@@ -11,12 +11,12 @@ import pytest
 
 from metassay.data.dataset import Dataset
 from metassay.meta.contexts.difficulty import (
-    divide_by_difficulty,
-    measure_difficulty,
-    summarize_human_distances,
+    divide_pairs_by_difficulty,
+    measure_accuracy_by_difficulty,
+    summarize_human_pair_distances,
 )
 from metassay.meta.contexts.pair_outcomes import PairOutcomes
-from metassay.meta.contexts.perturbation_validity import summarize_pairs
+from metassay.meta.contexts.perturbation_validity import summarize_perturbations_of_pairs
 from metassay.perturbations.pairs import make_pairs
 
 
@@ -37,7 +37,7 @@ def dataset() -> Dataset:
 
 def test_shares_distances_and_disagreements() -> None:
     pairs = make_pairs(dataset(), perturbations=["negation_removal", "removal"], per_output=None)
-    rows = {row.perturbation: row for row in summarize_pairs(pairs, dataset())}
+    rows = {row.perturbation: row for row in summarize_perturbations_of_pairs(pairs, dataset())}
     negation = rows["negation_removal"]
     assert (negation.outputs, negation.pairs, negation.applied, negation.unchanged) == (8, 3, 3, 0)
     assert negation.edit_distance == 4  # "not "
@@ -48,13 +48,13 @@ def test_shares_distances_and_disagreements() -> None:
 
 def test_without_human_scores_nothing_is_judged() -> None:
     data = Dataset("mt", dataset().outputs.drop("mqm"), language="en")
-    rows = summarize_pairs(make_pairs(data, perturbations=["removal"]), data)
+    rows = summarize_perturbations_of_pairs(make_pairs(data, perturbations=["removal"]), data)
     assert [(row.human_scored, row.disagreements) for row in rows] == [(0, 0)]
 
 
 def test_a_method_that_never_applies_has_no_distance() -> None:
     data = Dataset("mt", pl.DataFrame({"item": ["1"], "system": ["s"], "output": ["word"]}))
-    (row,) = summarize_pairs(make_pairs(data, perturbations=["removal"]), data)
+    (row,) = summarize_perturbations_of_pairs(make_pairs(data, perturbations=["removal"]), data)
     assert (row.applied, row.pairs, row.edit_distance) == (0, 0, None)
 
 
@@ -71,8 +71,8 @@ def judged(seed: int = 0, pairs: int = 400) -> tuple[PairOutcomes, np.ndarray]:
 
 def test_accuracy_by_difficulty_is_that_of_each_part_counted_by_hand() -> None:
     judgements, shares = judged()
-    found = measure_difficulty(
-        judgements, divide_by_difficulty(shares), None, ties="strict", resamples=200, seed=0
+    found = measure_accuracy_by_difficulty(
+        judgements, divide_pairs_by_difficulty(shares), None, ties="strict", resamples=200, seed=0
     )
     assert found is not None
     assert len(found.bins) == 5
@@ -95,26 +95,26 @@ def test_accuracy_by_difficulty_is_that_of_each_part_counted_by_hand() -> None:
 def test_pairs_of_one_difficulty_have_no_curve() -> None:
     judgements, shares = judged(pairs=60)
     assert (
-        measure_difficulty(
-            judgements, divide_by_difficulty(np.full(60, 0.2)), None, ties="strict", resamples=9, seed=0
+        measure_accuracy_by_difficulty(
+            judgements, divide_pairs_by_difficulty(np.full(60, 0.2)), None, ties="strict", resamples=9, seed=0
         )
         is None
     )
-    few = measure_difficulty(
-        judgements, divide_by_difficulty(shares), None, ties="strict", resamples=9, seed=0
+    few = measure_accuracy_by_difficulty(
+        judgements, divide_pairs_by_difficulty(shares), None, ties="strict", resamples=9, seed=0
     )
     assert few is not None
     assert len(few.bins) == 3  # twenty pairs each
-    few_pairs = judgements.select_pairs(np.arange(39)), divide_by_difficulty(shares[:39])
-    assert measure_difficulty(*few_pairs, None, ties="strict", resamples=9, seed=0) is None
+    few_pairs = judgements.select_pairs(np.arange(39)), divide_pairs_by_difficulty(shares[:39])
+    assert measure_accuracy_by_difficulty(*few_pairs, None, ties="strict", resamples=9, seed=0) is None
 
 
 def test_people_stand_on_the_same_axis() -> None:
     judgements, shares = judged()
     apart = np.random.default_rng(1).random(101)
-    bins = divide_by_difficulty(shares)
-    distances = summarize_human_distances("mqm", apart)
-    found = measure_difficulty(judgements, bins, distances, ties="strict", resamples=9, seed=0)
+    bins = divide_pairs_by_difficulty(shares)
+    distances = summarize_human_pair_distances("mqm", apart)
+    found = measure_accuracy_by_difficulty(judgements, bins, distances, ties="strict", resamples=9, seed=0)
     assert found is not None
     quarters = quantiles(apart.tolist(), n=4, method="inclusive")
     people = found.human_pairs

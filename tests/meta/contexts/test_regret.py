@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from metassay.meta.contexts.regret import ContextAccuracies, estimate_regret
+from metassay.meta.contexts.regret import ContextAccuracies, estimate_metric_regret
 
 
 def draw_contexts(rng, accuracies, clusters=80, resamples=300):
@@ -28,16 +28,16 @@ def test_known_accuracies_have_their_exact_regret():
         ContextAccuracies(row, np.tile(row[:, None], 50), 1000, items)
         for row, items in zip(accuracies, (30, 10))
     ]
-    estimate = estimate_regret(contexts, 0)
+    estimate = estimate_metric_regret(contexts, 0)
     assert estimate.value == pytest.approx(0.1 / 4)
     assert estimate.high == pytest.approx(0.1 / 4)
-    assert estimate_regret(contexts, 1).value == pytest.approx(0.1 * 3 / 4)
+    assert estimate_metric_regret(contexts, 1).value == pytest.approx(0.1 * 3 / 4)
 
 
 def test_a_metric_without_accuracy_has_no_regret():
     row = np.array([np.nan, 0.7])
     context = ContextAccuracies(row, np.tile(row[:, None], 10), 50, 50)
-    assert estimate_regret([context], 0) is None
+    assert estimate_metric_regret([context], 0) is None
 
 
 @pytest.mark.parametrize("change", [0.0, 0.05, 0.1])
@@ -55,7 +55,7 @@ def test_the_interval_contains_the_true_regret(change, context_count):
         contexts = draw_contexts(rng, accuracies)
         overall = np.mean([context.accuracy for context in contexts], axis=0)
         metric = int(overall.argmax())
-        estimate = estimate_regret(contexts, metric)
+        estimate = estimate_metric_regret(contexts, metric)
         covered += estimate.low - 1e-9 <= true_regret(accuracies, metric) <= estimate.high + 1e-9
     assert covered / trials >= 0.93
 
@@ -67,7 +67,7 @@ def test_the_corrected_value_is_less_biased_than_the_observed_one():
     observed = []
     for _ in range(100):
         contexts = draw_contexts(rng, accuracies)
-        corrected.append(estimate_regret(contexts, 0).value)
+        corrected.append(estimate_metric_regret(contexts, 0).value)
         tables = np.array([context.accuracy for context in contexts])
         observed.append(true_regret(tables, 0))
     assert np.mean(corrected) < 0.6 * np.mean(observed)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from metassay.meta.contexts.choice import is_unbeaten
-from metassay.meta.contexts.robustness import net_spread, robust_accuracy
+from metassay.meta.contexts.choice import mark_pareto_optimal
+from metassay.meta.contexts.robustness import robust_accuracy, true_accuracy_spread
 
 
 def by_optimiser(accuracy, shares, radius):
@@ -41,16 +41,16 @@ def test_spread_net_of_sampling_error_recovers_the_truth():
     rng = np.random.default_rng(1)
     truth = rng.normal(0.7, 0.05, (1, 4000))
     noise = rng.normal(0, 0.1, (1, 4000))
-    assert net_spread(truth + noise, np.full((1, 4000), 0.01))[0] == pytest.approx(0.05, abs=0.01)
-    assert net_spread(0.7 + noise, np.full((1, 4000), 0.02))[0] == 0
+    assert true_accuracy_spread(truth + noise, np.full((1, 4000), 0.01))[0] == pytest.approx(0.05, abs=0.01)
+    assert true_accuracy_spread(0.7 + noise, np.full((1, 4000), 0.02))[0] == 0
 
 
 def test_spread_needs_two_contexts():
-    assert np.isnan(net_spread(np.array([[0.7]]), np.zeros((1, 1)))[0])
+    assert np.isnan(true_accuracy_spread(np.array([[0.7]]), np.zeros((1, 1)))[0])
 
 
 def test_pareto_by_definition():
     accuracy = np.array([0.9, 0.8, 0.8, 0.7, 0.85])
     cost = np.array([40.0, 1.0, 1.0, 2.0, 5.0])
-    assert is_unbeaten(accuracy, cost).tolist() == [True, True, True, False, True]
-    assert is_unbeaten(np.array([0.9, np.nan]), np.array([1.0, 0.1])).tolist() == [True, False]
+    assert mark_pareto_optimal(accuracy, cost).tolist() == [True, True, True, False, True]
+    assert mark_pareto_optimal(np.array([0.9, np.nan]), np.array([1.0, 0.1])).tolist() == [True, False]

@@ -175,7 +175,7 @@ def test_flags_of_confounding_are_adjusted_by_holm():
         ("a", "b", "c"), ("u", "v"), table, zeros, zeros, zeros, zeros, zeros, zeros,
         np.array([0.01, 0.04, 0.03]), np.zeros((3, 1)), (2,), ([], [], []),
     )  # fmt: skip
-    rows = made.to_rows()
+    rows = made.to_result_rows()
     assert [row.p_holm for row in rows] == pytest.approx([0.03, 0.06, 0.06])
     assert [row.flag for row in rows] == [True, False, False]
     assert rows[0].responsible == ["u"]

@@ -37,13 +37,13 @@ from metassay.stats.compilation import kernel
 _PAIRS_PER_BATCH = 2**20
 TIE_CREDIT = {"strict": 0.0, "half": 0.5}
 
-# Rows of `AccuracyTally.totals`.
+# Rows of `AccuracySums.totals`.
 _CREDIT, _WEIGHT, RIGHT_PAIRS, _TIES, ALL_PAIRS, _ITEMS, _OUTPUTS = range(7)
 
 
 @dataclass(frozen=True)
-class AccuracyTally:
-    """Sums over the pairs of each context, and over the clusters in it.
+class AccuracySums:
+    """Sums of the outcomes of pairs in each context and cluster, from which accuracies are computed.
 
     `credit` and `weight` are [metrics, cells], where a cell is the part of a cluster that lies in one
     context: the weighted sum of its items' accuracies and the sum of their weights, so that sum(credit) /
@@ -60,11 +60,13 @@ class AccuracyTally:
     totals: FloatArray
 
     def accuracy(self) -> FloatArray:
-        """Macro average over items, [metrics, contexts]; NaN where a context holds no pair."""
-        return divide_or_nan(self._sum_cells(self.credit), self._sum_cells(self.weight))
+        """Accuracy averaged over items, [metrics, contexts]; NaN where a context has no pair."""
+        return divide_or_nan(
+            self._sum_over_clusters_of_contexts(self.credit), self._sum_over_clusters_of_contexts(self.weight)
+        )
 
     def micro_accuracy(self) -> FloatArray:
-        """Average over pairs, [metrics, contexts]."""
+        """Accuracy averaged over pairs, [metrics, contexts]."""
         return divide_or_nan(self.totals[:, _CREDIT], self.totals[:, _WEIGHT])
 
     def tie_share(self) -> FloatArray:
@@ -85,25 +87,25 @@ class AccuracyTally:
 
     def count_clusters(self) -> LongArray:
         """Count the clusters with a scored pair, [metrics, contexts]."""
-        return self._sum_cells(self.weight > 0).astype(np.int64)
+        return self._sum_over_clusters_of_contexts(self.weight > 0).astype(np.int64)
 
     def variance(self) -> FloatArray:
-        """Sampling variance of the accuracy from the spread between clusters (linearised ratio).
+        """Sampling variance of the accuracy, from the spread between clusters (linearised ratio).
 
         n / (n - 1) * sum over clusters of (credit - accuracy * weight)² / (sum of weights)²; NaN for one
         cluster.
         """
         accuracy = np.nan_to_num(self.accuracy())
         clusters = self.count_clusters().astype(np.float64)
-        squares = self._sum_cells(self.credit, self.credit)
-        squares -= 2 * accuracy * self._sum_cells(self.credit, self.weight)
-        squares += accuracy**2 * self._sum_cells(self.weight, self.weight)
+        squares = self._sum_over_clusters_of_contexts(self.credit, self.credit)
+        squares -= 2 * accuracy * self._sum_over_clusters_of_contexts(self.credit, self.weight)
+        squares += accuracy**2 * self._sum_over_clusters_of_contexts(self.weight, self.weight)
         small_sample_factor = divide_or_nan(clusters, clusters - 1)
-        total_weight = self._sum_cells(self.weight)
+        total_weight = self._sum_over_clusters_of_contexts(self.weight)
         return small_sample_factor * divide_or_nan(np.maximum(squares, 0), total_weight**2)
 
-    def p_below_half(self) -> FloatArray:
-        """One-sided p-values [metrics, contexts] of H0: the accuracy is ½ or more; NaN for one cluster.
+    def p_values_below_half(self) -> FloatArray:
+        """One-sided p-values [metrics, contexts] that the accuracy is ½ or more; NaN for a single cluster.
 
         Student's t, the variance no smaller than ¼ / n, which n clusters have at ½ if all weigh alike: a
         metric that is never right has no spread of its own.
@@ -114,8 +116,8 @@ class AccuracyTally:
         t = divide_or_nan(self.accuracy() - 0.5, np.sqrt(variance))
         return np.asarray(stdtr(clusters - 1, t))
 
-    def drop_cells(self) -> AccuracyTally:
-        """Return the same without the cells, which take most of the memory."""
+    def drop_cluster_sums(self) -> AccuracySums:
+        """Return the same sums without those of single clusters, which take most of the memory."""
         no_cells = np.empty((len(self.credit), 0))
         return replace(
             self,
@@ -125,18 +127,20 @@ class AccuracyTally:
             starts=np.zeros_like(self.starts),
         )
 
-    def cells_of(self, context: int) -> slice:
-        """Return where the cells of one context are."""
+    def find_cells_of_context(self, context: int) -> slice:
+        """Return the slice of the cells (combinations of context and cluster) of one context."""
         return slice(int(self.starts[context]), int(self.starts[context + 1]))
 
-    def _sum_cells(self, cells: NDArray[Any], factors: FloatArray | None = None) -> FloatArray:
-        """Sum cells, or products of cells, over the clusters of each context: [metrics, contexts]."""
-        sums = np.zeros((len(cells), len(self.starts) - 1))
+    def _sum_over_clusters_of_contexts(
+        self, cell_values: NDArray[Any], factors: FloatArray | None = None
+    ) -> FloatArray:
+        """Sum values of cells, or products of values, over the clusters of each context."""
+        sums = np.zeros((len(cell_values), len(self.starts) - 1))
         has_cells = self.starts[1:] > self.starts[:-1]
         starts = self.starts[:-1][has_cells]
         if not len(starts):
             return sums
-        for m, row in enumerate(cells):  # one metric at a time, to hold one row of products in memory
+        for m, row in enumerate(cell_values):  # one metric at a time, to hold one row of products in memory
             if factors is None:
                 products = row.astype(np.float64)
             else:
@@ -145,10 +149,13 @@ class AccuracyTally:
         return sums
 
 
-def sort_pairs(
+def sort_pairs_by_item(
     outcomes: PairOutcomes, contexts: Sequence[PairContexts]
 ) -> tuple[PairOutcomes, list[PairContexts]]:
-    """Sort pairs by item, then output, and their contexts likewise: the order that `tally_pairs` expects."""
+    """Sort pairs by item and output, and return their outcomes and contexts in this order.
+
+    `sum_pair_outcomes` expects this order.
+    """
     items, outputs = outcomes.items, outcomes.outputs
     is_later_item = items[1:] > items[:-1]
     is_same_item = items[1:] == items[:-1]
@@ -164,8 +171,10 @@ def sort_pairs(
     return outcomes.select_pairs(order), [column.select_pairs(order) for column in contexts]
 
 
-def list_both_sides(outcomes: PairOutcomes, contexts: PairContexts) -> tuple[PairOutcomes, PairContexts]:
-    """List each pair of two systems' outputs in the contexts of both, once where these are the same.
+def assign_pairs_to_both_systems(
+    outcomes: PairOutcomes, contexts: PairContexts
+) -> tuple[PairOutcomes, PairContexts]:
+    """List each pair of outputs in the contexts of both systems, once where these contexts are the same.
 
     A metric that prefers the name of a system would be right in every pair that this system wins. Counted
     for the better output alone, these are all of its pairs. Pairs with a perturbed version stay as they are.
@@ -180,38 +189,40 @@ def list_both_sides(outcomes: PairOutcomes, contexts: PairContexts) -> tuple[Pai
         worse_outputs=None,
     )
     codes = np.concatenate([contexts.codes, contexts.worse_codes[listed_twice]])
-    sorted_pairs, sorted_contexts = sort_pairs(
+    sorted_pairs, sorted_contexts = sort_pairs_by_item(
         listed, [PairContexts(contexts.column, contexts.values, codes)]
     )
     return sorted_pairs, sorted_contexts[0]
 
 
-def tally_pairs(outcomes: PairOutcomes, contexts: PairContexts, *, ties: str = "strict") -> AccuracyTally:
-    """Add up the outcomes of pairs, sorted by `sort_pairs`, for each context and cluster."""
-    batches = batch_contexts(contexts)
-    tallies = tally_in_batches(outcomes, contexts, ties=ties)
+def sum_pair_outcomes(
+    outcomes: PairOutcomes, contexts: PairContexts, *, ties: str = "strict"
+) -> AccuracySums:
+    """Sum the outcomes of pairs for each context and cluster; `sort_pairs_by_item` sorts the pairs."""
+    batches = divide_contexts_into_batches(contexts)
+    sums_by_perturbation = sum_outcomes_in_batches(outcomes, contexts, ties=ties)
     if len(batches) == 1:
-        return next(tallies)
+        return next(sums_by_perturbation)
     metrics = len(outcomes.metrics)
     most_cells = 0
     for _, pairs in batches:
         most_cells += len(find_run_starts(contexts.codes[pairs], outcomes.items[pairs])) - 1
     # Filled batch by batch: concatenating finished batches would need twice the memory.
     credit = np.empty((metrics, most_cells))
-    weight = np.empty((metrics if _has_missing(outcomes) else 1, most_cells))
+    weight = np.empty((metrics if _has_missing_outcomes(outcomes) else 1, most_cells))
     clusters = np.empty(most_cells, np.int32)
     starts = [np.zeros(1, np.int64)]
     totals = []
     cell_count = 0
-    for tally in tallies:
-        cells = slice(cell_count, cell_count + len(tally.clusters))
-        credit[:, cells] = tally.credit
-        weight[:, cells] = tally.weight
-        clusters[cells] = tally.clusters
-        starts.append(tally.starts[1:] + cell_count)
-        totals.append(tally.totals)
+    for accuracy_sums in sums_by_perturbation:
+        cells = slice(cell_count, cell_count + len(accuracy_sums.clusters))
+        credit[:, cells] = accuracy_sums.credit
+        weight[:, cells] = accuracy_sums.weight
+        clusters[cells] = accuracy_sums.clusters
+        starts.append(accuracy_sums.starts[1:] + cell_count)
+        totals.append(accuracy_sums.totals)
         cell_count = cells.stop
-    return AccuracyTally(
+    return AccuracySums(
         contexts.values,
         credit[:, :cell_count],
         weight[:, :cell_count],
@@ -221,25 +232,25 @@ def tally_pairs(outcomes: PairOutcomes, contexts: PairContexts, *, ties: str = "
     )
 
 
-def _has_missing(outcomes: PairOutcomes) -> bool:
-    """Whether some metric could not score some pair; else one row of weights serves all metrics."""
+def _has_missing_outcomes(outcomes: PairOutcomes) -> bool:
+    """Whether some metric could not score some pair; otherwise all metrics share one row of weights."""
     return int(outcomes.outcomes.min()) == MISSING
 
 
-def tally_in_batches(
+def sum_outcomes_in_batches(
     outcomes: PairOutcomes, contexts: PairContexts, *, ties: str = "strict"
-) -> Iterator[AccuracyTally]:
-    """Tally a batch of contexts at a time, where the cells of all contexts would not fit into memory."""
+) -> Iterator[AccuracySums]:
+    """Sum the outcomes of pairs for a batch of contexts at a time, to save memory."""
     if ties not in TIE_CREDIT:
         raise InputError(f"unknown treatment of ties {ties!r}.", remedy="Known: half, strict.")
-    has_missing = _has_missing(outcomes)
-    for context_range, pairs in batch_contexts(contexts):
-        yield _tally_batch(
+    has_missing = _has_missing_outcomes(outcomes)
+    for context_range, pairs in divide_contexts_into_batches(contexts):
+        yield _sum_outcomes_of_batch(
             outcomes, contexts, pairs, context_range, has_missing=has_missing, tie_credit=TIE_CREDIT[ties]
         )
 
 
-def batch_contexts(contexts: PairContexts) -> list[tuple[slice, IntArray | slice]]:
+def divide_contexts_into_batches(contexts: PairContexts) -> list[tuple[slice, IntArray | slice]]:
     """Divide contexts into ranges of about 2^20 pairs; each comes with its pairs, sorted by context."""
     if len(contexts.values) == 1 and contexts.codes.min(initial=0) == 0:
         return [(slice(0, 1), slice(0, len(contexts.codes)))]
@@ -258,24 +269,24 @@ def batch_contexts(contexts: PairContexts) -> list[tuple[slice, IntArray | slice
     return batches
 
 
-def _tally_batch(
+def _sum_outcomes_of_batch(
     outcomes: PairOutcomes,
     contexts: PairContexts,
-    pairs: IntArray | slice,
+    pair_positions: IntArray | slice,
     context_range: slice,
     *,
     has_missing: bool,
     tie_credit: float,
-) -> AccuracyTally:
-    """Tally the contexts in `context_range`, whose pairs are `pairs`."""
-    outputs = outcomes.outputs[pairs]
-    codes = contexts.codes[pairs]
+) -> AccuracySums:
+    """Sum the outcomes of the pairs in a range of contexts."""
+    outputs = outcomes.outputs[pair_positions]
+    codes = contexts.codes[pair_positions]
     first_context = context_range.start
-    item_starts = find_run_starts(codes, outcomes.items[pairs])
+    item_starts = find_run_starts(codes, outcomes.items[pair_positions])
     context_of_item = codes[item_starts[:-1]] - first_context
-    cluster_of_item = outcomes.clusters[pairs][item_starts[:-1]]
-    cell_of_item, first_item_of_cell = _number_cells(context_of_item, cluster_of_item)
-    weights = np.empty(0) if outcomes.weights is None else outcomes.weights[pairs]
+    cluster_of_item = outcomes.clusters[pair_positions][item_starts[:-1]]
+    cell_of_item, first_item_of_cell = _number_cells_of_items(context_of_item, cluster_of_item)
+    weights = np.empty(0) if outcomes.weights is None else outcomes.weights[pair_positions]
     metrics = len(outcomes.metrics)
     context_count = context_range.stop - first_context
     cell_count = len(first_item_of_cell)
@@ -285,8 +296,8 @@ def _tally_batch(
     for m in range(metrics):
         weight_row = weight[m if has_missing else 0]
         weight_row.fill(0)
-        _tally_metric(
-            outcomes.outcomes[m][pairs],
+        _sum_outcomes_of_metric(
+            outcomes.outcomes[m][pair_positions],
             outputs,
             weights,
             item_starts,
@@ -299,20 +310,20 @@ def _tally_batch(
         )
     context_of_cell = context_of_item[first_item_of_cell]
     starts = np.searchsorted(context_of_cell, np.arange(context_count + 1)).astype(np.int64)
-    return AccuracyTally(
+    return AccuracySums(
         contexts.values[context_range], credit, weight, cluster_of_item[first_item_of_cell], starts, totals
     )
 
 
-def accuracy_by_context(
+def compute_accuracy_by_context(
     outcomes: PairOutcomes, contexts: PairContexts, *, ties: str
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute the accuracy [metrics, contexts] and the `totals` of a tally, without keeping its cells."""
+    """Compute accuracies [metrics, contexts] and numbers of pairs, without sums for single clusters."""
     accuracies = []
     totals = []
-    for tally in tally_in_batches(outcomes, contexts, ties=ties):
-        accuracies.append(tally.accuracy())
-        totals.append(tally.totals)
+    for accuracy_sums in sum_outcomes_in_batches(outcomes, contexts, ties=ties):
+        accuracies.append(accuracy_sums.accuracy())
+        totals.append(accuracy_sums.totals)
     return np.concatenate(accuracies, axis=1), np.concatenate(totals, axis=2)
 
 
@@ -325,8 +336,10 @@ def divide_or_nan(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
     return quotient
 
 
-def _number_cells(context_of_item: IntArray, cluster_of_item: IntArray) -> tuple[LongArray, LongArray]:
-    """Number the (context, cluster) cells: the cell of each item, and the first item of each cell."""
+def _number_cells_of_items(
+    context_of_item: IntArray, cluster_of_item: IntArray
+) -> tuple[LongArray, LongArray]:
+    """Number the combinations of context and cluster: the number of each item, and its first item."""
     keys = context_of_item.astype(np.int64) * (int(cluster_of_item.max(initial=0)) + 1) + cluster_of_item
     if (keys[1:] > keys[:-1]).all():  # every item is a cluster of its own
         numbers = np.arange(len(keys), dtype=np.int64)
@@ -336,7 +349,7 @@ def _number_cells(context_of_item: IntArray, cluster_of_item: IntArray) -> tuple
 
 
 @kernel
-def _tally_metric(
+def _sum_outcomes_of_metric(
     outcomes: OutcomeArray,
     outputs: IntArray,
     weights: FloatArray,
@@ -348,13 +361,13 @@ def _tally_metric(
     weight: FloatArray,
     totals: FloatArray,
 ) -> None:
-    """Add up the pairs of one metric, item by item.
+    """Sum the outcomes of the pairs of one metric, item by item, into the last three arguments.
 
     The accuracy and the mean weight of every item are added to `credit` and `weight` of its cell, sums over
     its pairs to `totals` of its context.
     """
     for item in range(len(cell_of_item)):
-        right, tied, scored, output_count, earned, available = _sum_pairs(
+        right, tied, scored, output_count, earned, available = _sum_outcomes_of_item(
             outcomes, outputs, weights, item_starts[item], item_starts[item + 1], tie_credit
         )
         if scored == 0:
@@ -372,10 +385,15 @@ def _tally_metric(
 
 
 @kernel
-def _sum_pairs(
-    outcomes: OutcomeArray, outputs: IntArray, weights: FloatArray, first: int, end: int, tie_credit: float
+def _sum_outcomes_of_item(
+    outcomes: OutcomeArray,
+    outputs: IntArray,
+    weights: FloatArray,
+    first_pair: int,
+    end_pair: int,
+    tie_credit: float,
 ) -> tuple[int, int, int, int, float, float]:
-    """Count the pairs from `first` to `end` that are right, tied and scored, and their outputs.
+    """Count right, tied and scored pairs of one item, from `first_pair` to `end_pair`, and their outputs.
 
     The last two numbers are the weight that the metric earned and the weight of all scored pairs. The pairs
     of an output are neighbours; without weights each pair has 1.
@@ -387,7 +405,7 @@ def _sum_pairs(
     last_output = -1
     earned = 0.0
     available = 0.0
-    for pair in range(first, end):
+    for pair in range(first_pair, end_pair):
         if outcomes[pair] == MISSING:
             continue
         weight = weights[pair] if len(weights) > 0 else 1.0

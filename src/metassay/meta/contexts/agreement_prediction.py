@@ -23,38 +23,43 @@ _ROUNDING = 1e-9
 _PAIRS_PER_COEFFICIENT = 3
 
 
-def predict_agreement(
-    matrix: FloatArray, facts: ContextFacts, *, share_clusters_alike: bool = True, seed: int = 0
+def predict_context_agreement(
+    agreement_matrix: FloatArray,
+    context_facts: ContextFacts,
+    *,
+    have_equal_cluster_overlap: bool = True,
+    seed: int = 0,
 ) -> AgreementPrediction | None:
-    """Fit agreements [contexts, contexts] to facts by least squares, and test the fit on left-out contexts.
+    """Predict the agreement of two contexts from facts about them by least squares.
 
-    Words are compared as same or different, numbers by their distance in standard deviations. None where
-    no fact or agreement varies, or fewer than three pairs of contexts per coefficient would remain to learn
-    from. There is no p-value unless `share_clusters_alike`: contexts that rest on the same items share their
-    noise, and a fact that tells which contexts do so predicts agreement even if orders differ by noise alone.
+    `agreement_matrix` is [contexts, contexts]. The prediction is tested on left-out contexts.
     """
-    for name, values in facts.items():
-        if len(values) != len(matrix):
-            raise InputError(f"metadata {name} has {len(values)} values for {len(matrix)} contexts.")
-    first, second = np.triu_indices(len(matrix), 1)
-    is_known = ~np.isnan(matrix[first, second])
+    for name, values in context_facts.items():
+        if len(values) != len(agreement_matrix):
+            raise InputError(
+                f"metadata {name} has {len(values)} values for {len(agreement_matrix)} contexts."
+            )
+    first, second = np.triu_indices(len(agreement_matrix), 1)
+    is_known = ~np.isnan(agreement_matrix[first, second])
     first, second = first[is_known], second[is_known]
     if not len(first):
         return None
-    similarities = {name: _compare_facts(values, first, second) for name, values in facts.items()}
+    similarities = {name: _compare_facts(values, first, second) for name, values in context_facts.items()}
     similarities = {name: column for name, column in similarities.items() if np.ptp(column, axis=None) > 0}
-    pairs_without_a_context = len(first) - (len(matrix) - 1)
+    pairs_without_a_context = len(first) - (len(agreement_matrix) - 1)
     if not similarities or pairs_without_a_context < _PAIRS_PER_COEFFICIENT * (1 + len(similarities)):
         return None
-    agreements = matrix[first, second]
+    agreements = agreement_matrix[first, second]
     if np.ptp(agreements) < _ROUNDING:
         return None
     design = np.column_stack([np.ones(len(first)), *similarities.values()])
     coefficients = np.linalg.lstsq(design, agreements)[0]
-    errors, baseline_errors = _left_out_errors(design, agreements, first, second, len(matrix))
+    errors, baseline_errors = _compute_left_out_errors(
+        design, agreements, first, second, len(agreement_matrix)
+    )
     rmse = float(np.sqrt((errors**2).mean()))
     baseline_rmse = float(np.sqrt((baseline_errors**2).mean()))
-    observed = _unexplained_variation(design, agreements)
+    observed = _residual_sum_of_squares(design, agreements)
     return AgreementPrediction(
         intercept=float(coefficients[0]),
         coefficients=dict(zip(similarities, coefficients[1:].tolist())),
@@ -63,12 +68,14 @@ def predict_agreement(
         baseline_rmse=baseline_rmse,
         explained=1 - (rmse / baseline_rmse) ** 2 if baseline_rmse > 0 else None,
         pairs=len(first),
-        p=_exchange_p_value(matrix, facts, (first, second), observed, seed) if share_clusters_alike else None,
+        p=_compute_permutation_p_value(agreement_matrix, context_facts, (first, second), observed, seed)
+        if have_equal_cluster_overlap
+        else None,
     )
 
 
-def share_clusters_alike(outcomes: PairOutcomes, contexts: PairContexts) -> bool:
-    """Whether every two contexts have pairs of the same cluster, or no two do.
+def have_equal_cluster_overlap(outcomes: PairOutcomes, contexts: PairContexts) -> bool:
+    """Whether every two contexts have pairs of a common cluster, or no two contexts have.
 
     Neither holds where columns are crossed: `A+news` shares its documents with `B+news`, not with `A+talk`.
     """
@@ -87,12 +94,12 @@ def share_clusters_alike(outcomes: PairOutcomes, contexts: PairContexts) -> bool
     return bool(of_different_contexts.all() or not of_different_contexts.any())
 
 
-def collect_facts(
+def collect_context_facts(
     given_contexts: Sequence[PairContexts],
     used_contexts: Sequence[PairContexts],
     given_facts: Mapping[str, ContextFacts],
 ) -> dict[str, ContextFacts]:
-    """Collect the facts about each column's contexts: values of enclosing columns, and the given facts.
+    """Collect facts about the contexts of each column: given facts, and values of enclosing columns.
 
     `used_contexts` are the given ones without contexts that have no pairs; facts about those are dropped.
     """
@@ -112,7 +119,7 @@ def collect_facts(
 def find_enclosing_values(
     contexts: PairContexts, other_columns: Sequence[PairContexts]
 ) -> dict[str, list[str]]:
-    """Find columns in which every context lies inside a single value, and that value for each context."""
+    """Find columns in which each context has a single value, and the value of each context."""
     enclosing: dict[str, list[str]] = {}
     for other in other_columns:
         in_both = (contexts.codes >= 0) & (other.codes >= 0)
@@ -125,50 +132,64 @@ def find_enclosing_values(
     return enclosing
 
 
-def _exchange_p_value(
-    matrix: FloatArray, facts: ContextFacts, pairs: tuple[LongArray, LongArray], observed: float, seed: int
+def _compute_permutation_p_value(
+    agreement_matrix: FloatArray,
+    context_facts: ContextFacts,
+    pairs: tuple[LongArray, LongArray],
+    observed_variation: float,
+    seed: int,
 ) -> float:
-    """Share of random exchanges of facts between contexts after which as little stays unexplained."""
-    rng = make_keyed_generator(seed, len(matrix))
+    """Compute the p-value of a prediction by random exchanges of facts between contexts."""
+    rng = make_keyed_generator(seed, len(agreement_matrix))
     first, second = pairs
-    agreements = matrix[first, second]
-    similarities = [_compare_facts(values, *np.indices(matrix.shape)) for values in facts.values()]
+    agreements = agreement_matrix[first, second]
+    similarities = [
+        _compare_facts(values, *np.indices(agreement_matrix.shape)) for values in context_facts.values()
+    ]
     reached = 0
     for _ in range(_EXCHANGES):
-        order = rng.permutation(len(matrix))
+        order = rng.permutation(len(agreement_matrix))
         columns = [table[order[first], order[second]] for table in similarities]
         design = np.column_stack([np.ones(len(first)), *columns])
-        reached += _unexplained_variation(design, agreements) <= observed * (1 + 1e-9)
+        reached += _residual_sum_of_squares(design, agreements) <= observed_variation * (1 + 1e-9)
     return (1 + reached) / (1 + _EXCHANGES)
 
 
-def _unexplained_variation(design: FloatArray, target: FloatArray) -> float:
-    """Sum of squares that a least-squares fit leaves."""
-    products = design.T @ target
-    return float(target @ target - products @ np.linalg.lstsq(design.T @ design, products)[0])
+def _residual_sum_of_squares(predictors: FloatArray, target: FloatArray) -> float:
+    """Residual sum of squares of a least-squares fit."""
+    products = predictors.T @ target
+    return float(target @ target - products @ np.linalg.lstsq(predictors.T @ predictors, products)[0])
 
 
-def _compare_facts(values: Sequence[str | float], first: LongArray, second: LongArray) -> FloatArray:
-    """Compare the values of two contexts: the distance of numbers, or whether words are the same."""
-    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
-        numbers = np.asarray(values, dtype=np.float64)
+def _compare_facts(
+    fact_values: Sequence[str | float], first_contexts: LongArray, second_contexts: LongArray
+) -> FloatArray:
+    """Compare a fact of two contexts: the distance of numbers, or whether words are the same."""
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in fact_values):
+        numbers = np.asarray(fact_values, dtype=np.float64)
         spread = float(numbers.std())
-        return np.asarray(np.abs(numbers[first] - numbers[second]) / (spread if spread > 0 else 1))
-    words = np.asarray([str(value) for value in values])
-    return np.asarray(words[first] == words[second], dtype=np.float64)
+        return np.asarray(
+            np.abs(numbers[first_contexts] - numbers[second_contexts]) / (spread if spread > 0 else 1)
+        )
+    words = np.asarray([str(value) for value in fact_values])
+    return np.asarray(words[first_contexts] == words[second_contexts], dtype=np.float64)
 
 
-def _left_out_errors(
-    design: FloatArray, target: FloatArray, first: LongArray, second: LongArray, context_count: int
+def _compute_left_out_errors(
+    predictors: FloatArray,
+    target: FloatArray,
+    first_contexts: LongArray,
+    second_contexts: LongArray,
+    context_count: int,
 ) -> tuple[FloatArray, FloatArray]:
-    """Errors on the pairs of each context in turn, fitted without it; and errors of the others' mean."""
+    """Compute prediction errors for each context when the fit leaves it out, and errors of a constant."""
     errors = []
     baseline_errors = []
     for context in range(context_count):
-        is_left_out = (first == context) | (second == context)
+        is_left_out = (first_contexts == context) | (second_contexts == context)
         if not is_left_out.any() or is_left_out.all():
             continue
-        coefficients = np.linalg.lstsq(design[~is_left_out], target[~is_left_out])[0]
-        errors.append(target[is_left_out] - design[is_left_out] @ coefficients)
+        coefficients = np.linalg.lstsq(predictors[~is_left_out], target[~is_left_out])[0]
+        errors.append(target[is_left_out] - predictors[is_left_out] @ coefficients)
         baseline_errors.append(target[is_left_out] - target[~is_left_out].mean())
     return np.concatenate(errors), np.concatenate(baseline_errors)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import msgspec
 import numpy as np
 
-from metassay.meta.contexts.robustness import net_spread, robust_accuracy
+from metassay.meta.contexts.robustness import robust_accuracy, true_accuracy_spread
 from metassay.metrics.base import COST_CLASSES
 from metassay.results.assay import GLOBAL, ContextStatistics, Recommendation
 from metassay.stats.arrays import BoolArray, FloatArray
@@ -26,7 +26,7 @@ _TIE_DECIMALS = 12  # accuracies that differ only in later decimals are equal
 
 @dataclass(frozen=True)
 class ChoiceTable:
-    """Accuracies [metrics, contexts], "global" first, and what decides between equally accurate metrics.
+    """Accuracies of metrics [metrics, contexts] and their costs, from which a metric is chosen.
 
     `may_be_best` marks the metrics that may be the best in a context, `is_behind` those that are clearly less
     accurate there than another of them. `spread` is how much a metric's true accuracy varies between
@@ -47,15 +47,15 @@ class ChoiceTable:
     criteria: Criteria = field(default_factory=dict)
     uninformed: frozenset[str] = frozenset()
 
-    def select_informed(self, positions: Sequence[int]) -> list[int]:
-        """Select the positions of metrics that are not uninformed; all of them if every one is."""
-        informed = [m for m in positions if self.metrics[m] not in self.uninformed]
-        return informed or list(positions)
+    def select_informed_metrics(self, metric_positions: Sequence[int]) -> list[int]:
+        """Select the metrics that carry information about quality; all metrics if none does."""
+        informed = [m for m in metric_positions if self.metrics[m] not in self.uninformed]
+        return informed or list(metric_positions)
 
 
 @dataclass(frozen=True)
 class RunChoice:
-    """The choice of a run: `metric` everywhere, except where others are shown to be ahead of it.
+    """The metric that a run recommends for all contexts, and the contexts with a better metric.
 
     `ahead` has these others by context. `human_top_group` is given where the choice follows human pairs: the
     metrics that these do not put behind it.
@@ -66,40 +66,44 @@ class RunChoice:
     human_top_group: Sequence[str] | None = None
 
 
-def cost_rank(cost_class: str | None) -> float:
-    """Return the rank of a cost class, 0 the cheapest; infinity where it is not known."""
+def rank_cost_class(cost_class: str | None) -> float:
+    """Return the rank of a cost class, 0 for the cheapest; infinity where the class is not known."""
     return COST_CLASSES.index(cost_class) if cost_class in COST_CLASSES else np.inf
 
 
-def round_spread(spread: FloatArray) -> FloatArray:
-    """Round spreads between contexts to whole steps, so that nearly equal ones are equal."""
+def round_accuracy_spread(spread: FloatArray) -> FloatArray:
+    """Round the spread of accuracies between contexts, so that nearly equal spreads are equal."""
     return np.asarray(np.round(spread / STABILITY_STEP))
 
 
-def build_exact_table(
-    metrics: Sequence[str],
+def build_table_of_exact_accuracies(
+    metric_names: Sequence[str],
     contexts: Sequence[str],
     accuracy: FloatArray,
-    shares: FloatArray | None = None,
+    context_shares: FloatArray | None = None,
     *,
     cost_classes: Mapping[str, str] | None = None,
     criteria: Criteria | None = None,
 ) -> ChoiceTable:
-    """Build a table from accuracies that are known exactly, [metrics, contexts]; "global" is their mean.
+    """Build a choice table from accuracies without sampling error, [metrics, contexts].
 
-    `shares` weighs the contexts.
+    The accuracy over all outputs, "global", is the mean over contexts.
     """
     accuracy = np.asarray(accuracy, dtype=np.float64)
-    weights = np.full(len(contexts), 1.0) if shares is None else np.asarray(shares, dtype=np.float64)
+    weights = (
+        np.full(len(contexts), 1.0)
+        if context_shares is None
+        else np.asarray(context_shares, dtype=np.float64)
+    )
     overall = np.round(accuracy @ (weights / weights.sum()), _TIE_DECIMALS)
     with_global = np.column_stack([overall, accuracy])
     return ChoiceTable(
-        metrics=tuple(metrics),
+        metrics=tuple(metric_names),
         contexts=(GLOBAL, *contexts),
         accuracy=with_global,
         may_be_best=with_global >= with_global.max(axis=0),
         is_behind=np.zeros(with_global.shape, dtype=np.bool_),
-        spread=net_spread(accuracy, np.zeros_like(accuracy)),
+        spread=true_accuracy_spread(accuracy, np.zeros_like(accuracy)),
         robust_accuracy=robust_accuracy(accuracy, weights),
         worst_case=accuracy.min(axis=1),
         cost_classes=cost_classes or {},
@@ -107,14 +111,14 @@ def build_exact_table(
     )
 
 
-def read_choice_table(result: ContextStatistics, column: str, criteria: Criteria) -> ChoiceTable:
-    """Read the table of one column from a result, to choose anew by the user's own criteria."""
-    metrics = tuple(row.metric for row in result.overall)
-    rows = {(row.context, row.metric): row for row in result.contexts[column].local_accuracy}
-    rows |= {(GLOBAL, row.metric): row for row in result.overall}
-    recommendations = result.recommendation[column]
-    contexts = (GLOBAL, *dict.fromkeys(row.context for row in result.contexts[column].local_accuracy))
-    robustness = {row.metric: row for row in result.contexts[column].robustness}
+def read_choice_table(assay_result: ContextStatistics, column: str, criteria: Criteria) -> ChoiceTable:
+    """Read the choice table of one column from the result of an assay, with the criteria of the user."""
+    metrics = tuple(row.metric for row in assay_result.overall)
+    rows = {(row.context, row.metric): row for row in assay_result.contexts[column].local_accuracy}
+    rows |= {(GLOBAL, row.metric): row for row in assay_result.overall}
+    recommendations = assay_result.recommendation[column]
+    contexts = (GLOBAL, *dict.fromkeys(row.context for row in assay_result.contexts[column].local_accuracy))
+    robustness = {row.metric: row for row in assay_result.contexts[column].robustness}
     accuracy = [[rows[context, metric].accuracy for context in contexts] for metric in metrics]
     return ChoiceTable(
         metrics=metrics,
@@ -131,19 +135,19 @@ def read_choice_table(result: ContextStatistics, column: str, criteria: Criteria
             [robustness[metric].robust_accuracy for metric in metrics], dtype=np.float64
         ),
         worst_case=np.array([robustness[metric].worst_case for metric in metrics], dtype=np.float64),
-        cost_classes=result.cost_class,
+        cost_classes=assay_result.cost_class,
         criteria=criteria,
     )
 
 
-def choose_first_metric(
+def choose_metric_for_all_contexts(
     accuracy: FloatArray,
     may_be_best: BoolArray,
     is_behind: BoolArray,
     cost_ranks: FloatArray,
     is_uninformed: BoolArray | None = None,
 ) -> int:
-    """Choose the metric to use over all contexts: of those that may be best the cheapest, then most accurate.
+    """Choose the metric for all contexts: of those that may be best the cheapest, then most accurate.
 
     Metrics behind another of them come later, uninformed ones last. `cost_ranks` are ranks of cost classes,
     so that only classes break ties.
@@ -153,68 +157,83 @@ def choose_first_metric(
         is_uninformed = np.zeros(len(rounded), dtype=np.bool_)
     uninformed = is_uninformed
 
-    def preference(m: int) -> tuple[bool, bool, bool, float, float, int]:
-        cost = float(cost_ranks[m]) if may_be_best[m] else 0.0
-        return bool(uninformed[m]), not may_be_best[m], bool(is_behind[m]), cost, -rounded[m], m
+    def build_sort_key(metric: int) -> tuple[bool, bool, bool, float, float, int]:
+        cost = float(cost_ranks[metric]) if may_be_best[metric] else 0.0
+        return (
+            bool(uninformed[metric]),
+            not may_be_best[metric],
+            bool(is_behind[metric]),
+            cost,
+            -rounded[metric],
+            metric,
+        )
 
-    return min(range(len(rounded)), key=preference)
+    return min(range(len(rounded)), key=build_sort_key)
 
 
-def recommend_metrics(table: ChoiceTable, run_choice: RunChoice | None = None) -> dict[str, Recommendation]:
+def recommend_metric_by_context(
+    choice_table: ChoiceTable, run_choice: RunChoice | None = None
+) -> dict[str, Recommendation]:
     """Recommend a metric for every context.
 
-    `metrics` are ordered by accuracy, equal ones by preference: stability (standard deviation between
+    `metrics` are ordered by accuracy, equal ones by build_sort_key: stability (standard deviation between
     contexts, to the nearest hundredth), cost class, the user's criteria, robust accuracy. In `top_group`
-    accuracy decides where it is clear (those behind come last), preference where it is not. The choice is
+    accuracy decides where it is clear (those behind come last), build_sort_key where it is not. The choice is
     that of the run, which then comes first in its top groups; else the first of the top group.
     """
-    preferences = _preferences(table)
+    preferences = _build_preference_keys(choice_table)
     recommendations = {}
-    for c, context in enumerate(table.contexts):
-        recommendations[context] = _recommend_for_context(table, c, preferences, run_choice)
-    robust_choice = choose_robust_metric(table)
+    for c, context in enumerate(choice_table.contexts):
+        recommendations[context] = _recommend_for_context(choice_table, c, preferences, run_choice)
+    robust_choice = choose_robust_metric(choice_table)
     recommendations[GLOBAL] = msgspec.structs.replace(recommendations[GLOBAL], robust_choice=robust_choice)
     return recommendations
 
 
-def choose_robust_metric(table: ChoiceTable) -> str | None:
-    """Choose the metric to use when the context is not known: highest robust accuracy, then worst case."""
-    robust = np.round(table.robust_accuracy, _TIE_DECIMALS).tolist()
-    worst_case = table.worst_case.tolist()
-    known = table.select_informed([m for m in range(len(table.metrics)) if not np.isnan(robust[m])])
+def choose_robust_metric(choice_table: ChoiceTable) -> str | None:
+    """Choose the metric for unknown contexts: highest robust accuracy, then highest worst-case accuracy."""
+    robust = np.round(choice_table.robust_accuracy, _TIE_DECIMALS).tolist()
+    worst_case = choice_table.worst_case.tolist()
+    known = choice_table.select_informed_metrics(
+        [m for m in range(len(choice_table.metrics)) if not np.isnan(robust[m])]
+    )
     if not known:
         return None
     best = max(known, key=lambda m: (robust[m], _nan_to_infinity(worst_case[m]), -m))
-    return table.metrics[best]
+    return choice_table.metrics[best]
 
 
-def _preferences(table: ChoiceTable) -> list[tuple[float, ...]]:
-    """Return a sort key per metric, the preferred one smallest; what is unknown comes last."""
-    spread = round_spread(table.spread).tolist()
-    robust = np.round(table.robust_accuracy, _TIE_DECIMALS).tolist()
+def _build_preference_keys(choice_table: ChoiceTable) -> list[tuple[float, ...]]:
+    """Return a sort key for each metric, smallest for the preferred metric; unknown values come last."""
+    spread = round_accuracy_spread(choice_table.spread).tolist()
+    robust = np.round(choice_table.robust_accuracy, _TIE_DECIMALS).tolist()
     keys = []
-    for m, metric in enumerate(table.metrics):
-        by_criteria = [-numbers.get(metric, -np.inf) for numbers in table.criteria.values()]
-        cost = cost_rank(table.cost_classes.get(metric))
+    for m, metric in enumerate(choice_table.metrics):
+        by_criteria = [-numbers.get(metric, -np.inf) for numbers in choice_table.criteria.values()]
+        cost = rank_cost_class(choice_table.cost_classes.get(metric))
         keys.append((_nan_to_infinity(spread[m]), cost, *by_criteria, _nan_to_infinity(-robust[m])))
     return keys
 
 
 def _recommend_for_context(
-    table: ChoiceTable, context: int, preferences: list[tuple[float, ...]], run_choice: RunChoice | None
+    choice_table: ChoiceTable,
+    context: int,
+    preferences: list[tuple[float, ...]],
+    run_choice: RunChoice | None,
 ) -> Recommendation:
-    accuracy = np.round(table.accuracy[:, context], _TIE_DECIMALS).tolist()
-    positions = range(len(table.metrics))
+    """Recommend a metric for one context."""
+    accuracy = np.round(choice_table.accuracy[:, context], _TIE_DECIMALS).tolist()
+    positions = range(len(choice_table.metrics))
     by_accuracy = sorted(
         positions,
         key=lambda m: (
-            table.metrics[m] in table.uninformed,
+            choice_table.metrics[m] in choice_table.uninformed,
             _nan_to_infinity(-accuracy[m]),
             preferences[m],
             m,
         ),
     )
-    ordered_metrics = [table.metrics[m] for m in by_accuracy]
+    ordered_metrics = [choice_table.metrics[m] for m in by_accuracy]
     if run_choice is not None and run_choice.human_top_group is not None:
         return Recommendation(
             metrics=ordered_metrics,
@@ -222,54 +241,62 @@ def _recommend_for_context(
             behind=[],
             choice=run_choice.metric,
         )
-    chosen = None if run_choice is None else _apply_run_choice(table, context, by_accuracy, run_choice)
-    candidates = table.select_informed([m for m in positions if table.may_be_best[m, context]])
+    chosen = None if run_choice is None else _apply_run_choice(choice_table, context, by_accuracy, run_choice)
+    candidates = choice_table.select_informed_metrics(
+        [m for m in positions if choice_table.may_be_best[m, context]]
+    )
     top = sorted(
         candidates,
-        key=lambda m: (m != chosen, table.is_behind[m, context], preferences[m], -accuracy[m], m),
+        key=lambda m: (m != chosen, choice_table.is_behind[m, context], preferences[m], -accuracy[m], m),
     )
     if chosen is None and top:
         chosen = top[0]
     return Recommendation(
         metrics=ordered_metrics,
-        top_group=[table.metrics[m] for m in top],
-        behind=[table.metrics[m] for m in top if table.is_behind[m, context]],
-        choice=None if chosen is None else table.metrics[chosen],
+        top_group=[choice_table.metrics[m] for m in top],
+        behind=[choice_table.metrics[m] for m in top if choice_table.is_behind[m, context]],
+        choice=None if chosen is None else choice_table.metrics[chosen],
     )
 
 
 def _apply_run_choice(
-    table: ChoiceTable, context: int, by_accuracy: list[int], run_choice: RunChoice
+    choice_table: ChoiceTable, context: int, metrics_by_accuracy: list[int], run_choice: RunChoice
 ) -> int | None:
-    """Return the most accurate metric shown to be ahead of the run's choice here, else the run's choice.
+    """Return the metric of the run for one context: an exception if there is one, else the common choice.
 
     None where it scored no pair here.
     """
-    ahead = run_choice.ahead.get(table.contexts[context], ())
-    wanted = [m for m in by_accuracy if table.metrics[m] in ahead]
-    wanted += [m for m in by_accuracy if table.metrics[m] == run_choice.metric]
+    ahead = run_choice.ahead.get(choice_table.contexts[context], ())
+    wanted = [m for m in metrics_by_accuracy if choice_table.metrics[m] in ahead]
+    wanted += [m for m in metrics_by_accuracy if choice_table.metrics[m] == run_choice.metric]
     for m in wanted:
-        if not np.isnan(table.accuracy[m, context]):
+        if not np.isnan(choice_table.accuracy[m, context]):
             return m
     return None
 
 
-def find_pareto_front(table: ChoiceTable) -> list[str] | None:
-    """Find the metrics that no other beats in both accuracy and cost class; None without cost classes."""
-    if not table.cost_classes:
+def find_pareto_front(choice_table: ChoiceTable) -> list[str] | None:
+    """Find the metrics that no other metric beats in accuracy and cost; None without cost classes."""
+    if not choice_table.cost_classes:
         return None
-    costs = np.array([cost_rank(table.cost_classes.get(metric)) for metric in table.metrics])
+    costs = np.array(
+        [rank_cost_class(choice_table.cost_classes.get(metric)) for metric in choice_table.metrics]
+    )
     costs = np.where(np.isinf(costs), np.nan, costs)
-    return [table.metrics[m] for m in np.flatnonzero(is_unbeaten(table.accuracy[:, 0], costs))]
+    return [
+        choice_table.metrics[m]
+        for m in np.flatnonzero(mark_pareto_optimal(choice_table.accuracy[:, 0], costs))
+    ]
 
 
-def is_unbeaten(accuracy: FloatArray, cost: FloatArray) -> BoolArray:
-    """Mark the metrics such that none is at least as accurate and as cheap, and better in one of both."""
-    at_least_as_good = (accuracy[:, None] >= accuracy) & (cost[:, None] <= cost)
-    better_in_one = (accuracy[:, None] > accuracy) | (cost[:, None] < cost)
+def mark_pareto_optimal(accuracies: FloatArray, cost_ranks: FloatArray) -> BoolArray:
+    """Mark the metrics that no other metric beats in accuracy or cost without being worse in the other."""
+    at_least_as_good = (accuracies[:, None] >= accuracies) & (cost_ranks[:, None] <= cost_ranks)
+    better_in_one = (accuracies[:, None] > accuracies) | (cost_ranks[:, None] < cost_ranks)
     is_beaten = (at_least_as_good & better_in_one).any(axis=0)
-    return np.asarray(~is_beaten & ~np.isnan(accuracy) & ~np.isnan(cost))
+    return np.asarray(~is_beaten & ~np.isnan(accuracies) & ~np.isnan(cost_ranks))
 
 
 def _nan_to_infinity(value: float) -> float:
+    """Return the value, or infinity if it is NaN."""
     return float("inf") if np.isnan(value) else float(value)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from metassay.meta.contexts.accuracy import list_both_sides, tally_in_batches
+from metassay.meta.contexts.accuracy import assign_pairs_to_both_systems, sum_outcomes_in_batches
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.stats.arrays import BoolArray, FloatArray, IntArray
 
@@ -22,7 +22,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class ClusterCredits:
-    """The clusters of one context: for each metric, `credits` / `weights` summed over them is the accuracy.
+    """Credits and weights of metrics in the clusters of one context; their ratio of sums is the accuracy.
 
     `clusters` are names, or codes of names that the caller keeps.
     """
@@ -34,7 +34,7 @@ class ClusterCredits:
 
 @dataclass(frozen=True)
 class PairedChange:
-    """The change of an accuracy, or of a lead, between two runs with the same clusters.
+    """The change of an accuracy, or of a lead of one metric over another, between two runs.
 
     `low` and `high` are its 95 % interval, None with one cluster; `p` is two-sided. `has_changes` is false
     where every cluster has the same credit in both runs.
@@ -49,7 +49,7 @@ class PairedChange:
 
 @dataclass(frozen=True)
 class MatchedCredits:
-    """The credits of two runs in one context, cluster by cluster.
+    """The credits of two runs in one context, matched by cluster.
 
     For each metric, `changes` are the parts that the clusters have in after - before, and `deviations` are
     the same parts around their expectation, as in the variance of an accuracy (linearised ratio).
@@ -58,65 +58,67 @@ class MatchedCredits:
     changes: Mapping[str, FloatArray]
     deviations: Mapping[str, FloatArray]
 
-    def test_accuracy(self, metric: str) -> PairedChange:
-        """Test whether the accuracy of a metric changed."""
-        return _test_changes(self.changes[metric], self.deviations[metric])
+    def test_accuracy_change(self, metric: str) -> PairedChange:
+        """Test whether the accuracy of a metric changed between two runs."""
+        return _test_mean_change(self.changes[metric], self.deviations[metric])
 
-    def test_lead(self, first: str, second: str) -> PairedChange:
-        """Test whether the lead of one metric over another changed."""
-        changes = self.changes[first] - self.changes[second]
-        deviations = self.deviations[first] - self.deviations[second]
-        return _test_changes(changes, deviations)
+    def test_lead_change(self, first_metric: str, second_metric: str) -> PairedChange:
+        """Test whether the lead of one metric over another changed between two runs."""
+        changes = self.changes[first_metric] - self.changes[second_metric]
+        deviations = self.deviations[first_metric] - self.deviations[second_metric]
+        return _test_mean_change(changes, deviations)
 
 
 def collect_cluster_credits(
     outcomes: PairOutcomes, contexts: PairContexts, *, ties: str
 ) -> Iterator[tuple[str, ClusterCredits]]:
-    """Yield the credits of every context; the pairs are sorted by `sort_pairs`."""
-    outcomes, contexts = list_both_sides(outcomes, contexts)
-    for tally in tally_in_batches(outcomes, contexts, ties=ties):
-        for number, context in enumerate(tally.contexts):
-            cells = tally.cells_of(number)
-            weights = np.broadcast_to(tally.weight[:, cells], tally.credit[:, cells].shape)
+    """Yield the credits of the clusters of every context; `sort_pairs_by_item` sorts the pairs."""
+    outcomes, contexts = assign_pairs_to_both_systems(outcomes, contexts)
+    for accuracy_sums in sum_outcomes_in_batches(outcomes, contexts, ties=ties):
+        for number, context in enumerate(accuracy_sums.contexts):
+            cells = accuracy_sums.find_cells_of_context(number)
+            weights = np.broadcast_to(accuracy_sums.weight[:, cells], accuracy_sums.credit[:, cells].shape)
             yield (
                 context,
                 ClusterCredits(
-                    clusters=tally.clusters[cells],
-                    credits=dict(zip(outcomes.metrics, tally.credit[:, cells])),
+                    clusters=accuracy_sums.clusters[cells],
+                    credits=dict(zip(outcomes.metrics, accuracy_sums.credit[:, cells])),
                     weights=dict(zip(outcomes.metrics, weights)),
                 ),
             )
 
 
-def match_credits(before: ClusterCredits, after: ClusterCredits, metrics: Sequence[str]) -> MatchedCredits:
-    """Match the clusters of two runs by name. A cluster that one run lacks has no weight in it."""
+def match_credits_of_runs(
+    before: ClusterCredits, after: ClusterCredits, metrics: Sequence[str]
+) -> MatchedCredits:
+    """Match the clusters of two runs by name; a cluster that one run lacks has weight 0 in it."""
     names, positions = np.unique(np.concatenate([before.clusters, after.clusters]), return_inverse=True)
     old_positions = positions[: len(before.clusters)]
     new_positions = positions[len(before.clusters) :]
     changes = {}
     deviations = {}
     for metric in metrics:
-        old_parts, old_deviations = _spread_parts(before, metric, old_positions, len(names))
-        new_parts, new_deviations = _spread_parts(after, metric, new_positions, len(names))
+        old_parts, old_deviations = _compute_cluster_contributions(before, metric, old_positions, len(names))
+        new_parts, new_deviations = _compute_cluster_contributions(after, metric, new_positions, len(names))
         changes[metric] = new_parts - old_parts
         deviations[metric] = new_deviations - old_deviations
     return MatchedCredits(changes, deviations)
 
 
-def _spread_parts(
-    run: ClusterCredits, metric: str, positions: NDArray[np.intp], count: int
+def _compute_cluster_contributions(
+    run_credits: ClusterCredits, metric: str, cluster_positions: NDArray[np.intp], cluster_count: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the part of each of `count` clusters in the accuracy of a run, and its deviation."""
-    total_weight = run.weights[metric].sum()
-    parts = np.zeros(count)
-    parts[positions] = run.credits[metric] / total_weight
-    shares = np.zeros(count)
-    shares[positions] = run.weights[metric] / total_weight
+    """Compute the contribution of each cluster to the accuracy of a run, and its deviation."""
+    total_weight = run_credits.weights[metric].sum()
+    parts = np.zeros(cluster_count)
+    parts[cluster_positions] = run_credits.credits[metric] / total_weight
+    shares = np.zeros(cluster_count)
+    shares[cluster_positions] = run_credits.weights[metric] / total_weight
     return parts, parts - parts.sum() * shares
 
 
-def _test_changes(changes: FloatArray, deviations: FloatArray) -> PairedChange:
-    """Compute Student's t over clusters.
+def _test_mean_change(changes: FloatArray, deviations: FloatArray) -> PairedChange:
+    """Test a change with Student's t over clusters.
 
     p is at least 2^(1 - clusters that changed): so often would all changes have the same sign by chance.
     Without this bound, four clusters that changed alike among hundreds that did not would seem significant.

@@ -9,27 +9,31 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from metassay.meta.contexts.accuracy import (
-    AccuracyTally,
-    accuracy_by_context,
+    AccuracySums,
+    assign_pairs_to_both_systems,
+    compute_accuracy_by_context,
     divide_or_nan,
-    list_both_sides,
-    tally_pairs,
+    sum_pair_outcomes,
 )
-from metassay.meta.contexts.agreement_prediction import share_clusters_alike
-from metassay.meta.contexts.choice import choose_first_metric
-from metassay.meta.contexts.h1 import AccuracyTests, cross_with_perturbations, run_accuracy_tests
+from metassay.meta.contexts.agreement_prediction import have_equal_cluster_overlap
+from metassay.meta.contexts.choice import choose_metric_for_all_contexts
+from metassay.meta.contexts.h1 import (
+    AccuracyTests,
+    cross_contexts_with_perturbations,
+    run_equal_accuracy_tests,
+)
 from metassay.meta.contexts.h2 import (
     ALL_INTERVALS,
     FULL_MATRIX,
     AgreementMatrix,
-    ContextOrder,
-    compare_all_orders,
-    compare_with_global,
-    noise_ceiling,
+    ContextRankingComparison,
+    compare_all_rankings,
+    compare_ranking_with_global,
+    estimate_noise_ceiling,
 )
-from metassay.meta.contexts.leads import ContextLeads, compute_leads
-from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, global_context
-from metassay.meta.contexts.trend import trend_p_values
+from metassay.meta.contexts.leads import ContextLeads, compute_context_leads
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_global_context
+from metassay.meta.contexts.trend import compute_trend_p_values
 from metassay.stats.arrays import BoolArray, FloatArray, LongArray, count_codes
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
 from metassay.stats.intervals import ClusteredProportions, proportion_interval
@@ -40,7 +44,7 @@ _TIE_DECIMALS = 12
 
 @dataclass(frozen=True)
 class AnalysisSettings:
-    """How contexts are analysed, the same for all columns.
+    """Settings for the analysis of contexts, the same for all columns.
 
     `competing` are the positions of the metrics that may be recommended: all but the sentinels. `cost_ranks`
     and `is_uninformed` are of these; an uninformed metric knows nothing of quality and is never the first
@@ -62,22 +66,22 @@ class AnalysisSettings:
 
 @dataclass(frozen=True)
 class AccuracyEstimates:
-    """A tally with what follows from it, [metrics, contexts], computed once."""
+    """Accuracies [metrics, contexts] with variances and numbers of clusters."""
 
-    tally: AccuracyTally
+    accuracy_sums: AccuracySums
     accuracy: FloatArray
     variance: FloatArray
     clusters: LongArray
     pairs: LongArray
 
     @classmethod
-    def from_tally(cls, tally: AccuracyTally) -> AccuracyEstimates:
-        """Compute the estimates of a tally."""
-        accuracy = tally.accuracy()
-        clusters = np.broadcast_to(tally.count_clusters(), accuracy.shape)
-        return cls(tally, accuracy, tally.variance(), clusters, tally.count_pairs())
+    def from_sums(cls, accuracy_sums: AccuracySums) -> AccuracyEstimates:
+        """Compute accuracies, variances and numbers of clusters from sums of outcomes."""
+        accuracy = accuracy_sums.accuracy()
+        clusters = np.broadcast_to(accuracy_sums.count_clusters(), accuracy.shape)
+        return cls(accuracy_sums, accuracy, accuracy_sums.variance(), clusters, accuracy_sums.count_pairs())
 
-    def proportions(self, context: int) -> ClusteredProportions:
+    def select_context(self, context: int) -> ClusteredProportions:
         """Return the estimates of one context, [metrics]."""
         return ClusteredProportions(
             estimate=self.accuracy[:, context],
@@ -89,7 +93,7 @@ class AccuracyEstimates:
 
 @dataclass(frozen=True)
 class ContextAnalysis:
-    """One context: intervals [metrics], which competing metrics may be the best, and its order of metrics.
+    """Intervals of the accuracies in one context, the metrics that may be best, and their order.
 
     `resamples` are those of the competing metrics, [metrics, resamples]; None where contexts are too many to
     keep them.
@@ -98,19 +102,19 @@ class ContextAnalysis:
     low: FloatArray
     high: FloatArray
     may_be_best: BoolArray
-    order: ContextOrder
+    order: ContextRankingComparison
     leads: ContextLeads
     resamples: FloatArray | None
 
     @property
     def is_behind(self) -> BoolArray:
-        """Metrics that may be the best, but that a paired test puts behind another such metric."""
-        return self.leads.find_behind(self.may_be_best) & self.may_be_best
+        """Mask of metrics that may be best, but that a paired test finds less accurate than another one."""
+        return self.leads.find_less_accurate(self.may_be_best) & self.may_be_best
 
 
 @dataclass(frozen=True)
 class GlobalAnalysis:
-    """All outputs together; `first_choice` is the position, among competing metrics, of the one to use."""
+    """The analysis of all outputs together, and the metric to use over all contexts."""
 
     estimates: AccuracyEstimates
     standardised: FloatArray
@@ -118,20 +122,21 @@ class GlobalAnalysis:
     context: ContextAnalysis
     first_choice: int
 
-    def expected_order(self, competing: LongArray) -> FloatArray:
-        """Return accuracies in the order that a context may contradict; none is above the first choice."""
-        order = np.round(self.estimates.accuracy[competing, 0], _TIE_DECIMALS)
+    def expected_order(self, competing_metrics: LongArray) -> FloatArray:
+        """Return the accuracies over all outputs, with none above that of the first choice."""
+        order = np.round(self.estimates.accuracy[competing_metrics, 0], _TIE_DECIMALS)
         order[self.first_choice] = np.nanmax(order) if not np.isnan(order).all() else np.nan
         return np.asarray(order)
 
 
 @dataclass(frozen=True)
 class ColumnAnalysis:
-    """Local accuracies of one column with their uncertainty, H1 and H2 (None where the column has one value).
+    """Accuracies in the contexts of one column, tests for differences, and agreement of their rankings.
 
     `perturbation_shares` is [contexts, perturbations]: shares among a context's pairs. `is_large` marks the
-    contexts that have enough items to take part in claims. `trend_p` is [metrics]. `share_clusters_alike`
-    says whether every two contexts have pairs of the same clusters, or no two do.
+    contexts that have enough items to take part in claims. `trend_p` is [metrics].
+    `have_equal_cluster_overlap` says whether every two contexts have pairs of the same clusters, or no two
+    do.
     """
 
     contexts: PairContexts
@@ -143,16 +148,16 @@ class ColumnAnalysis:
     h1: AccuracyTests | None
     h2: AgreementMatrix | None
     trend_p: FloatArray
-    share_clusters_alike: bool
+    have_equal_cluster_overlap: bool
 
 
-def analyze_global(outcomes: PairOutcomes, settings: AnalysisSettings) -> GlobalAnalysis:
-    """Analyse all sorted pairs as one context, and choose the metric to use."""
-    contexts = global_context(outcomes)
-    estimates = AccuracyEstimates.from_tally(tally_pairs(outcomes, contexts, ties=settings.ties))
-    crossed = cross_with_perturbations(outcomes, contexts)
-    by_perturbation, _ = accuracy_by_context(outcomes, crossed, ties=settings.ties)
-    resamples = resample_accuracy(estimates.tally, 0, settings)
+def analyze_all_pairs(outcomes: PairOutcomes, settings: AnalysisSettings) -> GlobalAnalysis:
+    """Analyse all pairs as one context, and choose the metric to use."""
+    contexts = build_global_context(outcomes)
+    estimates = AccuracyEstimates.from_sums(sum_pair_outcomes(outcomes, contexts, ties=settings.ties))
+    crossed = cross_contexts_with_perturbations(outcomes, contexts)
+    by_perturbation, _ = compute_accuracy_by_context(outcomes, crossed, ties=settings.ties)
+    resamples = resample_accuracy(estimates.accuracy_sums, 0, settings)
     analysis = _analyze_context(
         estimates,
         0,
@@ -163,7 +168,7 @@ def analyze_global(outcomes: PairOutcomes, settings: AnalysisSettings) -> Global
         expected_order=None,
         keep_resamples=True,
     )
-    first_choice = choose_first_metric(
+    first_choice = choose_metric_for_all_contexts(
         estimates.accuracy[settings.competing, 0],
         analysis.may_be_best,
         analysis.is_behind,
@@ -177,40 +182,40 @@ def analyze_global(outcomes: PairOutcomes, settings: AnalysisSettings) -> Global
 def analyze_column(
     outcomes: PairOutcomes,
     contexts: PairContexts,
-    overall: GlobalAnalysis,
+    global_analysis: GlobalAnalysis,
     settings: AnalysisSettings,
     rng: np.random.Generator,
 ) -> ColumnAnalysis:
-    """Compute local accuracy, H1 and H2 of one column from sorted pairs."""
-    outcomes, contexts = list_both_sides(outcomes, contexts)
-    estimates = AccuracyEstimates.from_tally(tally_pairs(outcomes, contexts, ties=settings.ties))
-    crossed = cross_with_perturbations(outcomes, contexts)
-    by_perturbation, totals = accuracy_by_context(outcomes, crossed, ties=settings.ties)
+    """Compute accuracies in the contexts of one column, test their differences and compare their rankings."""
+    outcomes, contexts = assign_pairs_to_both_systems(outcomes, contexts)
+    estimates = AccuracyEstimates.from_sums(sum_pair_outcomes(outcomes, contexts, ties=settings.ties))
+    crossed = cross_contexts_with_perturbations(outcomes, contexts)
+    by_perturbation, totals = compute_accuracy_by_context(outcomes, crossed, ties=settings.ties)
     context_count = len(contexts.values)
-    expected_order = overall.expected_order(settings.competing)
+    expected_order = global_analysis.expected_order(settings.competing)
 
-    def analyze(context: int) -> ContextAnalysis:
+    def analyze_one_context(context_index: int) -> ContextAnalysis:
         return _analyze_context(
             estimates,
-            context,
-            resample_accuracy(estimates.tally, context, settings),
+            context_index,
+            resample_accuracy(estimates.accuracy_sums, context_index, settings),
             settings,
-            global_accuracy=overall.estimates.accuracy[:, 0],
-            global_resamples=overall.resamples,
+            global_accuracy=global_analysis.estimates.accuracy[:, 0],
+            global_resamples=global_analysis.resamples,
             expected_order=expected_order,
             keep_resamples=context_count <= ALL_INTERVALS,
         )
 
     with ThreadPoolExecutor(settings.workers) as pool:
-        context_analyses = list(pool.map(analyze, range(context_count)))
-    items = estimates.tally.count_items()[settings.competing].max(axis=0, initial=0)
+        context_analyses = list(pool.map(analyze_one_context, range(context_count)))
+    items = estimates.accuracy_sums.count_items()[settings.competing].max(axis=0, initial=0)
     is_large = items >= settings.minimum_items
-    trend_p = trend_p_values(contexts.column, estimates.tally, is_large)
-    estimates = replace(estimates, tally=estimates.tally.drop_cells())
+    trend_p = compute_trend_p_values(contexts.column, estimates.accuracy_sums, is_large)
+    estimates = replace(estimates, accuracy_sums=estimates.accuracy_sums.drop_cluster_sums())
     h1 = None
     h2 = None
     if context_count > 1:
-        h1 = run_accuracy_tests(
+        h1 = run_equal_accuracy_tests(
             outcomes.select_metrics(settings.competing),
             contexts,
             totals[settings.competing],
@@ -221,51 +226,54 @@ def analyze_column(
             is_large=is_large,
         )
         if len(settings.competing) > 1:
-            h2 = _compare_context_orders(estimates, context_analyses, overall, settings)
+            h2 = _compare_context_rankings(estimates, context_analyses, global_analysis, settings)
     return ColumnAnalysis(
         contexts=contexts,
         estimates=estimates,
         standardised=standardise_accuracy(by_perturbation, outcomes, context_count),
-        perturbation_shares=_perturbation_shares(crossed, context_count, len(outcomes.perturbation_names)),
+        perturbation_shares=_compute_perturbation_shares(
+            crossed, context_count, len(outcomes.perturbation_names)
+        ),
         context_analyses=context_analyses,
         is_large=is_large,
         h1=h1,
         h2=h2,
         trend_p=trend_p,
-        share_clusters_alike=context_count <= FULL_MATRIX and share_clusters_alike(outcomes, contexts),
+        have_equal_cluster_overlap=context_count <= FULL_MATRIX
+        and have_equal_cluster_overlap(outcomes, contexts),
     )
 
 
-def estimate_intervals(
+def estimate_accuracy_intervals(
     outcomes: PairOutcomes, contexts: PairContexts, ties: str, bootstrap: ClusterBootstrap
 ) -> tuple[AccuracyEstimates, FloatArray, FloatArray]:
-    """Estimate local accuracies of sorted pairs with the ends of their intervals, [metrics, contexts].
+    """Estimate accuracies with 95 % intervals, [metrics, contexts].
 
     The pairs of an output may lie in several contexts here.
     """
-    estimates = AccuracyEstimates.from_tally(tally_pairs(outcomes, contexts, ties=ties))
-    tally = estimates.tally
+    estimates = AccuracyEstimates.from_sums(sum_pair_outcomes(outcomes, contexts, ties=ties))
+    accuracy_sums = estimates.accuracy_sums
     lows = []
     highs = []
     for context in range(len(contexts.values)):
-        cells = tally.cells_of(context)
+        cells = accuracy_sums.find_cells_of_context(context)
         drawn = bootstrap.resample_ratios(
-            tally.credit[:, cells], tally.weight[:, cells], tally.clusters[cells]
+            accuracy_sums.credit[:, cells], accuracy_sums.weight[:, cells], accuracy_sums.clusters[cells]
         )
-        low, high = proportion_interval(estimates.proportions(context), drawn)
+        low, high = proportion_interval(estimates.select_context(context), drawn)
         lows.append(low)
         highs.append(high)
     return estimates, np.stack(lows, axis=1), np.stack(highs, axis=1)
 
 
 def standardise_accuracy(
-    by_perturbation: FloatArray, outcomes: PairOutcomes, context_count: int
+    accuracy_by_perturbation: FloatArray, outcomes: PairOutcomes, context_count: int
 ) -> FloatArray:
-    """Average accuracies [metrics, contexts · perturbations] with the perturbations' shares among all pairs.
+    """Average accuracies over perturbations, with the same share of each perturbation in every context.
 
     Perturbations that a context has no pair of are left out there and the other shares scaled up.
     """
-    accuracy = by_perturbation.reshape(len(by_perturbation), context_count, -1)
+    accuracy = accuracy_by_perturbation.reshape(len(accuracy_by_perturbation), context_count, -1)
     counts = count_codes(outcomes.perturbations, len(outcomes.perturbation_names))
     shares = counts / outcomes.pair_count
     is_known = ~np.isnan(accuracy)
@@ -273,17 +281,20 @@ def standardise_accuracy(
     return divide_or_nan(weighted_sums, (is_known * shares).sum(axis=2))
 
 
-def _perturbation_shares(crossed: PairContexts, context_count: int, perturbation_count: int) -> FloatArray:
-    counts = count_codes(crossed.codes, context_count * perturbation_count)
+def _compute_perturbation_shares(
+    crossed_contexts: PairContexts, context_count: int, perturbation_count: int
+) -> FloatArray:
+    """Compute the share of each perturbation among all pairs."""
+    counts = count_codes(crossed_contexts.codes, context_count * perturbation_count)
     table: FloatArray = counts.reshape(context_count, perturbation_count).astype(np.float64)
     return divide_or_nan(table, table.sum(axis=1, keepdims=True))
 
 
-def resample_accuracy(tally: AccuracyTally, context: int, settings: AnalysisSettings) -> FloatArray:
-    """Compute the accuracies of one context under every resample of the clusters, [metrics, resamples]."""
-    cells = tally.cells_of(context)
+def resample_accuracy(accuracy_sums: AccuracySums, context: int, settings: AnalysisSettings) -> FloatArray:
+    """Compute the accuracies of one context on every resample of the clusters, [metrics, resamples]."""
+    cells = accuracy_sums.find_cells_of_context(context)
     return settings.bootstrap.resample_ratios(
-        tally.credit[:, cells], tally.weight[:, cells], tally.clusters[cells]
+        accuracy_sums.credit[:, cells], accuracy_sums.weight[:, cells], accuracy_sums.clusters[cells]
     )
 
 
@@ -298,17 +309,17 @@ def _analyze_context(
     expected_order: FloatArray | None,
     keep_resamples: bool,
 ) -> ContextAnalysis:
-    """Compute intervals, top group, order and leads of one context.
+    """Compute intervals, best metrics, ranking and leads of one context.
 
     `expected_order` is the order of the metrics that leads may contradict; None for all outputs together.
     """
     competing = settings.competing
     accuracy = estimates.accuracy[competing, context]
     competing_resamples = resamples[competing]
-    low, high = proportion_interval(estimates.proportions(context), resamples)
+    low, high = proportion_interval(estimates.select_context(context), resamples)
     cluster_count = int(estimates.clusters[competing, context].max(initial=0))
     top_group, _ = select_possible_best(accuracy, competing_resamples, cluster_count)
-    agreement_low, agreement_high, order_p = compare_with_global(
+    agreement_low, agreement_high, order_p = compare_ranking_with_global(
         accuracy,
         competing_resamples,
         global_accuracy[competing],
@@ -316,30 +327,34 @@ def _analyze_context(
         settings.agreement,
         cluster_count,
     )
-    ceiling = noise_ceiling(estimates.tally, competing, context, settings.halves, settings.agreement)
+    ceiling = estimate_noise_ceiling(
+        estimates.accuracy_sums, competing, context, settings.halves, settings.agreement
+    )
     return ContextAnalysis(
         low=low,
         high=high,
         may_be_best=top_group,
-        order=ContextOrder(agreement_low, agreement_high, order_p, ceiling),
-        leads=compute_leads(estimates.tally, context, competing, expected_order, settings.signs),
+        order=ContextRankingComparison(agreement_low, agreement_high, order_p, ceiling),
+        leads=compute_context_leads(
+            estimates.accuracy_sums, context, competing, expected_order, settings.signs
+        ),
         resamples=competing_resamples if keep_resamples else None,
     )
 
 
-def _compare_context_orders(
+def _compare_context_rankings(
     estimates: AccuracyEstimates,
     context_analyses: Sequence[ContextAnalysis],
-    overall: GlobalAnalysis,
+    global_analysis: GlobalAnalysis,
     settings: AnalysisSettings,
 ) -> AgreementMatrix:
-    """Compute H2 from the contexts of a column and all outputs together."""
-    analyses = [overall.context, *context_analyses]
-    accuracy = np.concatenate([overall.estimates.accuracy, estimates.accuracy], axis=1)
+    """Compute how far the contexts of a column rank the metrics alike."""
+    analyses = [global_analysis.context, *context_analyses]
+    accuracy = np.concatenate([global_analysis.estimates.accuracy, estimates.accuracy], axis=1)
     kept_resamples = [analysis.resamples for analysis in analyses if analysis.resamples is not None]
     if len(kept_resamples) < len(analyses):
         kept_resamples = []
-    return compare_all_orders(
+    return compare_all_rankings(
         accuracy[settings.competing].T,
         kept_resamples,
         [analysis.order for analysis in analyses],

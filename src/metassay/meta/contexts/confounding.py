@@ -21,13 +21,13 @@ import numpy as np
 
 from metassay.meta.contexts.accuracy import (
     TIE_CREDIT,
-    AccuracyTally,
-    batch_contexts,
+    AccuracySums,
+    divide_contexts_into_batches,
     divide_or_nan,
-    tally_in_batches,
-    tally_pairs,
+    sum_outcomes_in_batches,
+    sum_pair_outcomes,
 )
-from metassay.meta.contexts.h1 import cross_with_perturbations
+from metassay.meta.contexts.h1 import cross_contexts_with_perturbations
 from metassay.meta.contexts.pair_outcomes import MISSING, RIGHT, TIE, PairContexts, PairOutcomes
 from metassay.results.assay import CombinationVariance, MetricConfounding, OverlookedPerturbation
 from metassay.results.base import to_optional
@@ -45,7 +45,7 @@ _LEAST_SPREAD = 0.5  # the spread of an accuracy is at least this difference in 
 
 @dataclass(frozen=True)
 class Confounding:
-    """Dependence of every metric on the perturbation, over all metrics [metrics].
+    """How much the accuracy of every metric depends on the perturbation.
 
     `by_perturbation` is [metrics, perturbations]. `variance` is σ² with its interval, `net_variance` σ² less
     what sampling error adds to it; `share` and `share_low` are the net variance, and the low end of its
@@ -69,8 +69,11 @@ class Confounding:
     combination_counts: tuple[int, ...]
     overlooked: tuple[list[OverlookedPerturbation], ...]
 
-    def to_rows(self, sentinels: Collection[str] = ()) -> list[MetricConfounding]:
-        """Return one row per metric; flagged are those that depend on the perturbation, adjusted by Holm."""
+    def to_result_rows(self, sentinels: Collection[str] = ()) -> list[MetricConfounding]:
+        """Return the result of each metric; metrics that depend on the perturbation are flagged.
+
+        p-values are adjusted by Holm.
+        """
         p_holm = adjust_holm(self.p)
         rows = []
         for m, metric in enumerate(self.metrics):
@@ -82,31 +85,33 @@ class Confounding:
                     low=to_optional(self.low[m]),
                     high=to_optional(self.high[m]),
                     flag=is_flagged,
-                    by_perturbation=self._optional_accuracies(m),
-                    by_k=self._combination_rows(m),
+                    by_perturbation=self._list_accuracies_by_perturbation(m),
+                    by_k=self._list_combination_variances(m),
                     variance_net=to_optional(self.net_variance[m]),
                     share=to_optional(self.share[m]),
                     share_low=to_optional(self.share_low[m]),
                     p=to_optional(self.p[m]),
                     p_holm=to_optional(p_holm[m]),
-                    responsible=self._responsible(m) if is_flagged else [],
+                    responsible=self._find_responsible_perturbations(m) if is_flagged else [],
                     overlooked=self.overlooked[m],
                     sentinel=metric in sentinels,
                 )
             )
         return rows
 
-    def _optional_accuracies(self, m: int) -> dict[str, float | None]:
-        return {name: to_optional(a) for name, a in zip(self.perturbations, self.by_perturbation[m])}
+    def _list_accuracies_by_perturbation(self, metric: int) -> dict[str, float | None]:
+        """Return the accuracy of a metric for each perturbation."""
+        return {name: to_optional(a) for name, a in zip(self.perturbations, self.by_perturbation[metric])}
 
-    def _combination_rows(self, m: int) -> list[CombinationVariance]:
-        known = int((~np.isnan(self.by_perturbation[m])).sum())
+    def _list_combination_variances(self, metric: int) -> list[CombinationVariance]:
+        """List the variances over combinations of perturbations of a metric."""
+        known = int((~np.isnan(self.by_perturbation[metric])).sum())
         rows = []
         for k, count in enumerate(self.combination_counts, start=1):
             law = float("nan")
             if known > k:
-                law = self.variance[m] / k * (known - k) / (known - 1)
-            variance = self.combination_variances[m, k - 1]
+                law = self.variance[metric] / k * (known - k) / (known - 1)
+            variance = self.combination_variances[metric, k - 1]
             rows.append(
                 CombinationVariance(
                     k=k, variance=to_optional(variance), law=to_optional(law), combinations=count
@@ -114,9 +119,9 @@ class Confounding:
             )
         return rows
 
-    def _responsible(self, m: int) -> list[str]:
+    def _find_responsible_perturbations(self, metric: int) -> list[str]:
         """Return the fewest perturbations that cause half of the variance, the most deviant first."""
-        deviations = self.by_perturbation[m] - np.nanmean(self.by_perturbation[m])
+        deviations = self.by_perturbation[metric] - np.nanmean(self.by_perturbation[metric])
         squares = np.nan_to_num(deviations**2)
         order = np.argsort(-squares, kind="stable")
         enough = int(np.searchsorted(np.cumsum(squares[order]), squares.sum() / 2)) + 1
@@ -132,20 +137,25 @@ def measure_confounding(
     rng: np.random.Generator,
     workers: int = 1,
 ) -> Confounding:
-    """Measure confounding on sorted pairs that hold all applicable perturbations of every output."""
-    crossed = cross_with_perturbations(outcomes, contexts)
-    tallies = tally_in_batches(outcomes, crossed, ties=ties)
-    accuracy, resampled = _accuracy_by_perturbation(tallies, outcomes, bootstrap, workers)
-    by_perturbation = _nan_mean(accuracy, axis=1)
-    variance = _nan_variance(by_perturbation)
-    resampled_variances = _nan_variance(resampled)
+    """Measure how much the accuracy of metrics depends on the perturbation.
+
+    The pairs are sorted and hold all applicable perturbations of every output.
+    """
+    crossed = cross_contexts_with_perturbations(outcomes, contexts)
+    sums_by_perturbation = sum_outcomes_in_batches(outcomes, crossed, ties=ties)
+    accuracy, resampled = _compute_accuracy_by_perturbation(
+        sums_by_perturbation, outcomes, bootstrap, workers
+    )
+    by_perturbation = _mean_of_defined(accuracy, axis=1)
+    variance = _variance_of_defined(by_perturbation)
+    resampled_variances = _variance_of_defined(resampled)
     # Sampling error adds as much to σ² as resampling adds to it again.
-    excess = _nan_mean(resampled_variances, axis=1) - variance
+    excess = _mean_of_defined(resampled_variances, axis=1) - variance
     low, high = percentile_interval(resampled_variances - _EXCESS * excess[:, None])
     net_variance = np.maximum(variance - excess, 0)
-    mean_accuracy = _nan_mean(by_perturbation, axis=1)
+    mean_accuracy = _mean_of_defined(by_perturbation, axis=1)
     most_possible = mean_accuracy * (1 - mean_accuracy)
-    counts, combination_variances = _combination_variances(outcomes, contexts, ties, rng)
+    counts, combination_variances = _compute_combination_variances(outcomes, contexts, ties, rng)
     return Confounding(
         metrics=outcomes.metrics,
         perturbations=outcomes.perturbation_names,
@@ -156,23 +166,23 @@ def measure_confounding(
         net_variance=net_variance,
         share=np.nan_to_num(divide_or_nan(net_variance, most_possible)),
         share_low=np.nan_to_num(divide_or_nan(np.maximum(low, 0), most_possible)),
-        p=dependence_p_values(by_perturbation, resampled, len(np.unique(outcomes.clusters))),
+        p=compute_dependence_p_values(by_perturbation, resampled, len(np.unique(outcomes.clusters))),
         combination_variances=combination_variances,
         combination_counts=counts,
-        overlooked=_find_overlooked(outcomes),
+        overlooked=_find_overlooked_perturbations(outcomes),
     )
 
 
-def _find_overlooked(outcomes: PairOutcomes) -> tuple[list[OverlookedPerturbation], ...]:
-    """Find per metric the perturbations under which it is right in less than half of the pairs.
+def _find_overlooked_perturbations(outcomes: PairOutcomes) -> tuple[list[OverlookedPerturbation], ...]:
+    """Find for each metric the perturbations for which it is right in less than half of the pairs.
 
     A tie is wrong. p is adjusted by Holm over all metrics and perturbations; the worst come first.
     """
     names = outcomes.perturbation_names
     contexts = PairContexts("perturbation", names, outcomes.perturbations)
-    tally = tally_pairs(outcomes, contexts, ties="strict")
-    accuracy = tally.accuracy()
-    p = tally.p_below_half()
+    accuracy_sums = sum_pair_outcomes(outcomes, contexts, ties="strict")
+    accuracy = accuracy_sums.accuracy()
+    p = accuracy_sums.p_values_below_half()
     p_holm = adjust_holm(p.ravel()).reshape(p.shape)
     found: list[list[OverlookedPerturbation]] = []
     for m, accuracies in enumerate(accuracy):
@@ -187,8 +197,11 @@ def _find_overlooked(outcomes: PairOutcomes) -> tuple[list[OverlookedPerturbatio
     return tuple(found)
 
 
-def _accuracy_by_perturbation(
-    tallies: Iterable[AccuracyTally], outcomes: PairOutcomes, bootstrap: ClusterBootstrap, workers: int
+def _compute_accuracy_by_perturbation(
+    sums_by_perturbation: Iterable[AccuracySums],
+    outcomes: PairOutcomes,
+    bootstrap: ClusterBootstrap,
+    workers: int,
 ) -> tuple[FloatArray, FloatArray]:
     """Compute accuracies [metrics, contexts, perturbations], and resamples of their means over contexts.
 
@@ -201,66 +214,68 @@ def _accuracy_by_perturbation(
     counts = np.zeros_like(sums)
     accuracies: list[FloatArray] = []
 
-    def add_perturbation(k: int, tally: AccuracyTally, first_context: int) -> None:
-        """Add the resampled accuracies of perturbation k in the contexts of one tally."""
-        first = (k - first_context) % perturbation_count
-        for context in range(first, len(tally.contexts), perturbation_count):
-            cells = tally.cells_of(context)
+    def add_perturbation(perturbation: int, accuracy_sums: AccuracySums, first_context: int) -> None:
+        """Add the resampled accuracies of one perturbation in a batch of contexts."""
+        first = (perturbation - first_context) % perturbation_count
+        for context in range(first, len(accuracy_sums.contexts), perturbation_count):
+            cells = accuracy_sums.find_cells_of_context(context)
             if cells.start == cells.stop:
                 continue
             drawn = bootstrap.resample_ratios(
-                tally.credit[:, cells], tally.weight[:, cells], tally.clusters[cells]
+                accuracy_sums.credit[:, cells], accuracy_sums.weight[:, cells], accuracy_sums.clusters[cells]
             )
-            sums[k] += np.nan_to_num(drawn)
-            counts[k] += ~np.isnan(drawn)
+            sums[perturbation] += np.nan_to_num(drawn)
+            counts[perturbation] += ~np.isnan(drawn)
 
     with ThreadPoolExecutor(workers) as pool:
-        for tally in tallies:
+        for accuracy_sums in sums_by_perturbation:
             first_context = sum(accuracy.shape[1] for accuracy in accuracies)
-            add = partial(add_perturbation, tally=tally, first_context=first_context)
+            add = partial(add_perturbation, accuracy_sums=accuracy_sums, first_context=first_context)
             list(pool.map(add, range(perturbation_count)))
-            accuracies.append(tally.accuracy())
+            accuracies.append(accuracy_sums.accuracy())
     accuracy = np.concatenate(accuracies, axis=1).reshape(metric_count, -1, perturbation_count)
     means = divide_or_nan(sums, counts)
     return accuracy, np.ascontiguousarray(np.swapaxes(means, 0, 1))
 
 
-def dependence_p_values(by_perturbation: FloatArray, resampled: FloatArray, clusters: int) -> FloatArray:
-    """Compute p-values [metrics] that accuracy is the same under all perturbations.
+def compute_dependence_p_values(
+    accuracy_by_perturbation: FloatArray, resampled_accuracies: FloatArray, cluster_count: int
+) -> FloatArray:
+    """Compute p-values [metrics] that accuracy is the same for all perturbations.
 
-    `by_perturbation` is [metrics, perturbations], `resampled` [metrics, perturbations, resamples]. The
-    statistic is Σ_k (a_k - a)² / v_k, v_k the variance of a_k and a their mean weighted by 1 / v_k; its null
-    distribution comes from the deviations of the resamples, stretched for few clusters.
+    `accuracy_by_perturbation` is [metrics, perturbations], `resampled_accuracies` [metrics, perturbations,
+    resamples]. The statistic is Σ_k (a_k - a)² / v_k, v_k the variance of a_k and a their mean weighted by 1
+    / v_k; its null distribution comes from the deviations of the resamples, stretched for few clusters.
     """
-    p = np.full(len(by_perturbation), np.nan)
-    if clusters < 2:
+    p = np.full(len(accuracy_by_perturbation), np.nan)
+    if cluster_count < 2:
         return p
-    stretch = small_sample_factor(np.array(clusters))
-    deviations = (resampled - by_perturbation[..., None]) * stretch
-    least_variance = (_LEAST_SPREAD / clusters) ** 2
-    for m, accuracy in enumerate(by_perturbation):
+    stretch = small_sample_factor(np.array(cluster_count))
+    deviations = (resampled_accuracies - accuracy_by_perturbation[..., None]) * stretch
+    least_variance = (_LEAST_SPREAD / cluster_count) ** 2
+    for m, accuracy in enumerate(accuracy_by_perturbation):
         is_known = ~np.isnan(accuracy)
         drawn = deviations[m][is_known]
         drawn = drawn[:, ~np.isnan(drawn).any(axis=0)]
         if is_known.sum() < 2 or drawn.shape[1] < 2:
             continue
         weights = 1 / np.maximum(drawn.var(axis=1), least_variance)
-        null = _weighted_spread(drawn, weights)
-        observed = _weighted_spread(accuracy[is_known, None], weights)[0]
+        null = _weighted_sum_of_squares(drawn, weights)
+        observed = _weighted_sum_of_squares(accuracy[is_known, None], weights)[0]
         p[m] = (1 + (null >= observed * (1 - 1e-9)).sum()) / (1 + len(null))
     return p
 
 
-def _weighted_spread(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Weighted sum of squared deviations from the weighted mean, for every column of `values`."""
+def _weighted_sum_of_squares(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """Weighted sum of squared deviations from the weighted mean, for every column."""
     centre = weights @ values / weights.sum()
     return np.asarray(weights @ (values - centre) ** 2)
 
 
-def _combination_variances(
+def _compute_combination_variances(
     outcomes: PairOutcomes, contexts: PairContexts, ties: str, rng: np.random.Generator
 ) -> tuple[tuple[int, ...], FloatArray]:
-    """Compute the variance of the mean local accuracy over combinations of k perturbations.
+    """Compute the variance of the mean accuracy over combinations of k perturbations.
 
     Returns how many combinations each k = 1, 2, … had, and the variances [metrics, perturbations - 1].
     """
@@ -272,47 +287,60 @@ def _combination_variances(
         for combination in group:
             masks[list(combination), column] = 1
             column += 1
-    accuracy = _accuracy_of_combinations(outcomes, contexts, ties, masks)
+    accuracy = _compute_accuracy_of_combinations(outcomes, contexts, ties, masks)
     counts = tuple(len(group) for group in chosen)
     ends = np.cumsum(counts)
-    variances = [_nan_variance(accuracy[:, end - count : end]) for count, end in zip(counts, ends)]
+    variances = [_variance_of_defined(accuracy[:, end - count : end]) for count, end in zip(counts, ends)]
     if not variances:
         return counts, np.empty((len(accuracy), 0))
     return counts, np.stack(variances, axis=1)
 
 
-def _sample_combinations(count: int, k: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
-    """Return all combinations of k of `count`, or ten distinct ones at random where there are more."""
-    if comb(count, k) <= _COMBINATIONS:
-        return list(combinations(range(count), k))
+def _sample_combinations(
+    perturbation_count: int, combination_size: int, rng: np.random.Generator
+) -> list[tuple[int, ...]]:
+    """Return all combinations of perturbations of a given size, or ten random ones if there are more."""
+    if comb(perturbation_count, combination_size) <= _COMBINATIONS:
+        return list(combinations(range(perturbation_count), combination_size))
     drawn: set[tuple[int, ...]] = set()
     while len(drawn) < _COMBINATIONS:
-        drawn.add(tuple(sorted(rng.choice(count, size=k, replace=False).tolist())))
+        drawn.add(
+            tuple(sorted(rng.choice(perturbation_count, size=combination_size, replace=False).tolist()))
+        )
     return sorted(drawn)
 
 
-def _accuracy_of_combinations(
-    outcomes: PairOutcomes, contexts: PairContexts, ties: str, masks: FloatArray
+def _compute_accuracy_of_combinations(
+    outcomes: PairOutcomes, contexts: PairContexts, ties: str, combination_masks: FloatArray
 ) -> FloatArray:
-    """Mean over contexts of the local accuracy on the pairs of each combination, [metrics, combinations]."""
+    """Compute the mean accuracy over contexts for each combination of perturbations."""
     local = []
-    for _, pairs in batch_contexts(contexts):
+    for _, pairs in divide_contexts_into_batches(contexts):
         if len(contexts.codes[pairs]):
-            local.append(_local_accuracy_of_combinations(outcomes, contexts, ties, masks, pairs))
-    return _nan_mean(np.concatenate(local, axis=2), axis=2)
+            local.append(
+                _compute_local_accuracy_of_combinations(outcomes, contexts, ties, combination_masks, pairs)
+            )
+    return _mean_of_defined(np.concatenate(local, axis=2), axis=2)
 
 
-def _local_accuracy_of_combinations(
-    outcomes: PairOutcomes, contexts: PairContexts, ties: str, masks: FloatArray, pairs: IntArray | slice
+def _compute_local_accuracy_of_combinations(
+    outcomes: PairOutcomes,
+    contexts: PairContexts,
+    ties: str,
+    combination_masks: FloatArray,
+    pair_positions: IntArray | slice,
 ) -> FloatArray:
-    """Local accuracy of combinations in the contexts of these pairs, [metrics, combinations, contexts]."""
-    codes = contexts.codes[pairs]
-    item_starts = find_run_starts(codes, outcomes.items[pairs])
+    """Compute the accuracy in each context for each combination of perturbations.
+
+    The result is [metrics, combinations, contexts].
+    """
+    codes = contexts.codes[pair_positions]
+    item_starts = find_run_starts(codes, outcomes.items[pair_positions])
     item_count = len(item_starts) - 1
     item_of_pair = np.repeat(np.arange(item_count), np.diff(item_starts))
     perturbation_count = len(outcomes.perturbation_names)
-    slot_of_pair = item_of_pair * perturbation_count + outcomes.perturbations[pairs]
-    weights = np.ones(len(codes)) if outcomes.weights is None else outcomes.weights[pairs]
+    slot_of_pair = item_of_pair * perturbation_count + outcomes.perturbations[pair_positions]
+    weights = np.ones(len(codes)) if outcomes.weights is None else outcomes.weights[pair_positions]
     context_starts = find_run_starts(codes[item_starts[:-1]])[:-1]
     tie_credit = TIE_CREDIT[ties]
 
@@ -322,31 +350,35 @@ def _local_accuracy_of_combinations(
         ).astype(np.float64)
         return sums.reshape(item_count, -1)
 
-    combine = _combine_unweighted if outcomes.weights is None else _combine_weighted
+    combine = _compute_unweighted_combinations if outcomes.weights is None else _compute_weighted_combinations
     rows = []
     for metric_outcomes in outcomes.outcomes:
-        batch = metric_outcomes[pairs]
+        batch = metric_outcomes[pair_positions]
         credit = (batch == RIGHT) + tie_credit * (batch == TIE)
         is_scored = batch != MISSING
         earned = sum_by_item_and_perturbation(weights * credit)
         scored = sum_by_item_and_perturbation(is_scored.astype(np.float64))
         weight = sum_by_item_and_perturbation(weights * is_scored)
-        rows.append(combine(earned, scored, weight, masks, context_starts))
+        rows.append(combine(earned, scored, weight, combination_masks, context_starts))
     return np.stack(rows)
 
 
-def _combine_unweighted(
-    earned: FloatArray, scored: FloatArray, _: FloatArray, masks: FloatArray, context_starts: LongArray
+def _compute_unweighted_combinations(
+    earned: FloatArray,
+    scored: FloatArray,
+    _: FloatArray,
+    combination_masks: FloatArray,
+    context_starts: LongArray,
 ) -> FloatArray:
-    """Compute the same as `_combine_weighted`, to the last bit, for pairs that weigh 1.
+    """Compute accuracies of combinations [combinations, contexts] from pairs that all have weight 1.
 
-    Their halves add up exactly in any order, so that many combinations share a product of matrices.
+    Equal to `_compute_weighted_combinations`, to the last bit.
     """
-    combination_count = masks.shape[1]
+    combination_count = combination_masks.shape[1]
     accuracy = np.empty((combination_count, len(context_starts)))
     step = max(1, _ENTRIES_PER_BATCH // max(1, len(scored)))
     for start in range(0, combination_count, step):
-        batch = masks[:, start : start + step].T
+        batch = combination_masks[:, start : start + step].T
         pairs = batch @ scored.T
         earnings = batch @ earned.T
         weight = np.add.reduceat((pairs > 0).astype(np.float64), context_starts, axis=1)
@@ -356,12 +388,16 @@ def _combine_unweighted(
     return accuracy
 
 
-def _combine_weighted(
-    earned: FloatArray, scored: FloatArray, weight: FloatArray, masks: FloatArray, context_starts: LongArray
+def _compute_weighted_combinations(
+    earned: FloatArray,
+    scored: FloatArray,
+    weight: FloatArray,
+    combination_masks: FloatArray,
+    context_starts: LongArray,
 ) -> FloatArray:
-    """Local accuracy on the pairs of each combination, [combinations, contexts]."""
-    accuracy = np.empty((masks.shape[1], len(context_starts)))
-    for column, mask in enumerate(masks.T):
+    """Compute accuracies of combinations [combinations, contexts] from weighted pairs."""
+    accuracy = np.empty((combination_masks.shape[1], len(context_starts)))
+    for column, mask in enumerate(combination_masks.T):
         pairs = scored @ mask
         item_accuracy = np.nan_to_num(divide_or_nan(earned @ mask, pairs))
         item_weight = np.nan_to_num(divide_or_nan(weight @ mask, pairs))
@@ -371,13 +407,14 @@ def _combine_weighted(
     return accuracy
 
 
-def _nan_variance(values: FloatArray) -> FloatArray:
-    """Mean square deviation along axis 1 over the values that are known."""
-    centre = np.expand_dims(_nan_mean(values, axis=1), 1)
-    return _nan_mean((values - centre) ** 2, axis=1)
+def _variance_of_defined(values: FloatArray) -> FloatArray:
+    """Mean squared deviation along axis 1, without NaN."""
+    centre = np.expand_dims(_mean_of_defined(values, axis=1), 1)
+    return _mean_of_defined((values - centre) ** 2, axis=1)
 
 
-def _nan_mean(values: FloatArray, axis: int) -> FloatArray:
+def _mean_of_defined(values: FloatArray, axis: int) -> FloatArray:
+    """Mean along an axis, without NaN; NaN where all values are."""
     is_known = ~np.isnan(values)
     sums = np.where(is_known, values, 0).sum(axis=axis)
     return divide_or_nan(sums, is_known.sum(axis=axis).astype(np.float64))

@@ -8,18 +8,18 @@ from typing import TypeVar
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from metassay.meta.contexts.agreement_prediction import ContextFacts, predict_agreement
+from metassay.meta.contexts.agreement_prediction import ContextFacts, predict_context_agreement
 from metassay.meta.contexts.choice import (
     ChoiceTable,
     RunChoice,
     find_pareto_front,
-    recommend_metrics,
+    recommend_metric_by_context,
 )
-from metassay.meta.contexts.claims import collect_candidates, make_claims
+from metassay.meta.contexts.claims import collect_claim_candidates, select_significant_claims
 from metassay.meta.contexts.column_analysis import AccuracyEstimates, ColumnAnalysis, ContextAnalysis
 from metassay.meta.contexts.pair_analysis import PairAnalysis
-from metassay.meta.contexts.regret import ContextAccuracies, estimate_regret
-from metassay.meta.contexts.robustness import net_spread, robust_accuracy
+from metassay.meta.contexts.regret import ContextAccuracies, estimate_metric_regret
+from metassay.meta.contexts.robustness import robust_accuracy, true_accuracy_spread
 from metassay.meta.contexts.trend import accuracy_trends
 from metassay.results.assay import (
     GLOBAL,
@@ -44,83 +44,87 @@ from metassay.stats.multiplicity import adjust_holm
 AccuracyT = TypeVar("AccuracyT", bound=MetricAccuracy)
 
 
-def build_statistics(analysis: PairAnalysis) -> ContextStatistics:
+def build_context_statistics(pair_analysis: PairAnalysis) -> ContextStatistics:
     """Build the result of an assay, without sentences, from the analyses of its pairs."""
     # Least squares in one thread, so that results have the same bytes on any machine.
     with threadpool_limits(1):
         predictions = {
-            name: predict_column_agreement(column, analysis.facts[name])
-            for name, column in analysis.columns.items()
+            name: predict_column_agreement(column, pair_analysis.facts[name])
+            for name, column in pair_analysis.columns.items()
         }
-    human_leads = None if analysis.human is None else analysis.human.lead_candidates()
-    candidates = collect_candidates(
-        analysis.columns,
-        analysis.overall,
+    human_leads = None if pair_analysis.human is None else pair_analysis.human.collect_lead_candidates()
+    candidates = collect_claim_candidates(
+        pair_analysis.columns,
+        pair_analysis.overall,
         predictions,
-        analysis.confounding,
-        analysis.competing_metrics,
+        pair_analysis.confounding,
+        pair_analysis.competing_metrics,
         human_leads,
     )
-    claims = make_claims(candidates)
-    first = analysis.competing_metrics[analysis.overall.first_choice]
-    eligible = find_eligible_metrics(analysis)
+    claims = select_significant_claims(candidates)
+    first = pair_analysis.competing_metrics[pair_analysis.overall.first_choice]
+    eligible = find_eligible_metrics(pair_analysis)
     human_choice = None
     human_comparison = None
-    if analysis.human is not None:
-        human_choice = analysis.human.choose_instead_of(first, claims, eligible)
-        human_comparison = analysis.human.to_result(claims, first, eligible)
+    if pair_analysis.human is not None:
+        human_choice = pair_analysis.human.choose_better_metric(first, claims, eligible)
+        human_comparison = pair_analysis.human.to_result(claims, first, eligible)
     tables = {}
     recommendation = {}
-    for name, column in analysis.columns.items():
-        tables[name] = build_choice_table(analysis, column)
-        run_choice = human_choice or choose_in_column(claims, name, first, analysis.uninformed)
-        recommendation[name] = recommend_metrics(tables[name], run_choice)
+    for name, column in pair_analysis.columns.items():
+        tables[name] = build_choice_table(pair_analysis, column)
+        run_choice = human_choice or build_run_choice(claims, name, first, pair_analysis.uninformed)
+        recommendation[name] = recommend_metric_by_context(tables[name], run_choice)
     answer = None
     if eligible:
         answer = build_answer(recommendation, claims, human_choice or RunChoice(first), eligible)
     contexts = {}
-    for name, column in analysis.columns.items():
-        regret = None if answer is None else _estimate_column_regret(analysis, column, answer.metric)
-        contexts[name] = _build_column(analysis, column, tables[name], predictions[name], regret)
-    competing = analysis.settings.competing.tolist()
-    sentinels = [m for m in range(len(analysis.metrics)) if m not in competing]
+    for name, column in pair_analysis.columns.items():
+        regret = None if answer is None else _estimate_column_regret(pair_analysis, column, answer.metric)
+        contexts[name] = _build_column_result(pair_analysis, column, tables[name], predictions[name], regret)
+    competing = pair_analysis.settings.competing.tolist()
+    sentinels = [m for m in range(len(pair_analysis.metrics)) if m not in competing]
     return ContextStatistics(
         contexts=contexts,
-        overall=_global_rows(analysis, competing, GlobalAccuracy),
-        sentinels=_global_rows(analysis, sentinels, MetricAccuracy),
-        confounding=analysis.confounding.to_rows([analysis.metrics[m] for m in sentinels]),
+        overall=_build_global_accuracies(pair_analysis, competing, GlobalAccuracy),
+        sentinels=_build_global_accuracies(pair_analysis, sentinels, MetricAccuracy),
+        confounding=pair_analysis.confounding.to_result_rows([pair_analysis.metrics[m] for m in sentinels]),
         answer=answer,
         human_comparison=human_comparison,
         recommendation=recommendation,
-        cost_class=dict(analysis.cost_classes) if analysis.columns else {},
-        same_decisions=analysis.same_decisions,
+        cost_class=dict(pair_analysis.cost_classes) if pair_analysis.columns else {},
+        same_decisions=pair_analysis.same_decisions,
         pareto=find_pareto_front(next(iter(tables.values()))) if tables else None,
-        shared_errors=SharedErrors(metrics=analysis.competing_metrics, matrix=to_optional_list(analysis.phi)),
+        shared_errors=SharedErrors(
+            metrics=pair_analysis.competing_metrics, matrix=to_optional_list(pair_analysis.phi)
+        ),
         claims=claims,
-        pairs_from=analysis.pairs_from,
+        pairs_from=pair_analysis.pairs_from,
     )
 
 
-def find_eligible_metrics(analysis: PairAnalysis) -> list[str]:
-    """Find the metrics that may be chosen: those with an accuracy that know something of quality.
+def find_eligible_metrics(pair_analysis: PairAnalysis) -> list[str]:
+    """Find the metrics that may be recommended: those with an accuracy and information about quality.
 
     The first choice is eligible in any case: it is uninformed only where all metrics are.
     """
-    accuracy = analysis.overall.estimates.accuracy[analysis.settings.competing, 0]
-    metrics = analysis.competing_metrics
-    excluded = analysis.uninformed - {metrics[analysis.overall.first_choice]}
+    accuracy = pair_analysis.overall.estimates.accuracy[pair_analysis.settings.competing, 0]
+    metrics = pair_analysis.competing_metrics
+    excluded = pair_analysis.uninformed - {metrics[pair_analysis.overall.first_choice]}
     return [
         metric for metric, value in zip(metrics, accuracy) if not np.isnan(value) and metric not in excluded
     ]
 
 
-def choose_in_column(claims: Claims, column: str, first: str, uninformed: frozenset[str]) -> RunChoice:
-    """Return the choice of the run for one column: the first metric, and metrics ahead of it by context."""
+def build_run_choice(
+    claims: Claims, column: str, first_metric: str, uninformed_metrics: frozenset[str]
+) -> RunChoice:
+    """Return the choice of the run for one column: one metric, and exceptions by context."""
     ahead: dict[str, list[str]] = {}
     for lead in claims.leads:
-        if lead.column == column and lead.worse == first and lead.better not in uninformed:
+        if lead.column == column and lead.worse == first_metric and lead.better not in uninformed_metrics:
             ahead.setdefault(lead.context, []).append(lead.better)
-    return RunChoice(first, ahead)
+    return RunChoice(first_metric, ahead)
 
 
 def build_answer(
@@ -129,7 +133,7 @@ def build_answer(
     choice: RunChoice,
     eligible: Sequence[str],
 ) -> Answer:
-    """Build the answer of the run: the metric, those not shown to be behind it, and exceptions by context."""
+    """Build the answer of the run: the metric, those not shown to be worse, and exceptions by context."""
     if choice.human_top_group:
         top_group = list(choice.human_top_group)
     else:
@@ -144,66 +148,71 @@ def build_answer(
     return Answer(metric=choice.metric, top_group=top_group, exceptions=exceptions)
 
 
-def build_choice_table(analysis: PairAnalysis, column: ColumnAnalysis) -> ChoiceTable:
+def build_choice_table(pair_analysis: PairAnalysis, column: ColumnAnalysis) -> ChoiceTable:
     """Build the table from which a metric is chosen for every context of a column."""
-    competing = analysis.settings.competing
+    competing = pair_analysis.settings.competing
     estimates = column.estimates
-    analyses = [analysis.overall.context, *column.context_analyses]
-    accuracy = np.concatenate([analysis.overall.estimates.accuracy, estimates.accuracy], axis=1)
-    shares = estimates.tally.count_items().max(axis=0).astype(np.float64)
+    analyses = [pair_analysis.overall.context, *column.context_analyses]
+    accuracy = np.concatenate([pair_analysis.overall.estimates.accuracy, estimates.accuracy], axis=1)
+    shares = estimates.accuracy_sums.count_items().max(axis=0).astype(np.float64)
     lows = np.stack([context.low for context in column.context_analyses], axis=1)[competing]
     worst_case = np.where(np.isnan(lows), np.inf, lows).min(axis=1, initial=np.inf)
     return ChoiceTable(
-        metrics=tuple(analysis.competing_metrics),
+        metrics=tuple(pair_analysis.competing_metrics),
         contexts=(GLOBAL, *column.contexts.values),
         accuracy=accuracy[competing],
         may_be_best=np.stack([context.may_be_best for context in analyses], axis=1),
         is_behind=np.stack([context.is_behind for context in analyses], axis=1),
-        spread=net_spread(estimates.accuracy[competing], estimates.variance[competing]),
-        robust_accuracy=robust_accuracy(estimates.accuracy[competing], shares, analysis.radius),
+        spread=true_accuracy_spread(estimates.accuracy[competing], estimates.variance[competing]),
+        robust_accuracy=robust_accuracy(estimates.accuracy[competing], shares, pair_analysis.radius),
         worst_case=np.where(np.isinf(worst_case), np.nan, worst_case),
-        cost_classes=analysis.cost_classes,
-        uninformed=analysis.uninformed,
+        cost_classes=pair_analysis.cost_classes,
+        uninformed=pair_analysis.uninformed,
     )
 
 
-def _build_column(
-    analysis: PairAnalysis,
+def _build_column_result(
+    pair_analysis: PairAnalysis,
     column: ColumnAnalysis,
-    table: ChoiceTable,
+    choice_table: ChoiceTable,
     prediction: AgreementPrediction | None,
     regret: Interval | None,
 ) -> ContextColumn:
-    competing = analysis.settings.competing.tolist()
-    sentinels = [m for m in range(len(analysis.metrics)) if m not in competing]
-    metrics = analysis.competing_metrics
+    """Build the result of one column of contexts."""
+    competing = pair_analysis.settings.competing.tolist()
+    sentinels = [m for m in range(len(pair_analysis.metrics)) if m not in competing]
+    metrics = pair_analysis.competing_metrics
     trends = accuracy_trends(
         column.contexts.column, column.contexts.values, column.estimates.accuracy[competing]
     )
     trend_p = to_optional_list(column.trend_p[competing])
     shares = {}
     for value, row in zip(column.contexts.values, column.perturbation_shares.tolist()):
-        shares[value] = dict(zip(analysis.perturbations, row))
+        shares[value] = dict(zip(pair_analysis.perturbations, row))
     return ContextColumn(
-        local_accuracy=_local_rows(analysis, column, competing),
-        h1=None if column.h1 is None else column.h1.to_rows(),
+        local_accuracy=_build_local_accuracies(pair_analysis, column, competing),
+        h1=None if column.h1 is None else column.h1.to_result_rows(),
         h1_exchanges=None if column.h1 is None else list(column.h1.exchanges),
-        h2=_build_rank_agreement(column, table, prediction),
+        h2=_build_rank_agreement(column, choice_table, prediction),
         perturbation_shares=shares,
-        robustness=_robustness_rows(column, table, competing),
+        robustness=_build_robustness_rows(column, choice_table, competing),
         trend=None if trends is None else dict(zip(metrics, trends)),
         trend_p=None if all(p is None for p in trend_p) else dict(zip(metrics, trend_p)),
         regret=regret,
-        sentinels=_local_rows(analysis, column, sentinels),
+        sentinels=_build_local_accuracies(pair_analysis, column, sentinels),
     )
 
 
-def _estimate_column_regret(analysis: PairAnalysis, column: ColumnAnalysis, metric: str) -> Interval | None:
-    """Estimate what the metric costs in the contexts of a column that are large enough for claims."""
-    competing = analysis.settings.competing
-    is_informed = np.array([name not in analysis.uninformed for name in analysis.competing_metrics])
-    informed_metrics = [name for name in analysis.competing_metrics if name not in analysis.uninformed]
-    items = column.estimates.tally.count_items()[competing].max(axis=0)
+def _estimate_column_regret(
+    pair_analysis: PairAnalysis, column: ColumnAnalysis, metric: str
+) -> Interval | None:
+    """Estimate how much accuracy a metric loses against the best metric of each large context."""
+    competing = pair_analysis.settings.competing
+    is_informed = np.array([name not in pair_analysis.uninformed for name in pair_analysis.competing_metrics])
+    informed_metrics = [
+        name for name in pair_analysis.competing_metrics if name not in pair_analysis.uninformed
+    ]
+    items = column.estimates.accuracy_sums.count_items()[competing].max(axis=0)
     contexts = []
     for c, context in enumerate(column.context_analyses):
         if column.is_large[c] and context.resamples is not None:
@@ -217,59 +226,66 @@ def _estimate_column_regret(analysis: PairAnalysis, column: ColumnAnalysis, metr
             )
     if len(contexts) < 2 or metric not in informed_metrics:
         return None
-    regret = estimate_regret(contexts, informed_metrics.index(metric))
+    regret = estimate_metric_regret(contexts, informed_metrics.index(metric))
     return None if regret is None else Interval(regret.value, regret.low, regret.high)
 
 
-def _local_rows(
-    analysis: PairAnalysis, column: ColumnAnalysis, positions: Sequence[int]
+def _build_local_accuracies(
+    pair_analysis: PairAnalysis, column: ColumnAnalysis, metric_positions: Sequence[int]
 ) -> list[MetricAccuracy]:
+    """Build the accuracies of metrics in the contexts of one column."""
     return build_accuracy_rows(
         MetricAccuracy,
-        analysis.metrics,
-        positions,
+        pair_analysis.metrics,
+        metric_positions,
         column.estimates,
         column.standardised,
         column.context_analyses,
     )
 
 
-def _global_rows(
-    analysis: PairAnalysis, positions: Sequence[int], row_type: type[AccuracyT]
+def _build_global_accuracies(
+    pair_analysis: PairAnalysis, metric_positions: Sequence[int], row_type: type[AccuracyT]
 ) -> list[AccuracyT]:
-    overall = analysis.overall
+    """Build the accuracies of metrics over all outputs."""
+    overall = pair_analysis.overall
     return build_accuracy_rows(
-        row_type, analysis.metrics, positions, overall.estimates, overall.standardised, [overall.context]
+        row_type,
+        pair_analysis.metrics,
+        metric_positions,
+        overall.estimates,
+        overall.standardised,
+        [overall.context],
     )
 
 
 def build_accuracy_rows(
     row_type: type[AccuracyT],
-    metrics: Sequence[str],
-    positions: Sequence[int],
+    metric_names: Sequence[str],
+    metric_positions: Sequence[int],
     estimates: AccuracyEstimates,
-    standardised: FloatArray,
+    standardised_accuracies: FloatArray,
     analyses: Sequence[ContextAnalysis],
 ) -> list[AccuracyT]:
-    """Build one row per context and metric at `positions`, sorted by context."""
-    tally = estimates.tally
+    """Build the accuracies of metrics in each context, sorted by context."""
+    accuracy_sums = estimates.accuracy_sums
     low = np.stack([analysis.low for analysis in analyses], axis=1)
     high = np.stack([analysis.high for analysis in analyses], axis=1)
     # Whole tables become lists at once: there may be a million cells. Rows are [contexts, metrics].
     accuracy_cells = to_optional_list(estimates.accuracy.T)
     low_cells = to_optional_list(low.T)
     high_cells = to_optional_list(high.T)
-    micro_cells = to_optional_list(tally.micro_accuracy().T)
-    standardised_cells = to_optional_list(standardised.T)
-    tie_cells = to_optional_list(tally.tie_share().T)
-    items = tally.count_items().T.tolist()
-    outputs = tally.count_outputs().T.tolist()
-    pairs = tally.count_pairs().T.tolist()
+    micro_cells = to_optional_list(accuracy_sums.micro_accuracy().T)
+    standardised_cells = to_optional_list(standardised_accuracies.T)
+    tie_cells = to_optional_list(accuracy_sums.tie_share().T)
+    items = accuracy_sums.count_items().T.tolist()
+    outputs = accuracy_sums.count_outputs().T.tolist()
+    pairs = accuracy_sums.count_pairs().T.tolist()
     clusters = estimates.clusters.T.tolist()
     return [
         row_type(
             context=context,
-            metric=metrics[m],
+            metric=metric_names[m],
             accuracy=accuracy_cells[c][m],
             low=low_cells[c][m],
             high=high_cells[c][m],
@@ -281,13 +297,13 @@ def build_accuracy_rows(
             pairs=pairs[c][m],
             clusters=clusters[c][m],
         )
-        for c, context in enumerate(tally.contexts)
-        for m in positions
+        for c, context in enumerate(accuracy_sums.contexts)
+        for m in metric_positions
     ]
 
 
 def predict_column_agreement(column: ColumnAnalysis, facts: ContextFacts) -> AgreementPrediction | None:
-    """Fit the agreement of two contexts to facts about them; contexts too small for claims are left out.
+    """Predict the agreement of two contexts from facts about them; small contexts are left out.
 
     None where there is nothing to learn from.
     """
@@ -296,16 +312,17 @@ def predict_column_agreement(column: ColumnAnalysis, facts: ContextFacts) -> Agr
         return None
     kept = np.flatnonzero(column.is_large[h2.order])
     ordered_facts = {name: [values[c] for c in h2.order[kept]] for name, values in facts.items()}
-    return predict_agreement(
+    return predict_context_agreement(
         h2.matrix[1:, 1:][np.ix_(kept, kept)],
         ordered_facts,
-        share_clusters_alike=column.share_clusters_alike,
+        have_equal_cluster_overlap=column.have_equal_cluster_overlap,
     )
 
 
 def _build_rank_agreement(
-    column: ColumnAnalysis, table: ChoiceTable, prediction: AgreementPrediction | None
+    column: ColumnAnalysis, choice_table: ChoiceTable, prediction: AgreementPrediction | None
 ) -> RankAgreement | None:
+    """Build the result on how far the contexts of a column rank the metrics alike."""
     h2 = column.h2
     if h2 is None:
         return None
@@ -321,24 +338,24 @@ def _build_rank_agreement(
         ceiling=to_optional_list(h2.ceiling),
         p_global=to_optional_list(p_global),
         p_global_holm=to_optional_list(adjust_holm(np.where(is_tested, p_global, np.nan))),
-        context_groups=group_contexts(column, table),
+        context_groups=group_similar_contexts(column, choice_table),
         prediction=prediction,
     )
 
 
-def group_contexts(column: ColumnAnalysis, table: ChoiceTable) -> list[ContextGroup]:
-    """Group contexts that order the metrics alike, with the metrics that may be best in all of a group."""
+def group_similar_contexts(column: ColumnAnalysis, choice_table: ChoiceTable) -> list[ContextGroup]:
+    """Group contexts that rank the metrics alike, with the metrics that may be best in a whole group."""
     h2 = column.h2
     if h2 is None or len(h2.matrix) == 1:
         return []
-    by_preference = recommend_metrics(table)[GLOBAL].metrics
+    by_preference = recommend_metric_by_context(choice_table)[GLOBAL].metrics
     agreements = h2.matrix[1:, 1:]
     groups = []
     for group in range(int(h2.groups.max()) + 1):
         positions = np.flatnonzero(h2.groups == group)
         table_columns = 1 + h2.order[positions]  # the table has "global" first
-        best_in_all = table.may_be_best[:, table_columns].all(axis=1)
-        serving = {table.metrics[m] for m in np.flatnonzero(best_in_all)}
+        best_in_all = choice_table.may_be_best[:, table_columns].all(axis=1)
+        serving = {choice_table.metrics[m] for m in np.flatnonzero(best_in_all)}
         inside = agreements[np.ix_(positions, positions)][np.triu_indices(len(positions), 1)]
         inside = inside[~np.isnan(inside)]
         groups.append(
@@ -351,18 +368,19 @@ def group_contexts(column: ColumnAnalysis, table: ChoiceTable) -> list[ContextGr
     return groups
 
 
-def _robustness_rows(
-    column: ColumnAnalysis, table: ChoiceTable, competing: Sequence[int]
+def _build_robustness_rows(
+    column: ColumnAnalysis, choice_table: ChoiceTable, competing: Sequence[int]
 ) -> list[MetricRobustness]:
+    """Build the result on how the accuracy of metrics varies over the contexts of a column."""
     low = np.array([analysis.low for analysis in column.context_analyses])[:, competing]
     worst_contexts = np.where(np.isnan(low), np.inf, low).argmin(axis=0)
     return [
         MetricRobustness(
             metric=metric,
-            stability=to_optional(table.spread[m]),
-            worst_case=to_optional(table.worst_case[m]),
+            stability=to_optional(choice_table.spread[m]),
+            worst_case=to_optional(choice_table.worst_case[m]),
             worst_context=column.contexts.values[worst_contexts[m]],
-            robust_accuracy=to_optional(table.robust_accuracy[m]),
+            robust_accuracy=to_optional(choice_table.robust_accuracy[m]),
         )
-        for m, metric in enumerate(table.metrics)
+        for m, metric in enumerate(choice_table.metrics)
     ]

@@ -14,31 +14,31 @@ from metassay.stats.arrays import FloatArray, IntArray
 _CENTRES = 2000  # kernels per context: more change the density little and cost time in proportion
 
 
-def estimate_density_weights(features: FloatArray, codes: IntArray) -> FloatArray:
-    """Weigh each output by the density of its context at its features; the mean within a context is 1.
+def estimate_density_weights(output_features: FloatArray, context_codes: IntArray) -> FloatArray:
+    """Weight each output by the density of its features in its context; weights of a context have mean 1.
 
-    `features` is [outputs, features], scaled here to unit variance over all outputs; `codes` are the outputs'
-    contexts, -1 for none (weight 1). The density is a Gaussian kernel estimate with Scott's bandwidth,
-    n^(-1 / (d + 4)); a feature that does not vary is left out.
+    `output_features` is [outputs, features], scaled here to unit variance over all outputs; `context_codes`
+    are the outputs' contexts, -1 for none (weight 1). The density is a Gaussian kernel estimate with Scott's
+    bandwidth, n^(-1 / (d + 4)); a feature that does not vary is left out.
     """
-    features = np.asarray(features, dtype=np.float64)
-    if features.ndim != 2 or len(features) != len(codes):
+    output_features = np.asarray(output_features, dtype=np.float64)
+    if output_features.ndim != 2 or len(output_features) != len(context_codes):
         raise InputError("features need the shape outputs × features, and one context code for each output.")
-    if not np.isfinite(features).all():
+    if not np.isfinite(output_features).all():
         raise InputError("a feature is missing or infinite.", remedy="Fill it in or leave the feature out.")
-    spread = features.std(axis=0)
-    varying = features[:, spread > 0]
+    spread = output_features.std(axis=0)
+    varying = output_features[:, spread > 0]
     scaled = (varying - varying.mean(axis=0)) / spread[spread > 0]
-    weights = np.ones(len(features))
-    for context in np.unique(codes[codes >= 0]):
-        members = np.flatnonzero(codes == context)
-        density = _kernel_density(scaled[members])
+    weights = np.ones(len(output_features))
+    for context in np.unique(context_codes[context_codes >= 0]):
+        members = np.flatnonzero(context_codes == context)
+        density = _estimate_kernel_density(scaled[members])
         weights[members] = density / density.mean()
     return weights
 
 
-def _kernel_density(points: FloatArray) -> FloatArray:
-    """Gaussian kernel density at the points themselves, up to a constant factor."""
+def _estimate_kernel_density(points: FloatArray) -> FloatArray:
+    """Estimate the Gaussian kernel density at the points themselves, up to a constant factor."""
     count, dimensions = points.shape
     if dimensions == 0 or count < 2:
         return np.ones(count)

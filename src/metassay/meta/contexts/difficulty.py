@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from metassay.meta.contexts.accuracy import sort_pairs
-from metassay.meta.contexts.column_analysis import estimate_intervals
+from metassay.meta.contexts.accuracy import sort_pairs_by_item
+from metassay.meta.contexts.column_analysis import estimate_accuracy_intervals
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.results.assay import BinAccuracy, Difficulty, DifficultyBin, HumanPairDistances
 from metassay.results.base import to_optional
@@ -24,17 +24,20 @@ _SHARES_PER_BATCH = 2**20
 
 @dataclass(frozen=True)
 class DifficultyBins:
-    """Pairs divided by their share of edited characters: the bin of each, the median, and the bins."""
+    """Pairs divided into bins by their share of edited characters."""
 
     codes: IntArray
     median: float
     bins: list[DifficultyBin]
 
 
-def divide_by_difficulty(edit_shares: FloatArray) -> DifficultyBins:
-    """Divide pairs into up to five bins of equal size; equal shares are never in two bins."""
+def divide_pairs_by_difficulty(edit_shares: FloatArray) -> DifficultyBins:
+    """Divide pairs into up to five bins of equal size by their share of edited characters.
+
+    Pairs with equal shares are in the same bin.
+    """
     ordered = np.sort(edit_shares)
-    starts = _bin_starts(ordered)
+    starts = _find_bin_starts(ordered)
     lowest = ordered[starts[:-1]]
     codes = np.empty(len(edit_shares), dtype=np.int32)
     for start in range(0, len(edit_shares), _SHARES_PER_BATCH):
@@ -55,9 +58,9 @@ def divide_by_difficulty(edit_shares: FloatArray) -> DifficultyBins:
     return DifficultyBins(codes, median, bins)
 
 
-def measure_difficulty(
+def measure_accuracy_by_difficulty(
     outcomes: PairOutcomes,
-    difficulty: DifficultyBins,
+    difficulty_bins: DifficultyBins,
     human_pairs: HumanPairDistances | None,
     *,
     ties: str,
@@ -68,16 +71,16 @@ def measure_difficulty(
 
     `human_pairs` says, for comparison, how far the outputs of human pairs are apart.
     """
-    bin_count = len(difficulty.bins)
+    bin_count = len(difficulty_bins.bins)
     if bin_count < 2:
         return None
-    contexts = PairContexts("difficulty", tuple(map(str, range(bin_count))), difficulty.codes)
-    pairs, (contexts,) = sort_pairs(outcomes, [contexts])
+    contexts = PairContexts("difficulty", tuple(map(str, range(bin_count))), difficulty_bins.codes)
+    pairs, (contexts,) = sort_pairs_by_item(outcomes, [contexts])
     with threadpool_limits(1):  # so that results have the same bytes on any machine
         bootstrap = ClusterBootstrap(random.make_named_generator(seed, "bootstrap"), resamples)
-        estimates, low, high = estimate_intervals(pairs, contexts, ties, bootstrap)
-    tie_share = estimates.tally.tie_share()
-    items = estimates.tally.count_items()
+        estimates, low, high = estimate_accuracy_intervals(pairs, contexts, ties, bootstrap)
+    tie_share = estimates.accuracy_sums.tie_share()
+    items = estimates.accuracy_sums.count_items()
     rows = [
         BinAccuracy(
             metric=metric,
@@ -94,30 +97,31 @@ def measure_difficulty(
     ]
     return Difficulty(
         measure="edit_share",
-        median=difficulty.median,
-        bins=difficulty.bins,
+        median=difficulty_bins.median,
+        bins=difficulty_bins.bins,
         accuracy=rows,
         human_pairs=human_pairs,
     )
 
 
-def summarize_human_distances(human: str, edit_shares: FloatArray) -> HumanPairDistances | None:
-    """Compute quartiles of how far the outputs of human pairs are apart; None without pairs."""
+def summarize_human_pair_distances(human: str, edit_shares: FloatArray) -> HumanPairDistances | None:
+    """Compute quartiles of the edit distance between the outputs of human pairs; None without pairs."""
     if not len(edit_shares):
         return None
     low, median, high = np.quantile(edit_shares, (0.25, 0.5, 0.75)).tolist()
     return HumanPairDistances(human=human, pairs=len(edit_shares), low=low, median=median, high=high)
 
 
-def _median_of_sorted(ordered: FloatArray) -> float:
-    return float((ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2)
+def _median_of_sorted(sorted_values: FloatArray) -> float:
+    """Median of sorted values."""
+    return float((sorted_values[(len(sorted_values) - 1) // 2] + sorted_values[len(sorted_values) // 2]) / 2)
 
 
-def _bin_starts(ordered: FloatArray) -> list[int]:
-    """Return where bins of sorted shares begin, and at the end their number."""
-    size = len(ordered)
+def _find_bin_starts(sorted_shares: FloatArray) -> list[int]:
+    """Return the positions at which bins of sorted values begin, and the number of values."""
+    size = len(sorted_shares)
     bin_count = max(min(_BINS, size // _FEWEST_PAIRS), 1)
-    is_new_share = np.append(True, ordered[1:] != ordered[:-1])
+    is_new_share = np.append(True, sorted_shares[1:] != sorted_shares[:-1])
     first_of_share = np.flatnonzero(is_new_share)[:size]
     bin_of_share = first_of_share * bin_count // max(size, 1)
     is_new_bin = np.append(True, bin_of_share[1:] != bin_of_share[:-1])[: len(first_of_share)]

@@ -43,12 +43,12 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class AccuracyTests:
-    """H1 for every metric: test statistics and p-values [metrics], and how labels were exchanged.
+    """Tests that every metric is equally accurate in all contexts: statistics and p-values [metrics].
 
     `p_family` are permutation p-values adjusted for all metrics together. `exchanges` names the levels of the
-    permutation test; `movable_share` is the share of units that could get another label, at the level where
-    it is smallest. `cluster_variance_ratio` is computed by `compute_cluster_variance_ratios`; NaN where each
-    item is a cluster of its own.
+    permutation test; `exchangeable_share` is the share of units that could get another label, at the level
+    where it is smallest. `cluster_variance_ratio` is computed by `compute_cluster_variance_ratios`; NaN where
+    each item is a cluster of its own.
     """
 
     metrics: tuple[str, ...]
@@ -61,10 +61,10 @@ class AccuracyTests:
     p_cmh: FloatArray
     cluster_variance_ratio: FloatArray
     exchanges: tuple[str, ...]
-    movable_share: float
+    exchangeable_share: float
 
-    def to_rows(self) -> list[AccuracyTest]:
-        """Return one row per metric, with every p-value also adjusted by Holm."""
+    def to_result_rows(self) -> list[AccuracyTest]:
+        """Return the test results of each metric, with p-values also adjusted by Holm."""
         p_holm = adjust_holm(self.p)
         p_permutation_holm = adjust_holm(self.p_permutation)
         p_cmh_holm = adjust_holm(self.p_cmh)
@@ -88,7 +88,7 @@ class AccuracyTests:
 
 @dataclass(frozen=True)
 class ExchangeLevel:
-    """Units (outputs, parts of clusters, or clusters) that exchange labels within blocks, sorted by block.
+    """Units (outputs, parts of clusters, or clusters) that exchange context labels in a permutation test.
 
     `right` and `total` are counts of pairs [units, metrics], doubled so that half a tie is a whole number.
     """
@@ -99,18 +99,18 @@ class ExchangeLevel:
     labels: IntArray
     block_starts: LongArray
 
-    def movable_share(self) -> float:
-        """Share of the units whose block holds more than one label."""
+    def exchangeable_share(self) -> float:
+        """Share of the units that can exchange labels: their block holds more than one label."""
         lowest = np.minimum.reduceat(self.labels, self.block_starts[:-1])
         highest = np.maximum.reduceat(self.labels, self.block_starts[:-1])
         sizes = np.diff(self.block_starts)
         return float(sizes[lowest < highest].sum() / sizes.sum())
 
 
-def run_accuracy_tests(
+def run_equal_accuracy_tests(
     outcomes: PairOutcomes,
     contexts: PairContexts,
-    totals: FloatArray,
+    pair_totals: FloatArray,
     *,
     ties: str,
     rng: np.random.Generator,
@@ -118,21 +118,21 @@ def run_accuracy_tests(
     workers: int = 1,
     is_large: BoolArray | None = None,
 ) -> AccuracyTests:
-    """Run the tests of H1 on sorted pairs.
+    """Test for each metric whether its accuracy is the same in all contexts.
 
-    `totals` are those of the tally of contexts crossed with perturbations. Contexts that are not large take
-    no part in the permutation test. Its p is NaN where nothing can move: with contexts that are the clusters
-    themselves, say.
+    `pair_totals` are the numbers of pairs of contexts crossed with perturbations. Contexts that are not large
+    take no part in the permutation test. Its p is NaN where nothing can move: with contexts that are the
+    clusters themselves, say.
     """
-    right, pairs = _count_pairs(totals, len(contexts.values))
+    right, pairs = _count_right_and_all_pairs(pair_totals, len(contexts.values))
     chi_square_tests = [chi_square_test(r.sum(axis=0), n.sum(axis=0)) for r, n in zip(right, pairs)]
     stratified_tests = [cochran_mantel_haenszel_test(r, n) for r, n in zip(right, pairs)]
-    tested_contexts = contexts if is_large is None else contexts.keep_only(is_large)
+    tested_contexts = contexts if is_large is None else contexts.restrict_to_contexts(is_large)
     p_by_level = []
     p_family_by_level = []
     level_names = []
-    movable_share = 1.0
-    for level in exchange_levels(outcomes, tested_contexts, ties=ties):
+    exchangeable_share = 1.0
+    for level in build_exchange_levels(outcomes, tested_contexts, ties=ties):
         permuted = permute_labels_test(
             level.right,
             level.total,
@@ -147,7 +147,7 @@ def run_accuracy_tests(
         p_by_level.append(permuted.p)
         p_family_by_level.append(permuted.p_family)
         level_names.append(level.name)
-        movable_share = min(movable_share, level.movable_share())
+        exchangeable_share = min(exchangeable_share, level.exchangeable_share())
     metric_count = len(chi_square_tests)
     return AccuracyTests(
         metrics=outcomes.metrics,
@@ -155,26 +155,26 @@ def run_accuracy_tests(
         dof=np.array([test.dof for test in chi_square_tests]),
         p=np.array([test.p for test in chi_square_tests]),
         cramers_v=np.array([test.cramers_v for test in chi_square_tests]),
-        p_permutation=_combine_levels(p_by_level, metric_count),
-        p_family=_combine_levels(p_family_by_level, metric_count),
+        p_permutation=_combine_p_values_of_levels(p_by_level, metric_count),
+        p_family=_combine_p_values_of_levels(p_family_by_level, metric_count),
         p_cmh=np.array([test.p for test in stratified_tests]),
         cluster_variance_ratio=compute_cluster_variance_ratios(outcomes, tested_contexts, ties=ties),
         exchanges=tuple(level_names),
-        movable_share=movable_share,
+        exchangeable_share=exchangeable_share,
     )
 
 
-def _combine_levels(p_by_level: list[FloatArray], metric_count: int) -> FloatArray:
-    """Return the smallest p-value over the levels, times the number of levels at which it is known."""
-    if not p_by_level:
+def _combine_p_values_of_levels(p_values_by_level: list[FloatArray], metric_count: int) -> FloatArray:
+    """Return the smallest p-value over the exchange levels, times the number of levels with a p-value."""
+    if not p_values_by_level:
         return np.full(metric_count, np.nan)
-    table = np.stack(p_by_level)
+    table = np.stack(p_values_by_level)
     known_levels = (~np.isnan(table)).sum(axis=0)
     smallest = np.where(known_levels > 0, np.nan_to_num(table, nan=np.inf).min(axis=0), np.nan)
     return np.asarray(np.minimum(smallest * known_levels, 1))
 
 
-def cross_with_perturbations(outcomes: PairOutcomes, contexts: PairContexts) -> PairContexts:
+def cross_contexts_with_perturbations(outcomes: PairOutcomes, contexts: PairContexts) -> PairContexts:
     """Cross every context with every perturbation: code = context · perturbations + perturbation."""
     count = len(outcomes.perturbation_names)
     codes = np.where(contexts.codes < 0, -1, contexts.codes * count + outcomes.perturbations)
@@ -182,16 +182,21 @@ def cross_with_perturbations(outcomes: PairOutcomes, contexts: PairContexts) -> 
     return PairContexts(f"{contexts.column}\tperturbation", names, codes.astype(np.int32))
 
 
-def _count_pairs(totals: FloatArray, context_count: int) -> tuple[FloatArray, FloatArray]:
-    """Return right and all pairs, [metrics, perturbations, contexts]; a tie counts as much as its credit."""
-    shape = (len(totals), context_count, -1)
-    right = totals[:, RIGHT_PAIRS].reshape(shape)
-    pairs = totals[:, ALL_PAIRS].reshape(shape)
+def _count_right_and_all_pairs(pair_totals: FloatArray, context_count: int) -> tuple[FloatArray, FloatArray]:
+    """Return the numbers of right pairs and of all pairs, [metrics, perturbations, contexts].
+
+    A tie counts as much as its credit.
+    """
+    shape = (len(pair_totals), context_count, -1)
+    right = pair_totals[:, RIGHT_PAIRS].reshape(shape)
+    pairs = pair_totals[:, ALL_PAIRS].reshape(shape)
     return np.swapaxes(right, 1, 2), np.swapaxes(pairs, 1, 2)
 
 
-def exchange_levels(outcomes: PairOutcomes, contexts: PairContexts, *, ties: str) -> Iterator[ExchangeLevel]:
-    """Yield the levels at which labels can be exchanged, finest first, until all contexts are linked."""
+def build_exchange_levels(
+    outcomes: PairOutcomes, contexts: PairContexts, *, ties: str
+) -> Iterator[ExchangeLevel]:
+    """Yield the levels at which context labels can be exchanged, finest first."""
     in_context = contexts.codes >= 0
     if not in_context.any():
         return
@@ -202,9 +207,9 @@ def exchange_levels(outcomes: PairOutcomes, contexts: PairContexts, *, ties: str
     is_used = count_codes(contexts.codes, len(contexts.values)) > 0
     if not is_used.all():
         labels = (np.cumsum(is_used) - 1).astype(np.int32)[labels]
-    if _have_several_items(outcomes):
+    if _has_cluster_of_several_items(outcomes):
         within_clusters = "contexts within clusters"
-        units = _number_combinations(outcomes.clusters, labels)
+        units = _number_cluster_label_combinations(outcomes.clusters, labels)
     else:
         within_clusters = "outputs within items"
         units = outcomes.outputs
@@ -214,23 +219,23 @@ def exchange_levels(outcomes: PairOutcomes, contexts: PairContexts, *, ties: str
         ("clusters", outcomes.clusters, one_block),
     )
     for name, level_units, blocks in levels:
-        group_count, group_of_label = _link_labels(labels, blocks)
+        group_count, group_of_label = _find_linked_labels(labels, blocks)
         if group_count == int(labels.max()) + 1:
             continue  # every block lies in one context: nothing to exchange at this level
-        yield _build_level(name, outcomes, labels, level_units, blocks, ties)
+        yield _build_exchange_level(name, outcomes, labels, level_units, blocks, ties)
         if group_count == 1:
             return
         labels = group_of_label[labels]
 
 
-def _have_several_items(outcomes: PairOutcomes) -> bool:
+def _has_cluster_of_several_items(outcomes: PairOutcomes) -> bool:
     """Whether some cluster holds more than one item."""
     is_first_pair = np.diff(outcomes.items, prepend=-1) != 0
     pairs_per_cluster = count_codes(outcomes.clusters[is_first_pair], int(outcomes.clusters.max()) + 1)
     return bool(pairs_per_cluster.max() > 1)
 
 
-def _number_combinations(clusters: IntArray, labels: IntArray) -> IntArray:
+def _number_cluster_label_combinations(clusters: IntArray, labels: IntArray) -> IntArray:
     """Number the combinations of cluster and label, in the order of the clusters."""
     combined = clusters.astype(np.int64) * (int(labels.max()) + 1) + labels
     numbers = np.unique(combined, return_inverse=True)[1]
@@ -240,7 +245,7 @@ def _number_combinations(clusters: IntArray, labels: IntArray) -> IntArray:
 def compute_cluster_variance_ratios(
     outcomes: PairOutcomes, contexts: PairContexts, *, ties: str
 ) -> FloatArray:
-    """Compute how much more a context's accuracy varies between clusters than its items explain, [metrics].
+    """Compute the variance of accuracy between clusters, relative to that expected from items, [metrics].
 
     Let r be the accuracy of an item in a context, less the means of the item and of the context. The ratio is
     Σ over contexts and clusters of (Σ r)², divided by Σ r². It is about 1 if a context (a system, say) does
@@ -253,15 +258,20 @@ def compute_cluster_variance_ratios(
         return undefined
     outcomes = outcomes.select_pairs(in_context)
     labels = contexts.codes[in_context]
-    if not _have_several_items(outcomes):
+    if not _has_cluster_of_several_items(outcomes):
         return undefined
-    cells = _build_level(
-        "items", outcomes, labels, _number_combinations(outcomes.items, labels), outcomes.items, ties
+    cells = _build_exchange_level(
+        "items",
+        outcomes,
+        labels,
+        _number_cluster_label_combinations(outcomes.items, labels),
+        outcomes.items,
+        ties,
     )
     item_of_cell = np.repeat(np.arange(len(cells.block_starts) - 1), np.diff(cells.block_starts))
     first_pair = np.unique(outcomes.items, return_index=True)[1]
     cluster_of_cell = outcomes.clusters[first_pair][item_of_cell]
-    combinations = _number_combinations(cluster_of_cell, cells.labels)
+    combinations = _number_cluster_label_combinations(cluster_of_cell, cells.labels)
     ratios = []
     for m in range(len(outcomes.metrics)):
         total = cells.total[:, m if cells.total.shape[1] > 1 else 0]
@@ -274,19 +284,20 @@ def compute_cluster_variance_ratios(
     return np.array(ratios)
 
 
-def _subtract_group_means(values: FloatArray, groups: IntArray | LongArray) -> FloatArray:
-    counts = np.maximum(np.bincount(groups), 1)
-    means = np.bincount(groups, values) / counts
-    return np.asarray(values - means[groups])
+def _subtract_group_means(values: FloatArray, group_codes: IntArray | LongArray) -> FloatArray:
+    """Subtract from each value the mean of its group."""
+    counts = np.maximum(np.bincount(group_codes), 1)
+    means = np.bincount(group_codes, values) / counts
+    return np.asarray(values - means[group_codes])
 
 
-def _link_labels(labels: IntArray, blocks: IntArray) -> tuple[int, IntArray]:
-    """Count the groups of labels that blocks link, and return the group of each label.
+def _find_linked_labels(labels: IntArray, blocks: IntArray) -> tuple[int, IntArray]:
+    """Find groups of labels that occur in common blocks: their number, and the group of each label.
 
     Two labels that occur in one block are linked, and so are links of links.
     """
     label_count = int(labels.max()) + 1
-    lowest = _lowest_linked(labels, blocks, label_count, int(blocks.max()) + 1)
+    lowest = _find_lowest_linked_labels(labels, blocks, label_count, int(blocks.max()) + 1)
     is_used = count_codes(labels, label_count) > 0
     groups, group = np.unique(lowest[is_used], return_inverse=True)
     group_of_label = np.full(label_count, -1, dtype=np.int32)
@@ -295,7 +306,9 @@ def _link_labels(labels: IntArray, blocks: IntArray) -> tuple[int, IntArray]:
 
 
 @kernel
-def _lowest_linked(labels: IntArray, blocks: IntArray, label_count: int, block_count: int) -> IntArray:
+def _find_lowest_linked_labels(
+    labels: IntArray, blocks: IntArray, label_count: int, block_count: int
+) -> IntArray:
     """Return for each label the lowest label that it is linked with (union-find)."""
     parent = np.empty(label_count, np.int32)
     for label in range(label_count):
@@ -318,12 +331,12 @@ def _lowest_linked(labels: IntArray, blocks: IntArray, label_count: int, block_c
     return parent
 
 
-def _build_level(
+def _build_exchange_level(
     name: str, outcomes: PairOutcomes, labels: IntArray, units: IntArray, blocks: IntArray, ties: str
 ) -> ExchangeLevel:
-    """Count the pairs of every unit, sorted by block."""
+    """Count the pairs of every unit that exchanges labels, sorted by block."""
     # Outputs are sorted within their items already; other units are numbered in the order of their blocks.
-    order = _sorting_order(blocks if units is outcomes.outputs else units)
+    order = _find_sorting_order(blocks if units is outcomes.outputs else units)
     units, blocks, labels = units[order], blocks[order], labels[order]
     first_pairs = find_run_starts(units)[:-1]
     doubled_tie_credit = round(2 * TIE_CREDIT[ties])
@@ -345,8 +358,8 @@ def _build_level(
     return ExchangeLevel(name, right, total, labels[first_pairs], find_run_starts(blocks[first_pairs]))
 
 
-def _sorting_order(keys: IntArray) -> IntArray | slice:
-    """Return the order that sorts keys, equal ones as they are; a slice of all where they are sorted."""
+def _find_sorting_order(keys: IntArray) -> IntArray | slice:
+    """Return the order that sorts keys, stable; a slice of all positions if they are sorted."""
     if (keys[1:] >= keys[:-1]).all():
         return slice(None)
     return sort_by_code(keys, int(keys.max()) + 1)

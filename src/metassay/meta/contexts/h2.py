@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metassay.meta.contexts.accuracy import AccuracyTally
+from metassay.meta.contexts.accuracy import AccuracySums
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.bootstrap import ClusterHalves
 from metassay.stats.clustering import cluster_rows
@@ -30,7 +30,7 @@ _TIE_DECIMALS = 12  # sums in another order differ in the 16th decimal; such acc
 
 @dataclass(frozen=True)
 class AgreementInterval:
-    """Agreement of two orders of the metrics with its 95 % interval."""
+    """Agreement of two rankings of the metrics with its 95 % interval."""
 
     value: float
     low: float
@@ -38,8 +38,8 @@ class AgreementInterval:
 
 
 @dataclass(frozen=True)
-class ContextOrder:
-    """One context against all outputs: interval of the agreement, p-value, and noise ceiling."""
+class ContextRankingComparison:
+    """Agreement of the ranking in one context with that over all outputs: interval, p-value, ceiling."""
 
     low: float
     high: float
@@ -49,7 +49,7 @@ class ContextOrder:
 
 @dataclass(frozen=True)
 class AgreementMatrix:
-    """Rank agreement between all contexts of a column, "global" first, the others ordered by similarity.
+    """Rank agreement between all contexts of a column; similar contexts are next to each other.
 
     `matrix` is [contexts, contexts] up to 300 contexts, else its first row only; `low` and `high` are
     complete up to 100. `order` has the context at each position (from 0, without "global"), `groups` its
@@ -66,15 +66,15 @@ class AgreementMatrix:
     p_global: FloatArray
 
 
-def compare_with_global(
+def compare_ranking_with_global(
     accuracy: FloatArray,
     resamples: FloatArray,
     global_accuracy: FloatArray,
     global_resamples: FloatArray,
     statistic: str,
-    clusters: int,
+    cluster_count: int,
 ) -> tuple[float, float, float]:
-    """Compute the interval of one context's agreement with all outputs, and the p-value of a difference.
+    """Compare the ranking of metrics in one context with that over all outputs: interval and p-value.
 
     `accuracy` is [metrics], `resamples` [metrics, resamples]. The test asks whether the context truly orders
     the metrics as all outputs do. Its statistic is the distance of the accuracies, weighed by their
@@ -82,38 +82,42 @@ def compare_with_global(
     nearest ones with the deviations of the resamples, stretched for small numbers of clusters.
     """
     # the order of all outputs is the reference of statistics that are not symmetric
-    agreement = compare_orders(global_accuracy, global_resamples, accuracy, resamples, statistic)
+    agreement = compare_rankings(global_accuracy, global_resamples, accuracy, resamples, statistic)
     if np.isnan(agreement.value):
         return float("nan"), float("nan"), float("nan")
-    p = _order_p_value(accuracy, resamples, global_accuracy, clusters)
+    p = _compute_same_ranking_p_value(accuracy, resamples, global_accuracy, cluster_count)
     return agreement.low, agreement.high, p
 
 
-def compare_orders(
-    first: FloatArray,
+def compare_rankings(
+    first_values: FloatArray,
     first_resamples: FloatArray,
-    second: FloatArray,
+    second_values: FloatArray,
     second_resamples: FloatArray,
     statistic: str,
 ) -> AgreementInterval:
-    """Compute the agreement of two orders of the metrics [metrics] and its interval from joint resamples."""
-    observed = float(correlate_rows(_round_ties(first), _round_ties(second), statistic)[0])
-    drawn = correlate_rows(_round_ties(first_resamples.T), _round_ties(second_resamples.T), statistic)
-    low, high = _agreement_interval(drawn, observed)
+    """Compute the agreement of two rankings of metrics, with an interval from joint resamples."""
+    observed = float(
+        correlate_rows(_round_accuracies(first_values), _round_accuracies(second_values), statistic)[0]
+    )
+    drawn = correlate_rows(
+        _round_accuracies(first_resamples.T), _round_accuracies(second_resamples.T), statistic
+    )
+    low, high = _compute_agreement_interval(drawn, observed)
     return AgreementInterval(observed, low, high)
 
 
-def _order_p_value(
-    accuracy: FloatArray, resamples: FloatArray, global_accuracy: FloatArray, clusters: int
+def _compute_same_ranking_p_value(
+    accuracy: FloatArray, resamples: FloatArray, global_accuracy: FloatArray, cluster_count: int
 ) -> float:
-    """Compute the p-value that a context orders the metrics as all outputs do."""
+    """Compute the p-value that a context ranks the metrics as all outputs together do."""
     known = np.flatnonzero(~(np.isnan(accuracy) | np.isnan(global_accuracy)))
-    order = known[np.lexsort((accuracy[known], _round_ties(global_accuracy[known])))]
+    order = known[np.lexsort((accuracy[known], _round_accuracies(global_accuracy[known])))]
     deviations = (resamples[order] - accuracy[order, None]).T
     deviations = deviations[~np.isnan(deviations).any(axis=1)]
-    if clusters < 2 or len(deviations) < 2:
+    if cluster_count < 2 or len(deviations) < 2:
         return float("nan")
-    deviations = deviations * small_sample_factor(np.array(clusters))
+    deviations = deviations * small_sample_factor(np.array(cluster_count))
     variances = deviations.var(axis=0)
     # The floor keeps a metric that is always right from deciding everything.
     weights = 1 / np.maximum(variances, variances.max() * 1e-3 + 1e-12)
@@ -122,23 +126,25 @@ def _order_p_value(
     return float((1 + (null_distances >= distance[0] - _ROUNDING).sum()) / (1 + len(null_distances)))
 
 
-def noise_ceiling(
-    tally: AccuracyTally, metrics: LongArray, context: int, halves: ClusterHalves, statistic: str
+def estimate_noise_ceiling(
+    accuracy_sums: AccuracySums, metrics: LongArray, context: int, halves: ClusterHalves, statistic: str
 ) -> float:
-    """Estimate the agreement that two samples of a context as large as ours would have; NaN if undefined.
+    """Estimate the agreement of the rankings in two samples of one context; NaN if undefined.
 
     Two random halves of the context's clusters agree at τ, being half as large; `extrapolate_agreement` gives
     the agreement at full size.
     """
-    cells = tally.cells_of(context)
-    weight = tally.weight if len(tally.weight) == 1 else tally.weight[metrics]
-    first, second = halves.split_ratios(tally.credit[metrics, cells], weight[:, cells], tally.clusters[cells])
-    return half_sample_ceiling(first, second, statistic)
+    cells = accuracy_sums.find_cells_of_context(context)
+    weight = accuracy_sums.weight if len(accuracy_sums.weight) == 1 else accuracy_sums.weight[metrics]
+    first, second = halves.split_ratios(
+        accuracy_sums.credit[metrics, cells], weight[:, cells], accuracy_sums.clusters[cells]
+    )
+    return estimate_ceiling_from_halves(first, second, statistic)
 
 
-def half_sample_ceiling(first: FloatArray, second: FloatArray, statistic: str) -> float:
-    """Estimate the agreement at full size from values of two halves, [metrics, splits] each."""
-    agreements = correlate_rows(_round_ties(first.T), _round_ties(second.T), statistic)
+def estimate_ceiling_from_halves(first_half: FloatArray, second_half: FloatArray, statistic: str) -> float:
+    """Estimate the agreement at full sample size from values on two halves, [metrics, splits] each."""
+    agreements = correlate_rows(_round_accuracies(first_half.T), _round_accuracies(second_half.T), statistic)
     agreements = agreements[~np.isnan(agreements)]
     if not len(agreements):
         return float("nan")
@@ -146,13 +152,9 @@ def half_sample_ceiling(first: FloatArray, second: FloatArray, statistic: str) -
 
 
 def extrapolate_agreement(half_agreement: float) -> float:
-    """Extrapolate the agreement of two half samples to samples of full size, both ranking the same truth.
+    """Extrapolate the agreement of two half samples to samples of full size.
 
-    Rank agreement as a correlation r = sin(π τ / 2) (Greiner, 1909), doubled in length by 2 r / (1 + r)
-    (Spearman, 1910; Brown, 1910), and back. Negative agreement is noise about 0 and stays as it is.
-
-    >>> round(extrapolate_agreement(0.5), 3), extrapolate_agreement(1.0)
-    (0.622, 1.0)
+    Both samples rank the same truth.
     """
     if half_agreement <= 0:
         return half_agreement
@@ -160,19 +162,18 @@ def extrapolate_agreement(half_agreement: float) -> float:
     return float(2 / np.pi * np.arcsin(2 * r / (1 + r)))
 
 
-def compare_all_orders(
+def compare_all_rankings(
     accuracy: FloatArray,
     resamples: Sequence[FloatArray],
-    against_global: Sequence[ContextOrder],
+    against_global: Sequence[ContextRankingComparison],
     statistic: str,
     workers: int = 1,
 ) -> AgreementMatrix:
-    """Compute the agreement of every two rows of accuracies [contexts + 1, metrics], "global" first.
+    """Compute the agreement of the rankings in every two contexts.
 
-    `against_global` has the comparison of every row with the first. `resamples` has [metrics, resamples] for
-    every row, where there are few enough contexts for intervals of all cells; else it is empty.
+    Accuracies are [contexts + 1, metrics], "global" first.
     """
-    rows = _round_ties(accuracy)
+    rows = _round_accuracies(accuracy)
     context_count = len(accuracy) - 1
     with_global = correlate_rows(rows[:1], rows, statistic)
     if context_count <= FULL_MATRIX:
@@ -184,7 +185,7 @@ def compare_all_orders(
         order = np.argsort(-np.nan_to_num(with_global[1:], nan=-2.0), kind="stable")
     positions = np.concatenate([[0], 1 + order])
     if resamples:
-        low, high = _all_intervals(resamples, matrix, statistic, workers)
+        low, high = _compute_all_intervals(resamples, matrix, statistic, workers)
     else:
         low = np.array([[context.low for context in against_global]])
         high = np.array([[context.high for context in against_global]])
@@ -192,31 +193,31 @@ def compare_all_orders(
         statistic=statistic,
         order=order,
         groups=groups[order],
-        matrix=_reorder(matrix, positions),
-        low=_reorder(low, positions),
-        high=_reorder(high, positions),
+        matrix=_reorder_matrix(matrix, positions),
+        low=_reorder_matrix(low, positions),
+        high=_reorder_matrix(high, positions),
         ceiling=np.array([context.ceiling for context in against_global])[positions],
         p_global=np.array([context.p for context in against_global])[positions],
     )
 
 
-def _all_intervals(
-    resamples: Sequence[FloatArray], matrix: FloatArray, statistic: str, workers: int
+def _compute_all_intervals(
+    resamples: Sequence[FloatArray], agreement_matrix: FloatArray, statistic: str, workers: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute the interval of every cell of the matrix."""
-    draws = [_round_ties(row.T) for row in resamples]
+    """Compute the 95 % interval of every cell of the agreement matrix."""
+    draws = [_round_accuracies(row.T) for row in resamples]
 
-    def intervals_of_row(i: int) -> list[tuple[float, float]]:
+    def compute_intervals_of_row(row: int) -> list[tuple[float, float]]:
         intervals = []
-        for j in range(i, len(draws)):
-            values = correlate_rows(draws[i], draws[j], statistic)
-            intervals.append(_agreement_interval(values, matrix[i, j]))
+        for j in range(row, len(draws)):
+            values = correlate_rows(draws[row], draws[j], statistic)
+            intervals.append(_compute_agreement_interval(values, agreement_matrix[row, j]))
         return intervals
 
-    low = np.full_like(matrix, np.nan)
-    high = np.full_like(matrix, np.nan)
+    low = np.full_like(agreement_matrix, np.nan)
+    high = np.full_like(agreement_matrix, np.nan)
     with ThreadPoolExecutor(workers) as pool:
-        for i, intervals in enumerate(pool.map(intervals_of_row, range(len(draws)))):
+        for i, intervals in enumerate(pool.map(compute_intervals_of_row, range(len(draws)))):
             low[i, i:], high[i, i:] = np.array(intervals).T
     below_diagonal = np.tril_indices(len(low), -1)
     low[below_diagonal] = low.T[below_diagonal]
@@ -224,19 +225,24 @@ def _all_intervals(
     return low, high
 
 
-def _agreement_interval(values: FloatArray, observed: float) -> tuple[float, float]:
-    """Return percentiles, widened to hold the estimate: resampled orders are noisier, so they agree less."""
+def _compute_agreement_interval(resampled_values: FloatArray, observed: float) -> tuple[float, float]:
+    """Compute a percentile interval, widened to contain the observed agreement.
+
+    Resampled rankings are noisier than the observed one, so they agree less.
+    """
     if np.isnan(observed):
         return float("nan"), float("nan")
-    low, high = percentile_interval(values)
+    low, high = percentile_interval(resampled_values)
     return float(np.fmin(low, observed)), float(np.fmax(high, observed))
 
 
-def _reorder(matrix: FloatArray, positions: LongArray) -> FloatArray:
+def _reorder_matrix(matrix: FloatArray, positions: LongArray) -> FloatArray:
+    """Return a matrix with rows and columns in a given order."""
     if len(matrix) == 1:
         return matrix[:, positions]
     return matrix[np.ix_(positions, positions)]
 
 
-def _round_ties(accuracy: FloatArray) -> FloatArray:
+def _round_accuracies(accuracy: FloatArray) -> FloatArray:
+    """Round accuracies, so that values that differ only by floating-point error are tied."""
     return np.round(accuracy, _TIE_DECIMALS)

@@ -24,21 +24,25 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.contexts.accuracy import list_both_sides, sort_pairs, tally_pairs
+from metassay.meta.contexts.accuracy import (
+    assign_pairs_to_both_systems,
+    sort_pairs_by_item,
+    sum_pair_outcomes,
+)
 from metassay.meta.contexts.choice import RunChoice
 from metassay.meta.contexts.column_analysis import (
     AccuracyEstimates,
     AnalysisSettings,
     ColumnAnalysis,
     GlobalAnalysis,
-    analyze_global,
+    analyze_all_pairs,
     resample_accuracy,
 )
-from metassay.meta.contexts.h2 import AgreementInterval, compare_orders, noise_ceiling
-from metassay.meta.contexts.leads import lead_p_values
+from metassay.meta.contexts.h2 import AgreementInterval, compare_rankings, estimate_noise_ceiling
+from metassay.meta.contexts.leads import compute_lead_p_values
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.meta.contexts.saved_labels import SavedLabels
-from metassay.meta.contexts.soft_pairwise_accuracy import KENDALL, SoftPairwiseAccuracy
+from metassay.meta.contexts.soft_pairwise_accuracy import KENDALL, SoftAccuracyEstimates
 from metassay.results.assay import (
     GLOBAL,
     Claims,
@@ -68,7 +72,7 @@ _UNDEFINED = AgreementInterval(float("nan"), float("nan"), float("nan"))
 
 @dataclass(frozen=True)
 class HumanPairs:
-    """Outcomes on pairs of outputs with different human scores, and test sets of systems with such scores.
+    """Outcomes on pairs of outputs with different human scores, and the test sets of rated systems.
 
     `human` names the human score. `outcomes` has the metrics of the perturbed pairs, in the same order. Each
     test set holds the items in which every system has a human score; its clusters are numbered as those of
@@ -82,8 +86,8 @@ class HumanPairs:
 
 
 @dataclass(frozen=True)
-class MetricOrder:
-    """Values [metrics] that order the metrics, and their resamples [metrics, resamples] where kept.
+class MetricRankingValues:
+    """Values [metrics] that rank the metrics, and values on resamples [metrics, resamples].
 
     `reliability` is the tau of this order with that of a second sample as large; NaN if it is not known.
     """
@@ -94,8 +98,8 @@ class MetricOrder:
 
 
 @dataclass(frozen=True)
-class OrderComparison:
-    """Kendall's tau-b of two orders of the metrics as observed, and corrected for their reliability."""
+class RankingComparison:
+    """Kendall's tau-b of two rankings of the metrics, observed and corrected for their reliability."""
 
     observed: AgreementInterval
     corrected: AgreementInterval
@@ -103,7 +107,7 @@ class OrderComparison:
 
 @dataclass(frozen=True)
 class HumanContextAnalysis:
-    """One context: accuracy on human pairs [metrics], and agreement with the order on perturbed pairs."""
+    """Accuracies on the human pairs of one context, and agreement with the ranking on perturbed pairs."""
 
     context: str
     accuracy: FloatArray
@@ -117,7 +121,7 @@ class HumanContextAnalysis:
 
 @dataclass(frozen=True)
 class HumanAnalysis:
-    """The metrics on human pairs and on systems, and how far either order agrees with perturbed pairs.
+    """Accuracies on human pairs, agreement on systems, and their agreement with perturbed pairs.
 
     `metrics` are the competing ones; `best` is the position of the one that is most often right on human
     pairs.
@@ -127,22 +131,22 @@ class HumanAnalysis:
     metrics: tuple[str, ...]
     settings: AnalysisSettings
     overall: GlobalAnalysis
-    spa: SoftPairwiseAccuracy | None
+    spa: SoftAccuracyEstimates | None
     saved_labels: SavedLabels | None
-    perturbed_with_human: OrderComparison
-    perturbed_with_spa: OrderComparison
-    human_with_spa: OrderComparison
+    perturbed_with_human: RankingComparison
+    perturbed_with_spa: RankingComparison
+    human_with_spa: RankingComparison
     contexts: Mapping[str, Sequence[HumanContextAnalysis]]
     best: int
 
     @property
     def accuracy(self) -> FloatArray:
-        """Accuracy on human pairs, [metrics]."""
+        """Accuracy of each metric on human pairs, [metrics]."""
         return np.asarray(self.overall.estimates.accuracy[self.settings.competing, 0])
 
-    def lead_candidates(self) -> list[MetricLead]:
-        """Return the leads of the best metric over all others on human pairs, tested together."""
-        p_values = lead_p_values([self.overall.context.leads])[0][self.best]
+    def collect_lead_candidates(self) -> list[MetricLead]:
+        """Test the leads of the best metric over all other metrics on human pairs, with joint adjustment."""
+        p_values = compute_lead_p_values([self.overall.context.leads])[0][self.best]
         best = self.metrics[self.best]
         return [
             MetricLead(column=None, context=GLOBAL, better=best, worse=worse, p=p)
@@ -150,38 +154,41 @@ class HumanAnalysis:
             if not np.isnan(p)
         ]
 
-    def choose_instead_of(self, metric: str, claims: Claims, eligible: Collection[str]) -> RunChoice | None:
-        """Return the choice by human pairs, where its metric is shown to be ahead of this one; else None."""
+    def choose_better_metric(
+        self, metric: str, claims: Claims, eligible: Collection[str]
+    ) -> RunChoice | None:
+        """Return the best metric on human pairs if it is shown to be better than the given one, else None."""
         if not any(lead.worse == metric for lead in claims.human_leads):
             return None
-        top_group = self._top_group(claims, eligible)
+        top_group = self._find_best_metrics(claims, eligible)
         return RunChoice(self.metrics[self.best], human_top_group=top_group)
 
-    def _top_group(self, claims: Claims, eligible: Collection[str]) -> list[str]:
-        """Return the best metric, and the eligible ones not shown to be behind it, best first."""
+    def _find_best_metrics(self, claims: Claims, eligible_metrics: Collection[str]) -> list[str]:
+        """Return the best metric on human pairs, and the eligible metrics not shown to be worse."""
         best = self.metrics[self.best]
         behind = {lead.worse for lead in claims.human_leads}
         group = [best]
-        for row in self._metric_rows():
+        for row in self._build_metric_rows():
             is_defined = row.accuracy is not None
-            if is_defined and row.metric in eligible and row.metric not in {best, *behind}:
+            if is_defined and row.metric in eligible_metrics and row.metric not in {best, *behind}:
                 group.append(row.metric)
         return group
 
-    def _best_by_spa(self, eligible: Collection[str]) -> MetricChoice | None:
+    def _find_best_by_soft_accuracy(self, eligible_metrics: Collection[str]) -> MetricChoice | None:
+        """Return the eligible metric with the highest soft pairwise accuracy."""
         if self.spa is None:
             return None
-        is_eligible = [metric in eligible for metric in self.metrics]
+        is_eligible = [metric in eligible_metrics for metric in self.metrics]
         values = np.where(is_eligible, self.spa.values, np.nan)
         if np.isnan(values).all():
             return None
         return MetricChoice(metric=self.metrics[int(np.nanargmax(values))])
 
-    def _metric_rows(self) -> list[HumanAccuracy]:
-        """Return one row per metric, best on human pairs first; equal values share a rank."""
+    def _build_metric_rows(self) -> list[HumanAccuracy]:
+        """Build the result of each metric, best on human pairs first; equal values share a rank."""
         accuracy = self.accuracy
         context = self.overall.context
-        ties = self.overall.estimates.tally.tie_share()[:, 0]
+        ties = self.overall.estimates.accuracy_sums.tie_share()[:, 0]
         pairs = self.overall.estimates.pairs[:, 0]
         undefined = np.full(len(accuracy), np.nan)
         spa = undefined if self.spa is None else self.spa.values
@@ -198,11 +205,11 @@ class HumanAnalysis:
                 high=to_optional(context.high[m]),
                 ties=to_optional(ties[m]),
                 pairs=int(pairs[m]),
-                rank=_rank(accuracy, position),
+                rank=_find_rank(accuracy, position),
                 spa=to_optional(spa[position]),
                 spa_low=to_optional(spa_low[position]),
                 spa_high=to_optional(spa_high[position]),
-                rank_spa=_rank(spa, position),
+                rank_spa=_find_rank(spa, position),
                 labels_saved=None if saved is None else to_optional(saved.values[position]),
                 labels_saved_low=to_optional(saved_low[position]),
                 labels_saved_high=to_optional(saved_high[position]),
@@ -211,34 +218,41 @@ class HumanAnalysis:
         ]
         return sorted(rows, key=lambda row: row.rank or len(rows) + 1)
 
-    def to_result(self, claims: Claims, perturbed_choice: str, eligible: Collection[str]) -> HumanComparison:
-        """Build the result; `perturbed_choice` is the metric chosen on perturbed pairs."""
-        tally = self.overall.estimates.tally
+    def to_result(
+        self, claims: Claims, perturbed_choice: str, eligible_metrics: Collection[str]
+    ) -> HumanComparison:
+        """Build the result of the comparison with human scores.
+
+        `perturbed_choice` is the metric chosen on perturbed pairs.
+        """
+        accuracy_sums = self.overall.estimates.accuracy_sums
         contexts = {}
         for column, analyses in self.contexts.items():
-            contexts[column] = [self._context_row(analysis) for analysis in analyses]
+            contexts[column] = [self._build_context_result(analysis) for analysis in analyses]
         return HumanComparison(
             human=self.human,
-            items=int(tally.count_items().max()),
-            pairs=int(tally.count_pairs().max()),
+            items=int(accuracy_sums.count_items().max()),
+            pairs=int(accuracy_sums.count_pairs().max()),
             systems=None if self.spa is None else self.spa.systems,
             segments=None if self.spa is None else self.spa.segments,
             followed=any(lead.worse == perturbed_choice for lead in claims.human_leads),
             by_perturbed_pairs=MetricChoice(metric=perturbed_choice),
             by_human_pairs=HumanChoice(
-                metric=self.metrics[self.best], top_group=self._top_group(claims, eligible)
+                metric=self.metrics[self.best], top_group=self._find_best_metrics(claims, eligible_metrics)
             ),
-            by_spa=self._best_by_spa(eligible),
+            by_spa=self._find_best_by_soft_accuracy(eligible_metrics),
             by_labels_saved=(
-                None if self.saved_labels is None else self.saved_labels.choose_best(self.metrics, eligible)
+                None
+                if self.saved_labels is None
+                else self.saved_labels.choose_best(self.metrics, eligible_metrics)
             ),
             spa_constant=None if self.spa is None else to_optional(self.spa.constant),
-            metrics=self._metric_rows(),
+            metrics=self._build_metric_rows(),
             agreement=HumanAgreement(
                 statistic=KENDALL,
-                perturbed_with_human=_to_order_agreement(self.perturbed_with_human),
-                perturbed_with_spa=_to_order_agreement(self.perturbed_with_spa),
-                human_with_spa=_to_order_agreement(self.human_with_spa),
+                perturbed_with_human=_to_ranking_agreement(self.perturbed_with_human),
+                perturbed_with_spa=_to_ranking_agreement(self.perturbed_with_spa),
+                human_with_spa=_to_ranking_agreement(self.human_with_spa),
             ),
             ceiling=HumanCeiling(
                 pairs=to_optional(self.overall.context.order.ceiling),
@@ -247,103 +261,120 @@ class HumanAnalysis:
             contexts=contexts,
         )
 
-    def _context_row(self, analysis: HumanContextAnalysis) -> ContextHumanAgreement:
+    def _build_context_result(self, context_analysis: HumanContextAnalysis) -> ContextHumanAgreement:
+        """Build the result of one context."""
         metrics = [
             ContextHumanAccuracy(
                 metric=metric,
-                accuracy=to_optional(analysis.accuracy[m]),
-                low=to_optional(analysis.low[m]),
-                high=to_optional(analysis.high[m]),
+                accuracy=to_optional(context_analysis.accuracy[m]),
+                low=to_optional(context_analysis.low[m]),
+                high=to_optional(context_analysis.high[m]),
             )
             for m, metric in enumerate(self.metrics)
         ]
         return ContextHumanAgreement(
-            context=analysis.context,
-            tau=to_optional(analysis.agreement.value),
-            low=to_optional(analysis.agreement.low),
-            high=to_optional(analysis.agreement.high),
-            ceiling=to_optional(analysis.ceiling),
-            items=analysis.items,
-            pairs=analysis.pairs,
+            context=context_analysis.context,
+            tau=to_optional(context_analysis.agreement.value),
+            low=to_optional(context_analysis.agreement.low),
+            high=to_optional(context_analysis.agreement.high),
+            ceiling=to_optional(context_analysis.ceiling),
+            items=context_analysis.items,
+            pairs=context_analysis.pairs,
             metrics=metrics,
         )
 
 
 def analyze_human_pairs(
     human_pairs: HumanPairs,
-    perturbed: GlobalAnalysis,
-    columns: Mapping[str, ColumnAnalysis],
+    perturbed_analysis: GlobalAnalysis,
+    column_analyses: Mapping[str, ColumnAnalysis],
     settings: AnalysisSettings,
-    spa: SoftPairwiseAccuracy | None,
+    soft_pairwise_accuracy: SoftAccuracyEstimates | None,
     saved_labels: SavedLabels | None = None,
 ) -> HumanAnalysis:
-    """Measure the metrics on human pairs, and compare their order with that on perturbed pairs.
+    """Measure metrics on human pairs, and compare their ranking with that on perturbed pairs.
 
-    `perturbed` and `columns` are the analyses of the perturbed pairs; `spa` and `saved_labels` are given
-    where several systems have human scores. Contexts below the smallest size on either side are left out.
+    `perturbed_analysis` and `column_analyses` are the analyses of the perturbed pairs.
+    `soft_pairwise_accuracy` and `saved_labels` are given where several systems have human scores. Contexts
+    below the smallest size on either side are left out.
     """
     settings = replace(settings, agreement=KENDALL)
-    used_contexts = [contexts.drop_empty() for contexts in human_pairs.contexts]
-    outcomes, sorted_contexts = sort_pairs(human_pairs.outcomes, used_contexts)
-    overall = analyze_global(outcomes, settings)
+    used_contexts = [contexts.drop_empty_contexts() for contexts in human_pairs.contexts]
+    outcomes, sorted_contexts = sort_pairs_by_item(human_pairs.outcomes, used_contexts)
+    overall = analyze_all_pairs(outcomes, settings)
     competing = settings.competing
     accuracy = overall.estimates.accuracy[competing, 0]
     # A metric that knows nothing of quality is last in every order, and would make them look alike.
     is_informed = ~settings.is_uninformed
     informed = competing[is_informed]
-    by_perturbed = MetricOrder(
-        perturbed.estimates.accuracy[informed, 0],
-        perturbed.resamples[informed],
-        noise_ceiling(perturbed.estimates.tally, informed, 0, settings.halves, KENDALL),
+    by_perturbed = MetricRankingValues(
+        perturbed_analysis.estimates.accuracy[informed, 0],
+        perturbed_analysis.resamples[informed],
+        estimate_noise_ceiling(
+            perturbed_analysis.estimates.accuracy_sums, informed, 0, settings.halves, KENDALL
+        ),
     )
     human_ceiling = overall.context.order.ceiling
     if not is_informed.all():
-        human_ceiling = noise_ceiling(overall.estimates.tally, informed, 0, settings.halves, KENDALL)
-    by_human = MetricOrder(accuracy[is_informed], overall.resamples[informed], human_ceiling)
+        human_ceiling = estimate_noise_ceiling(
+            overall.estimates.accuracy_sums, informed, 0, settings.halves, KENDALL
+        )
+    by_human = MetricRankingValues(accuracy[is_informed], overall.resamples[informed], human_ceiling)
     by_spa = None
-    if spa is not None:
-        by_spa = MetricOrder(spa.values[is_informed], spa.resamples[is_informed], spa.ceiling)
+    if soft_pairwise_accuracy is not None:
+        by_spa = MetricRankingValues(
+            soft_pairwise_accuracy.values[is_informed],
+            soft_pairwise_accuracy.resamples[is_informed],
+            soft_pairwise_accuracy.ceiling,
+        )
     context_analyses = {}
     for contexts in sorted_contexts:
-        column = columns.get(contexts.column)
+        column = column_analyses.get(contexts.column)
         if column is not None and len(column.contexts.values) > 1:
-            context_analyses[contexts.column] = _analyze_contexts(outcomes, contexts, column, settings)
+            context_analyses[contexts.column] = _analyze_human_contexts(outcomes, contexts, column, settings)
     rounded = np.nan_to_num(np.round(accuracy, _TIE_DECIMALS), nan=-2)
     return HumanAnalysis(
         human=human_pairs.human,
         metrics=tuple(outcomes.metrics[m] for m in competing),
         settings=settings,
         overall=overall,
-        spa=spa,
+        spa=soft_pairwise_accuracy,
         saved_labels=saved_labels,
-        perturbed_with_human=_compare(by_perturbed, by_human),
-        perturbed_with_spa=_compare(by_perturbed, by_spa),
-        human_with_spa=_compare(by_human, by_spa),
+        perturbed_with_human=_compare_rankings(by_perturbed, by_human),
+        perturbed_with_spa=_compare_rankings(by_perturbed, by_spa),
+        human_with_spa=_compare_rankings(by_human, by_spa),
         contexts=context_analyses,
         best=int(np.argmax(np.where(settings.is_uninformed, -1, rounded))),
     )
 
 
-def _analyze_contexts(
-    outcomes: PairOutcomes, contexts: PairContexts, perturbed: ColumnAnalysis, settings: AnalysisSettings
+def _analyze_human_contexts(
+    outcomes: PairOutcomes,
+    contexts: PairContexts,
+    perturbed_column: ColumnAnalysis,
+    settings: AnalysisSettings,
 ) -> list[HumanContextAnalysis]:
-    """Analyse every context that is large enough on both sides."""
-    outcomes, contexts = list_both_sides(outcomes, contexts)
-    estimates = AccuracyEstimates.from_tally(tally_pairs(outcomes, contexts, ties=settings.ties))
+    """Analyse every context that has enough human pairs and enough perturbed pairs."""
+    outcomes, contexts = assign_pairs_to_both_systems(outcomes, contexts)
+    estimates = AccuracyEstimates.from_sums(sum_pair_outcomes(outcomes, contexts, ties=settings.ties))
     competing = settings.competing
-    items = estimates.tally.count_items()
+    items = estimates.accuracy_sums.count_items()
     items_of_competing = items[competing].max(axis=0, initial=0)
     positions = {value: c for c, value in enumerate(contexts.values)}
     analyses = []
-    for c, value in enumerate(perturbed.contexts.values):
+    for c, value in enumerate(perturbed_column.contexts.values):
         own = positions.get(value)
-        if own is None or not perturbed.is_large[c] or items_of_competing[own] < settings.minimum_items:
+        if (
+            own is None
+            or not perturbed_column.is_large[c]
+            or items_of_competing[own] < settings.minimum_items
+        ):
             continue
-        resamples = resample_accuracy(estimates.tally, own, settings)
-        low, high = proportion_interval(estimates.proportions(own), resamples)
+        resamples = resample_accuracy(estimates.accuracy_sums, own, settings)
+        low, high = proportion_interval(estimates.select_context(own), resamples)
         accuracy = estimates.accuracy[competing, own]
-        by_perturbed = MetricOrder(
-            perturbed.estimates.accuracy[competing, c], perturbed.context_analyses[c].resamples
+        by_perturbed = MetricRankingValues(
+            perturbed_column.estimates.accuracy[competing, c], perturbed_column.context_analyses[c].resamples
         )
         analyses.append(
             HumanContextAnalysis(
@@ -353,27 +384,31 @@ def _analyze_contexts(
                 high=high[competing],
                 items=int(items[:, own].max()),
                 pairs=int(estimates.pairs[:, own].max()),
-                agreement=_compare(by_perturbed, MetricOrder(accuracy, resamples[competing])).observed,
-                ceiling=noise_ceiling(estimates.tally, competing, own, settings.halves, KENDALL),
+                agreement=_compare_rankings(
+                    by_perturbed, MetricRankingValues(accuracy, resamples[competing])
+                ).observed,
+                ceiling=estimate_noise_ceiling(
+                    estimates.accuracy_sums, competing, own, settings.halves, KENDALL
+                ),
             )
         )
     return analyses
 
 
-def _compare(first: MetricOrder, second: MetricOrder | None) -> OrderComparison:
-    """Compute Kendall's tau-b of two orders; without resamples of both there is no interval."""
+def _compare_rankings(first: MetricRankingValues, second: MetricRankingValues | None) -> RankingComparison:
+    """Compute Kendall's tau-b of two rankings, with an interval if both have resamples."""
     if second is None:
-        return OrderComparison(_UNDEFINED, _UNDEFINED)
+        return RankingComparison(_UNDEFINED, _UNDEFINED)
     if first.resamples is None or second.resamples is None:
-        agreement = compare_orders(
+        agreement = compare_rankings(
             first.values, first.values[:, None], second.values, second.values[:, None], KENDALL
         )
-        return OrderComparison(replace(agreement, low=float("nan"), high=float("nan")), _UNDEFINED)
-    observed = compare_orders(first.values, first.resamples, second.values, second.resamples, KENDALL)
+        return RankingComparison(replace(agreement, low=float("nan"), high=float("nan")), _UNDEFINED)
+    observed = compare_rankings(first.values, first.resamples, second.values, second.resamples, KENDALL)
     resampled = correlate_rows(first.resamples.T, second.resamples.T, KENDALL)
     spread = float(np.nanstd(resampled)) if (~np.isnan(resampled)).sum() > 1 else float("nan")
     corrected = correct_for_reliability(observed.value, spread, first.reliability, second.reliability)
-    return OrderComparison(observed, corrected)
+    return RankingComparison(observed, corrected)
 
 
 def correct_for_reliability(
@@ -399,7 +434,8 @@ def correct_for_reliability(
     return AgreementInterval(value, low, high)
 
 
-def _to_order_agreement(comparison: OrderComparison) -> OrderAgreement:
+def _to_ranking_agreement(comparison: RankingComparison) -> OrderAgreement:
+    """Convert a comparison of two rankings to the type of the result."""
     observed = comparison.observed
     corrected = comparison.corrected
     return OrderAgreement(
@@ -412,8 +448,8 @@ def _to_order_agreement(comparison: OrderComparison) -> OrderAgreement:
     )
 
 
-def _rank(values: FloatArray, position: int) -> int | None:
-    """Return the rank from 1; equal values share the best rank, an undefined one has none."""
+def _find_rank(values: FloatArray, position: int) -> int | None:
+    """Return the rank of a value from 1; equal values share the best rank, None for undefined values."""
     rounded = np.round(values, _TIE_DECIMALS)
     if np.isnan(rounded[position]):
         return None

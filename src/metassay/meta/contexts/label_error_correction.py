@@ -28,7 +28,7 @@ _LEAST_DRAWN_INFORMATION = 0.1  # draws below this would give arbitrarily large 
 
 @dataclass(frozen=True)
 class LabelReading:
-    """How many pairs of a stratum were read, and in how many the perturbed output is equal or better."""
+    """How many pairs of a stratum people read, and in how many the perturbed output is not worse."""
 
     read: int
     equal: int
@@ -44,7 +44,7 @@ def correct_for_label_errors(
     resamples: int,
     seed: int,
 ) -> list[CorrectedAccuracy] | None:
-    """Correct the accuracy over all outputs for label errors (Rogan and Gladen, 1978), per metric.
+    """Correct the accuracy of each metric for pairs with wrong labels (Rogan and Gladen, 1978).
 
     A stratum is a perturbation and a language; `strata` has the stratum of every pair, `readings` what is
     known of each. Let v, u and e be the shares of pairs whose perturbed output is worse, equal and better, t
@@ -72,13 +72,15 @@ def correct_for_label_errors(
     better_rates = (better / (worse + equal + better))[:, None]
     corrected = []
     for metric_outcomes in outcomes.outcomes:
-        sums, clusters = _sum_strata(outcomes, metric_outcomes, strata, stratum_count, TIE_CREDIT[ties])
+        sums, clusters = _sum_outcomes_by_stratum(
+            outcomes, metric_outcomes, strata, stratum_count, TIE_CREDIT[ties]
+        )
         if not len(clusters):
             corrected.append(CorrectedAccuracy())
             continue
         total = sums.sum(axis=1, keepdims=True)
-        estimate = _correct(total, not_worse_rates, better_rates)
-        draws = _correct(bootstrap.resample_sums(sums, clusters), drawn_not_worse, drawn_better)
+        estimate = _correct_accuracies(total, not_worse_rates, better_rates)
+        draws = _correct_accuracies(bootstrap.resample_sums(sums, clusters), drawn_not_worse, drawn_better)
         low, high = widened_percentile_interval(estimate, draws[None], np.array([len(clusters)]))
         weights = total[2 * stratum_count :]
         label_error = (weights / weights.sum() * not_worse_rates).sum()
@@ -95,20 +97,19 @@ def correct_for_label_errors(
     return corrected
 
 
-def _sum_strata(
+def _sum_outcomes_by_stratum(
     outcomes: PairOutcomes,
     metric_outcomes: OutcomeArray,
     strata: IntArray,
     stratum_count: int,
     tie_credit: float,
 ) -> tuple[FloatArray, IntArray]:
-    """Sum over the pairs of each stratum and cluster: [3 · strata, clusters], and the clusters with pairs.
+    """Sum the outcomes of one metric over each stratum and cluster, [3 · strata, clusters].
 
-    The three sums are the credit, the most that wrong labels can give or take, and the weight. Every item
-    weighs as in the accuracy: the mean of its pairs.
+    Clusters without pairs are left out.
     """
     weights = np.empty(0) if outcomes.weights is None else outcomes.weights
-    sums, is_used = _sum_all_clusters(
+    sums, is_used = _sum_outcomes_of_all_clusters(
         metric_outcomes,
         outcomes.items,
         outcomes.clusters,
@@ -123,7 +124,7 @@ def _sum_strata(
 
 
 @kernel
-def _sum_all_clusters(
+def _sum_outcomes_of_all_clusters(
     outcomes: OutcomeArray,
     items: IntArray,
     clusters: IntArray,
@@ -134,7 +135,7 @@ def _sum_all_clusters(
     stratum_count: int,
     tie_credit: float,
 ) -> tuple[FloatArray, BoolArray]:
-    """Sum as `_sum_strata` does over all clusters, and mark those that have a pair."""
+    """Sum outcomes over each stratum and cluster, and mark the clusters that have a pair."""
     pairs_of_item = np.zeros(item_count, np.int64)
     is_used = np.zeros(cluster_count, np.bool_)
     for pair in range(len(outcomes)):
@@ -155,9 +156,14 @@ def _sum_all_clusters(
     return sums, is_used
 
 
-def _correct(sums: FloatArray, not_worse_rates: FloatArray, better_rates: FloatArray) -> FloatArray:
-    """Correct accuracies [draws] from sums [3 · strata, draws] and rates [strata, draws or 1]."""
-    credit, most, weight = np.split(sums, 3)
+def _correct_accuracies(
+    outcome_sums: FloatArray, not_worse_rates: FloatArray, better_rates: FloatArray
+) -> FloatArray:
+    """Correct accuracies [draws] for label errors.
+
+    Sums are [3 · strata, draws], rates [strata, draws or 1].
+    """
+    credit, most, weight = np.split(outcome_sums, 3)
     equal_rates = not_worse_rates - better_rates
     information = np.maximum(1 - not_worse_rates - better_rates, _LEAST_DRAWN_INFORMATION)
     corrected = (credit - (better_rates + equal_rates / 2) * most) / information

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from metassay.meta.contexts.accuracy import AccuracyTally, divide_or_nan
+from metassay.meta.contexts.accuracy import AccuracySums, divide_or_nan
 from metassay.stats.arrays import BoolArray, FloatArray, LongArray
 from metassay.stats.bootstrap import ClusterHalves
 from metassay.stats.compilation import kernel
@@ -28,7 +28,7 @@ _CLEAR = float(ndtri(0.975))
 
 @dataclass(frozen=True)
 class ContextLeads:
-    """T of every metric over every other in one context, [better, worse]; NaN where they never differ.
+    """Test statistics that one metric is more accurate than another in one context, [better, worse].
 
     `tested` marks the leads that may be claimed: those against the order of the metrics over all outputs.
     `largest_by_chance` is the largest of their T under each draw of signs.
@@ -38,27 +38,29 @@ class ContextLeads:
     tested: BoolArray
     largest_by_chance: FloatArray
 
-    def find_behind(self, candidates: BoolArray) -> BoolArray:
-        """Mark the metrics that a plain paired test (p ≤ .05) puts behind one of the candidates."""
+    def find_less_accurate(self, candidate_metrics: BoolArray) -> BoolArray:
+        """Mark the metrics that a paired test (p ≤ .05) finds less accurate than one of the candidates."""
         is_clear = np.nan_to_num(self.statistics) >= _CLEAR
-        return np.asarray(is_clear[candidates].any(axis=0))
+        return np.asarray(is_clear[candidate_metrics].any(axis=0))
 
 
-def compute_leads(
-    tally: AccuracyTally,
+def compute_context_leads(
+    accuracy_sums: AccuracySums,
     context: int,
-    metrics: LongArray,
+    metric_positions: LongArray,
     expected_order: FloatArray | None,
     signs: ClusterHalves,
 ) -> ContextLeads:
-    """Compute the leads of `metrics` over each other in one context.
+    """Compute test statistics for the difference in accuracy of all pairs of metrics in one context.
 
     Leads that agree with `expected_order` (one number per metric, higher first) are not tested; with None all
     are. `signs` draws which half of the clusters keeps its sign.
     """
-    cells = tally.cells_of(context)
-    weight = np.broadcast_to(tally.weight[:, cells], tally.credit[:, cells].shape)[metrics]
-    shares = divide_or_nan(tally.credit[metrics, cells], weight.sum(axis=1, keepdims=True))
+    cells = accuracy_sums.find_cells_of_context(context)
+    weight = np.broadcast_to(accuracy_sums.weight[:, cells], accuracy_sums.credit[:, cells].shape)[
+        metric_positions
+    ]
+    shares = divide_or_nan(accuracy_sums.credit[metric_positions, cells], weight.sum(axis=1, keepdims=True))
     is_known: BoolArray = np.asarray(~np.isnan(shares).any(axis=1) & (shares.shape[1] > 0))
     shares = np.where(is_known[:, None], shares, 0)
     products = shares @ shares.T
@@ -74,14 +76,14 @@ def compute_leads(
     accuracy = shares.sum(axis=1)
     statistics = np.where(differ, (accuracy[:, None] - accuracy) * scale, np.nan)
     # Twice the sum over one half, less the sum over all, is the sum with the other half negated.
-    with_random_signs = 2 * signs.resample_sums(shares, tally.clusters[cells]) - accuracy[:, None]
-    largest = _largest_differences(np.ascontiguousarray(with_random_signs), np.where(tested, scale, 0))
+    with_random_signs = 2 * signs.resample_sums(shares, accuracy_sums.clusters[cells]) - accuracy[:, None]
+    largest = _find_largest_differences(np.ascontiguousarray(with_random_signs), np.where(tested, scale, 0))
     return ContextLeads(statistics, tested, largest)
 
 
 @kernel
-def _largest_differences(values: FloatArray, scale: FloatArray) -> FloatArray:
-    """Return for every draw (column of `values`) the largest scaled difference of two rows, at least 0."""
+def _find_largest_differences(values: FloatArray, scale: FloatArray) -> FloatArray:
+    """Return for every draw (column) the largest scaled difference of two rows, at least 0."""
     count, draws = values.shape
     largest = np.zeros(draws, np.float64)
     for i in range(count):
@@ -93,14 +95,14 @@ def _largest_differences(values: FloatArray, scale: FloatArray) -> FloatArray:
     return largest
 
 
-def lead_p_values(contexts: Sequence[ContextLeads]) -> list[FloatArray]:
-    """Compute p-values [better, worse] of the leads in each context, adjusted for all of them together."""
-    if not contexts:
+def compute_lead_p_values(context_leads: Sequence[ContextLeads]) -> list[FloatArray]:
+    """Compute p-values [better, worse] of all leads in all contexts, adjusted for testing them together."""
+    if not context_leads:
         return []
-    largest_of_all = np.sort(np.stack([leads.largest_by_chance for leads in contexts]).max(axis=0))
+    largest_of_all = np.sort(np.stack([leads.largest_by_chance for leads in context_leads]).max(axis=0))
     draws = len(largest_of_all)
     p_values = []
-    for leads in contexts:
+    for leads in context_leads:
         reached = draws - np.searchsorted(largest_of_all, leads.statistics - _ROUNDING)
         p_values.append(np.where(leads.tested, (1 + reached) / (1 + draws), np.nan))
     return p_values

@@ -12,23 +12,23 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from metassay.meta.contexts.accuracy import sort_pairs
-from metassay.meta.contexts.agreement_prediction import ContextFacts, collect_facts
-from metassay.meta.contexts.choice import cost_rank
+from metassay.meta.contexts.accuracy import sort_pairs_by_item
+from metassay.meta.contexts.agreement_prediction import ContextFacts, collect_context_facts
+from metassay.meta.contexts.choice import rank_cost_class
 from metassay.meta.contexts.column_analysis import (
     AnalysisSettings,
     ColumnAnalysis,
     GlobalAnalysis,
+    analyze_all_pairs,
     analyze_column,
-    analyze_global,
 )
 from metassay.meta.contexts.confounding import Confounding, measure_confounding
 from metassay.meta.contexts.human_pairs import HumanAnalysis, HumanPairs, analyze_human_pairs
-from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, check_pairs, global_context
+from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_global_context, check_pairs
 from metassay.meta.contexts.saved_labels import SavedLabels, measure_saved_labels
-from metassay.meta.contexts.shared_errors import find_same_decisions, phi_coefficients
+from metassay.meta.contexts.shared_errors import find_equivalent_metrics, phi_coefficients
 from metassay.meta.contexts.soft_pairwise_accuracy import (
-    SoftPairwiseAccuracy,
+    SoftAccuracyEstimates,
     measure_soft_pairwise_accuracy,
 )
 from metassay.stats import random
@@ -42,7 +42,7 @@ _MOST_CONFOUNDING_CONTEXTS = 300
 
 @dataclass(frozen=True)
 class PairAnalysis:
-    """All analyses of the pairs of one data set, as arrays; `build_statistics` makes a result of them.
+    """All analyses of the pairs of one data set, as arrays.
 
     `facts` are what is known about the contexts of each column. `radius` bounds the shift of the mix of
     contexts in the robust accuracy.
@@ -65,7 +65,7 @@ class PairAnalysis:
 
     @property
     def competing_metrics(self) -> list[str]:
-        """The metrics that may be recommended: all but the sentinels."""
+        """The metrics that may be recommended: all except the sentinels."""
         return [self.metrics[m] for m in self.settings.competing]
 
 
@@ -89,7 +89,7 @@ def analyze_pairs(
     pairs_from: str = "",
     human_pairs: HumanPairs | None = None,
 ) -> PairAnalysis:
-    """Compute local accuracy, both hypotheses and confounding for every column of contexts.
+    """Compute accuracies, tests and confounding for every column of contexts.
 
     `all_perturbations` are outcomes with all applicable perturbations of every output, for confounding, with
     the same metrics and codes of outputs; by default `outcomes`. `cost_classes` only order a top group.
@@ -114,20 +114,20 @@ def analyze_pairs(
         halves=ClusterHalves(random.make_named_generator(seed, "halves"), _SPLITS),
         signs=ClusterHalves(random.make_named_generator(seed, "signs"), resamples),
         minimum_items=minimum_items,
-        cost_ranks=np.array([cost_rank(known_costs.get(metric)) for metric in competing_metrics]),
+        cost_ranks=np.array([rank_cost_class(known_costs.get(metric)) for metric in competing_metrics]),
         is_uninformed=np.array([metric in uninformed for metric in competing_metrics], dtype=np.bool_),
     )
-    pairs, columns = sort_pairs(outcomes, [column.drop_empty() for column in contexts])
+    pairs, columns = sort_pairs_by_item(outcomes, [column.drop_empty_contexts() for column in contexts])
     combinations_rng = random.make_named_generator(seed, "combinations")
     concurrent_workers = workers if pairs.pair_count <= _MOST_CONCURRENT_PAIRS else 1
     # One thread of BLAS, so that results have the same bytes on any machine.
-    with threadpool_limits(1), _start_in_background(concurrent_workers) as start:
-        get_spa = start(_measure_spa, human_pairs, settings, seed)
+    with threadpool_limits(1), _open_background_executor(concurrent_workers) as start:
+        get_spa = start(_measure_human_agreement, human_pairs, settings, seed)
         get_saved_labels = start(_measure_saved_labels, human_pairs, settings)
         get_confounding = start(
             _measure_confounding, all_perturbations, pairs, columns, settings, combinations_rng
         )
-        overall = analyze_global(pairs, settings)
+        overall = analyze_all_pairs(pairs, settings)
         column_analyses = {}
         for column in columns:
             rng = random.make_named_generator(seed, "exchange", column.column)
@@ -152,8 +152,8 @@ def analyze_pairs(
         confounding=confounding,
         human=human,
         phi=phi_coefficients(competing_outcomes),
-        same_decisions=find_same_decisions(outcome_sets),
-        facts=collect_facts(contexts, columns, facts or {}),
+        same_decisions=find_equivalent_metrics(outcome_sets),
+        facts=collect_context_facts(contexts, columns, facts or {}),
         cost_classes=known_costs,
         uninformed=frozenset(uninformed),
         radius=radius,
@@ -162,7 +162,7 @@ def analyze_pairs(
 
 
 @contextmanager
-def _start_in_background(workers: int) -> Iterator[Callable[..., Callable[[], Any]]]:
+def _open_background_executor(workers: int) -> Iterator[Callable[..., Callable[[], Any]]]:
     """Provide a function that starts a call in another thread and returns a function to get its result.
 
     With one worker the call is made when its result is asked for.
@@ -174,9 +174,10 @@ def _start_in_background(workers: int) -> Iterator[Callable[..., Callable[[], An
         yield lambda function, *arguments: pool.submit(function, *arguments).result
 
 
-def _measure_spa(
+def _measure_human_agreement(
     human_pairs: HumanPairs | None, settings: AnalysisSettings, seed: int
-) -> SoftPairwiseAccuracy | None:
+) -> SoftAccuracyEstimates | None:
+    """Compute the soft pairwise accuracy of metrics; None without human scores of systems."""
     if human_pairs is None or not human_pairs.test_sets:
         return None
     return measure_soft_pairwise_accuracy(human_pairs.test_sets, settings, seed)
@@ -191,21 +192,21 @@ def _measure_saved_labels(human_pairs: HumanPairs | None, settings: AnalysisSett
 def _measure_confounding(
     all_perturbations: PairOutcomes | None,
     pairs: PairOutcomes,
-    columns: Sequence[PairContexts],
+    context_columns: Sequence[PairContexts],
     settings: AnalysisSettings,
     rng: np.random.Generator,
 ) -> Confounding:
-    """Measure confounding, averaged over the first column's contexts if they are not too many."""
-    contexts = global_context(pairs)
-    if columns and 1 < len(columns[0].values) <= _MOST_CONFOUNDING_CONTEXTS:
-        contexts = columns[0]
+    """Measure confounding, averaged over the contexts of the first column if they are not too many."""
+    contexts = build_global_context(pairs)
+    if context_columns and 1 < len(context_columns[0].values) <= _MOST_CONFOUNDING_CONTEXTS:
+        contexts = context_columns[0]
     if all_perturbations is not None and all_perturbations is not pairs:
         output_count = 1 + max(int(pairs.outputs.max()), int(all_perturbations.outputs.max()))
         context_of_output = np.full(output_count, -1, dtype=np.int32)
         context_of_output[pairs.outputs] = contexts.codes
         codes = context_of_output[all_perturbations.outputs]
         contexts = PairContexts(contexts.column, contexts.values, codes)
-        pairs, (contexts,) = sort_pairs(all_perturbations, [contexts])
+        pairs, (contexts,) = sort_pairs_by_item(all_perturbations, [contexts])
     return measure_confounding(
         pairs,
         contexts,

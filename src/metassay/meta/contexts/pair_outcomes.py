@@ -21,7 +21,7 @@ RIGHT, TIE, WRONG, MISSING = 1, 0, -1, -2
 
 @dataclass(frozen=True)
 class PairOutcomes:
-    """Outcomes [metrics, pairs]: RIGHT, TIE, WRONG, or MISSING where a score is undefined.
+    """Whether metrics ordered pairs of outputs correctly, [metrics, pairs]: right, tie, wrong or missing.
 
     Each pair has codes: `outputs` for its better output, `items` for the item of that output, `clusters` for
     the cluster of the item, `perturbations` for what made the other output worse. Codes index sorted lists
@@ -56,10 +56,11 @@ class PairOutcomes:
 
     @property
     def pair_count(self) -> int:
-        """Number of pairs."""
+        """Number of pairs of outputs."""
         return len(self.items)
 
     def _check_shapes(self) -> None:
+        """Raise an error if arrays differ in their number of pairs."""
         if len(set(self.metrics)) < len(self.metrics):
             raise InputError("a metric is named twice.")
         if self.outcomes.shape != (len(self.metrics), self.pair_count):
@@ -72,6 +73,7 @@ class PairOutcomes:
             raise InputError("weights need one number for each pair.")
 
     def _check_values(self) -> None:
+        """Raise an error if a code or weight is out of range."""
         if self.pair_count == 0:
             return
         if self.outcomes.size and (self.outcomes.min() < MISSING or self.outcomes.max() > RIGHT):
@@ -88,16 +90,16 @@ class PairOutcomes:
             remedy = "A cluster is an item, or a group of whole items such as a document."
             raise InputError("an item belongs to two clusters.", remedy=remedy)
 
-    def select_metrics(self, positions: LongArray) -> PairOutcomes:
-        """Return the same pairs with the metrics at these positions."""
-        names = tuple(self.metrics[m] for m in positions)
-        are_first = (positions == np.arange(len(positions))).all()
+    def select_metrics(self, metric_positions: LongArray) -> PairOutcomes:
+        """Return the outcomes of the metrics at these positions."""
+        names = tuple(self.metrics[m] for m in metric_positions)
+        are_first = (metric_positions == np.arange(len(metric_positions))).all()
         # A slice shares memory with these outcomes, while an index copies them.
-        rows = slice(len(positions)) if are_first else positions
+        rows = slice(len(metric_positions)) if are_first else metric_positions
         return replace(self, metrics=names, outcomes=self.outcomes[rows])
 
     def select_pairs(self, selection: BoolArray | IntArray | LongArray) -> PairOutcomes:
-        """Return the same metrics on the selected pairs, in the order of the selection."""
+        """Return the outcomes of the selected pairs, in the order of the selection."""
         if selection.dtype == np.bool_ and selection.all():
             return self
         return PairOutcomes(
@@ -115,11 +117,11 @@ class PairOutcomes:
 
 @dataclass(frozen=True)
 class PairContexts:
-    """The context of each pair in one column: `codes` index `values`; -1 is a pair in no context.
+    """The context of each pair in one column, as a code; -1 for pairs without a context.
 
     A context is a set of outputs. `codes` are the contexts of the better outputs, `worse_codes` those of the
     worse outputs where these are outputs of the data too; None for pairs with a perturbed version. A pair of
-    two systems' outputs belongs to the contexts of both (see `list_both_sides`).
+    two systems' outputs belongs to the contexts of both (see `assign_pairs_to_both_systems`).
     """
 
     column: str
@@ -137,12 +139,13 @@ class PairContexts:
             self._check_codes(self.worse_codes)
 
     def _check_codes(self, codes: IntArray) -> None:
+        """Raise an error if a code is out of range."""
         has_bad_code = codes.size and (codes.min() < -1 or codes.max() >= len(self.values))
         if codes.shape != (len(self.codes),) or has_bad_code:
             raise InputError(f"a pair has a context of {self.column} without a name.")
 
-    def drop_empty(self) -> PairContexts:
-        """Return the same contexts without those that have no pair."""
+    def drop_empty_contexts(self) -> PairContexts:
+        """Return the contexts that have at least one pair."""
         has_pairs = np.zeros(len(self.values) + 1, dtype=np.bool_)  # the last entry is for code -1
         has_pairs[self.codes] = True
         if self.worse_codes is not None:
@@ -166,40 +169,43 @@ class PairContexts:
         worse_codes = None if self.worse_codes is None else self.worse_codes[selection]
         return PairContexts(self.column, self.values, self.codes[selection], worse_codes)
 
-    def keep_only(self, kept: BoolArray) -> PairContexts:
-        """Return the same with the pairs of all other contexts moved to no context.
+    def restrict_to_contexts(self, is_selected: BoolArray) -> PairContexts:
+        """Return the same contexts, with pairs outside the selected contexts in no context.
 
-        For contexts of which every pair lies in one, as `list_both_sides` returns them.
+        For contexts of which every pair lies in one, as `assign_pairs_to_both_systems` returns them.
         """
-        if kept.all():
+        if is_selected.all():
             return self
-        is_kept = np.append(kept, False)[self.codes]  # the last entry is for code -1
+        is_kept = np.append(is_selected, False)[self.codes]  # the last entry is for code -1
         return PairContexts(self.column, self.values, np.where(is_kept, self.codes, -1))
 
 
-def global_context(outcomes: PairOutcomes) -> PairContexts:
-    """Return the one context that holds every pair."""
+def build_global_context(outcomes: PairOutcomes) -> PairContexts:
+    """Return a single context that holds every pair."""
     return PairContexts(GLOBAL, (GLOBAL,), np.zeros(outcomes.pair_count, dtype=np.int32))
 
 
-def compare_scores(better: FloatArray, worse: FloatArray, tie_tolerance: FloatArray) -> OutcomeArray:
-    """Compute outcomes from the scores of both outputs, [metrics, pairs] each, higher is better.
+def compute_outcomes(
+    better_scores: FloatArray, worse_scores: FloatArray, tie_tolerance: FloatArray
+) -> OutcomeArray:
+    """Compute outcomes from the scores of the better and worse outputs, [metrics, pairs] each.
 
-    A difference of at most the metric's tolerance is a tie; a score that is NaN makes the pair missing.
-
-    >>> compare_scores(np.array([[1.0, 0.5, np.nan]]), np.array([[0.0, 0.5, 1.0]]), np.array([0.0])).tolist()
-    [[1, 0, -2]]
+    Higher scores are better.
     """
-    better = np.asarray(better, dtype=np.float64)
-    worse = np.asarray(worse, dtype=np.float64)
+    better_scores = np.asarray(better_scores, dtype=np.float64)
+    worse_scores = np.asarray(worse_scores, dtype=np.float64)
     tolerance = np.asarray(tie_tolerance, dtype=np.float64)
-    if better.shape != worse.shape or better.ndim != 2 or tolerance.shape != better.shape[:1]:
+    if (
+        better_scores.shape != worse_scores.shape
+        or better_scores.ndim != 2
+        or tolerance.shape != better_scores.shape[:1]
+    ):
         raise InputError("scores need the shape metrics × pairs on both sides, and one tolerance per metric.")
-    if np.isinf(better).any() or np.isinf(worse).any():
+    if np.isinf(better_scores).any() or np.isinf(worse_scores).any():
         raise InputError("a score is infinite.")
-    outcomes = np.empty(better.shape, dtype=np.int8)
-    for m in range(len(better)):  # one metric at a time, so that memory holds one row of differences
-        difference = better[m] - worse[m]
+    outcomes = np.empty(better_scores.shape, dtype=np.int8)
+    for m in range(len(better_scores)):  # one metric at a time, so that memory holds one row of differences
+        difference = better_scores[m] - worse_scores[m]
         outcomes[m] = (difference > tolerance[m]).astype(np.int8) - (difference < -tolerance[m])
         outcomes[m][np.isnan(difference)] = MISSING
     return outcomes
@@ -213,7 +219,7 @@ def has_one_value_per_key(keys: IntArray, values: IntArray) -> bool:
 
 @kernel
 def _fill_single_values(keys: IntArray, values: IntArray, value_of_key: IntArray) -> bool:
-    """Fill in the value of each key; False as soon as a key has a second value."""
+    """Write the value of each key into an array; return False as soon as a key has a second value."""
     for position in range(len(keys)):
         if value_of_key[keys[position]] == MISSING:
             value_of_key[keys[position]] = values[position]
@@ -223,11 +229,11 @@ def _fill_single_values(keys: IntArray, values: IntArray, value_of_key: IntArray
 
 
 def check_pairs(
-    outcomes: PairOutcomes, contexts: Sequence[PairContexts], agreement: str, sentinels: Collection[str]
+    outcomes: PairOutcomes, contexts: Sequence[PairContexts], agreement_name: str, sentinels: Collection[str]
 ) -> None:
-    """Raise an error where these pairs cannot be assayed in these contexts, or by this rank agreement."""
-    if agreement not in STATISTICS:
-        raise UnknownName("rank agreement", agreement, STATISTICS)
+    """Raise an error if the pairs cannot be assayed in these contexts, or by this rank agreement."""
+    if agreement_name not in STATISTICS:
+        raise UnknownName("rank agreement", agreement_name, STATISTICS)
     if outcomes.pair_count == 0:
         raise InputError("there are no pairs to compare.", remedy="No perturbation applied to any output.")
     if not set(outcomes.metrics) - set(sentinels):

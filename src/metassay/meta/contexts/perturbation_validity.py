@@ -24,7 +24,7 @@ from metassay.stats.arrays import FloatArray, IntArray, LongArray
 
 @dataclass(frozen=True)
 class EditDistances:
-    """For every pair, the number of edited characters and their share of the longer text.
+    """Number of edited characters of each pair, and their share of the longer text.
 
     Both are empty for rankings.
     """
@@ -41,34 +41,41 @@ class MeanEdits:
     share: float
 
 
-def measure_edits(output: pl.Series, worse: pl.Series, workers: int = 1) -> EditDistances:
-    """Measure the Levenshtein distance of the two texts of every pair, in characters."""
-    if output.is_empty() or output.dtype != pl.String:
+def measure_edit_distances(
+    outputs: pl.Series, perturbed_outputs: pl.Series, workers: int = 1
+) -> EditDistances:
+    """Measure the edit distance (Levenshtein) of the two texts of every pair, in characters."""
+    if outputs.is_empty() or outputs.dtype != pl.String:
         return EditDistances(np.empty(0, dtype=np.int64), np.empty(0))
     distances = process.cpdist(
-        output.to_list(), worse.to_list(), scorer=Levenshtein.distance, dtype=np.int64, workers=workers
+        outputs.to_list(),
+        perturbed_outputs.to_list(),
+        scorer=Levenshtein.distance,
+        dtype=np.int64,
+        workers=workers,
     )
-    lengths = np.maximum(output.str.len_chars().to_numpy(), worse.str.len_chars().to_numpy())
+    lengths = np.maximum(outputs.str.len_chars().to_numpy(), perturbed_outputs.str.len_chars().to_numpy())
     return EditDistances(distances, distances / np.maximum(lengths, 1))
 
 
-def average_edits(
-    edits: EditDistances, perturbation_names: Sequence[str], perturbations: IntArray
+def average_edits_by_perturbation(
+    edit_distances: EditDistances, perturbation_names: Sequence[str], perturbation_codes: IntArray
 ) -> dict[str, MeanEdits]:
-    """Average the edits of each perturbation; `perturbations` has the code of every pair's perturbation."""
+    """Average the edit distances of the pairs of each perturbation."""
     averages = {}
-    if len(edits.characters):
+    if len(edit_distances.characters):
         for code, name in enumerate(perturbation_names):
-            is_own = perturbations == code
+            is_own = perturbation_codes == code
             if is_own.any():
                 averages[name] = MeanEdits(
-                    float(edits.characters[is_own].mean()), float(edits.shares[is_own].mean())
+                    float(edit_distances.characters[is_own].mean()),
+                    float(edit_distances.shares[is_own].mean()),
                 )
     return averages
 
 
-def compare_human_scores(frame: pl.DataFrame, dataset: Dataset) -> dict[str, list[float]]:
-    """Compute, by perturbation, the human score of the output minus that of the perturbed output.
+def compare_human_scores(pairs: pl.DataFrame, dataset: Dataset) -> dict[str, list[float]]:
+    """Compute by perturbation the human score of the output minus that of the perturbed output.
 
     Only pairs count whose perturbed output is also the output of some system, with a human score.
     """
@@ -79,25 +86,25 @@ def compare_human_scores(frame: pl.DataFrame, dataset: Dataset) -> dict[str, lis
     scored = scored.drop_nulls("score")
     means = scored.group_by("item", "output", maintain_order=True).agg(pl.col("score").mean())
     means_of_worse = means.rename({"output": "worse", "score": "worse_score"})
-    both = frame.join(means, on=["item", "output"]).join(means_of_worse, on=["item", "worse"])
+    both = pairs.join(means, on=["item", "output"]).join(means_of_worse, on=["item", "worse"])
     for perturbation, better, worse in both.select("perturbation", "score", "worse_score").iter_rows():
         differences[perturbation].append(better - worse)
     return differences
 
 
 def summarize_perturbations(
-    counts: Mapping[str, PerturbationCount],
+    pair_counts: Mapping[str, PerturbationCount],
     edits: Mapping[str, MeanEdits],
     human_differences: Mapping[str, Sequence[float]],
     gain_changes: Mapping[str, Mapping[str, int]],
 ) -> list[PerturbationStatistics]:
-    """Summarise every perturbation, in the order of their names.
+    """Summarise the pairs of every perturbation, sorted by name.
 
-    `edits` and `human_differences` come from `average_edits` and `compare_human_scores`; `gain_changes`
-    counts, for rankings, how the perturbed rankings changed in discounted gain.
+    `edits` and `human_differences` come from `average_edits_by_perturbation` and `compare_human_scores`;
+    `gain_changes` counts, for rankings, how the perturbed rankings changed in discounted gain.
     """
     rows = []
-    for name, count in sorted(counts.items()):
+    for name, count in sorted(pair_counts.items()):
         mean_edits = edits.get(name)
         differences = human_differences.get(name, ())
         gains = gain_changes.get(name, {})
@@ -124,14 +131,14 @@ def summarize_perturbations(
     return rows
 
 
-def summarize_pairs(pairs: Pairs, dataset: Dataset) -> list[PerturbationStatistics]:
+def summarize_perturbations_of_pairs(pairs: Pairs, dataset: Dataset) -> list[PerturbationStatistics]:
     """Summarise the perturbations of pairs that are in memory."""
     names = sorted(pairs.counts)
-    edits = measure_edits(pairs.frame["output"], pairs.frame["worse"])
+    edits = measure_edit_distances(pairs.frame["output"], pairs.frame["worse"])
     codes = pairs.frame["perturbation"].cast(pl.Enum(names)).to_physical().to_numpy().astype(np.int32)
     return summarize_perturbations(
         pairs.counts,
-        average_edits(edits, names, codes),
+        average_edits_by_perturbation(edits, names, codes),
         compare_human_scores(pairs.frame, dataset),
         pairs.validity,
     )

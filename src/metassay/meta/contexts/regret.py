@@ -20,7 +20,7 @@ _LEAST_SPREAD = 0.5  # in pairs of one cluster: two metrics that never differed 
 
 @dataclass(frozen=True)
 class ContextAccuracies:
-    """The accuracies of metrics in one context: [metrics], and resampled [metrics, resamples].
+    """The accuracies of metrics in one context, [metrics], and on resamples, [metrics, resamples].
 
     Resamples are joint: the r-th of every context draws the same clusters.
     """
@@ -33,27 +33,26 @@ class ContextAccuracies:
 
 @dataclass(frozen=True)
 class RegretEstimate:
-    """Regret of a metric with its 95 % interval."""
+    """Accuracy lost by using one metric in all contexts, with its 95 % interval."""
 
     value: float
     low: float
     high: float
 
 
-def estimate_regret(contexts: Sequence[ContextAccuracies], metric: int) -> RegretEstimate | None:
-    """Estimate the regret of using the metric at this position in all contexts; None if it is not defined.
+def estimate_metric_regret(
+    context_accuracies: Sequence[ContextAccuracies], metric: int
+) -> RegretEstimate | None:
+    """Estimate the accuracy lost by using one metric instead of the best metric of each context.
 
-    The best observed metric of a context looks better than it is, so the observed regret is too large. Its
-    bias is estimated by the bootstrap and subtracted. The lower end adds up the differences that are certain
-    in all contexts and metrics together; the upper end is a quantile of the resampled regrets, which are too
-    large themselves. Resamples are widened for few clusters.
+    None if it is not defined. `metric` is a position.
     """
-    shares = np.array([context.items for context in contexts], dtype=np.float64)
+    shares = np.array([context.items for context in context_accuracies], dtype=np.float64)
     shares = shares / shares.sum()
     observed = []
     resampled = []
-    for context in contexts:
-        differences, draws = _compare_with(context, metric)
+    for context in context_accuracies:
+        differences, draws = _compare_with_other_metrics(context, metric)
         if not len(differences):
             return None
         observed.append(differences)
@@ -63,13 +62,13 @@ def estimate_regret(contexts: Sequence[ContextAccuracies], metric: int) -> Regre
         share * np.maximum(draws.max(axis=0), 0) for share, draws in zip(shares, resampled)
     )
     high = float(np.quantile(resampled_regret, _END_LEVEL))
-    low = _sum_certain_differences(shares, contexts, observed, resampled)
+    low = _sum_certain_differences(shares, context_accuracies, observed, resampled)
     corrected = 2 * observed_regret - float(np.mean(resampled_regret))
     return RegretEstimate(float(np.clip(corrected, low, max(high, low))), low, max(high, low))
 
 
-def _compare_with(context: ContextAccuracies, metric: int) -> tuple[FloatArray, FloatArray]:
-    """Return the differences of all other metrics to one, [others], and resampled [others, resamples]."""
+def _compare_with_other_metrics(context: ContextAccuracies, metric: int) -> tuple[FloatArray, FloatArray]:
+    """Return the accuracies of all other metrics minus that of one metric, observed and on resamples."""
     is_known = ~np.isnan(context.accuracy) & ~np.isnan(context.resamples).any(axis=1)
     if not is_known[metric] or context.clusters < 2:
         return np.empty(0), np.empty((0, 0))
@@ -82,12 +81,12 @@ def _compare_with(context: ContextAccuracies, metric: int) -> tuple[FloatArray, 
 
 
 def _sum_certain_differences(
-    shares: FloatArray,
+    context_shares: FloatArray,
     contexts: Sequence[ContextAccuracies],
     observed: Sequence[FloatArray],
     resampled: Sequence[FloatArray],
 ) -> float:
-    """Add up, over contexts, the largest difference that is certain in all of them together."""
+    """Sum over contexts the largest differences that are certain in all contexts together."""
     largest_deviation = np.zeros(resampled[0].shape[1])
     spreads = []
     for context, differences, draws in zip(contexts, observed, resampled):
@@ -97,6 +96,6 @@ def _sum_certain_differences(
         largest_deviation = np.maximum(largest_deviation, (deviations / spread[:, None]).max(axis=0))
     limit = float(np.quantile(largest_deviation, _END_LEVEL))
     total = 0.0
-    for share, differences, spread in zip(shares, observed, spreads):
+    for share, differences, spread in zip(context_shares, observed, spreads):
         total += share * max(0.0, float((differences - limit * spread).max()))
     return float(total)

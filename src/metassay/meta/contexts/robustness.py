@@ -9,22 +9,23 @@ from metassay.stats.arrays import FloatArray
 _BISECTION_STEPS = 200
 
 
-def robust_accuracy(accuracy: FloatArray, shares: FloatArray, radius: float = 0.1) -> FloatArray:
-    """The lowest accuracy under any mix of contexts near the observed one, [metrics].
+def robust_accuracy(accuracy: FloatArray, context_shares: FloatArray, radius: float = 0.1) -> FloatArray:
+    """Lowest accuracy under any mix of contexts near the observed mix, [metrics].
 
     min over q of Σ q_c a_c subject to KL(q‖p) ≤ radius, p the shares of the contexts (Duchi, Glynn and
     Namkoong, 2016, with the Kullback–Leibler ball). The minimiser is q ∝ p · exp(-t · a), t ≥ 0 as large as
     the ball allows. Contexts where a metric has no accuracy are left out for it.
     """
-    return np.array([_lowest_in_ball(row, shares, radius) for row in accuracy])
+    return np.array([_find_lowest_accuracy(row, context_shares, radius) for row in accuracy])
 
 
-def _lowest_in_ball(accuracy: FloatArray, shares: FloatArray, radius: float) -> float:
-    is_known = ~np.isnan(accuracy) & (shares > 0)
+def _find_lowest_accuracy(accuracy: FloatArray, context_shares: FloatArray, radius: float) -> float:
+    """Find the lowest mean accuracy over mixes of contexts within a divergence of `radius`."""
+    is_known = ~np.isnan(accuracy) & (context_shares > 0)
     if not is_known.any():
         return float("nan")
     a = accuracy[is_known]
-    p = shares[is_known] / shares[is_known].sum()
+    p = context_shares[is_known] / context_shares[is_known].sum()
     gaps = a - a.min()
     if -np.log(p[gaps == 0].sum()) <= radius:
         return float(a.min())  # the ball reaches the worst contexts alone
@@ -44,18 +45,17 @@ def _lowest_in_ball(accuracy: FloatArray, shares: FloatArray, radius: float) -> 
     return float(a.min() + (tilted * gaps).sum() / tilted.sum())
 
 
-def _tilted_divergence(p: FloatArray, gaps: FloatArray, tilt: float) -> float:
+def _tilted_divergence(shares: FloatArray, gaps: FloatArray, tilt: float) -> float:
     """Kullback–Leibler divergence of q ∝ p · exp(-tilt · gaps) from p."""
-    weights = p * np.exp(-tilt * gaps)
+    weights = shares * np.exp(-tilt * gaps)
     total = weights.sum()
     return float(-tilt * (weights * gaps).sum() / total - np.log(total))
 
 
-def net_spread(accuracy: FloatArray, variance: FloatArray) -> FloatArray:
-    """Standard deviation of true accuracies between contexts, [metrics] from [metrics, contexts].
+def true_accuracy_spread(accuracy: FloatArray, variance: FloatArray) -> FloatArray:
+    """Standard deviation of the true accuracies between contexts, [metrics].
 
-    The variance between contexts less the mean sampling variance inside them, at least 0: what would be left
-    with unlimited data. NaN with fewer than two contexts.
+    The variance due to sampling is subtracted.
     """
     is_known = ~np.isnan(accuracy)
     count = is_known.sum(axis=1)

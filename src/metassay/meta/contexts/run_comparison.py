@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from metassay.meta.contexts.cluster_credits import ClusterCredits, MatchedCredits, match_credits
+from metassay.meta.contexts.cluster_credits import ClusterCredits, MatchedCredits, match_credits_of_runs
 from metassay.results.assay import GLOBAL, ContextStatistics, MetricAccuracy, Recommendation
 from metassay.results.base import to_optional
 from metassay.results.compare import AccuracyChange, ChoiceChange, MetricSwap, OrderChange, RunComparison
@@ -36,8 +36,8 @@ CreditTable = Mapping[tuple[str, str], ClusterCredits]
 
 
 @dataclass(frozen=True)
-class _Difference:
-    """After less before, with its interval and the p-value at which the interval would touch 0.
+class _AccuracyDifference:
+    """Change of one accuracy between two runs, with its interval and p-value.
 
     `is_possible` is false where no cluster changed: nothing could be found, so nothing is tested.
     """
@@ -54,22 +54,24 @@ class _Difference:
 
 
 @dataclass(frozen=True)
-class _Swap:
+class _RankReversal:
+    """Two metrics whose order was reversed between two runs, with the p-value of the change."""
+
     better_before: str
     better_after: str
     p: float
 
 
 @dataclass(frozen=True)
-class _Orders:
-    """The orders of the metrics in one context, before and after."""
+class _ContextRankings:
+    """Rankings of the metrics in one context, before and after."""
 
     column: str
     context: str
     before: list[str]
     after: list[str]
     agreement: float
-    swaps: list[_Swap]
+    swaps: list[_RankReversal]
 
 
 def compare_runs(
@@ -80,7 +82,7 @@ def compare_runs(
     credits_before: CreditTable | None = None,
     credits_after: CreditTable | None = None,
 ) -> RunComparison:
-    """Compare accuracies, orders and recommendations in the columns that both results have.
+    """Compare the accuracies, rankings and recommendations of two runs in the columns that both have.
 
     With the credits of both runs, which must be of the same outputs, the comparison is paired.
     `changed` is true when an accuracy moved (Holm-adjusted p ≤ .05) or two metrics changed places by more
@@ -88,25 +90,27 @@ def compare_runs(
     the two changed places. Where nothing changed, at most 5 % of comparisons say so.
     """
     columns = [name for name in before.contexts if name in after.contexts]
-    differences: list[_Difference] = []
-    orders: list[_Orders] = []
+    differences: list[_AccuracyDifference] = []
+    orders: list[_ContextRankings] = []
     for name in (GLOBAL, *columns):
-        old_table = _accuracy_table(before, name)
-        new_table = _accuracy_table(after, name)
-        for context, metrics in _iterate_common(old_table, new_table):
+        old_table = _collect_accuracies(before, name)
+        new_table = _collect_accuracies(after, name)
+        for context, metrics in _iterate_common_contexts(old_table, new_table):
             matched = None
             if credits_before is not None and credits_after is not None:
                 key = (name, context)
-                matched = match_credits(credits_before[key], credits_after[key], metrics)
+                matched = match_credits_of_runs(credits_before[key], credits_after[key], metrics)
             old_rows = old_table[context]
             new_rows = new_table[context]
             differences += [
                 _compare_accuracy(name, old_rows[metric], new_rows[metric], matched) for metric in metrics
             ]
             if len(metrics) > 1:
-                swaps = _find_swaps(metrics, old_rows, new_rows, matched)
-                orders.append(_compare_orders(name, context, metrics, old_rows, new_rows, swaps, agreement))
-    small_contexts = _small_contexts(before) | _small_contexts(after)
+                swaps = _find_rank_reversals(metrics, old_rows, new_rows, matched)
+                orders.append(
+                    _compare_context_rankings(name, context, metrics, old_rows, new_rows, swaps, agreement)
+                )
+    small_contexts = _find_small_contexts(before) | _find_small_contexts(after)
     accuracy_changes, order_changes = _adjust_p_values(differences, orders, small_contexts)
     choices: list[ChoiceChange] = []
     for name in columns:
@@ -121,8 +125,8 @@ def compare_runs(
     return RunComparison(
         paired=credits_before is not None and credits_after is not None,
         columns=columns,
-        only_before=_contexts_missing_in(after, before),
-        only_after=_contexts_missing_in(before, after),
+        only_before=_list_missing_contexts(after, before),
+        only_after=_list_missing_contexts(before, after),
         metrics_only_before=[metric for metric in old_metrics if metric not in new_metrics],
         metrics_only_after=[metric for metric in new_metrics if metric not in old_metrics],
         accuracies=accuracy_changes,
@@ -132,48 +136,52 @@ def compare_runs(
     )
 
 
-def _accuracy_table(result: ContextStatistics, column: str) -> AccuracyTable:
-    """Return accuracies by context and metric; all outputs together are a column of their own, "global"."""
-    rows: Sequence[MetricAccuracy] = result.overall
+def _collect_accuracies(assay_result: ContextStatistics, column: str) -> AccuracyTable:
+    """Return accuracies by context and metric; all outputs together are the column "global"."""
+    rows: Sequence[MetricAccuracy] = assay_result.overall
     if column != GLOBAL:
-        rows = result.contexts[column].local_accuracy
+        rows = assay_result.contexts[column].local_accuracy
     table: dict[str, dict[str, MetricAccuracy]] = {}
     for row in rows:
         table.setdefault(row.context, {})[row.metric] = row
     return table
 
 
-def _contexts_missing_in(other: ContextStatistics, result: ContextStatistics) -> list[str]:
-    """List the contexts of `result`, as `column=value`, that `other` has not."""
+def _list_missing_contexts(other_result: ContextStatistics, assay_result: ContextStatistics) -> list[str]:
+    """List the contexts of one result, as `column=value`, that another result does not have."""
     missing = []
-    for column in result.contexts:
-        other_contexts = _accuracy_table(other, column) if column in other.contexts else {}
-        contexts = _accuracy_table(result, column)
+    for column in assay_result.contexts:
+        other_contexts = _collect_accuracies(other_result, column) if column in other_result.contexts else {}
+        contexts = _collect_accuracies(assay_result, column)
         missing += [f"{column}={value}" for value in contexts if value not in other_contexts]
     return missing
 
 
-def _iterate_common(old: AccuracyTable, new: AccuracyTable) -> Iterator[tuple[str, list[str]]]:
-    """Yield the contexts of both, with the metrics that have an accuracy in both."""
-    for context, old_rows in old.items():
-        if context not in new:
+def _iterate_common_contexts(
+    old_accuracies: AccuracyTable, new_accuracies: AccuracyTable
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield the contexts that both runs have, with the metrics that have an accuracy in both."""
+    for context, old_rows in old_accuracies.items():
+        if context not in new_accuracies:
             continue
         metrics = []
         for metric, row in old_rows.items():
-            new_row = new[context].get(metric)
+            new_row = new_accuracies[context].get(metric)
             if new_row is not None and row.accuracy is not None and new_row.accuracy is not None:
                 metrics.append(metric)
         yield context, metrics
 
 
-def _small_contexts(result: ContextStatistics) -> set[tuple[str, str]]:
+def _find_small_contexts(assay_result: ContextStatistics) -> set[tuple[str, str]]:
     """Return the contexts, as (column, value), that are too small to take part in claims."""
-    by_column = result.claims.small_contexts
+    by_column = assay_result.claims.small_contexts
     return {(column, value) for column, values in by_column.items() for value in values}
 
 
 def _adjust_p_values(
-    differences: Sequence[_Difference], orders: Sequence[_Orders], small_contexts: set[tuple[str, str]]
+    differences: Sequence[_AccuracyDifference],
+    rankings: Sequence[_ContextRankings],
+    small_contexts: set[tuple[str, str]],
 ) -> tuple[list[AccuracyChange], list[OrderChange]]:
     """Adjust p-values for all accuracies and all pairs of metrics that were compared."""
     p_values: list[float] = []
@@ -181,10 +189,10 @@ def _adjust_p_values(
     for difference in differences:
         is_small = (difference.column, difference.context) in small_contexts
         is_tested = difference.p is not None and difference.is_possible and not is_small
-        p_values.append(_defined(difference.p) if is_tested else np.nan)
+        p_values.append(_nan_if_none(difference.p) if is_tested else np.nan)
         is_overall.append(difference.column == GLOBAL)
     unchanged_pairs = 0
-    for order in orders:
+    for order in rankings:
         is_small = (order.column, order.context) in small_contexts
         p_values += [np.nan if is_small else swap.p for swap in order.swaps]
         if not is_small:
@@ -201,7 +209,7 @@ def _adjust_p_values(
             p_holm = 1.0
         accuracy_changes.append(_to_accuracy_change(difference, p_holm))
     order_changes = []
-    for order in orders:
+    for order in rankings:
         swaps = []
         for swap in order.swaps:
             p_holm = to_optional(next(adjusted))
@@ -237,7 +245,8 @@ def _adjust_by_group(p_values: FloatArray, is_overall: BoolArray) -> FloatArray:
     return adjust_weighted_holm(p_values, np.where(is_overall, overall_weight, other_weight))
 
 
-def _to_accuracy_change(difference: _Difference, p_holm: float | None) -> AccuracyChange:
+def _to_accuracy_change(difference: _AccuracyDifference, p_holm: float | None) -> AccuracyChange:
+    """Convert a difference of two accuracies to the type of the result."""
     return AccuracyChange(
         column=difference.column,
         context=difference.context,
@@ -254,19 +263,29 @@ def _to_accuracy_change(difference: _Difference, p_holm: float | None) -> Accura
 
 
 def _compare_accuracy(
-    column: str, old: MetricAccuracy, new: MetricAccuracy, matched: MatchedCredits | None
-) -> _Difference:
-    """Compare two accuracies, both defined; without both intervals there is no test."""
-    before = _defined(old.accuracy)
-    after = _defined(new.accuracy)
-    if old.low is None or old.high is None or new.low is None or new.high is None:
-        return _Difference(column, old.context, old.metric, before, after, None, None, None)
-    if matched is not None:
-        change = matched.test_accuracy(old.metric)
-        return _Difference(
+    column: str,
+    old_accuracy: MetricAccuracy,
+    new_accuracy: MetricAccuracy,
+    matched_credits: MatchedCredits | None,
+) -> _AccuracyDifference:
+    """Compare two accuracies; without both intervals there is no test."""
+    before = _nan_if_none(old_accuracy.accuracy)
+    after = _nan_if_none(new_accuracy.accuracy)
+    if (
+        old_accuracy.low is None
+        or old_accuracy.high is None
+        or new_accuracy.low is None
+        or new_accuracy.high is None
+    ):
+        return _AccuracyDifference(
+            column, old_accuracy.context, old_accuracy.metric, before, after, None, None, None
+        )
+    if matched_credits is not None:
+        change = matched_credits.test_accuracy_change(old_accuracy.metric)
+        return _AccuracyDifference(
             column,
-            old.context,
-            old.metric,
+            old_accuracy.context,
+            old_accuracy.metric,
             before,
             after,
             change.low,
@@ -275,96 +294,116 @@ def _compare_accuracy(
             is_possible=change.has_changes,
         )
     difference = after - before
-    below = float(np.hypot(after - new.low, old.high - before))
-    above = float(np.hypot(new.high - after, before - old.low))
+    below = float(np.hypot(after - new_accuracy.low, old_accuracy.high - before))
+    above = float(np.hypot(new_accuracy.high - after, before - old_accuracy.low))
     towards_zero = below if difference > 0 else above
-    p = _two_sided_p(difference, towards_zero / _NORMAL)
-    return _Difference(
-        column, old.context, old.metric, before, after, difference - below, difference + above, p
+    p = _compute_two_sided_p_value(difference, towards_zero / _NORMAL)
+    return _AccuracyDifference(
+        column,
+        old_accuracy.context,
+        old_accuracy.metric,
+        before,
+        after,
+        difference - below,
+        difference + above,
+        p,
     )
 
 
-def _defined(number: float | None) -> float:
+def _nan_if_none(number: float | None) -> float:
+    """Return the number, or NaN instead of None."""
     if number is None:
         raise ValueError("a number that is compared must be defined")
     return number
 
 
-def _two_sided_p(difference: float, standard_error: float) -> float:
+def _compute_two_sided_p_value(difference: float, standard_error: float) -> float:
+    """Compute the two-sided p-value of a normally distributed difference."""
     if standard_error <= 0:
         return 1.0 if difference == 0 else 0.0
     return float(2 * ndtr(-abs(difference) / standard_error))
 
 
-def _compare_orders(
+def _compare_context_rankings(
     column: str,
     context: str,
     metrics: Sequence[str],
-    old: Mapping[str, MetricAccuracy],
-    new: Mapping[str, MetricAccuracy],
-    swaps: list[_Swap],
+    old_accuracies: Mapping[str, MetricAccuracy],
+    new_accuracies: Mapping[str, MetricAccuracy],
+    reversals: list[_RankReversal],
     agreement: str,
-) -> _Orders:
-    before = np.array([old[metric].accuracy for metric in metrics], dtype=np.float64)
-    after = np.array([new[metric].accuracy for metric in metrics], dtype=np.float64)
+) -> _ContextRankings:
+    """Compare the rankings of metrics in one context before and after."""
+    before = np.array([old_accuracies[metric].accuracy for metric in metrics], dtype=np.float64)
+    after = np.array([new_accuracies[metric].accuracy for metric in metrics], dtype=np.float64)
     rounded = (np.round(before, _TIE_DECIMALS), np.round(after, _TIE_DECIMALS))
-    return _Orders(
+    return _ContextRankings(
         column=column,
         context=context,
         before=[metrics[m] for m in np.argsort(-before, kind="stable")],
         after=[metrics[m] for m in np.argsort(-after, kind="stable")],
         agreement=float(correlate_rows(*rounded, agreement)[0]),
-        swaps=swaps,
+        swaps=reversals,
     )
 
 
-def _find_swaps(
+def _find_rank_reversals(
     metrics: Sequence[str],
-    old: Mapping[str, MetricAccuracy],
-    new: Mapping[str, MetricAccuracy],
-    matched: MatchedCredits | None,
-) -> list[_Swap]:
-    """Find pairs of metrics whose order is reversed, and how likely so large a change of their lead is."""
+    old_accuracies: Mapping[str, MetricAccuracy],
+    new_accuracies: Mapping[str, MetricAccuracy],
+    matched_credits: MatchedCredits | None,
+) -> list[_RankReversal]:
+    """Find pairs of metrics whose order was reversed, with the p-value of the change."""
     swaps = []
     for i, first in enumerate(metrics):
         for second in metrics[i + 1 :]:
-            lead_before = _defined(old[first].accuracy) - _defined(old[second].accuracy)
-            lead_after = _defined(new[first].accuracy) - _defined(new[second].accuracy)
-            rows = (old[first], old[second], new[first], new[second])
-            variances = [_interval_variance(row) for row in rows]
+            lead_before = _nan_if_none(old_accuracies[first].accuracy) - _nan_if_none(
+                old_accuracies[second].accuracy
+            )
+            lead_after = _nan_if_none(new_accuracies[first].accuracy) - _nan_if_none(
+                new_accuracies[second].accuracy
+            )
+            rows = (
+                old_accuracies[first],
+                old_accuracies[second],
+                new_accuracies[first],
+                new_accuracies[second],
+            )
+            variances = [_variance_from_interval(row) for row in rows]
             if lead_before * lead_after >= 0 or np.isnan(variances).any():
                 continue
             better, worse = (first, second) if lead_before > 0 else (second, first)
-            if matched is None:
-                p = _two_sided_p(lead_after - lead_before, float(np.sqrt(sum(variances))))
+            if matched_credits is None:
+                p = _compute_two_sided_p_value(lead_after - lead_before, float(np.sqrt(sum(variances))))
             else:
-                p = _defined(matched.test_lead(first, second).p)
-            swaps.append(_Swap(better, worse, p))
+                p = _nan_if_none(matched_credits.test_lead_change(first, second).p)
+            swaps.append(_RankReversal(better, worse, p))
     return swaps
 
 
-def _interval_variance(row: MetricAccuracy) -> float:
-    """Return the variance that the interval implies; NaN without an interval."""
-    if row.low is None or row.high is None:
+def _variance_from_interval(accuracy: MetricAccuracy) -> float:
+    """Return the variance that a 95 % interval implies; NaN without an interval."""
+    if accuracy.low is None or accuracy.high is None:
         return float("nan")
-    return float((row.high - row.low) / (2 * _NORMAL)) ** 2
+    return float((accuracy.high - accuracy.low) / (2 * _NORMAL)) ** 2
 
 
 def _compare_choices(
     column: str,
-    old: Mapping[str, Recommendation],
-    new: Mapping[str, Recommendation],
-    orders: Sequence[OrderChange],
+    old_result: Mapping[str, Recommendation],
+    new_result: Mapping[str, Recommendation],
+    rankings: Sequence[OrderChange],
 ) -> list[ChoiceChange]:
+    """Compare the recommended metrics of two runs in the contexts of one column."""
     swapped = set()
-    for order in orders:
+    for order in rankings:
         if order.column in {column, GLOBAL}:
             for swap in order.swapped:
                 if swap.is_significant:
                     swapped.add((order.context, swap.better_before, swap.better_after))
     choices = []
-    for context, before in old.items():
-        after = new.get(context)
+    for context, before in old_result.items():
+        after = new_result.get(context)
         if after is None:
             continue
         left_top_group = before.choice not in after.top_group and after.choice not in before.top_group

@@ -14,7 +14,7 @@ _BATCH = 1 << 20  # pairs at a time, so that counts stay exact in float32
 
 
 def phi_coefficients(outcomes: PairOutcomes) -> FloatArray:
-    """Correlation of being right, [metrics, metrics], over the pairs that both metrics scored.
+    """Correlation (phi) of being right between every two metrics, over the pairs that both scored.
 
     1: two metrics err on exactly the same pairs; near 0: their errors are unrelated, and a vote of both gains
     most. NaN where a metric is always right or never.
@@ -39,12 +39,12 @@ def phi_coefficients(outcomes: PairOutcomes) -> FloatArray:
     return phi
 
 
-def find_same_decisions(outcome_sets: Sequence[PairOutcomes]) -> list[list[str]]:
-    """Find groups of metrics with the same outcome on every pair of all sets, such as `wil` and `wip`."""
+def find_equivalent_metrics(outcome_tables: Sequence[PairOutcomes]) -> list[list[str]]:
+    """Find groups of metrics with the same outcome on every pair, such as `wil` and `wip`."""
     groups: dict[bytes, list[str]] = {}
-    for m, metric in enumerate(outcome_sets[0].metrics):
+    for m, metric in enumerate(outcome_tables[0].metrics):
         digest = blake2b(digest_size=16)
-        for outcomes in outcome_sets:
+        for outcomes in outcome_tables:
             digest.update(np.ascontiguousarray(outcomes.outcomes[m]).tobytes())
         groups.setdefault(digest.digest(), []).append(metric)
     return [group for group in groups.values() if len(group) > 1]

@@ -15,7 +15,7 @@ import numpy as np
 
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.contexts.column_analysis import AnalysisSettings
-from metassay.meta.contexts.h2 import half_sample_ceiling
+from metassay.meta.contexts.h2 import estimate_ceiling_from_halves
 from metassay.stats.arrays import FloatArray, IntArray, mean_ignoring_nan
 from metassay.stats.intervals import percentile_interval
 from metassay.stats.soft_accuracy import estimate_soft_accuracies, resample_soft_accuracies
@@ -24,8 +24,8 @@ KENDALL = "kendall"
 
 
 @dataclass(frozen=True)
-class SoftPairwiseAccuracy:
-    """SPA of the competing metrics [metrics], its interval, resamples, and the ceiling.
+class SoftAccuracyEstimates:
+    """Soft pairwise accuracy of metrics [metrics] with intervals, resamples and its ceiling.
 
     `constant` is the SPA of a metric that gives all outputs the same score.
     """
@@ -41,8 +41,8 @@ class SoftPairwiseAccuracy:
 
 
 @dataclass(frozen=True)
-class _TestSetAgreement:
-    """SPA on one test set: [metrics], under resamples [metrics, resamples], in halves [metrics, splits]."""
+class _TestSetAccuracy:
+    """Soft pairwise accuracy of metrics on one test set, on resamples and on halves of the items."""
 
     values: FloatArray
     resamples: FloatArray
@@ -52,37 +52,40 @@ class _TestSetAgreement:
 
 def measure_soft_pairwise_accuracy(
     test_sets: Sequence[ScoreArrays], settings: AnalysisSettings, seed: int
-) -> SoftPairwiseAccuracy:
-    """Compute SPA of the competing metrics, averaged over test sets; each on the items it has scored.
+) -> SoftAccuracyEstimates:
+    """Compute the soft pairwise accuracy of metrics, averaged over test sets.
 
-    Each test set holds the items in which every system has a human score.
+    Each metric is computed on the items that it has scored.
     """
     agreements = [_measure_test_set(test_set, settings, seed) for test_set in test_sets]
     values = mean_ignoring_nan([each.values for each in agreements])
     resamples = mean_ignoring_nan([each.resamples for each in agreements])
     first_half = mean_ignoring_nan([each.first_half for each in agreements])
     second_half = mean_ignoring_nan([each.second_half for each in agreements])
-    cluster_count = len(np.unique(np.concatenate([_cluster_codes(test_set) for test_set in test_sets])))
+    cluster_count = len(np.unique(np.concatenate([_get_cluster_codes(test_set) for test_set in test_sets])))
     if cluster_count > 1:
         low, high = percentile_interval(resamples)
         low = np.fmin(low, values)
         high = np.fmax(high, values)
     else:
         low = high = np.full(len(values), np.nan)
-    return SoftPairwiseAccuracy(
+    return SoftAccuracyEstimates(
         values=values,
         low=low,
         high=high,
         resamples=resamples,
-        ceiling=half_sample_ceiling(first_half, second_half, KENDALL),
-        constant=_measure_constant(test_sets, seed),
+        ceiling=estimate_ceiling_from_halves(first_half, second_half, KENDALL),
+        constant=_measure_constant_metric(test_sets, seed),
         systems=sum(len(test_set.human) for test_set in test_sets),
         segments=sum(test_set.human.shape[1] for test_set in test_sets),
     )
 
 
-def _measure_constant(test_sets: Sequence[ScoreArrays], seed: int) -> float:
-    """Compute SPA of a metric that gives all outputs the same score, averaged over test sets."""
+def _measure_constant_metric(test_sets: Sequence[ScoreArrays], seed: int) -> float:
+    """Compute the soft pairwise accuracy of a metric that gives all outputs the same score.
+
+    It is averaged over test sets.
+    """
     values = []
     for test_set in test_sets:
         same_scores = np.zeros((1, *test_set.human.shape))
@@ -90,15 +93,18 @@ def _measure_constant(test_sets: Sequence[ScoreArrays], seed: int) -> float:
     return float(np.mean(values))
 
 
-def _measure_test_set(test_set: ScoreArrays, settings: AnalysisSettings, seed: int) -> _TestSetAgreement:
-    """Compute SPA of one test set; metrics that scored the same items are computed together."""
+def _measure_test_set(test_set: ScoreArrays, settings: AnalysisSettings, seed: int) -> _TestSetAccuracy:
+    """Compute the soft pairwise accuracy of metrics on one test set.
+
+    Metrics that scored the same items are computed together.
+    """
     count = len(settings.competing)
     values = np.full(count, np.nan)
     resamples = np.full((count, settings.bootstrap.resamples), np.nan)
     first_half = np.full((count, settings.halves.resamples), np.nan)
     second_half = np.full((count, settings.halves.resamples), np.nan)
     for metrics, scores in test_set.select_metrics(settings.competing).split_by_complete_items():
-        clusters = _cluster_codes(scores)
+        clusters = _get_cluster_codes(scores)
         values[metrics] = estimate_soft_accuracies(scores.human, scores.metrics, seed)
         resamples[metrics] = resample_soft_accuracies(
             scores.human, scores.metrics, settings.bootstrap, clusters
@@ -109,10 +115,10 @@ def _measure_test_set(test_set: ScoreArrays, settings: AnalysisSettings, seed: i
         second_half[metrics] = resample_soft_accuracies(
             scores.human, scores.metrics, settings.halves, clusters, complement=True
         )
-    return _TestSetAgreement(values, resamples, first_half, second_half)
+    return _TestSetAccuracy(values, resamples, first_half, second_half)
 
 
-def _cluster_codes(scores: ScoreArrays) -> IntArray:
-    """Return the cluster of each item in the type that the bootstrap takes."""
+def _get_cluster_codes(scores: ScoreArrays) -> IntArray:
+    """Return the cluster of each item as 32-bit integers, the type that the bootstrap takes."""
     clusters = np.arange(scores.human.shape[1]) if scores.clusters is None else scores.clusters
     return clusters.astype(np.int32)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import stdtr
 
-from metassay.meta.contexts.accuracy import AccuracyTally, divide_or_nan
+from metassay.meta.contexts.accuracy import AccuracySums, divide_or_nan
 from metassay.results.base import to_optional
 from metassay.stats.arrays import BoolArray, FloatArray, average_ranks
 from metassay.stats.correlation import correlate
@@ -23,20 +23,20 @@ _IDENTIFIER = re.compile(
 )
 
 
-def are_contexts_ordered(column: str, contexts: Sequence[str]) -> bool:
-    """Whether contexts are amounts along which accuracy can rise or fall; numbers that are names are not.
+def are_contexts_ordered(column_name: str, contexts: Sequence[str]) -> bool:
+    """Whether contexts are quantities along which accuracy can rise or fall, not names.
 
     >>> are_contexts_ordered("length:3", ["[1,5]", "[6,9]"]), are_contexts_ordered("doc_id", ["7", "9"])
     (True, False)
     """
-    are_numbers = all(parse_position(context) is not None for context in contexts)
-    return are_numbers and not _IDENTIFIER.search(column)
+    are_numbers = all(parse_context_number(context) is not None for context in contexts)
+    return are_numbers and not _IDENTIFIER.search(column_name)
 
 
-def parse_position(context: str) -> float | None:
+def parse_context_number(context: str) -> float | None:
     """Parse the number of a context: itself, or the low end of a bucket; None for a name.
 
-    >>> parse_position("[-2.5,-1]"), parse_position("7"), parse_position("news")
+    >>> parse_context_number("[-2.5,-1]"), parse_context_number("7"), parse_context_number("news")
     (-2.5, 7.0, None)
     """
     bucket = _BUCKET.match(context)
@@ -47,20 +47,22 @@ def parse_position(context: str) -> float | None:
     return position if math.isfinite(position) else None
 
 
-def accuracy_trends(column: str, contexts: Sequence[str], accuracy: FloatArray) -> list[float | None] | None:
-    """Spearman's correlation of each metric's accuracy [metrics, contexts] with the order of the contexts.
+def accuracy_trends(
+    column_name: str, contexts: Sequence[str], accuracy: FloatArray
+) -> list[float | None] | None:
+    """Spearman correlation of the accuracy of each metric with the order of the contexts.
 
     None for a metric that is defined in too few contexts or never varies; None altogether where the contexts
     have no order or are few.
     """
-    if not are_contexts_ordered(column, contexts) or len(contexts) < FEWEST_CONTEXTS:
+    if not are_contexts_ordered(column_name, contexts) or len(contexts) < FEWEST_CONTEXTS:
         return None
-    positions = _parse_positions(contexts)
-    return [_trend(positions, row) for row in accuracy]
+    positions = _parse_context_numbers(contexts)
+    return [_rank_correlation(positions, row) for row in accuracy]
 
 
-def trend_p_values(column: str, tally: AccuracyTally, is_large: BoolArray) -> FloatArray:
-    """Two-sided p-values [metrics] that accuracy does not follow the order of the large contexts.
+def compute_trend_p_values(column_name: str, accuracy_sums: AccuracySums, is_large: BoolArray) -> FloatArray:
+    """Two-sided p-values [metrics] that accuracy does not follow the order of the contexts.
 
     The contrast L = Σ_c w_c a_c, w the centred ranks of the contexts, over its standard error from the spread
     between clusters: cluster k adds Σ_c w_c (credit_kc - a_c weight_kc) / weight_c to L, whether contexts are
@@ -68,17 +70,17 @@ def trend_p_values(column: str, tally: AccuracyTally, is_large: BoolArray) -> Fl
     order.
     """
     large_contexts = np.flatnonzero(is_large)
-    undefined = np.full(len(tally.credit), np.nan)
-    if len(large_contexts) < FEWEST_CONTEXTS or not are_contexts_ordered(column, tally.contexts):
+    undefined = np.full(len(accuracy_sums.credit), np.nan)
+    if len(large_contexts) < FEWEST_CONTEXTS or not are_contexts_ordered(column_name, accuracy_sums.contexts):
         return undefined
-    rank_weights = average_ranks(_parse_positions([tally.contexts[c] for c in large_contexts]))
+    rank_weights = average_ranks(_parse_context_numbers([accuracy_sums.contexts[c] for c in large_contexts]))
     rank_weights -= rank_weights.mean()
-    weight = np.broadcast_to(tally.weight, tally.credit.shape)
+    weight = np.broadcast_to(accuracy_sums.weight, accuracy_sums.credit.shape)
     contrast = np.zeros(len(weight))
-    cluster_parts = np.zeros((len(weight), int(tally.clusters.max()) + 1))
+    cluster_parts = np.zeros((len(weight), int(accuracy_sums.clusters.max()) + 1))
     for rank_weight, context in zip(rank_weights, large_contexts):
-        cells = tally.cells_of(int(context))
-        credit = tally.credit[:, cells]
+        cells = accuracy_sums.find_cells_of_context(int(context))
+        credit = accuracy_sums.credit[:, cells]
         cell_weights = weight[:, cells]
         total_weight = cell_weights.sum(axis=1, keepdims=True)
         accuracy = divide_or_nan(credit.sum(axis=1, keepdims=True), total_weight)
@@ -86,8 +88,8 @@ def trend_p_values(column: str, tally: AccuracyTally, is_large: BoolArray) -> Fl
         residual = divide_or_nan(credit - accuracy * cell_weights, total_weight)
         residual = residual * math.sqrt(cell_count / (cell_count - 1))
         contrast += rank_weight * accuracy[:, 0]
-        cluster_parts[:, tally.clusters[cells]] += rank_weight * residual
-    cluster_count = len(np.unique(tally.clusters))
+        cluster_parts[:, accuracy_sums.clusters[cells]] += rank_weight * residual
+    cluster_count = len(np.unique(accuracy_sums.clusters))
     if cluster_count < 2:
         return undefined
     standard_error = np.sqrt((cluster_parts**2).sum(axis=1))
@@ -95,12 +97,14 @@ def trend_p_values(column: str, tally: AccuracyTally, is_large: BoolArray) -> Fl
     return np.asarray(2 * stdtr(cluster_count - 1, -t))
 
 
-def _parse_positions(contexts: Sequence[str]) -> FloatArray:
-    return np.array([parse_position(context) for context in contexts], dtype=np.float64)
+def _parse_context_numbers(contexts: Sequence[str]) -> FloatArray:
+    """Parse the numbers of all contexts."""
+    return np.array([parse_context_number(context) for context in contexts], dtype=np.float64)
 
 
-def _trend(positions: FloatArray, accuracy: FloatArray) -> float | None:
+def _rank_correlation(context_numbers: FloatArray, accuracy: FloatArray) -> float | None:
+    """Spearman correlation of accuracies with the numbers of the contexts."""
     is_defined = ~np.isnan(accuracy)
     if is_defined.sum() < FEWEST_CONTEXTS:
         return None
-    return to_optional(correlate("spearman", positions[is_defined], accuracy[is_defined]))
+    return to_optional(correlate("spearman", context_numbers[is_defined], accuracy[is_defined]))
