@@ -38,6 +38,7 @@ def join_columns(
         for name in table.columns
         if name in other_table.columns and (name.lower() in possible_keys or name in chosen_keys)
     ]
+    other_table, shift_note = _align_segment_numbers(table, other_table)
     if not keys:
         raise InputError(
             "shares no key column with the data.",
@@ -70,7 +71,38 @@ def join_columns(
     joined = left.join(right, on=text_keys, how="left", maintain_order="left")
     matches = int(joined["_has_match"].fill_null(value=False).sum())
     note = f"{Path(file).name}: joined by {', '.join(keys)}; {matches} of {table.height} rows found a match."
+    note += shift_note
     return joined.drop([*text_keys, "_has_match"]), note
+
+
+def _align_segment_numbers(table: pl.DataFrame, other_table: pl.DataFrame) -> tuple[pl.DataFrame, str]:
+    """Shift the segment numbers of another table if they begin one or two lower than those of the data.
+
+    Appraise counts segments from 0, most tables from 1, and some test sets begin with a line that is not
+    counted. Documents show which numbers belong together. Also returns a sentence about the shift.
+    """
+    columns = ["doc_id", "seg_id"]
+    if not all(name in part.columns for part in (table, other_table) for name in columns):
+        return other_table, ""
+    ours = _list_document_segments(table)
+    theirs = _list_document_segments(other_table)
+    shared = theirs.filter(pl.col("doc_id").is_in(ours["doc_id"].unique().implode()))
+    if shared.is_empty() or shared["seg_id"].null_count() or ours["seg_id"].null_count():
+        return other_table, ""
+    for shift in (0, 1, 2):
+        shifted = shared.with_columns(pl.col("seg_id") + shift)
+        if shifted.join(ours, on=columns, how="anti").is_empty():
+            if shift == 0:
+                return other_table, ""
+            number = pl.col("seg_id").cast(pl.Int64, strict=False) + shift
+            return other_table.with_columns(number), f" Its segment numbers are {shift} lower."
+    return other_table, ""
+
+
+def _list_document_segments(table: pl.DataFrame) -> pl.DataFrame:
+    """Return the distinct `doc_id, seg_id`, the latter as a number; null if it is none."""
+    columns = [pl.col("doc_id").cast(pl.String), pl.col("seg_id").cast(pl.Int64, strict=False)]
+    return table.select(columns).unique()
 
 
 def _rename_key_column(

@@ -12,8 +12,8 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import polars as pl
 
@@ -74,23 +74,29 @@ class AppraiseReader(Reader):
 
 @dataclass(frozen=True)
 class _ExportedRow:
-    """One row of an Appraise export: the score that one annotator gave to one output."""
+    """One row of the export."""
 
     annotator: str
     systems: list[str]
     """Systems that share this output: Appraise shows equal outputs only once."""
-    item: str
+    segment: str
     item_type: str
     lp: str
     score: str
     document: str
     has_marked_errors: bool
+    end_time: float
+
+    @property
+    def item(self) -> str:
+        """The segment with its document."""
+        return f"{self.document}/{self.segment}" if self.document else self.segment
 
     def explain_exclusion(self) -> str | None:
         """Return the reason why a row is not the score of a system's output; None if it is one."""
         if self.item_type not in OUTPUT_TYPES:
             return TEST_REASON
-        names = "+".join([self.document, *self.systems]).lower()
+        names = "+".join([self.document, self.segment, *self.systems]).lower()
         if "tutorial" in names:
             return TUTORIAL_REASON
         for mark, reason in MARKED_DOCUMENTS.items():
@@ -99,41 +105,70 @@ class _ExportedRow:
         return None
 
 
-def _read_mean_scores(path: str) -> RawTable:
-    """Read the mean score of all annotators for each output."""
-    scores: dict[OutputKey, dict[str, float]] = {}
-    documents: dict[OutputKey, str] = {}
-    has_marked_errors = False
-    left_out: Counter[str] = Counter()
-    repeated_scores = 0
+@dataclass
+class AppraiseExport:
+    """The scores of one export, without rows that are no scores of outputs."""
+
+    scores: dict[OutputKey, dict[str, float]] = field(default_factory=dict)
+    """Scores of each output by annotator; empty if the output has no score."""
+    documents: dict[OutputKey, str] = field(default_factory=dict)
+    segments: dict[OutputKey, str] = field(default_factory=dict)
+    left_out: Counter[str] = field(default_factory=Counter)
+    """Number of rows left out, by reason."""
+    repeated_scores: int = 0
+    has_marked_errors: bool = False
+
+    @property
+    def score_name(self) -> str:
+        """`esa` if errors are marked, else `da`."""
+        return "esa" if self.has_marked_errors else "da"
+
+    def describe_rows_left_out(self, path: str) -> list[str]:
+        """Return notes on rows and scores that do not count."""
+        name = get_file_stem(path)
+        notes = [f"{name}: {count} rows were left out ({reason})." for reason, count in self.left_out.items()]
+        if self.repeated_scores:
+            notes.append(
+                f"{name}: {self.repeated_scores} outputs were scored again by the same person; "
+                "the last score counts."
+            )
+        return notes
+
+
+def read_export(path: str) -> AppraiseExport:
+    """Read the scores of an export. Of several scores of one annotator, the one that ended last counts."""
+    export = AppraiseExport()
+    end_times: dict[tuple[OutputKey, str], float] = {}
     for row in _read_rows(path):
-        has_marked_errors |= row.has_marked_errors
+        export.has_marked_errors |= row.has_marked_errors
         exclusion = row.explain_exclusion()
         if exclusion is not None:
-            left_out[exclusion] += 1
+            export.left_out[exclusion] += 1
             continue
         (score,) = cells.parse_scores(pl.Series("score", [row.score]), path)
         for system in row.systems:
             key = (row.lp, row.item, system)
-            documents[key] = row.document
-            if score is not None:
-                by_annotator = scores.setdefault(key, {})
-                repeated_scores += row.annotator in by_annotator
+            export.documents[key] = row.document
+            export.segments[key] = row.segment
+            by_annotator = export.scores.setdefault(key, {})
+            if score is None:
+                continue
+            export.repeated_scores += row.annotator in by_annotator
+            if row.end_time >= end_times.get((key, row.annotator), row.end_time):
                 by_annotator[row.annotator] = score
-    name = "esa" if has_marked_errors else "da"
-    if not documents:
+                end_times[key, row.annotator] = row.end_time
+    if not export.documents:
         raise InputError("no row is a score of a system's output.", location=InputLocation(path))
-    table, notes = add_rater_scores(
-        _build_key_columns(documents), [scores.get(key, {}) for key in documents], name
-    )
-    for reason, count in left_out.items():
-        notes.append(f"{get_file_stem(path)}: {count} rows were left out ({reason}).")
-    if repeated_scores:
-        notes.append(
-            f"{get_file_stem(path)}: {repeated_scores} outputs were scored again by the same person; "
-            "the last score counts."
-        )
-    return RawTable(path, table, notes=tuple(notes), left_out=dict(left_out))
+    return export
+
+
+def _read_mean_scores(path: str) -> RawTable:
+    """Read the mean score of all annotators for each output."""
+    export = read_export(path)
+    key_columns = _build_key_columns(export.documents)
+    table, notes = add_rater_scores(key_columns, list(export.scores.values()), export.score_name)
+    notes += export.describe_rows_left_out(path)
+    return RawTable(path, table, notes=tuple(notes), left_out=dict(export.left_out))
 
 
 def _read_rows(path: str) -> Iterator[_ExportedRow]:
@@ -144,17 +179,25 @@ def _read_rows(path: str) -> Iterator[_ExportedRow]:
                 "no row as Appraise exports them was found.", location=InputLocation(path, line=number)
             )
         annotator, systems, segment, item_type, source, target, score = fields[:7]
-        document = fields[7] if len(fields) >= 11 else ""
         yield _ExportedRow(
             annotator=annotator,
             systems=systems.split("+"),
-            item=f"{document}/{segment}" if document else segment,
+            segment=segment,
             item_type=item_type,
             lp="-".join(parse_language(code) or code for code in (source, target)),
             score=score,
-            document=document,
+            document=fields[7] if len(fields) >= 11 else "",
             has_marked_errors=len(fields) >= 12 and fields[9].strip().startswith("[{"),
+            end_time=_parse_end_time(fields),
         )
+
+
+def _parse_end_time(fields: Sequence[str]) -> float:
+    """Return when the annotator finished; 0 if the export does not tell, so that the last row counts."""
+    try:
+        return float(fields[11])
+    except (IndexError, ValueError):
+        return 0.0
 
 
 def _read_csv_fields(path: str) -> Iterator[list[str]]:

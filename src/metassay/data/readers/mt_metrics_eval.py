@@ -7,6 +7,10 @@
     TESTSET/metric-scores/LP/METRIC-REF.seg.score the same for a metric; REF is the reference used, or `src`
     TESTSET/references, sources, system-outputs   the texts: `.txt`, or since WMT25 `.jsonl`
     TESTSET/metadata/LP/SYSTEM.jsonl              an object per segment: further metadata of each output
+    TESTSET/humeval/*.csv, ../humeval/*.csv       exports of Appraise, used if there are no human-scores
+
+`human-scores` and `metric-scores` may be missing, as in the folder `txt` of WMT24. Segments of the domain
+`canary`, which mark the texts as test data, are left out.
 
 A score file lists the segments of one system after those of another; line n of a system is segment n.
 Everything in human-scores was given by people, whatever its name; nothing in metadata is a score.
@@ -22,6 +26,7 @@ from typing import NamedTuple
 import polars as pl
 
 from metassay.data import cells
+from metassay.data.readers.appraise_trees import list_exports, read_export_scores
 from metassay.data.readers.base import RawTable, Reader, ReaderOptions
 from metassay.data.readers.error_spans import read_error_spans
 from metassay.data.readers.mqm_ratings import check_segment_counts, read_rating_file
@@ -30,6 +35,7 @@ from metassay.data.readers.mt_metrics_eval_texts import (
     add_metadata,
     add_texts,
     read_segment_lines,
+    read_texts,
 )
 from metassay.errors import InputError, InputLocation, UnknownName, join_names
 
@@ -39,6 +45,9 @@ STANDARD_REFERENCES = {
     ("wmt23", "he-en"): "refB",
 }
 """The shared task's standard reference by test set and language pair, if it is not `refA`."""
+TEXT_FOLDER = "txt"
+"""The folder of texts in the repository of WMT24."""
+CANARY_DOMAIN = "canary"
 SOURCE_ONLY = "src"
 """Stands in the name of a metric that uses no reference."""
 _HUMAN_SCORE_NAMES = {"da-sqm": "da_sqm", "wmt-z": "da"}
@@ -121,15 +130,14 @@ def has_test_sets(folder: str | Path) -> bool:
 
 
 def read_language_pairs(folder: str | Path, *, reference: Sequence[str] = ()) -> list[RawTable]:
-    """Read a table for every language pair that has human and metric scores: a row per system and segment.
+    """Read a table for every language pair with human scores or texts: a row per system and segment.
 
     `reference` names the references to use instead of the standard ones.
     """
     tables = []
     test_sets = _list_test_sets(Path(folder))
     for test_set, lp in _list_language_pairs(test_sets):
-        human_files = (test_set / "human-scores").glob(f"{lp}.*")
-        if any(path.name.endswith((".seg.score", ".doc.score", ".seg.rating")) for path in human_files):
+        if _is_readable(test_set, lp):
             table = _read_language_pair(_LanguagePair.load(test_set, lp), reference, str(folder))
             if len(test_sets) > 1:
                 table = replace(table, frame=table.frame.with_columns(testset=pl.lit(test_set.name)))
@@ -171,17 +179,44 @@ def _list_test_sets(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
     candidates = [folder, *sorted(path for path in folder.iterdir() if path.is_dir())]
-    return [
-        path for path in candidates if (path / "metric-scores").is_dir() and (path / "human-scores").is_dir()
-    ]
+    if folder / TEXT_FOLDER in candidates:
+        # WMT24 has the segments of test suites in other folders, which nobody rated.
+        candidates = [folder, folder / TEXT_FOLDER]
+    return [path for path in candidates if _is_test_set(path)]
+
+
+def _is_test_set(folder: Path) -> bool:
+    """Whether a folder has the scores of a test set, or its texts."""
+    subfolders = {path.name for path in folder.iterdir() if path.is_dir()}
+    needed = (
+        {"human-scores", "metric-scores"},
+        {"human-scores", "documents"},
+        {"system-outputs", "documents"},
+    )
+    return any(names <= subfolders for names in needed)
+
+
+def _is_readable(test_set: Path, lp: str) -> bool:
+    """Whether a language pair has human scores, or texts in a folder without human scores."""
+    if not (test_set / "human-scores").is_dir():
+        return (test_set / "system-outputs" / lp).is_dir()
+    human_files = (test_set / "human-scores").glob(f"{lp}.*")
+    return any(path.name.endswith((".seg.score", ".doc.score", ".seg.rating")) for path in human_files)
 
 
 def _list_language_pairs(test_sets: Sequence[Path]) -> Iterator[tuple[Path, str]]:
-    """Yield every test set with each of its language pairs that has metric scores."""
+    """Yield every test set with each of its language pairs.
+
+    If a test set has metric scores, only language pairs with metric scores are listed.
+    """
     for test_set in test_sets:
-        for folder in sorted((test_set / "metric-scores").iterdir()):
-            if folder.is_dir():
-                yield test_set, folder.name
+        metric_scores = test_set / "metric-scores"
+        if metric_scores.is_dir():
+            names = [path.name for path in metric_scores.iterdir() if path.is_dir()]
+        else:
+            names = [path.stem for path in (test_set / "documents").glob("*.docs")]
+        for name in sorted(names):
+            yield test_set, name
 
 
 def _read_human_spans(pair: _LanguagePair, path: Path, references: Sequence[str]) -> pl.DataFrame:
@@ -196,20 +231,57 @@ def _read_language_pair(pair: _LanguagePair, requested_references: Sequence[str]
     """Read texts, human scores and metric scores of a language pair: a row per system and segment."""
     references = _choose_references(pair, requested_references)
     human_scores = _read_human_scores(pair)
-    if not human_scores:
+    if not human_scores and pair.list_human_files("doc"):
         return _read_document_rows(pair, references, file)
-    scores = _join_score_tables([*human_scores.values(), *_read_metric_scores(pair, references).values()])
+    score_tables = [*human_scores.values(), *_read_metric_scores(pair, references).values()]
+    notes = _note_metrics(pair, references)
+    human_columns = list(human_scores)
+    if not (pair.test_set / "metric-scores").is_dir():
+        exported, export_notes = read_export_scores(list_exports(pair.test_set), pair.segments, pair.lp)
+        if exported is not None and not human_scores:
+            score_tables.append(exported)
+            human_columns += [name for name in exported.columns if name not in OUTPUT_KEY]
+            notes += export_notes
+        score_tables.insert(0, _list_outputs(pair))
+    scores = _join_score_tables(score_tables)
     table = pair.segments.join(scores.sort(OUTPUT_KEY), on="seg_id").sort(OUTPUT_KEY)
     table = add_texts(table, pair.test_set, pair.lp, references, pair.segments.height)
+    table = _add_texts_of_references(table, pair)
     table, metadata = add_metadata(table, pair.test_set, pair.lp, pair.segments.height)
-    notes = _note_metrics(pair, references)
+    is_canary = table["domain"] == CANARY_DOMAIN
+    if is_canary.any():
+        table = table.filter(~is_canary)
+        notes.append(f"{pair.lp}: the canary line was left out.")
     only_by_document = [name for name in pair.list_human_files("doc") if name not in human_scores]
     if only_by_document:
         names = ", ".join(only_by_document)
         notes.append(f"{pair.lp}: passed over, since people gave them by document only: {names}.")
     return RawTable(
-        file, table, notes=tuple(notes), human_columns=tuple(human_scores), metadata_columns=metadata
+        file, table, notes=tuple(notes), human_columns=tuple(human_columns), metadata_columns=metadata
     )
+
+
+def _list_outputs(pair: _LanguagePair) -> pl.DataFrame:
+    """Return `system, seg_id` of every output that the folder has."""
+    files = (pair.test_set / "system-outputs" / pair.lp).glob("*")
+    systems = sorted({path.stem for path in files if path.suffix in {".txt", ".jsonl"}})
+    return pl.DataFrame({"system": systems}, schema={"system": pl.String}).join(
+        pair.segments.select("seg_id"), how="cross"
+    )
+
+
+def _add_texts_of_references(table: pl.DataFrame, pair: _LanguagePair) -> pl.DataFrame:
+    """Add the texts of references that were rated like systems, if they have no file of outputs."""
+    if "hyp" not in table.columns or (pair.test_set / "metric-scores").is_dir():
+        return table
+    without_text = table.filter(pl.col("hyp").is_null())["system"].unique().to_list()
+    for name in sorted(without_text):
+        texts = read_texts(pair.test_set / "references", f"{pair.lp}.{name}", pair.segments.height)
+        if texts is not None:
+            reference_texts = texts.rename({"text": "_reference"}).with_columns(system=pl.lit(name))
+            joined = table.join(reference_texts, on=OUTPUT_KEY, how="left", maintain_order="left")
+            table = joined.with_columns(pl.coalesce("hyp", "_reference").alias("hyp")).drop("_reference")
+    return table
 
 
 def _read_segments(path: Path, lp: str) -> pl.DataFrame:
@@ -254,8 +326,11 @@ def _read_metric_scores(pair: _LanguagePair, references: Sequence[str]) -> dict[
 
 def _note_metrics(pair: _LanguagePair, references: Sequence[str]) -> list[str]:
     """Return notes on which metrics were read, and which have no segment scores."""
-    notes = [f"{pair.lp}: metrics that use {', '.join(references) or 'no reference'} or the source alone."]
+    notes = []
     with_segments = pair.list_metric_files("seg")
+    if (pair.test_set / "metric-scores").is_dir():
+        names = ", ".join(references) or "no reference"
+        notes.append(f"{pair.lp}: metrics that use {names} or the source alone.")
     systems_only = [name for name in pair.list_metric_files("sys", references) if name not in with_segments]
     if systems_only:
         names = ", ".join(systems_only)

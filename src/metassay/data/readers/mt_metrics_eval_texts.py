@@ -28,7 +28,7 @@ def add_texts(
         column = "ref" if len(references) == 1 else f"ref{number}"
         files[column] = ("references", f"{lp}.{reference}")
     for column, (folder, name) in files.items():
-        texts = _read_texts(test_set / folder, name, segments)
+        texts = read_texts(test_set / folder, name, segments)
         if texts is not None:
             named = texts.rename({"text": column})
             table = table.join(named, on="seg_id", how="left", maintain_order="left")
@@ -43,13 +43,13 @@ def _read_outputs(folder: Path, lp: str, segments: int) -> pl.DataFrame | None:
     files = [path for path in (folder / lp).glob("*") if path.suffix in {".txt", ".jsonl"}]
     tables = []
     for system in sorted({path.stem for path in files}):
-        texts = _read_texts(folder, f"{lp}/{system}", segments)
+        texts = read_texts(folder, f"{lp}/{system}", segments)
         if texts is not None:
             tables.append(texts.rename({"text": "hyp"}).with_columns(system=pl.lit(system)))
     return pl.concat(tables) if tables else None
 
 
-def _read_texts(folder: Path, name: str, segments: int) -> pl.DataFrame | None:
+def read_texts(folder: Path, name: str, segments: int) -> pl.DataFrame | None:
     """Read `seg_id, text` from a file with a line per segment; None if there is no such file."""
     plain = folder / f"{name}.txt"
     json_lines = folder / f"{name}.jsonl"

@@ -55,7 +55,9 @@ class ReaderEntry:
 
 BUILT_IN_READERS = (
     ReaderEntry("mt_metrics_eval", "MtMetricsEvalReader", reads_folders=True),
+    ReaderEntry("wmt25", "Wmt25Reader", reads_folders=True),
     ReaderEntry("espnet", "EspnetReader", reads_folders=True),
+    ReaderEntry("wmt25", "HumanEvaluationReader", (".jsonl",)),
     ReaderEntry("pearmut", "PearmutReader", (".json", ".jsonl")),
     ReaderEntry("appraise", "AppraiseReader", (".csv",)),
     ReaderEntry("inspect_logs", "InspectLogReader", (".eval", ".json")),

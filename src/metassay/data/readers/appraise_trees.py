@@ -1,0 +1,85 @@
+"""Appraise exports next to a tree of texts, as WMT24 published them: `humeval/*.csv` next to `txt/`.
+
+An export names a segment by its line in the texts. Its numbers begin at 0 or at 1, and may or may not count
+the canary line at the top of the texts. The document, which both sides name, shows which of these holds.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from metassay.data.readers.appraise import AppraiseExport, AppraiseReader, OutputKey, read_export
+from metassay.data.readers.rater_scores import add_rater_scores
+from metassay.errors import InputError, InputLocation
+
+EXPORT_FOLDER = "humeval"
+_OFFSETS = (1, 2, 0)
+"""What to add to a segment number to get the line from 1: numbers from 0, from 0 without canary, from 1."""
+
+
+def list_exports(test_set: Path) -> list[Path]:
+    """Return the Appraise exports in `humeval/`, inside the folder of the texts or next to it."""
+    folders = (test_set / EXPORT_FOLDER, test_set.parent / EXPORT_FOLDER)
+    files = [path for folder in folders for path in sorted(folder.glob("*.csv"))]
+    return [path for path in files if AppraiseReader().sniff(str(path))]
+
+
+def read_export_scores(
+    exports: list[Path], segments: pl.DataFrame, lp: str
+) -> tuple[pl.DataFrame | None, list[str]]:
+    """Read `system, seg_id` and the human scores of a language pair. Also returns notes.
+
+    `segments` has `seg_id` from 1 and `doc_id`. Exports that repeat a score of the same annotator count once.
+    """
+    document_of_line = dict(segments.select("seg_id", "doc_id").iter_rows())
+    scores: dict[tuple[str, int], dict[str, float | None]] = {}
+    notes = []
+    score_name = "da"
+    for path in exports:
+        export = read_export(str(path))
+        keys = [key for key in export.documents if key[0] == lp]
+        if not keys:
+            continue
+        if export.has_marked_errors:
+            score_name = export.score_name
+        offset = _find_offset(export, keys, document_of_line, path)
+        for key in keys:
+            output = (key[2], int(export.segments[key]) + offset)
+            scores.setdefault(output, {}).update(export.scores[key])
+        notes += export.describe_rows_left_out(str(path))
+    if not scores:
+        return None, []
+    outputs = pl.DataFrame(list(scores), schema={"system": pl.String, "seg_id": pl.Int64}, orient="row")
+    table, rater_notes = add_rater_scores(outputs, list(scores.values()), score_name)
+    return table, [*notes, *(f"{lp}: {note}" for note in rater_notes)]
+
+
+def _find_offset(
+    export: AppraiseExport, keys: list[OutputKey], document_of_line: dict[int, str], path: Path
+) -> int:
+    """Return what to add to the segment numbers of an export so that all documents match."""
+    for offset in _OFFSETS:
+        if all(_get_document(export, key, offset, document_of_line) == export.documents[key] for key in keys):
+            return offset
+    wrong = next(
+        key
+        for key in keys
+        if _get_document(export, key, _OFFSETS[0], document_of_line) != export.documents[key]
+    )
+    raise InputError(
+        f"segment {export.segments[wrong]} is of document {export.documents[wrong]!r}, but the texts have "
+        "another "
+        "document there.",
+        location=InputLocation(str(path)),
+        remedy="Use the export that belongs to these texts.",
+    )
+
+
+def _get_document(
+    export: AppraiseExport, key: OutputKey, offset: int, document_of_line: dict[int, str]
+) -> str | None:
+    """Return the document of a segment in the texts; None if there is no such segment."""
+    segment = export.segments[key]
+    return document_of_line.get(int(segment) + offset) if segment.isdecimal() else None

@@ -1,0 +1,284 @@
+"""Reader of the data of WMT25's general task, as its repository has it.
+
+    data/systems/SYSTEM.jsonl            {"doc_id", "hypothesis"}: an output per document
+    data/automatic_scores/SYSTEM.jsonl   {"language_pair", "domain", "document_id", "metric_scores": {...}}
+    data/*genmt.jsonl                    {"doc_id", "src_text", "refs": {"refA": {"ref": ...}}}
+    data/*humeval.jsonl                  {"doc_id", "src_text", "tgt_text", "scores"}: the last two by system
+
+The id of a document is `LP_#_DOMAIN_#_NAME`, that of a segment `LP_#_DOMAIN_#_NAME_#_NUMBER`, from 0.
+Segments of a document are separated by an empty line, and a metric has a score for each. A human score is an
+object with `score` and `annotator`. The file of human scores of WMT24 (`wmt24-genmt-humeval.jsonl`) has the
+same form.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from metassay.data.readers.base import RawTable, Reader
+from metassay.data.readers.files import get_file_ending, read_first_lines, read_text
+from metassay.data.readers.json_tables import (
+    MALFORMED_CONTENT_ERRORS,
+    check_json_value,
+    malformed_content_error,
+)
+from metassay.data.readers.rater_scores import add_rater_scores
+from metassay.errors import InputError, InputLocation
+
+ID_SEPARATOR = "_#_"
+PARAGRAPH_BREAK = "\n\n"
+REFERENCE_SYSTEM = "refA"
+HUMAN_SCORE = "esa"
+UNALIGNED_REASON = "other number of paragraphs than the source"
+OutputKey = tuple[str, str]
+"""Id of the segment, and system."""
+
+
+class Wmt25Reader(Reader):
+    """Reader of the folder `data` of WMT25's general task."""
+
+    name = "wmt25"
+    files = "a folder"
+    summary = "texts, metric scores and human scores of WMT25: systems/, automatic_scores/, *humeval.jsonl"
+    task = "mt"
+
+    def sniff(self, path: str) -> bool:
+        """Whether a folder, or the folder `data` in it, has outputs or metric scores by system."""
+        return _find_data_folder(path) is not None
+
+    def read(self, path: str) -> RawTable:
+        """Read a row per segment and system."""
+        folder = _find_data_folder(path)
+        assert folder is not None
+        return _run_safely(path, lambda: _read_folder(folder, path))
+
+
+class HumanEvaluationReader(Reader):
+    """Reader of the human scores of WMT24 and WMT25 in one file."""
+
+    name = "wmt-humeval"
+    files = ".jsonl"
+    summary = "wmt25-genmt-humeval.jsonl: source, outputs and human scores of each segment"
+    task = "mt"
+
+    def sniff(self, path: str) -> bool:
+        """Whether the first line has outputs and human scores by system."""
+        if get_file_ending(path) != ".jsonl":
+            return False
+        beginning = "\n".join(read_first_lines(path))
+        return all(f'"{name}"' in beginning for name in ("scores", "src_text", "tgt_text", "doc_id"))
+
+    def read(self, path: str) -> RawTable:
+        """Read a row per segment and system with the mean human score."""
+
+        def read_file() -> RawTable:
+            outputs = _Outputs()
+            _add_human_evaluation(outputs, path)
+            return outputs.build_table(path)
+
+        return _run_safely(path, read_file)
+
+
+def _run_safely(path: str, read: Any) -> RawTable:
+    """Turn errors about malformed content into errors for the user."""
+    try:
+        table: RawTable = read()
+    except InputError:
+        raise
+    except MALFORMED_CONTENT_ERRORS as error:
+        raise malformed_content_error(error, path) from None
+    return table
+
+
+@dataclass
+class _Outputs:
+    """What the files say about each output."""
+
+    rows: dict[OutputKey, dict[str, Any]] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict)
+    references: dict[str, str] = field(default_factory=dict)
+    human_scores: dict[OutputKey, dict[str, float | None]] = field(default_factory=dict)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def get_row(self, segment: str, system: str) -> dict[str, Any]:
+        """Return the row of an output, which is created at first."""
+        key = (segment, system)
+        if key not in self.rows:
+            self.rows[key] = {**_split_segment_id(segment), "system": system}
+        return self.rows[key]
+
+    def build_table(self, path: str) -> RawTable:
+        """Return all outputs as a table."""
+        if not self.rows:
+            raise InputError("there is no output.", location=InputLocation(path))
+        records = []
+        for (segment, _), row in self.rows.items():
+            texts = {"src": self.sources.get(segment), "ref": self.references.get(segment)}
+            records.append({"hyp": None, **row, **texts})
+        columns = dict.fromkeys(name for record in records for name in record)
+        complete = [{name: record.get(name) for name in columns} for record in records]
+        table = pl.DataFrame(complete, infer_schema_length=None)
+        table = table.drop([name for name in ("src", "ref", "hyp") if table[name].is_null().all()])
+        notes: list[str] = []
+        human_columns: tuple[str, ...] = ()
+        if self.human_scores:
+            scores = [self.human_scores.get(key, {}) for key in self.rows]
+            table, notes = add_rater_scores(table, scores, HUMAN_SCORE)
+            human_columns = tuple(name for name in table.columns if name.partition(":")[0] == HUMAN_SCORE)
+        notes += [
+            f"{count} outputs of documents were left out: {why}." for why, count in self.left_out.items()
+        ]
+        return RawTable(path, table, "mt", tuple(notes), human_columns, left_out=dict(self.left_out))
+
+
+def _split_segment_id(segment: str) -> dict[str, str]:
+    """Return language pair, domain and document of a segment. WMT24 has `DOCUMENT_#_NUMBER` only."""
+    parts = segment.split(ID_SEPARATOR)
+    document = segment.rpartition(ID_SEPARATOR)[0] or segment
+    names = {"seg_id": segment, "doc_id": document}
+    if len(parts) >= 4:
+        names = {"lp": parts[0], "domain": parts[1], **names}
+    return names
+
+
+def _find_data_folder(path: str) -> Path | None:
+    """Return the folder with outputs or metric scores by system: `path` itself, or `data` in it."""
+    for folder in (Path(path), Path(path) / "data"):
+        for name, field_name in (("systems", '"hypothesis"'), ("automatic_scores", '"metric_scores"')):
+            first = next(iter(sorted((folder / name).glob("*.jsonl"))), None)
+            if first is not None and field_name in "".join(read_first_lines(str(first))[:1]):
+                return folder
+    return None
+
+
+def _read_folder(folder: Path, path: str) -> RawTable:
+    outputs = _Outputs()
+    for file in sorted(folder.glob("*genmt.jsonl")):
+        _add_sources(outputs, str(file))
+    for file in sorted(folder.glob("*humeval.jsonl")):
+        _add_human_evaluation(outputs, str(file))
+    for file in sorted((folder / "systems").glob("*.jsonl")):
+        _add_system_outputs(outputs, str(file))
+    for file in sorted((folder / "automatic_scores").glob("*.jsonl")):
+        _add_metric_scores(outputs, str(file))
+    return outputs.build_table(path)
+
+
+def _read_objects(path: str) -> Iterator[tuple[dict[str, Any], InputLocation]]:
+    """Yield the objects of a file of JSON lines."""
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        if line.strip():
+            location = InputLocation(path, line=number)
+            try:
+                record = json.loads(line, parse_constant=lambda _: None)  # NaN stands for a missing score
+            except (ValueError, RecursionError):
+                raise InputError("this is no JSON.", location=location) from None
+            if not isinstance(record, dict):
+                raise InputError("a JSON object was expected.", location=location)
+            check_json_value(record, location)
+            yield record, location
+
+
+def _get_text(record: Mapping[str, Any], name: str, location: InputLocation) -> str:
+    value = record.get(name)
+    if not isinstance(value, str):
+        raise InputError(f"{name} is no text.", location=location)
+    return value
+
+
+def _name_segment(document: str, number: int) -> str:
+    return f"{document}{ID_SEPARATOR}{number}"
+
+
+def _add_sources(outputs: _Outputs, path: str) -> None:
+    """Add the paragraphs of sources, references and outputs of `*genmt.jsonl`."""
+    for record, location in _read_objects(path):
+        document = _get_text(record, "doc_id", location)
+        paragraphs = _get_text(record, "src_text", location).split(PARAGRAPH_BREAK)
+        for number, text in enumerate(paragraphs):
+            outputs.sources[_name_segment(document, number)] = text
+        refs = record.get("refs") or {}
+        if REFERENCE_SYSTEM in refs:
+            reference = _get_text(refs[REFERENCE_SYSTEM], "ref", location).split(PARAGRAPH_BREAK)
+            if len(reference) == len(paragraphs):
+                for number, text in enumerate(reference):
+                    outputs.references[_name_segment(document, number)] = text
+        for system, text in (record.get("tgt_text") or {}).items():
+            _add_document(outputs, document, system, text, len(paragraphs))
+
+
+def _add_document(outputs: _Outputs, document: str, system: str, text: str, expected: int | None) -> None:
+    """Add the paragraphs of a translated document, if there are as many as in the source."""
+    paragraphs = text.split(PARAGRAPH_BREAK)
+    if expected is not None and len(paragraphs) != expected:
+        outputs.left_out[UNALIGNED_REASON] += 1
+        return
+    for number, paragraph in enumerate(paragraphs):
+        outputs.get_row(_name_segment(document, number), system)["hyp"] = paragraph
+
+
+def _add_system_outputs(outputs: _Outputs, path: str) -> None:
+    """Add the outputs of a system, whose name is that of the file."""
+    lengths = Counter(segment.rpartition(ID_SEPARATOR)[0] for segment in outputs.sources)
+    for record, location in _read_objects(path):
+        document = _get_text(record, "doc_id", location)
+        hypothesis = _get_text(record, "hypothesis", location)
+        _add_document(outputs, document, Path(path).stem, hypothesis, lengths.get(document))
+
+
+def _add_metric_scores(outputs: _Outputs, path: str) -> None:
+    """Add the nested metric scores of a system: a list per document and metric, a number per paragraph."""
+    system = Path(path).stem
+    for record, location in _read_objects(path):
+        parts = [_get_text(record, name, location) for name in ("language_pair", "domain", "document_id")]
+        document = ID_SEPARATOR.join(parts)
+        for metric, scores in record.get("metric_scores", {}).items():
+            if not isinstance(scores, list):
+                raise InputError(f"the scores of {metric} are no list.", location=location)
+            for number, score in enumerate(scores):
+                row = outputs.get_row(_name_segment(document, number), system)
+                row[metric] = _check_score(score, metric, location)
+
+
+def _check_score(score: Any, metric: str, location: InputLocation) -> float | None:
+    if score is None:
+        return None
+    if isinstance(score, bool) or not isinstance(score, int | float) or math.isinf(score):
+        raise InputError(f"a score of {metric} is no number.", location=location)
+    return float(score)
+
+
+def _add_human_evaluation(outputs: _Outputs, path: str) -> None:
+    """Add sources, outputs and human scores of each segment."""
+    for record, location in _read_objects(path):
+        segment = _get_text(record, "doc_id", location)
+        outputs.sources[segment] = _get_text(record, "src_text", location)
+        for system, text in record["tgt_text"].items():
+            outputs.get_row(segment, system)["hyp"] = text
+        if REFERENCE_SYSTEM in record["tgt_text"]:
+            outputs.references[segment] = record["tgt_text"][REFERENCE_SYSTEM]
+        for system, ratings in record["scores"].items():
+            scores = dict(_list_ratings(ratings, location))
+            outputs.get_row(segment, system)
+            outputs.human_scores[segment, system] = scores
+
+
+def _list_ratings(ratings: Any, location: InputLocation) -> Iterator[tuple[str, float | None]]:
+    """Yield annotator and score of each rating."""
+    if not isinstance(ratings, list):
+        raise InputError("the human scores of a system are no list.", location=location)
+    for number, rating in enumerate(ratings, start=1):
+        score = rating.get("score")
+        if isinstance(score, str):  # WMT24 writes numbers as texts
+            score = json.loads(score)
+        value = _check_score(score, "people", location)
+        if value is not None:
+            yield str(rating.get("annotator", f"wave{number}")), value
