@@ -20,7 +20,7 @@ from metassay.metrics.base import Metric
 from metassay.metrics.registry import parse_metrics
 from metassay.recorded_warnings import CountedWarning
 from metassay.store.run_scores import RunScores
-from metassay.workflows.run_files import warnings_as_notes
+from metassay.workflows.run_files import collect_warnings
 
 
 def rows(texts, references=None, language=None) -> OutputRows:
@@ -147,7 +147,7 @@ def test_what_was_warned_of_is_warned_of_again_when_the_scores_are_found(monkeyp
     data = rows(["aa", "b", "cc", "dd", "e", "f"])
     said = []
     for folder in ("one", "one", "two"):
-        with warnings_as_notes() as notes:
+        with collect_warnings() as notes:
             score_rows([Warns()], data, workers=3, store=RunScores(tmp_path / folder))
         said.append(notes)
     assert said == [["3 texts are long", "some are long"]] * 3

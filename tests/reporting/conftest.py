@@ -40,11 +40,11 @@ class ReportInput:
     def view(self) -> AssayView:
         return build_assay_view(self.content)
 
-    def page(self) -> Page:
+    def build_page(self) -> Page:
         return build_assay_page(self.content, wrong_pairs=self.wrong_pairs, manifest=self.manifest)
 
     def render(self) -> str:
-        return render_page(self.page())
+        return render_page(self.build_page())
 
     def change(self, **fields: Any) -> ReportInput:
         """Return a copy whose content has other values in some fields."""

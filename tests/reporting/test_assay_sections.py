@@ -18,7 +18,7 @@ from assay_builders import (
 from metassay.reporting.assay_view import AssayView, ColumnView, build_assay_view
 from metassay.reporting.charts.accuracy import build_difficulty_chart
 from metassay.reporting.charts.theme import render_svg
-from metassay.reporting.difficulty_bins import name_bins
+from metassay.reporting.difficulty_bins import name_difficulty_bins
 from metassay.reporting.sections.assay_accuracy import describe_difficulty, describe_spread, describe_trend
 from metassay.reporting.sections.assay_agreement import describe_rank_agreement
 from metassay.reporting.sections.assay_choice import describe_cost_classes, describe_robust_choice
@@ -335,4 +335,6 @@ def test_difficulty_in_words_table_and_chart():
         ["1.0\u202f% to 3.4\u202f%", "50"],
         ["4.0\u202f% to 30\u202f%", "49"],
     ]
-    assert render_svg(build_difficulty_chart(view, difficulty, name_bins(difficulty))).startswith("<svg")
+    assert render_svg(build_difficulty_chart(view, difficulty, name_difficulty_bins(difficulty))).startswith(
+        "<svg"
+    )

@@ -20,7 +20,7 @@ NAME = "'\"]; name \u2028"
 
 
 def _list_specs(result: Any) -> list[dict[str, Any]]:
-    return [chart.spec for section in result.page().list_all_sections() for chart in section.charts]
+    return [chart.spec for section in result.build_page().list_all_sections() for chart in section.charts]
 
 
 def _code(value: Any, key: str = "") -> Iterator[str]:

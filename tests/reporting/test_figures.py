@@ -91,7 +91,7 @@ def test_long_names_are_whole(spec, columns):
 
 
 def test_every_chart_and_table_of_an_assay_leaves_a_file(result):
-    page = render_page_with_parts(result.page())
+    page = render_page_with_parts(result.build_page())
     files = render_paper_files(page.charts, page.grids, "svg", "markdown")
     assert sum(name.startswith("figures/") for name in files) == 2 * len(page.charts) > 6
     assert sum(name.startswith("tables/") for name in files) == len(page.grids) > 5

@@ -40,7 +40,9 @@ def test_there_are_curves_for_all_items_and_for_each_context(result) -> None:
 
 
 def test_the_page_draws_the_curves_and_says_from_which_difference_people_agree(result) -> None:
-    section = next(part for part in result.page().sections if part.title == "What does a difference mean?")
+    section = next(
+        part for part in result.build_page().sections if part.title == "What does a difference mean?"
+    )
     (choice,) = section.choices
     systems, outputs = choice.charts
     first_layer = systems.spec["layer"][1]["encoding"]
@@ -52,7 +54,7 @@ def test_the_page_draws_the_curves_and_says_from_which_difference_people_agree(r
         f"agree with a difference of {threshold.difference:.3g} in M between systems" in choice.sentences[0]
     )
     assert "of all pairs differ at least so much" in choice.sentences[1]
-    assert "What does a difference mean?" in render_page(result.page())
+    assert "What does a difference mean?" in render_page(result.build_page())
 
 
 def test_the_screen_shows_thresholds_of_all_items_only(result) -> None:

@@ -58,7 +58,7 @@ def write_reason(
     )
     criteria = table.criteria if run_choice is None else None
     writer = ReasonWriter(content, "column", criteria=criteria, labels=labels or MetricLabels([]))
-    return writer.explain(context, recommend_metric_by_context(table, run_choice)[context])
+    return writer.explain_recommendation(context, recommend_metric_by_context(table, run_choice)[context])
 
 
 def test_the_sentence_names_the_metric_the_context_and_the_number() -> None:

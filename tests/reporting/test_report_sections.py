@@ -12,7 +12,12 @@ from metassay.errors import InputError
 from metassay.reporting import report_sections
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Section
-from metassay.reporting.report_sections import ReportSection, ResultView, build_sections, load_sections
+from metassay.reporting.report_sections import (
+    ReportSection,
+    ResultView,
+    build_report_sections,
+    load_report_sections,
+)
 from metassay.results.base import ResultStruct
 
 
@@ -65,25 +70,25 @@ def test_sections_of_other_packages_appear_in_the_order_of_their_positions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     announce(monkeypatch, MistakesSection, RankSection, OpeningSection)
-    sections = build_sections("spell", view_of(mistakes=3))
+    sections = build_report_sections("spell", view_of(mistakes=3))
     assert [section.title for section in sections] == ["Spelling, version 1", "Mistakes"]
     assert sections[1].sentences == ["3 words are misspelt."]
 
 
 def test_a_section_without_content_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     announce(monkeypatch, MistakesSection)
-    assert build_sections("spell", view_of(mistakes=0)) == []
+    assert build_report_sections("spell", view_of(mistakes=0)) == []
 
 
 def test_a_plug_in_that_is_no_section_is_named_in_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
     announce(monkeypatch, print)
     with pytest.raises(InputError, match=r"plug-in 0 \(metassay.report_sections\) is not a ReportSection"):
-        load_sections("spell")
+        load_report_sections("spell")
 
 
 def test_every_built_in_section_loads_and_belongs_to_its_verb() -> None:
     for verb, paths in report_sections.BUILT_IN_SECTIONS.items():
-        sections = load_sections(verb)
+        sections = load_report_sections(verb)
         assert len(sections) == len(paths)
         assert {section.verb for section in sections} == {verb}
         assert len({section.position for section in sections}) == len(sections)

@@ -35,7 +35,7 @@ def compute(verb: str):
 @pytest.mark.parametrize("verb", ["rank", "depend", "aggregate", "judge", "score"])
 def test_a_page_begins_with_the_verdict_of_its_result(verb):
     result = compute(verb)
-    assert [claim.sentence for claim in result.verdict] == [str(line) for line in result.page().lead]
+    assert [claim.sentence for claim in result.verdict] == [str(line) for line in result.build_page().lead]
     assert json.loads(result.to_json())["verdict"][0]["sentence"] == result.verdict[0].sentence
 
 

@@ -7,7 +7,7 @@ import random
 import jiwer
 import pytest
 
-from metassay.reporting.word_edits import count_edits, find_word_edits
+from metassay.reporting.word_edits import count_edited_words, find_word_edits
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -15,7 +15,7 @@ def test_counts_are_those_of_the_word_error_rate(seed):
     rng = random.Random(seed)
     reference, output = (" ".join(rng.choices("abcde", k=rng.randint(2, 15))) for _ in range(2))
     official = jiwer.process_words(reference, output)
-    counts = count_edits(find_word_edits(reference, output))
+    counts = count_edited_words(find_word_edits(reference, output))
     ours = sum(counts.get(kind, 0) for kind in ("gone", "new", "replaced"))
     assert ours == official.substitutions + official.deletions + official.insertions
 

@@ -78,7 +78,7 @@ def test_no_difference_is_left_without_a_reason() -> None:
 
 
 def test_the_page_is_made_of_what_the_scripts_left() -> None:
-    assert (ROOT / "reproduce" / "README.md").read_text(encoding="utf-8") == ledger.page()
+    assert (ROOT / "reproduce" / "README.md").read_text(encoding="utf-8") == ledger.build_page()
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_one_that_fails_is_named_and_the_others_run(tmp_path, monkeypatch, capsy
     for name in ("aggregation", "errors"):
         assert f"{name}.run: " in shown
         assert "nothing" in (tmp_path / name / "run.log").read_text(encoding="utf-8")
-    assert (tmp_path / "README.md").read_text(encoding="utf-8") == ledger.page()
+    assert (tmp_path / "README.md").read_text(encoding="utf-8") == ledger.build_page()
 
 
 def test_a_folder_that_is_not_there_is_refused(monkeypatch, capsys) -> None:

@@ -9,7 +9,7 @@ import pytest
 import metassay
 from metassay.perturbations.forecast import forecast_perturbations
 from metassay.text.segmentation import has_segmenter
-from metassay.workflows.assay import read_sample
+from metassay.workflows.assay import read_bundled_sample
 
 CHINESE = [
     "今天的天气非常好，我们决定去公园散步。",
@@ -54,7 +54,7 @@ def table(folder: Path, language: str) -> Path:
 def data(request: pytest.FixtureRequest, tmp_path: Path) -> metassay.Dataset:
     if request.param in {"zh", "ja"}:
         return metassay.read(table(tmp_path, request.param))
-    return read_sample(request.param)
+    return read_bundled_sample(request.param)
 
 
 def test_the_forecast_is_what_happens(data: metassay.Dataset) -> None:
@@ -85,7 +85,7 @@ def test_texts_without_spaces_are_assayed_and_ranked_by_default(tmp_path: Path, 
 
 
 def test_a_large_data_set_is_tried_in_part() -> None:
-    data = read_sample("mt")
+    data = read_bundled_sample("mt")
     some = forecast_perturbations(data, maximum_outputs=len(data) // 3)
     assert {row.tried for row in some} != {len(data)}
     assert all(0 < row.tried <= len(data) // 3 + len(data.systems) for row in some)
@@ -93,7 +93,7 @@ def test_a_large_data_set_is_tried_in_part() -> None:
 
 
 def test_only_what_waits_for_a_tagger_is_tried_on_fewer_outputs() -> None:
-    data = read_sample("mt")
+    data = read_bundled_sample("mt")
     exact = {row.perturbation: row for row in forecast_perturbations(data)}
     for row in forecast_perturbations(data, maximum_tagged_outputs=len(data) // 4):
         assert (row.tried < len(data)) == (row.perturbation in {"entity", "negation"})

@@ -86,7 +86,7 @@ def test_a_sample_that_is_not_random_is_reported() -> None:
     table = table.with_columns(mqm=pl.when(pl.col("seg_id").is_in(worst.to_list())).then(pl.col("mqm")))
     result = metassay.estimate(table, human="mqm")
     assert result.sample.p <= 0.05
-    assert any("not a random sample" in doubt for doubt in result.page().doubts)
+    assert any("not a random sample" in doubt for doubt in result.build_page().doubts)
 
 
 def test_known_probabilities_replace_the_check_and_remove_the_bias() -> None:
@@ -192,7 +192,7 @@ def test_where_all_items_have_labels_the_metric_adds_nothing() -> None:
             rows.append({"seg_id": item, "system": system, "mqm": score, "M": score + rng.normal() / 2})
     result = metassay.estimate(rows, human="mqm")
     assert "All items have labels, so a metric adds nothing to these estimates." in "\n".join(
-        result.page().lead
+        result.build_page().lead
     )
     for entry in result.systems:
         assert entry.estimate.value == pytest.approx(entry.labels_only.value, abs=1e-9)

@@ -160,7 +160,7 @@ def test_self_preference_is_detected_with_either_yardstick(people, yardstick):
     assert [key for key, row in rows.items() if row["own"]] == [("j0", "F"), ("j1", "G"), ("j2", "G")]
     assert rows["j0", "G"]["deviation"] == pytest.approx(-own["deviation"])
     assert rows["j0", "G"]["p_holm"] is None
-    sentences = " ".join(result.sentences())
+    sentences = " ".join(result.describe())
     assert ("with equal human scores" in sentences) == people
     assert ("than the other judges do" in sentences) == (not people)
     assert (content["judges"][0]["accuracy"] is None) == (not people)
@@ -169,14 +169,14 @@ def test_self_preference_is_detected_with_either_yardstick(people, yardstick):
 
 def test_fair_judge_is_tested_for_its_own_family_only_and_not_accused():
     result = metassay.judge(scores(bias=0.0))
-    assert "No judge is shown to favour its own family (tested: j0, j1 and j2)." in result.sentences()
+    assert "No judge is shown to favour its own family (tested: j0, j1 and j2)." in result.describe()
 
 
 def test_without_judge_family_nothing_is_claimed_about_families():
     result = metassay.judge(scores().drop("judge_family"))
     rows = result.to_dict()["self_preference"]
     assert all(row["p_holm"] is None and not row["own"] for row in rows)
-    assert not any("family" in sentence for sentence in result.sentences())
+    assert not any("family" in sentence for sentence in result.describe())
 
 
 def test_judge_of_two_families_is_an_error():
@@ -296,7 +296,7 @@ def test_accuracy_is_null_without_human_labels():
     row = result.to_dict()["judges"][0]
     assert (row["accuracy"], row["low"], row["base_rate"], row["length_bias"]) == (None, None, None, None)
     assert row["both_orders_same"] is not None
-    assert "no human labels" in result.sentences()[0]
+    assert "no human labels" in result.describe()[0]
 
 
 def test_preference_is_a_score_of_both_systems():
@@ -328,7 +328,7 @@ def test_repeated_verdicts_that_differ_are_a_tie(said, settled):
 
 def test_page_shows_only_measures_that_the_table_allows():
     """Judges best first; columns that nobody measured, and what they would mean, are absent."""
-    page = metassay.judge(scores()).page()
+    page = metassay.judge(scores()).build_page()
     order = [sentence.split()[0] for sentence in page.lead[:3]]
     accuracies = by_judge(metassay.judge(scores()).to_dict(), "accuracy")
     assert order == sorted(accuracies, key=accuracies.__getitem__, reverse=True)
@@ -337,7 +337,7 @@ def test_page_shows_only_measures_that_the_table_allows():
     assert headings == ["judge", "pairs", "agrees with humans", "base rate", "missing"]
     assert "Base rate: " in first.sentences[0]
     assert not any(text in first.sentences[0] for text in ("Position bias", "both orders", "Corrected"))
-    both = metassay.judge(pl.DataFrame(preferences())).page().sections[0]
+    both = metassay.judge(pl.DataFrame(preferences())).build_page().sections[0]
     assert "Position bias: " in both.sentences[0]
     assert "both orders; else it is a tie" in both.sentences[0]
     favours = next(section for section in page.sections if section.title == "Which families does it favour?")

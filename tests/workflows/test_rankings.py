@@ -15,7 +15,7 @@ from metassay.cli import run as command_line
 from metassay.errors import InputError
 from metassay.perturbations.pairs import make_pairs
 from metassay.perturbations.ranking_pairs import measure_gain_change
-from metassay.workflows.assay import read_sample
+from metassay.workflows.assay import read_bundled_sample
 from metassay.workflows.ranking_validity import check_ranking_gains
 
 GOOD = "q1 Q0 a 1 3 bm25\nq1 Q0 b 2 2 bm25\nq1 Q0 c 3 1 bm25\nq2 Q0 a 1 3 bm25\n"
@@ -201,7 +201,7 @@ def test_a_method_whose_copies_gain_as_often_as_not_is_refused(tmp_path):
 
 def test_a_refused_method_is_named_and_its_pairs_are_gone():
     """Of shuffle's pairs that lost gain all but a few are taken away: the rest gained as often as not."""
-    data = read_sample("ranking")
+    data = read_bundled_sample("ranking")
     pairs = make_pairs(data, perturbations="rank_swapping,shuffle", per_output=None, seed=0)
     found = measure_gain_change(pairs.lists.take(pairs.rows), pairs.copies)
     methods = pairs.frame["perturbation"].to_numpy()

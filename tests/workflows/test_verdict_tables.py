@@ -93,7 +93,7 @@ def test_people_are_the_human_labels_if_the_human_column_is_empty():
     frame = pl.DataFrame(rows, schema_overrides={"pair": pl.String, "human": pl.Float64})
     result = metassay.judge(frame, people="ann,bob")
     assert [entry.accuracy for entry in result.judges] == [1.0]
-    assert "the majority of ann, bob" in result.sentences()[0]
+    assert "the majority of ann, bob" in result.describe()[0]
 
 
 def test_arena_table_has_one_judge_and_a_pair_for_every_two_models():

@@ -67,7 +67,7 @@ def test_stable_runs_raise_no_alarm(runs) -> None:
     folder, _ = runs
     result = metassay.watch(*[folder / f"run{n:02d}" for n in range(8)])
     assert not result.changed
-    assert "No change is shown in 8 runs." in result.page().lead[0]
+    assert "No change is shown in 8 runs." in result.build_page().lead[0]
 
 
 def test_exit_status_is_3_on_change(runs, tmp_path, capsys) -> None:

@@ -35,7 +35,7 @@ HELP_ALL = "--help-all"
 
 
 class _Command(typer.core.TyperCommand):
-    """A command whose help page has a section per group of options and ends with an example."""
+    """A command whose help page groups its options and ends with an example."""
 
     example: str
     common_options: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ class _Command(typer.core.TyperCommand):
             help_record = parameters[name].get_help_record(ctx)
             if help_record is not None:
                 flags, help_text = help_record
-                options.append((flags, _insert_names(help_text)))
+                options.append((flags, _insert_meta_metric_names(help_text)))
         options.append((HELP_ALL, f"Show all {len(parameters)} options."))
         with formatter.section("Arguments"):
             formatter.write_dl([("DATA", getattr(parameters["data"], "help", ""))])
@@ -81,7 +81,7 @@ class _Command(typer.core.TyperCommand):
             flags, help_text = help_record
             section = "Arguments" if parameter.param_type_name == "argument" else "Options"
             section = getattr(parameter, "rich_help_panel", None) or section
-            sections.setdefault(section, []).append((flags, _insert_names(help_text)))
+            sections.setdefault(section, []).append((flags, _insert_meta_metric_names(help_text)))
         if self.name in PRESETS:
             sections["Options"].append(describe_preset_option(self.name))
         for title, records in sections.items():
@@ -95,15 +95,15 @@ class _Command(typer.core.TyperCommand):
             formatter.write(f"  {self.example}\n")
 
 
-def _insert_names(help_text: str) -> str:
-    """Insert the names of all meta-metrics, also of plug-ins, into a help text that lists them."""
+def _insert_meta_metric_names(help_text: str) -> str:
+    """Insert the names of all meta-metrics into a help text, those of plug-ins included."""
     if META_METRIC_NAMES not in help_text:
         return help_text
     return help_text.replace(META_METRIC_NAMES, ", ".join(list_meta_metric_names()))
 
 
 class _Application(typer.core.TyperGroup):
-    """The command `metassay`, whose help page lists the commands in their groups."""
+    """The command `metassay`, whose help page lists its commands in groups."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write a section per group; each command with the first sentence of its help."""
@@ -137,7 +137,7 @@ def _accept_version(
 
 @functools.cache
 def build_application() -> Any:
-    """Return the parser of the whole command line."""
+    """Build the parser of the command line."""
     app = typer.Typer(
         cls=_Application,
         name="metassay",

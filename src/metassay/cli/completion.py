@@ -10,21 +10,21 @@ COMPLETED_OPTIONS = ("metrics", "meta", "perturbations", "contexts", "context", 
 
 
 def build_completer(option: str) -> Callable[[str], list[str]] | None:
-    """Return the function that completes an option; None where the shell has nothing to offer."""
+    """Build the function that completes values of an option; None if there is nothing to complete."""
     if option not in COMPLETED_OPTIONS:
         return None
 
-    def complete(incomplete: str) -> list[str]:
+    def complete_value(incomplete: str) -> list[str]:
         return list_completions(option, incomplete)
 
-    return complete
+    return complete_value
 
 
 def list_completions(option: str, incomplete: str) -> list[str]:
-    """List the values that complete what was typed; in a comma-separated list, its last name."""
+    """List the values of an option that begin with what was typed."""
     earlier_names, comma, last_name = incomplete.rpartition(",")
     try:
-        values = _list_values(option)
+        values = _list_option_values(option)
     except Exception:  # noqa: BLE001 - a message would end up in the middle of the line being typed
         return []
     return [
@@ -32,7 +32,7 @@ def list_completions(option: str, incomplete: str) -> list[str]:
     ]
 
 
-def _list_values(option: str) -> list[str]:
+def _list_option_values(option: str) -> list[str]:
     from metassay.workflows.list import list_metrics, list_perturbations, list_task_names
     from metassay.workflows.options import list_meta_metric_names
 
@@ -47,11 +47,11 @@ def _list_values(option: str) -> list[str]:
         # A cut-off must be a number to be a metric that can be computed: ndcg_10 instead of ndcg_k.
         complete_names = [f"{name.removesuffix('_k')}_10" if name.endswith("_k") else name for name in names]
         return [*complete_names, "chrf++"]
-    return _list_columns(option)
+    return _list_data_columns(option)
 
 
-def _list_columns(option: str) -> list[str]:
-    """List the systems, human scores or possible contexts of the data that was already typed."""
+def _list_data_columns(option: str) -> list[str]:
+    """List columns or systems of the data files that were already typed."""
     from metassay.workflows.read import read
 
     typed_line = os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS", "")

@@ -95,16 +95,16 @@ def read_command_of_run(run: str, *, trust: bool) -> dict[str, Any]:
     if "-" in options.get("data", []):
         raise InputError("its data came from standard input.", location=location, remedy=_START_AGAIN)
     if not trust:
-        _confirm_trust(options, run)
+        _confirm_effects_outside(options, run)
     options["out"] = run if is_remote_path(run) else str(Path(run).absolute())
     return options
 
 
-def _confirm_trust(options: Mapping[str, Any], run: str) -> None:
-    """Ask whether a run folder may have its effects outside; refuse where nobody can answer."""
+def _confirm_effects_outside(options: Mapping[str, Any], run: str) -> None:
+    """Ask whether a run folder may write files or run programs elsewhere; refuse without a terminal."""
     actions = []
     for name, action in _ACTIONS_THAT_NEED_TRUST.items():
-        values = _to_texts(options.get(name, []), name, run)
+        values = _to_argument_texts(options.get(name, []), name, run)
         actions += [f"{action} {value}" for value in values if value not in _HARMLESS_VALUES]
     if not actions:
         return
@@ -119,7 +119,7 @@ def _confirm_trust(options: Mapping[str, Any], run: str) -> None:
 
 
 def run_configuration(options: Mapping[str, Any], file: str) -> None:
-    """Run the command of a file as if its options had been typed."""
+    """Run the command in a configuration file as if its options had been typed."""
     from metassay.cli.application import build_application
 
     command = options["command"]
@@ -138,7 +138,7 @@ def run_configuration(options: Mapping[str, Any], file: str) -> None:
 
 
 def build_configuration_schema() -> dict[str, Any]:
-    """Build the JSON schema of a file of options, for editors."""
+    """Build the JSON schema of configuration files, for editors."""
     return {
         "$schema": JSON_SCHEMA,
         "title": "Options of a metassay command",
@@ -147,7 +147,7 @@ def build_configuration_schema() -> dict[str, Any]:
 
 
 def _find_local_file(file: str) -> Path:
-    """Return the path of a file on this machine; a remote one is downloaded."""
+    """Return the local path of a file; a remote file is downloaded first."""
     if not is_remote_path(file):
         return Path(file)
     from metassay.workflows.read import download_if_remote
@@ -164,7 +164,7 @@ def _get_parameters(command: str) -> dict[str, Any]:
 
 
 def _to_arguments(command: str, options: Mapping[str, Any], file: str) -> list[str]:
-    """Convert options to what a user would type: flags first, then the files."""
+    """Convert options to command-line arguments: flags first, then files."""
     parameters = _get_parameters(command)
     flags: list[str] = []
     positional: list[str] = []
@@ -172,7 +172,7 @@ def _to_arguments(command: str, options: Mapping[str, Any], file: str) -> list[s
         if name not in parameters:
             raise UnknownName(f"option of {command}", name, parameters, location=InputLocation(file=file))
         parameter = parameters[name]
-        texts = _to_texts(value, name, file)
+        texts = _to_argument_texts(value, name, file)
         longest_flag = max(parameter.opts, key=len)
         if not longest_flag.startswith("-"):
             positional += texts
@@ -189,15 +189,15 @@ def _to_arguments(command: str, options: Mapping[str, Any], file: str) -> list[s
     return [*flags, "--", *positional]
 
 
-def _to_texts(value: Any, name: str, file: str) -> list[str]:
-    """Convert a value to text, a list to several texts, and a table to texts `KEY=VALUE`."""
+def _to_argument_texts(value: Any, name: str, file: str) -> list[str]:
+    """Convert a value to texts as a user would type them: a list to several, a table to `KEY=VALUE`."""
     if isinstance(value, dict):
         texts: list[str] = []
         for key, inner_value in value.items():
-            texts += [f"{key}={text}" for text in _to_texts(inner_value, name, file)]
+            texts += [f"{key}={text}" for text in _to_argument_texts(inner_value, name, file)]
         return texts
     if isinstance(value, list):
-        return [text for element in value for text in _to_texts(element, name, file)]
+        return [text for element in value for text in _to_argument_texts(element, name, file)]
     if isinstance(value, str | int | float):
         return [str(value)]
     raise InputError(f"{name} is {value!r}, neither text nor number.", location=InputLocation(file=file))

@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command and return its exit status."""
+    """Run one command, and return its exit status."""
     import typer
 
     from metassay.cli.application import build_application
@@ -76,7 +76,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _open_closed_streams() -> None:
-    """Connect closed standard streams to the null device.
+    """Connect standard streams that are closed to the null device.
 
     Otherwise the first file that we open would get the number of, say, standard error, and messages would be
     written into it.
@@ -92,7 +92,7 @@ def _open_closed_streams() -> None:
 
 
 def _print_warning(message: Warning | str, *_: object) -> None:
-    """Print a warning as one line, without the place in our code."""
+    """Print a warning on one line, without the file and line of the code."""
     print(f"Note: {' '.join(str(message).split())}", file=sys.stderr)
 
 
@@ -107,19 +107,19 @@ def _print_usage_error(error: Exception) -> int:
 
 
 def _ignore_broken_pipe() -> int:
-    """End quietly because nobody reads our output any more."""
+    """Exit quietly after the reader of our output was closed."""
     _discard_output()
     return EXIT_BROKEN_PIPE
 
 
 def _discard_output() -> None:
-    """Send the rest of standard output nowhere: Python flushes it at exit and would fail once more."""
+    """Redirect standard output to the null device, so that flushing at exit does not fail."""
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _print_unexpected_error(error: BaseException) -> int:
-    """Print an error that we did not foresee: of the user's own code, of memory, or of metassay."""
+    """Print an unexpected error: of user code, of memory, or of metassay itself."""
     import traceback
 
     from metassay.plugins import describe_user_error

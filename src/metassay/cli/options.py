@@ -38,7 +38,7 @@ _NAMED_LIKE_A_REFERENCE = re.compile(r"(?<![a-z])(ref[a-z]?|references?|gold)(?!
 
 @dataclass(frozen=True)
 class DataOptions(OutputReadOptions):
-    """Which outputs to read, and how."""
+    """Options for reading outputs."""
 
     data: Annotated[
         list[str], typer.Argument(help="Files, folders or addresses; - is standard input.", metavar="DATA")
@@ -55,7 +55,7 @@ class DataOptions(OutputReadOptions):
     source: Annotated[str | None, declare_option("Plain text: a file of sources.", panel=DATA_PANEL)] = None
 
     def read_dataset(self) -> Dataset:
-        """Read the outputs, from tables or from plain text files."""
+        """Read the outputs from tables or plain text files."""
         from metassay.workflows.read import read, read_parallel_files
 
         if self.reference or self.hypothesis:
@@ -70,7 +70,7 @@ class DataOptions(OutputReadOptions):
         return _announce_guessed_task(dataset)
 
     def read_pairs(self, file: str) -> Dataset:
-        """Read a table of pairs that were made elsewhere."""
+        """Read a table of pairs."""
         from metassay.workflows.read import read
 
         if self.data or self.reference or self.hypothesis:
@@ -79,7 +79,7 @@ class DataOptions(OutputReadOptions):
         return _announce_guessed_task(dataset)
 
     def _find_plain_files(self) -> tuple[list[str], list[str]]:
-        """Return the files of references and of outputs, given in any of the ways that sacrebleu accepts."""
+        """Find the plain text files with references and outputs, as sacrebleu accepts them."""
         if not self.reference:
             # `sacrebleu REFERENCE -i OUTPUT` names the reference first; any other order is ambiguous.
             is_first = len(self.data) == 1 and TYPED_ARGUMENTS.get()[:1] == tuple(self.data)
@@ -108,7 +108,7 @@ def _announce_guessed_task(dataset: Dataset) -> Dataset:
 
 @dataclass(frozen=True)
 class OutputOptions(Settings):
-    """Where results go, how much is printed, and with which resources a command runs."""
+    """Options for where results are written, what is printed, and the resources used."""
 
     json: Annotated[
         bool, declare_option("One JSON object on standard output.", "--json", panel=OUTPUT_PANEL)
@@ -142,7 +142,7 @@ class OutputOptions(Settings):
 
 @dataclass(frozen=True)
 class LlmOptions(Settings):
-    """Which language model to use for the perturbation `llm` or as a judge."""
+    """Options of the language model that perturbs or judges."""
 
     llm_url: Annotated[
         str | None, declare_option("OpenAI-compatible address; key in METASSAY_LLM_KEY.", panel=LLM_PANEL)
@@ -167,7 +167,7 @@ class LlmOptions(Settings):
     ] = None
 
     def build_settings(self) -> LlmSettings | None:
-        """Return the settings of the language model; None where none was named."""
+        """Build the settings of the language model; None if no model is named."""
         from metassay.workflows.perturb import build_llm_settings
 
         return build_llm_settings(

@@ -59,7 +59,7 @@ NOT_RECORDED = ("out", "parts")
 
 
 def flatten_option_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Replace each parameter that is a dataclass of options by its fields.
+    """Replace each parameter of a command that is a dataclass of options by its fields.
 
     An option that two groups share is one option, and both groups get its value.
     """
@@ -75,10 +75,10 @@ def flatten_option_groups(command: Callable[..., None]) -> Callable[..., None]:
             parameters[name] = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name])
 
     @functools.wraps(command)
-    def call(**values: Any) -> None:
+    def call_with_groups(**values: Any) -> None:
         arguments = {}
         for name in hints:
-            arguments[name] = _build_group(groups[name], values) if name in groups else values[name]
+            arguments[name] = _build_option_group(groups[name], values) if name in groups else values[name]
         if values.get("workers"):
             # Polars reads this when it is imported, which no command has done yet.
             os.environ.setdefault("POLARS_MAX_THREADS", str(values["workers"]))
@@ -89,13 +89,13 @@ def flatten_option_groups(command: Callable[..., None]) -> Callable[..., None]:
         finally:
             CURRENT_COMMAND.reset(token)
 
-    call.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
-    call.__annotations__ = {name: parameter.annotation for name, parameter in parameters.items()}
-    return call
+    call_with_groups.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
+    call_with_groups.__annotations__ = {name: parameter.annotation for name, parameter in parameters.items()}
+    return call_with_groups
 
 
 def _list_field_parameters(group: Any) -> list[inspect.Parameter]:
-    """Return a parameter for each field of a group of options, as Typer expects it."""
+    """List the parameters of a command that the fields of an option group define."""
     hints = typing.get_type_hints(group, include_extras=True)
     options = get_options(group)
     parameters: list[inspect.Parameter] = []
@@ -127,7 +127,7 @@ def _build_typer_option(name: str, option: Option) -> Any:
 
 
 def _to_typed_default(default: Any, command_line_type: Any) -> Any:
-    """Return the default of a field in the form in which a user would type it."""
+    """Return the default of an option as a user would type it."""
     if command_line_type == list[str] and default is None:
         return []
     if command_line_type is str and not isinstance(default, str):
@@ -135,20 +135,20 @@ def _to_typed_default(default: Any, command_line_type: Any) -> Any:
     return default
 
 
-def _build_group(group: Any, values: Mapping[str, Any]) -> Any:
-    """Create a group of options from the values that the command line parsed."""
+def _build_option_group(group: Any, values: Mapping[str, Any]) -> Any:
+    """Build a group of options from values that the command line parsed."""
     options = get_options(group)
     field_values = {}
     for field in dataclasses.fields(group):
         value = values[field.name]
         if field.name in options:
-            value = _parse_value(options[field.name], value)
+            value = _parse_option_value(options[field.name], value)
         field_values[field.name] = value
     return group(**field_values)
 
 
-def _parse_value(option: Option, value: Any) -> Any:
-    """Convert a value from its form on the command line; an error names the option."""
+def _parse_option_value(option: Option, value: Any) -> Any:
+    """Parse a value from the command line; an error names the option."""
     if option.parse is None:
         return value
     try:
@@ -161,7 +161,7 @@ def _parse_value(option: Option, value: Any) -> Any:
 def _list_given_options(
     parameters: Mapping[str, inspect.Parameter], values: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the options that differ from their defaults, as values that JSON can hold."""
+    """Return the options that differ from their defaults, as JSON values."""
     given = {}
     for name, parameter in parameters.items():
         if name not in NOT_RECORDED and values[name] != parameter.default:

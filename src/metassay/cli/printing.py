@@ -36,9 +36,9 @@ def print_blocks(blocks: Sequence[Block]) -> None:
 
 
 def print_line(text: str, *, wrap: bool = True) -> None:
-    """Print a sentence; on a terminal it is broken between words."""
+    """Print a sentence; in a terminal, long lines are broken between words."""
     if wrap and sys.stdout.isatty():
-        width = get_width()
+        width = get_terminal_width()
         paragraphs = text.split("\n")
         text = "\n".join(
             fill(paragraph, width, break_long_words=False, break_on_hyphens=False) for paragraph in paragraphs
@@ -47,13 +47,13 @@ def print_line(text: str, *, wrap: bool = True) -> None:
 
 
 def print_report_path(folder: str | None) -> None:
-    """Print where the report of a run is, where there is a run folder."""
+    """Print the path of the report, if the run has a folder."""
     if folder is not None:
         print_line(f"Report: {folder}/report.html")
 
 
 def print_table(table: Table) -> None:
-    """Print a table that fits the terminal.
+    """Print a table that fits the width of the terminal.
 
     If it is too wide, the last columns are left out, but those in `most_important` stay as long as they fit.
     Numbers and names are never broken over two lines; prose is.
@@ -65,16 +65,16 @@ def print_table(table: Table) -> None:
 
     if not table.rows:
         return
-    console = Console(width=get_width(), highlight=False)
+    console = Console(width=get_terminal_width(), highlight=False)
     if table.title is not None:
         console.print(f"\n{escape(table.title)}", style="bold")
     cells = {name: [format_cell(row.get(name)) for row in table.rows] for name in table.rows[0]}
-    shown_columns = _choose_columns(cells, table.most_important, console.width)
+    shown_columns = _choose_fitting_columns(cells, table.most_important, console.width)
     printed = rich_table.Table(box=box.SIMPLE_HEAD)
     for name in shown_columns:
         is_numeric = all(isinstance(row.get(name), int | float | None) for row in table.rows)
         justify: Literal["left", "right"] = "right" if is_numeric else "left"
-        if _is_prose(cells[name]):
+        if _is_prose_column(cells[name]):
             longest = max(map(len, cells[name]))
             minimum = min(PROSE_WIDTH, longest)
             printed.add_column(_format_heading(name), justify=justify, overflow="fold", min_width=minimum)
@@ -89,8 +89,8 @@ def print_table(table: Table) -> None:
         print_line(f"Too wide for {console.width} columns, so left out: {names}. --json has everything.")
 
 
-def get_width() -> int:
-    """Return the number of characters per line: COLUMNS, else that of the terminal."""
+def get_terminal_width() -> int:
+    """Return the number of characters per line: `COLUMNS`, else the width of the terminal."""
     columns = os.environ.get("COLUMNS", "")
     if columns.isdecimal() and int(columns) > 0:
         return int(columns)
@@ -108,22 +108,22 @@ def format_cell(value: Any) -> str:
 
 
 def _format_heading(name: str) -> str:
-    """Return the heading of a column; names of metrics such as `recip_rank` keep their underscores."""
+    """Write the heading of a column without underscores, except in names of metrics."""
     is_metric = hasattr(name, "spec")
     return name if is_metric else name.replace("_", " ")
 
 
-def _is_prose(cells: Sequence[str]) -> bool:
+def _is_prose_column(cells: Sequence[str]) -> bool:
     """Return whether a column holds sentences or lists, which may be broken over several lines."""
     longest = max(map(len, cells))
     longest_with_spaces = max((len(text) for text in cells if " " in text), default=0)
     return longest_with_spaces > PROSE_WIDTH or longest > 2 * PROSE_WIDTH
 
 
-def _choose_columns(
+def _choose_fitting_columns(
     cells: Mapping[str, Sequence[str]], most_important: Sequence[str], width: int
 ) -> list[str]:
-    """Return the columns that fit beside each other, in their order in the table."""
+    """Choose the columns that fit the width, most important first; they keep their order."""
     from rich.cells import cell_len
 
     by_importance = [name for name in most_important if name in cells]
@@ -131,7 +131,7 @@ def _choose_columns(
     chosen: list[str] = []
     used_width = 0
     for name in by_importance:
-        content_width = PROSE_WIDTH if _is_prose(cells[name]) else max(map(cell_len, cells[name]))
+        content_width = PROSE_WIDTH if _is_prose_column(cells[name]) else max(map(cell_len, cells[name]))
         used_width += COLUMN_GAP + max(cell_len(_format_heading(name)), content_width)
         if chosen and used_width > width - 2:
             break

@@ -19,19 +19,19 @@ SECONDS_BETWEEN_LINES = 60
 
 @contextmanager
 def show_progress(output: OutputOptions, *, quiet: bool = False) -> Iterator[Progress | None]:
-    """Yield a function (stage, done, total) that shows progress; None with `--quiet`."""
+    """Yield a function that shows progress (stage, done, total); None with `--quiet`."""
     if output.quiet or quiet:
         yield None
     elif not sys.stderr.isatty() or os.environ.get("NO_COLOR"):
         yield PlainProgress()
     else:
-        with _show_bars() as show:
+        with _show_progress_bars() as show:
             yield show
 
 
 @contextmanager
-def _show_bars() -> Iterator[Progress]:
-    """Yield a progress function that draws one bar per stage on the terminal."""
+def _show_progress_bars() -> Iterator[Progress]:
+    """Yield a function that draws a progress bar per stage."""
     from rich import progress
     from rich.console import Console
 
@@ -45,16 +45,16 @@ def _show_bars() -> Iterator[Progress]:
     with progress.Progress(*columns, console=Console(stderr=True)) as bars:
         bar_of_stage: dict[str, Any] = {}
 
-        def show(stage: str, done: int, total: int) -> None:
+        def show_stage(stage: str, done: int, total: int) -> None:
             if stage not in bar_of_stage:
                 bar_of_stage[stage] = bars.add_task(stage, total=total)
             bars.update(bar_of_stage[stage], completed=done, total=total)
 
-        yield show
+        yield show_stage
 
 
 class PlainProgress:
-    """Prints a line when a stage is done, and once a minute how fast it goes and how long it will take."""
+    """Prints a line when a stage ends, and once a minute its speed and remaining time."""
 
     def __init__(self) -> None:
         self._stage_starts: dict[str, tuple[float, int]] = {}

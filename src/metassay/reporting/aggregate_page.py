@@ -12,7 +12,7 @@ from metassay.data.csv_export import format_csv
 from metassay.reporting.data_summary import describe_data
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
-from metassay.reporting.report_sections import ResultView, build_sections
+from metassay.reporting.report_sections import ResultView, build_report_sections
 from metassay.reporting.wording import format_number, format_plural
 from metassay.results.aggregate import MEAN_GROUP, AggregateContent, HumanAgreement
 from metassay.results.verdict import Claim
@@ -34,7 +34,7 @@ def build_aggregate_page(result: AggregateContent, labels: MetricLabels | None =
         kicker="Aggregation",
         title=TITLE,
         lead=describe_aggregation(view),
-        sections=build_sections("aggregate", view),
+        sections=build_report_sections("aggregate", view),
         notes=[*describe_data(result.data), *result.notes],
     )
 

@@ -15,7 +15,7 @@ MAIN_SHARE = 0.8
 def tabulate_thresholds(
     curves: Sequence[AgreementCurve], labels: MetricLabels | None = None
 ) -> list[dict[str, Any]]:
-    """Return one row per curve, with the difference for each share of agreement, interval and coverage."""
+    """Build one row per curve: the difference in metric score at which a share of people agree."""
     rows = []
     for curve in curves:
         row: dict[str, Any] = {
@@ -38,8 +38,8 @@ def tabulate_thresholds(
     return rows
 
 
-def describe_curve(curve: AgreementCurve, human: str, labels: MetricLabels) -> str:
-    """Say from which difference on people agree with a metric in 80 % of pairs, or that none is so large."""
+def describe_agreement_threshold(curve: AgreementCurve, human: str, labels: MetricLabels) -> str:
+    """Say from which difference in metric score on people agree in 80 % of pairs."""
     label = labels[curve.metric]
     objects = "systems" if curve.between == "systems" else "single outputs"
     threshold = find_threshold(curve, MAIN_SHARE)
@@ -65,5 +65,5 @@ def format_difference(difference: float) -> str:
 
 
 def find_threshold(curve: AgreementCurve, share: float) -> AgreementThreshold | None:
-    """Find the threshold of a curve for a share of agreement."""
+    """Find the point of a curve at which a share of people agree."""
     return next((threshold for threshold in curve.thresholds if threshold.agreement == share), None)

@@ -21,29 +21,36 @@ METHOD = (
 )
 
 
-def explain_count(chosen: int, unlabelled: int) -> str:
-    """Say how many items were chosen from how many."""
-    return f"{format_plural(chosen, 'item')} of {unlabelled} without a label were asked for."
+def explain_chosen_count(chosen_items: int, unlabelled_items: int) -> str:
+    """Say how many of the unlabelled items were chosen for rating."""
+    return f"{format_plural(chosen_items, 'item')} of {unlabelled_items} without a label were asked for."
 
 
-def explain_width(needed: int, labelled: int, items: int, width: float, hardest: Sequence[str]) -> str:
-    """Say how many labelled items make the intervals narrow enough."""
+def explain_items_for_width(
+    needed: int, labelled: int, items: int, width: float, hardest: Sequence[str]
+) -> str:
+    """Say how many labelled items give intervals of the requested width."""
     goal = f"the 95 % interval of every system is at most {width:g} wide"
-    return f"{_state_need(needed, labelled, items, goal)} The widest is that of {join_names(hardest)}."
+    return (
+        f"{_describe_needed_items(needed, labelled, items, goal)} The widest is that of"
+        f" {join_names(hardest)}."
+    )
 
 
-def explain_difference(
+def explain_items_for_difference(
     needed: int, labelled: int, items: int, difference: float, power: float, hardest: Sequence[str]
 ) -> str:
-    """Say how many labelled items show a difference of two systems."""
+    """Say how many labelled items are needed to show a difference between two systems."""
     goal = (
         f"a difference of {difference:g} between two systems is shown with probability"
         f" {format_percent(power)}"
     )
-    return f"{_state_need(needed, labelled, items, goal)} Most are needed for {join_names(hardest)}."
+    return (
+        f"{_describe_needed_items(needed, labelled, items, goal)} Most are needed for {join_names(hardest)}."
+    )
 
 
-def _state_need(needed: int, labelled: int, items: int, goal: str) -> str:
+def _describe_needed_items(needed: int, labelled: int, items: int, goal: str) -> str:
     if labelled == items:
         return f"With {needed} labelled items like these, {goal}; all {items} items here are labelled."
     if needed <= labelled:
@@ -52,7 +59,7 @@ def _state_need(needed: int, labelled: int, items: int, goal: str) -> str:
 
 
 def describe_annotation(result: AnnotateContent) -> list[str]:
-    """Return the main statements: how many items to rate, why, and how to go on."""
+    """Describe how many items to rate, why, and how to use the ratings."""
     if not result.items:
         return [result.reason]
     sentences = [f"Have {format_plural(len(result.items), 'more item')} rated.", result.reason]
@@ -87,7 +94,7 @@ def build_annotate_page(result: AnnotateContent) -> Page:
 
 
 def render_annotate_files(result: AnnotateContent, table: pl.DataFrame) -> dict[str, Any]:
-    """Render the files of an `annotate` run by name."""
+    """Render the files of an `annotate` run: file contents by name."""
     return {
         "results/annotate.json": result.to_dict(),
         "results/annotate.csv": format_csv(table),

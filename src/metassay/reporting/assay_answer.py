@@ -103,7 +103,7 @@ def _describe_best_metric(view: AssayView, best_metric: MetricAccuracy) -> Sente
 
 
 def _describe_runner_up(view: AssayView, best_metric: MetricAccuracy) -> Sentence:
-    own = view.labels.representative(best_metric.metric)
+    own = view.labels.get_representative(best_metric.metric)
     rivals = [metric for metric in view.metrics if metric != own and metric not in view.uninformed_metrics]
     if not rivals or view.accuracies[rivals[0]].accuracy is None:
         return format_sentence(".")

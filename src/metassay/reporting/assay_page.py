@@ -11,7 +11,7 @@ from metassay.reporting.assay_verdict import get_or_build_verdict
 from metassay.reporting.assay_view import build_assay_view
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page
-from metassay.reporting.report_sections import build_sections
+from metassay.reporting.report_sections import build_report_sections
 from metassay.reporting.sections.assay_wrong_pairs import describe_doubtful_labels
 from metassay.reporting.verdict_lines import build_question_table, list_closing_lines, list_opening_lines
 from metassay.reporting.wording import find_task
@@ -39,7 +39,7 @@ def build_assay_page(
         lead=list_opening_lines(verdict),
         questions=questions,
         closing=list_closing_lines(verdict),
-        sections=build_sections("assay", view),
+        sections=build_report_sections("assay", view),
         doubts=[*list_other_caveats(view), *describe_doubtful_labels(wrong_pairs)],
         main_tables=[build_overall_accuracy_table(view)] if questions is None else [questions],
     )

@@ -18,26 +18,26 @@ from metassay.reporting.pages import (
 )
 
 
-def _read_assets() -> tuple[str, str]:
-    """Return the stylesheet (that of reports with additions) and the script of all pages."""
+def _read_style_and_script() -> tuple[str, str]:
+    """Read the stylesheet and the script of the dashboard pages."""
     return render_stylesheets("report.css.j2", "dashboard.css.j2"), read_scripts("dashboard.js")
 
 
 @cache
-def dashboard_policy() -> str:
-    """Return the content security policy: our own style and script, and forms that lead back here."""
-    style, script = _read_assets()
+def build_dashboard_policy() -> str:
+    """Build the content security policy of dashboard pages."""
+    style, script = _read_style_and_script()
     return build_content_security_policy(style, [script]).replace("form-action 'none'", "form-action 'self'")
 
 
 def render_dashboard_page(template: str, **content: Any) -> str:
-    """Render a template with our style and script."""
-    style, script = _read_assets()
+    """Render a template of the dashboard with its stylesheet and script."""
+    style, script = _read_style_and_script()
     return (
         load_templates()
         .get_template(template)
         .render(
-            policy=dashboard_policy(),
+            policy=build_dashboard_policy(),
             style=Markup(style),  # noqa: S704 -- our own stylesheet, no user text
             program=Markup(script),  # noqa: S704 -- our own script, no user text
             **content,
@@ -46,7 +46,7 @@ def render_dashboard_page(template: str, **content: Any) -> str:
 
 
 def render_error_page(title: str, message: str) -> str:
-    """Render a page that says what went wrong; the second line of the message is the remedy."""
+    """Render an error page; the second line of the message says what to do."""
     problem, _, remedy = message.partition("\n")
     return render_dashboard_page(
         "dashboard.html.j2", kind="problem", title=title, problem=problem, remedy=remedy

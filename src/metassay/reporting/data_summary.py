@@ -16,7 +16,7 @@ _MOST_NAMES = 12
 
 
 def describe_data(data: DataSummary | None) -> list[str]:
-    """Say what was used, what was left out and why, and in which direction scores were read."""
+    """Describe which data was used, what was left out and why, and the direction of the scores."""
     if data is None:
         return []
     sentences = [_describe_counts(data)]
@@ -27,17 +27,19 @@ def describe_data(data: DataSummary | None) -> list[str]:
 
 
 def describe_stored_data(data: object) -> list[str]:
-    """Describe the summary of a stored result, which is plain JSON; None in results of older versions."""
+    """Describe the data of a stored result (plain JSON); empty for results of older versions."""
     return describe_data(msgspec.convert(data, DataSummary | None))
 
 
 def describe_columns(data: DataSummary | None) -> list[str]:
-    """Say which columns were ignored and why, and in which direction scores were read."""
+    """Say which columns were ignored and why, and in which direction scores are better."""
     if data is None:
         return []
     sentences = []
     if data.ignored_columns:
-        columns = ", ".join(f"{name} ({reason})" for name, reason in _cut(data.ignored_columns.items()))
+        columns = ", ".join(
+            f"{name} ({reason})" for name, reason in _list_first_names(data.ignored_columns.items())
+        )
         sentences.append(f"Columns ignored: {columns}.")
     return [*sentences, *_describe_directions(data)]
 
@@ -64,11 +66,11 @@ def _describe_directions(data: DataSummary) -> list[str]:
     for better in (LOWER, HIGHER):
         names = [score.score for score in data.scores if score.better == better]
         if names:
-            shown = _cut(names)
+            shown = _list_first_names(names)
             more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
             sentences.append(f"{better.capitalize()} is better: {', '.join(shown)}{more}.")
     return sentences
 
 
-def _cut(names: Iterable[T]) -> list[T]:
+def _list_first_names(names: Iterable[T]) -> list[T]:
     return list(names)[:_MOST_NAMES]

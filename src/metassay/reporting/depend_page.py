@@ -14,7 +14,7 @@ from metassay.reporting.data_summary import describe_data
 from metassay.reporting.depend_view import CurvesByDataset, DependView, find_unfair_metrics
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
-from metassay.reporting.report_sections import build_sections
+from metassay.reporting.report_sections import build_report_sections
 from metassay.reporting.sections.depend_single_metrics import build_metric_charts
 from metassay.reporting.wording import format_number, format_percent, format_plural
 from metassay.results.depend import DependContent, MetricDependence
@@ -33,7 +33,7 @@ def build_depend_page(
         kicker="System dependence",
         title=TITLE,
         lead=describe_dependence(view),
-        sections=build_sections("depend", view),
+        sections=build_report_sections("depend", view),
         notes=[*describe_data(result.data), *result.notes],
     )
 
@@ -57,7 +57,7 @@ def build_depend_verdict(view: DependView) -> list[Claim]:
     claims = []
     for dataset in view.datasets:
         prefix = view.get_sentence_prefix(dataset)
-        dataset_claims = _build_dataset_claims(view, view.get_entries(dataset))
+        dataset_claims = _build_dataset_claims(view, view.get_metrics_of_dataset(dataset))
         claims += [
             msgspec.structs.replace(claim, sentence=prefix + claim.sentence) for claim in dataset_claims
         ]

@@ -18,7 +18,7 @@ CurvesByDataset = Mapping[str, Mapping[str, MetricCurves]]
 
 @dataclass(frozen=True)
 class DependView(ResultView[DependContent]):
-    """A `depend` result with the labels of its metrics and the curves of its charts."""
+    """A `depend` result with labels for its metrics, and curves for its charts."""
 
     curves: CurvesByDataset = field(default_factory=dict)
 
@@ -27,12 +27,12 @@ class DependView(ResultView[DependContent]):
         """Names of the data sets in the order of the result."""
         return list(dict.fromkeys(entry.dataset for entry in self.result.metrics))
 
-    def get_entries(self, dataset: str) -> list[MetricDependence]:
-        """Return the metrics of one data set."""
+    def get_metrics_of_dataset(self, dataset: str) -> list[MetricDependence]:
+        """Return the dependence of every metric on one data set."""
         return [entry for entry in self.result.metrics if entry.dataset == dataset]
 
     def get_curves(self, entry: MetricDependence) -> MetricCurves | None:
-        """Return the fitted functions of a metric, if the run has them."""
+        """Return the fitted curves of a metric; None if the run has none."""
         return self.curves.get(entry.dataset, {}).get(entry.metric)
 
     def get_sentence_prefix(self, dataset: str) -> str:
@@ -45,7 +45,7 @@ class DependView(ResultView[DependContent]):
 
 
 def find_unfair_metrics(entries: Sequence[MetricDependence]) -> list[MetricDependence]:
-    """Find the metrics that favour some systems beyond shrinkage: p fair ≤ .05 after Holm's correction."""
+    """Find the metrics that are shown to favour some systems: p fair ≤ .05 after Holm's correction."""
     p_values = [math.nan if entry.p_fair is None else entry.p_fair for entry in entries]
     adjusted = adjust_holm(p_values).tolist()
     return [entry for entry, p in zip(entries, adjusted) if p <= SIGNIFICANT]

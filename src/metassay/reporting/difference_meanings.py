@@ -13,8 +13,8 @@ from metassay.results.score import DifferenceMeaning
 TITLE = "How often people agree with such differences"
 
 
-def tabulate_meanings(meanings: Sequence[DifferenceMeaning], labels: MetricLabels) -> list[dict[str, Any]]:
-    """Return one row per difference: the systems, its size, and how often people agree, or why unknown."""
+def build_meaning_rows(meanings: Sequence[DifferenceMeaning], labels: MetricLabels) -> list[dict[str, Any]]:
+    """Build one row per difference between two systems: its size, and how often people agree with it."""
     rows = []
     for meaning in meanings:
         row: dict[str, Any] = {"group": meaning.group} if meaning.group else {}
@@ -30,7 +30,7 @@ def tabulate_meanings(meanings: Sequence[DifferenceMeaning], labels: MetricLabel
 
 
 def describe_agreement(meaning: DifferenceMeaning) -> str:
-    """Write how often people agree with a difference, or why that is not known."""
+    """Say how often people agree with a difference between two systems, or why that is not known."""
     if meaning.agreement is None or meaning.low is None or meaning.high is None:
         return f"not known: {meaning.reason}"
     return (
@@ -40,7 +40,7 @@ def describe_agreement(meaning: DifferenceMeaning) -> str:
 
 
 def explain_meanings(meanings: Sequence[DifferenceMeaning]) -> str:
-    """Say where the figures come from."""
+    """Say from which run of `rank` the agreement with people was estimated."""
     datasets = sorted({meaning.dataset for meaning in meanings if meaning.dataset is not None})
     origin = f" ({', '.join(datasets)})" if datasets else ""
     return (

@@ -6,11 +6,11 @@ from metassay.reporting.wording import format_percent
 from metassay.results.assay import Difficulty
 
 
-def name_bins(difficulty: Difficulty) -> list[str]:
-    """Name every bin: `1.3 % to 6.2 %`."""
+def name_difficulty_bins(difficulty: Difficulty) -> list[str]:
+    """Name each bin of edit shares by its range: `1.3 % to 6.2 %`."""
     return [f"{format_edit_share(each.low)} to {format_edit_share(each.high)}" for each in difficulty.bins]
 
 
 def format_edit_share(share: float) -> str:
-    """Format a share of edited characters; small shares get a decimal."""
+    """Write a share of edited characters in per cent; small shares get a decimal."""
     return format_percent(share, digits=1 if share < 0.1 else 0)

@@ -11,7 +11,7 @@ from metassay.data.csv_export import format_csv
 from metassay.reporting.data_summary import describe_data
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
-from metassay.reporting.report_sections import ResultView, build_sections
+from metassay.reporting.report_sections import ResultView, build_report_sections
 from metassay.reporting.wording import (
     format_number,
     format_p_value,
@@ -38,18 +38,22 @@ def build_estimate_page(result: EstimateContent) -> Page:
         kicker="Estimates from few labels",
         title="How good would people find each system?",
         lead=describe_estimates(result),
-        sections=build_sections("estimate", ResultView(result, labels)),
-        doubts=describe_doubts(result),
+        sections=build_report_sections("estimate", ResultView(result, labels)),
+        doubts=list_estimate_doubts(result),
         notes=[*describe_data(result.data), *result.notes],
     )
 
 
 def describe_estimates(result: EstimateContent) -> list[str]:
-    """Return the main statements: which systems may be best, what is estimated, what the metric saves."""
-    return [_describe_best(result), _describe_target(result), _describe_metric(result)]
+    """Describe the estimates: which systems may be best, and how many labels the metric saves."""
+    return [
+        _describe_best_systems(result),
+        _describe_estimated_quantity(result),
+        _describe_metric_benefit(result),
+    ]
 
 
-def _describe_best(result: EstimateContent) -> str:
+def _describe_best_systems(result: EstimateContent) -> str:
     best = result.systems[0]
     sentence = f"{best.system} has the highest estimated {result.human}: {format_estimate(best.estimate)}."
     others = [entry.system for entry in result.systems[1:] if entry.rank_low == 1]
@@ -63,7 +67,7 @@ def _describe_best(result: EstimateContent) -> str:
     return f"{sentence} These may be as good, by simultaneous 95 % intervals: {join_names(shown)}."
 
 
-def _describe_target(result: EstimateContent) -> str:
+def _describe_estimated_quantity(result: EstimateContent) -> str:
     items = result.systems[0].items
     labelled = max(entry.labelled for entry in result.systems)
     sentence = f"{format_part_of_total(labelled, items)} items have labels; estimates are for the mean over"
@@ -81,7 +85,7 @@ def format_part_of_total(part: int, total: int) -> str:
     return f"All {total}" if part == total else f"{part} of {total}"
 
 
-def _describe_metric(result: EstimateContent) -> str:
+def _describe_metric_benefit(result: EstimateContent) -> str:
     chosen = find_chosen_metric(result)
     if chosen is None:
         return "No metric is shown to save labels here: the estimates use the labels alone."
@@ -105,7 +109,7 @@ def _describe_metric(result: EstimateContent) -> str:
 
 
 def count_equivalent_labels(labelled: int, items: int, share_saved: float) -> float:
-    """Count the labels that would give the same precision without the metric.
+    """Count the labels that would give the same precision without a metric.
 
     The metric removes its share of the variance that is due to items without labels, 1/labelled - 1/items.
     """
@@ -120,8 +124,8 @@ def find_chosen_metric(result: EstimateContent) -> CandidateMetric | None:
     return None
 
 
-def describe_doubts(result: EstimateContent) -> list[str]:
-    """Return the reasons to doubt the estimates: no random sample, copies of labels, few labels."""
+def list_estimate_doubts(result: EstimateContent) -> list[str]:
+    """List the reasons to doubt the estimates: no random sample, copied labels, few labels."""
     doubts = []
     sample = result.sample
     if sample is not None and sample.p <= SIGNIFICANT:
@@ -149,7 +153,7 @@ def describe_doubts(result: EstimateContent) -> list[str]:
 
 
 def format_estimate(estimate: Interval) -> str:
-    """Write an estimate with its 95 % interval, with as many decimals as its width asks for."""
+    """Write an estimate with its 95 % interval, with decimals that suit the width of the interval."""
     if estimate.low is None or estimate.high is None:
         return format_number(estimate.value)
     width = estimate.high - estimate.low
@@ -159,7 +163,7 @@ def format_estimate(estimate: Interval) -> str:
 
 
 def render_estimate_files(result: EstimateContent, table: pl.DataFrame) -> dict[str, Any]:
-    """Render the files of an `estimate` run by name: result as JSON and CSV, and the page."""
+    """Render the files of an `estimate` run: file contents by name."""
     return {
         "results/estimate.json": result.to_dict(),
         "results/estimate.csv": format_csv(table),

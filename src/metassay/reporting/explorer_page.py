@@ -26,7 +26,7 @@ LONGEST_MENU = 300
 
 
 class LinkBuilder(Protocol):
-    """Returns the address of the current query with some fields changed."""
+    """A function that returns the address of a query after some of its fields are changed."""
 
     def __call__(self, **changes: Any) -> str:
         """Return the address."""
@@ -34,7 +34,7 @@ class LinkBuilder(Protocol):
 
 @dataclass(frozen=True)
 class FilterChip:
-    """A filter that is set, with the address of the same query without it."""
+    """A filter of the current query, with a link that removes it."""
 
     kind: str
     text: str
@@ -43,7 +43,7 @@ class FilterChip:
 
 @dataclass(frozen=True)
 class LinkedCount:
-    """A number of pairs that links to them."""
+    """A number of pairs with a link to a list of them."""
 
     value: int
     text: str
@@ -53,7 +53,7 @@ class LinkedCount:
 
 @dataclass(frozen=True)
 class OutcomeRow:
-    """How often a metric is right, ties or is wrong on the matching pairs."""
+    """A table row with the shares of right, tied and wrong pairs of a metric."""
 
     metric: str
     is_sentinel: bool
@@ -64,7 +64,7 @@ class OutcomeRow:
 
 @dataclass(frozen=True)
 class JointCell:
-    """How often the two metrics have a combination of outcomes."""
+    """A cell with the number of pairs on which two metrics have given outcomes."""
 
     text: str
     is_diagonal: bool
@@ -73,7 +73,7 @@ class JointCell:
 
 @dataclass(frozen=True)
 class JointTable:
-    """The outcomes of one metric (rows) against those of another (columns)."""
+    """A table of the outcomes of one metric (rows) against those of another metric (columns)."""
 
     columns: list[str]
     rows: list[tuple[str, list[JointCell]]]
@@ -82,7 +82,7 @@ class JointTable:
 
 @dataclass(frozen=True)
 class AccuracyCell:
-    """The accuracy of a metric in a context, which links to the pairs that it got wrong there."""
+    """A cell with the accuracy of a metric in a context, and a link to the pairs it got wrong."""
 
     text: str
     interval: str = ""
@@ -92,7 +92,7 @@ class AccuracyCell:
 
 @dataclass(frozen=True)
 class ContextRow:
-    """The accuracies of all shown metrics in one context."""
+    """A table row with the accuracies of the shown metrics in one context."""
 
     context: str
     link: str
@@ -110,7 +110,7 @@ class ContextTable:
 
 @dataclass(frozen=True)
 class SearchedPart:
-    """Which part of a large run was searched for a text."""
+    """The part of a large run that was searched for a text."""
 
     first: str
     last: str
@@ -119,10 +119,10 @@ class SearchedPart:
 
 
 def render_explorer(view: ExplorerView, build_link: LinkBuilder) -> str:
-    """Render the page of the pairs of a run that match a query."""
+    """Render the page with the pairs of a run that match a query."""
     labels = label_metrics([*view.metrics, *view.other_metrics])
     query = view.page.query
-    chips = _list_chips(query, labels, build_link)
+    chips = _list_filter_chips(query, labels, build_link)
     return render_dashboard_page(
         "explorer.html.j2",
         title=view.run,
@@ -134,7 +134,7 @@ def render_explorer(view: ExplorerView, build_link: LinkBuilder) -> str:
         orders=ORDERS,
         longest_menu=LONGEST_MENU,
         chips=chips,
-        span=_describe_span(view),
+        span=_describe_listed_range(view),
         searched=_describe_searched_part(view),
         outcome_rows=_list_outcome_rows(view, labels, build_link),
         contexts=_build_context_table(view, labels, build_link),
@@ -144,8 +144,8 @@ def render_explorer(view: ExplorerView, build_link: LinkBuilder) -> str:
     )
 
 
-def _list_chips(query: PairQuery, labels: Labels, build_link: LinkBuilder) -> list[FilterChip]:
-    """Return a chip for each filter of the query."""
+def _list_filter_chips(query: PairQuery, labels: Labels, build_link: LinkBuilder) -> list[FilterChip]:
+    """List the filters of the current query, each with a link that removes it."""
     chips: list[FilterChip] = []
     if query.metric:
         text = f"{labels.get(query.metric, query.metric)} {query.outcome}".strip()
@@ -168,8 +168,8 @@ def _list_chips(query: PairQuery, labels: Labels, build_link: LinkBuilder) -> li
     return chips
 
 
-def _describe_span(view: ExplorerView) -> str:
-    """Return which of the listed pairs are on this page: `21–40`."""
+def _describe_listed_range(view: ExplorerView) -> str:
+    """Write which of the matching pairs are on the current page: `21–40`."""
     if not view.page.listed:
         return ""
     first = (view.page.query.page - 1) * PAIRS_PER_PAGE + 1
@@ -178,7 +178,7 @@ def _describe_span(view: ExplorerView) -> str:
 
 
 def _describe_searched_part(view: ExplorerView) -> SearchedPart | None:
-    """Return which pairs were searched for the text; None if all were."""
+    """Return the part of the run that was searched for a text; None if all of it was."""
     searched_rows = view.page.matching.searched_rows
     if searched_rows is None or view.search_parts == 1:
         return None
@@ -242,7 +242,7 @@ def _build_accuracy_cell(accuracy: ContextAccuracy | None, link: str) -> Accurac
 
 
 def _build_joint_table(view: ExplorerView, build_link: LinkBuilder) -> JointTable | None:
-    """Build the table of two metrics; outcomes that neither has are left out."""
+    """Build the table of the outcomes of two metrics; outcomes that do not occur are left out."""
     counts = view.page.joint_outcomes
     if not counts:
         return None

@@ -65,7 +65,7 @@ AGREEMENT_CAPTION = (
 
 @dataclass(frozen=True)
 class JoinedView:
-    """The results of several runs with common labels; None for a verb without a run."""
+    """The results of several commands on one data set, with common labels."""
 
     labels: MetricLabels
     assay: AssayView | None
@@ -75,7 +75,7 @@ class JoinedView:
 
     @property
     def metrics(self) -> list[str]:
-        """The metrics of all runs, those of the assay first; without sentinels and baselines."""
+        """The metrics of all results, those of the assay first; without sentinels and baselines."""
         metrics = [] if self.assay is None else list(self.assay.metrics)
         metrics += self.list_ranked_metrics(with_baselines=False)
         metrics += self.dependent_metrics
@@ -99,7 +99,7 @@ class JoinedView:
 
     @property
     def rankings(self) -> list[Ranking]:
-        """The rankings over all items."""
+        """The rankings of metrics over all items."""
         return [] if self.ranking is None else self.ranking.result.global_rankings
 
     @property
@@ -109,20 +109,20 @@ class JoinedView:
 
     @property
     def main_meta_metric(self) -> str | None:
-        """The meta-metric of sentences and charts: SPA if there is a ranking by it, else the first."""
+        """The meta-metric that sentences and charts use: SPA if metrics were ranked by it, else the first."""
         if SPA in self.meta_metrics:
             return SPA
         return next(iter(self.meta_metrics), None)
 
     def find_accuracy(self, metric: str) -> MetricAccuracy | None:
-        """Find the accuracy of a metric over all outputs; None where it has none."""
+        """Find the accuracy of a metric over all outputs; None if there is none."""
         if self.assay is None:
             return None
         row = self.assay.accuracies.get(metric)
         return None if row is None or row.accuracy is None else row
 
     def find_agreement(self, metric: str, meta_metric: str) -> AveragedMetric | RankedMetric | None:
-        """Find the agreement of a metric with human scores; with several data sets the average."""
+        """Find the agreement of a metric with human scores, averaged if there are several data sets."""
         if self.ranking is None:
             return None
         result = self.ranking.result
@@ -146,7 +146,7 @@ def build_joined_page(
     aggregation: AggregateContent | None = None,
     curves: CurvesByDataset | None = None,
 ) -> Page:
-    """Build one page from the results of several verbs on one data set."""
+    """Build one page from the results of several commands on one data set."""
     labels = _label_all_metrics(assay, ranking, dependence, aggregation)
     view = JoinedView(
         labels,
@@ -163,21 +163,21 @@ def build_joined_page(
     sections = [overview]
     if view.assay is not None:
         sections.append(_build_assay_section(view.assay))
-    for verb, page in _build_pages(view).items():
+    for verb, page in _build_pages_by_command(view).items():
         sections += [
             replace(section, title=f"{QUESTIONS[verb]} {section.title}") for section in page.sections
         ]
     return Page(
         "All runs of one data set",
         TITLE,
-        _write_lead(view),
+        _write_lead_sentences(view),
         sections,
         _list_doubts(view),
         _list_notes(view),
     )
 
 
-def _build_pages(view: JoinedView) -> dict[str, Page]:
+def _build_pages_by_command(view: JoinedView) -> dict[str, Page]:
     pages = {}
     if view.ranking is not None:
         pages["rank"] = build_rank_page(view.ranking.result, view.labels)
@@ -214,9 +214,9 @@ def _label_all_metrics(
     return MetricLabels(specs)
 
 
-def _write_lead(view: JoinedView) -> list[str]:
-    """Write what the runs say together, then what each says by itself."""
-    sentences = _describe_choice(view)
+def _write_lead_sentences(view: JoinedView) -> list[str]:
+    """Write the sentences at the top: what the results say together, then what each says alone."""
+    sentences = _describe_assay_choice(view)
     if view.assay is not None:
         sentences.append(get_or_build_verdict(view.assay)[0].sentence)
     if view.ranking is not None:
@@ -228,8 +228,8 @@ def _write_lead(view: JoinedView) -> list[str]:
     return sentences
 
 
-def _describe_choice(view: JoinedView) -> list[str]:
-    """Say how the choice of the assay does in the other runs."""
+def _describe_assay_choice(view: JoinedView) -> list[str]:
+    """Say how the metric that the assay recommends does in the other results."""
     best = None if view.assay is None else view.assay.best_metric
     if best is None or not (view.ranking or view.dependence):
         return []
@@ -242,7 +242,7 @@ def _describe_choice(view: JoinedView) -> list[str]:
 
 
 def _describe_agreement(view: JoinedView, metric: str, meta_metric: str) -> str:
-    """Say how well a metric agrees with people, in relation to the metrics of the first cluster."""
+    """Say how well a metric agrees with people, compared with the best cluster of metrics."""
     label = label_meta_metric(meta_metric)
     row = view.find_agreement(metric, meta_metric)
     if row is None or row.value is None:
@@ -261,12 +261,12 @@ def _describe_agreement(view: JoinedView, metric: str, meta_metric: str) -> str:
 
 
 def _describe_fairness(view: JoinedView, metric: str) -> str:
-    """Say whether a metric is shown to favour systems beyond shrinkage."""
+    """Say whether a metric is shown to favour some systems beyond shrinkage."""
     entries = view.find_dependence(metric)
     if view.dependence is None or not entries:
         return "its system dependence was not measured"
     all_unfair = [
-        find_unfair_metrics(view.dependence.get_entries(dataset))
+        find_unfair_metrics(view.dependence.get_metrics_of_dataset(dataset))
         for dataset in dict.fromkeys(entry.dataset for entry in entries)
     ]
     unfair = [entry for entry in entries if any(entry in dataset_unfair for dataset_unfair in all_unfair)]
@@ -285,39 +285,44 @@ def _describe_fairness(view: JoinedView, metric: str) -> str:
 
 
 def _build_overview_table(view: JoinedView) -> Grid:
-    rows = [_build_row(view, metric) for metric in view.metrics]
-    meta_metric_fields = [Field(_key(name), label_meta_metric(name), "score") for name in view.meta_metrics]
+    rows = [_build_overview_row(view, metric) for metric in view.metrics]
+    meta_metric_fields = [
+        Field(_get_meta_metric_key(name), label_meta_metric(name), "score") for name in view.meta_metrics
+    ]
     fields = [*ASSAY_FIELDS, *meta_metric_fields, *OTHER_FIELDS]
     return build_grid("every metric", "Every metric under all questions", fields, rows)
 
 
-def _key(meta_metric: str) -> str:
-    """Return the key of a meta-metric in the rows of the table."""
+def _get_meta_metric_key(meta_metric: str) -> str:
+    """Return the key of the column of a meta-metric in the overview table."""
     return f"meta-metric {meta_metric}"
 
 
-def _build_row(view: JoinedView, metric: str) -> dict[str, Any]:
+def _build_overview_row(view: JoinedView, metric: str) -> dict[str, Any]:
     row: dict[str, Any] = {"metric": view.labels[metric]}
     accuracy = view.find_accuracy(metric)
     if view.assay is not None and accuracy is not None:
-        row |= {"accuracy": format_accuracy(accuracy), "lowest": _describe_lowest(view.assay, metric)}
+        row |= {
+            "accuracy": format_accuracy(accuracy),
+            "lowest": _describe_lowest_accuracy(view.assay, metric),
+        }
     for meta_metric in view.meta_metrics:
         agreement = view.find_agreement(metric, meta_metric)
         if agreement is not None and agreement.value is not None:
-            row[_key(meta_metric)] = agreement.value
+            row[_get_meta_metric_key(meta_metric)] = agreement.value
             row.setdefault("cluster", agreement.rank)
     entries = view.find_dependence(metric)
     if entries:
         row["sysdep"] = entries[0].sysdep if len(entries) == 1 else None
         row["prefers"] = _describe_fairness(view, metric).removeprefix("it ")
-    for correlation in _find_human_agreement(view, metric):
+    for correlation in _find_human_correlations(view, metric):
         row.setdefault(correlation.aggregation, correlation.pearson)
     row["summary"] = _summarize_metric(view, metric, row)
     return row
 
 
-def _find_human_agreement(view: JoinedView, metric: str) -> list[HumanAgreement]:
-    """Find correlations of corpus and segment scores with human scores, averaged over test sets."""
+def _find_human_correlations(view: JoinedView, metric: str) -> list[HumanAgreement]:
+    """Find the correlations of a metric's corpus and segment scores with human scores."""
     if view.aggregation is None:
         return []
     rows = choose_human_correlations(view.aggregation.result)
@@ -325,8 +330,8 @@ def _find_human_agreement(view: JoinedView, metric: str) -> list[HumanAgreement]
     return [row for row in rows if row.pearson is not None]
 
 
-def _describe_lowest(assay: AssayView, metric: str) -> str | None:
-    """Describe the context in which a metric is right least often."""
+def _describe_lowest_accuracy(assay: AssayView, metric: str) -> str | None:
+    """Describe the context in which a metric has its lowest accuracy."""
     rows = [row for column in assay.columns for row in column.list_defined_accuracies(metric)]
     if not rows:
         return None
@@ -335,7 +340,7 @@ def _describe_lowest(assay: AssayView, metric: str) -> str | None:
 
 
 def _summarize_metric(view: JoinedView, metric: str, row: dict[str, Any]) -> str:
-    """Write all that is known of a metric in one sentence."""
+    """Summarise the results of a metric in one sentence."""
     clauses = []
     if view.assay is not None and "accuracy" in row:
         clauses.append(f"is right in {row['accuracy']} of {view.assay.pairs_phrase}")
@@ -356,7 +361,7 @@ def _summarize_metric(view: JoinedView, metric: str, row: dict[str, Any]) -> str
 
 
 def _build_agreement_charts(view: JoinedView) -> list[Chart]:
-    """Draw accuracy against agreement with people, where at least two metrics have both."""
+    """Draw accuracy against agreement with people, if at least two metrics have both."""
     if view.assay is None or view.main_meta_metric is None:
         return []
     points = []
@@ -403,7 +408,7 @@ def _list_doubts(view: JoinedView) -> list[str]:
 
 
 def _find_partial_metrics(view: JoinedView) -> list[str]:
-    """Find the metrics that some run does not have."""
+    """Find the metrics that are missing in some of the results."""
     metrics_by_run = []
     if view.assay is not None:
         metrics_by_run.append(set(view.assay.metrics))

@@ -10,7 +10,7 @@ import polars as pl
 from metassay.data.csv_export import format_csv
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
-from metassay.reporting.report_sections import ResultView, build_sections
+from metassay.reporting.report_sections import ResultView, build_report_sections
 from metassay.reporting.tables import Field, Grid, build_grid
 from metassay.reporting.wording import (
     NOTHING,
@@ -53,7 +53,7 @@ def build_judge_page(result: JudgeContent) -> Page:
         kicker="Judges",
         title=title,
         lead=[claim.sentence for claim in build_judge_verdict(result)],
-        sections=build_sections("judge", ResultView(result, MetricLabels([]))),
+        sections=build_report_sections("judge", ResultView(result, MetricLabels([]))),
         notes=result.notes,
     )
 

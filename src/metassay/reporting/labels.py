@@ -18,7 +18,7 @@ _LONGEST_GROUP = 3  # labels of metrics that decided alike; of longer groups the
 
 
 class MetricLabel(str):
-    """The label of a metric that remembers the spec, for tables that other programs read."""
+    """The label of a metric as a string that also stores the spec of the metric."""
 
     spec: str
     __slots__ = ("spec",)
@@ -39,7 +39,7 @@ class MetricLabel(str):
 
 
 class MetricLabels:
-    """Labels of all metrics that one page or table shows. No two metrics share a label.
+    """The labels of all metrics on a page or in a table; no two metrics share a label.
 
     `same_decisions` are groups of metrics that decided every pair alike, such as `wil` and `wip`. They are
     one opinion, so the first of a group stands for all of it, and its label names all (`WIL = WIP`).
@@ -55,22 +55,24 @@ class MetricLabels:
             for spec in group:
                 self._representatives[spec] = group[0]
             labels_in_group = [self.single_labels.get(spec, spec) for spec in group]
-            self._labels[group[0]] = MetricLabel(_join_group(labels_in_group), EQUALITY_SIGN.join(group))
+            self._labels[group[0]] = MetricLabel(
+                _join_group_labels(labels_in_group), EQUALITY_SIGN.join(group)
+            )
 
     def __getitem__(self, spec: str) -> str:
         """Return the label of a metric; a name that is not a metric of this page stays as it is."""
-        return self._labels.get(self.representative(spec), spec)
+        return self._labels.get(self.get_representative(spec), spec)
 
     def label_all(self, specs: Iterable[str]) -> list[str]:
-        """Return the labels of several metrics; each group that decided alike appears once."""
+        """Return the labels of several metrics; metrics with the same decisions appear once."""
         return list(dict.fromkeys(self[spec] for spec in specs))
 
-    def representative(self, spec: str) -> str:
-        """Return the metric that stands for the group of this metric: itself, where it has no group."""
+    def get_representative(self, spec: str) -> str:
+        """Return the metric that stands for all metrics with the same decisions."""
         return self._representatives.get(spec, spec)
 
-    def write_labels(self, text: str) -> str:
-        """Write labels in place of specs in a sentence from a stored result.
+    def replace_specs(self, text: str) -> str:
+        """Replace the specs of metrics in a sentence by their labels.
 
         A word after `on`, `under` or `its` is a context, a perturbation or a criterion, not a metric.
         """
@@ -81,12 +83,12 @@ class MetricLabels:
         return re.sub(pattern, lambda match: self[match[0]], text)
 
     def is_shown(self, spec: str) -> bool:
-        """Whether the metric has rows of its own: not where another one stands for its group."""
-        return self.representative(spec) == spec
+        """Return whether a metric has rows of its own, or another metric stands for it."""
+        return self.get_representative(spec) == spec
 
 
-def _join_group(labels: Sequence[str]) -> str:
-    """Join the labels of a group: `WIL = WIP`; of a long group the first, and how many more."""
+def _join_group_labels(labels: Sequence[str]) -> str:
+    """Join the labels of metrics with the same decisions: `WIL = WIP`."""
     if len(labels) <= _LONGEST_GROUP:
         return EQUALITY_SIGN.join(labels)
     shown = labels[: _LONGEST_GROUP - 1]

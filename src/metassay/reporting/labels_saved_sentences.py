@@ -37,8 +37,8 @@ def describe_labels_saved(ranking: Ranking, view: RankView, undecided: list[str]
     if undecided:
         names = list_names(view.labels.label_all(undecided), "")
         sentences.append(f"{names} cannot be told apart from it for a difference.")
-    best_for_mean = max(metrics, key=_share_for_mean)
-    if best_for_mean is not best and _share_for_mean(best_for_mean) > 0:
+    best_for_mean = max(metrics, key=_get_share_for_mean)
+    if best_for_mean is not best and _get_share_for_mean(best_for_mean) > 0:
         worth = describe_worth(
             best_for_mean.for_mean, best_for_mean.for_mean_low, best_for_mean.for_mean_high
         )
@@ -46,7 +46,7 @@ def describe_labels_saved(ranking: Ranking, view: RankView, undecided: list[str]
     return " ".join(sentences)
 
 
-def _share_for_mean(metric: RankedMetric) -> float:
+def _get_share_for_mean(metric: RankedMetric) -> float:
     return metric.for_mean if metric.for_mean is not None else 0.0
 
 

@@ -33,7 +33,7 @@ SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 
 @dataclass(frozen=True)
 class RunRow:
-    """A row in the table of runs."""
+    """A row in the table of runs on the dashboard."""
 
     name: str
     explorer_link: str | None
@@ -48,7 +48,7 @@ class RunRow:
 
 @dataclass(frozen=True)
 class HistoryChart:
-    """Accuracy from run to run, drawn in two widths and for light and dark pages."""
+    """A chart of accuracy from run to run, in two widths and two colour schemes."""
 
     content: str
     images: dict[str, str]
@@ -57,10 +57,10 @@ class HistoryChart:
 
 
 def render_overview(overview: OverviewContent, links: Mapping[str, Mapping[str, str]]) -> str:
-    """Render the page of all runs; `links` has the addresses of `explorer` and `report` by run."""
+    """Render the page of all runs; `links` has the addresses of their explorers and reports."""
     labels = MetricLabels(row.metric for run in overview.runs for row in run.metrics)
     changes = [
-        msgspec.structs.replace(change, sentences=[labels.write_labels(text) for text in change.sentences])
+        msgspec.structs.replace(change, sentences=[labels.replace_specs(text) for text in change.sentences])
         for change in reversed(overview.comparisons)
         if change.sentences or change.error is not None
     ]
@@ -86,19 +86,19 @@ def _build_run_row(run: RunSummary, links: Mapping[str, str]) -> RunRow:
         explorer_link=links.get("explorer"),
         report_link=links.get("report"),
         content=run.command if task is None else task.output_noun_plural,
-        numbers=[_format_number(number) for number in (run.items, run.outputs, run.pairs)],
+        numbers=[_format_sortable_number(number) for number in (run.items, run.outputs, run.pairs)],
         answer=run.answer or STATES_WITHOUT_ANSWER.get(run.state, ""),
         error=run.error,
     )
 
 
-def _format_number(number: int | None) -> tuple[int | None, str]:
-    """Return a number to sort by, and as text."""
+def _format_sortable_number(number: int | None) -> tuple[int | None, str]:
+    """Return a number for sorting, and as text."""
     return number, "" if number is None else format_count(number)
 
 
 def _build_history_charts(runs: Sequence[RunSummary]) -> list[HistoryChart]:
-    """Return a chart for each task and kind of pairs with at least two assays."""
+    """Draw a chart for each task and kind of pairs with at least two assays."""
     groups: dict[tuple[str, str], list[RunSummary]] = {}
     for run in runs:
         if run.metrics:
@@ -107,7 +107,7 @@ def _build_history_charts(runs: Sequence[RunSummary]) -> list[HistoryChart]:
     for (task_name, pairs_from), group in sorted(groups.items()):
         if len(group) < 2:
             continue
-        spec = build_history_spec(group)
+        spec = build_history_chart(group)
         images = {}
         for size, width in CHART_WIDTHS.items():
             for scheme in SCHEMES:
@@ -120,25 +120,25 @@ def _build_history_charts(runs: Sequence[RunSummary]) -> list[HistoryChart]:
             HistoryChart(
                 content=outputs + PAIR_KINDS.get(pairs_from, ""),
                 images=images,
-                metrics_left_out=list(_label_metrics_of(group).values())[SLOTS:],
+                metrics_left_out=list(_label_metrics_of_runs(group).values())[SLOTS:],
             )
         )
     return charts
 
 
-def _label_metrics_of(runs: Sequence[RunSummary]) -> dict[str, str]:
-    """Return the labels of all metrics of these runs, in the order in which they first appear."""
+def _label_metrics_of_runs(runs: Sequence[RunSummary]) -> dict[str, str]:
+    """Return the labels of all metrics of several runs, in the order of first appearance."""
     specs = dict.fromkeys(row.metric for run in runs for row in run.metrics)
     labels = label_metrics(list(specs))
     return {spec: labels[spec] for spec in specs}
 
 
-def build_history_spec(runs: Sequence[RunSummary]) -> Spec:
-    """Build the chart of each metric's accuracy from run to run, oldest first.
+def build_history_chart(runs: Sequence[RunSummary]) -> Spec:
+    """Draw the accuracy of each metric from run to run, oldest first.
 
     Only as many metrics are drawn as there are colours.
     """
-    labels = dict(list(_label_metrics_of(runs).items())[:SLOTS])
+    labels = dict(list(_label_metrics_of_runs(runs).items())[:SLOTS])
     points = []
     for run in runs:
         for row in run.metrics:

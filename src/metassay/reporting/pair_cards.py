@@ -27,7 +27,7 @@ LONGEST_TEXT = 3000
 
 @dataclass(frozen=True)
 class MetricVerdict:
-    """How a metric scored both outputs, and whether that is right."""
+    """The scores that a metric gives both outputs of a pair, and the outcome."""
 
     metric: str
     outcome: str
@@ -38,7 +38,7 @@ class MetricVerdict:
 
 @dataclass(frozen=True)
 class HumanVerdict:
-    """How people scored the output, and the worse output where it is another system's."""
+    """The human scores of an output and, if it is from another system, of the worse output."""
 
     name: str
     output: str
@@ -47,7 +47,7 @@ class HumanVerdict:
 
 @dataclass(frozen=True)
 class OtherRunCard:
-    """The same pair in another run."""
+    """A pair as it is in another run."""
 
     run: str
     verdict: MetricVerdict | None
@@ -59,7 +59,7 @@ class OtherRunCard:
 
 @dataclass(frozen=True)
 class PairCard:
-    """Everything that a page shows of one pair. Rankings have `ranking_moves` instead of `edits`."""
+    """The content of a card that shows one pair."""
 
     row: str
     item: str
@@ -87,7 +87,7 @@ def build_pair_card(
     task: str | None,
     labels: Mapping[str, str],
 ) -> PairCard:
-    """Build the card of a pair with the metrics that were read with it."""
+    """Build the card of a pair with the verdicts of metrics and people on it."""
     other_run = None
     if pair_in_other_run is not None:
         other_run = _build_other_run_card(pair, pair_in_other_run, query, labels)
@@ -101,7 +101,7 @@ def build_pair_card(
         "contexts": [(name, value) for name, value in pair.contexts.items() if name != "system"],
         "human_verdicts": _list_human_verdicts(pair),
         "metric_verdicts": [
-            _build_verdict(scores, labels[metric]) for metric, scores in pair.metric_scores.items()
+            _build_metric_verdict(scores, labels[metric]) for metric, scores in pair.metric_scores.items()
         ],
         "source": _cut_text(pair.source or ""),
         "references": references,
@@ -120,7 +120,7 @@ def build_pair_card(
         **card,
         edits=find_word_edits(*texts),
         alignments=alignments,
-        cuts=[cut for text in (pair.output, pair.worse_output) if (cut := _describe_cut_text(text))],
+        cuts=[cut for text in (pair.output, pair.worse_output) if (cut := _describe_text_cut(text))],
     )
 
 
@@ -131,7 +131,7 @@ def _list_human_verdicts(pair: StoredPair) -> list[HumanVerdict]:
     ]
 
 
-def _build_verdict(scores: PairScores, label: str) -> MetricVerdict:
+def _build_metric_verdict(scores: PairScores, label: str) -> MetricVerdict:
     outcome, mark = UNDEFINED_MARK
     if scores.outcome is not None:
         outcome, mark = OUTCOME_MARKS.get(scores.outcome, UNDEFINED_MARK)
@@ -143,7 +143,7 @@ def _build_other_run_card(
 ) -> OtherRunCard:
     verdict = None
     if query.other_metric in other.metric_scores:
-        verdict = _build_verdict(other.metric_scores[query.other_metric], labels[query.other_metric])
+        verdict = _build_metric_verdict(other.metric_scores[query.other_metric], labels[query.other_metric])
     differing_sides = []
     for side, text, other_text in (
         ("output", pair.output, other.output),
@@ -161,7 +161,7 @@ def _cut_text(text: str) -> str:
     return text[:LONGEST_TEXT]
 
 
-def _describe_cut_text(text: Text) -> str:
+def _describe_text_cut(text: Text) -> str:
     if len(text) <= LONGEST_TEXT:
         return ""
     return f"the first {format_count(LONGEST_TEXT)} of {format_count(len(text))} characters"

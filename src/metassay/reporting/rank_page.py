@@ -15,7 +15,7 @@ from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
 from metassay.reporting.rank_sentences import describe_rank_headline, list_ranking_doubts
 from metassay.reporting.rank_view import build_rank_view, list_analysis_rows
-from metassay.reporting.report_sections import build_sections
+from metassay.reporting.report_sections import build_report_sections
 from metassay.results.rank import RankContent
 
 
@@ -27,7 +27,7 @@ def build_rank_page(result: RankContent, labels: MetricLabels | None = None) -> 
         kicker="Metrics against people",
         title="Which metric agrees best with people?",
         lead=describe_rank_headline(view),
-        sections=build_sections("rank", view),
+        sections=build_report_sections("rank", view),
         doubts=doubts,
         notes=[*describe_data(result.data), *result.notes],
     )

@@ -53,10 +53,12 @@ class ReasonWriter:
         self.same_opinion = {metric: group[0] for group in result.same_decisions for metric in group}
 
     def explain_all(self, recommendations: Mapping[str, Recommendation]) -> dict[str, str]:
-        """Explain the recommendation for every context."""
-        return {context: self.explain(context, entry) for context, entry in recommendations.items()}
+        """Explain the recommendations for all contexts."""
+        return {
+            context: self.explain_recommendation(context, entry) for context, entry in recommendations.items()
+        }
 
-    def explain(self, context: str, recommendation: Recommendation) -> str:
+    def explain_recommendation(self, context: str, recommendation: Recommendation) -> str:
         """Explain the recommendation for one context."""
         choice = recommendation.choice
         if choice is None:
@@ -64,49 +66,52 @@ class ReasonWriter:
         sentences = []
         if self.rows[context, choice].accuracy is not None:
             sentences.append(self._state_accuracy(context, choice))
-        sentences.append(self._explain_choice(context, recommendation, choice))
+        sentences.append(self._explain_chosen_metric(context, recommendation, choice))
         return " ".join(sentences)
 
     def explain_choice(self, context: str, recommendation: Recommendation) -> str:
-        """Explain the choice without the sentence that states its accuracy, which a table has beside it."""
+        """Explain the recommendation for one context without stating its accuracy."""
         if recommendation.choice is None:
             return "No metric scored any pair here."
-        return self._explain_choice(context, recommendation, recommendation.choice)
+        return self._explain_chosen_metric(context, recommendation, recommendation.choice)
 
-    def _explain_choice(self, context: str, recommendation: Recommendation, choice: str) -> str:
+    def _explain_chosen_metric(self, context: str, recommendation: Recommendation, choice: str) -> str:
         comparison = self.result.human_comparison
         answer = self.result.answer
         if self.criteria is None and comparison is not None and comparison.followed:
             return explain_human_choice(comparison, self.labels)
         if self.criteria is None and context != GLOBAL and answer is not None:
-            return self._explain_in_context(context, choice, answer.metric)
-        others = self._distinct_opinions(choice, recommendation.top_group)
+            return self._compare_with_overall_choice(context, choice, answer.metric)
+        others = self._list_other_metrics(choice, recommendation.top_group)
         if others:
             return self._explain_preference(context, recommendation, choice, others)
         if self.criteria is None and answer is not None:
-            equals = self._distinct_opinions(choice, answer.top_group)
+            equals = self._list_other_metrics(choice, answer.top_group)
             if equals:
                 return (
                     "No other metric is in the top group, but tested together with everything else that this"
-                    f" report claims, it is not shown to be better than {self._list(equals)}."
+                    f" report claims, it is not shown to be better than {self._list_labels(equals)}."
                 )
-        return f"It is the only metric in the top group{self._runner_up(context, recommendation, choice)}."
+        return (
+            "It is the only metric in the top"
+            f" group{self._describe_runner_up(context, recommendation, choice)}."
+        )
 
     def _state_accuracy(self, context: str, metric: str) -> str:
         place = "over all contexts" if context == GLOBAL else f"on {context}"
         return (
             f"{self.labels[metric]} tells a better output from a worse one in"
-            f" {_percent(self.rows[context, metric].accuracy)} of {self.pairs_phrase} {place}"
-            f"{self._interval(context, metric)}."
+            f" {_format_percent(self.rows[context, metric].accuracy)} of {self.pairs_phrase} {place}"
+            f"{self._format_interval(context, metric)}."
         )
 
-    def _explain_in_context(self, context: str, choice: str, first: str) -> str:
-        """Explain why the choice over all contexts holds in this one, or not."""
+    def _compare_with_overall_choice(self, context: str, choice: str, first: str) -> str:
+        """Explain why the overall choice is used in a context, or why another metric is."""
         first_row = self.rows[context, first]
         if first_row.accuracy is None:
             return f"{self.labels[first]}, the choice over all contexts, scored no pair here."
         if choice != first:
-            accuracy = f"{_percent(first_row.accuracy)}{self._interval(context, first)}"
+            accuracy = f"{_format_percent(first_row.accuracy)}{self._format_interval(context, first)}"
             return (
                 f"It is shown to be more accurate here than {self.labels[first]}, the choice over all"
                 f" contexts: {accuracy}."
@@ -118,34 +123,35 @@ class ReasonWriter:
     def _explain_preference(
         self, context: str, recommendation: Recommendation, choice: str, others: Sequence[str]
     ) -> str:
-        reason = self._preference_reason(context, recommendation, choice, others)
+        reason = self._find_preference_reason(context, recommendation, choice, others)
         leader = recommendation.metrics[0]
-        is_ahead = self._accuracy(context, leader) > self._accuracy(context, choice)
+        is_ahead = self._get_accuracy(context, leader) > self._get_accuracy(context, choice)
         although = f", though {self.labels[leader]} has the higher estimate" if is_ahead else ""
         return (
-            f"{self._list(others)} may be as accurate; {self.labels[choice]} is preferred {reason}{although}."
+            f"{self._list_labels(others)} may be as accurate; {self.labels[choice]} is preferred"
+            f" {reason}{although}."
         )
 
-    def _preference_reason(
+    def _find_preference_reason(
         self, context: str, recommendation: Recommendation, choice: str, others: Sequence[str]
     ) -> str:
-        """Return the first preference in which the choice is ahead of some other, accuracy first."""
+        """Find the first criterion by which the choice is ahead of other metrics, accuracy first."""
         rivals = [metric for metric in others if metric not in recommendation.behind]
         if not rivals:
             return "because a paired comparison puts the others behind it"
         if self.criteria is not None:
-            return self._criteria_reason(self.criteria, choice, rivals)
+            return self._find_criteria_reason(self.criteria, choice, rivals)
         if self._costs_less(choice, rivals):
             return "because it costs less"
-        accuracy = self._accuracy(context, choice)
-        if all(self._accuracy(context, metric) == accuracy for metric in rivals):
+        accuracy = self._get_accuracy(context, choice)
+        if all(self._get_accuracy(context, metric) == accuracy for metric in rivals):
             return "because it was named first"
         return "for its higher estimate"
 
-    def _criteria_reason(self, criteria: Criteria, choice: str, rivals: Sequence[str]) -> str:
-        """Return the first of stability, cost and the user's criteria in which the choice is ahead."""
-        spread = self._spread(choice)
-        if any(self._spread(metric) > spread for metric in rivals):
+    def _find_criteria_reason(self, criteria: Criteria, choice: str, rivals: Sequence[str]) -> str:
+        """Find the first of stability, cost and the user's criteria by which the choice is ahead."""
+        spread = self._get_stability(choice)
+        if any(self._get_stability(metric) > spread for metric in rivals):
             return "because its accuracy varies less between contexts"
         if self._costs_less(choice, rivals):
             return "because it costs less"
@@ -156,16 +162,16 @@ class ReasonWriter:
         return "because it holds up best when the mix of contexts shifts"
 
     def _costs_less(self, choice: str, rivals: Sequence[str]) -> bool:
-        cost = self._cost_rank(choice)
-        return any(self._cost_rank(metric) > cost for metric in rivals)
+        cost = self._get_cost_rank(choice)
+        return any(self._get_cost_rank(metric) > cost for metric in rivals)
 
-    def _runner_up(self, context: str, recommendation: Recommendation, choice: str) -> str:
-        """Name the metric that follows, how far behind, and at what cost."""
-        others = self._distinct_opinions(choice, recommendation.metrics)
+    def _describe_runner_up(self, context: str, recommendation: Recommendation, choice: str) -> str:
+        """Name the next best metric, how far it is behind, and its cost."""
+        others = self._list_other_metrics(choice, recommendation.metrics)
         if not others or self.rows[context, others[0]].accuracy is None:
             return ""
         second = others[0]
-        text = f"; {self.labels[second]} follows with {_percent(self.rows[context, second].accuracy)}"
+        text = f"; {self.labels[second]} follows with {_format_percent(self.rows[context, second].accuracy)}"
         cost = self.result.cost_class.get(choice)
         other_cost = self.result.cost_class.get(second)
         are_known = float("inf") not in {rank_cost_class(cost), rank_cost_class(other_cost)}
@@ -174,8 +180,8 @@ class ReasonWriter:
         comparison = "more" if rank_cost_class(other_cost) > rank_cost_class(cost) else "less"
         return f"{text} and costs {comparison} ({other_cost} against {cost})"
 
-    def _distinct_opinions(self, choice: str, metrics: Sequence[str]) -> list[str]:
-        """Return the other metrics, one for each opinion: metrics that decided alike are one."""
+    def _list_other_metrics(self, choice: str, metrics: Sequence[str]) -> list[str]:
+        """List the other metrics; of metrics with the same decisions only the first."""
         seen = {self.same_opinion.get(choice, choice)}
         distinct = []
         for metric in metrics:
@@ -185,24 +191,24 @@ class ReasonWriter:
             seen.add(opinion)
         return distinct
 
-    def _accuracy(self, context: str, metric: str) -> float:
+    def _get_accuracy(self, context: str, metric: str) -> float:
         accuracy = self.rows[context, metric].accuracy
         return float("nan") if accuracy is None else accuracy
 
-    def _spread(self, metric: str) -> float:
+    def _get_stability(self, metric: str) -> float:
         stability = self.robustness[metric].stability
         return float("nan") if stability is None else float(round_accuracy_spread(np.array(stability)))
 
-    def _cost_rank(self, metric: str) -> float:
+    def _get_cost_rank(self, metric: str) -> float:
         return rank_cost_class(self.result.cost_class.get(metric))
 
-    def _interval(self, context: str, metric: str) -> str:
+    def _format_interval(self, context: str, metric: str) -> str:
         row = self.rows[context, metric]
         if row.low is None or row.high is None or row.low == row.high:
             return ""
         return f" (95 % interval {100 * row.low:.0f}–{100 * row.high:.0f})"
 
-    def _list(self, metrics: Sequence[str]) -> str:
+    def _list_labels(self, metrics: Sequence[str]) -> str:
         return join_names(self.labels.label_all(metrics))
 
 
@@ -212,17 +218,18 @@ def explain_human_choice(comparison: HumanComparison, labels: MetricLabels = SPE
     chosen = rows[comparison.by_human_pairs.metric]
     other = rows[comparison.by_perturbed_pairs.metric]
     return (
-        f"The choice follows {HUMAN_PAIRS} ({comparison.human}): it is right in {_human_accuracy(chosen)} of"
-        f" them, {labels[other.metric]}, the choice by {PERTURBED_PAIRS}, in {_human_accuracy(other)}."
+        f"The choice follows {HUMAN_PAIRS} ({comparison.human}): it is right in"
+        f" {_format_human_accuracy(chosen)} of"
+        f" them, {labels[other.metric]}, the choice by {PERTURBED_PAIRS}, in {_format_human_accuracy(other)}."
     )
 
 
-def _human_accuracy(row: HumanAccuracy) -> str:
-    text = _percent(row.accuracy)
+def _format_human_accuracy(row: HumanAccuracy) -> str:
+    text = _format_percent(row.accuracy)
     if row.low is None or row.high is None:
         return text
     return f"{text} ({100 * row.low:.0f}–{100 * row.high:.0f})"
 
 
-def _percent(share: float | None) -> str:
+def _format_percent(share: float | None) -> str:
     return "an unknown share" if share is None else f"{100 * share:.0f} %"

@@ -77,14 +77,14 @@ BUILT_IN_SECTIONS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class ResultView(Generic[ResultT_co]):
-    """A result with what is needed to show it; verbs whose sections share more derive a class from it."""
+    """A result with the labels of its metrics, from which report sections are built."""
 
     result: ResultT_co
     labels: MetricLabels
 
 
 class ReportSection(ABC, Generic[ViewT_contra]):
-    """A section of the report of one verb."""
+    """Base class for a section of the report of one command."""
 
     verb: ClassVar[str]
     """The verb whose report has this section: `assay`, `rank`, `depend` …"""
@@ -93,12 +93,12 @@ class ReportSection(ABC, Generic[ViewT_contra]):
 
     @abstractmethod
     def build_section(self, view: ViewT_contra) -> Section | None:
-        """Build the section from a result, or return None where the result has nothing to show here."""
+        """Build the section from a result; None if the result has nothing to show in it."""
 
 
-def load_sections(verb: str) -> list[ReportSection[Any]]:
-    """Load the sections of a verb's report in the order in which they appear, also those of plug-ins."""
-    sections = [_load_built_in(path)() for path in BUILT_IN_SECTIONS.get(verb, ())]
+def load_report_sections(verb: str) -> list[ReportSection[Any]]:
+    """Load the sections of a command's report in display order, those of plug-ins included."""
+    sections = [_import_section_class(path)() for path in BUILT_IN_SECTIONS.get(verb, ())]
     for name, section_type in plugins.load_entry_points("report_sections").items():
         if not isinstance(section_type, type) or not issubclass(section_type, ReportSection):
             raise InputError(
@@ -110,14 +110,14 @@ def load_sections(verb: str) -> list[ReportSection[Any]]:
     return sorted(sections, key=lambda section: section.position)
 
 
-def build_sections(verb: str, view: ResultView[Any]) -> list[Section]:
-    """Build all sections of a verb's report that have something to show."""
-    sections = [section.build_section(view) for section in load_sections(verb)]
+def build_report_sections(verb: str, view: ResultView[Any]) -> list[Section]:
+    """Build all sections of a command's report that have something to show."""
+    sections = [section.build_section(view) for section in load_report_sections(verb)]
     return [section for section in sections if section is not None]
 
 
-def _load_built_in(path: str) -> type[ReportSection[Any]]:
-    module, _, name = path.partition(":")
+def _import_section_class(module_and_class: str) -> type[ReportSection[Any]]:
+    module, _, name = module_and_class.partition(":")
     section_type: type[ReportSection[Any]] = getattr(
         importlib.import_module(f"metassay.reporting.sections.{module}"), name
     )

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 class ResultDisplay:
-    """Page, charts, table and notebook view of a result: a mixin for result structs.
+    """Mixin that gives a result a page, charts, a main table and a notebook view.
 
     A verb returns a class that combines the struct of its content with this mixin:
 
         class RankResult(ResultDisplay, RankContent):
             def to_frame(self) -> pl.DataFrame: ...
-            def page(self) -> Page: ...
+            def build_page(self) -> Page: ...
 
     All results can be used alike, for example a ranking of two metrics by their agreement with human scores:
 
@@ -36,7 +36,7 @@ class ResultDisplay:
     ('M', 1.0)
     >>> json.loads(result.to_json()) == result.to_dict(), result.plot().name in result.charts()
     (True, True)
-    >>> result.page().title
+    >>> result.build_page().title
     'Which metric agrees best with people?'
     """
 
@@ -46,18 +46,20 @@ class ResultDisplay:
         """Return the main table of the result."""
         raise NotImplementedError
 
-    def page(self) -> Page:
-        """Build the report page of the result; by default it shows every table of the result."""
+    def build_page(self) -> Page:
+        """Build the report page of the result; by default it shows all tables of the result."""
         from metassay.reporting.pages import build_plain_page
 
         return build_plain_page(type(self).__name__, msgspec.to_builtins(self))
 
     def charts(self) -> dict[str, Chart]:
-        """Return the charts of the page by name; a notebook draws each."""
-        return {chart.name: chart for section in self.page().list_all_sections() for chart in section.charts}
+        """Return the charts of the report page by name."""
+        return {
+            chart.name: chart for section in self.build_page().list_all_sections() for chart in section.charts
+        }
 
     def plot(self, name: str | None = None) -> Chart:
-        """Return the chart of this name; without a name the first chart of the page."""
+        """Return a chart of the report page by its name; without a name the first one."""
         charts = self.charts()
         if not charts:
             raise InputError("this result has no chart.", remedy="Its table: to_frame()")
@@ -71,9 +73,9 @@ class ResultDisplay:
         """Return two lines: the size of the main table, and the first sentence of the page."""
         from metassay.reporting.pages import format_repr
 
-        return format_repr(type(self).__name__, self.to_frame(), self.page().lead)
+        return format_repr(type(self).__name__, self.to_frame(), self.build_page().lead)
 
     def _repr_html_(self) -> str:
         from metassay.reporting.pages import render_notebook_html
 
-        return render_notebook_html(self.page())
+        return render_notebook_html(self.build_page())

@@ -12,7 +12,7 @@ from metassay.data.csv_export import format_csv
 from metassay.reporting.data_summary import describe_data
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
-from metassay.reporting.report_sections import ResultView, build_sections
+from metassay.reporting.report_sections import ResultView, build_report_sections
 from metassay.reporting.wording import format_count, format_p_value, format_plural
 from metassay.results.score import ScoreContent, SystemComparison
 from metassay.results.verdict import Claim
@@ -26,24 +26,24 @@ ScoreView = ResultView[ScoreContent]
 
 def build_score_page(result: ScoreContent, labels: MetricLabels | None = None) -> Page:
     """Build the page of a `score` result."""
-    view = build_view(result, labels)
+    view = build_score_view(result, labels)
     return Page(
         kicker="Scores",
         title=TITLE,
         lead=[claim.sentence for claim in build_score_verdict(view)],
-        sections=build_sections("score", view),
-        doubts=_describe_too_few_draws(view),
+        sections=build_report_sections("score", view),
+        doubts=_warn_of_too_few_resamples(view),
         notes=[*describe_data(result.data), *result.notes],
     )
 
 
-def build_view(result: ScoreContent, labels: MetricLabels | None = None) -> ScoreView:
-    """Combine a result with the labels of its metrics."""
+def build_score_view(result: ScoreContent, labels: MetricLabels | None = None) -> ScoreView:
+    """Combine a `score` result with labels for its metrics."""
     return ResultView(result, labels or MetricLabels(row.metric for row in result.systems))
 
 
 def build_score_verdict(view: ScoreView) -> list[Claim]:
-    """Build the claims that page and notebook begin with."""
+    """Build the claims at the top of a score report: significant differences for each metric."""
     sentences = describe_differences(view) or ["Scores of every system. No test was requested (--test)."]
     return [Claim(kind="finding", sentence=sentence) for sentence in sentences]
 
@@ -56,7 +56,7 @@ def group_comparisons(result: ScoreContent) -> dict[tuple[str, str | None], list
     return groups
 
 
-def is_significant(comparison: SystemComparison) -> bool:
+def is_difference_significant(comparison: SystemComparison) -> bool:
     """Return whether two systems differ at the 5 % level after Holm's correction."""
     return comparison.p_holm is not None and comparison.p_holm <= SIGNIFICANT
 
@@ -65,7 +65,7 @@ def describe_differences(view: ScoreView) -> list[str]:
     """Say for each metric how many differences between systems are significant."""
     sentences = []
     for (metric, group), comparisons in group_comparisons(view.result).items():
-        significant = sum(is_significant(comparison) for comparison in comparisons)
+        significant = sum(is_difference_significant(comparison) for comparison in comparisons)
         on_group = f" on {group}" if group else ""
         verb = "is" if significant == 1 else "are"
         test = TEST_NAMES.get(comparisons[0].test, comparisons[0].test)
@@ -77,8 +77,8 @@ def describe_differences(view: ScoreView) -> list[str]:
     return sentences
 
 
-def _describe_too_few_draws(view: ScoreView) -> list[str]:
-    """Warn where even the smallest possible p-value cannot be significant after Holm's correction."""
+def _warn_of_too_few_resamples(view: ScoreView) -> list[str]:
+    """Warn if there are too few resamples for any p-value to be significant."""
     sentences = []
     for (metric, group), comparisons in group_comparisons(view.result).items():
         p_values = [comparison.p for comparison in comparisons if comparison.p is not None]
@@ -94,7 +94,7 @@ def _describe_too_few_draws(view: ScoreView) -> list[str]:
 
 
 def render_score_files(result: ScoreContent, table: pl.DataFrame, segments: pl.DataFrame) -> dict[str, Any]:
-    """Render the files of a `score` run by name: JSON, tables, segment scores and the page."""
+    """Render the files of a `score` run: file contents by name."""
     files: dict[str, Any] = {"results/score.json": result.to_dict(), "results/score.csv": format_csv(table)}
     if result.comparisons:
         files["results/comparisons.csv"] = format_csv(_build_comparison_table(result.comparisons))

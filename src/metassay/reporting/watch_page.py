@@ -50,16 +50,18 @@ def build_watch_page(result: WatchContent) -> Page:
     return Page(
         kicker="Runs over time",
         title="Did anything change?",
-        lead=describe_watch(result),
+        lead=describe_run_series(result),
         sections=sections,
         notes=result.notes,
     )
 
 
-def describe_watch(result: WatchContent) -> list[str]:
-    """Return the main statements: what changed, or that nothing did, and with which error rate."""
+def describe_run_series(result: WatchContent) -> list[str]:
+    """Describe what changed in a series of runs, or that nothing did, and the error rate."""
     labels = MetricLabels(series.metric for series in result.series)
-    sentences = [_describe_change(entry, labels) for entry in result.series if entry.change is not None]
+    sentences = [
+        _describe_metric_change(entry, labels) for entry in result.series if entry.change is not None
+    ]
     if not sentences:
         sentences = [f"No change is shown in {format_plural(len(result.runs), 'run')}."]
     sentences.append(
@@ -69,7 +71,7 @@ def describe_watch(result: WatchContent) -> list[str]:
     return sentences
 
 
-def _describe_change(series: WatchedSeries, labels: MetricLabels) -> str:
+def _describe_metric_change(series: WatchedSeries, labels: MetricLabels) -> str:
     change = series.change
     if change is None:
         return ""
@@ -90,7 +92,7 @@ def _format_interval(mean: Interval) -> str:
 
 
 def build_series_row(series: WatchedSeries, labels: MetricLabels) -> dict[str, Any]:
-    """Return the cells of one metric by column."""
+    """Build the table row of one metric over a series of runs."""
     last = series.runs[-1]
     return {
         "metric": labels[series.metric],
@@ -107,5 +109,5 @@ def build_series_row(series: WatchedSeries, labels: MetricLabels) -> dict[str, A
 
 
 def render_watch_page(result: WatchContent) -> str:
-    """Render the page as one HTML file."""
+    """Render the page of a `watch` result as one HTML file."""
     return render_page(build_watch_page(result))

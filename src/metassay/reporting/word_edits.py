@@ -38,7 +38,7 @@ SHOWN_RANKS = 30
 
 @dataclass(frozen=True)
 class Edit:
-    """A run of words that are the same, only before (`gone`), only after (`new`), or `replaced`."""
+    """A run of words that is the same in two texts, removed, added or replaced."""
 
     kind: EditKind
     before: str
@@ -48,7 +48,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Alignment:
-    """An output against its reference, and the errors that the word error rate counts, in words."""
+    """An output aligned with its reference, with the errors that the word error rate counts."""
 
     edits: list[Edit]
     errors: str
@@ -56,7 +56,7 @@ class Alignment:
 
 @dataclass(frozen=True)
 class RankingMove:
-    """One rank of two rankings side by side; `moved` says from where the second document came."""
+    """One rank of two rankings side by side; `moved` says from which rank a document came."""
 
     rank: int
     output: str
@@ -65,7 +65,7 @@ class RankingMove:
 
 
 def find_word_edits(before: str, after: str) -> list[Edit]:
-    """Find the cheapest way from one text to the other, in runs; texts without spaces go by character."""
+    """Find the fewest edits from one text to another, by words or, without spaces, by characters."""
     separator = "" if _is_spaceless(before, after) else " "
     old = before.split() if separator else list(before)
     new = after.split() if separator else list(after)
@@ -84,8 +84,8 @@ def find_word_edits(before: str, after: str) -> list[Edit]:
     return edits
 
 
-def count_edits(edits: Sequence[Edit]) -> dict[EditKind, int]:
-    """Count the words of each kind of edit: for speech, hits, deletions, insertions and substitutions."""
+def count_edited_words(edits: Sequence[Edit]) -> dict[EditKind, int]:
+    """Count the words of each kind of edit: same, removed, added and replaced."""
     totals: Counter[EditKind] = Counter()
     for edit in edits:
         totals[edit.kind] += edit.words
@@ -93,9 +93,9 @@ def count_edits(edits: Sequence[Edit]) -> dict[EditKind, int]:
 
 
 def align_with_reference(reference: str, output: str) -> Alignment:
-    """Align an output with its reference, and describe its errors."""
+    """Align an output with its reference, and describe its errors in words."""
     edits = find_word_edits(reference, output)
-    counts = count_edits(edits)
+    counts = count_edited_words(edits)
     errors = []
     for kind, name in _ERROR_NAMES.items():
         if kind in counts:
@@ -111,7 +111,7 @@ def list_ranking_moves(output: Sequence[str], worse: Sequence[str]) -> list[Rank
     for rank in range(min(SHOWN_RANKS, max(len(output), len(worse)))):
         document = worse[rank] if rank < len(worse) else ""
         old_document = output[rank] if rank < len(output) else ""
-        moved = _describe_move(rank_before.get(document), rank) if document else ""
+        moved = _describe_rank_change(rank_before.get(document), rank) if document else ""
         moves.append(RankingMove(rank + 1, old_document, document, moved))
     return moves
 
@@ -125,7 +125,7 @@ def format_score(score: float | str | None) -> str:
     return f"{score:.4g}".replace("-", "−")
 
 
-def _describe_move(before: int | None, after: int) -> str:
+def _describe_rank_change(before: int | None, after: int) -> str:
     if before is None:
         return "new"
     if before == after:
@@ -134,6 +134,6 @@ def _describe_move(before: int | None, after: int) -> str:
 
 
 def _is_spaceless(before: str, after: str) -> bool:
-    """Whether both texts are in a script without spaces: Thai, Lao, Burmese, Khmer, Chinese, Japanese."""
+    """Return whether both texts are in a script without spaces, such as Thai or Chinese."""
     texts = [text for text in (before, after) if text]
     return bool(texts) and all(len(text.split()) == 1 and _SPACELESS.search(text) for text in texts)

@@ -26,7 +26,7 @@ from metassay.workflows.dashboard import (
     BadRequest,
     Dashboard,
     PageNotFound,
-    dashboard_policy,
+    build_dashboard_policy,
     render_error_page,
 )
 
@@ -44,8 +44,8 @@ REPORT_POLICY = (
 ContentT = TypeVar("ContentT")
 
 
-def build_application(dashboard: Dashboard, host: str) -> ASGIApp:
-    """Build the application that serves a dashboard under the names of `host`."""
+def build_web_application(dashboard: Dashboard, host: str) -> ASGIApp:
+    """Build the web application that serves a dashboard to requests for `host`."""
     limiter = anyio.CapacityLimiter(PAGES_AT_ONCE)
 
     async def run_in_thread(make_content: Callable[[], ContentT]) -> ContentT:
@@ -53,7 +53,7 @@ def build_application(dashboard: Dashboard, host: str) -> ASGIApp:
 
     async def show_overview(request: Request) -> Response:
         page = request.query_params.get("page")
-        return _respond_with_page(await run_in_thread(lambda: dashboard.render_overview(page)))
+        return _build_page_response(await run_in_thread(lambda: dashboard.render_overview(page)))
 
     async def send_overview(request: Request) -> Response:
         page = request.query_params.get("page")
@@ -65,7 +65,7 @@ def build_application(dashboard: Dashboard, host: str) -> ASGIApp:
         values: dict[str, list[str]] = {}
         for key, value in request.query_params.multi_items():
             values.setdefault(key, []).append(value)
-        return _respond_with_page(await run_in_thread(lambda: dashboard.render_explorer(name, values)))
+        return _build_page_response(await run_in_thread(lambda: dashboard.render_explorer(name, values)))
 
     async def show_report(request: Request) -> Response:
         content = await run_in_thread(lambda: dashboard.read_report(request.path_params["name"]))
@@ -102,8 +102,8 @@ def build_application(dashboard: Dashboard, host: str) -> ASGIApp:
     return HostCheck(app, host)
 
 
-def _respond_with_page(text: str, status: int = 200) -> Response:
-    page_policy = f"{dashboard_policy()}; frame-ancestors 'none'"
+def _build_page_response(text: str, status: int = 200) -> Response:
+    page_policy = f"{build_dashboard_policy()}; frame-ancestors 'none'"
     headers = {"Content-Security-Policy": page_policy}
     return HTMLResponse(text.encode(errors="replace"), status, headers=headers)
 
@@ -111,7 +111,7 @@ def _respond_with_page(text: str, status: int = 200) -> Response:
 async def _respond_to_http_error(_: Request, error: HTTPException) -> Response:
     """Respond to an address or a method that does not exist."""
     page = render_error_page("Page not found", "There is no such page.")
-    response = _respond_with_page(page, error.status_code)
+    response = _build_page_response(page, error.status_code)
     response.headers.update(error.headers or {})
     return response
 
@@ -126,7 +126,7 @@ async def _respond_to_error(_: Request, error: MetassayError) -> Response:
         status = 403
     else:
         status = 500
-    return _respond_with_page(render_error_page("This cannot be shown", str(error)), status)
+    return _build_page_response(render_error_page("This cannot be shown", str(error)), status)
 
 
 async def _read_form(request: Request) -> dict[str, str]:

@@ -31,14 +31,14 @@ _HOST_HEADER = re.compile(
 
 
 class HostCheck:
-    """Middleware that passes on requests to the right host and sets the security headers."""
+    """Middleware that refuses requests for other hosts and sets security headers."""
 
     def __init__(self, app: ASGIApp, host: str) -> None:
         self.app = app
         self.host = host.lower()
 
-    def accepts(self, name: str) -> bool:
-        """Return whether a request for this host is meant for this server.
+    def accepts_host(self, name: str) -> bool:
+        """Return whether a host name refers to this server.
 
         A server on all interfaces has the addresses and the host name of its machine.
         """
@@ -46,7 +46,7 @@ class HostCheck:
             return True
         if self.host not in ALL_INTERFACES:
             return False
-        return name == socket.gethostname().lower() or _is_address(name)
+        return name == socket.gethostname().lower() or _is_ip_address(name)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Respond to one request."""
@@ -64,7 +64,7 @@ class HostCheck:
         responder: ASGIApp
         if host is None:
             responder = PlainTextResponse("The name of the host is malformed.\n", 400)
-        elif not self.accepts(host):
+        elif not self.accepts_host(host):
             responder = PlainTextResponse("This server has another name.\n", 421)
         else:
             responder = self.app
@@ -72,17 +72,17 @@ class HostCheck:
 
 
 def _parse_host(scope: Scope) -> str | None:
-    """Return the host that a request names, without its port; None where it is missing or malformed."""
+    """Return the host in a request, without its port; None if it is missing or malformed."""
     host_headers = [value for name, value in scope["headers"] if name == b"host"]
     if len(host_headers) != 1:
         return None
     match = _HOST_HEADER.fullmatch(host_headers[0].decode("latin-1"))
-    if match is None or (match["ipv6"] and not _is_address(match["ipv6"])):
+    if match is None or (match["ipv6"] and not _is_ip_address(match["ipv6"])):
         return None
     return (match["ipv6"] or match["name"]).lower()
 
 
-def _is_address(name: str) -> bool:
+def _is_ip_address(name: str) -> bool:
     try:
         ipaddress.ip_address(name)
     except ValueError:

@@ -16,7 +16,7 @@ from metassay.errors import InputError, MetassayError, MissingBackend
 try:
     import uvicorn
 
-    from metassay.serve.application import build_application
+    from metassay.serve.application import build_web_application
     from metassay.serve.host_check import LOCAL_HOSTS
     from metassay.serve.timeouts import TimeoutProtocol
 except ModuleNotFoundError as error:
@@ -31,7 +31,7 @@ MOST_CONNECTIONS = 4000
 
 
 class RunServer:
-    """Serves some runs until it is told to stop. Port 0 takes any free port.
+    """Serves the dashboard of some runs; port 0 takes any free port.
 
     Raises `InputError` at once if the runs cannot be shown or the port cannot be used.
     """
@@ -41,7 +41,7 @@ class RunServer:
         self.dashboard = Dashboard(runs, writable=self.host in LOCAL_HOSTS)
         self.socket = _open_socket(host, port)
         config = uvicorn.Config(
-            build_application(self.dashboard, self.host),
+            build_web_application(self.dashboard, self.host),
             http=TimeoutProtocol,
             ws="none",
             lifespan="off",
@@ -62,12 +62,12 @@ class RunServer:
         return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
     def serve_forever(self) -> None:
-        """Serve until `shutdown` is called."""
-        threading.Thread(target=self._prepare_overview, daemon=True).start()
+        """Serve requests until `shutdown` is called."""
+        threading.Thread(target=self._render_overview_in_advance, daemon=True).start()
         self.server.run(sockets=[self.socket])
 
-    def _prepare_overview(self) -> None:
-        """Render the overview in advance, so that the first visitor need not wait."""
+    def _render_overview_in_advance(self) -> None:
+        """Render the overview in advance, so that the first visitor does not wait."""
         with suppress(MetassayError):  # the page will show the error
             self.dashboard.render_overview()
 

@@ -13,7 +13,7 @@ CLIENT_TIMEOUT = 10.0
 
 
 class TimeoutProtocol(H11Protocol):
-    """uvicorn's protocol with timeouts for requests and responses."""
+    """The HTTP protocol of uvicorn with timeouts for slow clients."""
 
     _request_timer: asyncio.TimerHandle | None = None
     _response_timer: asyncio.TimerHandle | None = None

@@ -41,17 +41,17 @@ from metassay.store.run_folder import RunFolder
 from metassay.workflows.options import AggregateOptions, AggregateSettings
 from metassay.workflows.output_scores import build_score_cubes, score_outputs
 from metassay.workflows.read import Source, ensure_dataset
-from metassay.workflows.run_files import warnings_as_notes
+from metassay.workflows.run_files import collect_warnings
 
 
 class AggregateResult(ResultDisplay, AggregateContent, frozen=True, kw_only=True):
-    """System scores under three aggregations, and how these agree with each other and with human scores."""
+    """Result of `aggregate`: system scores under three aggregations, and their correlations."""
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table with one row per test set, system and metric."""
         return pl.DataFrame([_build_table_row(system) for system in self.systems], infer_schema_length=None)
 
-    def page(self) -> Page:
+    def build_page(self) -> Page:
         """Build the page of the result."""
         return build_aggregate_page(self)
 
@@ -83,7 +83,7 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
     data = prepare_dataset(data, normalize=options.normalize, keep_references=options.keep_references)
     metrics = _choose_metrics_with_statistics(data, options.metrics)
     run = _open_run(data, metrics, options)
-    with warnings_as_notes() as metric_warnings:
+    with collect_warnings() as metric_warnings:
         scores = score_outputs(data, metrics, workers=options.workers, progress=options.progress)
     cubes = build_score_cubes(data, scores)
     resampling = Resampling(options.resamples, options.size, options.repeats, seed=options.seed)
@@ -93,7 +93,7 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
         between=comparison.between,
         downsampled=comparison.downsampled,
         human=comparison.human,
-        notes=[*data.notes, *metric_warnings, *_note_contrary_metrics(cubes, metrics)],
+        notes=[*data.notes, *metric_warnings, *_warn_of_contrary_metrics(cubes, metrics)],
         data=summarize_dataset(data, {metric.spec: metric.higher_is_better for metric in metrics}),
     )
     result = msgspec.structs.replace(result, verdict=build_aggregate_verdict(build_aggregate_view(result)))
@@ -116,8 +116,8 @@ def _orient_human_scores(data: Dataset, options: AggregateOptions) -> Dataset:
     return oriented.with_notes(*notes)
 
 
-def _note_contrary_metrics(cubes: Sequence[ScoreCube], metrics: Sequence[StatisticsMetric]) -> list[str]:
-    """Name the metrics that agree with a human score worse than a constant metric."""
+def _warn_of_contrary_metrics(cubes: Sequence[ScoreCube], metrics: Sequence[StatisticsMetric]) -> list[str]:
+    """Warn of metrics that agree with a human score worse than a constant metric does."""
     lower_is_better = frozenset(metric.spec for metric in metrics if not metric.higher_is_better)
     notes = []
     for cube in cubes:
@@ -128,7 +128,7 @@ def _note_contrary_metrics(cubes: Sequence[ScoreCube], metrics: Sequence[Statist
 
 
 def _choose_metrics_with_statistics(data: Dataset, requested: MetricChoice) -> tuple[StatisticsMetric, ...]:
-    """Return the requested metrics, by default those of the task; refuse metrics without statistics."""
+    """Choose the requested or the default metrics; refuse those that cannot be aggregated."""
     default_metrics = data.task_definition.corpus_metrics
     if not default_metrics:
         raise InputError(f"aggregation compares scores of texts; this data is of the task {data.task}.")
@@ -146,7 +146,7 @@ def _choose_metrics_with_statistics(data: Dataset, requested: MetricChoice) -> t
 def _open_run(
     data: Dataset, metrics: Sequence[StatisticsMetric], options: AggregateOptions
 ) -> RunFolder | None:
-    """Open the run folder, whose identity are the options and data that the result depends on."""
+    """Open the run folder; options and data that change the result identify it."""
     if options.out is None:
         return None
     configuration = {

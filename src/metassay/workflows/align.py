@@ -26,7 +26,7 @@ COLUMNS = AlignedWord.__struct_fields__
 
 
 class AlignResult(ResultDisplay, AlignContent, frozen=True, kw_only=True):
-    """The outputs of each system, aligned with their references word by word.
+    """Result of `align`: the outputs of each system, aligned with their references.
 
     `systems` has the alignment of each item by system. It is not part of the JSON.
     """
@@ -68,16 +68,18 @@ def align(
     configuration = {"characters": characters, "normalize": normalize}
     identity = {"command": "align", "configuration": configuration, "input": data.content_hash}
     run = None if out is None else RunFolder.open(out, identity, data=data.fingerprint)
-    systems = _align_all(data, by_characters=characters)
-    result = AlignResult(alignments=_list_words(systems), systems=systems, data=summarize_dataset(data))
+    systems = _align_outputs(data, by_characters=characters)
+    result = AlignResult(
+        alignments=_list_aligned_words(systems), systems=systems, data=summarize_dataset(data)
+    )
     if run is not None:
         table = result.to_frame()
         run.finish({"results/align.json": result.to_dict(), "results/align.csv": format_csv(table)})
     return result
 
 
-def _align_all(data: Dataset, *, by_characters: bool) -> dict[str, dict[str, Alignment]]:
-    """Align all outputs; the result is by system, then by item in natural order."""
+def _align_outputs(data: Dataset, *, by_characters: bool) -> dict[str, dict[str, Alignment]]:
+    """Align all outputs with their references; the result is sorted by system, then by item."""
     positions = {item: position for position, item in enumerate(sort_ids(data.items))}
     rows = data.outputs.select("item", "system", "output", "references").rows()
     rows.sort(key=lambda row: positions[row[0]])
@@ -87,7 +89,7 @@ def _align_all(data: Dataset, *, by_characters: bool) -> dict[str, dict[str, Ali
     return systems
 
 
-def _list_words(systems: Mapping[str, Mapping[str, Alignment]]) -> list[AlignedWord]:
+def _list_aligned_words(systems: Mapping[str, Mapping[str, Alignment]]) -> list[AlignedWord]:
     words: list[AlignedWord] = []
     for system, alignments in systems.items():
         for item, alignment in alignments.items():

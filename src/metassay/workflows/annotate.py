@@ -27,9 +27,9 @@ from metassay.meta.decisions.sample_size import (
 from metassay.options import accept_options
 from metassay.reporting.annotate_page import (
     build_annotate_page,
-    explain_count,
-    explain_difference,
-    explain_width,
+    explain_chosen_count,
+    explain_items_for_difference,
+    explain_items_for_width,
     render_annotate_files,
 )
 from metassay.reporting.pages import Page
@@ -48,21 +48,21 @@ RATINGS_FILE = "ratings.csv"
 
 
 class AnnotateResult(ResultDisplay, AnnotateContent, frozen=True, kw_only=True):
-    """The items to have rated next, with their probabilities."""
+    """Result of `annotate`: the items to rate next, with the probability of choosing each."""
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table with one row per item to rate."""
         rows = [[entry.item, entry.probability] for entry in self.items]
         return pl.DataFrame(rows, schema={"item": pl.String, "probability": pl.Float64}, orient="row")
 
-    def page(self) -> Page:
+    def build_page(self) -> Page:
         """Build the page of the result."""
         return build_annotate_page(self)
 
 
 @accept_options(AnnotateOptions)
 def annotate(data: Source, options: AnnotateOptions) -> AnnotateResult:
-    """Choose items to have rated, so that `estimate` needs few ratings.
+    """Choose items for people to rate, so that `estimate` needs few ratings.
 
     `data` has metric scores for every output; some items may have human scores already. Name `count`, or
     `width` (of the 95 % interval of every system's mean) or `difference` (between two systems, shown with
@@ -85,12 +85,12 @@ def annotate(data: Source, options: AnnotateOptions) -> AnnotateResult:
     labelled_data = read_labelled_scores(data, options, needs_labels=False)
     scores = labelled_data.scores
     labelled = int(scores.labelled_items.sum())
-    needed, reason = _plan(labelled_data, labelled, options)
+    needed, reason = _plan_label_count(labelled_data, labelled, options)
     run = _open_run(labelled_data, options)
     chosen = None
     if needed > labelled and labelled < len(scores.items):
         chosen = choose_items_to_label(scores, needed - labelled, np.random.default_rng(options.seed))
-    items = [] if chosen is None else _list_items(labelled_data, chosen)
+    items = [] if chosen is None else _list_chosen_items(labelled_data, chosen)
     result = AnnotateResult(
         needed=needed,
         reason=reason,
@@ -104,7 +104,7 @@ def annotate(data: Source, options: AnnotateOptions) -> AnnotateResult:
     ratings = b""
     if chosen is not None and result.file is not None:
         texts, text_columns = _read_texts(data, options)
-        ratings = format_annotation_file(_build_file(labelled_data, chosen, texts, text_columns))
+        ratings = format_annotation_file(_build_annotation_table(labelled_data, chosen, texts, text_columns))
         if options.csv is not None:
             write_bytes(local_path(options.csv), ratings)
     if run is not None:
@@ -129,12 +129,14 @@ def _check_options(data: Source, options: AnnotateOptions) -> None:
         refuse_overwriting(options.csv, inputs)
 
 
-def _plan(labelled_data: LabelledData, labelled: int, options: AnnotateOptions) -> tuple[int, str]:
-    """Return how many labelled items are needed in all, and a sentence that says why."""
+def _plan_label_count(
+    labelled_data: LabelledData, labelled: int, options: AnnotateOptions
+) -> tuple[int, str]:
+    """Return how many labelled items are needed in total, and a sentence that says why."""
     scores = labelled_data.scores
     if options.count is not None:
         needed = min(labelled + options.count, len(scores.items))
-        return needed, explain_count(needed - labelled, len(scores.items) - labelled)
+        return needed, explain_chosen_count(needed - labelled, len(scores.items) - labelled)
     if labelled < SMALLEST_PILOT:
         raise InputError(
             f"only {labelled} items have labels; {SMALLEST_PILOT} are needed to plan with.",
@@ -142,19 +144,21 @@ def _plan(labelled_data: LabelledData, labelled: int, options: AnnotateOptions) 
         )
     if options.width is not None:
         plan: NeededItems = count_items_for_interval_width(scores, options.width, options.seed)
-        return plan.count, explain_width(plan.count, labelled, len(scores.items), options.width, plan.hardest)
+        return plan.count, explain_items_for_width(
+            plan.count, labelled, len(scores.items), options.width, plan.hardest
+        )
     if len(scores.systems) < 2:
         raise InputError("a difference needs two systems.", remedy="Use --width for a single system.")
     difference = options.difference or 0.0
     plan = count_items_for_difference(scores, difference, options.power, options.seed)
-    reason = explain_difference(
+    reason = explain_items_for_difference(
         plan.count, labelled, len(scores.items), difference, options.power, plan.hardest
     )
     return plan.count, reason
 
 
 def _open_run(labelled_data: LabelledData, options: AnnotateOptions) -> RunFolder | None:
-    """Open the run folder, whose identity are the options and inputs that the result depends on."""
+    """Open the run folder; options and data that change the result identify it."""
     if options.out is None:
         return None
     configuration: dict[str, Any] = {
@@ -178,7 +182,7 @@ def _name_ratings_file(options: AnnotateOptions) -> str | None:
     return None if options.out is None else f"{options.out}/{RATINGS_FILE}"
 
 
-def _list_items(labelled_data: LabelledData, chosen: ChosenItems) -> list[ItemToRate]:
+def _list_chosen_items(labelled_data: LabelledData, chosen: ChosenItems) -> list[ItemToRate]:
     names = labelled_data.cube.qualified_items
     return [
         ItemToRate(names[position], float(chosen.probabilities[position])) for position in chosen.positions
@@ -220,10 +224,10 @@ def _read_texts(data: Source, options: AnnotateOptions) -> tuple[TextsByOutput, 
     return texts, tuple(text_columns)
 
 
-def _build_file(
+def _build_annotation_table(
     labelled_data: LabelledData, chosen: ChosenItems, texts: TextsByOutput, text_columns: tuple[str, ...]
 ) -> AnnotationFile:
-    """Build the file for the raters: the chosen items, and those labelled before with their scores.
+    """Build the table for raters: the chosen items, and those with labels already.
 
     Earlier items are in the file because their probability of being labelled has changed with this round.
     """

@@ -28,7 +28,7 @@ WINNERS = {1.0: "1", 0.0: "2", 0.5: "tie"}
 
 
 def choose_judge(spec: str | None, frame: pl.DataFrame) -> Judge:
-    """Return the requested judge; by default a pairwise one if rows have two outputs, else a direct one."""
+    """Choose the requested judge; by default a pairwise one if rows have two outputs."""
     has_two_outputs = _has_two_outputs(frame)
     if spec is None:
         spec = f"judge(mode={PAIRWISE})" if has_two_outputs else "judge"
@@ -44,7 +44,7 @@ def choose_judge(spec: str | None, frame: pl.DataFrame) -> Judge:
 def ask_judge(
     frame: pl.DataFrame, judge: Judge, asker: Asker, *, repeats: int = 1, language: str | None = None
 ) -> tuple[pl.DataFrame, Judge]:
-    """Ask the judge about every row; return the rows with its verdicts, and the connected judge.
+    """Ask a judge about every row of a table; return the rows with its verdicts.
 
     The verdicts are in the columns `judge, repeat, swapped, winner` or `judge, repeat, score`. Repetitions
     differ in the seed only: at temperature 0 most models give the same answer again.
@@ -59,17 +59,17 @@ def ask_judge(
     tables: list[pl.DataFrame] = []
     for repeat, connected_judge in enumerate(connected_judges):
         columns = [pl.lit(spec).alias("judge"), pl.lit(repeat).alias("repeat")]
-        verdicts = _ask_once(frame, connected_judge, language)
+        verdicts = _ask_about_rows(frame, connected_judge, language)
         tables += [table.with_columns(columns) for table in verdicts]
     return pl.concat(tables), connected_judges[0]
 
 
-def compute_cost(asker: Asker) -> float | None:
-    """Return the price of all answers that were used, also of cached ones, so that repeated runs agree."""
+def compute_answer_cost(asker: Asker) -> float | None:
+    """Compute the price of all answers that were used, cached ones included."""
     return compute_token_cost(asker.prompt_tokens, asker.completion_tokens, asker.settings.price)
 
 
-def _ask_once(frame: pl.DataFrame, judge: Judge, language: str | None) -> list[pl.DataFrame]:
+def _ask_about_rows(frame: pl.DataFrame, judge: Judge, language: str | None) -> list[pl.DataFrame]:
     if judge.pairwise:
         return _compare_outputs(frame, judge, language)
     if _has_two_outputs(frame):

@@ -11,11 +11,11 @@ from metassay.errors import InputError
 from metassay.options import Progress, accept_options
 from metassay.results.partial_run import PartialRun
 from metassay.sample import DEFAULT, get_sample_source
-from metassay.workflows.assay_outcome import bind_precomputed_scores, compute_outcome
+from metassay.workflows.assay_outcome import bind_precomputed_scores, compute_assay_outcome
 from metassay.workflows.assay_pairs import make_assay_pairs, make_sharded_pairs, needs_shards
 from metassay.workflows.assay_preparation import prepare_assay
 from metassay.workflows.assay_result import AssayResult
-from metassay.workflows.assay_run_files import write_run
+from metassay.workflows.assay_run_files import write_assay_run
 from metassay.workflows.options import AssayOptions, AssayPartsOptions
 from metassay.workflows.pair_scoring import score_selected_parts
 from metassay.workflows.read import Source, read
@@ -23,12 +23,12 @@ from metassay.workflows.shards import ShardScorer
 
 ContextRequest = str | RowLabel
 
-__all__ = ["PartialRun", "assay", "demo", "read_sample", "score_assay_parts"]
+__all__ = ["PartialRun", "assay", "demo", "read_bundled_sample", "score_assay_parts"]
 
 
 @accept_options(AssayOptions)
 def assay(dataset: Dataset | Source | None, options: AssayOptions) -> AssayResult:
-    """Measure how often each metric prefers an output over a worsened copy of it, per context.
+    """Measure how often each metric prefers an output over a perturbed version of it, by context.
 
     `contexts` are columns, crossings (`year+domain`), buckets (`mqm:250`) or functions from a row to a label.
     `valid_pairs` drops rankings whose worse copy did not lose gain, and is the default of that task.
@@ -42,24 +42,24 @@ def assay(dataset: Dataset | Source | None, options: AssayOptions) -> AssayResul
     `engine`: `ray` or `ray,ADDRESS` has a cluster score the parts, into `out`, which all its machines see.
 
     >>> few = {"resamples": 20, "permutations": 19, "perturbations": "removal,insertion"}
-    >>> result = assay(read_sample("text"), metrics="rouge1,rougel", contexts=["domain"], **few)
+    >>> result = assay(read_bundled_sample("text"), metrics="rouge1,rougel", contexts=["domain"], **few)
     >>> [row.metric for row in result.content.overall]
     ['rouge1', 'rougel']
     """
     prepared = prepare_assay(dataset, options)
     if prepared.is_finished():
-        return AssayResult(prepared, partial(compute_outcome, prepared), is_stored=True)
-    outcome = compute_outcome(prepared)
+        return AssayResult(prepared, partial(compute_assay_outcome, prepared), is_stored=True)
+    outcome = compute_assay_outcome(prepared)
     result = AssayResult(prepared, lambda: outcome)
     if prepared.run is not None:
-        write_run(prepared.run, result, prepared.environment)
+        write_assay_run(prepared.run, result, prepared.environment)
     prepared.execution.scratch.delete()
     return result
 
 
 @accept_options(AssayPartsOptions)
 def score_assay_parts(dataset: Dataset | Source | None, options: AssayPartsOptions) -> PartialRun:
-    """Score and store only the parts of an assay with these numbers, as one of many processes.
+    """Score and store some parts of an assay, as one of several processes.
 
     All processes use the same options and run folder. When all parts are scored, `assay` finishes the run.
     """
@@ -104,15 +104,15 @@ def demo(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> AssayResult:
-    """Assay the sample that comes with metassay, offline.
+    """Run an assay on the sample data that comes with metassay; no network is needed.
 
     >>> demo(task="text", out=None).to_dict()["task"]
     'text'
     """
-    return assay(read_sample(task), seed=seed, workers=workers, out=out, progress=progress)
+    return assay(read_bundled_sample(task), seed=seed, workers=workers, out=out, progress=progress)
 
 
-def read_sample(task: str) -> Dataset:
-    """Read the bundled sample of a task."""
+def read_bundled_sample(task: str) -> Dataset:
+    """Read the bundled sample data of a task."""
     source, keywords = get_sample_source(task)
     return read(source, task=task, **keywords)

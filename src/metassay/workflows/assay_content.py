@@ -57,16 +57,18 @@ _SIMULATED = "simulated"
 """Value of the column `human_kind` in data whose human scores were not given by people."""
 
 
-def build_content(dataset: Dataset, plan: AssayPlan, outcome: AssayOutcome, workers: int) -> AssayContent:
-    """Build the content of the result from the analyses of the pairs and what is known about the data."""
+def build_assay_content(
+    dataset: Dataset, plan: AssayPlan, outcome: AssayOutcome, workers: int
+) -> AssayContent:
+    """Build the content of an assay result from the analyses of its pairs."""
     scored = outcome.scored
     competing = outcome.analysis.settings.competing
     sampled_outcomes = scored.outcomes.select_pairs(scored.is_sampled).select_metrics(competing)
-    edits = _measure_edits(outcome, workers)
+    edits = _measure_edit_distances(outcome, workers)
     perturbation_statistics = _summarize_perturbations(dataset, outcome, edits, sampled_outcomes)
     difficulty = _measure_difficulty(dataset, plan, edits, sampled_outcomes, workers)
     corrected = _correct_accuracies(dataset, plan, outcome, sampled_outcomes)
-    statistics = _insert_corrections(build_context_statistics(outcome.analysis), corrected)
+    statistics = _insert_corrected_accuracies(build_context_statistics(outcome.analysis), corrected)
     counts = sorted(outcome.pairs.counts.items())
     warnings = [
         *list_warnings(outcome.analysis),
@@ -81,7 +83,7 @@ def build_content(dataset: Dataset, plan: AssayPlan, outcome: AssayOutcome, work
         outputs=len(dataset),
         pairs=outcome.pairs.frame.height,
         left_out=dict(dataset.left_out),
-        named_left_out=_name_left_out(dataset),
+        named_left_out=_list_left_out_names(dataset),
         perturbations={name: count.pairs for name, count in counts if count.pairs},
         metrics=[
             AssayedMetric(
@@ -103,15 +105,15 @@ def build_content(dataset: Dataset, plan: AssayPlan, outcome: AssayOutcome, work
     return msgspec.structs.replace(content, verdict=build_assay_verdict(build_assay_view(content)))
 
 
-def _name_left_out(dataset: Dataset) -> dict[str, list[str]]:
+def _list_left_out_names(dataset: Dataset) -> dict[str, list[str]]:
     names = list(dataset.reference_systems)
     return {REFERENCE_SYSTEM_REASON: names} if names else {}
 
 
-def _measure_edits(outcome: AssayOutcome, workers: int) -> EditDistances:
+def _measure_edit_distances(outcome: AssayOutcome, workers: int) -> EditDistances:
     spilled = outcome.scored.spilled
     if spilled is not None:
-        return spilled.read_edits()
+        return spilled.read_edit_distances()
     frame = outcome.pairs.frame
     return measure_edit_distances(frame["output"], frame["worse"], workers)
 
@@ -136,7 +138,7 @@ def _summarize_perturbations(
 def _measure_difficulty(
     dataset: Dataset, plan: AssayPlan, edits: EditDistances, sampled_outcomes: PairOutcomes, workers: int
 ) -> Difficulty | None:
-    """Measure accuracy by edit share, with the distances of human pairs where human scores are compared."""
+    """Measure accuracy by edit distance, and the edit distances of human pairs."""
     human_distances = None
     if plan.compared_human is not None:
         texts = dataset.outputs["output"]
@@ -156,7 +158,7 @@ def _measure_difficulty(
 def _correct_accuracies(
     dataset: Dataset, plan: AssayPlan, outcome: AssayOutcome, sampled_outcomes: PairOutcomes
 ) -> list[CorrectedAccuracy] | None:
-    """Correct accuracies for label errors; None where some perturbation and language was never read."""
+    """Correct accuracies for label errors; None if some error rate is unknown."""
     languages = sorted(set(dataset.languages), key=str)
     language_codes = {language: code for code, language in enumerate(languages)}
     language_of_output = np.fromiter((language_codes[language] for language in dataset.languages), np.int32)
@@ -181,10 +183,10 @@ def _correct_accuracies(
     )
 
 
-def _insert_corrections(
+def _insert_corrected_accuracies(
     statistics: ContextStatistics, corrected: Sequence[CorrectedAccuracy] | None
 ) -> ContextStatistics:
-    """Insert the corrected accuracies into the rows over all outputs."""
+    """Insert corrected accuracies into the rows over all outputs."""
     if corrected is None:
         return statistics
     rows = [
@@ -195,7 +197,7 @@ def _insert_corrections(
 
 
 def _warn_of_simulated_scores(dataset: Dataset, plan: AssayPlan) -> list[str]:
-    """Warn where the data itself says that its human scores are simulated."""
+    """Warn if the data says that its human scores are simulated."""
     outputs = dataset.outputs
     if plan.compared_human is None or _HUMAN_KIND not in outputs.columns:
         return []
@@ -205,14 +207,14 @@ def _warn_of_simulated_scores(dataset: Dataset, plan: AssayPlan) -> list[str]:
 
 
 def _warn_of_penalties(plan: AssayPlan) -> list[str]:
-    """Warn where the human score may count errors: every human comparison would be reversed."""
+    """Warn if the human score may count errors, so that lower scores would be better."""
     if not plan.may_count_errors or plan.human is None:
         return []
     return [describe_possible_penalties(plan.human)]
 
 
 def _warn_of_related_neighbours(dataset: Dataset, plan: AssayPlan, outcome: AssayOutcome) -> list[str]:
-    """Warn where no cluster is named and neighbouring items are alike, as parts of a document are."""
+    """Warn if neighbouring items are alike and no cluster column is named."""
     scored = outcome.scored
     if plan.settings.cluster is not None or scored.clusters.column != "item":
         return []

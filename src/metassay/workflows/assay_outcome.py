@@ -25,7 +25,7 @@ from metassay.workflows.context_facts import collect_context_facts
 from metassay.workflows.human_pairs import score_human_pairs
 from metassay.workflows.output_weights import compute_output_weights
 from metassay.workflows.pair_scoring import ScoredPairs, list_scored_texts, score_pairs
-from metassay.workflows.run_files import warnings_as_notes
+from metassay.workflows.run_files import collect_warnings
 from metassay.workflows.shards import ShardScorer
 
 LabelErrors = Mapping[tuple[str, str | None], LabelError | None]
@@ -34,7 +34,7 @@ LabelErrors = Mapping[tuple[str, str | None], LabelError | None]
 
 @dataclass(frozen=True)
 class AssayOutcome:
-    """Pairs, scores and statistics of an assay. `pairs` are those that count in the results.
+    """Pairs, scores and statistics of an assay.
 
     `prices` are what requests cost, of metrics that are paid for.
     """
@@ -46,7 +46,7 @@ class AssayOutcome:
     label_errors: LabelErrors
 
     def list_label_error_rates(self) -> list[LabelErrorRate]:
-        """List how often labels are wrong, for perturbations and languages of which pairs were read."""
+        """List the label error rates that are known, by perturbation and language."""
         return [
             LabelErrorRate(
                 perturbation=perturbation,
@@ -62,8 +62,8 @@ class AssayOutcome:
         ]
 
 
-def compute_outcome(prepared: PreparedAssay) -> AssayOutcome:
-    """Make the pairs, score them, and compare and test the metrics in every context."""
+def compute_assay_outcome(prepared: PreparedAssay) -> AssayOutcome:
+    """Make the pairs of an assay, score them, and compare and test the metrics in every context."""
     dataset = prepared.dataset
     plan = prepared.plan
     execution = prepared.execution
@@ -99,19 +99,19 @@ def compute_outcome(prepared: PreparedAssay) -> AssayOutcome:
         facts=collect_context_facts(dataset, plan.contexts),
         minimum_items=plan.settings.minimum_items,
         workers=execution.workers,
-        pairs_from=_name_origin(plan.settings.pairs, sample),
+        pairs_from=_name_pair_origin(plan.settings.pairs, sample),
         human_pairs=human_pairs,
     )
     execution.report_progress("judging", 1, 1)
     release_memory()
-    label_errors = _find_label_errors(dataset, plan.settings.pairs, scored.pairs)
+    label_errors = _find_label_error_rates(dataset, plan.settings.pairs, scored.pairs)
     return AssayOutcome(sample, scored, analysis, costs.prices, label_errors)
 
 
 def make_and_score_pairs(
     prepared: PreparedAssay, weights: FloatArray | None
 ) -> tuple[Pairs, ScoredPairs, tuple[Metric, ...]]:
-    """Make all pairs and score them; return the sampled pairs, all scored pairs and the metrics used."""
+    """Make and score all pairs; return the sampled pairs, all scored pairs and the metrics."""
     dataset = prepared.dataset
     plan = prepared.plan
     execution = prepared.execution
@@ -129,7 +129,7 @@ def make_and_score_pairs(
             further_rows,
         )
         pairs_by_shard = make_sharded_pairs(dataset, plan, execution, prepared.clusters)
-        with warnings_as_notes() as notes:
+        with collect_warnings() as notes:
             sample, scored = scorer.score(pairs_by_shard, plan.settings.per_output)
     else:
         pairs = make_assay_pairs(dataset, plan, execution)
@@ -137,7 +137,7 @@ def make_and_score_pairs(
         if plan.settings.pairs == PERTURBED_PAIRS:
             sample = pairs.sample(plan.settings.per_output)
         metrics = bind_precomputed_scores(dataset, pairs, metrics)
-        with warnings_as_notes() as notes:
+        with collect_warnings() as notes:
             scored = score_pairs(
                 dataset,
                 pairs,
@@ -156,7 +156,7 @@ def make_and_score_pairs(
 
 
 def bind_precomputed_scores(dataset: Dataset, pairs: Pairs, metrics: Sequence[Metric]) -> tuple[Metric, ...]:
-    """Give metrics whose scores are in files the scores of the texts of these pairs."""
+    """Give metrics whose scores are in files the scores of the texts of some pairs."""
     if not any(isinstance(metric, PrecomputedScores) for metric in metrics):
         return tuple(metrics)
     texts = list_distinct_texts(list_scored_texts(dataset, pairs))
@@ -168,7 +168,7 @@ def bind_precomputed_scores(dataset: Dataset, pairs: Pairs, metrics: Sequence[Me
 def _find_uninformed_metrics(
     dataset: Dataset, metrics: Sequence[Metric], output_scores: FloatArray
 ) -> dict[str, str]:
-    """Find metrics whose scores depend on one property of the outputs alone, and that property."""
+    """Find metrics whose scores one property of the output determines, and name that property."""
     uninformed: dict[str, str] = {}
     if output_scores.shape != (len(metrics), len(dataset)):
         return uninformed
@@ -180,15 +180,15 @@ def _find_uninformed_metrics(
     return uninformed
 
 
-def _find_label_errors(dataset: Dataset, pair_source: object, pairs: Pairs) -> LabelErrors:
-    """Find how often labels are wrong: known for perturbed texts only."""
+def _find_label_error_rates(dataset: Dataset, pair_source: object, pairs: Pairs) -> LabelErrors:
+    """Find how often the labels of perturbed pairs are wrong; unknown for other pairs."""
     if pair_source != PERTURBED_PAIRS or dataset.task_definition.is_ranking:
         return {}
     return find_label_errors(pairs.counts, dataset.languages)
 
 
-def _name_origin(pair_source: object, sample: Pairs) -> str:
-    """Name where the pairs come from: `rule`, `model`, `people`, or nothing for pairs of the user."""
+def _name_pair_origin(pair_source: object, sample: Pairs) -> str:
+    """Name where pairs come from: `rule`, `model`, `people`, or empty for pairs of the user."""
     if pair_source == HUMAN_PAIRS:
         return "people"
     if pair_source != PERTURBED_PAIRS:

@@ -18,11 +18,11 @@ from metassay.workflows.assay_plan import AssayPlan
 from metassay.workflows.given_pairs import build_given_pairs
 from metassay.workflows.human_pairs import make_human_pairs
 from metassay.workflows.ranking_validity import check_ranking_gains
-from metassay.workflows.shards import Execution, divide_into_shards
+from metassay.workflows.shards import ExecutionOptions, divide_into_shards
 
 
-def make_assay_pairs(dataset: Dataset, plan: AssayPlan, execution: Execution) -> Pairs:
-    """Make all pairs: given, human, or every applicable perturbation of every output."""
+def make_assay_pairs(dataset: Dataset, plan: AssayPlan, execution: ExecutionOptions) -> Pairs:
+    """Make the pairs of an assay: given, human, or perturbed ones."""
     settings = plan.settings
     if dataset.rows_are_pairs:
         return build_given_pairs(dataset)
@@ -48,8 +48,8 @@ def make_assay_pairs(dataset: Dataset, plan: AssayPlan, execution: Execution) ->
     return check_ranking_gains(pairs, valid_only=plan.valid_pairs)
 
 
-def needs_shards(dataset: Dataset, plan: AssayPlan, execution: Execution) -> bool:
-    """Whether pairs are made and scored shard by shard: perturbed pairs of a large data set.
+def needs_shards(dataset: Dataset, plan: AssayPlan, execution: ExecutionOptions) -> bool:
+    """Return whether pairs are made and scored shard by shard because the data set is large.
 
     Not where something must see all pairs at once: language models, scores from files, and perturbations that
     take the output of a worse system.
@@ -69,9 +69,9 @@ def needs_shards(dataset: Dataset, plan: AssayPlan, execution: Execution) -> boo
 
 
 def make_sharded_pairs(
-    dataset: Dataset, plan: AssayPlan, execution: Execution, clusters: Clusters
+    dataset: Dataset, plan: AssayPlan, execution: ExecutionOptions, clusters: Clusters
 ) -> Iterator[tuple[slice, Pairs]]:
-    """Make every applicable perturbation of every output, shard by shard."""
+    """Make perturbed pairs shard by shard, with every applicable perturbation of every output."""
     pair_settings = PairSettings(
         requested=plan.perturbations is not None,
         seed=plan.seed,

@@ -14,7 +14,7 @@ from metassay.workflows.options import AssaySettings
 
 @dataclass(frozen=True)
 class AssayPlan:
-    """How one data set is assayed: the user's settings, with defaults resolved for this data.
+    """The settings of an assay after defaults are resolved for its data.
 
     `human` is the human score that the user named or that pairs are made from; `compared_human` the human
     score that perturbed pairs are compared with. `may_count_errors`: the human score looks like a count of
@@ -35,11 +35,11 @@ class AssayPlan:
 
     @property
     def notes(self) -> list[str]:
-        """Notes on how the contexts were made."""
+        """Remarks on how the contexts were built."""
         return [note for context in self.contexts for note in context.notes]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything that decides the result, except for the data, for the manifest."""
+        """Return all settings that change the result, for the manifest of the run."""
         configuration = self.settings.to_dict(AssaySettings)
         del configuration["strict_resources"]  # decides whether there is a result, not which
         for name in ("scores", "lower_is_better", "higher_is_better"):

@@ -41,19 +41,19 @@ from metassay.store.run_folder import RunFolder
 from metassay.store.scratch import ScratchTables
 from metassay.store.versions import collect_environment
 from metassay.workflows.assay_plan import AssayPlan
-from metassay.workflows.assay_run_files import has_finished
+from metassay.workflows.assay_run_files import is_run_finished
 from metassay.workflows.given_pairs import drop_identical_pairs
 from metassay.workflows.human_pairs import choose_compared_human_score, find_human_column
 from metassay.workflows.options import AssayOptions
-from metassay.workflows.perturb import add_answer_cache, describe_model
+from metassay.workflows.perturb import add_answer_cache, describe_language_model
 from metassay.workflows.read import Source, ensure_dataset, read
-from metassay.workflows.run_files import AUTOMATIC, run_name
-from metassay.workflows.shards import Execution
+from metassay.workflows.run_files import AUTOMATIC, make_run_folder_name
+from metassay.workflows.shards import ExecutionOptions
 
 
 @dataclass(frozen=True)
 class PreparedAssay:
-    """Everything that is decided before the first pair is made.
+    """Data, plan, run folder and caches of an assay before its pairs are made.
 
     `environment` has the versions of code, libraries and dictionaries. `run` is None if nothing is written.
     """
@@ -62,7 +62,7 @@ class PreparedAssay:
     plan: AssayPlan
     clusters: Clusters
     sentinels: Sequence[Metric]
-    execution: Execution
+    execution: ExecutionOptions
     run: RunFolder | None
     environment: Mapping[str, Any]
 
@@ -72,13 +72,13 @@ class PreparedAssay:
         return (*self.plan.metrics, *self.sentinels)
 
     def is_finished(self) -> bool:
-        """Whether the run folder has all results of the same assay, made without a language model."""
+        """Return whether the run folder already has all results of this assay."""
         if self.run is None or not self.run.is_resumed or self.execution.llm is not None:
             return False
-        return has_finished(self.run, self.dataset, self.plan, self.environment)
+        return is_run_finished(self.run, self.dataset, self.plan, self.environment)
 
     def find_human_scored_rows(self) -> LongArray | None:
-        """Return the rows with the human score that the assay is compared with, if there is one."""
+        """Find the rows that have the human score with which the assay is compared."""
         column = self.plan.compared_human
         if column is None:
             return None
@@ -86,13 +86,13 @@ class PreparedAssay:
 
 
 def prepare_assay(source: Dataset | Source | None, options: AssayOptions) -> PreparedAssay:
-    """Read and orient the data, make the plan, and open the run folder and the caches."""
+    """Read the data, plan the assay, and open its run folder and caches."""
     dataset, options = read_assay_data(source, options)
     dataset, directions = orient_assay_data(dataset, options)
     dataset, plan = plan_assay(dataset, options, directions)
     fingerprint = None if options.out is None else dataset.fingerprint
     identity = {"command": "assay", "configuration": plan.to_dict(), "input": dataset.content_hash}
-    folder = run_name(identity) if options.out == AUTOMATIC else options.out
+    folder = make_run_folder_name(identity) if options.out == AUTOMATIC else options.out
     run = None if folder is None else RunFolder.open(folder, identity, data=fingerprint)
     environment = collect_environment(dataset.languages)
     llm = None if options.llm is None else add_answer_cache(options.llm, run)
@@ -109,7 +109,7 @@ def prepare_assay(source: Dataset | Source | None, options: AssayOptions) -> Pre
 
 
 def read_assay_data(source: Dataset | Source | None, options: AssayOptions) -> tuple[Dataset, AssayOptions]:
-    """Read the data or the user's pairs; options then say `given` where the rows are pairs."""
+    """Read a data set or a table of pairs for an assay."""
     if is_pair_source(options.pairs):
         if source is not None:
             raise InputError(
@@ -128,7 +128,7 @@ def read_assay_data(source: Dataset | Source | None, options: AssayOptions) -> t
 
 
 def orient_assay_data(dataset: Dataset, options: AssayOptions) -> tuple[Dataset, RequestedDirections]:
-    """Turn human scores so that higher is better, normalise texts and leave out reference systems."""
+    """Orient human scores to higher is better, normalise texts, and drop reference systems."""
     for name in split_names(options.human):
         dataset = dataset.with_human_column(name)
     directions = RequestedDirections(
@@ -146,7 +146,7 @@ def orient_assay_data(dataset: Dataset, options: AssayOptions) -> tuple[Dataset,
 def plan_assay(
     dataset: Dataset, options: AssayOptions, directions: RequestedDirections
 ) -> tuple[Dataset, AssayPlan]:
-    """Resolve the options for this data; the data gets notes on what was chosen."""
+    """Resolve the options of an assay for its data, and add notes on what was chosen."""
     contexts = build_contexts(dataset, options.contexts)
     normalize = choose_normalisation(dataset, options.normalize)
     requested_human = next(iter(split_names(options.human)), None)
@@ -173,7 +173,7 @@ def plan_assay(
         human=human,
         compared_human=compared_human,
         may_count_errors=may_count_errors,
-        llm=describe_model(options.llm),
+        llm=describe_language_model(options.llm),
         seed=options.seed,
     )
     return dataset, plan
@@ -182,7 +182,7 @@ def plan_assay(
 def _choose_metrics(
     dataset: Dataset, options: AssayOptions, normalize: str, directions: RequestedDirections
 ) -> tuple[Metric, ...]:
-    """Choose the metrics to compute and those whose scores are in files."""
+    """Choose the metrics to compute, and those whose scores are in files."""
     precomputed = read_precomputed_scores(options.scores)
     if precomputed and dataset.task_definition.is_ranking:
         raise InputError("scores made elsewhere are taken of texts, not of rankings.")
@@ -203,8 +203,8 @@ def _choose_execution(
     run: RunFolder | None,
     environment: Mapping[str, Any],
     llm: LlmSettings | None,
-) -> Execution:
-    """Choose workers, cluster, and where scores and texts are stored."""
+) -> ExecutionOptions:
+    """Choose the workers and the caches with which an assay runs."""
     run_scores = None if run is None else run.scores
     run_texts = None if run is None else run.texts(json.dumps(environment))
     score_store: ScoreStore | None = run_scores
@@ -216,7 +216,7 @@ def _choose_execution(
         text_store = CachedTexts(run_texts, cache_folder, environment)
     if cluster is not None and score_store is None:
         raise InputError("a cluster leaves its parts in a run folder.", remedy="Pass --out.")
-    return Execution(
+    return ExecutionOptions(
         workers=count_workers(options.workers),
         score_store=score_store,
         text_store=text_store,

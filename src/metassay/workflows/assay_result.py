@@ -21,26 +21,26 @@ from metassay.reporting.pages import Chart, Page
 from metassay.results.assay import AssayContent
 from metassay.results.wrong_pairs import WrongPairs
 from metassay.store.versions import collect_versions
-from metassay.workflows.assay_content import build_content
+from metassay.workflows.assay_content import build_assay_content
 from metassay.workflows.assay_outcome import AssayOutcome
 from metassay.workflows.assay_plan import AssayPlan
 from metassay.workflows.assay_preparation import PreparedAssay
 from metassay.workflows.pair_scoring import ScoredPairs
-from metassay.workflows.run_files import EXAMPLES, RESULT, Result, warnings_as_notes
+from metassay.workflows.run_files import EXAMPLES, RESULT, Result, collect_warnings
 from metassay.workflows.scoring_rows import build_scoring_rows
 from metassay.workflows.wrong_pairs import collect_wrong_pairs
 
 
 @dataclass(frozen=True, repr=False)
 class AssayResult(Result):
-    """Accuracies per context, tests, confounding and a recommendation for one data set.
+    """Result of `assay`: accuracy by context, tests, confounding and a recommendation.
 
     `content` has all of it as typed objects. If the run was finished before (`is_stored`), the content is
     read from its files, and pairs and scores are computed again only where they are used.
 
     >>> import metassay
     >>> result = metassay.demo(task="text", out=None)
-    >>> set(result.measure_costs()) == set(result.manifest()["metrics"])
+    >>> set(result.measure_costs()) == set(result.build_manifest()["metrics"])
     True
     >>> len(result.collect_wrong_pairs().pairs) > 0
     True
@@ -56,19 +56,19 @@ class AssayResult(Result):
 
     @cached_property
     def content(self) -> AssayContent:
-        """The result as typed objects: what the report, the command line and tables read."""
+        """The result as typed objects."""
         if self.is_stored and self.prepared.run is not None:
             return self.prepared.run.read_result(RESULT, AssayContent)
-        return build_content(self.dataset, self.plan, self._outcome, self.prepared.execution.workers)
+        return build_assay_content(self.dataset, self.plan, self._outcome, self.prepared.execution.workers)
 
     @property
     def dataset(self) -> Dataset:
-        """The data as it was assayed."""
+        """The data set after orientation and normalisation."""
         return self.prepared.dataset
 
     @property
     def plan(self) -> AssayPlan:
-        """The settings, resolved for this data."""
+        """The settings of the assay."""
         return self.prepared.plan
 
     @property
@@ -100,7 +100,7 @@ class AssayResult(Result):
         return self.content.to_json()
 
     def to_frame(self) -> pl.DataFrame:
-        """Return accuracy per context: one row per column, context and metric."""
+        """Return accuracy by context, with one row per column, context and metric."""
         rows = []
         for column, analysis in self.content.contexts.items():
             rows += [{"column": column, **msgspec.to_builtins(row)} for row in analysis.local_accuracy]
@@ -113,11 +113,11 @@ class AssayResult(Result):
         return collect_wrong_pairs(self.dataset, self.metrics, self.scored, self.plan.contexts)
 
     def measure_costs(self) -> dict[str, float]:
-        """Measure the seconds per 1,000 outputs of each metric, on a sample, with one thread."""
-        with warnings_as_notes():  # they were noted when the outputs were scored
+        """Measure the seconds that each metric takes per 1,000 outputs, on a sample with one thread."""
+        with collect_warnings():  # they were noted when the outputs were scored
             return measure_costs(self.metrics, build_scoring_rows(self.dataset))
 
-    def page(self) -> Page:
+    def build_page(self) -> Page:
         """Build the report page."""
         return build_assay_page(self.content)
 
@@ -128,8 +128,8 @@ class AssayResult(Result):
         names = [name for name in [*main_charts, *charts] if name in charts]
         return {name: charts[name] for name in names}
 
-    def manifest(self) -> dict[str, Any]:
-        """Return what was done, with what, on how much: the same on any machine and number of workers."""
+    def build_manifest(self) -> dict[str, Any]:
+        """Build the manifest of the run: settings, versions, inputs and counts."""
         manifest: dict[str, Any] = {
             "state": "finished",
             "versions": collect_versions(),

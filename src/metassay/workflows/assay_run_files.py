@@ -28,8 +28,10 @@ if TYPE_CHECKING:
     from metassay.workflows.assay_result import AssayResult
 
 
-def has_finished(run: RunFolder, dataset: Dataset, plan: AssayPlan, environment: Mapping[str, Any]) -> bool:
-    """Whether the run was finished before, and everything that decides it is known and unchanged."""
+def is_run_finished(
+    run: RunFolder, dataset: Dataset, plan: AssayPlan, environment: Mapping[str, Any]
+) -> bool:
+    """Return whether an earlier run with the same inputs and settings is complete."""
     for metric in plan.metrics:
         if not metric.is_cacheable and not isinstance(metric, (PrecomputedScores, *SENTINELS)):
             return False
@@ -38,12 +40,12 @@ def has_finished(run: RunFolder, dataset: Dataset, plan: AssayPlan, environment:
     )
 
 
-def write_run(run: RunFolder, result: AssayResult, environment: Mapping[str, Any]) -> None:
-    """Write outputs, pairs, results and report; the manifest last, because it says that all is complete."""
+def write_assay_run(run: RunFolder, result: AssayResult, environment: Mapping[str, Any]) -> None:
+    """Write the files of an assay to its run folder, the manifest last."""
     content = result.content
     wrong_pairs = result.collect_wrong_pairs()
-    manifest = result.manifest()
-    tables = _build_tables(result)
+    manifest = result.build_manifest()
+    tables = _build_pair_tables(result)
     outputs = result.dataset.outputs
     files: dict[str, Any] = {
         OUTPUTS_FILE: [outputs] if is_large_table(outputs.height) else outputs,
@@ -64,7 +66,7 @@ def write_run(run: RunFolder, result: AssayResult, environment: Mapping[str, Any
     }
     if result.scored.verdicts is not None:
         files[VERDICTS] = result.scored.verdicts
-    shown_manifest = select_shown_entries(run.build_manifest(manifest))
+    shown_manifest = select_manifest_entries(run.build_manifest(manifest))
     page = build_assay_page(content, wrong_pairs=wrong_pairs, manifest=shown_manifest)
     files[TIMINGS] = {"seconds": result.scored.seconds, "seconds_per_1000_outputs": result.measure_costs()}
     files[REPORT] = render_page(page)
@@ -72,13 +74,13 @@ def write_run(run: RunFolder, result: AssayResult, environment: Mapping[str, Any
     run.finish(files, **manifest, basis=hash_dependencies(environment, result.metrics, further_inputs))
 
 
-def select_shown_entries(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Select the entries of a manifest that a page shows: all but hashes that depend on the page itself."""
+def select_manifest_entries(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Select the entries of a manifest that a page shows: all except for hashes of files."""
     return {key: value for key, value in manifest.items() if key not in {"basis", "files"}}
 
 
 def _list_further_inputs(run: RunFolder, dataset: Dataset, plan: AssayPlan) -> list[Any]:
-    """List what decides a run and is neither in its settings nor in the content of its data.
+    """List the inputs of a run that are neither settings nor data, such as resources.
 
     Contexts and perturbations may be code of the user; notes and left-out rows depend on how data was read.
     """
@@ -96,8 +98,8 @@ def _list_further_inputs(run: RunFolder, dataset: Dataset, plan: AssayPlan) -> l
     return [perturbations, contexts, reading, custom_task, run.data]
 
 
-def _build_tables(result: AssayResult) -> Mapping[str, pl.DataFrame | list[pl.DataFrame]]:
-    """Build the tables of pairs, or map them into memory where they were spilled to files."""
+def _build_pair_tables(result: AssayResult) -> Mapping[str, pl.DataFrame | list[pl.DataFrame]]:
+    """Build the tables of pairs, or map them into memory if they are in files."""
     scored = result.scored
     if scored.spilled is not None:
         return scored.spilled.map_tables()

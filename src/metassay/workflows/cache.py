@@ -15,7 +15,7 @@ ACTIONS = ("info", "prune", "verify")
 
 
 class CacheResult(ResultDisplay, CacheContent, frozen=True, kw_only=True):
-    """The score cache after an action."""
+    """Result of `cache`: the size and content of the score cache."""
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table with one row per metric and signature."""
@@ -26,7 +26,7 @@ class CacheResult(ResultDisplay, CacheContent, frozen=True, kw_only=True):
 def manage_cache(
     action: str, folder: str | Path | None = None, *, max_gigabytes: float = 10.0
 ) -> CacheResult:
-    """Describe the score cache (`info`), remove what was used longest ago (`prune`), or check it (`verify`).
+    """Show (`info`), shrink (`prune`) or check (`verify`) the score cache.
 
     `prune` keeps at most `max_gigabytes`. `verify` moves damaged files away.
     """

@@ -27,12 +27,12 @@ from metassay.store.layout import TIMINGS
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.options import CheckOptions
 from metassay.workflows.read import ensure_dataset
-from metassay.workflows.run_files import warnings_as_notes
+from metassay.workflows.run_files import collect_warnings
 from metassay.workflows.scoring_rows import build_scoring_rows
 
 
 class CheckResult(ResultDisplay, CheckContent, frozen=True, kw_only=True):
-    """What a data set holds, with a table of its systems."""
+    """Result of `check`: what a data set holds, and how long an assay would take."""
 
     def to_frame(self) -> pl.DataFrame:
         """Return the systems with their numbers of outputs."""
@@ -57,7 +57,7 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
     run = None if options.out is None else RunFolder.open(options.out, identity)
     prepared = prepare_dataset(data, normalize=options.normalize, keep_references=False)
     workers = count_workers(options.workers)
-    with warnings_as_notes() as metric_warnings:
+    with collect_warnings() as metric_warnings:
         estimate = _estimate_cost(prepared, metrics, workers)
     forecasts = forecast_perturbations(prepared, workers=workers)
     result = CheckResult(

@@ -10,14 +10,14 @@ import polars as pl
 
 from metassay.errors import InputError, display_path
 from metassay.meta.contexts.run_comparison import compare_runs
-from metassay.reporting.comparison_sentences import describe_changes, describe_differences_of_runs
+from metassay.reporting.comparison_sentences import describe_incomparable_parts, describe_run_changes
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.assay import AssayContent
 from metassay.results.compare import CompareContent, RunComparison, SharedOutputs
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.credit_files import read_credit_table
-from metassay.workflows.pair_table import OUTPUTS_FILE, report_unreadable
-from metassay.workflows.run_files import RESULT, assay_run, find_run_folders
+from metassay.workflows.pair_table import OUTPUTS_FILE, report_unreadable_file
+from metassay.workflows.run_files import RESULT, find_run_folders, load_assay_run
 
 
 class CompareResult(ResultDisplay, CompareContent, frozen=True, kw_only=True):
@@ -34,13 +34,13 @@ class CompareResult(ResultDisplay, CompareContent, frozen=True, kw_only=True):
 
 
 def compare(*runs: str | Path) -> CompareResult:
-    """Compare finished assays in the order given; a folder of runs stands for all in it, by name.
+    """Compare finished assays in the given order; a folder of runs stands for all runs in it.
 
     >>> import tempfile
-    >>> from metassay.workflows.assay import assay, read_sample
+    >>> from metassay.workflows.assay import assay, read_bundled_sample
     >>> run = tempfile.mkdtemp() + "/run"
     >>> few = {"metrics": "rouge1,rougel", "contexts": ["domain"], "perturbations": "removal,insertion"}
-    >>> result = assay(read_sample("text"), resamples=20, permutations=19, out=run, **few)
+    >>> result = assay(read_bundled_sample("text"), resamples=20, permutations=19, out=run, **few)
     >>> compare(run, run).changed
     False
     """
@@ -49,7 +49,7 @@ def compare(*runs: str | Path) -> CompareResult:
         raise InputError(
             "there is one run only.", remedy="Name two or more runs, or a folder that holds them."
         )
-    opened = [assay_run(folder) for folder in folders]
+    opened = [load_assay_run(folder) for folder in folders]
     results = [run.read_result(RESULT, AssayContent) for run in opened]
     tasks = sorted({result.task for result in results})
     if len(tasks) > 1:
@@ -66,7 +66,7 @@ def compare(*runs: str | Path) -> CompareResult:
 def compare_run_folders(
     before: RunFolder, after: RunFolder, result_before: AssayContent, result_after: AssayContent
 ) -> RunComparison:
-    """Compare two assays: cluster by cluster where both are of the same outputs, else as independent runs."""
+    """Compare two assays, output by output if both have the same outputs."""
     shared = _count_shared_outputs(before, after)
     credits_before = None
     credits_after = None
@@ -81,15 +81,15 @@ def compare_run_folders(
     return msgspec.structs.replace(
         comparison,
         shared_outputs=shared,
-        sentences=describe_changes(comparison),
-        warnings=describe_differences_of_runs(comparison, shared),
+        sentences=describe_run_changes(comparison),
+        warnings=describe_incomparable_parts(comparison, shared),
     )
 
 
 def _count_shared_outputs(before: RunFolder, after: RunFolder) -> SharedOutputs:
-    """Count the outputs that two runs have in common, by item and system."""
-    old = _read_outputs(before)
-    new = _read_outputs(after)
+    """Count the outputs that two runs share, by item and system."""
+    old = _read_output_hashes(before)
+    new = _read_output_hashes(after)
     key = ["item", "system"]
     same_key = old.join(new, on=key, how="semi")
     same_text = old.join(new, on=[*key, "text"], how="semi")
@@ -98,12 +98,12 @@ def _count_shared_outputs(before: RunFolder, after: RunFolder) -> SharedOutputs:
     )
 
 
-def _read_outputs(run: RunFolder) -> pl.DataFrame:
-    """Read item and system of every output of a run, with a hash of its text."""
+def _read_output_hashes(run: RunFolder) -> pl.DataFrame:
+    """Read item, system and a hash of the text of every output of a run."""
     file = run.find_intact_file(OUTPUTS_FILE)
     if file is None:
         return pl.DataFrame(schema={"item": pl.String, "system": pl.String, "text": pl.UInt64})
-    with report_unreadable(file):
+    with report_unreadable_file(file):
         outputs = pl.scan_parquet(file, glob=False)
         names = pl.col("item", "system").cast(pl.String)
         return outputs.select(names, pl.col("output").hash().alias("text")).unique().collect()

@@ -15,12 +15,12 @@ from metassay.workflows.output_weights import count_words
 
 
 def collect_context_facts(dataset: Dataset, contexts: Sequence[Context]) -> dict[str, ContextFacts]:
-    """Collect for every context column the facts that may predict which contexts order metrics alike."""
+    """Collect facts about contexts that may predict which contexts rank metrics alike."""
     lengths = count_words(dataset.outputs["output"])
-    return {context.name: _collect_facts(dataset, context, lengths) for context in contexts}
+    return {context.name: _collect_column_facts(dataset, context, lengths) for context in contexts}
 
 
-def _collect_facts(dataset: Dataset, context: Context, lengths: FloatArray) -> ContextFacts:
+def _collect_column_facts(dataset: Dataset, context: Context, lengths: FloatArray) -> ContextFacts:
     context_columns = set(context.name.replace(":", "+").split("+"))
     facts: dict[str, list[str | float]] = {}
     for name, values in _find_constant_columns(dataset, context, context_columns).items():
@@ -39,7 +39,7 @@ def _collect_facts(dataset: Dataset, context: Context, lengths: FloatArray) -> C
 def _find_constant_columns(
     dataset: Dataset, context: Context, context_columns: set[str]
 ) -> dict[str, list[str]]:
-    """Find the metadata columns that have one value in each context, and not the same in all."""
+    """Find the metadata columns that have a single value within each context."""
     codes = pl.Series("_code", context.codes)
     outputs = pl.DataFrame([codes, *(dataset.outputs[name] for name in dataset.metadata)])
     outputs = outputs.filter(pl.col("_code") >= 0)
@@ -57,7 +57,7 @@ def _find_constant_columns(
 
 
 def _average_by_context(values: FloatArray, context: Context) -> list[float] | None:
-    """Average numbers by context; None where a context has none."""
+    """Compute the mean of some numbers in each context; None for a context without numbers."""
     is_used = (context.codes >= 0) & ~np.isnan(values)
     codes = context.codes[is_used]
     counts = np.bincount(codes, minlength=len(context.values))

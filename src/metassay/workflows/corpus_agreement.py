@@ -33,7 +33,7 @@ def measure_corpus_agreement(
     settings: ComparisonSettings,
     metrics: Sequence[str] = DEFAULT_METRICS,
 ) -> list[CorpusAgreement]:
-    """Measure how well corpus scores, computed from the texts in `source`, agree with human scores."""
+    """Measure how well corpus scores and mean segment scores agree with human scores."""
     texts = read(source)
     rows = []
     for metric in parse_metrics(metrics):
@@ -48,13 +48,13 @@ def measure_corpus_agreement(
 
 
 def _compute_statistics(metric: StatisticsMetric, texts: Dataset) -> FloatArray:
-    """Compute the sufficient statistics of every output, `[outputs, s]`."""
+    """Compute the sufficient statistics of every output: float64[outputs, statistics]."""
     batches = build_scoring_rows(texts).split_into_batches()
     return np.concatenate([metric.statistics(batch.to_batch(metric.needs)) for batch in batches])
 
 
 def _arrange_statistics(texts: Dataset, data: RankingData, statistics: FloatArray) -> FloatArray:
-    """Arrange statistics as `[systems, items, s]` like the human scores; NaN where there is no text."""
+    """Arrange statistics like the human scores, [systems, items, statistics]; NaN without a text."""
     outputs = texts.outputs
     grid = ScoreGrid.locate_rows(
         outputs["system"], outputs["item"], data.cube.systems, data.cube.qualified_items
@@ -65,7 +65,7 @@ def _arrange_statistics(texts: Dataset, data: RankingData, statistics: FloatArra
 def _compare_aggregations(
     data: RankingData, metric: StatisticsMetric, statistics: FloatArray, settings: ComparisonSettings
 ) -> CorpusAgreement:
-    """Compute SPA and PA of corpus scores and of mean item scores, on the items that have all texts."""
+    """Compute SPA and PA of corpus scores and of mean segment scores."""
 
     def score(summed: FloatArray) -> FloatArray:
         scores = np.asarray(metric.from_statistics(summed), dtype=np.float64)

@@ -13,7 +13,7 @@ from metassay.meta.contexts.accuracy import sort_pairs_by_item
 from metassay.meta.contexts.cluster_credits import ClusterCredits, collect_cluster_credits
 from metassay.meta.contexts.pair_outcomes import build_global_context
 from metassay.meta.contexts.run_comparison import CreditTable
-from metassay.workflows.pair_table import report_unreadable
+from metassay.workflows.pair_table import report_unreadable_file
 
 if TYPE_CHECKING:
     from metassay.data.context import Context
@@ -30,7 +30,7 @@ _WEIGHT = "weight/"
 def build_credit_table(
     dataset: Dataset, scored: ScoredPairs, contexts: Sequence[Context], metric_count: int, ties: str
 ) -> list[pl.DataFrame]:
-    """Build the table of credits of the first `metric_count` metrics, in parts, one per context."""
+    """Build a table of credits (1 right, 0 wrong) by metric, context and cluster."""
     metrics = np.arange(metric_count)
     sampled = scored.outcomes.select_metrics(metrics).select_pairs(scored.is_sampled)
     outcomes, columns = sort_pairs_by_item(
@@ -49,12 +49,12 @@ def build_credit_table(
 
 
 def read_credit_table(run: RunFolder) -> CreditTable | None:
-    """Read the credits of a run; None where an earlier version of metassay left none."""
+    """Read the credits of a run; None for runs of older versions, which have none."""
     file = run.find_intact_file(CREDITS_FILE)
     if file is None:
         return None
     table: dict[tuple[str, str], ClusterCredits] = {}
-    with report_unreadable(file):
+    with report_unreadable_file(file):
         frame = pl.read_parquet(file)
         metrics = [name.removeprefix(_CREDIT) for name in frame.columns if name.startswith(_CREDIT)]
         for (column, context), rows in frame.partition_by("column", "context", as_dict=True).items():

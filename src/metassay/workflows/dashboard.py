@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from metassay.errors import InputError, MetassayError
-from metassay.reporting.dashboard_frame import dashboard_policy, render_error_page
+from metassay.reporting.dashboard_frame import build_dashboard_policy, render_error_page
 from metassay.reporting.explorer_page import render_explorer
 from metassay.reporting.overview_page import render_overview
 from metassay.results.overview import RunSummary
@@ -21,9 +21,9 @@ from metassay.store.run_folder import RunFolder
 from metassay.workflows.pair_explorer import PairExplorer
 from metassay.workflows.pair_table import PairTable
 from metassay.workflows.run_collection import OverviewResult, RunCollection, RunState, read_report
-from metassay.workflows.run_notes import MAXIMUM_LENGTH, compute_version, read_notes, write_notes
+from metassay.workflows.run_notes import MAXIMUM_LENGTH, compute_notes_version, read_notes, write_notes
 
-__all__ = ["BadRequest", "Dashboard", "PageNotFound", "dashboard_policy", "render_error_page"]
+__all__ = ["BadRequest", "Dashboard", "PageNotFound", "build_dashboard_policy", "render_error_page"]
 
 OPEN_RUNS = 8
 """Runs that are kept open for queries."""
@@ -32,15 +32,15 @@ LONGEST_VALUE = 500
 
 
 class PageNotFound(MetassayError):
-    """An address that does not exist."""
+    """The requested address does not exist."""
 
 
 class BadRequest(InputError):
-    """A request that is refused, although the page exists."""
+    """The request is refused although its page exists."""
 
 
 class Dashboard:
-    """The pages of some runs. Methods may be called from several threads."""
+    """Renders the pages of the dashboard; several threads may use it."""
 
     def __init__(self, runs: Sequence[str | Path], *, writable: bool) -> None:
         self.runs = RunCollection(runs)
@@ -54,18 +54,18 @@ class Dashboard:
         self._open_runs: OrderedDict[RunState, tuple[PairExplorer, Lock]] = OrderedDict()
 
     def render_overview(self, page: str | None = None) -> str:
-        """Render a page of the overview of all runs, again if one of them changed; default the last page."""
+        """Render a page of the overview of all runs; by default the last page."""
         with self._overview_lock:
-            overview = self.runs.summarize(_parse_page(page))
+            overview = self.runs.summarize_page(_parse_page_number(page))
             if self._overview_page is None or self._overview_page[0] is not overview:
-                links = {run.name: _build_links(run) for run in overview.runs}
+                links = {run.name: _build_run_links(run) for run in overview.runs}
                 self._overview_page = (overview, render_overview(overview, links))
             return self._overview_page[1]
 
     def encode_overview(self, page: str | None = None) -> str:
         """Return one page of the overview as JSON; default the last page."""
         with self._overview_lock:
-            return self.runs.summarize(_parse_page(page)).to_json()
+            return self.runs.summarize_page(_parse_page_number(page)).to_json()
 
     def read_report(self, name: str) -> bytes:
         """Read the report of a run."""
@@ -75,7 +75,7 @@ class Dashboard:
         return content
 
     def render_explorer(self, name: str, values: Mapping[str, Sequence[str]]) -> str:
-        """Render the page with the pairs of a run that match a query; `values` are those of the address."""
+        """Render the pairs of a run that match the query in an address."""
         for texts in values.values():
             if any(len(text) > LONGEST_VALUE for text in texts):
                 raise BadRequest(f"a value has more than {LONGEST_VALUE} characters.")
@@ -87,18 +87,18 @@ class Dashboard:
             query = replace(query, other_metric=query.metric)
         with lock:
             page = explorer.read_page(query, other_table)
-        view = self._build_view(name, run, explorer, page, other_table)
+        view = self._build_explorer_view(name, run, explorer, page, other_table)
 
         def build_link(**changes: Any) -> str:
             """Return the address of the same query with changes; a change leads to its first page."""
             if changes:
                 changes = {"page": 1, **changes}
-            return _build_query_path(name, replace(page.query, **changes))
+            return _build_explorer_path(name, replace(page.query, **changes))
 
         return render_explorer(view, build_link)
 
     def save_notes(self, name: str, text: str, *, token: str, seen_version: str) -> None:
-        """Save the notes on a run that were sent from a page of this dashboard."""
+        """Save the notes on a run that a user wrote in the dashboard."""
         if not self.writable:
             raise BadRequest("notes can only be written where the dashboard is served to this machine only.")
         if not secrets.compare_digest(token.encode(), self.token.encode()):
@@ -118,7 +118,7 @@ class Dashboard:
         return run
 
     def _open_explorer(self, name: str) -> tuple[PairExplorer, Lock]:
-        """Return the explorer of a run and its lock, opened again where files of the run changed."""
+        """Return the pair explorer of a run and its lock; files that changed are read again."""
         run = self._open_run(name)
         with self._lock:
             state = self.runs.read_state(name)
@@ -129,7 +129,7 @@ class Dashboard:
                 self._open_runs.popitem(last=False)
             return self._open_runs[state]
 
-    def _build_view(
+    def _build_explorer_view(
         self,
         name: str,
         run: RunFolder,
@@ -137,15 +137,15 @@ class Dashboard:
         page: PairPage,
         other_table: PairTable | None,
     ) -> ExplorerView:
-        """Collect everything that the page of a run's pairs shows."""
+        """Collect the content of the page that shows the pairs of a run."""
         table = explorer.table
         summary = self.runs.summarize_run(name)
         notes = read_notes(run)
         column = page.query.column
         return ExplorerView(
             run=name,
-            path=_build_path(name),
-            report_path=_build_path(name, "report") if summary.has_report else None,
+            path=_build_run_path(name),
+            report_path=_build_run_path(name, "report") if summary.has_report else None,
             task=summary.task,
             page=page,
             total=table.total,
@@ -163,7 +163,7 @@ class Dashboard:
             other_metrics=table.metrics if other_table is None else other_table.metrics,
             notes=RunNotes(
                 text=notes,
-                version=compute_version(notes),
+                version=compute_notes_version(notes),
                 token=self.token,
                 writable=self.writable,
                 maximum_length=MAXIMUM_LENGTH,
@@ -171,8 +171,8 @@ class Dashboard:
         )
 
 
-def _parse_page(page: str | None) -> int | None:
-    """Return the number of a page of the overview from an address."""
+def _parse_page_number(page: str | None) -> int | None:
+    """Parse the page number in the address of the overview."""
     if page is None:
         return None
     if not (page.isascii() and page.isdigit() and len(page) < 8):
@@ -180,21 +180,21 @@ def _parse_page(page: str | None) -> int | None:
     return int(page)
 
 
-def _build_path(name: str, page: str = "") -> str:
-    """Return the path of a run, or of one of its pages."""
+def _build_run_path(name: str, page: str = "") -> str:
+    """Build the URL path of a run, or of one of its pages."""
     return f"/runs/{quote(name, safe='')}/{page}"
 
 
-def _build_query_path(name: str, query: PairQuery) -> str:
+def _build_explorer_path(name: str, query: PairQuery) -> str:
     values = urlencode(query.to_values())
-    return f"{_build_path(name)}?{values}" if values else _build_path(name)
+    return f"{_build_run_path(name)}?{values}" if values else _build_run_path(name)
 
 
-def _build_links(run: RunSummary) -> dict[str, str]:
-    """Return the paths of the pages that a run has."""
+def _build_run_links(run: RunSummary) -> dict[str, str]:
+    """Build the URL paths of the pages of a run."""
     links = {}
     if run.has_pairs:
-        links["explorer"] = _build_path(run.name)
+        links["explorer"] = _build_run_path(run.name)
     if run.has_report:
-        links["report"] = _build_path(run.name, "report")
+        links["report"] = _build_run_path(run.name, "report")
     return links

@@ -43,7 +43,7 @@ from metassay.store.run_folder import RunFolder
 from metassay.workflows.options import DependOptions
 from metassay.workflows.read import Source
 from metassay.workflows.read_scores import mark_uninformed_metrics, read_scores
-from metassay.workflows.run_files import check_target, write_table
+from metassay.workflows.run_files import check_output_file, write_table_file
 
 TABLE_COLUMNS: dict[str, type[pl.DataType]] = {
     "dataset": pl.String,
@@ -64,7 +64,7 @@ TABLE_COLUMNS: dict[str, type[pl.DataType]] = {
 
 
 class DependResult(ResultDisplay, DependContent, frozen=True, kw_only=True):
-    """System dependence of every metric, on one data set or several.
+    """Result of `depend`: system dependence of every metric on each data set.
 
     `analyses` are the measurements behind the result, by data set. They are not part of the JSON.
     """
@@ -81,7 +81,7 @@ class DependResult(ResultDisplay, DependContent, frozen=True, kw_only=True):
 
     @property
     def curves(self) -> dict[str, dict[str, MetricCurves]]:
-        """The fitted functions that charts show, by data set and metric; none for a panel of metrics."""
+        """The fitted functions for charts, by data set and metric."""
         if self.human == PANEL:
             return {}  # the charts of curves are labelled as human scores
         return {dataset: analysis.curves for dataset, analysis in self.analyses.items()}
@@ -91,7 +91,7 @@ class DependResult(ResultDisplay, DependContent, frozen=True, kw_only=True):
         rows = [_build_table_row(entry) for entry in self.metrics]
         return pl.DataFrame(rows, schema=TABLE_COLUMNS, orient="row")
 
-    def page(self) -> Page:
+    def build_page(self) -> Page:
         """Build the page of the result."""
         return build_depend_page(self, self.curves)
 
@@ -104,7 +104,7 @@ def _build_table_row(entry: MetricDependence) -> list[Any]:
 
 @accept_options(DependOptions)
 def depend(data: Source, options: DependOptions) -> DependResult:
-    """Measure system dependence (SysDep) and expected deviations of every metric.
+    """Measure the system dependence (SysDep) and expected deviations of every metric.
 
     `data` is a table with a row per output and a column per metric, several such tables, a folder in the
     layout of mt-metrics-eval, or a data set; `join`, `columns`, `where`, `systems`, `exclude_systems`,
@@ -170,7 +170,7 @@ def _check_options(data: Source, options: DependOptions) -> None:
         )
     sources = data if isinstance(data, list | tuple) else [data]
     files = [str(source) for source in sources if isinstance(source, str | os.PathLike)]
-    check_target(options.correct, files)
+    check_output_file(options.correct, files)
 
 
 def _read_scores(data: Source, options: DependOptions) -> SelectedScores:
@@ -196,7 +196,7 @@ def _open_run(
     sampling: SamplingSettings,
     options: DependOptions,
 ) -> RunFolder | None:
-    """Open the run folder, whose identity are the options and inputs that the result depends on."""
+    """Open the run folder; options and data that change the result identify it."""
     if options.out is None:
         return None
     configuration: dict[str, Any] = {
@@ -256,23 +256,23 @@ def _collect_notes(scores: SelectedScores, analyses: Mapping[str, DependenceAnal
 
 
 def _correct_scores(scores: SelectedScores, options: DependOptions) -> list[Correction]:
-    """Write metric scores converted to predicted human scores to a file, and test the conversions."""
+    """Convert metric scores to predicted human scores, write them to a file, and test them."""
     if options.correct is None:
         return []
     tables: list[pl.DataFrame] = []
     corrections: list[Correction] = []
     for cube in scores.cubes:
-        cube_tables, cube_corrections = _correct_cube(cube, scores, options)
+        cube_tables, cube_corrections = _correct_dataset(cube, scores, options)
         tables += cube_tables
         corrections += cube_corrections
-    write_table(pl.concat(tables), options.correct)
+    write_table_file(pl.concat(tables), options.correct)
     return corrections
 
 
-def _correct_cube(
+def _correct_dataset(
     cube: ScoreCube, scores: SelectedScores, options: DependOptions
 ) -> tuple[list[pl.DataFrame], list[Correction]]:
-    """Correct the metrics of one data set, and a constant metric for comparison."""
+    """Correct the scores of all metrics on one data set, and of a constant metric for comparison."""
     human = cube.get_oriented_scores(scores.human)
     clusters = np.arange(human.shape[1]) if options.cluster is None else cube.number_clusters(options.cluster)
     names = [name for name in cube.resolve_metrics(scores.metrics or None) if name != options.weight]
@@ -280,7 +280,7 @@ def _correct_cube(
     metrics[CONSTANT] = np.zeros(human.shape)
     evaluator = MappingEvaluator(human, clusters, draws=options.draws, seed=options.seed)
 
-    def correct(metric: FloatArray) -> tuple[CorrectedScores, list[MappingEvaluation]]:
+    def correct_metric(metric: FloatArray) -> tuple[CorrectedScores, list[MappingEvaluation]]:
         corrected = convert_to_human_scale(
             human, metric, clusters, bootstraps=options.bootstraps, seed=options.seed
         )
@@ -289,7 +289,7 @@ def _correct_cube(
     tables: list[pl.DataFrame] = []
     corrections: list[Correction] = []
     with ThreadPoolExecutor(count_workers(options.workers)) as pool:
-        results = zip(metrics, pool.map(correct, metrics.values()))
+        results = zip(metrics, pool.map(correct_metric, metrics.values()))
         for done, (name, (corrected, evaluations)) in enumerate(results, start=1):
             is_baseline = name == CONSTANT
             corrections += [

@@ -39,13 +39,13 @@ SMALLEST_CONTEXT = 20
 
 
 class EstimateResult(ResultDisplay, EstimateContent, frozen=True, kw_only=True):
-    """The human score of every system, estimated from few labels and a metric on all items."""
+    """Result of `estimate`: the human score of every system, from few labels and a metric."""
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table with one row per system, best first."""
         return pl.DataFrame([_build_table_row(entry) for entry in self.systems], infer_schema_length=None)
 
-    def page(self) -> Page:
+    def build_page(self) -> Page:
         """Build the page of the result."""
         return build_estimate_page(self)
 
@@ -94,7 +94,7 @@ def estimate(data: Source, options: EstimateOptions) -> EstimateResult:
     scores = labelled_data.scores
     if scores.labelled_unit_count < SMALLEST_SAMPLE:
         raise InputError(
-            f"only {scores.labelled_unit_count} {_name_unit(scores)} have labels;"
+            f"only {scores.labelled_unit_count} {_get_label_unit(scores)} have labels;"
             f" estimates need at least {SMALLEST_SAMPLE}.",
             remedy="Choose more items to have rated with: metassay annotate DATA --count 100",
         )
@@ -114,7 +114,7 @@ def estimate(data: Source, options: EstimateOptions) -> EstimateResult:
         differences=estimated.differences,
         contexts=contexts,
         candidates=[_build_candidate(candidate) for candidate in choice.candidates],
-        sample=_test_sample(scores, options.seed),
+        sample=_test_random_sample(scores, options.seed),
         notes=[*labelled_data.notes, *context_notes],
         data=labelled_data.read.summary,
     )
@@ -123,12 +123,12 @@ def estimate(data: Source, options: EstimateOptions) -> EstimateResult:
     return result
 
 
-def _name_unit(scores: LabelledScores) -> str:
+def _get_label_unit(scores: LabelledScores) -> str:
     return "items" if scores.unit == "item" else f"values of {scores.unit}"
 
 
 def _choose_target(scores: LabelledScores, options: EstimateOptions) -> str:
-    """Return what is estimated; if every item is labelled, nothing about these items is left to estimate."""
+    """Choose what is estimated: the mean over these items, or over all items like these."""
     if options.target is not None:
         if options.target not in TARGETS:
             raise UnknownName("target", options.target, TARGETS)
@@ -137,7 +137,7 @@ def _choose_target(scores: LabelledScores, options: EstimateOptions) -> str:
 
 
 def _open_run(labelled_data: LabelledData, target: str, options: EstimateOptions) -> RunFolder | None:
-    """Open the run folder, whose identity are the options and inputs that the result depends on."""
+    """Open the run folder; options and data that change the result identify it."""
     if options.out is None:
         return None
     configuration: dict[str, Any] = {
@@ -158,7 +158,7 @@ def _open_run(labelled_data: LabelledData, target: str, options: EstimateOptions
 def _estimate_contexts(
     labelled_data: LabelledData, choice: MetricChoice, target: str, options: EstimateOptions
 ) -> tuple[dict[str, list[ContextEstimate]], list[str]]:
-    """Estimate all systems within each value of the requested columns; contexts with few labels are left out.
+    """Estimate the human scores of all systems within each context that has enough labels.
 
     The metric is the one that was chosen on all items.
     """
@@ -172,7 +172,7 @@ def _estimate_contexts(
             if scores.labelled_unit_count < SMALLEST_CONTEXT:
                 notes.append(
                     f"{column} {value} is left out: it has {scores.labelled_unit_count} labelled"
-                    f" {_name_unit(scores)}, fewer than {SMALLEST_CONTEXT}."
+                    f" {_get_label_unit(scores)}, fewer than {SMALLEST_CONTEXT}."
                 )
                 continue
             estimated = estimate_system_scores(
@@ -203,8 +203,8 @@ def _build_interval(saved: LabelsSaved) -> Interval:
     return Interval(to_optional(saved.value), to_optional(saved.low), to_optional(saved.high))
 
 
-def _test_sample(scores: LabelledScores, seed: int) -> RandomSampleTest | None:
-    """Test whether the labelled items are a random sample of all items, where that can be tested."""
+def _test_random_sample(scores: LabelledScores, seed: int) -> RandomSampleTest | None:
+    """Test whether the labelled items are a random sample of all items."""
     check = check_random_sample(scores, np.random.default_rng(seed))
     if check is None:
         return None

@@ -19,7 +19,7 @@ def drop_identical_pairs(dataset: Dataset) -> Dataset:
 
 
 def build_given_pairs(dataset: Dataset) -> Pairs:
-    """Build the pairs of a data set of pairs, one per row, in its order."""
+    """Build the pairs of an assay from a table that has one pair per row."""
     outputs = dataset.outputs
     perturbation = pl.lit(UNNAMED_PERTURBATION).alias("perturbation")
     if "perturbation" in outputs.columns:
@@ -33,12 +33,12 @@ def build_given_pairs(dataset: Dataset) -> Pairs:
         notes.append(
             f"{distinct:,} distinct outputs are in {len(dataset):,} pairs; each pair counts as one output."
         )
-    notes += _note_worse_references(outputs)
+    notes += _warn_of_worse_references(outputs)
     return Pairs(frame, counts, tuple(notes), rows=np.arange(len(dataset)))
 
 
-def _note_worse_references(outputs: pl.DataFrame) -> list[str]:
-    """Note how many pairs have a reference as worse output, and no reference as better output."""
+def _warn_of_worse_references(outputs: pl.DataFrame) -> list[str]:
+    """Warn of pairs whose worse output is the reference."""
     if "references" not in outputs.columns:
         return []
     output_is_reference = pl.col("references").list.contains(pl.col("output"))

@@ -31,7 +31,7 @@ PREFERRED_HUMAN_SCORES = ("mqm", "esa", "da_sqm", "da")
 
 @dataclass(frozen=True)
 class PairRows:
-    """Rows of the better and of the worse output of each human pair."""
+    """The row numbers of the better and of the worse output of each human pair."""
 
     better: LongArray
     worse: LongArray
@@ -42,7 +42,7 @@ class PairRows:
 
 
 def find_human_column(dataset: Dataset, requested: str | None) -> str:
-    """Find the human score to use: the requested one, or the only one."""
+    """Find the human score to use: the requested one, else the only one in the data."""
     if requested is not None:
         if requested not in dataset.human:
             raise UnknownName("human score", requested, dataset.human)
@@ -71,17 +71,17 @@ def choose_compared_human_score(
         return requested or dataset.human[0], []
     preference = {name: rank for rank, name in enumerate(PREFERRED_HUMAN_SCORES)}
 
-    def rank_column(name: str) -> tuple[bool, int]:
+    def rank_human_column(name: str) -> tuple[bool, int]:
         is_single_rater = ":" in name
         return is_single_rater, preference.get(name.lower(), len(preference))
 
-    column = min(dataset.human, key=rank_column)
+    column = min(dataset.human, key=rank_human_column)
     others = ", ".join(name for name in dataset.human if name != column)
     return column, [f"Using {column} as the human score (also available: {others}; choose with --human)."]
 
 
 def find_human_pairs(dataset: Dataset, human_column: str, minimum_gap: float = 0.0) -> PairRows:
-    """Find all pairs of outputs of one item whose human scores differ by more than `minimum_gap`.
+    """Find pairs of outputs of one item whose human scores differ by more than `minimum_gap`.
 
     Pairs with identical texts are left out, because no metric can tell them apart.
     """
@@ -99,7 +99,7 @@ def find_human_pairs(dataset: Dataset, human_column: str, minimum_gap: float = 0
 
 
 def make_human_pairs(dataset: Dataset, human_column: str, minimum_gap: float = 0.0) -> Pairs:
-    """Make human pairs with the columns of perturbed pairs, and `worse_system`."""
+    """Make a table of human pairs with the same columns as perturbed pairs."""
     rows = find_human_pairs(dataset, human_column, minimum_gap)
     outputs = dataset.outputs.select("item", "system", "output")
     worse_outputs = outputs[rows.worse]
@@ -127,7 +127,7 @@ def score_human_pairs(
     contexts: Sequence[Context],
     weights: FloatArray | None,
 ) -> HumanPairs | None:
-    """Compare the metric scores of outputs on human pairs; None where there is no human pair."""
+    """Compare metric scores with human scores on human pairs; None if there are no pairs."""
     rows = find_human_pairs(dataset, human_column)
     if not len(rows):
         return None
@@ -158,7 +158,7 @@ def score_human_pairs(
 def _build_score_arrays(
     dataset: Dataset, human_column: str, clusters: Clusters, output_scores: FloatArray
 ) -> list[ScoreArrays]:
-    """Build the arrays of each test set: items for which every system with human scores has one."""
+    """Build arrays of human and metric scores for each test set, [systems, items]."""
     system_codes = dataset.outputs["system"].rank("dense").to_numpy()
     human_scores = dataset.outputs[human_column]
     frame = pl.DataFrame({"row": np.arange(len(dataset)), "test_set": name_test_sets(dataset)})

@@ -30,7 +30,7 @@ from metassay.reporting.pages import Page
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.judge import AskedModel, JudgeContent, JudgeEntry
 from metassay.store.run_folder import RunFolder
-from metassay.workflows.ask_judge import ask_judge, choose_judge, compute_cost
+from metassay.workflows.ask_judge import ask_judge, choose_judge, compute_answer_cost
 from metassay.workflows.options import JudgeOptions
 from metassay.workflows.perturb import add_answer_cache
 from metassay.workflows.run_files import VERDICTS
@@ -40,22 +40,22 @@ NESTED_FIELDS = ("corrected", "intervals")
 
 
 class JudgeResult(ResultDisplay, JudgeContent, frozen=True, kw_only=True):
-    """Judges compared with human labels, with each other and with themselves."""
+    """Result of `judge`: how well judges agree with human labels, each other and themselves."""
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table with one row per judge."""
         return pl.DataFrame([_build_table_row(entry) for entry in self.judges], infer_schema_length=None)
 
-    def sentences(self) -> list[str]:
-        """Return the main statements about the judges.
+    def describe(self) -> list[str]:
+        """Describe the judges in sentences.
 
         >>> rows = [{"item": n, "judge": "j", "winner": 1, "better": 1 + n % 2} for n in range(40)]
-        >>> judge(pl.DataFrame(rows)).sentences()[0].partition(" in ")[0]
+        >>> judge(pl.DataFrame(rows)).describe()[0].partition(" in ")[0]
         'j agrees with humans (better)'
         """
         return describe_judges(self)
 
-    def page(self) -> Page:
+    def build_page(self) -> Page:
         """Build the page of the result."""
         return build_judge_page(self)
 
@@ -67,7 +67,7 @@ def _build_table_row(entry: JudgeEntry) -> dict[str, Any]:
 
 @accept_options(JudgeOptions)
 def judge(data: Source, options: JudgeOptions) -> JudgeResult:
-    """Measure judges from a table of verdicts: `item, judge, winner` or `item, judge, score`.
+    """Measure judges from a table of verdicts.
 
     With `llm` the verdicts are made first: the model is asked, as the spec `judge` says, about each row of a
     table of pairs (`output_1, output_2`) or of outputs, `repeats` times.
@@ -148,7 +148,7 @@ def judge(data: Source, options: JudgeOptions) -> JudgeResult:
 
 
 def _open_run(frame: pl.DataFrame, model_judge: Judge | None, options: JudgeOptions) -> RunFolder | None:
-    """Open the run folder; the order of rows is not part of its identity."""
+    """Open the run folder; the order of rows does not matter for its identity."""
     if options.out is None:
         return None
     configuration: dict[str, Any] = {
@@ -180,7 +180,7 @@ def _ask_model(
     run: RunFolder | None,
     options: JudgeOptions,
 ) -> tuple[pl.DataFrame, AskedModel, list[str]]:
-    """Ask the model about every row; return the rows with verdicts, what was asked, and notes."""
+    """Ask a model about every row; return the rows with its verdicts, its signature and notes."""
     asker = Asker.from_settings(add_answer_cache(llm, run) or llm)
     frame, connected_judge = ask_judge(
         frame, model_judge, asker, repeats=options.repeats, language=options.language
@@ -189,6 +189,6 @@ def _ask_model(
         judge=connected_judge.spec,
         signature=connected_judge.signature,
         prompt=connected_judge.prompt_text,
-        cost=compute_cost(asker),
+        cost=compute_answer_cost(asker),
     )
     return frame, asked, list(connected_judge.notes())

@@ -31,7 +31,7 @@ LARGEST_UNRATED_SHARE = 0.2
 
 @dataclass(frozen=True)
 class LabelledData:
-    """One data set with labels on some items, and what there is to say about how it was read."""
+    """A data set with human labels on some items, and notes on how it was read."""
 
     scores: LabelledScores
     human: str
@@ -52,14 +52,14 @@ def read_labelled_scores(
     labels_file = None if options.labels is None else read_annotation_file(options.labels)
     needs_column = needs_labels and labels_file is None
     read = _read_scores(data, options, needs_column=needs_column)
-    human = _choose_human(read, options, labels_file, needs_labels=needs_labels)
+    human = _choose_human_column(read, options, labels_file, needs_labels=needs_labels)
     cube = _choose_cube(read.cubes, human, needs_labels=needs_column)
     notes = [*read.notes, *cube.notes]
     if labels_file is not None:
         cube = _add_labels(cube, human, labels_file, str(options.labels))
-        notes += _note_unrated_items(labels_file, str(options.labels))
+        notes += _check_unrated_items(labels_file, str(options.labels))
         if needs_labels and human not in cube.human_scores:
-            raise no_labels_error(human)
+            raise build_no_labels_error(human)
     if human in cube.human_scores:
         systems, system_notes = _select_labelled_systems(cube, human)
         cube = cube.restrict_to(systems=systems)
@@ -67,7 +67,9 @@ def read_labelled_scores(
         if human not in cube.lower_is_better:
             notes += note_possible_penalties(human, cube.human_scores[human])
     probabilities = _read_probabilities(cube)
-    metric_names = [name for name in cube.resolve_metrics(read.metrics or None) if not _is_probability(name)]
+    metric_names = [
+        name for name in cube.resolve_metrics(read.metrics or None) if not _is_probability_column(name)
+    ]
     is_scored = _find_scored_items(cube, metric_names)
     if not is_scored.all():
         count = int((~is_scored).sum())
@@ -93,8 +95,8 @@ def read_labelled_scores(
     return LabelledData(scores, human, cube, read, tuple(dict.fromkeys(notes)))
 
 
-def no_labels_error(human: str) -> InputError:
-    """Return the error for data in which nobody has rated anything yet."""
+def build_no_labels_error(human: str) -> InputError:
+    """Build the error for data without any human label."""
     return InputError(
         f"no item has a label yet: {human} is empty.",
         remedy="Choose items to have rated with: metassay annotate DATA --count 100",
@@ -104,7 +106,7 @@ def no_labels_error(human: str) -> InputError:
 def _read_scores(
     data: Source, options: EstimateOptions | AnnotateOptions, *, needs_column: bool
 ) -> SelectedScores:
-    """Read the scores; the data may lack the column of human scores unless `needs_column`."""
+    """Read human and metric scores; the human column may be missing if labels are in a file."""
     try:
         return read_scores(data, options, needs_human_scores=False)
     except UnknownName:
@@ -114,7 +116,7 @@ def _read_scores(
 
 
 def _add_labels(cube: ScoreCube, human: str, file: AnnotationFile, path: str) -> ScoreCube:
-    """Add the scores and the probabilities of an annotation file to those of the data."""
+    """Add the labels and probabilities of an annotation file to a score cube."""
     system_positions = {name: row for row, name in enumerate(cube.systems)}
     item_positions = {name: column for column, name in enumerate(cube.qualified_items)}
     no_scores = np.full((len(cube.systems), len(cube.items)), np.nan)
@@ -134,14 +136,16 @@ def _add_labels(cube: ScoreCube, human: str, file: AnnotationFile, path: str) ->
     human_scores = dict(cube.human_scores)
     if not np.isnan(labels).all():
         human_scores[human] = labels
-    metric_scores = {name: scores for name, scores in cube.metric_scores.items() if not _is_probability(name)}
+    metric_scores = {
+        name: scores for name, scores in cube.metric_scores.items() if not _is_probability_column(name)
+    }
     return replace(
         cube, human_scores=human_scores, metric_scores=metric_scores | {PROBABILITY: probabilities}
     )
 
 
-def _note_unrated_items(file: AnnotationFile, path: str) -> list[str]:
-    """Return a note on items that were chosen but not rated; refuse a file where they are many.
+def _check_unrated_items(file: AnnotationFile, path: str) -> list[str]:
+    """Return a note on chosen items without a rating; refuse a file in which they are many.
 
     The probabilities in the file hold only if the chosen items are rated.
     """
@@ -160,14 +164,14 @@ def _note_unrated_items(file: AnnotationFile, path: str) -> list[str]:
     return [f"{statement}. If they differ from the others, estimates are biased."]
 
 
-def _choose_human(
+def _choose_human_column(
     read: SelectedScores,
     options: EstimateOptions | AnnotateOptions,
     labels_file: AnnotationFile | None,
     *,
     needs_labels: bool,
 ) -> str:
-    """Return the human score that was named, that of the annotation file, or the only one in the data."""
+    """Choose the human score: the named one, that of the annotation file, or the only one."""
     names = split_names(options.human)
     if labels_file is not None and not names:
         return labels_file.human
@@ -175,15 +179,15 @@ def _choose_human(
     if names or has_labels:
         return choose_human_score(read.cubes, names)
     if needs_labels:
-        raise no_labels_error("the human score")
+        raise build_no_labels_error("the human score")
     return "human"
 
 
 def _choose_cube(cubes: Sequence[ScoreCube], human: str, *, needs_labels: bool) -> ScoreCube:
-    """Return the one data set that has labels, or the only data set."""
+    """Choose the data set with labels, or the only data set."""
     labelled_cubes = [cube for cube in cubes if human in cube.human_scores]
     if needs_labels and not labelled_cubes:
-        raise no_labels_error(human)
+        raise build_no_labels_error(human)
     candidates = labelled_cubes or list(cubes)
     if len(candidates) > 1:
         names = ", ".join(cube.dataset for cube in candidates)
@@ -202,13 +206,13 @@ def _select_labelled_systems(cube: ScoreCube, human: str) -> tuple[NDArray[np.bo
     return has_labels, [f"Left out, since they have no {human} label: {', '.join(missing)}."]
 
 
-def _is_probability(name: str) -> bool:
+def _is_probability_column(name: str) -> bool:
     return name.lower() == PROBABILITY
 
 
 def _read_probabilities(cube: ScoreCube) -> FloatArray | None:
-    """Return the column of probabilities `[items]`, NaN where an item has none; None without a column."""
-    names = [name for name in cube.metric_scores if _is_probability(name)]
+    """Read the probability of each item to be chosen; None if the data has no such column."""
+    names = [name for name in cube.metric_scores if _is_probability_column(name)]
     if not names:
         return None
     by_system = cube.metric_scores[names[0]]
@@ -227,7 +231,7 @@ def _read_probabilities(cube: ScoreCube) -> FloatArray | None:
 def _check_probabilities(
     probabilities: FloatArray | None, labelled_items: NDArray[np.bool_], items: Sequence[str]
 ) -> FloatArray | None:
-    """Return probabilities without gaps; labelled items need one, those of other items have no effect."""
+    """Check that every labelled item has a probability, and fill the gaps of other items."""
     if probabilities is None:
         return None
     is_wrong = labelled_items & ~((probabilities > 0) & (probabilities <= 1))
@@ -249,7 +253,7 @@ def _find_scored_items(cube: ScoreCube, metrics: Sequence[str]) -> NDArray[np.bo
 def _select_complete_metrics(
     cube: ScoreCube, names: Sequence[str]
 ) -> tuple[dict[str, FloatArray], list[str]]:
-    """Return the oriented scores of the metrics that score every output, and notes about the others."""
+    """Select the metrics that score every output; return their scores, and notes on the rest."""
     metrics: dict[str, FloatArray] = {}
     incomplete: list[str] = []
     for name in names:

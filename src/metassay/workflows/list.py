@@ -25,7 +25,7 @@ from metassay.results.list import (
 
 
 class ListResult(ResultDisplay, ListContent, frozen=True, kw_only=True):
-    """A list, with its entries as a table."""
+    """Result of `list`: everything installed of one kind."""
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table with one row per entry."""
@@ -53,7 +53,7 @@ class ResourceListResult(ResourceList, ListResult, frozen=True, kw_only=True):
 
 
 def list_installed(kind: str) -> ListResult:
-    """List all `metrics`, `meta_metrics`, `perturbations`, `readers` or `resources`."""
+    """List everything installed of one kind: metrics, meta-metrics, perturbations, readers or resources."""
     if kind not in LISTS:
         raise UnknownName("list", kind, LISTS)
     return LISTS[kind]()

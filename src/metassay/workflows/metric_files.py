@@ -17,7 +17,7 @@ from metassay.specs import split_specs
 def collect_metrics(
     metrics: MetricChoice, files: Sequence[str]
 ) -> list[str | Metric | Callable[..., Any]] | None:
-    """Return the chosen metrics and those in the user's files. None if there is none."""
+    """Collect the chosen metrics and those in files of the user; None if there is none."""
     chosen: list[str | Metric | Callable[..., Any]] = []
     if metrics is not None:
         chosen += split_specs(metrics)
@@ -26,7 +26,7 @@ def collect_metrics(
 
 
 def load_metric_file(location: str) -> Metric:
-    """Load the metric that `FILE.py:NAME` names, or run a program as a metric.
+    """Load the metric that `FILE.py:NAME` names, or wrap a program as a metric.
 
     Errors in the user's code are described with the line of that code.
     """

@@ -56,7 +56,7 @@ README_HEAD = 4000
 
 
 class ModelsResult(ResultDisplay, ModelsContent, frozen=True, kw_only=True):
-    """The neural models on this machine."""
+    """Result of `models`: the neural models on this machine."""
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table with one row per model."""
@@ -70,7 +70,7 @@ def list_models(*folders: str | Path) -> ModelsResult:
     locations += [(str(folder), Path(folder)) for folder in folders]
     models = []
     for name, folder in locations:
-        metrics = _find_metrics(folder)
+        metrics = _find_usable_metrics(folder)
         if metrics is not None:
             models.append(_describe_model(name, folder, metrics))
     searched = [str(get_hub_folder()), "installed packages", *map(str, folders)]
@@ -97,8 +97,8 @@ def _find_packaged_models() -> Iterator[tuple[str, Path]]:
         yield name, find_model_folder(package)
 
 
-def _find_metrics(folder: Path) -> str | None:
-    """Return the metrics that can use the files in a folder; None if there are none."""
+def _find_usable_metrics(folder: Path) -> str | None:
+    """Find the metrics that can use the model files in a folder; None if there are none."""
     if (folder / "hparams.yaml").is_file():
         hparams = read_hparams(folder / "hparams.yaml")
         model_class = str(hparams.get("class_identifier"))
@@ -122,7 +122,7 @@ def _describe_model(name: str, folder: Path, metrics: str) -> InstalledModel:
     weights: list[Path] = []
     note = None
     try:
-        weights = _find_weights(folder, name)
+        weights = _find_weight_files(folder, name)
     except InputError as error:
         note = NO_WEIGHTS if (folder / "tokenizer.json").is_file() else error.message
     published_model = find_published_model(name)
@@ -146,8 +146,8 @@ def _describe_model(name: str, folder: Path, metrics: str) -> InstalledModel:
     )
 
 
-def _find_weights(folder: Path, name: str) -> list[Path]:
-    """Find the files with the weights: those of COMET or of static embeddings, else those of transformers."""
+def _find_weight_files(folder: Path, name: str) -> list[Path]:
+    """Find the files that hold the weights of a model."""
     for file_name in (*CHECKPOINT_FILES, "weights.npz"):
         if (folder / file_name).is_file():
             return [folder / file_name]
@@ -155,7 +155,7 @@ def _find_weights(folder: Path, name: str) -> list[Path]:
 
 
 def _read_licence(folder: Path) -> str | None:
-    """Read the licence that the README of a model declares."""
+    """Read the licence from the README of a model."""
     file = folder / "README.md"
     if not file.is_file():
         return None

@@ -50,7 +50,7 @@ SCORES_PANEL = "Scores"
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreReadOptions(TableReadOptions):
-    """How scores of people and metrics are read."""
+    """Options for reading human and metric scores."""
 
     reference: Annotated[
         Sequence[str],
@@ -69,7 +69,7 @@ class ScoreReadOptions(TableReadOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class CheckSettings(Settings):
-    """What `check` looks at."""
+    """Options that are specific to `check`."""
 
     metrics: Annotated[
         MetricChoice,
@@ -82,7 +82,7 @@ class CheckSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class AssaySettings(Settings):
-    """How an assay is made."""
+    """Options that are specific to `assay`."""
 
     metrics: Annotated[
         MetricChoice,
@@ -151,7 +151,7 @@ class AssaySettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreSettings(Settings):
-    """What is scored, and how it is summed up."""
+    """Options that are specific to `score`."""
 
     metrics: Annotated[
         MetricChoice,
@@ -195,7 +195,7 @@ class ScoreSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class PerturbSettings(Settings):
-    """How outputs are made worse."""
+    """Options that are specific to `perturb`."""
 
     perturbations: Annotated[
         PerturbationChoice,
@@ -217,7 +217,7 @@ class PerturbSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class AggregateSettings(Settings):
-    """How scores of segments become scores of systems."""
+    """Options that are specific to `aggregate`."""
 
     metrics: Annotated[
         MetricChoice,
@@ -248,8 +248,8 @@ class AggregateSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compared(Settings):
-    """Which scores of people and metrics are compared, and in which direction they are read."""
+class ComparedScoresSettings(Settings):
+    """Options for which human and metric scores are compared, and in which direction."""
 
     human: Annotated[
         Names | None,
@@ -286,8 +286,8 @@ class Compared(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RankSettings(Compared):
-    """How metrics are ranked against people."""
+class RankSettings(ComparedScoresSettings):
+    """Options that are specific to `rank`."""
 
     meta: Annotated[
         Names,
@@ -355,8 +355,8 @@ class RankSettings(Compared):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DependSettings(Compared):
-    """How system dependence is measured."""
+class DependSettings(ComparedScoresSettings):
+    """Options that are specific to `depend`."""
 
     by: Annotated[str, declare_option("Group outputs by this column.", metavar="COLUMN")] = "system"
     context: Annotated[
@@ -388,8 +388,8 @@ class DependSettings(Compared):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabelSettings(Compared):
-    """Where human labels on some of the items come from."""
+class LabelSettings(ComparedScoresSettings):
+    """Options for human labels on some of the items."""
 
     labels: Annotated[
         FilePath | None,
@@ -410,7 +410,7 @@ class LabelSettings(Compared):
 
 @dataclass(frozen=True, kw_only=True)
 class EstimateSettings(LabelSettings):
-    """How human scores are estimated from few labels."""
+    """Options that are specific to `estimate`."""
 
     context: Annotated[
         Names | None,
@@ -429,7 +429,7 @@ class EstimateSettings(LabelSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class AnnotateSettings(LabelSettings):
-    """Which items to have rated next, and how many."""
+    """Options that are specific to `annotate`."""
 
     count: Annotated[int | None, declare_option("Choose this many items.", minimum=1)] = None
     width: Annotated[
@@ -454,7 +454,7 @@ class AnnotateSettings(LabelSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeSettings(Settings):
-    """How judges are measured, and how a model is asked for verdicts."""
+    """Options that are specific to `judge`."""
 
     judge: Annotated[
         str | None, declare_option("Ask the model: judge(mode=direct, rubric, spans or pairwise).")

@@ -24,7 +24,7 @@ _NAME_COLUMNS = ("system", "perturbation", "worse_system")
 
 @dataclass(frozen=True)
 class ShardPosition:
-    """Where a shard lies in its data set: its first row, and the systems and perturbations of the whole."""
+    """The position of a shard in its data set."""
 
     first_row: int
     systems: Sequence[str]
@@ -32,7 +32,7 @@ class ShardPosition:
 
 
 def build_outcome_table(scored: ScoredPairs) -> pl.DataFrame:
-    """Build the table of outcomes: 1 right, 0 tie, −1 wrong, null undefined; one column per metric."""
+    """Build a table of outcomes, one column per metric: 1 right, 0 tie, −1 wrong, null undefined."""
     columns = [pl.Series("sampled", scored.is_sampled)]
     for metric, outcomes in zip(scored.outcomes.metrics, scored.outcomes.outcomes):
         columns.append(pl.Series(metric, outcomes).cast(pl.Int8).replace(MISSING, None))
@@ -47,7 +47,7 @@ def build_explorer_table(
     metrics: Sequence[Metric],
     position: ShardPosition | None = None,
 ) -> pl.DataFrame:
-    """Build the table of the sampled pairs for the pair explorer; `pair_table` describes its columns.
+    """Build the table of sampled pairs that the pair explorer reads.
 
     `position` is given where the data set is a shard of a larger one.
     """
@@ -55,7 +55,9 @@ def build_explorer_table(
     first_row = 0 if position is None else position.first_row
     columns = [sample.frame["item"]]
     columns += [
-        _encode_names(sample.frame[name], position) for name in sample.frame.columns if name in _NAME_COLUMNS
+        _encode_categories(sample.frame[name], position)
+        for name in sample.frame.columns
+        if name in _NAME_COLUMNS
     ]
     columns.append(pl.Series("output", (rows + first_row).astype(np.uint32)))
     for context in contexts:
@@ -73,11 +75,15 @@ def build_explorer_table(
     return pl.DataFrame(columns)
 
 
-def _build_metric_columns(scored: ScoredPairs, m: int, metric: str, sign: float) -> list[pl.Series]:
-    """Build outcome, both scores as the metric gives them, and the margin of one metric."""
-    better = scored.better[m, scored.is_sampled]
-    worse = scored.worse[m, scored.is_sampled]
-    outcomes = pl.Series(f"outcome/{metric}", scored.outcomes.outcomes[m, scored.is_sampled].astype(np.int8))
+def _build_metric_columns(
+    scored: ScoredPairs, metric_index: int, metric: str, sign: float
+) -> list[pl.Series]:
+    """Build the columns of one metric: outcome, both scores and their margin."""
+    better = scored.better[metric_index, scored.is_sampled]
+    worse = scored.worse[metric_index, scored.is_sampled]
+    outcomes = pl.Series(
+        f"outcome/{metric}", scored.outcomes.outcomes[metric_index, scored.is_sampled].astype(np.int8)
+    )
     numbers = {"score": sign * better, "worse_score": sign * worse, "margin": better - worse}
     columns = [outcomes.set(outcomes == MISSING, None)]
     for kind, values in numbers.items():
@@ -85,8 +91,8 @@ def _build_metric_columns(scored: ScoredPairs, m: int, metric: str, sign: float)
     return columns
 
 
-def _encode_names(names: pl.Series, position: ShardPosition | None) -> pl.Series:
-    """Encode names as an Enum; shards share the categories of the whole data set."""
+def _encode_categories(names: pl.Series, position: ShardPosition | None) -> pl.Series:
+    """Encode names as an Enum whose categories are those of the entire data set."""
     if position is None:
         return names.cast(pl.Enum(names.unique().drop_nulls().sort()))
     categories = position.perturbations if names.name == "perturbation" else position.systems
@@ -94,7 +100,7 @@ def _encode_names(names: pl.Series, position: ShardPosition | None) -> pl.Series
 
 
 def _find_worse_human_scores(pairs: pl.DataFrame, outputs: pl.DataFrame, name: str) -> pl.Series:
-    """Find the human score of the worse output, where it is another system's output."""
+    """Find the human scores of worse outputs that come from another system."""
     worse_outputs = pairs.select("item", pl.col("worse_system").cast(pl.String).alias("system"))
     scores = outputs.select("item", "system", pl.col(name).cast(pl.Float64))
     joined = worse_outputs.join(scores, on=["item", "system"], how="left", maintain_order="left")

@@ -28,7 +28,7 @@ BatchStatistics = list[tuple[Scores, Scores]]
 
 @dataclass(frozen=True)
 class OutputScores:
-    """Segment scores `[outputs]` by metric, and sufficient statistics `[outputs, s]` where they exist."""
+    """Segment scores of all outputs by metric, and their sufficient statistics."""
 
     segment_scores: Mapping[str, Scores]
     statistics: Mapping[str, Scores]
@@ -41,7 +41,7 @@ def score_outputs(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> OutputScores:
-    """Score every output with every metric; statistics are kept, so that no text is scored twice."""
+    """Score every output with every metric, and keep the statistics for corpus scores."""
     rows = build_scoring_rows(data)
     with_statistics = [metric for metric in metrics if isinstance(metric, StatisticsMetric)]
     without_statistics = [metric for metric in metrics if not isinstance(metric, StatisticsMetric)]
@@ -61,13 +61,13 @@ def _compute_statistics(
     workers: int | None,
     progress: Progress | None,
 ) -> OutputScores:
-    """Compute statistics and segment scores; metrics that need the same fields share a batch."""
+    """Compute statistics and segment scores; metrics that read the same fields share a batch."""
     for metric in metrics:
         rows.check_needed_fields(metric)
     batches = list(rows.split_into_batches())
     finished: list[int] = []
 
-    def compute_batch(batch_rows: OutputRows) -> BatchStatistics:
+    def compute_batch_statistics(batch_rows: OutputRows) -> BatchStatistics:
         batches_by_needs = {needs: batch_rows.to_batch(needs) for needs in {m.needs for m in metrics}}
         results = []
         for metric in metrics:
@@ -79,7 +79,7 @@ def _compute_statistics(
             progress("scoring", len(finished), len(batches))
         return results
 
-    results = map_blocks(compute_batch, batches, count_workers(workers))
+    results = map_blocks(compute_batch_statistics, batches, count_workers(workers))
     statistics: dict[str, Scores] = {}
     segment_scores: dict[str, Scores] = {}
     for position, metric in enumerate(metrics):
@@ -95,11 +95,11 @@ def build_score_cubes(data: Dataset, scores: OutputScores) -> list[ScoreCube]:
     cubes = []
     for name in sorted(set(test_sets)):
         rows = (test_sets == name).arg_true().to_numpy()
-        cubes.append(_build_cube(data, str(name), rows, scores, human_scores))
+        cubes.append(_build_score_cube(data, str(name), rows, scores, human_scores))
     return cubes
 
 
-def _build_cube(
+def _build_score_cube(
     data: Dataset,
     name: str,
     rows: NDArray[np.uint32],
@@ -109,7 +109,7 @@ def _build_cube(
     keys = data.outputs.select("system", "item")[rows]
     grid = ScoreGrid.from_rows(keys["system"], keys["item"], sort_items=sorted)
 
-    def arrange(values_by_name: Mapping[str, Scores]) -> dict[str, Scores]:
+    def arrange_scores(values_by_name: Mapping[str, Scores]) -> dict[str, Scores]:
         return {key: grid.arrange_values(values[rows]) for key, values in values_by_name.items()}
 
     rated = {key: values for key, values in human_scores.items() if not np.isnan(values[rows]).all()}
@@ -117,7 +117,7 @@ def _build_cube(
         dataset=name,
         systems=grid.systems,
         items=grid.items,
-        human_scores=arrange(rated),
-        metric_scores=arrange(scores.segment_scores),
-        statistics=arrange(scores.statistics),
+        human_scores=arrange_scores(rated),
+        metric_scores=arrange_scores(scores.segment_scores),
+        statistics=arrange_scores(scores.statistics),
     )

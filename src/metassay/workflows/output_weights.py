@@ -20,7 +20,7 @@ UNIFORM = "uniform"
 def compute_output_weights(
     dataset: Dataset, requested: str | None, contexts: Sequence[Context]
 ) -> FloatArray | None:
-    """Return one weight per output; None where all outputs count the same.
+    """Compute a weight for each output; None if all outputs count the same.
 
     `density` weighs an output by the density of its (first) context, estimated from the lengths of output,
     reference and source, so that odd outputs count less.
@@ -28,7 +28,7 @@ def compute_output_weights(
     if requested is None or requested == UNIFORM:
         return None
     if requested == DENSITY:
-        return estimate_density_weights(_build_features(dataset), contexts[0].codes)
+        return estimate_density_weights(_build_weight_features(dataset), contexts[0].codes)
     if requested not in dataset.outputs.columns:
         raise UnknownName("column of weights", requested, (DENSITY, UNIFORM, *dataset.metadata))
     weights = dataset.outputs[requested].cast(pl.Float64, strict=False)
@@ -45,7 +45,7 @@ def compute_output_weights(
     return weights.to_numpy()
 
 
-def _build_features(dataset: Dataset) -> FloatArray:
+def _build_weight_features(dataset: Dataset) -> FloatArray:
     outputs = dataset.outputs
     lengths = [count_words(outputs["output"])]
     if "references" in outputs.columns:

@@ -20,7 +20,7 @@ from metassay.workflows.pair_table import (
     ROWS_PER_READ,
     UNDEFINED,
     PairTable,
-    report_unreadable,
+    report_unreadable_file,
 )
 
 SEARCH_PART = 2**19
@@ -42,7 +42,7 @@ ValueT = TypeVar("ValueT")
 
 @dataclass(frozen=True)
 class OtherRun:
-    """Another run whose pairs are compared with those of this run."""
+    """A second run, whose pairs are compared with those of the first."""
 
     table: PairTable
     rows: NDArray[np.int64]
@@ -50,7 +50,7 @@ class OtherRun:
 
 
 class PairExplorer:
-    """Answers queries about the pairs of one run, and keeps the latest answers."""
+    """Answers queries about the pairs of one run, and caches the latest answers."""
 
     def __init__(self, table: PairTable) -> None:
         self.table = table
@@ -61,16 +61,16 @@ class PairExplorer:
         self._other_run: OtherRun | None = None
 
     def read_page(self, query: PairQuery, other_table: PairTable | None = None) -> PairPage:
-        """Read the page that a query asks for; `other_table` is the run that it compares with."""
+        """Read the pairs on the page that a query requests, with counts of outcomes."""
         if query.text:
             query = replace(query, part=self._find_searched_rows(query)[0] // SEARCH_PART + 1)
         else:
             query = replace(query, part=1)
-        _check_names(query, self.table, other_table or self.table)
-        with report_unreadable(self.table.file):
+        _check_query_names(query, self.table, other_table or self.table)
+        with report_unreadable_file(self.table.file):
             other_run = None if other_table is None else self._match_other_run(other_table)
             shown_metrics = self.choose_shown_metrics(query)
-            matching = self._find_matching(query, other_run)
+            matching = self._find_matching_pairs(query, other_run)
             self._count_outcomes(matching, shown_metrics)
             order = self._order_by_margin(query, matching, other_run)
             joint_outcomes = self._count_joint_outcomes(query, other_run)
@@ -100,7 +100,7 @@ class PairExplorer:
         )
 
     def choose_shown_metrics(self, query: PairQuery) -> list[str]:
-        """Return the metrics that the query chooses, else its own metrics and the first of the run."""
+        """Choose the metrics to show: those in the query, else the first ones of the run."""
         if query.shown:
             return list(query.shown)
         named = [name for name in (query.metric, query.other_metric) if name in self.table.metrics]
@@ -117,13 +117,13 @@ class PairExplorer:
             self._other_run = OtherRun(table, self.table.match_pairs(table))
         return self._other_run
 
-    def _find_matching(self, query: PairQuery, other_run: OtherRun | None) -> MatchingPairs:
+    def _find_matching_pairs(self, query: PairQuery, other_run: OtherRun | None) -> MatchingPairs:
         """Find the pairs that match all filters of a query."""
-        key = (query.filters, _identify(other_run))
+        key = (query.filters, _identify_run(other_run))
         if key in self._matching:
             self._matching.move_to_end(key)
             return self._matching[key]
-        mask = self._build_mask(query, own_outcomes=True, other_outcomes=other_run is None)
+        mask = self._build_filter_mask(query, own_outcomes=True, other_outcomes=other_run is None)
         rows: Rows | None = None
         if query.text:
             rows = self._find_rows_with_text(query)
@@ -133,7 +133,7 @@ class PairExplorer:
             rows = find_positions(mask)
         if other_run is not None:
             all_rows = np.arange(self.table.total, dtype=np.uint32)
-            rows = _select_rows_of_other_run(all_rows if rows is None else rows, query, other_run)
+            rows = _select_shared_rows(all_rows if rows is None else rows, query, other_run)
         matching = MatchingPairs(
             count=self.table.total if rows is None else len(rows),
             rows=rows,
@@ -141,33 +141,33 @@ class PairExplorer:
             searched_rows=self._find_searched_rows(query) if query.text else None,
         )
         self._matching[key] = matching
-        while len(self._matching) > 1 and sum(map(_count_bytes, self._matching.values())) > CACHED_ROWS:
+        while len(self._matching) > 1 and sum(map(_estimate_memory, self._matching.values())) > CACHED_ROWS:
             self._matching.popitem(last=False)
         return matching
 
     def _find_searched_rows(self, query: PairQuery) -> tuple[int, int]:
-        """Return the first and last row of the part that is searched for a text."""
+        """Return the first and the last row of the part of the run that is searched for a text."""
         first_of_last_part = (self.table.total - 1) // SEARCH_PART * SEARCH_PART
         first = min((query.part - 1) * SEARCH_PART, first_of_last_part)
         return first, min(first + SEARCH_PART, self.table.total) - 1
 
     def _find_rows_with_text(self, query: PairQuery) -> Rows:
-        """Return the rows of the searched part whose output or worse output contains the text."""
+        """Find the rows whose output or worse output contains the text of a query."""
         first, last = self._find_searched_rows(query)
         key = (query.text, first)
         if self._rows_with_text is None or self._rows_with_text[0] != key:
             contains_text = pl.any_horizontal(
-                _contains(self.table, column, query.text) for column in ("output", "worse")
+                _contains_text(self.table, column, query.text) for column in ("output", "worse")
             )
             part = self.table.texts.slice(first, last - first + 1).filter(contains_text)
             rows = part.select("row").collect().to_series().to_numpy()
             self._rows_with_text = (key, rows)
         return self._rows_with_text[1]
 
-    def _build_mask(
+    def _build_filter_mask(
         self, query: PairQuery, *, own_outcomes: bool, other_outcomes: bool
     ) -> NDArray[np.bool_] | None:
-        """Return which pairs pass the filters apart from the text; None if there is no such filter.
+        """Build a mask of the pairs that pass all filters except for the text; None without filters.
 
         The outcomes that the query asks for are only used with `own_outcomes` and `other_outcomes`.
         """
@@ -177,7 +177,7 @@ class PairExplorer:
             f"context/{query.column}": query.context if query.column else "",
             "item": query.item,
         }
-        masks = [self.table.find_rows(column, name) for column, name in filters.items() if name]
+        masks = [self.table.mask_rows(column, name) for column, name in filters.items() if name]
         if own_outcomes and query.metric and query.outcome:
             masks.append(self.table.read_outcomes(query.metric) == OUTCOME_CODES[query.outcome])
         if other_outcomes and query.other_metric and query.other_outcome:
@@ -190,7 +190,7 @@ class PairExplorer:
         return combined
 
     def _count_outcomes(self, matching: MatchingPairs, metrics: Sequence[str]) -> None:
-        """Count the outcomes of these metrics over the matching pairs, where they are not counted yet."""
+        """Count the outcomes of some metrics over the matching pairs."""
         for metric in metrics:
             if metric in matching.outcome_counts:
                 continue
@@ -204,10 +204,10 @@ class PairExplorer:
     def _order_by_margin(
         self, query: PairQuery, matching: MatchingPairs, other_run: OtherRun | None
     ) -> Rows | None:
-        """Return the matching rows with the largest margins, in order; None if the query has no order."""
+        """Return the matching rows with the largest margins, in order; None without an order."""
         if not query.order or not query.metric:
             return None
-        key = (query.filters, query.order, _identify(other_run))
+        key = (query.filters, query.order, _identify_run(other_run))
         if key not in self._orders:
             sign = 1 if query.order == "worst" else -1
             best_rows = np.empty(0, dtype=np.uint32)
@@ -223,18 +223,18 @@ class PairExplorer:
                 chosen = find_lowest_positions(candidate_margins, LISTED_BY_MARGIN)
                 best_rows = candidate_rows[chosen]
                 best_margins = candidate_margins[chosen]
-            _keep_latest(self._orders, key, best_rows)
+            _add_to_cache(self._orders, key, best_rows)
         return self._orders[key]
 
     def _count_joint_outcomes(
         self, query: PairQuery, other_run: OtherRun | None
     ) -> dict[tuple[str, str], int]:
-        """Count the outcomes of both metrics together, over the pairs that pass all other filters."""
+        """Count the combinations of outcomes of two metrics over the matching pairs."""
         if not query.metric or not query.other_metric:
             return {}
-        key = (replace(query.filters, outcome="", other_outcome=""), _identify(other_run))
+        key = (replace(query.filters, outcome="", other_outcome=""), _identify_run(other_run))
         if key not in self._joint_outcomes:
-            mask = self._build_mask(query, own_outcomes=False, other_outcomes=False)
+            mask = self._build_filter_mask(query, own_outcomes=False, other_outcomes=False)
             if query.text:
                 has_text = np.zeros(self.table.total, dtype=np.bool_)
                 has_text[self._find_rows_with_text(query)] = True
@@ -249,22 +249,22 @@ class PairExplorer:
                 for other_name, other_code in OUTCOME_CODES.items():
                     count = counts[code - UNDEFINED, other_code - UNDEFINED]
                     by_outcomes[name, other_name] = int(count)
-            _keep_latest(self._joint_outcomes, key, by_outcomes)
+            _add_to_cache(self._joint_outcomes, key, by_outcomes)
         return self._joint_outcomes[key]
 
 
-def _identify(other_run: OtherRun | None) -> str:
+def _identify_run(other_run: OtherRun | None) -> str:
     return "" if other_run is None else str(other_run.table.file)
 
 
-def _keep_latest(cache: OrderedDict[KeyT, ValueT], key: KeyT, value: ValueT) -> None:
+def _add_to_cache(cache: OrderedDict[KeyT, ValueT], key: KeyT, value: ValueT) -> None:
     cache[key] = value
     while len(cache) > CACHED_RESULTS:
         cache.popitem(last=False)
 
 
-def _check_names(query: PairQuery, table: PairTable, other_table: PairTable) -> None:
-    """Raise `UnknownName` for a metric, column, outcome or order that does not exist."""
+def _check_query_names(query: PairQuery, table: PairTable, other_table: PairTable) -> None:
+    """Raise `UnknownName` for a metric, column, outcome or order in a query that does not exist."""
     names: list[tuple[str, str, Sequence[str]]] = [
         ("metric", query.metric, table.metrics),
         ("metric", query.other_metric, other_table.metrics),
@@ -279,16 +279,16 @@ def _check_names(query: PairQuery, table: PairTable, other_table: PairTable) -> 
             raise UnknownName(kind, name, known)
 
 
-def _contains(table: PairTable, column: str, text: str) -> pl.Expr:
-    """Return whether a text, or one of a list of texts, contains these characters, ignoring case."""
+def _contains_text(table: PairTable, column: str, text: str) -> pl.Expr:
+    """Return for each row whether its text contains some characters, ignoring case."""
     texts = pl.col(column)
     if table.texts.collect_schema()[column] != pl.String:
         texts = texts.cast(pl.List(pl.String)).list.join(" ")
     return texts.str.contains(f"(?i){re.escape(text)}").fill_null(value=False)
 
 
-def _select_rows_of_other_run(rows: Rows, query: PairQuery, other_run: OtherRun) -> Rows:
-    """Return those rows that the other run has too, with the outcome that the query asks for there."""
+def _select_shared_rows(rows: Rows, query: PairQuery, other_run: OtherRun) -> Rows:
+    """Select the rows that another run has too, with the outcome that the query asks for there."""
     common_rows = rows[other_run.rows[rows] >= 0]
     if not query.other_metric or not query.other_outcome:
         return common_rows
@@ -297,6 +297,6 @@ def _select_rows_of_other_run(rows: Rows, query: PairQuery, other_run: OtherRun)
     return selected
 
 
-def _count_bytes(matching: MatchingPairs) -> int:
-    """Estimate the memory of matching pairs: their rows, and about a page for the rest."""
+def _estimate_memory(matching: MatchingPairs) -> int:
+    """Estimate the memory of matching pairs in bytes."""
     return 4096 if matching.rows is None else 4096 + matching.rows.nbytes

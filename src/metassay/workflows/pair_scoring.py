@@ -25,7 +25,7 @@ from metassay.options import Progress
 from metassay.perturbations.pairs import Pairs
 from metassay.perturbations.ranking_pairs import RankedPairs
 from metassay.stats.arrays import BoolArray, FloatArray, IntArray, LongArray
-from metassay.workflows.pair_verdicts import build_verdict_table, compare_pairs
+from metassay.workflows.pair_verdicts import build_verdict_table, judge_pairs
 from metassay.workflows.scoring_rows import build_scoring_rows
 from metassay.workflows.spilled_pairs import SpilledPairs
 
@@ -60,7 +60,7 @@ class ScoredPairs:
     spilled: SpilledPairs | None = None
 
     def select_contexts(self, context: Context) -> PairContexts:
-        """Return the context of each sampled pair: that of its better output."""
+        """Return the context of each sampled pair."""
         rows = self.rows if self.is_sampled.all() else self.rows[self.is_sampled]
         worse_codes = None
         if self.pairs.worse_rows is not None:
@@ -70,7 +70,7 @@ class ScoredPairs:
 
 @dataclass(frozen=True)
 class PairScores:
-    """Scores of both outputs of pairs, [metrics, pairs], with the seconds that each metric took."""
+    """Scores of both outputs of pairs, float64[metrics, pairs], and the seconds of each metric."""
 
     better: FloatArray
     worse: FloatArray
@@ -81,7 +81,7 @@ class PairScores:
 
 @dataclass(frozen=True)
 class _ScoringOptions:
-    """How texts are scored; none of it changes a score."""
+    """Options of scoring that do not change a score."""
 
     workers: int | None
     score_store: ScoreStore | None
@@ -112,14 +112,14 @@ def score_pairs(
     `first_batch`.
     """
     rows = find_output_rows(dataset, pairs)
-    is_sampled = _mark_sampled(pairs, sample)
+    is_sampled = _mark_sampled_pairs(pairs, sample)
     output_count = 0 if dataset.task_definition.is_ranking else len(dataset)
     output_scores = np.full((len(metrics), output_count), np.nan)
     if isinstance(pairs, RankedPairs):
         scores = _score_rankings(dataset, pairs, metrics, workers)
     else:
         options = _ScoringOptions(workers, score_store, first_batch, cluster, progress)
-        scores = _score_texts(dataset, pairs, is_sampled, metrics, options, further_rows, output_scores)
+        scores = _score_text_pairs(dataset, pairs, is_sampled, metrics, options, further_rows, output_scores)
     clusters = clusters or find_clusters(dataset, None)
     perturbations = pairs.frame["perturbation"]
     names = tuple(sorted(perturbations.unique()))
@@ -153,8 +153,8 @@ def score_pairs(
     )
 
 
-def _mark_sampled(pairs: Pairs, sample: Pairs | None) -> BoolArray:
-    """Mark which of the pairs are in a sample of them."""
+def _mark_sampled_pairs(pairs: Pairs, sample: Pairs | None) -> BoolArray:
+    """Mark the pairs that are in a sample."""
     if sample is None or sample is pairs:
         return np.ones(pairs.frame.height, dtype=np.bool_)
     key = [*OUTPUT_KEY, "perturbation"]
@@ -163,7 +163,7 @@ def _mark_sampled(pairs: Pairs, sample: Pairs | None) -> BoolArray:
     return marked["is_sampled"].fill_null(value=False).to_numpy()
 
 
-def _score_texts(
+def _score_text_pairs(
     dataset: Dataset,
     pairs: Pairs,
     is_sampled: BoolArray,
@@ -172,7 +172,7 @@ def _score_texts(
     further_rows: LongArray | None,
     output_scores: FloatArray,
 ) -> PairScores:
-    """Score texts; scores of a language model are NaN where the pair is not in the sample.
+    """Score pairs of texts; language models score only the pairs in the sample.
 
     Writes the scores of single outputs into `output_scores`. A judge that compares two outputs gives the
     better one its verdict as score, and the other 1 - verdict.
@@ -185,7 +185,9 @@ def _score_texts(
     programs = _find_single_output_metrics(metrics, judges=False)
     if len(programs):
         selected = [metrics[m] for m in programs]
-        scored = _score_single_outputs(dataset, pairs, selected, options, _or_no_rows(further_rows))
+        scored = _score_single_outputs(
+            dataset, pairs, selected, options, _replace_none_by_no_rows(further_rows)
+        )
         better[programs] = scored.better
         worse[programs] = scored.worse
         output_scores[programs[:, None], scored.output_rows] = scored.output_scores
@@ -208,7 +210,7 @@ def _score_texts(
         if metric.pairwise:
             started = time.perf_counter()
             rows = build_scoring_rows(dataset).frame[find_output_rows(dataset, sample)]
-            comparison = compare_pairs(metric, rows, sample.frame)
+            comparison = judge_pairs(metric, rows, sample.frame)
             better[m, is_sampled] = comparison.verdict
             worse[m, is_sampled] = 1 - comparison.verdict
             verdicts.append(build_verdict_table(metric, sample.frame, comparison.by_order))
@@ -220,7 +222,7 @@ def _score_texts(
 
 
 def _find_single_output_metrics(metrics: Sequence[Metric], *, judges: bool) -> LongArray:
-    """Find the positions of metrics that read one output at a time: language models, or all others."""
+    """Find the positions of the metrics that score one output at a time."""
     positions = []
     for m, metric in enumerate(metrics):
         if isinstance(metric, Judge):
@@ -233,7 +235,7 @@ def _find_single_output_metrics(metrics: Sequence[Metric], *, judges: bool) -> L
 
 @dataclass(frozen=True)
 class _SingleOutputScores(PairScores):
-    """Scores by metrics that read one output at a time, with those of the outputs at `output_rows`."""
+    """Scores by metrics that score one output at a time."""
 
     output_rows: LongArray = field(default_factory=lambda: _NO_ROWS)
     output_scores: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
@@ -246,7 +248,7 @@ def _score_single_outputs(
     options: _ScoringOptions,
     further_rows: LongArray,
 ) -> _SingleOutputScores:
-    """Score both outputs with metrics that read one output at a time; each output is scored once."""
+    """Score both outputs of all pairs with metrics that score one output at a time."""
     rows = find_output_rows(dataset, pairs)
     output_rows = np.union1d(rows, further_rows)
     scored = score_rows(
@@ -282,13 +284,13 @@ def score_selected_parts(
     further_rows: LongArray | None = None,
     progress: Progress | None = None,
 ) -> SelectedBatches:
-    """Score and store the selected parts of what `score_pairs` scores, except for language models."""
+    """Score and store selected parts of the work of `score_pairs`, without language models."""
     if store is None:
         raise InputError("parts are stored in a run folder.", remedy="Pass --out.")
     rows = find_output_rows(dataset, pairs)
     return score_selected_batches(
         [metric for metric in metrics if not isinstance(metric, Judge)],
-        _list_scored_rows(dataset, pairs, rows, _or_no_rows(further_rows)),
+        _list_scored_rows(dataset, pairs, rows, _replace_none_by_no_rows(further_rows)),
         selected,
         store=store,
         workers=workers,
@@ -298,16 +300,16 @@ def score_selected_parts(
 
 
 def list_scored_texts(dataset: Dataset, pairs: Pairs) -> pl.DataFrame:
-    """List every text that metrics score for these pairs, with the fields that metrics may read."""
+    """List every text that metrics score for some pairs, with its reference and source."""
     return _list_scored_rows(dataset, pairs, find_output_rows(dataset, pairs), _NO_ROWS).frame
 
 
 def _list_scored_rows(dataset: Dataset, pairs: Pairs, rows: LongArray, further_rows: LongArray) -> OutputRows:
-    """List each output with pairs or in `further_rows` once, then the worse output of each pair."""
+    """List each output that has pairs once, then the worse output of each pair."""
     scored_rows = np.union1d(rows, further_rows)
     base = build_scoring_rows(dataset)
     outputs = base.frame[scored_rows]
-    texts = _insert_preprocessed(outputs["output"], pairs, np.searchsorted(scored_rows, rows))
+    texts = _insert_preprocessed_texts(outputs["output"], pairs, np.searchsorted(scored_rows, rows))
     outputs = outputs.with_columns(texts)
     worse_outputs = base.frame[rows].with_columns(pairs.frame["worse"].alias("output"))
     if "worse_system" in pairs.frame.columns:
@@ -315,8 +317,8 @@ def _list_scored_rows(dataset: Dataset, pairs: Pairs, rows: LongArray, further_r
     return OutputRows(pl.concat([outputs, worse_outputs]), base.qrels)
 
 
-def _insert_preprocessed(texts: pl.Series, pairs: Pairs, positions: LongArray) -> pl.Series:
-    """Replace the texts that have pairs, at `positions`, by the preprocessed texts of their pairs."""
+def _insert_preprocessed_texts(texts: pl.Series, pairs: Pairs, positions: LongArray) -> pl.Series:
+    """Replace the texts of outputs with pairs by their preprocessed texts."""
     distinct_positions, first_pairs = np.unique(positions, return_index=True)
     return texts.scatter(distinct_positions, pairs.frame["output"][first_pairs]).alias("output")
 
@@ -324,7 +326,7 @@ def _insert_preprocessed(texts: pl.Series, pairs: Pairs, positions: LongArray) -
 def _score_rankings(
     dataset: Dataset, pairs: RankedPairs, metrics: Sequence[Metric], workers: int | None
 ) -> PairScores:
-    """Score rankings from relevance grades. It takes seconds, so no scores are stored."""
+    """Score pairs of rankings from relevance grades."""
     if dataset.qrels is None:
         raise InputError("rankings cannot be scored without relevance judgements.", remedy="Pass --qrels.")
     outputs = score_ranked_lists(metrics, pairs.lists, dataset.outputs, dataset.qrels, workers=workers)
@@ -335,7 +337,7 @@ def _score_rankings(
 
 
 def find_output_rows(dataset: Dataset, pairs: Pairs) -> LongArray:
-    """Find the row of each pair's better output in the data set."""
+    """Find the row of the better output of each pair in the data set."""
     if pairs.rows is not None:
         return pairs.rows
     index = dataset.outputs.select(OUTPUT_KEY).with_row_index("row")
@@ -343,5 +345,5 @@ def find_output_rows(dataset: Dataset, pairs: Pairs) -> LongArray:
     return joined["row"].cast(pl.Int64).to_numpy()
 
 
-def _or_no_rows(rows: LongArray | None) -> LongArray:
+def _replace_none_by_no_rows(rows: LongArray | None) -> LongArray:
     return _NO_ROWS if rows is None else rows

@@ -58,8 +58,8 @@ _RUN_AGAIN = "Run the command of this run again: it continues from its scores."
 
 
 @contextmanager
-def report_unreadable(file: Path) -> Iterator[None]:
-    """Raise `InputError` for whatever goes wrong while reading a Parquet file that users may have changed."""
+def report_unreadable_file(file: Path) -> Iterator[None]:
+    """Raise `InputError` for any failure to read a Parquet file."""
     try:
         yield
     except MetassayError:
@@ -79,7 +79,7 @@ def report_unreadable(file: Path) -> Iterator[None]:
 
 
 class PairTable:
-    """The pairs of one run."""
+    """Reads the pairs of one run from its files."""
 
     def __init__(self, run: RunFolder) -> None:
         self.run = run
@@ -91,7 +91,7 @@ class PairTable:
         self.file = run.find_intact_file(EXPLORER_FILE) or pairs_file
         self.has_outcomes = self.file != pairs_file
         """Whether the run stored outcomes; runs of `perturb`, and of earlier versions, did not."""
-        with report_unreadable(self.file):
+        with report_unreadable_file(self.file):
             self.texts = pl.scan_parquet(pairs_file, row_index_name="row", glob=False)
             self.index = pl.scan_parquet(self.file, row_index_name="row", glob=False)
             self.schema = self.index.collect_schema()
@@ -101,11 +101,11 @@ class PairTable:
     def _check_columns(self) -> None:
         """Raise `InputError` if the files do not have the columns that an assay writes."""
         text_schema = self.texts.collect_schema()
-        wrong = [name for name in PAIR_KEY if not _holds_names(self.schema.get(name))]
-        wrong += [name for name in ("output", "worse") if not _holds_texts(text_schema.get(name))]
+        wrong = [name for name in PAIR_KEY if not _is_name_column(self.schema.get(name))]
+        wrong += [name for name in ("output", "worse") if not _is_text_column(text_schema.get(name))]
         for name, dtype in self.schema.items():
             is_wrong_outcome = name.startswith("outcome/") and dtype != pl.Int8
-            is_wrong_context = name.startswith("context/") and not _holds_names(dtype)
+            is_wrong_context = name.startswith("context/") and not _is_name_column(dtype)
             is_wrong_number = name.startswith(_NUMERIC_PREFIXES) and dtype not in {pl.Float32, pl.Float64}
             if is_wrong_outcome or is_wrong_context or is_wrong_number:
                 wrong.append(name)
@@ -121,7 +121,7 @@ class PairTable:
             raise InputError("this does not have one row per pair.", location=location, remedy=_RUN_AGAIN)
 
     def _list_suffixes(self, prefix: str) -> list[str]:
-        """Return what follows a prefix in the names of columns, such as the metrics after `outcome/`."""
+        """List what follows a prefix in the names of columns, such as the metrics after `outcome/`."""
         return [name.removeprefix(prefix) for name in self.schema if name.startswith(prefix)]
 
     @cached_property
@@ -144,12 +144,12 @@ class PairTable:
         return self._list_suffixes("context/")
 
     def list_values(self, column: str) -> list[str]:
-        """Return the distinct names in a column."""
+        """List the distinct values of a column of names."""
         dtype = self.schema[column]
         if isinstance(dtype, pl.Enum):
             return [str(name) for name in dtype.categories]
         if column not in self._values:
-            with report_unreadable(self.file):
+            with report_unreadable_file(self.file):
                 names = self.index.select(pl.col(column).unique()).collect().to_series()
             self._values[column] = sorted(name for name in names if name is not None)
         return self._values[column]
@@ -161,18 +161,18 @@ class PairTable:
             return []
         names = pl.col("context", "metric").cast(pl.String)
         numbers = pl.col("accuracy", "low", "high").cast(pl.Float64)
-        with report_unreadable(file):
+        with report_unreadable_file(file):
             rows = pl.scan_parquet(file, glob=False).filter(pl.col("column") == column)
             return [ContextAccuracy(*row) for row in rows.select(names, numbers).collect().iter_rows()]
 
     def read_margins(self, metric: str) -> Iterator[NDArray[Any]]:
-        """Read the margins of all pairs, `ROWS_PER_READ` at a time; NaN where undefined."""
+        """Read the margins of a metric on all pairs, in blocks; NaN if undefined."""
         for first in range(0, self.total, ROWS_PER_READ):
             rows = self.index.slice(first, ROWS_PER_READ).select(f"margin/{metric}")
             yield rows.collect().to_series().fill_null(float("nan")).to_numpy()
 
     def read_outcomes(self, metric: str) -> NDArray[np.int8]:
-        """Return the outcome of every pair, coded as in `OUTCOME_CODES`.
+        """Read the outcome of a metric on every pair, coded as in `OUTCOME_CODES`.
 
         Outcomes that were read recently stay in memory, four to a byte.
         """
@@ -188,8 +188,8 @@ class PairTable:
     def _count_packed_bytes(self) -> int:
         return sum(array.nbytes for array in self._packed_outcomes.values())
 
-    def find_rows(self, column: str, value: str) -> NDArray[np.bool_]:
-        """Return for every pair whether it has this name in the column."""
+    def mask_rows(self, column: str, value: str) -> NDArray[np.bool_]:
+        """Return a mask of the pairs that have a value in a column."""
         dtype = self.schema[column]
         mask = np.zeros(self.total, dtype=np.bool_)
         if isinstance(dtype, pl.Enum) and value not in set(dtype.categories):
@@ -199,16 +199,16 @@ class PairTable:
         return mask
 
     def read_pairs(self, rows: Sequence[int], metrics: Sequence[str]) -> list[StoredPair | None]:
-        """Read some pairs in the order given, with the scores of these metrics; None for an absent row."""
+        """Read some pairs in a given order, with the scores of some metrics; None for a missing row."""
         wanted = {f"{prefix}{metric}" for prefix in _SHOWN_METRIC_PREFIXES for metric in metrics}
         columns = [
             name
             for name in self.schema
             if name != "row" and (name in wanted or not name.startswith(_METRIC_PREFIXES))
         ]
-        with report_unreadable(self.file):
-            index_rows = _read_rows(self.index, rows, columns)
-            text_rows = _read_rows(self.texts, rows, ("output", "worse"))
+        with report_unreadable_file(self.file):
+            index_rows = _read_rows_in_order(self.index, rows, columns)
+            text_rows = _read_rows_in_order(self.texts, rows, ("output", "worse"))
         output_rows = [{} for _ in rows] if not self.has_outcomes else self._read_outputs(index_rows)
         pairs: list[StoredPair | None] = []
         for index_row, text_row, output_row in zip(index_rows, text_rows, output_rows):
@@ -219,21 +219,21 @@ class PairTable:
         return pairs
 
     def _read_outputs(self, index_rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Read source and references of pairs, where the run has them."""
+        """Read the sources and references of some pairs."""
         file = self.run.find_intact_file(OUTPUTS_FILE)
         if file is None:
             return [{} for _ in index_rows]
-        with report_unreadable(file):
+        with report_unreadable_file(file):
             outputs = pl.scan_parquet(file, row_index_name="row", glob=False)
             schema = outputs.collect_schema()
             dtypes = {"source": pl.String, "references": pl.List(pl.String)}
             columns = [name for name, dtype in dtypes.items() if schema.get(name) == dtype]
             if not columns:
                 return [{} for _ in index_rows]
-            return _read_rows(outputs, [row.get("output", -1) for row in index_rows], columns)
+            return _read_rows_in_order(outputs, [row.get("output", -1) for row in index_rows], columns)
 
     def match_pairs(self, other: PairTable) -> NDArray[np.int64]:
-        """Return for each pair its row in another run, −1 where the other run does not have it."""
+        """Find the row of each pair in another run; −1 if the other run does not have the pair."""
         for table in (self, other):
             if table.total > LARGEST_COMPARED_RUN:
                 raise InputError(
@@ -242,16 +242,18 @@ class PairTable:
                     location=InputLocation(file=str(table.run.path)),
                 )
         keys = [*PAIR_KEY, "worse_system", "occurrence"]
-        matches = _read_keys(self).join(_read_keys(other), on=keys, how="left", maintain_order="left")
+        matches = _read_pair_keys(self).join(
+            _read_pair_keys(other), on=keys, how="left", maintain_order="left"
+        )
         return matches["row_right"].cast(pl.Int64).fill_null(-1).to_numpy()
 
 
-def _holds_names(dtype: pl.DataType | None) -> bool:
+def _is_name_column(dtype: pl.DataType | None) -> bool:
     return isinstance(dtype, pl.String | pl.Enum)
 
 
-def _holds_texts(dtype: pl.DataType | None) -> bool:
-    """Return whether a column holds texts, or for rankings lists of document names."""
+def _is_text_column(dtype: pl.DataType | None) -> bool:
+    """Return whether a column holds texts or, for rankings, lists of document names."""
     if isinstance(dtype, pl.List):
         return isinstance(dtype.inner, pl.String | pl.Categorical | pl.Enum)
     return isinstance(dtype, pl.String)
@@ -261,8 +263,8 @@ def _count_rows(frame: pl.LazyFrame) -> int:
     return int(frame.select(pl.len()).collect().item())
 
 
-def _read_keys(table: PairTable) -> pl.DataFrame:
-    """Read what identifies each pair of a run; `occurrence` numbers pairs that agree in everything else."""
+def _read_pair_keys(table: PairTable) -> pl.DataFrame:
+    """Read the columns that identify each pair of a run."""
     names = [pl.col(name).cast(pl.String) for name in PAIR_KEY]
     worse_system = pl.lit("").alias("worse_system")
     if "worse_system" in table.schema:
@@ -274,7 +276,7 @@ def _read_keys(table: PairTable) -> pl.DataFrame:
 def _build_pair(
     index_row: dict[str, Any], text_row: dict[str, Any], output_row: dict[str, Any], metrics: Sequence[str]
 ) -> StoredPair:
-    """Combine the rows of the index, of the texts and of the outputs to one pair."""
+    """Build a pair from its rows in the files of pairs, texts and outputs."""
     contexts: dict[str, str] = {}
     human_scores: dict[str, tuple[float, float | None]] = {}
     for name, value in index_row.items():
@@ -308,8 +310,10 @@ def _build_pair(
     )
 
 
-def _read_rows(frame: pl.LazyFrame, rows: Sequence[int], columns: Sequence[str]) -> list[dict[str, Any]]:
-    """Read some rows of a scanned file in the order given; a row that it does not have is empty.
+def _read_rows_in_order(
+    frame: pl.LazyFrame, rows: Sequence[int], columns: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Read rows of a file in a given order; a row that does not exist is empty.
 
     Nearby rows are read as one slice, so that few pages of the file are touched. The slice must come before
     the selection of columns: otherwise Polars does not push it down to the reader.

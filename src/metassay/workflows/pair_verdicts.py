@@ -13,8 +13,8 @@ from metassay.metrics.judge import Judge, Preferences
 from metassay.workflows.ask_judge import build_winner_column
 
 
-def compare_pairs(judge: Judge, rows: pl.DataFrame, pairs: pl.DataFrame) -> Preferences:
-    """Ask a judge in both orders which side of every pair it prefers.
+def judge_pairs(judge: Judge, rows: pl.DataFrame, pairs: pl.DataFrame) -> Preferences:
+    """Ask a judge in both orders which output of every pair it prefers.
 
     `rows` has the further fields that the judge may read (source, references), one row per pair.
     """
@@ -31,7 +31,7 @@ def compare_pairs(judge: Judge, rows: pl.DataFrame, pairs: pl.DataFrame) -> Pref
 def build_verdict_table(
     judge: Judge, pairs: pl.DataFrame, verdicts_by_order: NDArray[np.float64]
 ) -> pl.DataFrame:
-    """Build the table of verdicts on pairs that `metassay judge` reads.
+    """Build a table of verdicts on pairs in the form that `metassay judge` reads.
 
     `verdicts_by_order` is `[orders, pairs]`: 1 where the judge prefers the output to the worse one. In the
     second order, if there is one, the output was shown second. A hash of the pair decides which of the two

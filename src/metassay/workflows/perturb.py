@@ -46,7 +46,7 @@ def build_llm_settings(
     prices: Path | None = None,
     budget: float | None = None,
 ) -> LlmSettings | None:
-    """Build the settings of a language model from options; None if they name no model."""
+    """Build the settings of a language model from options; None if no model is named."""
     if url is None and local is None:
         return None
     name = model or ""
@@ -54,8 +54,8 @@ def build_llm_settings(
     return LlmSettings(url, name, local, prompt, concurrency=concurrency, price=price, budget=budget)
 
 
-def describe_model(llm: LlmSettings | None) -> dict[str, str | None] | None:
-    """Describe a language model for a manifest: its name and prompt, never its address or key."""
+def describe_language_model(llm: LlmSettings | None) -> dict[str, str | None] | None:
+    """Describe a language model for a manifest, without its address and key."""
     if llm is None:
         return None
     prompt = None if llm.prompt is None else read_user_prompt(llm.prompt)
@@ -63,7 +63,7 @@ def describe_model(llm: LlmSettings | None) -> dict[str, str | None] | None:
 
 
 def add_answer_cache(llm: LlmSettings | None, run: RunFolder | None) -> LlmSettings | None:
-    """Return the settings with a cache of answers in the run folder, so that a resumed run asks no more."""
+    """Return settings with a cache of answers in the run folder, so that a resumed run asks nothing twice."""
     if llm is None or llm.cache is not None or run is None:
         return llm
     upload_in_background(run.path / ANSWERS)
@@ -72,7 +72,7 @@ def add_answer_cache(llm: LlmSettings | None, run: RunFolder | None) -> LlmSetti
 
 @dataclass(frozen=True, repr=False)
 class PerturbResult(Result):
-    """The pairs, and how often each perturbation applied."""
+    """Result of `perturb`: the pairs, and how often each perturbation applied."""
 
     dataset: Dataset
     pairs: Pairs
@@ -103,7 +103,7 @@ class PerturbResult(Result):
 
 @accept_options(PerturbOptions)
 def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult:
-    """Make each output worse in several ways; with `out`, write `pairs.parquet` and `texts.jsonl` there.
+    """Make each output worse in several ways.
 
     The texts are those that an assay of the same data and settings scores: the outputs and all perturbed
     outputs, also those beyond `per_output`, but none of systems that are the reference itself.
@@ -121,7 +121,7 @@ def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult
     configuration = options.to_dict(PerturbSettings) | {
         "perturbations": None if named is None else [str(part) for part in named],
         "normalize": choose_normalisation(data, options.normalize),
-        "llm": describe_model(options.llm),
+        "llm": describe_language_model(options.llm),
         "seed": options.seed,
     }
     del configuration["strict_resources"]  # decides whether there is a result, not which

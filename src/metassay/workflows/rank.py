@@ -41,7 +41,7 @@ BOOTSTRAP_NOTE = (
 
 
 class RankResult(ResultDisplay, RankContent, frozen=True, kw_only=True):
-    """Rankings of metrics, one per data set, meta-metric and context; their averages; further analyses."""
+    """Result of `rank`: rankings of metrics by data set, meta-metric and context."""
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table with one row per data set, meta-metric, context and metric."""
@@ -51,7 +51,7 @@ class RankResult(ResultDisplay, RankContent, frozen=True, kw_only=True):
             rows += [names | msgspec.to_builtins(metric) for metric in ranking.metrics]
         return pl.DataFrame(rows, infer_schema_length=None)
 
-    def page(self) -> Page:
+    def build_page(self) -> Page:
         """Build the page of the result."""
         return build_rank_page(self)
 
@@ -88,10 +88,10 @@ def rank(data: Source, options: RankOptions) -> RankResult:
     _check_options(options)
     meta_metrics = _parse_meta_metrics(options)
     scores = _read_scores(data, options, meta_metrics)
-    span_ratings = read_span_ratings(data, options) if _wants_spans(options) else []
+    span_ratings = read_span_ratings(data, options) if _has_spans_meta_metric(options) else []
     datasets = _prepare_datasets(scores, options)
     run = _open_run(scores, span_ratings, options)
-    plan = _build_plan(meta_metrics, options)
+    plan = _build_ranking_plan(meta_metrics, options)
     rankings = rank_metrics(datasets, plan, options.progress) if meta_metrics else []
     span_rankings = _rank_spans(span_ratings, plan, options)
     analyses = run_analyses(
@@ -125,30 +125,30 @@ def rank(data: Source, options: RankOptions) -> RankResult:
 
 
 def _check_options(options: RankOptions) -> None:
-    """Refuse unknown names before any data is read."""
-    _check_names("analysis", split_names(options.analysis), ANALYSES)
-    _check_names("rule for missing scores", [options.missing], MISSING_SCORE_RULES)
-    _check_names("test", [options.significance], TESTS)
+    """Refuse unknown names of tests and analyses before any data is read."""
+    _refuse_unknown_names("analysis", split_names(options.analysis), ANALYSES)
+    _refuse_unknown_names("rule for missing scores", [options.missing], MISSING_SCORE_RULES)
+    _refuse_unknown_names("test", [options.significance], TESTS)
 
 
-def _check_names(kind: str, names: Sequence[str], allowed: Collection[str]) -> None:
+def _refuse_unknown_names(kind: str, names: Sequence[str], allowed: Collection[str]) -> None:
     for name in names:
         if name not in allowed:
             raise UnknownName(kind, name, allowed)
 
 
-def _wants_spans(options: RankOptions) -> bool:
-    return any(_is_spans(name) for name in split_names(options.meta))
+def _has_spans_meta_metric(options: RankOptions) -> bool:
+    return any(_is_spans_meta_metric(name) for name in split_names(options.meta))
 
 
-def _is_spans(name: str) -> bool:
+def _is_spans_meta_metric(name: str) -> bool:
     return name.strip().lower() == SPANS
 
 
 def _parse_meta_metrics(options: RankOptions) -> tuple[MetaMetric, ...]:
-    """Parse the meta-metrics that compare scores; none where only `spans` was named."""
-    names = [name for name in split_names(options.meta) if not _is_spans(name)]
-    if not names and _wants_spans(options):
+    """Parse the requested meta-metrics that compare scores; `spans` is not one of them."""
+    names = [name for name in split_names(options.meta) if not _is_spans_meta_metric(name)]
+    if not names and _has_spans_meta_metric(options):
         if split_names(options.analysis):
             raise InputError(
                 "analyses need scores.", remedy="Name a meta-metric next to spans: --meta spa,spans."
@@ -158,7 +158,7 @@ def _parse_meta_metrics(options: RankOptions) -> tuple[MetaMetric, ...]:
 
 
 def _read_scores(data: Source, options: RankOptions, meta_metrics: Sequence[MetaMetric]) -> SelectedScores:
-    """Read human and metric scores; without meta-metrics that compare scores there is nothing to read."""
+    """Read human and metric scores; nothing if only `spans` is requested."""
     if meta_metrics:
         return read_scores(data, options)
     human = next(iter(split_names(options.human)), MARKED_ERRORS)
@@ -185,7 +185,7 @@ def _prepare_datasets(scores: SelectedScores, options: RankOptions) -> list[Rank
 def _open_run(
     scores: SelectedScores, span_ratings: Sequence[SpanRatings], options: RankOptions
 ) -> RunFolder | None:
-    """Open the run folder, whose identity are the options and inputs that the result depends on."""
+    """Open the run folder; options and data that change the result identify it."""
     if options.out is None:
         return None
     configuration = {
@@ -211,7 +211,7 @@ def _open_run(
     return RunFolder.open(options.out, identity, data=scores.fingerprint)
 
 
-def _build_plan(meta_metrics: tuple[MetaMetric, ...], options: RankOptions) -> RankingPlan:
+def _build_ranking_plan(meta_metrics: tuple[MetaMetric, ...], options: RankOptions) -> RankingPlan:
     settings = ComparisonSettings(
         test=options.significance,
         method=options.method,

@@ -38,7 +38,7 @@ from metassay.workflows.read import Source
 
 @dataclass(frozen=True)
 class AnalysisInput:
-    """What the analyses work on."""
+    """Data and settings that all analyses of a ranking share."""
 
     source: Source
     """What the user passed, for analyses that need the texts."""
@@ -54,11 +54,11 @@ class AnalysisInput:
 
     @property
     def meta_metrics_with_pa_and_spa(self) -> tuple[MetaMetric, ...]:
-        """The meta-metrics that were asked for, and PA and SPA, which the paper compares."""
+        """The requested meta-metrics, and PA and SPA."""
         return tuple(dict.fromkeys([*self.meta_metrics, *parse_meta_metrics("pa,spa")]))
 
-    def iterate_complete(self) -> Iterator[tuple[RankingData, ScoreArrays]]:
-        """Yield each data set with its metrics on the items that all of them have."""
+    def iterate_complete_datasets(self) -> Iterator[tuple[RankingData, ScoreArrays]]:
+        """Yield each data set with only the items that all metrics score."""
         for data in self.datasets:
             if not data.is_scored_by_all_metrics.any():
                 raise InputError(
@@ -72,7 +72,7 @@ class AnalysisInput:
 def run_analyses(
     names: Sequence[str], analysis_input: AnalysisInput, progress: Progress | None = None
 ) -> RankAnalyses:
-    """Run the analyses of these names."""
+    """Run the named analyses of a ranking."""
     rows: dict[str, Any] = {}
     for done, name in enumerate(names, start=1):
         rows[name] = ANALYSES[name](analysis_input)
@@ -85,7 +85,7 @@ def _analyse_stability(analysis_input: AnalysisInput) -> list[StabilityRow]:
     rows: list[StabilityRow] = []
     trials = analysis_input.settings.draws
     seed = analysis_input.settings.seed
-    for data, scores in analysis_input.iterate_complete():
+    for data, scores in analysis_input.iterate_complete_datasets():
         dataset = data.cube.dataset
         names = tuple(data.cube.metric_scores)
         meta_metrics = analysis_input.meta_metrics_with_pa_and_spa
@@ -99,7 +99,7 @@ def _analyse_stability(analysis_input: AnalysisInput) -> list[StabilityRow]:
 
 def _analyse_discrimination(analysis_input: AnalysisInput) -> list[DiscriminationRow]:
     rows = []
-    for data, scores in analysis_input.iterate_complete():
+    for data, scores in analysis_input.iterate_complete_datasets():
         settings = replace(analysis_input.settings, stream=hash_name(data.cube.dataset))
         rows += [
             measure_discrimination(data.cube.dataset, meta_metric, scores, settings)
@@ -108,7 +108,7 @@ def _analyse_discrimination(analysis_input: AnalysisInput) -> list[Discriminatio
     return rows
 
 
-def _analyse_ceiling(analysis_input: AnalysisInput) -> list[HumanCeiling]:
+def _analyse_human_ceiling(analysis_input: AnalysisInput) -> list[HumanCeiling]:
     rows: list[HumanCeiling] = []
     prefix = f"{analysis_input.human}:"  # the scores of one rater are named `mqm:rater1`
     for cube in analysis_input.cubes:
@@ -132,10 +132,10 @@ def _analyse_ceiling(analysis_input: AnalysisInput) -> list[HumanCeiling]:
 
 
 def _analyse_thresholds(analysis_input: AnalysisInput) -> list[AgreementCurve]:
-    """Estimate what a difference means on each data set, and in each of its contexts that is large enough."""
+    """Estimate how often people agree with a difference in metric score, also by context."""
     seed = analysis_input.settings.seed
     curves: list[AgreementCurve] = []
-    for data, scores in analysis_input.iterate_complete():
+    for data, scores in analysis_input.iterate_complete_datasets():
         dataset = data.cube.dataset
         metrics = tuple(data.cube.metric_scores)
         curves += estimate_agreement_curves(scores, metrics, dataset=dataset, context=GLOBAL, seed=seed)
@@ -156,10 +156,10 @@ def _analyse_thresholds(analysis_input: AnalysisInput) -> list[AgreementCurve]:
 
 
 def _analyse_power(analysis_input: AnalysisInput) -> list[RequiredItems]:
-    """Count the items needed to separate systems (by people, by each metric), and metrics."""
+    """Count the items needed to tell systems apart (by people, by metrics) and metrics apart."""
     rows = []
     settings = analysis_input.settings
-    for data, scores in analysis_input.iterate_complete():
+    for data, scores in analysis_input.iterate_complete_datasets():
         dataset = data.cube.dataset
         items = scores.human.shape[1]
         names = (analysis_input.human, *data.cube.metric_scores)
@@ -182,7 +182,7 @@ def _analyse_power(analysis_input: AnalysisInput) -> list[RequiredItems]:
 def _summarize_required_items(
     dataset: str, separates: str, by: str, required: FloatArray, items: int
 ) -> RequiredItems:
-    """Summarize the numbers of items that pairs need; the median is None where it is infinite."""
+    """Summarise the numbers of items that pairs need; the median is None if it is infinite."""
     median = float(np.median(required)) if len(required) else np.inf
     return RequiredItems(
         dataset=dataset,
@@ -193,16 +193,16 @@ def _summarize_required_items(
     )
 
 
-def _analyse_corpus(analysis_input: AnalysisInput) -> list[CorpusAgreement]:
+def _analyse_corpus_scores(analysis_input: AnalysisInput) -> list[CorpusAgreement]:
     return measure_corpus_agreement(analysis_input.source, analysis_input.datasets, analysis_input.settings)
 
 
 ANALYSES: dict[str, Callable[[AnalysisInput], Sequence[Any]]] = {
     "stability": _analyse_stability,
     "discrimination": _analyse_discrimination,
-    "ceiling": _analyse_ceiling,
+    "ceiling": _analyse_human_ceiling,
     "thresholds": _analyse_thresholds,
     "power": _analyse_power,
-    "corpus": _analyse_corpus,
+    "corpus": _analyse_corpus_scores,
 }
 """The analyses by their names in `--analysis`, which are also the fields of `RankAnalyses`."""

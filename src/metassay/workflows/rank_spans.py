@@ -26,12 +26,12 @@ SpanTables = tuple[pl.DataFrame, Mapping[str, pl.DataFrame]]
 
 
 def read_span_ratings(data: Source, options: RankOptions) -> list[SpanRatings]:
-    """Read what people and metrics marked, from files and mt-metrics-eval folders, by data set."""
+    """Read the error spans that people and metrics marked, by data set."""
     files = dict(options.spans or {})
     if HUMAN_SPANS in files:
         sources: list[SpanTables] = [(read_error_spans(str(files.pop(HUMAN_SPANS))), {})]
     else:
-        sources = _read_source(data, options)
+        sources = _read_spans(data, options)
     metric_spans = {name: read_error_spans(str(file)) for name, file in files.items()}
     ratings = []
     for human_spans, spans_of_tree in sources:
@@ -44,8 +44,8 @@ def read_span_ratings(data: Source, options: RankOptions) -> list[SpanRatings]:
     return ratings
 
 
-def _read_source(data: Source, options: RankOptions) -> list[SpanTables]:
-    """Read the spans of people from each path, and with a folder of mt-metrics-eval those of its metrics."""
+def _read_spans(data: Source, options: RankOptions) -> list[SpanTables]:
+    """Read the spans of people and of metrics from files and mt-metrics-eval folders."""
     human = next(iter(split_names(options.human)), None)
     tables: list[SpanTables] = []
     for path in download_paths(data):
@@ -57,7 +57,7 @@ def _read_source(data: Source, options: RankOptions) -> list[SpanTables]:
 
 
 def _select_metrics(spans: Mapping[str, pl.DataFrame], options: RankOptions) -> dict[str, pl.DataFrame]:
-    """Keep the metrics that were asked for, or all."""
+    """Select the requested metrics; by default all."""
     if not options.metrics:
         return dict(spans)
     requested = split_specs(options.metrics)
@@ -65,7 +65,7 @@ def _select_metrics(spans: Mapping[str, pl.DataFrame], options: RankOptions) -> 
 
 
 def _split_datasets(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
-    """Split rows by year, language pair and test set, and name each data set after them."""
+    """Split rows by year, language pair and test set, and name each part after them."""
     keys = [name for name in TEST_SET_COLUMNS if name in rows.columns]
     if not keys:
         return [(UNNAMED_DATASET, rows)]
@@ -74,7 +74,7 @@ def _split_datasets(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
 
 
 def _select_rows(table: pl.DataFrame, options: ScoreReadOptions) -> pl.DataFrame:
-    """Keep the rows that were asked for, without systems that are the reference itself."""
+    """Select the requested rows, without systems that are the reference itself."""
     allowed: dict[str, list[str]] = {}
     for name, values in (options.where or {}).items():
         allowed[name] = [values] if isinstance(values, str) else list(values)

@@ -13,7 +13,7 @@ from metassay.perturbations.ranking_pairs import GainChange, RankedPairs, measur
 
 
 def check_ranking_gains(pairs: Pairs, *, valid_only: bool) -> Pairs:
-    """Count perturbed rankings that lost, kept or won gain; pairs of texts are returned as they are.
+    """Count the perturbed rankings whose discounted gain fell, stayed or rose; texts are not checked.
 
     With `valid_only`, pairs without a loss are dropped, because their label is wrong. A perturbation whose
     rankings win as often as they lose is refused: all its pairs are dropped.
@@ -30,7 +30,7 @@ def check_ranking_gains(pairs: Pairs, *, valid_only: bool) -> Pairs:
         refused = [name for name, count in validity.items() if count["better"] >= max(count["worse"], 1)]
     for name in refused:
         validity[name]["refused"] = 1
-    note = _describe_changes(changes, valid_only=valid_only)
+    note = _describe_gain_changes(changes, valid_only=valid_only)
     checked = replace(pairs, notes=(*pairs.notes, note), validity=validity)
     if not valid_only:
         return checked
@@ -44,7 +44,7 @@ def check_ranking_gains(pairs: Pairs, *, valid_only: bool) -> Pairs:
     return checked.filter_rows(is_valid)
 
 
-def _describe_changes(changes: GainChange, *, valid_only: bool) -> str:
+def _describe_gain_changes(changes: GainChange, *, valid_only: bool) -> str:
     total = len(changes.change)
     counts = Counter(np.sign(changes.change).astype(int).tolist())
     shares = {sign: f"{100 * counts[sign] / max(total, 1):.1f} %" for sign in (-1, 0, 1)}

@@ -53,7 +53,7 @@ def read_scores(
     further_columns: Sequence[str] = (),
     needs_human_scores: bool = True,
 ) -> SelectedScores:
-    """Read the scores that a verb compares.
+    """Read the human and metric scores of one or more data sets.
 
     The options `human` and `metrics` decide what kind of score a column is. A requested metric that is no
     column is computed from the texts. Scores of metrics for which lower is better (`ter`, `wer`) are
@@ -128,14 +128,14 @@ def _add_missing_metrics(
     table = score_table.frame
     missing = [metric for metric in metrics if not (isinstance(metric, str) and metric in table.columns)]
     if missing:
-        computed = _compute_metrics(options, table, missing)
+        computed = _compute_missing_metrics(options, table, missing)
         computed_names = iter(computed.metrics)
         names = [next(computed_names) if metric in missing else str(metric) for metric in metrics]
         return replace(computed, metrics=names)
     if not metrics:
         _, metric_columns = find_score_columns(table, human_columns, metadata=score_table.metadata_columns)
         if all(name in further_columns for name in metric_columns):
-            return _compute_metrics(options, table, [])
+            return _compute_missing_metrics(options, table, [])
     return _ScoredTable(table, [str(metric) for metric in metrics], [])
 
 
@@ -163,7 +163,7 @@ def mark_uninformed_metrics(cube: ScoreCube) -> tuple[ScoreCube, frozenset[str]]
 
 
 def _list_cubes(source: Source) -> list[ScoreCube]:
-    """Return the score cubes that a source consists of. Empty if it is anything else."""
+    """Return the score cubes in a list or a single cube; empty for other sources."""
     parts = [source] if isinstance(source, ScoreCube) else source
     if not isinstance(parts, Sequence):
         return []
@@ -171,8 +171,10 @@ def _list_cubes(source: Source) -> list[ScoreCube]:
     return cubes if len(cubes) == len(parts) else []
 
 
-def _compute_metrics(options: ComparisonOptions, table: pl.DataFrame, missing: Sequence[Any]) -> _ScoredTable:
-    """Compute the missing metrics, or the default ones of the task if none is named, from texts of a table.
+def _compute_missing_metrics(
+    options: ComparisonOptions, table: pl.DataFrame, missing: Sequence[Any]
+) -> _ScoredTable:
+    """Compute metrics that are not in the data; by default those of the task.
 
     The result has a column for each of these metrics, and notes on how they were computed.
     """

@@ -16,11 +16,11 @@ from metassay.reporting.result_display import ResultDisplay
 from metassay.results.assay import GLOBAL, AssayContent, Recommendation
 from metassay.results.recommend import RecommendContent
 from metassay.store.layout import TIMINGS
-from metassay.workflows.run_files import RESULT, assay_run
+from metassay.workflows.run_files import RESULT, load_assay_run
 
 
 class RecommendResult(ResultDisplay, RecommendContent, frozen=True, kw_only=True):
-    """Result of `recommend`: a choice for every context of every column, and what it rests on."""
+    """Result of `recommend`: the metric to use in every context, and why."""
 
     def to_frame(self) -> pl.DataFrame:
         """Return one row per column and context."""
@@ -34,21 +34,21 @@ class RecommendResult(ResultDisplay, RecommendContent, frozen=True, kw_only=True
 def recommend(
     run: str | Path, *, context: str | None = None, criteria: Criteria | None = None
 ) -> RecommendResult:
-    """Return the metric to use in each context of a finished assay, with the reasons.
+    """Return the metric to use in each context of a finished assay, with reasons.
 
     With `criteria` (numbers per metric, higher is better, in order of importance) the choice is made anew:
     inside the group of metrics that may be the best, stability is preferred, then the cost class, then the
     criteria. `context` names one column of contexts; by default all are returned.
 
     >>> import tempfile
-    >>> from metassay.workflows.assay import assay, read_sample
+    >>> from metassay.workflows.assay import assay, read_bundled_sample
     >>> run = tempfile.mkdtemp() + "/run"
     >>> few = {"metrics": "rouge1,rougel", "contexts": ["domain"], "perturbations": "removal,insertion"}
-    >>> result = assay(read_sample("text"), resamples=20, permutations=19, out=run, **few)
+    >>> result = assay(read_bundled_sample("text"), resamples=20, permutations=19, out=run, **few)
     >>> recommend(run).answer.metric
     'rouge1'
     """
-    folder = assay_run(run)
+    folder = load_assay_run(run)
     result = folder.read_result(RESULT, AssayContent)
     columns = list(result.contexts)
     if context is not None:
@@ -89,7 +89,7 @@ def _check_criteria(result: AssayContent, criteria: Criteria) -> None:
 
 
 def _choose_by_criteria(result: AssayContent, column: str, criteria: Criteria) -> dict[str, Recommendation]:
-    """Choose a metric for every context of a column anew, and explain each choice."""
+    """Choose a metric for every context of a column by the user's criteria, and explain it."""
     recommendations = recommend_metric_by_context(read_choice_table(result, column, criteria))
     reasons = ReasonWriter(result, column, criteria=criteria).explain_all(recommendations)
     return {

@@ -30,14 +30,14 @@ from metassay.results.wrong_pairs import WrongPairs
 from metassay.store.files import write_bytes
 from metassay.store.remote import local_path, open_run
 from metassay.store.run_folder import RunFolder, read_manifest
-from metassay.workflows.assay_run_files import select_shown_entries
+from metassay.workflows.assay_run_files import select_manifest_entries
 from metassay.workflows.run_files import (
     CURVES,
     EXAMPLES,
     REPORT,
     RESULT,
-    assay_run,
-    command_of,
+    get_run_command,
+    load_assay_run,
 )
 
 _MOST_BYTES_BEFORE_TITLE = 2**16
@@ -50,7 +50,7 @@ def _build_rank_page(run: RunFolder) -> Page:
 
 
 def _build_depend_page(run: RunFolder) -> Page:
-    return build_depend_page(read_depend_result(run), read_curves(run))
+    return build_depend_page(read_depend_result(run), read_dependence_curves(run))
 
 
 def _build_aggregate_page(run: RunFolder) -> Page:
@@ -77,7 +77,7 @@ def _build_assay_page(run: RunFolder) -> Page:
     return build_assay_page(
         run.read_result(RESULT, AssayContent),
         wrong_pairs=run.read_result(EXAMPLES, WrongPairs),
-        manifest=select_shown_entries(read_manifest(run.path)),
+        manifest=select_manifest_entries(read_manifest(run.path)),
     )
 
 
@@ -100,17 +100,17 @@ def report(
     figures: str | None = None,
     tables: str | None = None,
 ) -> Path:
-    """Write the page of a finished run anew, or one page for several runs of one data set; return its path.
+    """Write the page of a finished run again, or one page for several runs on the same data.
 
     `out` is where to write the page: needed for several runs (of assay, rank, depend and aggregate, one of
     each), else `report.html` of the run. `figures` (`svg`, `pdf`, `png`) and `tables` (`latex`, `markdown`,
     `csv`) leave every chart, in the sizes of one and two columns, and every table in folders beside the page.
 
     >>> import tempfile
-    >>> from metassay.workflows.assay import assay, read_sample
+    >>> from metassay.workflows.assay import assay, read_bundled_sample
     >>> run = tempfile.mkdtemp() + "/run"
     >>> few = {"metrics": "rouge1,rougel", "contexts": ["domain"], "perturbations": "removal,insertion"}
-    >>> result = assay(read_sample("text"), resamples=20, permutations=19, out=run, **few)
+    >>> result = assay(read_bundled_sample("text"), resamples=20, permutations=19, out=run, **few)
     >>> report(run).name
     'report.html'
     """
@@ -120,7 +120,7 @@ def report(
     target = folders[0] / REPORT if out is None else local_path(out)
     if out is not None:
         _refuse_replacing_other_file(target)
-    page = _build_joined_page(folders) if len(runs) > 1 else _build_page(folders[0])
+    page = _build_page_of_runs(folders) if len(runs) > 1 else _build_page(folders[0])
     rendered_page = render_page_with_parts(page)
     files = render_paper_files(rendered_page.charts, rendered_page.grids, figures, tables)
     files[target.name] = rendered_page.html.encode()
@@ -136,7 +136,7 @@ def report(
 
 
 def _refuse_replacing_other_file(target: Path) -> None:
-    """Raise an error if the page would replace a file that is not a page of ours, such as the data."""
+    """Raise `InputError` if the page would replace a file that is not a report."""
     try:
         if not target.exists():
             return
@@ -156,9 +156,9 @@ def _refuse_replacing_other_file(target: Path) -> None:
 def _build_page(run: str | Path) -> Page:
     """Build the page of one run."""
     folder = RunFolder.load(run)
-    command = command_of(folder)
+    command = get_run_command(folder)
     if command not in PAGE_BUILDERS:
-        folder = assay_run(run)  # raises an error that says what the run is, unless it is an assay
+        folder = load_assay_run(run)  # raises an error that says what the run is, unless it is an assay
         command = "assay"
     with folder.report_unreadable_results():
         return PAGE_BUILDERS[command](folder)
@@ -179,14 +179,14 @@ def read_aggregate_result(folder: RunFolder) -> AggregateContent:
     return folder.read_result("results/aggregate.json", AggregateContent)
 
 
-def read_curves(folder: RunFolder) -> CurvesByDataset:
+def read_dependence_curves(folder: RunFolder) -> CurvesByDataset:
     """Read the fitted functions of a run of `depend`."""
     return folder.read_result(CURVES, dict[str, dict[str, MetricCurves]])
 
 
-def _build_joined_page(runs: Sequence[str | Path]) -> Page:
-    """Build the page of several runs, each of another verb, all on the same data."""
-    folders = _load_by_command(runs)
+def _build_page_of_runs(runs: Sequence[str | Path]) -> Page:
+    """Build one page for runs of different commands on the same data."""
+    folders = _load_runs_by_command(runs)
     _check_same_data(list(folders.values()))
     first_folder = next(iter(folders.values()))
     with first_folder.report_unreadable_results():
@@ -196,17 +196,17 @@ def _build_joined_page(runs: Sequence[str | Path]) -> Page:
         curves: CurvesByDataset = {}
         if "depend" in folders:
             dependence = read_depend_result(folders["depend"])
-            curves = read_curves(folders["depend"])
+            curves = read_dependence_curves(folders["depend"])
         aggregation = read_aggregate_result(folders["aggregate"]) if "aggregate" in folders else None
         return build_joined_page(assay, ranking, dependence, aggregation, curves)
 
 
-def _load_by_command(runs: Sequence[str | Path]) -> dict[str, RunFolder]:
-    """Load runs by verb; at most one run of each verb can be on a page."""
+def _load_runs_by_command(runs: Sequence[str | Path]) -> dict[str, RunFolder]:
+    """Load runs by command; two runs of one command are refused."""
     folders: dict[str, RunFolder] = {}
     for run in runs:
         folder = RunFolder.load(run)
-        command = command_of(folder)
+        command = get_run_command(folder)
         if command not in QUESTIONS:
             raise InputError(
                 f"this is a run of `metassay {command}`, which has a page of its own.",
@@ -225,11 +225,11 @@ def _load_by_command(runs: Sequence[str | Path]) -> dict[str, RunFolder]:
 
 
 def _check_same_data(folders: Sequence[RunFolder]) -> None:
-    """Check that runs are on the same data: they share a human score, or have the same items and systems."""
+    """Check that runs are on the same data: the same human score, or the same items and systems."""
     first = folders[0]
-    expected = _read_fingerprint(first)
+    expected = _read_data_fingerprint(first)
     for folder in folders[1:]:
-        fingerprint = _read_fingerprint(folder)
+        fingerprint = _read_data_fingerprint(folder)
         common = sorted(set(expected["human"]) & set(fingerprint["human"]))
         if any(expected["human"][name] == fingerprint["human"][name] for name in common):
             continue
@@ -240,18 +240,18 @@ def _check_same_data(folders: Sequence[RunFolder]) -> None:
             difference = f"their human scores ({', '.join(common)}) differ"
         raise InputError(
             f"this is of other data than {display_path(first.path)}: {difference}"
-            f" ({_count_outputs(fingerprint)} here, {_count_outputs(expected)} there).",
+            f" ({_get_output_count(fingerprint)} here, {_get_output_count(expected)} there).",
             location=InputLocation(file=str(folder.path)),
             remedy="Join runs on the same rows: the same files, --where, --systems and --human.",
         )
 
 
-def _count_outputs(fingerprint: Mapping[str, Any]) -> str:
+def _get_output_count(fingerprint: Mapping[str, Any]) -> str:
     return f"{fingerprint['items']} items of {fingerprint['systems']} systems"
 
 
-def _read_fingerprint(folder: RunFolder) -> dict[str, Any]:
-    """Read what distinguishes the data of a run from other data."""
+def _read_data_fingerprint(folder: RunFolder) -> dict[str, Any]:
+    """Read the values that tell the data of a run from other data."""
     fingerprint = read_manifest(folder.path).get("data")
     if not isinstance(fingerprint, dict) or not {"items", "systems", "keys", "human"} <= set(fingerprint):
         raise InputError(

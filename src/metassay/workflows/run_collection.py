@@ -34,7 +34,7 @@ RunState = tuple[Path, tuple[FileState, ...]]
 
 
 class OverviewResult(OverviewContent, ResultDisplay, frozen=True, kw_only=True):
-    """All runs, and each assay against the assay before it of the same task and kind of pairs."""
+    """All runs, and the change of each assay from the assay before it."""
 
     def to_frame(self) -> pl.DataFrame:
         """Return the accuracy over all contexts: a row per run and metric."""
@@ -45,21 +45,21 @@ class OverviewResult(OverviewContent, ResultDisplay, frozen=True, kw_only=True):
 
 
 def summarize_runs(*runs: str | Path) -> OverviewResult:
-    """Summarise runs in the order given. A folder of runs stands for all runs in it, by name.
+    """Summarise runs in the given order; a folder of runs stands for all runs in it.
 
     A run that cannot be read is included, with its `error`.
     """
     collection = RunCollection(runs)
-    return collection.summarize(runs_per_page=len(collection.folders()))
+    return collection.summarize_page(runs_per_page=len(collection.list_folders()))
 
 
 class RunCollection:
-    """The runs that a user named, under names that stay the same while runs are added and deleted."""
+    """The runs in folders that a user named; runs may be added and deleted meanwhile."""
 
     def __init__(self, runs: Sequence[str | Path]) -> None:
         open_folder = open_runs if len(runs) == 1 else open_run
         self._paths = tuple(open_folder(run) for run in runs)
-        for folder in self.folders().values():
+        for folder in self.list_folders().values():
             if not (folder / MANIFEST).is_file():
                 read_manifest(folder)  # raises an error: a mistyped name is not a broken run
         self._summaries: dict[RunState, RunSummary] = {}
@@ -67,8 +67,8 @@ class RunCollection:
         self._latest: tuple[object, OverviewResult] | None = None
         """The overview that was made last, and all that it depends on."""
 
-    def folders(self) -> dict[str, Path]:
-        """Return the run folders by name; where two folders have the same name, the second gets a number."""
+    def list_folders(self) -> dict[str, Path]:
+        """Return the run folders by name; names that occur twice get a number."""
         folder_by_name: dict[str, Path] = {}
         for folder in find_run_folders(self._paths):
             # Only names such as `.` need resolving, which takes long for thousands of folders.
@@ -86,36 +86,38 @@ class RunCollection:
 
     def open_run(self, name: str) -> RunFolder | None:
         """Open the run of this name; None where there is none."""
-        folder = self.folders().get(name)
+        folder = self.list_folders().get(name)
         return None if folder is None else _open_run(folder)
 
     def summarize_run(self, name: str) -> RunSummary:
         """Summarise one run without reading the others."""
-        folder = self.folders()[name]
-        summary = self._summaries.get(_read_state(folder)) or _summarize_run(folder)
+        folder = self.list_folders()[name]
+        summary = self._summaries.get(_read_run_state(folder)) or _summarize_run(folder)
         return msgspec.structs.replace(summary, name=name)
 
     def list_runs_with_pairs(self) -> list[str]:
-        """Return the names of the runs whose pairs can be explored."""
-        return [name for name, folder in self.folders().items() if (folder / PAIRS_FILE).is_file()]
+        """List the names of the runs whose pairs can be explored."""
+        return [name for name, folder in self.list_folders().items() if (folder / PAIRS_FILE).is_file()]
 
     def read_state(self, name: str) -> RunState:
-        """Return what the summary and the pairs of a run depend on: if it is the same, they are the same."""
-        return _read_state(self.folders()[name])
+        """Return file times and sizes; if they are unchanged, so are summary and pairs."""
+        return _read_run_state(self.list_folders()[name])
 
-    def summarize(self, page: int | None = None, *, runs_per_page: int = RUNS_PER_PAGE) -> OverviewResult:
-        """Summarise the runs of one page as they are now; by default those of the last page, the latest.
+    def summarize_page(
+        self, page: int | None = None, *, runs_per_page: int = RUNS_PER_PAGE
+    ) -> OverviewResult:
+        """Summarise the runs on one page of the overview; by default the last page.
 
         Raises `UnknownName` for a page that does not exist.
         """
-        folder_by_name = self.folders()
+        folder_by_name = self.list_folders()
         pages = math.ceil(len(folder_by_name) / runs_per_page)
         page = pages if page is None else page
         if not 1 <= page <= pages:
             raise UnknownName("page", str(page), [str(number) for number in range(1, pages + 1)])
         first = (page - 1) * runs_per_page
         names = list(folder_by_name)[first : first + runs_per_page]
-        state_by_name = {name: _read_state(folder_by_name[name]) for name in names}
+        state_by_name = {name: _read_run_state(folder_by_name[name]) for name in names}
         states = (tuple(state_by_name.items()), page, len(folder_by_name))
         if self._latest is not None and self._latest[0] == states:
             return self._latest[1]
@@ -164,8 +166,8 @@ def read_report(run: RunFolder) -> bytes | None:
     return None if file is None else file.read_bytes()
 
 
-def _read_state(folder: Path) -> RunState:
-    """Return what the summary of a run depends on."""
+def _read_run_state(folder: Path) -> RunState:
+    """Return file times and sizes that the summary of a run depends on."""
     files = [folder / name for name in (MANIFEST, RESULT, REPORT, EXPLORER_FILE, PAIRS_FILE)]
     results_folder = _read_file_state(folder / "results", follow_links=False)
     return folder, (results_folder, *(_read_file_state(file) for file in files))
@@ -180,14 +182,14 @@ def _read_file_state(file: Path, *, follow_links: bool = True) -> FileState:
 
 
 def _open_run(folder: Path) -> RunFolder:
-    """Open a run whose manifest and result are its own files, not links to files elsewhere."""
+    """Open a run whose manifest and result are regular files, not links."""
     for name in (MANIFEST, RESULT):
         RunFolder(folder, {}).find_file(name)
     return RunFolder.load(folder)
 
 
 def _summarize_run(folder: Path) -> RunSummary:
-    """Summarise a run; one that cannot be read gets an error instead of numbers."""
+    """Summarise a run; a run that cannot be read gets an error message."""
     summary = RunSummary(name="", folder=display_path(folder))
     try:
         run = _open_run(folder)
@@ -200,13 +202,13 @@ def _summarize_run(folder: Path) -> RunSummary:
             pairs_from=str(pairs_from),
         )
         with run.report_unreadable_results():
-            return _add_result(summary, run)
+            return _add_result_to_summary(summary, run)
     except (MetassayError, OSError) as error:
         return msgspec.structs.replace(summary, error=str(error))
 
 
-def _add_result(summary: RunSummary, run: RunFolder) -> RunSummary:
-    """Add the numbers and the answer of a finished assay; of runs of other verbs only the answer."""
+def _add_result_to_summary(summary: RunSummary, run: RunFolder) -> RunSummary:
+    """Add the numbers and the answer of a finished run to its summary."""
     summary = msgspec.structs.replace(
         summary, has_report=run.find_file(REPORT) is not None, has_pairs=run.find_file(PAIRS_FILE) is not None
     )
@@ -230,13 +232,13 @@ def _add_result(summary: RunSummary, run: RunFolder) -> RunSummary:
 
 
 class _StoredVerdict(msgspec.Struct):
-    """The verdict in the stored result of any verb; other fields are not read."""
+    """The verdict in a stored result; other fields are not read."""
 
     verdict: list[Claim] = msgspec.field(default_factory=list)
 
 
 def _read_answer(run: RunFolder, command: str) -> str | None:
-    """Read the first sentence of the verdict of a run; None where it has none."""
+    """Read the first sentence of the verdict of a run; None if it has no verdict."""
     if not command.isalpha():  # the manifest may come from anywhere
         return None
     name = f"results/{command}.json"
@@ -247,16 +249,16 @@ def _read_answer(run: RunFolder, command: str) -> str | None:
 
 
 @lru_cache(maxsize=2)
-def _read_result(state: RunState) -> AssayContent:
-    """Read the result of an assay. The cache spares the second reading: a run has two neighbours."""
+def _read_assay_result(state: RunState) -> AssayContent:
+    """Read the result of an assay, from a cache if it did not change."""
     return _open_run(state[0]).read_result(RESULT, AssayContent)
 
 
 def _compare_runs(before: RunState, after: RunState) -> RunChange:
-    """Compare two runs; the change has an error where they cannot be compared."""
+    """Compare two runs; the change has an error message if they cannot be compared."""
     try:
         comparison = compare_run_folders(
-            _open_run(before[0]), _open_run(after[0]), _read_result(before), _read_result(after)
+            _open_run(before[0]), _open_run(after[0]), _read_assay_result(before), _read_assay_result(after)
         )
     except (MetassayError, OSError) as error:
         return RunChange(before="", after="", changed=False, sentences=[], error=str(error))

@@ -43,7 +43,7 @@ VERDICTS = "results/verdicts.parquet"
 
 
 def find_run_folders(runs: Sequence[str | Path]) -> list[Path]:
-    """The run folders, in the order given; one folder that is no run stands for all runs in it, by name."""
+    """Find the run folders that a user names; one folder that is not a run stands for all runs in it."""
     open_folder = open_runs if len(runs) == 1 else open_run
     folders = [open_folder(run) for run in runs]
     for folder in folders:
@@ -53,33 +53,33 @@ def find_run_folders(runs: Sequence[str | Path]) -> list[Path]:
     return folders
 
 
-def command_of(run: RunFolder) -> str:
-    """The verb that made a run."""
+def get_run_command(run: RunFolder) -> str:
+    """Return the command that created a run, such as `assay` or `rank`."""
     return str(run.identity.get("command") or "assay")
 
 
-def assay_run(path: str | Path) -> RunFolder:
-    """A run folder that an assay left; of any other run it is said what it is."""
+def load_assay_run(path: str | Path) -> RunFolder:
+    """Load the run folder of an assay; raise `InputError` for runs of other commands."""
     run = RunFolder.load(path)
-    if command_of(run) != "assay":
+    if get_run_command(run) != "assay":
         page, results = run.path / REPORT, display_path(run.path / "results")
         seen = f"Its page is {display_path(page)}." if page.is_file() else f"Its results are in {results}."
         raise InputError(
-            f"this is a run of `metassay {command_of(run)}`, not of an assay.",
+            f"this is a run of `metassay {get_run_command(run)}`, not of an assay.",
             location=InputLocation(file=str(path)),
             remedy=f"{seen} An assay is made with: metassay assay DATA --out FOLDER",
         )
     return run
 
 
-def run_name(identity: Mapping[str, Any]) -> str:
-    """The folder that a run leaves when none was named: the same for the same data and settings."""
+def make_run_folder_name(identity: Mapping[str, Any]) -> str:
+    """Make the default name of a run folder: the same for the same data and settings."""
     text = json.dumps(identity, sort_keys=True)
     return AUTOMATIC.replace("<hash>", hashlib.blake2b(text.encode(), digest_size=4).hexdigest())
 
 
-def write_table(frame: pl.DataFrame, path: str | Path) -> None:
-    """A table as Parquet, CSV or JSON lines, by the name's ending, whole or not at all."""
+def write_table_file(frame: pl.DataFrame, path: str | Path) -> None:
+    """Write a table as Parquet, CSV or JSON lines, by the ending of the file name."""
     content = io.BytesIO()
     _WRITERS[Path(path).suffix.lower()](frame, content)
     write_bytes(local_path(path), content.getvalue())
@@ -92,8 +92,8 @@ _WRITERS: dict[str, Callable[[pl.DataFrame, io.BytesIO], Any]] = {
 }
 
 
-def check_target(path: str | Path, inputs: Sequence[str]) -> None:
-    """Before hours of work: whether its result can be written there, and replaces nothing that was read."""
+def check_output_file(path: str | Path, inputs: Sequence[str]) -> None:
+    """Check before a long computation that a file can be written and does not replace an input."""
     location = InputLocation(file=str(path))
     ending = Path(path).suffix.lower()
     if ending not in _WRITERS:
@@ -116,21 +116,21 @@ SCHEMA_VERSION = 1
 
 
 class Result(ResultDisplay, ABC):
-    """A result: `to_dict()` is the JSON of the command line, `to_frame()` its main table."""
+    """Base class of results that are not msgspec structs."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """The result as plain values, beginning with `schema_version`."""
+        """Return the result as plain values, beginning with `schema_version`."""
 
     @abstractmethod
     def to_frame(self) -> pl.DataFrame:
-        """The main table of the result."""
+        """Return the main table of the result."""
 
     def to_json(self) -> str:
-        """The JSON object that the command line prints."""
+        """Return the JSON object that the command line prints."""
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
-    def page(self) -> Page:
+    def build_page(self) -> Page:
         """What a page shows of the result; by default its tables."""
         from metassay.reporting.pages import build_plain_page
 
@@ -138,17 +138,17 @@ class Result(ResultDisplay, ABC):
 
 
 @contextmanager
-def warnings_as_notes() -> Iterator[list[str]]:
-    """A list that holds, once the block is left, what was warned of in it, each warning once, sorted."""
+def collect_warnings() -> Iterator[list[str]]:
+    """Yield a list that is filled with the distinct warnings of the block when the block ends."""
     notes: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         yield notes
-    notes.extend(sorted(_summed(w.message for w in caught if issubclass(w.category, UserWarning))))
+    notes.extend(sorted(_merge_warnings(w.message for w in caught if issubclass(w.category, UserWarning))))
 
 
-def _summed(messages: Iterable[Warning | str]) -> set[str]:
-    """Each message once; counts of one kind, which parts of a run report apart, as one count."""
+def _merge_warnings(messages: Iterable[Warning | str]) -> set[str]:
+    """Return each warning once; warnings that count the same thing are added up."""
     plain: set[str] = set()
     counts: dict[str, int] = {}
     for message in messages:

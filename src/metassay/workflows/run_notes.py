@@ -22,17 +22,17 @@ def read_notes(run: RunFolder) -> str:
     return file.read_bytes()[:most_bytes].decode(errors="replace")
 
 
-def compute_version(notes: str) -> str:
-    """Return a digest of the notes, to notice that somebody else changed them."""
+def compute_notes_version(notes: str) -> str:
+    """Compute a hash of notes, to detect that somebody else changed them."""
     return hashlib.blake2b(notes.encode(errors="replace"), digest_size=16).hexdigest()
 
 
 def write_notes(run: RunFolder, notes: str, *, seen_version: str) -> None:
-    """Write the notes on a run, unless they are no longer those that the user saw."""
+    """Write the notes on a run, unless they changed after the user read them."""
     location = InputLocation(file=str(run.path / NOTES_FILE))
     if len(notes) > MAXIMUM_LENGTH:
         raise InputError(f"notes of more than {MAXIMUM_LENGTH:,} characters are not kept.", location=location)
-    if compute_version(read_notes(run)) != seen_version:
+    if compute_notes_version(read_notes(run)) != seen_version:
         raise InputError(
             "somebody else wrote notes in the meantime.", location=location, remedy="Read those first."
         )

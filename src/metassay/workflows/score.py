@@ -32,7 +32,7 @@ from metassay.reporting.result_display import ResultDisplay
 from metassay.reporting.score_page import (
     build_score_page,
     build_score_verdict,
-    build_view,
+    build_score_view,
     render_score_files,
 )
 from metassay.reporting.tables import format_rows
@@ -44,12 +44,12 @@ from metassay.store.run_folder import RunFolder
 from metassay.workflows.options import ScoreOptions, ScoreSettings
 from metassay.workflows.output_scores import OutputScores, build_score_cubes, score_outputs
 from metassay.workflows.read import Source, ensure_dataset
-from metassay.workflows.run_files import check_target, warnings_as_notes, write_table
-from metassay.workflows.score_meaning import explain_system_differences
+from metassay.workflows.run_files import check_output_file, collect_warnings, write_table_file
+from metassay.workflows.score_meaning import find_system_difference_meanings
 
 
 class ScoreResult(ResultDisplay, ScoreContent, frozen=True, kw_only=True):
-    """Scores of every system by every metric, and comparisons of systems.
+    """Result of `score`: scores of every system by every metric, and comparisons of systems.
 
     `segments` is the table of segment scores, with the columns `item, system, metric, score`. It is not part
     of the JSON.
@@ -87,7 +87,7 @@ class ScoreResult(ResultDisplay, ScoreContent, frozen=True, kw_only=True):
         tables = [systems, comparisons] if comparisons else [systems]
         return "\n".join(format_rows(rows, table_format) for rows in tables)
 
-    def page(self) -> Page:
+    def build_page(self) -> Page:
         """Build the page of the result."""
         return build_score_page(self)
 
@@ -119,24 +119,24 @@ def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
         ensure_dataset(dataset), normalize=options.normalize, keep_references=options.keep_references
     )
     if options.per_segment is not None:
-        check_target(options.per_segment, data.input_files)
+        check_output_file(options.per_segment, data.input_files)
     metrics = choose_metrics(data, options.metrics, choose_normalisation(data, options.normalize))
     run = _open_run(data, metrics, options)
-    with warnings_as_notes() as metric_warnings:
+    with collect_warnings() as metric_warnings:
         scores = score_outputs(data, metrics, workers=options.workers, progress=options.progress)
     segments = _build_segment_table(data, metrics, scores)
     if options.per_segment is not None:
-        write_table(segments, options.per_segment)
+        write_table_file(segments, options.per_segment)
     cubes = build_score_cubes(data, scores)
     result = ScoreResult(
         systems=_score_systems(cubes, metrics, data, options),
         comparisons=_compare_systems(cubes, metrics, options),
-        meanings=_explain_differences(cubes, metrics, options),
-        notes=[*data.notes, *_note_reference_systems(data), *metric_warnings],
+        meanings=_find_difference_meanings(cubes, metrics, options),
+        notes=[*data.notes, *_warn_of_reference_systems(data), *metric_warnings],
         segments=segments,
         data=summarize_dataset(data, {metric.spec: metric.higher_is_better for metric in metrics}),
     )
-    result = msgspec.structs.replace(result, verdict=build_score_verdict(build_view(result)))
+    result = msgspec.structs.replace(result, verdict=build_score_verdict(build_score_view(result)))
     if run is not None:
         run.finish(render_score_files(result, result.to_frame(), segments))
     return result
@@ -151,7 +151,7 @@ def _check_options(options: ScoreOptions) -> None:
 
 
 def _open_run(data: Dataset, metrics: Sequence[Metric], options: ScoreOptions) -> RunFolder | None:
-    """Open the run folder, whose identity are the options and data that the result depends on."""
+    """Open the run folder; options and data that change the result identify it."""
     if options.out is None:
         return None
     configuration = options.to_dict(ScoreSettings)
@@ -180,15 +180,15 @@ def _score_systems(
     for metric in metrics:
         for cube in cubes:
             group = cube.dataset if len(cubes) > 1 else None
-            rows += _score_systems_of_cube(cube, metric, data, options, group)
+            rows += _score_systems_of_test_set(cube, metric, data, options, group)
     return rows
 
 
-def _score_systems_of_cube(
+def _score_systems_of_test_set(
     cube: ScoreCube, metric: Metric, data: Dataset, options: ScoreOptions, group: str | None
 ) -> list[ScoredSystem]:
     """Score the systems of one test set, with the interval of the first requested aggregation."""
-    segment = [_average(scores) for scores in cube.metric_scores[metric.spec]]
+    segment = [_compute_mean(scores) for scores in cube.metric_scores[metric.spec]]
     corpus: list[float | None] = [None] * len(cube.systems)
     bootstrap: list[float | None] = [None] * len(cube.systems)
     if data.task_definition.is_ranking:
@@ -210,13 +210,13 @@ def _score_systems_of_cube(
             bootstrap=bootstrap[position],
             low=to_optional(low[position]),
             high=to_optional(high[position]),
-            official=_describe_official_score(cube, metric, position, data),
+            official=_build_official_score(cube, metric, position, data),
         )
         for position, system in enumerate(cube.systems)
     ]
 
 
-def _average(scores: Scores) -> float | None:
+def _compute_mean(scores: Scores) -> float | None:
     defined = scores[~np.isnan(scores)]
     return float(defined.mean()) if len(defined) else None
 
@@ -230,10 +230,10 @@ def _estimate_intervals(cube: ScoreCube, metric: Metric, options: ScoreOptions) 
     return estimate_score_intervals(statistics, from_statistics, cube.dataset, resampling)
 
 
-def _describe_official_score(
+def _build_official_score(
     cube: ScoreCube, metric: Metric, system: int, data: Dataset
 ) -> OfficialScore | None:
-    """Return what the official program prints with the corpus score of a system, if it has such a score."""
+    """Return what sacrebleu reports with the corpus score of a system; None for other metrics."""
     if not isinstance(metric, StatisticsMetric) or "references" not in data.outputs.columns:
         return None
     reference_counts = data.outputs["references"].list.len().unique()
@@ -258,16 +258,16 @@ def _compare_systems(
     return comparisons
 
 
-def _explain_differences(
+def _find_difference_meanings(
     cubes: Sequence[ScoreCube], metrics: Sequence[Metric], options: ScoreOptions
 ) -> list[DifferenceMeaning]:
-    """Look up what the differences between systems mean to people, if a run of `rank` was named."""
+    """Look up how often people agree with the differences, if a run of `rank` is given."""
     if options.meaning is None:
         return []
-    return explain_system_differences(cubes, metrics, options.meaning)
+    return find_system_difference_meanings(cubes, metrics, options.meaning)
 
 
-def _note_reference_systems(data: Dataset) -> list[str]:
+def _warn_of_reference_systems(data: Dataset) -> list[str]:
     """Warn about systems whose outputs are the reference itself."""
     systems = find_reference_systems(data)
     if not systems:

@@ -17,10 +17,10 @@ from metassay.store.remote import open_run
 from metassay.store.run_folder import RunFolder
 
 
-def explain_system_differences(
+def find_system_difference_meanings(
     cubes: Sequence[ScoreCube], metrics: Sequence[Metric], run: str | Path
 ) -> list[DifferenceMeaning]:
-    """Look up how often people agree with the difference of every two systems, by every metric.
+    """Look up how often people agree with the difference of every two systems by every metric.
 
     `run` is a run folder of `rank` with the analysis `thresholds`. Its metrics are found by name, with or
     without the reference that WMT adds (`chrF-refA`).
@@ -43,7 +43,7 @@ def explain_system_differences(
 
 
 def read_rank_run(run: str | Path) -> RankContent:
-    """Read the result of a run of `rank` that has the analysis `thresholds`; refuse other runs."""
+    """Read a run of `rank` that has the analysis `thresholds`; refuse other runs."""
     folder = RunFolder.load(open_run(run))
     command = folder.identity.get("command")
     if command != "rank":
@@ -61,10 +61,12 @@ def read_rank_run(run: str | Path) -> RankContent:
 def _find_curve(curves: Sequence[AgreementCurve], metric: Metric, cube: ScoreCube) -> AgreementCurve | None:
     names = [metric.spec, metric.label]
     names += [
-        curve.metric for curve in curves if strip_reference_suffix(curve.metric).lower() in _lower(names)
+        curve.metric
+        for curve in curves
+        if strip_reference_suffix(curve.metric).lower() in _to_lower_case(names)
     ]
     return find_agreement_curve(curves, names, cube.dataset)
 
 
-def _lower(names: Sequence[str]) -> set[str]:
+def _to_lower_case(names: Sequence[str]) -> set[str]:
     return {name.lower() for name in names}

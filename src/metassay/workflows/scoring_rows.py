@@ -9,7 +9,7 @@ from metassay.engine.batches import FIELDS, OutputRows
 
 
 def build_scoring_rows(dataset: Dataset) -> OutputRows:
-    """Return the columns that metrics may read of each output, and its language."""
+    """Build a table with the columns that metrics may read, and the language of each output."""
     names = [name for name in FIELDS if name in dataset.outputs.columns]
     languages = pl.Series("language", dataset.languages, dtype=pl.String)
     return OutputRows(dataset.outputs.select(names).with_columns(languages), dataset.qrels)

@@ -45,8 +45,8 @@ EDITS = "edits"
 
 
 @dataclass(frozen=True)
-class Execution:
-    """How an assay is executed: what may differ between two runs with the same result."""
+class ExecutionOptions:
+    """Workers, caches and other execution options that do not change the result of an assay."""
 
     workers: int
     score_store: ScoreStore | None
@@ -63,7 +63,7 @@ class Execution:
 
 
 def divide_into_shards(items: IntArray) -> list[slice]:
-    """Divide outputs, sorted by item, into shards that contain all outputs of their items."""
+    """Divide outputs that are sorted by item into shards; no item is split."""
     edges = [0]
     while edges[-1] < len(items):
         last_item = items[min(edges[-1] + SHARD_SIZE, len(items)) - 1]
@@ -73,7 +73,7 @@ def divide_into_shards(items: IntArray) -> list[slice]:
 
 @dataclass
 class _PairArrays:
-    """What stays in memory of the pairs of each shard, one array per shard."""
+    """Arrays about the pairs of all shards that stay in memory, one array per shard."""
 
     rows: list[IntArray] = field(default_factory=list)
     perturbations: list[np.ndarray] = field(default_factory=list)
@@ -86,7 +86,7 @@ class _PairArrays:
 
 
 class ShardScorer:
-    """Scores the pairs of a data set shard by shard and writes to files all that statistics do not need.
+    """Scores the pairs of a data set shard by shard, and writes what is not needed in memory to files.
 
     `metrics` begin with those under assay, of which there are `assayed_count`; sentinels follow.
     `further_rows` are outputs that are scored although they may have no pairs.
@@ -100,7 +100,7 @@ class ShardScorer:
         contexts: Sequence[Context],
         clusters: Clusters,
         weights: FloatArray | None,
-        execution: Execution,
+        execution: ExecutionOptions,
         further_rows: LongArray | None,
     ) -> None:
         self.dataset = dataset
@@ -132,13 +132,13 @@ class ShardScorer:
         for shard, pairs in pairs_by_shard:
             self.execution.report_progress("scoring", shard.start, len(self.dataset))
             sample = pairs.sample(per_output)
-            description = _describe_without_pairs(pairs)
+            description = _copy_without_rows(pairs)
             scored = self._score_shard(shard, pairs, sample, batch_count)
             batch_count += scored.batch_count
             seconds = {metric: spent + scored.seconds[metric] for metric, spent in seconds.items()}
             if scored_outputs:
                 output_scores[:, shard] = scored.output_scores
-            self._spill(shard, sample, scored)
+            self._write_shard(shard, sample, scored)
             del pairs, sample, scored  # free their memory before the next shard is made
             release_memory()
         if description is None or self._largest_errors is None:
@@ -150,7 +150,7 @@ class ShardScorer:
     def score_parts(
         self, pairs_by_shard: Iterable[tuple[slice, Pairs]], selected: Collection[int]
     ) -> PartialRun:
-        """Score and store only the selected parts, which are numbered over all shards."""
+        """Score and store selected parts; parts are numbered over all shards."""
         numbers: list[int] = []
         part_count = 0
         for shard, pairs in pairs_by_shard:
@@ -170,7 +170,7 @@ class ShardScorer:
         return PartialRun(part_numbers=tuple(numbers), part_count=part_count)
 
     def _select_further_rows(self, shard: slice) -> LongArray | None:
-        """Return the further rows that lie in a shard, numbered from its start."""
+        """Select the further rows that are in a shard, numbered from its start."""
         if self.further_rows is None:
             return None
         is_inside = (self.further_rows >= shard.start) & (self.further_rows < shard.stop)
@@ -192,8 +192,8 @@ class ShardScorer:
             further_rows=self._select_further_rows(shard),
         )
 
-    def _spill(self, shard: slice, sample: Pairs, scored: ScoredPairs) -> None:
-        """Write the tables of a shard to files, and keep of each pair what statistics need."""
+    def _write_shard(self, shard: slice, sample: Pairs, scored: ScoredPairs) -> None:
+        """Write the tables of a shard to files, and keep what statistics need in memory."""
         self._write_tables(shard, sample, scored)
         differences = compare_human_scores(sample.frame, self.dataset.slice_rows(shard))
         for perturbation, values in differences.items():
@@ -216,11 +216,11 @@ class ShardScorer:
         self._largest_errors = errors
 
     def _write_tables(self, shard: slice, sample: Pairs, scored: ScoredPairs) -> None:
-        self._write(ALL_PAIRS, scored.pairs.frame)
+        self._write_table(ALL_PAIRS, scored.pairs.frame)
         if scored.is_sampled.all():
             self._files[PAIRS_FILE].append(self._files[ALL_PAIRS][-1])
         else:
-            self._write(PAIRS_FILE, sample.frame)
+            self._write_table(PAIRS_FILE, sample.frame)
         explorer_table = build_explorer_table(
             self.dataset.slice_rows(shard),
             sample,
@@ -229,13 +229,13 @@ class ShardScorer:
             self.metrics[: self.assayed_count],
             ShardPosition(shard.start, self.dataset.systems, sorted(scored.pairs.counts)),
         )
-        self._write(EXPLORER_FILE, explorer_table)
-        self._write(OUTCOMES_FILE, build_outcome_table(scored))
+        self._write_table(EXPLORER_FILE, explorer_table)
+        self._write_table(OUTCOMES_FILE, build_outcome_table(scored))
         edits = measure_edit_distances(sample.frame["output"], sample.frame["worse"], self.execution.workers)
         characters = edits.characters.astype(np.int32)
-        self._write(EDITS, pl.DataFrame({"characters": characters, "share": edits.shares}))
+        self._write_table(EDITS, pl.DataFrame({"characters": characters, "share": edits.shares}))
 
-    def _write(self, name: str, table: pl.DataFrame) -> None:
+    def _write_table(self, name: str, table: pl.DataFrame) -> None:
         file = self.execution.scratch.write(f"{Path(name).stem}-{len(self._files[name]):05d}", table)
         self._files[name].append(file)
 
@@ -266,7 +266,7 @@ class ShardScorer:
         return replace(description, frame=sampled_pairs, counts=_add_counts(self._sample_counts)), scored
 
     def _join_outcomes(self, perturbation_names: Sequence[str]) -> PairOutcomes:
-        """Join the outcomes of all shards; the arrays of the shards are dropped."""
+        """Join the outcomes of all shards, and release the arrays of the shards."""
         codes = np.concatenate(self._arrays.perturbations)
         self._arrays.perturbations.clear()
         used_codes = np.unique(codes)
@@ -293,8 +293,8 @@ class ShardScorer:
         return [map_table(file) for file in self._files[name]]
 
 
-def _describe_without_pairs(pairs: Pairs) -> Pairs:
-    """Return what is known of all pairs (notes, resources, usage) without the pairs themselves."""
+def _copy_without_rows(pairs: Pairs) -> Pairs:
+    """Copy the notes, resources and counts of pairs without the pairs themselves."""
     return replace(pairs, frame=pairs.frame.clear(), priorities=np.empty(0, np.uint64), rows=None)
 
 

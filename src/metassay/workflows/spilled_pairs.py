@@ -16,7 +16,7 @@ from metassay.workflows.wrong_pairs import LargestErrors
 
 @dataclass(frozen=True)
 class SpilledPairs:
-    """Files of the shards, and what was computed from their texts before they were written.
+    """Pairs that were written to files shard by shard, and values computed before that.
 
     `human_differences` are differences of human scores by perturbation. `files` has the tables of the shards
     by name; they last until the run is finished. `pair_tables` (all pairs) and `edit_tables` (sampled pairs)
@@ -29,7 +29,7 @@ class SpilledPairs:
     pair_tables: Sequence[pl.DataFrame]
     edit_tables: Sequence[pl.DataFrame]
 
-    def read_edits(self) -> EditDistances:
+    def read_edit_distances(self) -> EditDistances:
         """Read the edit distances of the sampled pairs."""
         characters = np.concatenate([table["characters"] for table in self.edit_tables])
         return EditDistances(characters, np.concatenate([table["share"] for table in self.edit_tables]))

@@ -24,7 +24,7 @@ from metassay.workflows.run_files import VERDICTS
 
 @dataclass(frozen=True)
 class VerdictFrame:
-    """A table of verdicts as it was read, where it is from, and notes for the user."""
+    """A table of verdicts with its source and notes."""
 
     frame: pl.DataFrame
     file: str
@@ -33,7 +33,7 @@ class VerdictFrame:
 
 @dataclass(frozen=True)
 class NamedFrame:
-    """A data frame and the file that it is from."""
+    """A data frame and the file from which it was read."""
 
     file: str
     frame: pl.DataFrame
@@ -42,7 +42,7 @@ class NamedFrame:
 def read_verdicts(
     data: Source, *, join: FilePaths | None, quoting: str, judge_column: str | None
 ) -> VerdictFrame:
-    """Read verdicts and join the columns of tables that have no judge.
+    """Read tables of verdicts, and join tables without judges to them.
 
     `judge_column` is the column of judges, if its name is unusual.
     """
@@ -76,7 +76,7 @@ def read_verdicts(
 
 
 def _find_verdict_files(data: Any) -> list[str]:
-    """Return the named files; of a run folder, the file with its verdicts."""
+    """Find the files with verdicts; of a run folder, its verdict file."""
     paths: list[Any] = [data] if isinstance(data, str | os.PathLike) else list(data)
     files = []
     for path in [os.fspath(path) for path in paths]:

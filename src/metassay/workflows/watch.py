@@ -36,7 +36,7 @@ from metassay.results.watch import (
 from metassay.stats.arrays import FloatArray
 from metassay.store.files import write_bytes
 from metassay.workflows.credit_files import read_credit_table
-from metassay.workflows.run_files import RESULT, assay_run, find_run_folders
+from metassay.workflows.run_files import RESULT, find_run_folders, load_assay_run
 
 SMALLEST_RUN = 30
 """Accuracies over fewer clusters are not close enough to normal to be watched."""
@@ -45,7 +45,7 @@ _NORMAL_QUANTILE = 1.96
 
 
 class WatchResult(ResultDisplay, WatchContent, frozen=True, kw_only=True):
-    """Accuracy and agreement with people over a series of runs."""
+    """Result of `watch`: accuracy and agreement with people over a series of runs."""
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table with one row per metric, measure and run."""
@@ -65,14 +65,14 @@ class WatchResult(ResultDisplay, WatchContent, frozen=True, kw_only=True):
                 rows.append(row)
         return pl.DataFrame(rows, infer_schema_length=None)
 
-    def page(self) -> Page:
+    def build_page(self) -> Page:
         """Build the page of the result."""
         return build_watch_page(self)
 
 
 @dataclass(frozen=True)
 class _Measurement:
-    """The value of one metric in one run."""
+    """The value of one metric in one run, with its variance."""
 
     run: str
     value: float
@@ -81,17 +81,17 @@ class _Measurement:
 
 
 def watch(*runs: str | Path) -> WatchResult:
-    """Look for changes in finished assays, oldest first; a folder of runs stands for all in it, by name.
+    """Look for changes in a series of finished assays, oldest first.
 
     Unlike repeated comparisons, it may be asked after every new run: where nothing changes, it ever reports a
     change with probability at most 5 %, over all runs and metrics together. Runs are taken as samples of
     their own; use `compare` for two runs of the same outputs, which it compares in pairs.
 
     >>> import tempfile
-    >>> from metassay.workflows.assay import assay, read_sample
+    >>> from metassay.workflows.assay import assay, read_bundled_sample
     >>> run = tempfile.mkdtemp() + "/run"
     >>> few = {"metrics": "chrf,ter", "contexts": ["domain"], "perturbations": "removal,insertion"}
-    >>> result = assay(read_sample("mt"), resamples=20, permutations=19, out=run, **few)
+    >>> result = assay(read_bundled_sample("mt"), resamples=20, permutations=19, out=run, **few)
     >>> watch(run, run).changed
     False
     """
@@ -104,12 +104,12 @@ def watch(*runs: str | Path) -> WatchResult:
     measurements: dict[tuple[str, str], list[_Measurement]] = {}
     tasks = set()
     for name, folder in zip(names, folders):
-        run = assay_run(folder)
+        run = load_assay_run(folder)
         result = run.read_result(RESULT, AssayContent)
         tasks.add(result.task)
         table = read_credit_table(run)
         overall = None if table is None else table[GLOBAL, GLOBAL]
-        for key, measurement in _measure_run(name, result, overall).items():
+        for key, measurement in _list_measurements(name, result, overall).items():
             measurements.setdefault(key, []).append(measurement)
     if len(tasks) > 1:
         raise InputError(f"these runs are of different tasks ({', '.join(sorted(tasks))}).")
@@ -121,13 +121,13 @@ def watch(*runs: str | Path) -> WatchResult:
         )
     # Each metric gets an equal part of the error rate.
     error_rate = ERROR_RATE / len(watched)
-    series = [_watch_series(key, entries, error_rate) for key, entries in watched.items()]
+    series = [_find_change_in_series(key, entries, error_rate) for key, entries in watched.items()]
     return WatchResult(
         runs=names,
         changed=any(entry.change is not None for entry in series),
         error_rate=ERROR_RATE,
         series=series,
-        notes=_note_gaps(measurements, len(names)),
+        notes=_note_missing_metrics(measurements, len(names)),
     )
 
 
@@ -140,15 +140,15 @@ def write_watch_page(result: WatchContent, file: Path) -> None:
     write_bytes(file, render_watch_page(result).encode())
 
 
-def _measure_run(
+def _list_measurements(
     name: str, result: AssayContent, overall: ClusterCredits | None
 ) -> dict[tuple[str, str], _Measurement]:
-    """Return accuracy and agreement with people of every metric in one run, by metric and measure."""
+    """Return accuracy and agreement with people of every metric in one run."""
     measurements = {}
     for row in result.overall:
         if row.accuracy is None or row.low is None or row.high is None or row.clusters < SMALLEST_RUN:
             continue
-        variance = _variance_from_interval(row.low, row.high)
+        variance = _compute_variance_from_interval(row.low, row.high)
         if overall is not None and row.metric in overall.credits:
             variance = _compute_variance(overall.credits[row.metric], overall.weights[row.metric])
         # A metric that is always right has no variance; half a wrong cluster is as many as it may hide.
@@ -160,25 +160,25 @@ def _measure_run(
     for entry in comparison.metrics:
         if entry.accuracy is None or entry.low is None or entry.high is None:
             continue
-        variance = _variance_from_interval(entry.low, entry.high) + 0.25 / comparison.items**2
+        variance = _compute_variance_from_interval(entry.low, entry.high) + 0.25 / comparison.items**2
         key = (entry.metric, HUMAN_AGREEMENT)
         measurements[key] = _Measurement(name, entry.accuracy, variance, comparison.items)
     return measurements
 
 
-def _variance_from_interval(low: float, high: float) -> float:
+def _compute_variance_from_interval(low: float, high: float) -> float:
     return ((high - low) / (2 * _NORMAL_QUANTILE)) ** 2
 
 
-def _compute_variance(credits_of_clusters: FloatArray, weights: FloatArray) -> float:
-    """Return the variance of Σ credits / Σ weights over clusters (linearised ratio)."""
+def _compute_variance(cluster_credits: FloatArray, weights: FloatArray) -> float:
+    """Compute the variance of the ratio Σ credits / Σ weights over clusters."""
     total = weights.sum()
     clusters = len(weights)
-    deviations = (credits_of_clusters - credits_of_clusters.sum() / total * weights) / total
+    deviations = (cluster_credits - cluster_credits.sum() / total * weights) / total
     return float(clusters / (clusters - 1) * (deviations**2).sum())
 
 
-def _watch_series(
+def _find_change_in_series(
     key: tuple[str, str], measurements: Sequence[_Measurement], error_rate: float
 ) -> WatchedSeries:
     series = RunSeries(
@@ -218,8 +218,10 @@ def _build_interval(mean: MeanWithMargin) -> Interval:
     return Interval(mean.value, max(0.0, mean.value - mean.margin), min(1.0, mean.value + mean.margin))
 
 
-def _note_gaps(measurements: dict[tuple[str, str], list[_Measurement]], run_count: int) -> list[str]:
-    """Return notes on metrics that some runs lack."""
+def _note_missing_metrics(
+    measurements: dict[tuple[str, str], list[_Measurement]], run_count: int
+) -> list[str]:
+    """Return notes on metrics that are missing in some runs."""
     notes = []
     for (metric, measure), entries in measurements.items():
         if len(entries) < run_count:

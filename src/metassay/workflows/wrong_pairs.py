@@ -33,7 +33,7 @@ CHECKED_PAIRS = 2000
 
 @dataclass(frozen=True)
 class LargestErrors:
-    """Pairs that some metric got wrong, those with the largest margin of each metric.
+    """The pairs on which each metric is most clearly wrong.
 
     `positions` say which of all pairs they are, ascending; scores and outcomes are [metrics, these pairs].
     """
@@ -44,7 +44,7 @@ class LargestErrors:
     outcomes: OutcomeArray
 
     def rank_by_margin(self, metric_count: int) -> list[LongArray]:
-        """Return for each of the first metrics the pairs that it got wrong, the largest margin first."""
+        """List for each metric the pairs that it got wrong, the largest margin first."""
         margins = self.worse - self.better
         is_wrong = (self.outcomes < RIGHT) & ~np.isnan(margins)
         ranked = []
@@ -54,7 +54,7 @@ class LargestErrors:
         return ranked
 
     def keep_largest(self, metric_count: int) -> LargestErrors:
-        """Return the pairs that are among the largest errors of one of the first metrics."""
+        """Keep only the pairs with the largest errors of each metric."""
         ranked = self.rank_by_margin(metric_count)
         kept = np.unique(np.concatenate([np.empty(0, np.int64), *ranked]))
         return LargestErrors(
@@ -62,7 +62,7 @@ class LargestErrors:
         )
 
     def append(self, other: LargestErrors) -> LargestErrors:
-        """Return both; the positions of the other are larger."""
+        """Concatenate two sets of errors, the second with larger positions."""
         return LargestErrors(
             np.concatenate([self.positions, other.positions]),
             np.concatenate([self.better, other.better], axis=1),
@@ -74,15 +74,15 @@ class LargestErrors:
 def collect_wrong_pairs(
     dataset: Dataset, metrics: Sequence[Metric], scored: ScoredPairs, contexts: Sequence[Context]
 ) -> WrongPairs:
-    """Collect pairs that some metric got wrong: the largest errors of each metric in turn.
+    """Collect pairs that some metric got wrong, the largest errors of each metric in turn.
 
     Pairs whose worse output comes nearer to a reference than the output are doubtful and come last; how many
     of all pairs are doubtful is estimated on pairs evenly spaced over all of them.
     """
     errors = _find_largest_errors(scored, len(metrics))
-    chosen = _take_turns(errors.rank_by_margin(len(metrics)))
+    chosen = _interleave_rankings(errors.rank_by_margin(len(metrics)))
     rows = scored.rows[errors.positions[np.array(chosen, dtype=np.int64)]].tolist()
-    texts = read_pairs(scored, errors.positions)[chosen].rows(named=True)
+    texts = read_pair_texts(scored, errors.positions)[chosen].rows(named=True)
     known = _read_output_fields(dataset, rows)
     outcomes = _list_outcomes(metrics, errors, chosen)
     pairs: list[WrongPair] = []
@@ -90,11 +90,11 @@ def collect_wrong_pairs(
     for n, row in enumerate(rows):
         if characters_left < 0:
             break
-        pair = _build_pair(dataset, texts[n], known[n], row, contexts, outcomes[n])
+        pair = _build_wrong_pair(dataset, texts[n], known[n], row, contexts, outcomes[n])
         if pair is not None:
             pairs.append(pair)
             characters_left -= len(str(pair))
-    checked, doubtful = _count_doubtful(dataset, scored)
+    checked, doubtful = _count_doubtful_labels(dataset, scored)
     return WrongPairs(
         pairs=sorted(pairs, key=lambda pair: pair.is_doubtful), checked=checked, doubtful=doubtful
     )
@@ -108,18 +108,18 @@ def _find_largest_errors(scored: ScoredPairs, metric_count: int) -> LargestError
     return errors.keep_largest(metric_count)
 
 
-def _take_turns(ranked: Sequence[LongArray]) -> list[int]:
-    """Take one pair of each metric in turn, each pair once."""
+def _interleave_rankings(positions_by_metric: Sequence[LongArray]) -> list[int]:
+    """Take one pair of each metric in turn, without repetition."""
     chosen: dict[int, None] = {}
     for turn in range(MOST_PAIRS):
-        for order in ranked:
+        for order in positions_by_metric:
             if turn < len(order):
                 chosen[int(order[turn])] = None
     return list(chosen)[:MOST_PAIRS]
 
 
-def read_pairs(scored: ScoredPairs, positions: LongArray) -> pl.DataFrame:
-    """Read the texts of the pairs at these positions, which ascend."""
+def read_pair_texts(scored: ScoredPairs, positions: LongArray) -> pl.DataFrame:
+    """Read the texts of the pairs at some positions, in ascending order."""
     if scored.spilled is None:
         return scored.pairs.frame[positions]
     # Shard by shard: a table in many chunks would be copied first.
@@ -133,7 +133,7 @@ def read_pairs(scored: ScoredPairs, positions: LongArray) -> pl.DataFrame:
 
 
 def _read_output_fields(dataset: Dataset, rows: Sequence[int]) -> list[dict[str, Any]]:
-    """Read source and references of outputs, as far as the data has them."""
+    """Read the sources and references of some outputs."""
     columns = [name for name in ("source", "references") if name in dataset.outputs.columns]
     if not columns:
         return [{} for _ in rows]
@@ -143,7 +143,7 @@ def _read_output_fields(dataset: Dataset, rows: Sequence[int]) -> list[dict[str,
 def _list_outcomes(
     metrics: Sequence[Metric], errors: LargestErrors, chosen: Sequence[int]
 ) -> list[dict[str, ScoredOutcome]]:
-    """List for each chosen pair both scores of every metric, as the metric gives them, and its outcome."""
+    """List for each chosen pair the scores of both outputs by every metric, and the outcome."""
     by_pair: list[dict[str, ScoredOutcome]] = [{} for _ in chosen]
     for m, metric in enumerate(metrics):
         sign = 1.0 if metric.higher_is_better else -1.0
@@ -156,15 +156,15 @@ def _list_outcomes(
     return by_pair
 
 
-def _build_pair(
+def _build_wrong_pair(
     dataset: Dataset,
     texts: dict[str, Any],
-    known: dict[str, Any],
+    output_fields: dict[str, Any],
     row: int,
     contexts: Sequence[Context],
     outcomes: dict[str, ScoredOutcome],
 ) -> WrongPair | None:
-    """Build a pair with what is known of its output; None where its texts are too long to read."""
+    """Build a pair with its texts, scores and contexts; None if its texts are too long to read."""
     labels = {}
     for context in contexts:
         if context.name != "system" and context.codes[row] >= 0:
@@ -172,7 +172,7 @@ def _build_pair(
     if dataset.task_definition.is_ranking:
         output = list(texts["output"])[:SHOWN_DOCUMENTS]
         worse = list(texts["worse"])[:SHOWN_DOCUMENTS]
-        grades = _find_grades(dataset, texts["item"], {*output, *worse})
+        grades = _find_relevance_grades(dataset, texts["item"], {*output, *worse})
         return WrongPair(
             item=texts["item"],
             system=texts["system"],
@@ -185,7 +185,7 @@ def _build_pair(
         )
     if max(len(texts["output"]), len(texts["worse"])) > LONGEST_TEXT:
         return None
-    references = known.get("references") or []
+    references = output_fields.get("references") or []
     return WrongPair(
         item=texts["item"],
         system=texts["system"],
@@ -196,13 +196,13 @@ def _build_pair(
         contexts=labels,
         outcomes=outcomes,
         is_doubtful=_is_nearer_to_reference(texts["output"], texts["worse"], references),
-        source=known.get("source"),
+        source=output_fields.get("source"),
         references=references,
     )
 
 
-def _find_grades(dataset: Dataset, item: str, documents: set[str]) -> dict[str, int]:
-    """Find the relevance grades of these documents."""
+def _find_relevance_grades(dataset: Dataset, item: str, documents: set[str]) -> dict[str, int]:
+    """Find the relevance grades of some documents for an item."""
     if dataset.qrels is None:
         return {}
     is_wanted = (pl.col("item") == item) & pl.col("document").is_in(list(documents))
@@ -211,7 +211,7 @@ def _find_grades(dataset: Dataset, item: str, documents: set[str]) -> dict[str, 
 
 
 def _is_nearer_to_reference(output: str, worse: str, references: Sequence[str]) -> bool:
-    """Whether the worse output is fewer words away from a reference than the output is from any."""
+    """Return whether the worse output is closer to a reference than the better output is."""
     if not references:
         return False
     reference_words = [reference.split() for reference in references]
@@ -220,15 +220,15 @@ def _is_nearer_to_reference(output: str, worse: str, references: Sequence[str]) 
     return worse_distance < output_distance
 
 
-def _count_doubtful(dataset: Dataset, scored: ScoredPairs) -> tuple[int | None, int | None]:
-    """Count how many of some evenly spaced pairs have a doubtful label: (checked, doubtful)."""
+def _count_doubtful_labels(dataset: Dataset, scored: ScoredPairs) -> tuple[int | None, int | None]:
+    """Count doubtful labels in evenly spaced pairs; return how many were checked and are doubtful."""
     has_references = "references" in dataset.outputs.columns
     if dataset.task_definition.is_ranking or not has_references or not len(scored.rows):
         return None, None
     positions = np.linspace(0, len(scored.rows) - 1, num=CHECKED_PAIRS)
     checked = np.unique(positions.astype(np.int64))
     references = dataset.outputs["references"].gather(scored.rows[checked]).to_list()
-    texts = read_pairs(scored, checked).select("output", "worse").rows()
+    texts = read_pair_texts(scored, checked).select("output", "worse").rows()
     doubtful = sum(
         _is_nearer_to_reference(output, worse, own) for (output, worse), own in zip(texts, references)
     )

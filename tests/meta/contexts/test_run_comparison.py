@@ -7,7 +7,7 @@ from by_hand import assay_pairs
 
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.meta.contexts.run_comparison import compare_runs
-from metassay.reporting.comparison_sentences import describe_changes
+from metassay.reporting.comparison_sentences import describe_run_changes
 from metassay.results.compare import ChoiceChange
 
 
@@ -28,7 +28,7 @@ SAME = [[0.9, 0.8], [0.6, 0.5]]
 def test_an_assay_does_not_differ_from_itself():
     found = compare_runs(result(SAME, 0), result(SAME, 0))
     assert not found.changed
-    assert describe_changes(found) == []
+    assert describe_run_changes(found) == []
     assert all(row.difference == 0 for row in found.accuracies)
     assert all(row.agreement == 1 for row in found.orders)
 
@@ -45,7 +45,7 @@ def test_a_moved_accuracy_is_found_and_said():
     assert moved[0].high < 0
     assert found.changed
     assert any(
-        sentence.startswith("m0 lost accuracy on domain talk: ") for sentence in describe_changes(found)
+        sentence.startswith("m0 lost accuracy on domain talk: ") for sentence in describe_run_changes(found)
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.contexts.saved_labels import SavedLabels, measure_saved_labels
 from metassay.stats.labels_saved import estimate_labels_saved, subtract_pairs
-from metassay.workflows.assay import assay, read_sample
+from metassay.workflows.assay import assay, read_bundled_sample
 from metassay.workflows.rank import rank
 
 NAMES = ["good", "fair", "useless"]
@@ -68,7 +68,7 @@ def test_without_a_defined_share_there_is_no_choice():
 
 
 def test_an_assay_reports_the_shares_of_rank():
-    data = read_sample("mt")
+    data = read_bundled_sample("mt")
     few = {"resamples": 20, "permutations": 19, "perturbations": "removal"}
     comparison = assay(data, metrics="bleu,chrf", contexts=["domain"], **few).content.human_comparison
     options = {"meta": "labels_saved", "cluster": "doc_id", "draws": 19}  # assay takes documents by itself

@@ -64,7 +64,7 @@ def test_metrics_that_save_equally_many_labels_are_rarely_separated() -> None:
 def test_the_sentence_converts_shares_to_rated_items() -> None:
     result = rank(to_rows(simulate_metrics(1, (2.0, 6.0), items=400)), human="mqm", meta="labels_saved")
     best = result.rankings[0].metrics[0]
-    sentence = result.page().lead[0]
+    sentence = result.build_page().lead[0]
     assert sentence.startswith("With A, 100 rated items (mqm, ")
     assert f" are worth {round(100 / (1 - best.for_mean))} (95 % interval " in sentence
     assert f" for a system's score and {round(100 / (1 - best.value))} (95 % interval " in sentence
@@ -75,7 +75,7 @@ def test_useless_metrics_are_not_said_to_save_labels() -> None:
     generator = np.random.default_rng(3)
     scores = ScoreArrays(scores.human, generator.normal(size=scores.metrics.shape))
     result = rank(to_rows(scores), human="mqm", meta="labels_saved")
-    assert result.page().lead[0].startswith("No metric is shown to save human labels (mqm)")
+    assert result.build_page().lead[0].startswith("No metric is shown to save human labels (mqm)")
 
 
 @pytest.mark.real_data

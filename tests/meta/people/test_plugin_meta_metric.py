@@ -53,7 +53,7 @@ def test_rank_uses_the_meta_metric_of_a_plugin() -> None:
     assert (values["right"], values["wrong"]) == (1.0, 0.0)
     assert ranking.metrics[0].low == 1.0  # intervals come from resampled items
     assert ranking.comparisons == []  # it has no test
-    assert "same best system" in result.page().lead[1]
+    assert "same best system" in result.build_page().lead[1]
 
 
 @pytest.mark.usefixtures("same_best")

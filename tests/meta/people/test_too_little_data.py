@@ -50,8 +50,8 @@ def test_one_item_or_two_systems_give_no_interval_and_no_best_metric(items, syst
     ranking = result.rankings[0]
     assert ranking.is_too_small
     assert [(row.low, row.high) for row in ranking.metrics] == [(None, None)] * 4
-    assert "too few to name a best metric" in result.page().lead[0]
-    assert "agrees best" not in result.page().lead[0]
+    assert "too few to name a best metric" in result.build_page().lead[0]
+    assert "agrees best" not in result.build_page().lead[0]
     assert any("too few for intervals of spa" in note for note in result.notes)
 
 
@@ -105,7 +105,7 @@ def test_the_headline_names_the_winners_of_contexts() -> None:
     )
     result = rank(swapped, human="mqm", context="domain", draws=100)
     winners = {ranking.context: ranking.metrics[0].metric for ranking in result.rankings}
-    lead = " ".join(result.page().lead)
+    lead = " ".join(result.build_page().lead)
     assert winners["chat"] != winners["global"]
     assert winners["news"] != winners["global"]
     winners_in_contexts = f"{winners['chat']} on chat and {winners['news']} on news"
@@ -114,4 +114,4 @@ def test_the_headline_names_the_winners_of_contexts() -> None:
 
 def test_the_headline_says_when_one_metric_is_highest_everywhere() -> None:
     result = rank(build_table(items=200), human="mqm", context="domain", draws=50)
-    assert "good has the highest SPA in every domain, too." in result.page().lead
+    assert "good has the highest SPA in every domain, too." in result.build_page().lead

@@ -105,21 +105,21 @@ def print_partial_run(result: PartialRun, *, json: bool) -> None:
 
 
 def parse_part_numbers(text: str | None) -> range | None:
-    """Convert `"3"` or `"0-9"` to numbers; None where the option was not given."""
+    """Parse part numbers such as `"3"` or `"0-9"`; None if there is no text."""
     if text is None:
         return None
     first, _, last = text.partition("-")
     numbers: list[int] = []
     for digits in (first, last or first):
         if not (digits.isascii() and digits.isdigit() and len(digits) <= MOST_DIGITS):
-            raise _bad_parts(text)
+            raise _build_parts_error(text)
         numbers.append(int(digits))
     if numbers[0] > numbers[1]:
-        raise _bad_parts(text)
+        raise _build_parts_error(text)
     return range(numbers[0], numbers[1] + 1)
 
 
-def _bad_parts(text: str) -> InputError:
+def _build_parts_error(text: str) -> InputError:
     return InputError(f"--parts {text!r} is neither a number nor a range such as 0-9.")
 
 

@@ -38,7 +38,7 @@ def build_curves_chart(entry: MetricDependence, label: str, curves: MetricCurves
 
     The systems with the highest and the lowest expected deviation are coloured.
     """
-    slots = _choose_slots(entry)
+    slots = _choose_colour_slots(entry)
     rows: list[Spec] = []
     for group, curve in curves.groups.items():
         points = _list_curve_points(curves.grid, curve)
@@ -148,8 +148,8 @@ def build_rankings_chart(entry: MetricDependence, label: str) -> Spec:
     )
 
 
-def _choose_slots(entry: MetricDependence) -> dict[str, int]:
-    """Give the systems with the highest and the lowest expected deviation a colour, all others grey."""
+def _choose_colour_slots(entry: MetricDependence) -> dict[str, int]:
+    """Give a colour to the systems with the highest and lowest expected deviation; others are grey."""
     slots = dict.fromkeys(entry.deviations, NEUTRAL)
     slots[max(entry.deviations, key=entry.deviations.__getitem__)] = FAVOURED
     slots[min(entry.deviations, key=entry.deviations.__getitem__)] = DISADVANTAGED

@@ -26,7 +26,7 @@ SIGNIFICANCE_LEVEL = 0.05
 
 @dataclass(frozen=True)
 class MetricPoint:
-    """One metric by its accuracy on pairs of outputs and by its agreement with people."""
+    """A metric as a point: its accuracy on pairs and its agreement with people."""
 
     metric: str
     accuracy: float
@@ -34,7 +34,7 @@ class MetricPoint:
 
 
 def build_ranking_chart(ranking: Ranking, labels: MetricLabels) -> Spec:
-    """Draw a dot with its 95 % interval for each metric, best first, and a line above each new cluster.
+    """Draw the value of each metric with its 95 % interval, best first, and lines between clusters.
 
     Baselines come last, in grey.
     """
@@ -92,7 +92,7 @@ def build_ranking_chart(ranking: Ranking, labels: MetricLabels) -> Spec:
 
 
 def build_comparisons_chart(ranking: Ranking, labels: MetricLabels) -> Spec:
-    """Draw the matrix of one-sided p-values, the better metric in the row; filled where p is at most .05."""
+    """Draw the p-values of comparisons between metrics as a matrix; significant cells are filled."""
     order = [labels[metric.metric] for metric in ranking.metrics if not metric.baseline]
     row_layout = describe_rows(order, METRIC_HEIGHT) | {"labels": {"room": 0, "count": len(order)}}
     rows = []
@@ -139,7 +139,7 @@ def build_comparisons_chart(ranking: Ranking, labels: MetricLabels) -> Spec:
 
 
 def build_accuracy_agreement_chart(points: Sequence[MetricPoint], meta_metric: str) -> Spec:
-    """Draw each metric by its accuracy on pairs and its agreement with people (label of the meta-metric)."""
+    """Draw each metric as a point: accuracy on pairs against agreement with people."""
     x = {"field": "accuracy", "type": "quantitative", "scale": {"zero": False, "nice": True}}
     y = {"field": "agreement", "type": "quantitative", "scale": {"zero": False, "nice": True}}
     tooltip = [

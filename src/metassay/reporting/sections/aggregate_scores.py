@@ -32,25 +32,25 @@ class AggregateScoresSection(ReportSection[AggregateView]):
 
     def build_section(self, view: AggregateView) -> Section:
         """Build the chart of correlations, the table of systems, and tables with all correlations."""
-        system_rows = [_system_row(view, row) for row in view.result.systems]
+        system_rows = [_build_system_row(view, row) for row in view.result.systems]
         return Section(
             "Three aggregations of every system",
             [EXPLANATION],
-            charts=_build_between_chart(view),
+            charts=_build_aggregation_correlation_chart(view),
             grids=[build_grid_from_rows("systems", SCORES_CAPTION, system_rows)],
             folded=_build_correlation_tables(view),
         )
 
 
-def _system_row(view: AggregateView, system: AggregatedSystem) -> dict[str, Any]:
+def _build_system_row(view: AggregateView, system: AggregatedSystem) -> dict[str, Any]:
     row = msgspec.structs.asdict(system)
     row["metric"] = view.labels[system.metric]
     standard_errors = msgspec.structs.asdict(row.pop("standard_errors"))
     return row | {f"± {name}": error for name, error in standard_errors.items()}
 
 
-def _build_between_chart(view: AggregateView) -> list[Chart]:
-    """Draw the correlations between aggregated metrics, if there are at least three."""
+def _build_aggregation_correlation_chart(view: AggregateView) -> list[Chart]:
+    """Draw the correlations between aggregated metrics, if there are at least three metrics."""
     names: dict[str, None] = {}
     cells: list[Spec] = []
     for pair in view.result.between:

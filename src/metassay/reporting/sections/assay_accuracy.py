@@ -11,7 +11,7 @@ from metassay.reporting.charts.accuracy import (
     build_difficulty_chart,
     find_hidden_sentinels,
 )
-from metassay.reporting.difficulty_bins import format_edit_share, name_bins
+from metassay.reporting.difficulty_bins import format_edit_share, name_difficulty_bins
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.wording import (
@@ -152,7 +152,9 @@ def _build_difficulty_subsection(view: AssayView, difficulty: Difficulty) -> Sec
     caption = "Each point is at the median of its part of the pairs."
     if difficulty.human_pairs is not None:
         caption += " Grey: the middle half of the human pairs, and their median (dashed)."
-    chart = Chart("difficulty", build_difficulty_chart(view, difficulty, name_bins(difficulty)), caption)
+    chart = Chart(
+        "difficulty", build_difficulty_chart(view, difficulty, name_difficulty_bins(difficulty)), caption
+    )
     return Section(
         "By how close the two texts of a pair are",
         sentences=describe_difficulty(view, difficulty),

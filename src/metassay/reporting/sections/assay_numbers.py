@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from metassay.reporting.assay_tables import ACCURACY_FIELDS, build_accuracy_row, build_overall_accuracy_table
 from metassay.reporting.assay_view import AssayView, ColumnView
-from metassay.reporting.difficulty_bins import name_bins
+from metassay.reporting.difficulty_bins import name_difficulty_bins
 from metassay.reporting.pages import Section
 from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.sections.assay_perturbations import build_perturbation_table
@@ -185,7 +185,7 @@ def build_difficulty_table(view: AssayView) -> Grid | None:
         *(Field(f"metric {metric}", view.labels[metric], "percent") for metric in view.metrics),
     ]
     rows = []
-    for position, (name, part) in enumerate(zip(name_bins(difficulty), difficulty.bins)):
+    for position, (name, part) in enumerate(zip(name_difficulty_bins(difficulty), difficulty.bins)):
         row: dict[str, Any] = {"context": name, "pairs": part.pairs}
         row |= {f"metric {metric}": cells.get((position, metric)) for metric in view.metrics}
         rows.append(row)

@@ -51,14 +51,14 @@ class DependCorrectionsSection(ReportSection[DependView]):
                 continue
             statements = describe_corrections(corrections, view.result.human, view.labels)
             sentences += [view.get_sentence_prefix(dataset) + statement for statement in statements]
-            tables.append(_build_table(view, dataset, corrections))
+            tables.append(_build_corrections_table(view, dataset, corrections))
         if not sentences:
             return None
         return Section("Metric scores converted to predicted human scores", sentences, folded=tables)
 
 
 def describe_corrections(corrections: Sequence[Correction], human: str, labels: MetricLabels) -> list[str]:
-    """Say what is gained and lost by converting metric scores to predicted human scores."""
+    """Say how predicted human scores agree with people, compared with the metric scores themselves."""
     by_mapping: dict[str, list[Correction]] = {}
     for mapping in MAPPINGS:
         rows = [row for row in corrections if row.mapping == mapping and not row.baseline]
@@ -66,14 +66,15 @@ def describe_corrections(corrections: Sequence[Correction], human: str, labels: 
             return ["No metric has complete scores for the rated systems: no correction was tested."]
         by_mapping[mapping] = rows
     sentences = [
-        _describe_mapping(phrase, by_mapping[mapping], human, labels) for mapping, phrase in MAPPINGS.items()
+        _describe_correction(phrase, by_mapping[mapping], human, labels)
+        for mapping, phrase in MAPPINGS.items()
     ]
-    sentences += _compare_with_constant(corrections, by_mapping["f_k"])
-    sentences += _describe_ties(by_mapping["f_G"])
+    sentences += _compare_with_constant_metric(corrections, by_mapping["f_k"])
+    sentences += _describe_new_ties(by_mapping["f_G"])
     return sentences
 
 
-def _describe_mapping(phrase: str, rows: Sequence[Correction], human: str, labels: MetricLabels) -> str:
+def _describe_correction(phrase: str, rows: Sequence[Correction], human: str, labels: MetricLabels) -> str:
     higher = sum(row.spa_low is not None and row.spa_low > 0 for row in rows)
     lower = sum(row.spa_high is not None and row.spa_high < 0 for row in rows)
     largest = max(rows, key=lambda row: float(row.spa_gain or 0.0))
@@ -86,7 +87,9 @@ def _describe_mapping(phrase: str, rows: Sequence[Correction], human: str, label
     )
 
 
-def _compare_with_constant(corrections: Sequence[Correction], f_k_rows: Sequence[Correction]) -> list[str]:
+def _compare_with_constant_metric(
+    corrections: Sequence[Correction], f_k_rows: Sequence[Correction]
+) -> list[str]:
     """Compare with a constant metric, for which f_k alone does almost as well."""
     (constant,) = [row for row in corrections if row.baseline and row.mapping == "f_k"]
     spa = sorted(row.spa for row in f_k_rows if row.spa is not None)
@@ -101,7 +104,7 @@ def _compare_with_constant(corrections: Sequence[Correction], f_k_rows: Sequence
     return [sentence]
 
 
-def _describe_ties(f_g_rows: Sequence[Correction]) -> list[str]:
+def _describe_new_ties(f_g_rows: Sequence[Correction]) -> list[str]:
     shares = sorted(row.tied for row in f_g_rows if row.tied is not None)
     if not shares:
         return []
@@ -115,7 +118,7 @@ def _describe_ties(f_g_rows: Sequence[Correction]) -> list[str]:
     return [sentence]
 
 
-def _build_table(view: DependView, dataset: str, corrections: Sequence[Correction]) -> Grid:
+def _build_corrections_table(view: DependView, dataset: str, corrections: Sequence[Correction]) -> Grid:
     rows = [
         {**msgspec.structs.asdict(correction), "metric": view.labels[correction.metric]}
         for correction in corrections

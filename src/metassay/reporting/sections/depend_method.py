@@ -21,7 +21,7 @@ class DependMethodSection(ReportSection[DependView]):
 
 
 def explain_terms(by: str, human: str) -> list[str]:
-    """Explain SysDep, shrinkage, residual and both p-values; `by` is what outputs are grouped by."""
+    """Explain SysDep, shrinkage, residual and both p-values; `by` is the column that groups outputs."""
     deviation = (
         f"The expected deviation of a {by} is how much too high its {human} is when it is predicted from the"
         f" metric. SysDep is the range of the expected deviations, in points of {human}."

@@ -45,7 +45,7 @@ class DependOverviewSection(ReportSection[DependView]):
         grids: list[Grid] = []
         folded: list[Grid] = []
         for dataset in view.datasets:
-            entries = view.get_entries(dataset)
+            entries = view.get_metrics_of_dataset(dataset)
             charts += _build_residuals_chart(view, dataset, entries)
             grids.append(_build_metrics_table(view, dataset, entries))
             folded += _build_detail_tables(view, dataset, entries)
@@ -56,8 +56,8 @@ class DependOverviewSection(ReportSection[DependView]):
 def _build_residuals_chart(
     view: DependView, dataset: str, entries: Sequence[MetricDependence]
 ) -> list[Chart]:
-    """Draw metrics × systems; only where there are two of each, because the table shows the rest."""
-    groups = _sort_by_human_mean(entries)
+    """Draw residuals as a heatmap of metrics and systems, if there are at least two of each."""
+    groups = _list_systems_by_human_mean(entries)
     if len(entries) < 2 or len(groups) < 2:
         return []
     labels = [view.labels[entry.metric] for entry in entries]
@@ -82,8 +82,8 @@ def _build_residuals_chart(
     return [Chart(f"residuals {dataset}", spec, caption)]
 
 
-def _sort_by_human_mean(entries: Sequence[MetricDependence]) -> list[str]:
-    """Return all groups, best first by the human means of the first metric."""
+def _list_systems_by_human_mean(entries: Sequence[MetricDependence]) -> list[str]:
+    """List the systems by descending mean human score."""
     groups = {group for entry in entries for group in entry.residual}
     human_means = entries[0].human_means
     return sorted(groups, key=lambda group: (-human_means.get(group, 0), group))

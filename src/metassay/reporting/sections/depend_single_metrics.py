@@ -27,21 +27,23 @@ CAPTIONS = {
 
 
 class DependSingleMetricsSection(ReportSection[DependView]):
-    """Curves, deviations, rankings and inverted pairs of each metric, of which the reader selects one."""
+    """Report section with curves, deviations and rankings of the metric that the reader selects."""
 
     verb: ClassVar[str] = "depend"
     position: ClassVar[int] = 30
 
     def build_section(self, view: DependView) -> Section | None:
         """Build a choice for every metric that has curves; None if no metric has."""
-        choices = [_build_choice(view, entry) for entry in view.result.metrics if view.get_curves(entry)]
+        choices = [
+            _build_metric_subsection(view, entry) for entry in view.result.metrics if view.get_curves(entry)
+        ]
         if not choices:
             return None
         return Section("One metric at a time", choices=choices)
 
 
 def build_metric_charts(view: DependView, entry: MetricDependence) -> dict[str, Spec]:
-    """Build the charts of one metric by kind; none if the run has no curves of it."""
+    """Build the charts of one metric by name; empty if the run has no curves of it."""
     curves = view.get_curves(entry)
     if curves is None:
         return {}
@@ -53,7 +55,7 @@ def build_metric_charts(view: DependView, entry: MetricDependence) -> dict[str, 
     }
 
 
-def _build_choice(view: DependView, entry: MetricDependence) -> Section:
+def _build_metric_subsection(view: DependView, entry: MetricDependence) -> Section:
     title = f"{view.labels[entry.metric]}{view.get_caption_suffix(entry.dataset)}"
     charts = [
         Chart(f"{title} {kind}", spec, CAPTIONS[kind])

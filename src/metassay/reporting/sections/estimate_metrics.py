@@ -41,14 +41,14 @@ class EstimateMetricsSection(ReportSection[EstimateView]):
     def build_section(self, view: EstimateView) -> Section:
         """Build the table of metrics below the method."""
         rows = [
-            {"metric": view.labels[candidate.metric], **_build_cells(candidate)}
+            {"metric": view.labels[candidate.metric], **_build_candidate_row(candidate)}
             for candidate in view.result.candidates
         ]
         table = build_grid("labels saved", "Share of labels that each metric saves", FIELDS, rows)
         return Section("Metrics and method", sentences=[FORMULA, INTERVALS], folded=[table] if rows else [])
 
 
-def _build_cells(candidate: CandidateMetric) -> dict[str, Any]:
+def _build_candidate_row(candidate: CandidateMetric) -> dict[str, Any]:
     return {
         "saved": candidate.for_mean.value,
         "low": candidate.for_mean.low,

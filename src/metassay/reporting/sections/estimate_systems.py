@@ -98,7 +98,7 @@ def build_systems_table(name: str, caption: str, systems: Sequence[SystemEstimat
 
 
 def build_system_row(entry: SystemEstimate) -> dict[str, Any]:
-    """Return the cells of one system by column."""
+    """Build the table row of one system: its estimate, interval and possible ranks."""
     return {
         "system": entry.system,
         "ranks": format_ranks(entry),
@@ -115,7 +115,7 @@ def build_system_row(entry: SystemEstimate) -> dict[str, Any]:
 
 
 def format_ranks(entry: SystemEstimate) -> str:
-    """Write the ranks that a system can have: `2` or `1–3`."""
+    """Write the ranks that a system may have: `2` or `1–3`."""
     if entry.rank_low == entry.rank_high:
         return str(entry.rank_low)
     return f"{entry.rank_low}–{entry.rank_high}"

@@ -27,12 +27,12 @@ class JudgeAlternativeTestSection(ReportSection[JudgeView]):
         """Build the table of tests; None without at least two raters."""
         if not view.result.alt_test:
             return None
-        rows = [_build_row(entry) for entry in view.result.alt_test]
+        rows = [_build_test_row(entry) for entry in view.result.alt_test]
         table = build_text_table("alternative annotator", "Alternative annotator test", HEADINGS, rows)
         return Section("Can the judge replace a rater?", [EXPLANATION], grids=[table])
 
 
-def _build_row(entry: AlternativeTestEntry) -> list[str]:
+def _build_test_row(entry: AlternativeTestEntry) -> list[str]:
     passes = NOTHING
     if entry.passes is not None:
         passes = "yes" if entry.passes else "no"

@@ -21,13 +21,17 @@ class JudgeContextsSection(ReportSection[JudgeView]):
 
     def build_section(self, view: JudgeView) -> Section | None:
         """Build the tables; None if there are no contexts."""
-        tables = [_build_table(column, rows) for column, rows in view.result.contexts.items() if rows]
+        tables = [
+            _build_context_accuracy_table(column, rows)
+            for column, rows in view.result.contexts.items()
+            if rows
+        ]
         if not tables:
             return None
         return Section("Accuracy within contexts", grids=tables[:1], folded=tables[1:])
 
 
-def _build_table(column: str, entries: Sequence[ContextAccuracy]) -> Grid:
+def _build_context_accuracy_table(column: str, entries: Sequence[ContextAccuracy]) -> Grid:
     """Build a table with a row per judge and a column per context."""
     contexts = sorted({entry.context for entry in entries})
     accuracies = {

@@ -45,17 +45,17 @@ class JudgeFamiliesSection(ReportSection[JudgeView]):
             return None
         explanation = HUMAN_YARDSTICK if entries[0].yardstick == HUMANS else PANEL_YARDSTICK
         tests = ONE_TEST if any(entry.own for entry in entries) else NO_OWN_FAMILY
-        rows = [_build_row(entry) for entry in entries]
+        rows = [_build_family_row(entry) for entry in entries]
         table = build_text_table("families", "Deviation of each family", HEADINGS, rows)
         return Section(
             "Which families does it favour?",
             [explanation, tests],
-            charts=_build_chart(entries),
+            charts=_build_family_chart(entries),
             grids=[table],
         )
 
 
-def _build_row(entry: SelfPreference) -> list[str]:
+def _build_family_row(entry: SelfPreference) -> list[str]:
     interval = NOTHING if entry.low is None else f"{format_number(entry.low)} to {format_number(entry.high)}"
     return [
         entry.judge,
@@ -67,7 +67,7 @@ def _build_row(entry: SelfPreference) -> list[str]:
     ]
 
 
-def _build_chart(entries: Sequence[SelfPreference]) -> list[Chart]:
+def _build_family_chart(entries: Sequence[SelfPreference]) -> list[Chart]:
     """Draw judges × families, if there are more than two cells."""
     cells = [
         {

@@ -62,16 +62,16 @@ class JudgeOverviewSection(ReportSection[JudgeView]):
     def build_section(self, view: JudgeView) -> Section:
         """Build the chart and the table of judges, best first, and sentences about each."""
         entries = sort_judges_by_accuracy(view.result.judges)
-        table = build_text_table("judges", "Judges", HEADINGS, [_build_row(entry) for entry in entries])
-        sentences = [_explain_measures(view.result, table)]
+        table = build_text_table("judges", "Judges", HEADINGS, [_build_judge_row(entry) for entry in entries])
+        sentences = [_explain_columns(view.result, table)]
         for entry in entries:
             statements = " ".join(describe_judge_consistency(entry))
             if statements:
                 sentences.append(f"{entry.judge}: {statements[0].lower()}{statements[1:]}")
-        return Section("Judges", sentences, charts=_build_chart(entries), grids=[table])
+        return Section("Judges", sentences, charts=_build_accuracy_chart(entries), grids=[table])
 
 
-def _build_row(entry: JudgeEntry) -> list[str]:
+def _build_judge_row(entry: JudgeEntry) -> list[str]:
     corrected = entry.corrected
     corrected_share = NOTHING
     if corrected is not None:
@@ -91,8 +91,8 @@ def _build_row(entry: JudgeEntry) -> list[str]:
     ]
 
 
-def _explain_measures(result: JudgeContent, table: Grid) -> str:
-    """Say where human labels come from, how ties count, and what the shown columns mean."""
+def _explain_columns(result: JudgeContent, table: Grid) -> str:
+    """Explain where human labels come from, how ties count, and what the columns mean."""
     sentences = [f"Human labels: {result.gold}." if result.gold else "This table has no human labels."]
     if any(entry.both_orders_same is not None for entry in result.judges):
         sentences.append(TIE_RULES[result.ties])
@@ -105,7 +105,7 @@ def _explain_measures(result: JudgeContent, table: Grid) -> str:
     return " ".join(sentences)
 
 
-def _build_chart(entries: Sequence[JudgeEntry]) -> list[Chart]:
+def _build_accuracy_chart(entries: Sequence[JudgeEntry]) -> list[Chart]:
     """Draw the judges that have an accuracy, if there are at least two."""
     measured = [entry for entry in entries if entry.accuracy is not None]
     if len(measured) < 2:

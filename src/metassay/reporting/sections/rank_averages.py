@@ -15,7 +15,7 @@ from metassay.results.rank import AverageRanking
 
 
 class RankAveragesSection(ReportSection[RankView]):
-    """Tables of averages and analyses; the first is shown, the others are folded."""
+    """Report section with averages over data sets, and further analyses; all but the first are folded."""
 
     verb: ClassVar[str] = "rank"
     position: ClassVar[int] = 50

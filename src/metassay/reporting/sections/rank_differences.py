@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from metassay.reporting.agreement_curves import describe_curve, tabulate_thresholds
+from metassay.reporting.agreement_curves import describe_agreement_threshold, tabulate_thresholds
 from metassay.reporting.charts.agreement import build_agreement_chart
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.rank_view import RankView
@@ -40,7 +40,7 @@ FIELDS = (
 
 
 class RankDifferencesSection(ReportSection[RankView]):
-    """Curves of agreement by difference for the best metrics, and a table of all."""
+    """Report section on how often people agree with a difference in metric score."""
 
     verb: ClassVar[str] = "rank"
     position: ClassVar[int] = 35
@@ -51,20 +51,20 @@ class RankDifferencesSection(ReportSection[RankView]):
         if not curves:
             return None
         choices = []
-        for metric, dataset in _list_charted(view, curves):
+        for metric, dataset in _list_best_curves(view, curves):
             of_metric = [
                 curve
                 for curve in curves
                 if (curve.metric, curve.dataset) == (metric, dataset) and curve.is_global
             ]
-            choices.append(_build_choice(of_metric, view))
+            choices.append(_build_curve_subsection(of_metric, view))
         rows = tabulate_thresholds(curves, view.labels)
         table = build_grid("thresholds", "Differences with which people agree", FIELDS, rows)
         return Section(TITLE, [EXPLANATION], choices=choices, of="metric", folded=[table])
 
 
-def _list_charted(view: RankView, curves: Sequence[AgreementCurve]) -> list[tuple[str, str]]:
-    """List the best metrics of each data set, best first."""
+def _list_best_curves(view: RankView, curves: Sequence[AgreementCurve]) -> list[tuple[str, str]]:
+    """List the curves of the best metrics of each data set, best first."""
     with_curve = {(curve.metric, curve.dataset) for curve in curves}
     charted: dict[tuple[str, str], None] = {}
     for ranking in view.result.global_rankings:
@@ -74,10 +74,10 @@ def _list_charted(view: RankView, curves: Sequence[AgreementCurve]) -> list[tupl
     return list(charted)
 
 
-def _build_choice(curves: Sequence[AgreementCurve], view: RankView) -> Section:
+def _build_curve_subsection(curves: Sequence[AgreementCurve], view: RankView) -> Section:
     label = view.labels[curves[0].metric]
     title = f"{label} on {curves[0].dataset}"
-    sentences = [describe_curve(curve, view.result.human, view.labels) for curve in curves]
+    sentences = [describe_agreement_threshold(curve, view.result.human, view.labels) for curve in curves]
     charts = [
         Chart(f"agreement {title} {curve.between}", build_agreement_chart(curve, label), CAPTION)
         for curve in curves

@@ -36,7 +36,7 @@ FIELDS = (
 
 
 class RankFewerItemsSection(ReportSection[RankView]):
-    """Values of the metrics on random subsets of the items."""
+    """Report section on rankings from random subsets of the items."""
 
     verb: ClassVar[str] = "rank"
     position: ClassVar[int] = 30
@@ -44,7 +44,7 @@ class RankFewerItemsSection(ReportSection[RankView]):
     def build_section(self, view: RankView) -> Section | None:
         """Build the section of one ranking, or a choice of several; None if nothing was downsampled."""
         rankings = [ranking for ranking in view.result.global_rankings if ranking.downsampled]
-        sections = [_build_ranking(ranking, view) for ranking in rankings]
+        sections = [_build_subset_subsection(ranking, view) for ranking in rankings]
         if not sections:
             return None
         if len(sections) == 1:
@@ -52,35 +52,37 @@ class RankFewerItemsSection(ReportSection[RankView]):
         return Section(TITLE, choices=sections, of="ranking")
 
 
-def _build_ranking(ranking: Ranking, view: RankView) -> Section:
-    """Build chart, table and sentences for one ranking."""
+def _build_subset_subsection(ranking: Ranking, view: RankView) -> Section:
+    """Build chart, table and sentences on random subsets of the items of one ranking."""
     meta_metric = label_meta_metric(ranking.meta_metric)
     title = f"{ranking.dataset}: {meta_metric}"
     metrics = [metric.metric for metric in ranking.defined_metrics]
     baseline_rows = [row for row in ranking.downsampled if row.metric not in metrics]
     shown = [row for row in ranking.downsampled if row.metric in metrics[:MOST_LINES]]
     order = [view.labels[metric] for metric in metrics[:MOST_LINES]]
-    spec = build_subset_size_chart(_label_rows([*shown, *baseline_rows], view), meta_metric, order)
+    spec = build_subset_size_chart(
+        _replace_specs_by_labels([*shown, *baseline_rows], view), meta_metric, order
+    )
     caption = CAPTION
     if len(metrics) > MOST_LINES:
         caption += f" The {MOST_LINES} best of {len(metrics)} metrics; all are in the table."
-    sentences = _describe_first_metric(ranking.downsampled, view)
+    sentences = _describe_stability_of_best(ranking.downsampled, view)
     sentences += _describe_baseline(baseline_rows, meta_metric)
     table = build_grid(
         f"fewer items {title}",
         f"{meta_metric} on fewer items",
         FIELDS,
-        _label_rows(ranking.downsampled, view),
+        _replace_specs_by_labels(ranking.downsampled, view),
     )
     return Section(title, sentences, [Chart(f"fewer items {title}", spec, caption)], folded=[table])
 
 
-def _label_rows(rows: Sequence[DownsampledValue], view: RankView) -> list[dict[str, Any]]:
+def _replace_specs_by_labels(rows: Sequence[DownsampledValue], view: RankView) -> list[dict[str, Any]]:
     return [msgspec.to_builtins(row) | {"metric": view.labels[row.metric]} for row in rows]
 
 
-def _describe_first_metric(rows: Sequence[DownsampledValue], view: RankView) -> list[str]:
-    """Say how often the metric that is first on all items comes first on fewer."""
+def _describe_stability_of_best(rows: Sequence[DownsampledValue], view: RankView) -> list[str]:
+    """Say how often the metric that is best on all items is best on random subsets."""
     all_items = max(row.items for row in rows)
     best = max((row for row in rows if row.items == all_items), key=lambda row: row.first or 0.0)
     shares = {row.items: row.first or 0.0 for row in rows if row.metric == best.metric}
@@ -101,7 +103,7 @@ def _describe_first_metric(rows: Sequence[DownsampledValue], view: RankView) -> 
 
 
 def _describe_baseline(rows: Sequence[DownsampledValue], meta_metric: str) -> list[str]:
-    """Say how the value of the constant baseline changes from the fewest to all items."""
+    """Say how the value of the constant baseline changes with the number of items."""
     if len(rows) < 2:
         return []
     fewest, *_, most = rows

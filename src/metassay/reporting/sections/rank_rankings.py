@@ -59,7 +59,7 @@ class RankRankingsSection(ReportSection[RankView]):
 
     def build_section(self, view: RankView) -> Section:
         """Build one section of all rankings, or a choice if there are many."""
-        sections = [_build_ranking(ranking, view) for ranking in view.result.global_rankings]
+        sections = [_build_ranking_section(ranking, view) for ranking in view.result.global_rankings]
         if len(sections) == 1:
             return sections[0]
         if len(sections) > MOST_RANKINGS:
@@ -68,7 +68,7 @@ class RankRankingsSection(ReportSection[RankView]):
 
 
 class RankContextsSection(ReportSection[RankView]):
-    """The rankings within contexts, of which the reader selects one."""
+    """Report section with the rankings within contexts; the reader selects one."""
 
     verb: ClassVar[str] = "rank"
     position: ClassVar[int] = 40
@@ -78,12 +78,12 @@ class RankContextsSection(ReportSection[RankView]):
         rankings = [ranking for ranking in view.result.rankings if ranking not in view.result.global_rankings]
         if not rankings:
             return None
-        choices = [_build_ranking(ranking, view) for ranking in rankings]
+        choices = [_build_ranking_section(ranking, view) for ranking in rankings]
         return Section("Within contexts", choices=choices, of="ranking")
 
 
 def _merge_sections(title: str, sections: Sequence[Section]) -> Section:
-    """Show several rankings below each other; each sentence names its ranking."""
+    """Merge the sections of several rankings into one section."""
     return Section(
         title,
         [f"{section.title}: {sentence}" for section in sections for sentence in section.sentences],
@@ -93,8 +93,8 @@ def _merge_sections(title: str, sections: Sequence[Section]) -> Section:
     )
 
 
-def _build_ranking(ranking: Ranking, view: RankView) -> Section:
-    """Build the chart and the table of one ranking, and its comparisons."""
+def _build_ranking_section(ranking: Ranking, view: RankView) -> Section:
+    """Build a section with the chart, the table and the comparisons of one ranking."""
     title = view.name_ranking(ranking)
     sentences = [f"{format_plural(ranking.systems, 'system')}, {format_plural(ranking.items, 'item')}."]
     charts = [Chart(f"ranking {title}", build_ranking_chart(ranking, view.labels), RANKING_CAPTION)]

@@ -37,7 +37,7 @@ NEGLIGIBLE = 0.005
 
 @dataclass(frozen=True)
 class SystemPair:
-    """Two systems, the better one by human score first, with the p-values of people and of one metric."""
+    """Two systems, the better one by human score first, with the p-values of people and of a metric."""
 
     better: str
     worse: str
@@ -46,7 +46,7 @@ class SystemPair:
 
 
 class RankSystemPairsSection(ReportSection[RankView]):
-    """Heatmaps of p-values of all pairs of systems, for a metric that the reader selects."""
+    """Report section with p-values of all pairs of systems, for a metric that the reader selects."""
 
     verb: ClassVar[str] = "rank"
     position: ClassVar[int] = 20
@@ -58,15 +58,15 @@ class RankSystemPairsSection(ReportSection[RankView]):
         choices: list[Section] = []
         for ranking in with_p_values:
             most_metrics = max(1, MOST_METRICS // len(with_p_values))
-            choices += _build_choices(ranking, view, most_metrics, is_only=len(with_p_values) == 1)
-        notes = _note_many_systems(rankings)
+            choices += _build_metric_subsections(ranking, view, most_metrics, is_only=len(with_p_values) == 1)
+        notes = _list_skipped_datasets(rankings)
         if choices:
             return Section("Pairs of systems", [EXPLANATION, *notes], choices=choices, of="metric")
         return Section("Pairs of systems", notes) if notes else None
 
 
-def _note_many_systems(rankings: Sequence[Ranking]) -> list[str]:
-    """Name the data sets with too many systems to draw."""
+def _list_skipped_datasets(rankings: Sequence[Ranking]) -> list[str]:
+    """Name the data sets with too many systems for a heatmap."""
     large = [
         f"{ranking.dataset} ({format_count(ranking.systems)})"
         for ranking in rankings
@@ -77,7 +77,9 @@ def _note_many_systems(rankings: Sequence[Ranking]) -> list[str]:
     return [f"Too many systems to draw every pair (--systems names some): {list_names(large, '')}."]
 
 
-def _build_choices(ranking: Ranking, view: RankView, most_metrics: int, *, is_only: bool) -> list[Section]:
+def _build_metric_subsections(
+    ranking: Ranking, view: RankView, most_metrics: int, *, is_only: bool
+) -> list[Section]:
     """Build the heatmaps of the best metrics of one ranking."""
     if ranking.pair_p_values is None:
         return []
@@ -87,12 +89,14 @@ def _build_choices(ranking: Ranking, view: RankView, most_metrics: int, *, is_on
     for metric in best_first[:most_metrics]:
         label = view.labels[metric]
         title = label if is_only else f"{ranking.dataset}: {label}"
-        choices.append(_build_metric(title, label, ranking.pair_p_values.systems, rows[metric]))
+        choices.append(_build_metric_subsection(title, label, ranking.pair_p_values.systems, rows[metric]))
     return choices
 
 
-def _build_metric(title: str, label: str, systems: Sequence[str], row: MetricPairPValues) -> Section:
-    """Build the three heatmaps of one metric, or say that people and metric are equally certain."""
+def _build_metric_subsection(
+    title: str, label: str, systems: Sequence[str], row: MetricPairPValues
+) -> Section:
+    """Build the heatmaps of one metric, or say that people and metric are equally certain."""
     pairs = [
         SystemPair(better, worse, human, metric)
         for (better, worse), human, metric in zip(
@@ -145,14 +149,14 @@ def _build_heatmap(
     name: str,
     systems: Sequence[str],
     pairs: Sequence[SystemPair],
-    favours: Sequence[float],
-    numbers: Sequence[float],
+    get_preference: Sequence[float],
+    format_cell: Sequence[float],
 ) -> Spec:
-    """Build a heatmap, coloured by how much each pair favours its row, with numbers if there is space."""
+    """Build a heatmap of pairs of systems, coloured by how much each pair favours its row."""
     numbered = {system: f"{position} {system}" for position, system in enumerate(systems, start=1)}
     has_numbers = len(systems) <= MOST_SYSTEMS_WITH_NUMBERS
     cells: list[Spec] = []
-    for pair, favour, number in zip(pairs, favours, numbers, strict=True):
+    for pair, favour, number in zip(pairs, get_preference, format_cell, strict=True):
         cells.append(
             {
                 "row": numbered[pair.better],
@@ -160,7 +164,7 @@ def _build_heatmap(
                 "value": round(favour, 4),
                 "p by people": pair.human,
                 "p by the metric": pair.metric,
-                "mark": _format_short(number) if has_numbers else "",
+                "mark": _format_without_zero(number) if has_numbers else "",
             }
         )
     names = list(numbered.values())
@@ -171,6 +175,6 @@ def _build_heatmap(
     )
 
 
-def _format_short(value: float) -> str:
-    """Write two digits without the 0 before the point: `.05`."""
+def _format_without_zero(value: float) -> str:
+    """Write a number with two decimals, without the 0 before the point: `.05`."""
     return f"{value:.2f}".replace("-", "−").replace("0.", ".", 1)

@@ -11,7 +11,7 @@ from metassay.reporting.charts.heatmaps import build_signed_heatmap
 from metassay.reporting.charts.theme import Spec
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.report_sections import ReportSection, ResultView
-from metassay.reporting.score_page import group_comparisons, is_significant
+from metassay.reporting.score_page import group_comparisons, is_difference_significant
 from metassay.reporting.tables import build_grid_from_rows
 from metassay.results.score import ScoreContent, SystemComparison
 
@@ -36,19 +36,19 @@ class ScoreComparisonsSection(ReportSection[ResultView[ScoreContent]]):
         for (metric, group), comparisons in group_comparisons(view.result).items():
             label = view.labels[metric]
             title = f"{label}, {group}" if group else label
-            choices.append(_build_choice(title, comparisons))
+            choices.append(_build_comparison_subsection(title, comparisons))
         if not choices:
             return None
         return Section("Differences between systems", [EXPLANATION], choices=choices)
 
 
-def _build_choice(title: str, comparisons: Sequence[SystemComparison]) -> Section:
+def _build_comparison_subsection(title: str, comparisons: Sequence[SystemComparison]) -> Section:
     systems: dict[str, None] = {}
     cells: list[Spec] = []
     for comparison in comparisons:
         systems |= {comparison.a: None, comparison.b: None}
         if comparison.difference is not None:
-            mark = "*" if is_significant(comparison) else ""
+            mark = "*" if is_difference_significant(comparison) else ""
             value = round(comparison.difference, 4)
             cells.append({"row": comparison.a, "column": comparison.b, "value": value, "mark": mark})
             cells.append({"row": comparison.b, "column": comparison.a, "value": -value, "mark": mark})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from metassay.reporting.difference_meanings import TITLE, explain_meanings, tabulate_meanings
+from metassay.reporting.difference_meanings import TITLE, build_meaning_rows, explain_meanings
 from metassay.reporting.pages import Section
 from metassay.reporting.report_sections import ReportSection, ResultView
 from metassay.reporting.tables import build_grid_from_rows
@@ -14,7 +14,7 @@ MOST_ROWS = 2000
 
 
 class ScoreMeaningsSection(ReportSection[ResultView[ScoreContent]]):
-    """A table of all differences with the share of people who agree."""
+    """Report section on how often people agree with differences between systems."""
 
     verb: ClassVar[str] = "score"
     position: ClassVar[int] = 15
@@ -24,6 +24,6 @@ class ScoreMeaningsSection(ReportSection[ResultView[ScoreContent]]):
         meanings = view.result.meanings
         if not meanings:
             return None
-        rows = tabulate_meanings(meanings, view.labels)
+        rows = build_meaning_rows(meanings, view.labels)
         table = build_grid_from_rows("meanings", TITLE, rows, at_most=MOST_ROWS)
         return Section(TITLE, [explain_meanings(meanings)], grids=[table])

@@ -11,7 +11,7 @@ from metassay.reporting.aggregate_page import (
     label_aggregated_metric,
 )
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.terminal.blocks import Block, Line, Row, Table, lines, notes, summarize_data
+from metassay.reporting.terminal.blocks import Block, Line, Row, Table, make_lines, make_notes, summarize_data
 from metassay.results.aggregate import AGGREGATIONS, AggregateContent, AggregatedSystem, AggregationPair
 
 EXPLANATION = """\
@@ -26,7 +26,7 @@ def describe_aggregate_result(result: AggregateContent) -> list[Block]:
     downsampled = [{**asdict(row), "metric": labels[row.metric]} for row in result.downsampled]
     human = [{**asdict(row), "metric": labels[row.metric]} for row in choose_human_correlations(result)]
     return [
-        *lines(describe_aggregation(view)),
+        *make_lines(describe_aggregation(view)),
         Table([_build_system_row(row, labels) for row in result.systems], title="System scores"),
         Table(
             [_build_pair_row(pair, labels) for pair in result.between],
@@ -36,7 +36,7 @@ def describe_aggregate_result(result: AggregateContent) -> list[Block]:
         Table(human, title="Pearson of system scores with human scores, mean over test sets"),
         Line(EXPLANATION),
         *summarize_data(result.data),
-        *notes(result.notes),
+        *make_notes(result.notes),
     ]
 
 

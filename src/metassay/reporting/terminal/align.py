@@ -13,22 +13,22 @@ ERROR_LETTERS = {"hit": " ", "substitution": "S", "deletion": "D", "insertion": 
 def describe_alignments(
     systems: Mapping[str, Mapping[str, Alignment]], *, by_characters: bool, include_correct: bool
 ) -> list[Block]:
-    """Describe the alignments of all systems; outputs without errors only with `include_correct`."""
+    """Describe the alignments of outputs with references; correct outputs only if requested."""
     blocks: list[Block] = []
     for system, alignments in systems.items():
         if len(systems) > 1:
             blocks.append(Line(f"=== SYSTEM {system} ===\n", wrap=False))
         for item, alignment in alignments.items():
             if include_correct or alignment.edits:
-                aligned = _align_side_by_side(alignment.steps, "" if by_characters else " ")
+                aligned = _format_aligned_words(alignment.steps, "" if by_characters else " ")
                 blocks.append(Line(f"=== SENTENCE {item} ===\n\n{aligned}\n", wrap=False))
-        summary = _summarize(list(alignments.values()), by_characters=by_characters)
+        summary = _summarize_errors(list(alignments.values()), by_characters=by_characters)
         blocks.append(Line(summary, wrap=False))
     return blocks
 
 
-def _align_side_by_side(steps: Sequence[Step], separator: str) -> str:
-    """Return three lines: reference, output and error letters, with stars where one side has nothing."""
+def _format_aligned_words(steps: Sequence[Step], separator: str) -> str:
+    """Write an alignment in three lines: reference, output and error letters."""
     references: list[str] = []
     outputs: list[str] = []
     letters: list[str] = []
@@ -46,8 +46,8 @@ def _align_side_by_side(steps: Sequence[Step], separator: str) -> str:
     )
 
 
-def _summarize(alignments: Sequence[Alignment], *, by_characters: bool) -> str:
-    """Return the errors of all items together, and the error rates of jiwer."""
+def _summarize_errors(alignments: Sequence[Alignment], *, by_characters: bool) -> str:
+    """Describe the errors of all outputs together, and the error rates that jiwer reports."""
     counts = dict.fromkeys(KINDS, 0)
     for alignment in alignments:
         for kind, count in alignment.counts.items():

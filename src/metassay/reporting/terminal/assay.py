@@ -7,7 +7,7 @@ from typing import Any
 from metassay.reporting.assay_caveats import list_other_caveats, list_remarks
 from metassay.reporting.assay_verdict import get_or_build_verdict
 from metassay.reporting.assay_view import AssayView, build_assay_view
-from metassay.reporting.terminal.blocks import Block, Line, Table, lines, notes
+from metassay.reporting.terminal.blocks import Block, Line, Table, make_lines, make_notes
 from metassay.reporting.terminal.verdict import describe_verdict
 from metassay.results.assay import AccuracyTest, AssayContent, HumanAccuracy, MetricAccuracy
 from metassay.results.partial_run import PartialRun
@@ -19,7 +19,7 @@ def describe_assay_result(result: AssayContent) -> list[Block]:
     doubts = list_other_caveats(view)
     blocks: list[Block] = [Line(), *describe_verdict(get_or_build_verdict(view), view.labels, result.task)]
     if doubts:
-        blocks += [Line(), Line("Before you rely on this:"), *lines(f"- {doubt}" for doubt in doubts)]
+        blocks += [Line(), Line("Before you rely on this:"), *make_lines(f"- {doubt}" for doubt in doubts)]
     blocks.append(
         Table(
             [_build_accuracy_row(view, row) for row in result.overall if view.labels.is_shown(row.metric)],
@@ -42,7 +42,7 @@ def describe_assay_result(result: AssayContent) -> list[Block]:
     for name, column in result.contexts.items():
         if column.h1:
             blocks.append(_build_accuracy_test_table(view, name, column.h1))
-    return [*blocks, *notes(list_remarks(view))]
+    return [*blocks, *make_notes(list_remarks(view))]
 
 
 def _build_accuracy_row(view: AssayView, row: MetricAccuracy | HumanAccuracy) -> dict[str, Any]:

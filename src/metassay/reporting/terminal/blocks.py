@@ -15,7 +15,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Line:
-    """A sentence on standard output. An empty one separates blocks."""
+    """A sentence for standard output; an empty one separates blocks."""
 
     text: str = ""
     wrap: bool = True
@@ -24,7 +24,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows with the same columns. A table without rows is not printed."""
+    """A table for standard output; without rows it is not printed."""
 
     rows: Sequence[Row]
     title: str | None = None
@@ -34,7 +34,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Note:
-    """A remark on standard error."""
+    """A remark for standard error."""
 
     text: str
     heading: str = "Note"
@@ -44,22 +44,22 @@ class Note:
 Block = Line | Table | Note
 
 
-def lines(sentences: Iterable[object]) -> list[Block]:
-    """Return a line for each sentence."""
+def make_lines(sentences: Iterable[object]) -> list[Block]:
+    """Make a line of each sentence."""
     return [Line(str(sentence)) for sentence in sentences]
 
 
-def notes(sentences: Iterable[object]) -> list[Block]:
-    """Return a note for each sentence."""
+def make_notes(sentences: Iterable[object]) -> list[Block]:
+    """Make a note of each sentence."""
     return [Note(str(sentence)) for sentence in sentences]
 
 
 def summarize_data(data: DataSummary | None) -> list[Block]:
-    """Return the summary of the data as one remark."""
+    """Describe which data was used in one note."""
     sentences = describe_data(data)
     return [Note(" ".join(sentences).removeprefix("Data: "), heading="Data")] if sentences else []
 
 
 def select_columns(rows: Iterable[Row], names: Sequence[str]) -> list[Row]:
-    """Return the rows with these columns only, in this order."""
+    """Return rows with only the named columns, in that order."""
     return [{name: row[name] for name in names} for row in rows]

@@ -8,7 +8,7 @@ import msgspec
 
 from metassay.reporting.data_summary import describe_columns
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.terminal.blocks import Block, Line, Row, Table, notes
+from metassay.reporting.terminal.blocks import Block, Line, Row, Table, make_notes
 from metassay.results.check import CheckContent, CheckedPerturbation
 
 
@@ -24,7 +24,7 @@ def describe_check_result(result: CheckContent) -> list[Block]:
     blocks.append(
         Line(f"An assay would score {estimate.rows} texts per metric: about {estimate.seconds:g} s here.")
     )
-    return [*blocks, *notes([*describe_columns(result.data), *result.notes])]
+    return [*blocks, *make_notes([*describe_columns(result.data), *result.notes])]
 
 
 def _list_properties(result: CheckContent) -> list[Row]:

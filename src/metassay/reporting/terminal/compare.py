@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from metassay.reporting.comparison_sentences import describe_changes, describe_pairing
+from metassay.reporting.comparison_sentences import describe_pairing, describe_run_changes
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.terminal.blocks import Block, Line, Table, lines
+from metassay.reporting.terminal.blocks import Block, Line, Table, make_lines
 from metassay.results.assay import GLOBAL
 from metassay.results.compare import CompareContent
 
 
 def describe_comparisons(result: CompareContent) -> list[Block]:
-    """Describe each run against the run before it."""
+    """Describe for the terminal what changed from each run to the next."""
     blocks: list[Block] = []
     for comparison in result.comparisons:
         labels = MetricLabels(change.metric for change in comparison.accuracies)
-        sentences = describe_changes(comparison, labels) or ["Nothing changed by more than chance."]
+        sentences = describe_run_changes(comparison, labels) or ["Nothing changed by more than chance."]
         rows = [
             {
                 "metric": labels[change.metric],
@@ -30,7 +30,7 @@ def describe_comparisons(result: CompareContent) -> list[Block]:
         ]
         blocks += [
             Line(f"{comparison.before} → {comparison.after}"),
-            *lines([*comparison.warnings, *sentences, describe_pairing(paired=comparison.paired)]),
+            *make_lines([*comparison.warnings, *sentences, describe_pairing(paired=comparison.paired)]),
             Table(rows, title="Accuracy over all contexts"),
         ]
     return blocks

@@ -9,7 +9,15 @@ from msgspec.structs import asdict
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.sections.depend_corrections import COLUMNS, describe_corrections
 from metassay.reporting.sections.depend_method import explain_terms
-from metassay.reporting.terminal.blocks import Block, Row, Table, lines, notes, select_columns, summarize_data
+from metassay.reporting.terminal.blocks import (
+    Block,
+    Row,
+    Table,
+    make_lines,
+    make_notes,
+    select_columns,
+    summarize_data,
+)
 from metassay.results.depend import Correction, DependContent, MetricDependence
 
 MOST_IMPORTANT = (
@@ -25,22 +33,22 @@ def describe_dependence(result: DependContent) -> list[Block]:
     for dataset in dict.fromkeys(entry.dataset for entry in result.metrics):
         entries = [entry for entry in result.metrics if entry.dataset == dataset]
         title = f"Dependence on {result.by}, {dataset}, against {result.human} (least dependent first)"
-        rows = [_build_row(entry, labels) for entry in entries]
+        rows = [_build_dependence_row(entry, labels) for entry in entries]
         blocks.append(Table(rows, title=title, most_important=MOST_IMPORTANT))
         blocks += _build_detail_tables(entries, labels)
         corrections = [row for row in result.corrections if row.dataset == dataset]
         if corrections:
             blocks.append(_build_corrections_table(corrections, labels))
-            blocks += lines(describe_corrections(corrections, result.human, labels))
+            blocks += make_lines(describe_corrections(corrections, result.human, labels))
     return [
         *blocks,
-        *lines(explain_terms(result.by, result.human)),
+        *make_lines(explain_terms(result.by, result.human)),
         *summarize_data(result.data),
-        *notes(result.notes),
+        *make_notes(result.notes),
     ]
 
 
-def _build_row(entry: MetricDependence, labels: MetricLabels) -> Row:
+def _build_dependence_row(entry: MetricDependence, labels: MetricLabels) -> Row:
     worst_inversion = None
     if entry.inversions:
         worst_inversion = f"{entry.inversions[0].better} > {entry.inversions[0].worse}"

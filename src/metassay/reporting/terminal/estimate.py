@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metassay.reporting.estimate_page import describe_doubts, describe_estimates
+from metassay.reporting.estimate_page import describe_estimates, list_estimate_doubts
 from metassay.reporting.sections.estimate_systems import build_system_row
-from metassay.reporting.terminal.blocks import Block, Line, Table, lines, notes, summarize_data
+from metassay.reporting.terminal.blocks import Block, Line, Table, make_lines, make_notes, summarize_data
 from metassay.results.estimate import EstimateContent, SystemDifference, SystemEstimate
 
 MOST_PAIRS = 15
@@ -15,16 +15,18 @@ MOST_IMPORTANT = ("system", "ranks", "estimate", "low", "high", "labels_only")
 
 def describe_estimate_result(result: EstimateContent) -> list[Block]:
     """Describe the estimates: the answer, reasons to doubt it, then systems, differences and contexts."""
-    blocks = [*lines(describe_estimates(result)), *lines(describe_doubts(result)), Line()]
-    blocks += _build_tables(result.systems, result.differences, f"Mean {result.human} of each system")
+    blocks = [*make_lines(describe_estimates(result)), *make_lines(list_estimate_doubts(result)), Line()]
+    blocks += _build_estimate_tables(
+        result.systems, result.differences, f"Mean {result.human} of each system"
+    )
     for column, estimates in result.contexts.items():
         for entry in estimates:
             title = f"{column} {entry.context}, {entry.labelled} of {entry.items} items labelled"
-            blocks += _build_tables(entry.systems, [], title)
-    return [*blocks, *summarize_data(result.data), *notes(result.notes)]
+            blocks += _build_estimate_tables(entry.systems, [], title)
+    return [*blocks, *summarize_data(result.data), *make_notes(result.notes)]
 
 
-def _build_tables(
+def _build_estimate_tables(
     systems: Sequence[SystemEstimate], differences: Sequence[SystemDifference], title: str
 ) -> list[Block]:
     """Return the table of systems, and one of those differences whose interval does not contain 0."""

@@ -16,14 +16,14 @@ LISTED_LANGUAGES = 4
 
 
 def describe_list(result: ListContent) -> list[Block]:
-    """Describe what is installed of one kind, such as metrics."""
+    """Describe what is installed of one kind, for example metrics."""
     rows = [msgspec.to_builtins(entry) for entry in result.entries]
     name_column = next(iter(rows[0]))
     return [Table(rows, most_important=(name_column, "what", "task", "better", "default"))]
 
 
 def describe_models(result: ModelsContent) -> list[Block]:
-    """Describe the neural models that were found in the searched places."""
+    """Describe the neural models on this machine."""
     if not result.models:
         return [Line(f"No model was found in {' or '.join(result.searched)}.")]
     folders: list[Block] = [Line(f"{model.model}: {model.folder}") for model in result.models]
@@ -54,7 +54,7 @@ def _shorten_languages(codes: Sequence[str] | None) -> str | None:
 
 
 def describe_cache(result: CacheContent, action: str) -> list[Block]:
-    """Describe the score cache after an action: `info`, `prune` or `verify`."""
+    """Describe the score cache after `info`, `prune` or `verify`."""
     outcome = ""
     if result.broken:
         outcome = f"Damaged and moved away: {len(result.broken)}. "

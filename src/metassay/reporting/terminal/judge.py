@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import asdict
 
 from metassay.reporting.judge_page import describe_judges
-from metassay.reporting.terminal.blocks import Block, Row, Table, lines, notes, select_columns
+from metassay.reporting.terminal.blocks import Block, Row, Table, make_lines, make_notes, select_columns
 from metassay.results.judge import AccuracyDrift, JudgeContent
 
 JUDGE_COLUMNS = (
@@ -36,8 +36,8 @@ def describe_judge_result(result: JudgeContent) -> list[Block]:
         ),
         Table([asdict(entry) for entry in result.self_preference], title="Self-preference by family"),
         Table(_build_drift_rows(result.drift), title="Drift"),
-        *lines(describe_judges(result)),
-        *notes(result.notes),
+        *make_lines(describe_judges(result)),
+        *make_notes(result.notes),
     ]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from metassay.reporting.data_summary import describe_stored_data
-from metassay.reporting.terminal.blocks import Block, Table, notes
+from metassay.reporting.terminal.blocks import Block, Table, make_notes
 
 
 def describe_perturbed_pairs(result: Mapping[str, Any]) -> list[Block]:
@@ -14,5 +14,5 @@ def describe_perturbed_pairs(result: Mapping[str, Any]) -> list[Block]:
     title = f"{result['pairs']} pairs from {result['outputs']} outputs"
     return [
         Table(result["perturbations"], title=title),
-        *notes([*describe_stored_data(result["data"]), *result["notes"]]),
+        *make_notes([*describe_stored_data(result["data"]), *result["notes"]]),
     ]

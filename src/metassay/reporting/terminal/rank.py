@@ -10,7 +10,7 @@ import msgspec
 from metassay.meta.people.meta_metrics.registry import label_meta_metric
 from metassay.reporting.rank_sentences import describe_rank_headline, describe_significance
 from metassay.reporting.rank_view import THRESHOLDS, RankView, build_rank_view, list_analysis_rows
-from metassay.reporting.terminal.blocks import Block, Line, Row, Table, lines, notes, summarize_data
+from metassay.reporting.terminal.blocks import Block, Line, Row, Table, make_lines, make_notes, summarize_data
 from metassay.results.rank import AverageRanking, RankContent, RankedMetric, Ranking
 
 GLOBAL = "global"
@@ -32,7 +32,7 @@ THRESHOLD_COLUMNS = (
 def describe_rankings(result: RankContent) -> list[Block]:
     """Describe how metrics rank against human scores."""
     view = build_rank_view(result)
-    blocks = lines(describe_rank_headline(view))
+    blocks = make_lines(describe_rank_headline(view))
     for ranking in result.rankings:
         blocks += _describe_ranking(ranking, view)
     for average in result.averages:
@@ -42,7 +42,7 @@ def describe_rankings(result: RankContent) -> list[Block]:
             blocks += _describe_thresholds(rows)
         else:
             blocks.append(Table(rows, title=name))
-    return [*blocks, *summarize_data(result.data), *notes(result.notes)]
+    return [*blocks, *summarize_data(result.data), *make_notes(result.notes)]
 
 
 def _describe_ranking(ranking: Ranking, view: RankView) -> list[Block]:
@@ -53,7 +53,7 @@ def _describe_ranking(ranking: Ranking, view: RankView) -> list[Block]:
     blocks: list[Block] = [
         Line(f"{view.name_ranking(ranking)}: {ranking.systems} systems, {items}."),
         Table(
-            [_build_row(metric, view) for metric in ranking.metrics],
+            [_build_metric_row(metric, view) for metric in ranking.metrics],
             most_important=("metric", "rank", "value"),
         ),
     ]
@@ -62,7 +62,7 @@ def _describe_ranking(ranking: Ranking, view: RankView) -> list[Block]:
     return blocks
 
 
-def _build_row(metric: RankedMetric, view: RankView) -> Row:
+def _build_metric_row(metric: RankedMetric, view: RankView) -> Row:
     columns: dict[str, Any] = msgspec.to_builtins(metric)
     is_baseline = columns.pop("baseline")
     label = view.labels[metric.metric]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from metassay.reporting.assay_answer import list_exceptions
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.terminal.blocks import Block, Line, Table, lines
+from metassay.reporting.terminal.blocks import Block, Line, Table, make_lines
 from metassay.reporting.terminal.verdict import describe_verdict
 from metassay.results.assay import MetricRobustness, Recommendation
 from metassay.results.recommend import RecommendContent
@@ -14,7 +14,7 @@ def describe_recommendation(result: RecommendContent) -> list[Block]:
     """Describe which metric to use in each context."""
     labels = MetricLabels(result.shared_errors.metrics, result.same_decisions)
     blocks = describe_verdict(result.verdict, labels, result.task)
-    blocks += lines(list_exceptions(result, labels))
+    blocks += make_lines(list_exceptions(result, labels))
     for column, recommendations in result.recommendation.items():
         rows = [_build_choice_row(labels, *entry) for entry in recommendations.items()]
         blocks.append(Table(rows, title=f"By {column}"))
@@ -49,7 +49,7 @@ def _build_choice_row(
         "context": context,
         "use": None if choice is None else labels[choice],
         "top group": ", ".join(labels.label_all(recommendation.top_group)),
-        "why": labels.write_labels(recommendation.why),
+        "why": labels.replace_specs(recommendation.why),
     }
 
 

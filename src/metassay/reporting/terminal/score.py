@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from msgspec.structs import asdict
 
-from metassay.reporting.difference_meanings import TITLE, explain_meanings, tabulate_meanings
+from metassay.reporting.difference_meanings import TITLE, build_meaning_rows, explain_meanings
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.terminal.blocks import Block, Line, Row, Table, lines, notes, summarize_data
+from metassay.reporting.terminal.blocks import Block, Line, Row, Table, make_lines, make_notes, summarize_data
 from metassay.results.official_score import OfficialScore
 from metassay.results.score import ScoreContent, ScoredSystem, SystemComparison
 
@@ -24,7 +24,7 @@ MISSING = "–"
 
 @dataclass(frozen=True)
 class ScoreFormat:
-    """How scores are printed."""
+    """The options for printing scores: decimals, aggregations and details."""
 
     aggregations: Sequence[str]
     """The requested aggregations; a metric is shown with the first that it has."""
@@ -35,7 +35,7 @@ class ScoreFormat:
     decimals: int | None = None
 
     def choose_decimals(self, system: ScoredSystem, *, default: int = 3) -> int:
-        """Return the requested number of decimals, else one for scores in per cent as sacrebleu has them."""
+        """Choose the number of decimals: the requested one, else the one that sacrebleu uses."""
         if self.decimals is not None:
             return self.decimals
         return 1 if "equals:sacrebleu" in system.signature else default
@@ -54,21 +54,21 @@ class ScoreFormat:
 
 
 def describe_bare_scores(result: ScoreContent, score_format: ScoreFormat) -> list[Block]:
-    """Describe each score by its number alone, for use in scripts."""
+    """Describe each score by its number only, for use in scripts."""
     numbers = []
     for system in result.systems:
         decimals = score_format.choose_decimals(system, default=4)
         numbers.append(score_format.format_score(system, decimals=decimals))
-    return [*lines(numbers), *summarize_data(result.data), *notes(result.notes)]
+    return [*make_lines(numbers), *summarize_data(result.data), *make_notes(result.notes)]
 
 
 def describe_scores(result: ScoreContent, score_format: ScoreFormat, *, verbose: bool = False) -> list[Block]:
-    """Describe the scores of all systems; `verbose` adds every aggregation, counts and signatures."""
+    """Describe the scores of all systems in a table; `verbose` adds aggregations and signatures."""
     labels = MetricLabels(system.metric for system in result.systems)
     blocks = _describe_systems(result.systems, labels, score_format)
     blocks.append(
         Table(
-            [_build_row(comparison, labels) for comparison in result.comparisons],
+            [_build_score_row(comparison, labels) for comparison in result.comparisons],
             title="Differences between systems",
             most_important=("metric", "a", "b", "difference", "p"),
         )
@@ -76,16 +76,16 @@ def describe_scores(result: ScoreContent, score_format: ScoreFormat, *, verbose:
     if score_format.test is not None:
         blocks.append(Line(P_VALUE_EXPLANATIONS[score_format.test]))
     if result.meanings:
-        blocks.append(Table(tabulate_meanings(result.meanings, labels), title=TITLE))
+        blocks.append(Table(build_meaning_rows(result.meanings, labels), title=TITLE))
         blocks.append(Line(explain_meanings(result.meanings)))
     if verbose:
         blocks += _describe_details(result.systems, labels, score_format)
     else:
         blocks.append(Line("Precisions, counts, signatures and other aggregations: --verbose"))
-    return [*blocks, *summarize_data(result.data), *notes(result.notes)]
+    return [*blocks, *summarize_data(result.data), *make_notes(result.notes)]
 
 
-def _build_row(entry: ScoredSystem | SystemComparison, labels: MetricLabels) -> Row:
+def _build_score_row(entry: ScoredSystem | SystemComparison, labels: MetricLabels) -> Row:
     """Return an entry as a row with the label of its metric, without an unused group."""
     row = {**asdict(entry), "metric": labels[entry.metric]}
     if entry.group is None:
@@ -96,7 +96,7 @@ def _build_row(entry: ScoredSystem | SystemComparison, labels: MetricLabels) -> 
 def _describe_systems(
     systems: Sequence[ScoredSystem], labels: MetricLabels, score_format: ScoreFormat
 ) -> list[Block]:
-    """Return the table of systems and metrics, and lines that explain its numbers."""
+    """Build the table of systems and metrics, and lines that explain its numbers."""
     table_rows: dict[tuple[str, ...], dict[str, str]] = {}
     metrics_without_corpus_score: dict[str, None] = {}
     has_intervals = False
@@ -132,11 +132,11 @@ def _describe_systems(
 def _describe_details(
     systems: Sequence[ScoredSystem], labels: MetricLabels, score_format: ScoreFormat
 ) -> list[Block]:
-    """Return every aggregation, the line that sacrebleu prints for each score, and our signatures."""
+    """Describe every aggregation, the scores as sacrebleu prints them, and signatures."""
     hidden = ("signature", "official")
     rows = []
     for system in systems:
-        row = _build_row(system, labels)
+        row = _build_score_row(system, labels)
         rows.append({name: value for name, value in row.items() if name not in hidden})
     blocks: list[Block] = [Table(rows, title="Every aggregation, and the interval of the first")]
     blocks += _describe_official_scores(systems, score_format)
@@ -146,7 +146,7 @@ def _describe_details(
 
 
 def _describe_official_scores(systems: Sequence[ScoredSystem], score_format: ScoreFormat) -> list[Block]:
-    """Return the line that sacrebleu prints for each score, then the counts of n-grams."""
+    """Describe each score as sacrebleu prints it, and the counts of n-grams."""
     sacrebleu_lines: list[Block] = []
     ngram_lines: list[Block] = []
     has_several_systems = len({system.system for system in systems}) > 1
@@ -154,7 +154,7 @@ def _describe_official_scores(systems: Sequence[ScoredSystem], score_format: Sco
         if system.official is None or system.corpus is None:
             continue
         decimals = score_format.choose_decimals(system)
-        line = _build_sacrebleu_line(system.corpus, system.official, decimals=decimals)
+        line = _format_sacrebleu_line(system.corpus, system.official, decimals=decimals)
         prefix = f"{system.system}: " if has_several_systems else ""
         sacrebleu_lines.append(Line(prefix + line, wrap=False))
         if system.official.ngrams is not None:
@@ -164,8 +164,8 @@ def _describe_official_scores(systems: Sequence[ScoredSystem], score_format: Sco
     return [Line(), Line("As sacrebleu prints it:"), *sacrebleu_lines, *ngram_lines]
 
 
-def _build_sacrebleu_line(corpus_score: float, official: OfficialScore, *, decimals: int) -> str:
-    """Return a score as `sacrebleu --format text` prints it, for BLEU with precisions and lengths."""
+def _format_sacrebleu_line(corpus_score: float, official: OfficialScore, *, decimals: int) -> str:
+    """Write a score as `sacrebleu --format text` prints it."""
     line = f"{official.name}|{official.signature} = {corpus_score:.{decimals}f}"
     if official.precisions is None:
         return line
