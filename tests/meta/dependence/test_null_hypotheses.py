@@ -158,7 +158,7 @@ def test_metrics_that_are_tested_together_have_the_p_values_that_they_have_alone
     rng = np.random.default_rng(9)
     for noise in (0.3, 3.0):
         scores = metrics[0].human_scores + rng.normal(0, noise, len(metrics[0].human_scores))
-        metrics.append(metrics[0].with_metric_scores(scores))
+        metrics.append(metrics[0].replace_metric_scores(scores))
     alone, together = {
         "equal": (equal_mapping_p_value, equal_mapping_p_values),
         "fair": (fair_metric_p_value, fair_metric_p_values),
