@@ -1,7 +1,7 @@
 """Soft pairwise accuracy after swaps between two metrics.
 
-Each function takes one block of swaps and standardised scores [metrics, systems, segments], and returns
-SPA(A') - SPA(B') for every pair of metrics A < B: [draws, pairs of metrics], float32.
+Each function takes one block of swaps, standardised scores [metrics, systems, segments] and pairs of metrics
+A, B [metric pairs, 2], and returns SPA(A') - SPA(B') for each pair: [draws, metric pairs], float32.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtr
 
-from metassay.stats.arrays import BoolArray, Float32Array, FloatArray
+from metassay.stats.arrays import BoolArray, Float32Array, FloatArray, LongArray
 from metassay.stats.compilation import kernel
 from metassay.stats.swaps import Swaps
 
@@ -19,11 +19,15 @@ _UPPER_TAIL = ndtr(-np.linspace(-_LARGEST_Z, _LARGEST_Z, int(2 * _LARGEST_Z * _S
 """1 - Phi on a grid. Linear interpolation is off by at most 1.2e-7, a thousandth of the Monte-Carlo error."""
 _FLOAT32_RESOLUTION = 1e-6
 """A sum of squared differences below this share of the sums of squares is rounding in float32."""
+_ROUNDING = 1e-12
+"""The same share in float64."""
 _FLOAT32_TIE = 1e-7
 """Sums are equal if they differ by less than this share of their possible size."""
 
 
-def swap_segments(p_human: FloatArray, scores: FloatArray, swaps: Swaps) -> Float32Array:
+def swap_segments(
+    p_human: FloatArray, scores: FloatArray, metric_pairs: LongArray, swaps: Swaps
+) -> Float32Array:
     """Compute differences of soft accuracy between metrics after swapping whole segments of their scores.
 
     Sum and sum of squares of the differences of two systems are both linear in the mask of swapped segments,
@@ -42,27 +46,31 @@ def swap_segments(p_human: FloatArray, scores: FloatArray, swaps: Swaps) -> Floa
         differences *= differences
         squares[:, m] = mask @ differences.T
         total_squares[m] = differences.sum(axis=1)
-    accuracy_differences = _allocate_differences(len(swaps), len(scores))
-    _fill_segment_swaps(p_human, total_sums, total_squares, sums, squares, _UPPER_TAIL, accuracy_differences)
+    accuracy_differences = _allocate_differences(len(swaps), metric_pairs)
+    _fill_segment_swaps(
+        p_human, metric_pairs, total_sums, total_squares, sums, squares, _UPPER_TAIL, accuracy_differences
+    )
     return accuracy_differences
 
 
-def swap_cells(p_human: FloatArray, scores: FloatArray, swaps: Swaps) -> Float32Array:
+def swap_cells(
+    p_human: FloatArray, scores: FloatArray, metric_pairs: LongArray, swaps: Swaps
+) -> Float32Array:
     """Compute differences of soft accuracy between metrics after swapping single scores.
 
     Here system i under one metric is compared with system j under the other, so products between all metrics
     are needed: per draw one symmetric product over the swapped segments, or over all cells.
     """
-    metrics = len(scores)
     by_segment = np.ascontiguousarray(scores.astype(np.float32).reshape(-1, scores.shape[2]).T)
     total = by_segment.T @ by_segment
     swapped_sums = swaps.sum_swapped(scores)
     kept_sums = scores.sum(axis=-1) - swapped_sums
-    accuracy_differences = _allocate_differences(len(swaps), metrics)
+    accuracy_differences = _allocate_differences(len(swaps), metric_pairs)
     for draw in range(len(swaps)):
         kept, mixed, exchanged = _multiply_kept_and_swapped(by_segment, total, swaps, draw)
         _fill_cell_swaps(
             p_human,
+            metric_pairs,
             kept_sums[draw],
             swapped_sums[draw],
             kept,
@@ -75,7 +83,7 @@ def swap_cells(p_human: FloatArray, scores: FloatArray, swaps: Swaps) -> Float32
 
 
 def swap_permuted_segments(
-    p_human: FloatArray, scores: FloatArray, swaps: Swaps, flips: Float32Array
+    p_human: FloatArray, scores: FloatArray, metric_pairs: LongArray, swaps: Swaps, flips: Float32Array
 ) -> Float32Array:
     """Swap any cells, with p-values from sign flips; `flips` is [segments, flips], 1 where the sign changes.
 
@@ -86,18 +94,60 @@ def swap_permuted_segments(
     by_segment = np.ascontiguousarray(scores.astype(np.float32).reshape(-1, segments).T)
     shape = (metrics, systems, flips.shape[1])
     total = (by_segment.T @ flips).reshape(shape)
-    tolerance = np.float32(_FLOAT32_TIE * np.abs(scores).max(axis=1).sum(axis=1).max())
-    accuracy_differences = _allocate_differences(len(swaps), metrics)
+    tolerance = _find_tolerance(scores)
+    accuracy_differences = _allocate_differences(len(swaps), metric_pairs)
     for draw in range(len(swaps)):
         swapped = _sum_flipped(by_segment, flips, swaps, draw).reshape(shape)
         if swaps.cells is None:
             swapped = np.where(swaps.rows[draw][None, :, None], total - swapped, swapped)
-        _fill_permuted_swaps(p_human, total, swapped, tolerance, accuracy_differences[draw])
+        _fill_permuted_swaps(p_human, metric_pairs, total, swapped, tolerance, accuracy_differences[draw])
     return accuracy_differences
 
 
-def _allocate_differences(draws: int, metrics: int) -> Float32Array:
-    return np.empty((draws, metrics * (metrics - 1) // 2), dtype=np.float32)
+def swap_systems(contributions: Float32Array, swaps: Swaps) -> Float32Array:
+    """Swap whole systems: look up what each pair of systems contributes to the difference of two metrics.
+
+    `contributions` [metric pairs, system pairs, 4] is from `tabulate_normal_swaps` or
+    `tabulate_permuted_swaps`. This is exact, because a pair of systems has only four states.
+    """
+    accuracy_differences = np.empty((len(swaps), len(contributions)), dtype=np.float32)
+    _fill_system_swaps(contributions, swaps.rows, accuracy_differences)
+    return accuracy_differences
+
+
+def tabulate_normal_swaps(p_human: FloatArray, scores: FloatArray, metric_pairs: LongArray) -> Float32Array:
+    """Tabulate |p_B' - p_human| - |p_A' - p_human| for the states of two systems, with normal p-values.
+
+    Returns [metric pairs, system pairs, 4]. State 2 k + l: the first system is swapped if k is 1, the second
+    one if l is 1.
+    """
+    rows = scores.reshape(-1, scores.shape[2])
+    contributions = np.empty((len(metric_pairs), len(p_human), 4), dtype=np.float32)
+    _tabulate_normal_swaps(
+        p_human, metric_pairs, scores.sum(axis=2), rows @ rows.T, _UPPER_TAIL, contributions
+    )
+    return contributions
+
+
+def tabulate_permuted_swaps(
+    p_human: FloatArray, scores: FloatArray, metric_pairs: LongArray, flips: Float32Array
+) -> Float32Array:
+    """Tabulate the same as `tabulate_normal_swaps`, with p-values from sign flips [segments, flips]."""
+    metrics, systems, segments = scores.shape
+    rows = scores.astype(np.float32).reshape(-1, segments)
+    flipped_sums = (rows @ flips).reshape(metrics, systems, flips.shape[1])
+    contributions = np.empty((len(metric_pairs), len(p_human), 4), dtype=np.float32)
+    _tabulate_permuted_swaps(p_human, metric_pairs, flipped_sums, _find_tolerance(scores), contributions)
+    return contributions
+
+
+def _find_tolerance(scores: FloatArray) -> np.float32:
+    """Return the difference up to which two sums of standardised scores are equal."""
+    return np.float32(_FLOAT32_TIE * np.abs(scores).max(axis=1).sum(axis=1).max())
+
+
+def _allocate_differences(draws: int, metric_pairs: LongArray) -> Float32Array:
+    return np.empty((draws, len(metric_pairs)), dtype=np.float32)
 
 
 def _sum_flipped(by_segment: Float32Array, flips: Float32Array, swaps: Swaps, draw: int) -> Float32Array:
@@ -172,6 +222,7 @@ def _interpolate_tail(total: float, squares: float, upper_tail: FloatArray) -> f
 @kernel
 def _fill_segment_swaps(
     p_human: FloatArray,
+    metric_pairs: LongArray,
     total_sums: FloatArray,
     total_squares: FloatArray,
     sums: FloatArray,
@@ -179,24 +230,23 @@ def _fill_segment_swaps(
     upper_tail: FloatArray,
     accuracy_differences: Float32Array,
 ) -> None:
-    draws, metrics, pairs = sums.shape
-    for draw in range(draws):
-        column = 0
-        for a in range(metrics):
-            for b in range(a + 1, metrics):
-                difference = 0.0
-                for pair in range(pairs):
-                    change = sums[draw, b, pair] - sums[draw, a, pair]
-                    square_change = squares[draw, b, pair] - squares[draw, a, pair]
-                    p_a = _interpolate_tail(
-                        total_sums[a, pair] + change, total_squares[a, pair] + square_change, upper_tail
-                    )
-                    p_b = _interpolate_tail(
-                        total_sums[b, pair] - change, total_squares[b, pair] - square_change, upper_tail
-                    )
-                    difference += abs(p_b - p_human[pair]) - abs(p_a - p_human[pair])
-                accuracy_differences[draw, column] = difference / pairs
-                column += 1
+    pairs = len(p_human)
+    for draw in range(len(sums)):
+        for column in range(len(metric_pairs)):
+            a = metric_pairs[column, 0]
+            b = metric_pairs[column, 1]
+            difference = 0.0
+            for pair in range(pairs):
+                change = sums[draw, b, pair] - sums[draw, a, pair]
+                square_change = squares[draw, b, pair] - squares[draw, a, pair]
+                p_a = _interpolate_tail(
+                    total_sums[a, pair] + change, total_squares[a, pair] + square_change, upper_tail
+                )
+                p_b = _interpolate_tail(
+                    total_sums[b, pair] - change, total_squares[b, pair] - square_change, upper_tail
+                )
+                difference += abs(p_b - p_human[pair]) - abs(p_a - p_human[pair])
+            accuracy_differences[draw, column] = difference / pairs
 
 
 @kernel
@@ -223,6 +273,7 @@ def _fill_mixture_products(
 @kernel
 def _fill_cell_swaps(
     p_human: FloatArray,
+    metric_pairs: LongArray,
     kept_sums: FloatArray,
     swapped_sums: FloatArray,
     kept: Float32Array,
@@ -231,58 +282,129 @@ def _fill_cell_swaps(
     upper_tail: FloatArray,
     accuracy_differences: Float32Array,
 ) -> None:
-    metrics, systems = kept_sums.shape
+    systems = kept_sums.shape[1]
     products = np.empty((systems, systems))
-    column = 0
-    for a in range(metrics):
-        for b in range(a + 1, metrics):
-            difference = 0.0
-            for metric, other_metric, sign in ((a, b, -1.0), (b, a, 1.0)):  # A', then B'
-                _fill_mixture_products(kept, mixed, exchanged, metric, other_metric, products)
-                pair = 0
-                for i in range(systems):
-                    for j in range(i + 1, systems):
-                        square_sum = products[i, i] + products[j, j]
-                        squares = max(square_sum - 2.0 * products[i, j], _FLOAT32_RESOLUTION * square_sum)
-                        total = kept_sums[metric, i] + swapped_sums[other_metric, i]
-                        total -= kept_sums[metric, j] + swapped_sums[other_metric, j]
-                        p_metric = _interpolate_tail(total, squares, upper_tail)
-                        difference += sign * abs(p_metric - p_human[pair])
-                        pair += 1
-            accuracy_differences[column] = difference / len(p_human)
-            column += 1
+    for column in range(len(metric_pairs)):
+        a = metric_pairs[column, 0]
+        b = metric_pairs[column, 1]
+        difference = 0.0
+        for metric, other_metric, sign in ((a, b, -1.0), (b, a, 1.0)):  # A', then B'
+            _fill_mixture_products(kept, mixed, exchanged, metric, other_metric, products)
+            pair = 0
+            for i in range(systems):
+                for j in range(i + 1, systems):
+                    square_sum = products[i, i] + products[j, j]
+                    squares = max(square_sum - 2.0 * products[i, j], _FLOAT32_RESOLUTION * square_sum)
+                    total = kept_sums[metric, i] + swapped_sums[other_metric, i]
+                    total -= kept_sums[metric, j] + swapped_sums[other_metric, j]
+                    p_metric = _interpolate_tail(total, squares, upper_tail)
+                    difference += sign * abs(p_metric - p_human[pair])
+                    pair += 1
+        accuracy_differences[column] = difference / len(p_human)
 
 
 @kernel
 def _fill_permuted_swaps(
     p_human: FloatArray,
+    metric_pairs: LongArray,
     total: Float32Array,
     swapped: Float32Array,
     tolerance: np.float32,
     accuracy_differences: Float32Array,
 ) -> None:
-    metrics, systems, flips = total.shape
-    pairs = systems * (systems - 1) // 2
+    _, systems, flips = total.shape
     sums = np.empty((2, systems, flips), np.float32)
-    column = 0
-    for a in range(metrics):
-        for b in range(a + 1, metrics):
+    for column in range(len(metric_pairs)):
+        a = metric_pairs[column, 0]
+        b = metric_pairs[column, 1]
+        for i in range(systems):
+            for k in range(flips):
+                change = swapped[b, i, k] - swapped[a, i, k]
+                sums[0, i, k] = total[a, i, k] + change
+                sums[1, i, k] = total[b, i, k] - change
+        difference = 0.0
+        for side in range(2):
+            sign = -1.0 if side == 0 else 1.0
+            pair = 0
             for i in range(systems):
-                for k in range(flips):
-                    change = swapped[b, i, k] - swapped[a, i, k]
-                    sums[0, i, k] = total[a, i, k] + change
-                    sums[1, i, k] = total[b, i, k] - change
+                for j in range(i + 1, systems):
+                    half_wins = _count_half_wins(sums[side, i], sums[side, j], tolerance)
+                    difference += sign * abs(half_wins / (2.0 * flips) - p_human[pair])
+                    pair += 1
+        accuracy_differences[column] = difference / len(p_human)
+
+
+@kernel
+def _tabulate_normal_swaps(
+    p_human: FloatArray,
+    metric_pairs: LongArray,
+    sums: FloatArray,
+    products: FloatArray,
+    upper_tail: FloatArray,
+    contributions: Float32Array,
+) -> None:
+    systems = sums.shape[1]
+    errors = np.empty(4)
+    for column in range(len(metric_pairs)):
+        pair = 0
+        for i in range(systems):
+            for j in range(i + 1, systems):
+                for state in range(4):
+                    first = metric_pairs[column, state >> 1]
+                    second = metric_pairs[column, state & 1]
+                    row = first * systems + i
+                    other_row = second * systems + j
+                    square_sum = products[row, row] + products[other_row, other_row]
+                    squares = max(square_sum - 2.0 * products[row, other_row], _ROUNDING * square_sum)
+                    p_metric = _interpolate_tail(sums[first, i] - sums[second, j], squares, upper_tail)
+                    errors[state] = abs(p_metric - p_human[pair])
+                for state in range(4):  # where A' has a score of A, B' has one of B
+                    contributions[column, pair, state] = errors[3 - state] - errors[state]
+                pair += 1
+
+
+@kernel
+def _tabulate_permuted_swaps(
+    p_human: FloatArray,
+    metric_pairs: LongArray,
+    flipped_sums: Float32Array,
+    tolerance: np.float32,
+    contributions: Float32Array,
+) -> None:
+    _, systems, flips = flipped_sums.shape
+    errors = np.empty(4)
+    for column in range(len(metric_pairs)):
+        pair = 0
+        for i in range(systems):
+            for j in range(i + 1, systems):
+                for state in range(4):
+                    first = metric_pairs[column, state >> 1]
+                    second = metric_pairs[column, state & 1]
+                    half_wins = _count_half_wins(flipped_sums[first, i], flipped_sums[second, j], tolerance)
+                    errors[state] = abs(half_wins / (2.0 * flips) - p_human[pair])
+                for state in range(4):
+                    contributions[column, pair, state] = errors[3 - state] - errors[state]
+                pair += 1
+
+
+@kernel
+def _fill_system_swaps(
+    contributions: Float32Array, is_swapped: BoolArray, accuracy_differences: Float32Array
+) -> None:
+    draws, systems = is_swapped.shape
+    pairs = contributions.shape[1]
+    states = np.empty(pairs, np.int64)
+    for draw in range(draws):
+        pair = 0
+        for i in range(systems):
+            for j in range(i + 1, systems):
+                states[pair] = 2 * is_swapped[draw, i] + is_swapped[draw, j]
+                pair += 1
+        for column in range(len(contributions)):
             difference = 0.0
-            for side in range(2):
-                sign = -1.0 if side == 0 else 1.0
-                pair = 0
-                for i in range(systems):
-                    for j in range(i + 1, systems):
-                        half_wins = _count_half_wins(sums[side, i], sums[side, j], tolerance)
-                        difference += sign * abs(half_wins / (2.0 * flips) - p_human[pair])
-                        pair += 1
-            accuracy_differences[column] = difference / pairs
-            column += 1
+            for pair in range(pairs):
+                difference += contributions[column, pair, states[pair]]
+            accuracy_differences[draw, column] = difference / pairs
 
 
 @kernel

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from metassay.errors import UnknownName
-from metassay.stats.arrays import BoolArray, Float32Array, FloatArray
+from metassay.stats.arrays import BoolArray, Float32Array, FloatArray, LongArray
 from metassay.stats.parallel import map_blocks
 from metassay.stats.random import make_branch_generator
 
@@ -61,7 +61,12 @@ class Swaps:
 
 
 SwapStatistic = Callable[[Swaps], Float32Array]
-"""Function from a block of swaps to the differences of all pairs of metrics A < B: [draws, metric pairs]."""
+"""Function from a block of swaps to the differences of pairs of metrics: [draws, metric pairs]."""
+
+
+def list_metric_pairs(metric_count: int) -> LongArray:
+    """List all pairs of metrics A < B as rows, in the order of `numpy.triu_indices`."""
+    return np.column_stack(np.triu_indices(metric_count, 1)).astype(np.int64)
 
 
 def standardize_metrics(metrics: FloatArray) -> FloatArray:

@@ -282,3 +282,20 @@ def test_no_p_value_is_zero() -> None:
         np.array([1.0]), np.zeros((1, 99), dtype=np.float32)
     ).compute_p_values()
     assert one_sided[0] == two_sided[0] == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize("test", SWAP_KINDS)
+@pytest.mark.parametrize("method", ["normal", "permutation"])
+@pytest.mark.parametrize("name", ["spa", "pa"])
+def test_some_pairs_have_the_differences_that_they_have_among_all_pairs(
+    scores: ScoreArrays, name: str, method: str, test: str
+) -> None:
+    meta_metric = parse_meta_metric(name)
+    settings = ComparisonSettings(test, method, draws=8, permutations=50)
+    all_pairs = meta_metric.compare_metrics(scores, settings)
+    # of four metrics, these are the pairs number 1 and 3
+    some_pairs = compute_metric_differences(meta_metric, scores, settings, np.array([[0, 2], [1, 2]]))
+    assert all_pairs is not None
+    assert some_pairs is not None
+    np.testing.assert_allclose(some_pairs.observed, all_pairs.observed[[1, 3]])
+    np.testing.assert_allclose(some_pairs.drawn, all_pairs.drawn[[1, 3]], atol=1e-6)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from metassay.meta.people.meta_metrics.base import MetaMetric
-from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences
-from metassay.meta.people.metric_comparison import PValueMatrices, find_pair_positions
+from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, find_pair_positions
+from metassay.meta.people.metric_comparison import PValueMatrices
 from metassay.meta.people.significance_clusters import (
     cluster_metrics_by_significance,
     list_metric_comparisons,

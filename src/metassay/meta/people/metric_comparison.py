@@ -29,6 +29,7 @@ from metassay.meta.people.meta_metrics.metric_differences import MetricDifferenc
 from metassay.meta.people.ranking_data import RankingData
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.correlation import correlate, williams_test
+from metassay.stats.swaps import list_metric_pairs
 
 MANY_SYSTEMS = 8
 """From this number of systems on, a test for systems like these is reported next to one for these systems."""
@@ -80,11 +81,19 @@ class PValueMatrices:
 
 
 def compute_metric_differences(
-    meta_metric: MetaMetric, scores: ScoreArrays, settings: ComparisonSettings
+    meta_metric: MetaMetric,
+    scores: ScoreArrays,
+    settings: ComparisonSettings,
+    metric_pairs: LongArray | None = None,
 ) -> MetricDifferences | None:
-    """Compute observed and random differences between all pairs of metrics; None if there is no such test."""
+    """Compute observed and random differences between pairs of metrics; None if there is no such test.
+
+    `metric_pairs` are rows A < B; by default all pairs, in the order of `numpy.triu_indices`.
+    """
+    if metric_pairs is None:
+        metric_pairs = list_metric_pairs(len(scores.metrics))
     if settings.test != BOOTSTRAP:
-        return meta_metric.compare_metrics(scores, settings)
+        return meta_metric.compare_metric_pairs(scores, settings, metric_pairs)
     resampled = bootstrap_meta_metric(
         meta_metric,
         scores,
@@ -97,7 +106,8 @@ def compute_metric_differences(
         return None
     observed = subtract_pairs(meta_metric.evaluate_metrics(scores, settings))
     drawn = subtract_pairs(resampled).astype(np.float32)
-    return MetricDifferences(observed, drawn, is_resampled=True)
+    differences = MetricDifferences(observed, drawn, is_resampled=True)
+    return differences.select_pairs(metric_pairs, len(scores.metrics))
 
 
 def compute_differences_on_shared_items(
@@ -127,16 +137,14 @@ def compute_differences_on_shared_items(
         pairs = np.flatnonzero(pattern_of_pair.ravel() == number)
         metrics = np.unique(np.concatenate([first[pairs], second[pairs]]))
         scores = data.scores.select_metrics(metrics).restrict_to(items=items)
+        metric_pairs = np.searchsorted(metrics, np.column_stack([first[pairs], second[pairs]]))
         differences = compute_metric_differences(
-            meta_metric, scores, p_value_methods.select_settings(permuted=bool(pattern[0]))
+            meta_metric, scores, p_value_methods.select_settings(permuted=bool(pattern[0])), metric_pairs
         )
         if differences is None:
             return None
-        first_position = np.searchsorted(metrics, first[pairs])
-        second_position = np.searchsorted(metrics, second[pairs])
-        positions = find_pair_positions(first_position, second_position, len(metrics))
-        observed[pairs] = differences.observed[positions]
-        drawn[pairs] = differences.drawn[positions]
+        observed[pairs] = differences.observed
+        drawn[pairs] = differences.drawn
     return MetricDifferences(observed, drawn, is_resampled=settings.test == BOOTSTRAP)
 
 
@@ -195,8 +203,3 @@ def compute_williams_p_values(scores: ScoreArrays) -> FloatArray:
                 r_between = correlate("pearson", metric_means[a], metric_means[b])
                 p[a, b] = williams_test(r[a], r[b], r_between, len(human_means))
     return p
-
-
-def find_pair_positions(first: LongArray, second: LongArray, element_count: int) -> LongArray:
-    """Return the positions of pairs (first < second) in the order of `numpy.triu_indices`."""
-    return first * element_count - first * (first + 1) // 2 + second - first - 1

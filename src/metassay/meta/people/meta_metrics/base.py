@@ -19,7 +19,7 @@ from metassay.data.score_arrays import ScoreArrays
 from metassay.errors import InputError, UnknownName
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, subtract_pairs
-from metassay.stats.arrays import FloatArray, LongArray
+from metassay.stats.arrays import Float32Array, FloatArray, LongArray
 from metassay.stats.swaps import SwapStatistic, draw_swapped_differences
 
 SYSTEM, SEGMENT, ITEM, PER_SYSTEM = "system", "segment", "item", "per_system"
@@ -147,18 +147,20 @@ class MetaMetric(ABC):
         if compare_swapped_metrics is None:
             return None
         observed = subtract_pairs(self.evaluate_metrics(scores, settings))
-        drawn = draw_swapped_differences(
-            compare_swapped_metrics,
-            settings.test,
-            draws=settings.draws,
-            systems=len(scores.human),
-            segments=scores.cluster_count,
-            pairs=len(observed),
-            seed=settings.seed,
-            stream=settings.stream,
-            workers=settings.workers,
-        )
+        drawn = draw_differences_after_swaps(compare_swapped_metrics, len(observed), scores, settings)
         return MetricDifferences(observed, drawn)
+
+    def compare_metric_pairs(
+        self, scores: ScoreArrays, settings: ComparisonSettings, metric_pairs: LongArray
+    ) -> MetricDifferences | None:
+        """Compute the differences between some pairs of metrics A < B, the rows of `metric_pairs`.
+
+        The default compares all metrics. A meta-metric for which that is slow overrides it.
+        """
+        differences = self.compare_metrics(scores, settings)
+        if differences is None:
+            return None
+        return differences.select_pairs(metric_pairs, len(scores.metrics))
 
     def compute_pair_p_values(self, scores: ScoreArrays, settings: ComparisonSettings) -> FloatArray | None:
         """Compute p-values of system pairs `[1 + metrics, pairs]`, those of human scores in the first row.
@@ -202,6 +204,23 @@ class MetaMetric(ABC):
     def compute_metric_details(self, scores: ScoreArrays) -> MetricDetails:  # noqa: ARG002 (for subclasses)
         """Compute additional numbers about a metric, the only one in `scores`."""
         return MetricDetails()
+
+
+def draw_differences_after_swaps(
+    compare_swapped_metrics: SwapStatistic, pairs: int, scores: ScoreArrays, settings: ComparisonSettings
+) -> Float32Array:
+    """Draw swaps of the settings' test and compute differences of pairs of metrics, `[pairs, draws]`."""
+    return draw_swapped_differences(
+        compare_swapped_metrics,
+        settings.test,
+        draws=settings.draws,
+        systems=len(scores.human),
+        segments=scores.cluster_count,
+        pairs=pairs,
+        seed=settings.seed,
+        stream=settings.stream,
+        workers=settings.workers,
+    )
 
 
 def average_defined_values(values: FloatArray) -> FloatArray:

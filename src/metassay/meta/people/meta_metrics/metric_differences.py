@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.stats.arrays import FloatArray
+from metassay.stats.arrays import FloatArray, LongArray
 
 _TOLERANCE = 1e-6
 """Draws are stored as float32, so a draw this close to the observed difference counts as equal to it."""
@@ -26,6 +26,11 @@ class MetricDifferences:
     """`[pairs, draws]`: under the null hypothesis, or of resampled items."""
     is_resampled: bool = False
     """Whether the draws are bootstrap resamples, which scatter around the observed difference, not 0."""
+
+    def select_pairs(self, metric_pairs: LongArray, metric_count: int) -> MetricDifferences:
+        """Return the differences of some pairs A < B, the rows of `metric_pairs`."""
+        positions = find_pair_positions(metric_pairs[:, 0], metric_pairs[:, 1], metric_count)
+        return replace(self, observed=self.observed[positions], drawn=self.drawn[positions])
 
     def compute_p_values(
         self, first_is_better: NDArray[np.bool_] | None = None
@@ -64,3 +69,8 @@ def subtract_pairs(values: FloatArray) -> FloatArray:
     first, second = np.triu_indices(len(values), 1)
     differences: FloatArray = values[first] - values[second]
     return differences
+
+
+def find_pair_positions(first: LongArray, second: LongArray, metric_count: int) -> LongArray:
+    """Find the positions of pairs first < second among all pairs, in the order of `numpy.triu_indices`."""
+    return first * metric_count - first * (first + 1) // 2 + second - first - 1

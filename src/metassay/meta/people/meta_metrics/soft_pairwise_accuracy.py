@@ -21,8 +21,9 @@ from numpy.typing import ArrayLike
 from metassay.data.score_arrays import ScoreArrays
 from metassay.errors import InputError, UnknownName
 from metassay.meta.people.meta_metrics.array_inputs import drop_incomplete_items
-from metassay.meta.people.meta_metrics.base import MetaMetric, WeightedValues
+from metassay.meta.people.meta_metrics.base import MetaMetric, WeightedValues, draw_differences_after_swaps
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
+from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences
 from metassay.meta.people.meta_metrics.pairwise_accuracy import average_over_subset_pairs
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.random import make_generator
@@ -36,8 +37,15 @@ from metassay.stats.sign_flip import (
     weighted_p_values,
 )
 from metassay.stats.soft_accuracy import estimate_normal_errors, soft_accuracy
-from metassay.stats.swapped_soft_accuracy import swap_cells, swap_permuted_segments, swap_segments
-from metassay.stats.swaps import SwapStatistic, standardize_metrics
+from metassay.stats.swapped_soft_accuracy import (
+    swap_cells,
+    swap_permuted_segments,
+    swap_segments,
+    swap_systems,
+    tabulate_normal_swaps,
+    tabulate_permuted_swaps,
+)
+from metassay.stats.swaps import SwapStatistic, list_metric_pairs, standardize_metrics
 
 METHODS = ("normal", "permutation", "mtme")
 
@@ -136,22 +144,18 @@ class SoftPairwiseAccuracy(MetaMetric):
         return evaluate_resamples
 
     def build_swap_function(self, scores: ScoreArrays, settings: ComparisonSettings) -> SwapStatistic:
-        """Return a function that compares the soft pairwise accuracy of metrics whose scores were swapped.
+        """Return a function that compares the soft pairwise accuracy of metrics whose scores were swapped."""
+        return _build_pair_swap_function(scores, settings, list_metric_pairs(len(scores.metrics)))
 
-        p-values are normal, or from one set of sign flips that all draws share.
-        """
-        metrics = scores.sum_over_clusters(standardize_metrics(scores.metrics))
-        human = scores.sum_over_clusters(scores.human)
-        if settings.method == "normal":
-            p_human = compute_pair_p_values(human)
-            swap_function = swap_segments if settings.test == "perm-inputs" else swap_cells
-            return partial(swap_function, p_human, metrics)
-        p_human = compute_pair_p_values(
-            human, method="permutation", permutations=settings.permutations, seed=settings.seed
-        )
-        flips = draw_flips(make_generator(settings.seed), settings.permutations, human.shape[1])
-        flip_numbers = np.ascontiguousarray(flips.T.astype(np.float32))
-        return partial(swap_permuted_segments, p_human, metrics, flips=flip_numbers)
+    def compare_metric_pairs(
+        self, scores: ScoreArrays, settings: ComparisonSettings, metric_pairs: LongArray
+    ) -> MetricDifferences:
+        """Compute the differences between some pairs of metrics, observed and after random swaps."""
+        values = self.evaluate_metrics(scores, settings)
+        observed = values[metric_pairs[:, 0]] - values[metric_pairs[:, 1]]
+        compare_swapped_metrics = _build_pair_swap_function(scores, settings, metric_pairs)
+        drawn = draw_differences_after_swaps(compare_swapped_metrics, len(observed), scores, settings)
+        return MetricDifferences(observed, drawn)
 
     def estimate_closed_form_errors(self, scores: ScoreArrays) -> FloatArray:
         """Estimate the error of normal p-values by their Edgeworth correction, averaged over system pairs."""
@@ -182,3 +186,29 @@ class SoftPairwiseAccuracy(MetaMetric):
 def _stack_cluster_sums(scores: ScoreArrays) -> FloatArray:
     """Sum human and metric scores over clusters, and stack them to `[1 + metrics, systems, clusters]`."""
     return scores.sum_over_clusters(np.concatenate([scores.human[None], scores.metrics]))
+
+
+def _build_pair_swap_function(
+    scores: ScoreArrays, settings: ComparisonSettings, metric_pairs: LongArray
+) -> SwapStatistic:
+    """Return a function that compares the soft pairwise accuracy of pairs of metrics with swapped scores.
+
+    p-values are normal, or from one set of sign flips that all draws share.
+    """
+    metrics = scores.sum_over_clusters(standardize_metrics(scores.metrics))
+    human = scores.sum_over_clusters(scores.human)
+    swaps_systems = settings.test == "perm-systems"
+    if settings.method == "normal":
+        p_human = compute_pair_p_values(human)
+        if swaps_systems:
+            return partial(swap_systems, tabulate_normal_swaps(p_human, metrics, metric_pairs))
+        swap_function = swap_segments if settings.test == "perm-inputs" else swap_cells
+        return partial(swap_function, p_human, metrics, metric_pairs)
+    p_human = compute_pair_p_values(
+        human, method="permutation", permutations=settings.permutations, seed=settings.seed
+    )
+    flips = draw_flips(make_generator(settings.seed), settings.permutations, human.shape[1])
+    flip_numbers = np.ascontiguousarray(flips.T.astype(np.float32))
+    if swaps_systems:
+        return partial(swap_systems, tabulate_permuted_swaps(p_human, metrics, metric_pairs, flip_numbers))
+    return partial(swap_permuted_segments, p_human, metrics, metric_pairs, flips=flip_numbers)
