@@ -206,7 +206,7 @@ def _interval_contains(made, truth, rng, resamples):
     found = AccuracyEstimates.from_sums(sum_pair_outcomes(made, build_global_context(made)))
     sums = found.accuracy_sums
     drawn = ClusterBootstrap(rng, resamples).resample_ratios(sums.credit, sums.weight, sums.clusters)
-    low, high = proportion_interval(found.proportions(0), drawn)
+    low, high = proportion_interval(found.select_context(0), drawn)
     return ((low <= truth) & (truth <= high)).tolist()
 
 
@@ -361,7 +361,7 @@ def measure_corrected_coverage(error, replicates, read=100, items=200, pairs=4, 
         raw = ClusterBootstrap(rng, 400)
         part = estimates.accuracy_sums
         low, high = proportion_interval(
-            estimates.proportions(0), raw.resample_ratios(part.credit, part.weight, part.clusters)
+            estimates.select_context(0), raw.resample_ratios(part.credit, part.weight, part.clusters)
         )
         ends = rows[0].corrected_low, rows[0].corrected_high
         held.append((ends[0] <= truth <= ends[1], low[0] <= truth <= high[0]))

@@ -106,7 +106,7 @@ def test_agreement_is_the_mean_over_folds(scores):
     corrected = convert_to_human_scale(human, metric, clusters, bootstraps=10)
     rows = {
         row.mapping: row
-        for row in MappingEvaluator(human, clusters, draws=200, seed=0).evaluate(metric, corrected)
+        for row in MappingEvaluator(human, clusters, draws=200, seed=0).evaluate_mappings(metric, corrected)
     }
     assert list(rows) == [RAW, POOLED, UNSEEN, OWN]
     for name, mapped in ((RAW, metric), (POOLED, corrected.pooled_scores), (OWN, corrected.system_scores)):
@@ -133,7 +133,9 @@ def test_unrated_system_is_mapped_but_not_evaluated(scores):
     corrected = convert_to_human_scale(human, metric, clusters, bootstraps=5)
     assert not np.isnan(corrected.pooled_scores[4]).any()
     assert np.isnan(corrected.system_scores[4]).all()
-    with_unrated = MappingEvaluator(human, clusters, draws=20, seed=0).evaluate(metric, corrected)
+    with_unrated = MappingEvaluator(human, clusters, draws=20, seed=0).evaluate_mappings(metric, corrected)
     without = convert_to_human_scale(human[:4], metric[:4], clusters, bootstraps=5)
-    without_unrated = MappingEvaluator(human[:4], clusters, draws=20, seed=0).evaluate(metric[:4], without)
+    without_unrated = MappingEvaluator(human[:4], clusters, draws=20, seed=0).evaluate_mappings(
+        metric[:4], without
+    )
     assert with_unrated == without_unrated
