@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import sys
@@ -15,6 +16,8 @@ from hypothesis import settings
 sys.path.insert(0, str(Path(__file__).parent))  # several folders of tests share these
 
 from fake_llm_server import server  # noqa: F401 - a fixture
+from metassay.results.claim_check import find_contradictions
+from metassay.results.verdict import Claim
 from real_llm import smollm  # noqa: F401 - a fixture
 from s3_server import bucket, there  # noqa: F401 - fixtures
 
@@ -30,6 +33,38 @@ def data_folder() -> Path | None:
     named = os.environ.get("METASSAY_DATA")
     candidates = [Path(named)] if named else [ROOT.parent / "shared" / "data"]
     return next((folder for folder in candidates if folder.is_dir()), None)
+
+
+VERDICT_BUILDERS = {
+    "assay_content": "build_assay_verdict",
+    "rank": "build_rank_verdict",
+    "depend": "build_depend_verdict",
+    "aggregate": "build_aggregate_verdict",
+    "judge": "build_judge_verdict",
+    "score": "build_score_verdict",
+}
+"""The function with which each workflow builds its verdict, by module."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def check_verdicts() -> Iterator[None]:
+    """Check the claims of every result that a test computes for contradictions."""
+    patch = pytest.MonkeyPatch()
+    for module, name in VERDICT_BUILDERS.items():
+        path = f"metassay.workflows.{module}.{name}"
+        builder = getattr(importlib.import_module(f"metassay.workflows.{module}"), name)
+        patch.setattr(path, _check_contradictions(builder))
+    yield
+    patch.undo()
+
+
+def _check_contradictions(builder: Callable[[Any], list[Claim]]) -> Callable[[Any], list[Claim]]:
+    def build_and_check(view: Any) -> list[Claim]:
+        verdict = builder(view)
+        assert find_contradictions(verdict) == []
+        return verdict
+
+    return build_and_check
 
 
 @pytest.fixture(scope="session")

@@ -112,7 +112,7 @@ def test_a_metric_that_was_not_shown_to_be_worse_is_named() -> None:
 
 
 def test_the_best_metric_is_ahead_if_all_comparisons_are_significant() -> None:
-    expected = f"{OPENING}, ahead of all others (one-sided p ≤ .05)."
+    expected = f"{OPENING}, ahead of all others (each one-sided p ≤ .05, not corrected for their number)."
     assert describe(build_ranking((0.01, 0.02, 0.5))) == expected
 
 

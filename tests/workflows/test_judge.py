@@ -329,7 +329,7 @@ def test_repeated_verdicts_that_differ_are_a_tie(said, settled):
 def test_page_shows_only_measures_that_the_table_allows():
     """Judges best first; columns that nobody measured, and what they would mean, are absent."""
     page = metassay.judge(scores()).build_page()
-    order = [sentence.split()[0] for sentence in page.lead[:3]]
+    order = [row["0"] for row in page.sections[0].grids[0].rows]
     accuracies = by_judge(metassay.judge(scores()).to_dict(), "accuracy")
     assert order == sorted(accuracies, key=accuracies.__getitem__, reverse=True)
     first = page.sections[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 
 import msgspec
@@ -62,11 +63,56 @@ def describe_aggregation(view: ResultView[AggregateContent]) -> list[str]:
 
 def build_aggregate_verdict(view: ResultView[AggregateContent]) -> list[Claim]:
     """Build the claims at the top of an aggregation report."""
-    claims = [*_build_least_agreement_claims(view), *_build_human_agreement_claims(view)]
+    claims = [
+        *_build_order_claims(view),
+        *_build_human_agreement_claims(view),
+        *_build_least_agreement_claims(view),
+    ]
     if claims:
         return claims
     sentence = "No correlation is defined: at least two systems with different scores are needed."
     return [Claim(kind="unanswered", sentence=sentence)]
+
+
+def _build_order_claims(view: ResultView[AggregateContent]) -> list[Claim]:
+    """Say how many pairs of systems corpus scores and means of segment scores order differently."""
+    counts = []
+    for metric in dict.fromkeys(row.metric for row in view.result.systems):
+        different, compared = _count_different_orders(view.result, metric)
+        if compared:
+            counts.append((metric, different, compared))
+    if not counts:
+        return []
+    listed = [
+        f"{different} of {format_plural(compared, 'pair')} by {view.labels[metric]}"
+        for metric, different, compared in counts
+    ]
+    return [
+        Claim(
+            kind="finding",
+            metrics=[metric for metric, _, _ in counts],
+            sentence=(
+                "Pairs of systems that corpus scores and means of segment scores order differently:"
+                f" {', '.join(listed)}."
+            ),
+        )
+    ]
+
+
+def _count_different_orders(result: AggregateContent, metric: str) -> tuple[int, int]:
+    """Count the pairs of systems of a test set that both aggregations order, and order differently."""
+    different = 0
+    compared = 0
+    rows = [row for row in result.systems if row.metric == metric]
+    for first, second in combinations(rows, 2):
+        scores = (first.corpus, first.segment, second.corpus, second.segment)
+        if first.group != second.group or None in scores:
+            continue
+        compared += 1
+        corpus_difference = (first.corpus or 0.0) - (second.corpus or 0.0)
+        segment_difference = (first.segment or 0.0) - (second.segment or 0.0)
+        different += corpus_difference * segment_difference < 0
+    return different, compared
 
 
 def _build_least_agreement_claims(view: ResultView[AggregateContent]) -> list[Claim]:
@@ -76,7 +122,7 @@ def _build_least_agreement_claims(view: ResultView[AggregateContent]) -> list[Cl
     pearson, least = min(pairs, key=lambda pair: pair[0])
     x = label_aggregated_metric(least.x, view.labels)
     y = label_aggregated_metric(least.y, view.labels)
-    sentence = f"Over all systems {x} and {y} agree least: Pearson {format_number(pearson)}."
+    sentence = f"Of all aggregated metrics {x} and {y} agree least: Pearson {format_number(pearson)}."
     return [Claim(kind="finding", metrics=[least.x, least.y], value=pearson, sentence=sentence)]
 
 

@@ -59,7 +59,8 @@ def build_depend_verdict(view: DependView) -> list[Claim]:
         prefix = view.get_sentence_prefix(dataset)
         dataset_claims = _build_dataset_claims(view, view.get_metrics_of_dataset(dataset))
         claims += [
-            msgspec.structs.replace(claim, sentence=prefix + claim.sentence) for claim in dataset_claims
+            msgspec.structs.replace(claim, scope=dataset, sentence=prefix + claim.sentence)
+            for claim in dataset_claims
         ]
     return claims
 
@@ -77,17 +78,20 @@ def _build_dataset_claims(view: DependView, entries: Sequence[MetricDependence])
         return [Claim(kind="unanswered", sentence="None of the metrics rates single outputs.")]
     least = min(informed, key=lambda entry: (entry.sysdep, entry.metric))
     sentence = (
-        f"{view.labels[least.metric]} depends least on the {view.result.by}:"
+        f"{view.labels[least.metric]} has the lowest dependence on the {view.result.by}, shrinkage included:"
         f" SysDep {format_number(least.sysdep)} points of {human}"
     )
     if least.low is not None:
         sentence += f" (95 % interval {format_number(least.low)} to {format_number(least.high)})"
     if least.ratio is not None:
         sentence += f", {format_percent(least.ratio)} of that of a constant metric"
+    tied = [entry.metric for entry in informed if entry is not least and _overlap(entry, least)]
+    if tied:
+        sentence += f". The intervals of {format_plural(len(tied), 'other metric')} overlap with its interval"
     claims = [
         Claim(
             kind="answer",
-            metrics=[least.metric],
+            metrics=[least.metric, *tied],
             value=least.sysdep,
             low=least.low,
             high=least.high,
@@ -99,11 +103,13 @@ def _build_dataset_claims(view: DependView, entries: Sequence[MetricDependence])
         worst = max(unfair, key=lambda entry: (entry.residual_range, entry.metric))
         verb = "favours" if len(unfair) == 1 else "favour"
         sentence = (
-            f"{len(unfair)} of {format_plural(len(informed), 'metric')} {verb} some {view.result.by}s beyond"
-            f" shrinkage (p fair ≤ .05 after Holm's correction), most of all {view.labels[worst.metric]}:"
-            f" {worst.most_favoured} over {worst.most_disadvantaged},"
+            f"Beyond shrinkage, {len(unfair)} of {format_plural(len(informed), 'metric')} {verb} some"
+            f" {view.result.by}s (p fair ≤ .05 after Holm's correction). The widest gap is that of"
+            f" {view.labels[worst.metric]}: {worst.most_favoured} over {worst.most_disadvantaged},"
             f" by {format_number(worst.residual_range)} points."
         )
+        if worst is least:
+            sentence += " Its SysDep, which includes shrinkage, is the lowest all the same."
         claims.append(
             Claim(
                 kind="finding",
@@ -113,6 +119,13 @@ def _build_dataset_claims(view: DependView, entries: Sequence[MetricDependence])
             )
         )
     return claims
+
+
+def _overlap(first: MetricDependence, second: MetricDependence) -> bool:
+    """Whether the 95 % intervals of two SysDeps overlap; without intervals nothing can be told apart."""
+    if first.low is None or first.high is None or second.low is None or second.high is None:
+        return True
+    return first.low <= second.high and second.low <= first.high
 
 
 def render_depend_files(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
+from scipy.special import ndtri
 
 from metassay.data.csv_export import format_csv
 from metassay.reporting.labels import MetricLabels
@@ -59,9 +60,94 @@ def build_judge_page(result: JudgeContent) -> Page:
 
 
 def build_judge_verdict(result: JudgeContent) -> list[Claim]:
-    """Build the claims at the top of a judge report: one per judge, then comparisons of judges."""
-    claims = [_build_accuracy_claim(entry, result) for entry in sort_judges_by_accuracy(result.judges)]
+    """Build the claims at the top of a judge report.
+
+    With several judges: which to use, which to avoid, and which depend on the order; then comparisons.
+    """
+    judges = sort_judges_by_accuracy(result.judges)
+    measured = [judge for judge in judges if judge.accuracy is not None]
+    if len(judges) == 1 or not measured:
+        claims = [_build_accuracy_claim(judge, result) for judge in judges]
+    else:
+        claims = [
+            _build_use_claim(measured, result),
+            *_build_avoid_claims(measured),
+            *_build_order_claims(judges),
+        ]
     return claims + [Claim(kind="finding", sentence=text) for text in _describe_judge_comparisons(result)]
+
+
+def _build_use_claim(judges: Sequence[JudgeEntry], result: JudgeContent) -> Claim:
+    """Name the judge that agrees best with humans, and those whose intervals overlap with its interval."""
+    best = judges[0]
+    agreement = _describe_judge_accuracy(best, result)
+    if not _differs_from_chance(best, len(judges), is_above=True):
+        return Claim(
+            kind="none",
+            metrics=[best.judge],
+            value=best.accuracy,
+            low=best.low,
+            high=best.high,
+            baseline=best.base_rate,
+            sentence=f"No judge is shown to agree with humans better than chance. {agreement}",
+        )
+    tied = [judge.judge for judge in judges[1:] if judge.high is None or judge.high >= (best.low or 0.0)]
+    recommendation = f"Use {best.judge}."
+    if tied:
+        recommendation = f"Use {best.judge}; the intervals of {join_names(tied)} overlap with its interval."
+    return Claim(
+        kind="use",
+        metrics=[best.judge, *tied],
+        value=best.accuracy,
+        low=best.low,
+        high=best.high,
+        baseline=best.base_rate,
+        sentence=f"{recommendation} {agreement}",
+    )
+
+
+def _build_avoid_claims(judges: Sequence[JudgeEntry]) -> list[Claim]:
+    """Name the judges that agree with humans less often than chance would."""
+    worse = [judge for judge in judges if _differs_from_chance(judge, len(judges), is_above=False)]
+    if not worse:
+        return []
+    listed = [f"{judge.judge} ({format_percent(judge.accuracy)})" for judge in worse]
+    return [
+        Claim(
+            kind="avoid",
+            metrics=[judge.judge for judge in worse],
+            sentence=f"Avoid {join_names(listed)}: right less often than chance would be.",
+        )
+    ]
+
+
+def _build_order_claims(judges: Sequence[JudgeEntry]) -> list[Claim]:
+    """Say how often judges contradict themselves when the two outputs change places, worst first."""
+    measured = [judge for judge in judges if judge.both_orders_same is not None]
+    if not measured:
+        return []
+    ordered = sorted(measured, key=lambda judge: judge.both_orders_same or 0.0)
+    listed = [f"{judge.judge} {format_percent(1 - (judge.both_orders_same or 0.0))}" for judge in ordered]
+    return [
+        Claim(
+            kind="finding",
+            metrics=[judge.judge for judge in ordered],
+            sentence=f"Pairs whose verdict changes with the order of the outputs: {', '.join(listed)}.",
+        )
+    ]
+
+
+def _differs_from_chance(judge: JudgeEntry, judge_count: int, *, is_above: bool) -> bool:
+    """Whether accuracy is above (or below) the base rate, with Bonferroni's correction for all judges.
+
+    The 95 % interval is widened to the level that the correction asks for, as if it were normal.
+    """
+    if judge.accuracy is None or judge.low is None or judge.high is None or judge.base_rate is None:
+        return False
+    widening = float(ndtri(1 - SIGNIFICANT / 2 / judge_count) / ndtri(1 - SIGNIFICANT / 2))
+    if is_above:
+        return judge.accuracy - widening * (judge.accuracy - judge.low) > judge.base_rate
+    return judge.accuracy + widening * (judge.high - judge.accuracy) < judge.base_rate
 
 
 def _build_accuracy_claim(judge: JudgeEntry, result: JudgeContent) -> Claim:
@@ -79,15 +165,6 @@ def _build_accuracy_claim(judge: JudgeEntry, result: JudgeContent) -> Claim:
 def sort_judges_by_accuracy(judges: Sequence[JudgeEntry]) -> list[JudgeEntry]:
     """Sort judges by descending accuracy; judges without an accuracy come last."""
     return sorted(judges, key=lambda entry: 1.0 if entry.accuracy is None else -entry.accuracy)
-
-
-def describe_judges(result: JudgeContent) -> list[str]:
-    """Describe each judge in a sentence or two, then comparisons with raters, families and dates."""
-    sentences = []
-    for entry in result.judges:
-        statements = [_describe_judge_accuracy(entry, result), *describe_judge_consistency(entry)]
-        sentences.append(" ".join(statements))
-    return sentences + _describe_judge_comparisons(result)
 
 
 def _describe_judge_accuracy(judge: JudgeEntry, result: JudgeContent) -> str:

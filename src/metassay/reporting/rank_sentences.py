@@ -34,11 +34,12 @@ def build_rank_verdict(view: RankView) -> list[Claim]:
 def _build_best_metric_claim(ranking: Ranking, view: RankView) -> Claim:
     sentence = describe_best_metric(ranking, view)
     if not ranking.defined_metrics or ranking.is_too_small:
-        return Claim(kind="unanswered", sentence=sentence)
+        return Claim(kind="unanswered", scope=ranking.dataset, sentence=sentence)
     best = find_best_metric(ranking)
     return Claim(
         kind="answer",
         question="rank_systems" if ranking.meta_metric == SPA else None,
+        scope=ranking.dataset,
         metrics=[best.metric, *_find_tied_metrics(ranking, best)],
         value=best.value,
         low=best.low,
@@ -94,7 +95,7 @@ def _describe_rivals(ranking: Ranking, view: RankView, rivals: list[str], tied_m
     if tied_metrics:
         names = list_names(view.labels.label_all(tied_metrics), "")
         return f". {names} cannot be told apart from it{population}."
-    return f", ahead of all others{population} (one-sided p ≤ .05)."
+    return f", ahead of all others{population} (each one-sided p ≤ .05, not corrected for their number)."
 
 
 def find_best_metric(ranking: Ranking) -> RankedMetric:

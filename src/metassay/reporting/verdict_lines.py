@@ -22,7 +22,12 @@ _FIELDS = (
     Field("question", "question", "prose"),
     Field("best", "best metric", "text"),
     Field("result", "result", "text", "with the 95 % interval"),
-    Field("tied", "tied", "text"),
+    Field(
+        "tied",
+        "tied",
+        "text",
+        "not shown to be behind the best, corrected for all comparisons; for SPA, 95 % intervals overlap",
+    ),
     Field("baseline", "baseline", "text", "what needs no skill"),
 )
 

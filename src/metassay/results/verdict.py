@@ -51,6 +51,8 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     sentence: str
     question: Question | None = None
     metrics: list[str] = []
+    scope: str | None = None
+    """The data set or test set that the claim is limited to; None for all data."""
     context: str | None = None
     value: float | None = None
     low: float | None = None

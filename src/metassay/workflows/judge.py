@@ -23,7 +23,6 @@ from metassay.options import accept_options, split_names
 from metassay.reporting.judge_page import (
     build_judge_page,
     build_judge_verdict,
-    describe_judges,
     render_judge_files,
 )
 from metassay.reporting.pages import Page
@@ -47,13 +46,13 @@ class JudgeResult(ResultDisplay, JudgeContent, frozen=True, kw_only=True):
         return pl.DataFrame([_build_table_row(entry) for entry in self.judges], infer_schema_length=None)
 
     def describe(self) -> list[str]:
-        """Describe the judges in sentences.
+        """Return the sentences that the page and the terminal begin with.
 
         >>> rows = [{"item": n, "judge": "j", "winner": 1, "better": 1 + n % 2} for n in range(40)]
         >>> judge(pl.DataFrame(rows)).describe()[0].partition(" in ")[0]
         'j agrees with humans (better)'
         """
-        return describe_judges(self)
+        return [claim.sentence for claim in self.verdict]
 
     def build_page(self) -> Page:
         """Build the page of the result."""

@@ -18,7 +18,7 @@ EXPLANATION = (
     "Each system has three scores: one from the summed statistics (corpus), the mean of the segment scores"
     " (segment, m-), and the mean of corpus scores over resamples (bootstrap, x-)."
 )
-SCORES_CAPTION = "System scores; after ±, the standard error over resampled segments"
+SCORES_CAPTION = "System scores, with standard errors over resampled segments"
 BETWEEN_CAPTION = "Pearson correlation of system scores between aggregations, over all systems."
 
 AggregateView = ResultView[AggregateContent]
@@ -37,7 +37,10 @@ class AggregateScoresSection(ReportSection[AggregateView]):
             "Three aggregations of every system",
             [EXPLANATION],
             charts=_build_aggregation_correlation_chart(view),
-            grids=[build_grid_from_rows("systems", SCORES_CAPTION, system_rows)],
+            grids=[
+                *_build_human_table(view),
+                build_grid_from_rows("systems", SCORES_CAPTION, system_rows),
+            ],
             folded=_build_correlation_tables(view),
         )
 
@@ -46,7 +49,7 @@ def _build_system_row(view: AggregateView, system: AggregatedSystem) -> dict[str
     row = msgspec.structs.asdict(system)
     row["metric"] = view.labels[system.metric]
     standard_errors = msgspec.structs.asdict(row.pop("standard_errors"))
-    return row | {f"± {name}": error for name, error in standard_errors.items()}
+    return row | {f"standard error: {name}": error for name, error in standard_errors.items()}
 
 
 def _build_aggregation_correlation_chart(view: AggregateView) -> list[Chart]:
@@ -81,10 +84,14 @@ def _build_correlation_tables(view: AggregateView) -> list[Grid]:
     downsampled = [
         {**msgspec.structs.asdict(row), "metric": labels[row.metric]} for row in view.result.downsampled
     ]
-    human = [{**msgspec.structs.asdict(row), "metric": labels[row.metric]} for row in view.result.human]
     tables = {
         "Pearson between aggregations, over all systems": between,
         "Pearson when only some segments are used": downsampled,
-        "Pearson of system scores with human scores": human,
     }
     return [build_grid_from_rows(caption, caption, rows) for caption, rows in tables.items() if rows]
+
+
+def _build_human_table(view: AggregateView) -> list[Grid]:
+    caption = "Pearson of system scores with human scores"
+    rows = [{**msgspec.structs.asdict(row), "metric": view.labels[row.metric]} for row in view.result.human]
+    return [build_grid_from_rows(caption, caption, rows)] if rows else []

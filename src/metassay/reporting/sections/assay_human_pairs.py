@@ -13,7 +13,9 @@ from metassay.results.assay import ContextHumanAgreement, HumanAccuracy, HumanCo
 
 _INTRODUCTION = (
     "Human pairs are two systems’ outputs for one item, the better one by human score; perturbed pairs are an"
-    " output and a perturbed output{note:note}. Both are about segments. SPA is about ranking systems."
+    " output and a perturbed output{note:note}. Both are about segments. SPA is about ranking systems;"
+    " metrics are tied where 95\u202f% intervals overlap. `rank` tests every two metrics without correction,"
+    " so it can separate metrics that are tied here."
 )
 _METRIC_FIELDS = (
     Field("metric", "metric", "name"),

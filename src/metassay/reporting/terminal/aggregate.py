@@ -16,7 +16,7 @@ from metassay.results.aggregate import AGGREGATIONS, AggregateContent, Aggregate
 
 EXPLANATION = """\
 corpus: one score from the summed statistics. segment (m-): the mean of the segment scores. bootstrap (x-):
-the mean of corpus scores over resamples. After ±, the standard error over resampled segments."""
+the mean of corpus scores over resamples. SE is the standard error over resampled segments."""
 
 
 def describe_aggregate_result(result: AggregateContent) -> list[Block]:
@@ -41,13 +41,13 @@ def describe_aggregate_result(result: AggregateContent) -> list[Block]:
 
 
 def _build_system_row(system: AggregatedSystem, labels: MetricLabels) -> Row:
-    """Return a row in which each score is followed by its standard error: `32.145 ± 0.312`."""
+    """Return a row in which each score is followed by its standard error: `32.145 (SE 0.312)`."""
     row = asdict(system)
     row["metric"] = labels[system.metric]
     standard_errors = asdict(row.pop("standard_errors"))
     for aggregation in AGGREGATIONS:
         if row[aggregation] is not None and standard_errors[aggregation] is not None:
-            row[aggregation] = f"{row[aggregation]:.3f} ± {standard_errors[aggregation]:.3f}"
+            row[aggregation] = f"{row[aggregation]:.3f} (SE {standard_errors[aggregation]:.3f})"
     return row
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import asdict
 
+from metassay.reporting.depend_page import build_depend_verdict, build_depend_view
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.sections.depend_corrections import COLUMNS, describe_corrections
 from metassay.reporting.sections.depend_method import explain_terms
@@ -29,7 +30,8 @@ MOST_IMPORTANT = (
 def describe_dependence(result: DependContent) -> list[Block]:
     """Describe the system dependence of each metric, data set by data set, and explain the terms."""
     labels = MetricLabels(entry.metric for entry in result.metrics)
-    blocks: list[Block] = []
+    verdict = result.verdict or build_depend_verdict(build_depend_view(result))
+    blocks: list[Block] = [*make_lines(claim.sentence for claim in verdict)]
     for dataset in dict.fromkeys(entry.dataset for entry in result.metrics):
         entries = [entry for entry in result.metrics if entry.dataset == dataset]
         title = f"Dependence on {result.by}, {dataset}, against {result.human} (least dependent first)"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import asdict
 
-from metassay.reporting.judge_page import describe_judges
+from metassay.reporting.judge_page import build_judge_verdict
 from metassay.reporting.terminal.blocks import Block, Row, Table, make_lines, make_notes, select_columns
 from metassay.results.judge import AccuracyDrift, JudgeContent
 
@@ -21,10 +21,12 @@ def describe_judge_result(result: JudgeContent) -> list[Block]:
     """Describe the judges; columns that the data cannot fill are left out."""
     judge_rows = [asdict(entry) for entry in result.judges]
     columns = [name for name in JUDGE_COLUMNS if any(row[name] is not None for row in judge_rows)]
+    verdict = result.verdict or build_judge_verdict(result)
     blocks: list[Block] = [
+        *make_lines(claim.sentence for claim in verdict),
         Table(
             select_columns(judge_rows, columns), title="Judges compared with human labels and with themselves"
-        )
+        ),
     ]
     for column, entries in result.contexts.items():
         blocks.append(Table([asdict(entry) for entry in entries], title=f"Accuracy by {column}"))
@@ -36,7 +38,6 @@ def describe_judge_result(result: JudgeContent) -> list[Block]:
         ),
         Table([asdict(entry) for entry in result.self_preference], title="Self-preference by family"),
         Table(_build_drift_rows(result.drift), title="Drift"),
-        *make_lines(describe_judges(result)),
         *make_notes(result.notes),
     ]
 
