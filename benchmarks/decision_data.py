@@ -109,10 +109,9 @@ def hide_labels(scores: LabelledScores, items: LongArray) -> LabelledScores:
 
 
 def draw_labelled_items(scores: LabelledScores, count: int, generator: np.random.Generator) -> LongArray:
-    """Draw items at random, or as many documents as have about so many items."""
+    """Draw so many sampling units at random, and return their items."""
     units = int(scores.unit_of_item.max()) + 1
-    unit_count = round(count * units / len(scores.items))
-    drawn = generator.choice(units, unit_count, replace=False)
+    drawn = generator.choice(units, count, replace=False)
     return np.flatnonzero(np.isin(scores.unit_of_item, drawn))
 
 

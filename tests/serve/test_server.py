@@ -88,6 +88,20 @@ def test_the_overview_shows_every_run_and_leads_to_pairs_and_report(ask: Ask, ru
     assert ask("/runs/run-2/report")[2] == (runs / "run-2" / "report.html").read_text()
 
 
+def test_changes_over_all_runs_have_a_page_with_a_chart(ask: Ask, runs: Path) -> None:
+    assert '<a href="/watch">' in ask("/")[2]
+    status, headers, page = ask("/watch")
+    assert status == 200
+    assert headers["content-security-policy"].startswith("sandbox")
+    assert "No change is shown in 2 runs." in page
+    assert "Agreement with people in every run, oldest first." in page
+    assert str(runs) not in page
+    shutil.rmtree(runs / "run-2")
+    status, _, page = ask("/watch")
+    assert status == 500
+    assert "there is one run only" in page
+
+
 def test_the_overview_as_data(ask: Ask, runs: Path) -> None:
     found = json.loads(ask("/api/overview")[2])
     assert next(iter(found)) == "schema_version"

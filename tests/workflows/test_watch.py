@@ -12,7 +12,7 @@ import pytest
 import metassay
 from metassay.cli import run
 from metassay.errors import InputError
-from metassay.results.watch import ACCURACY, HUMAN_AGREEMENT
+from metassay.results.watch import ACCURACY, HUMAN_AGREEMENT, JUDGE_ACCURACY, JUDGE_CONSISTENCY
 from metassay.schemas import schema
 
 ITEMS = 200
@@ -86,3 +86,70 @@ def test_one_run_is_refused(runs) -> None:
     folder, _ = runs
     with pytest.raises(InputError, match="one run only"):
         metassay.watch(folder / "run00")
+
+
+def make_ranking_run(folder, noise: float, seed: int, items: int = 60) -> float:
+    """Rank a metric whose scores are human scores plus noise; return its SPA."""
+    generator = np.random.default_rng(seed)
+    quality = np.linspace(0, 1.5, 6)[:, None]
+    human = quality + generator.normal(size=(6, items))
+    system, item = (axis.ravel() for axis in np.indices(human.shape))
+    table = pl.DataFrame(
+        {
+            "system": [f"s{number}" for number in system],
+            "seg_id": item,
+            "mqm": human.ravel(),
+            "metric": (human + noise * generator.normal(size=human.shape)).ravel(),
+        }
+    )
+    result = metassay.rank(table, human="mqm", meta="acc_eq", draws=20, out=folder)
+    return next(metric.value for metric in result.rankings[0].metrics if metric.metric == "metric")
+
+
+def test_a_changed_ranking_is_reported(tmp_path) -> None:
+    values = [make_ranking_run(tmp_path / f"r{n}", 0.5 if n < 6 else 3.0, n) for n in range(10)]
+    result = metassay.watch(tmp_path)
+    series = next(entry for entry in result.series if entry.metric == "metric")
+    assert series.measure == "acc_eq"
+    assert [point.value for point in series.runs] == pytest.approx(values)
+    assert series.change.first_run.endswith("r6")
+    assert "changed from" in result.build_page().lead[0]
+    assert not metassay.watch(*[tmp_path / f"r{n}" for n in range(6)]).changed
+
+
+def test_rankings_over_many_more_items_are_not_compared(tmp_path) -> None:
+    for number, items in enumerate((60, 62, 200)):
+        make_ranking_run(tmp_path / f"r{number}", 0.5, number, items)
+    result = metassay.watch(tmp_path)
+    assert [len(entry.runs) for entry in result.series] == [2]
+    assert any("another number of systems or items" in note for note in result.notes)
+
+
+def make_judge_run(folder, share_right: float, seed: int, items: int = 100) -> float:
+    """Let a judge compare two outputs in both orders; the first output is the better one."""
+    generator = np.random.default_rng(seed)
+    rows = []
+    right = 0
+    for item in range(items):
+        for swapped in (False, True):
+            is_right = generator.random() < share_right
+            right += is_right
+            winner = 1 if is_right else 2
+            rows.append({"item": str(item), "judge": "J", "swapped": swapped, "winner": winner, "better": 1})
+    metassay.judge(pl.DataFrame(rows), out=folder)
+    return right / len(rows)
+
+
+def test_a_judge_that_drifts_is_reported_and_other_runs_are_left_out(tmp_path) -> None:
+    shares = [make_judge_run(tmp_path / f"j{n}", 0.9 if n < 5 else 0.65, n) for n in range(9)]
+    table = pl.DataFrame(
+        {"seg_id": [*range(30)] * 2, "system": ["a"] * 30 + ["b"] * 30, "M": np.arange(60.0), "mqm": 1.0}
+    )
+    metassay.annotate(table.drop("mqm"), count=5, out=tmp_path / "k")
+    result = metassay.watch(tmp_path)
+    by_measure = {entry.measure: entry for entry in result.series}
+    assert set(by_measure) == {JUDGE_ACCURACY, JUDGE_CONSISTENCY}
+    assert [point.value for point in by_measure[JUDGE_ACCURACY].runs] == pytest.approx(shares)
+    assert by_measure[JUDGE_ACCURACY].change.first_run.endswith("j5")
+    assert any("a run of `metassay annotate`" in note for note in result.notes)
+    jsonschema.validate(json.loads(result.to_json()), schema("watch"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from metassay.meta.people.meta_metrics.registry import label_meta_metric
 from metassay.reporting.charts.watched_runs import build_runs_chart
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Chart, Page, Section, render_page
@@ -15,11 +16,23 @@ from metassay.reporting.wording import (
     format_plural,
 )
 from metassay.results.base import Interval
-from metassay.results.watch import ACCURACY, HUMAN_AGREEMENT, WatchContent, WatchedSeries
+from metassay.results.watch import (
+    ACCURACY,
+    HUMAN_AGREEMENT,
+    JUDGE_ACCURACY,
+    JUDGE_CONSISTENCY,
+    WatchContent,
+    WatchedSeries,
+)
 
-MEASURES = {ACCURACY: "accuracy", HUMAN_AGREEMENT: "agreement with people"}
+MEASURES = {
+    ACCURACY: "accuracy",
+    HUMAN_AGREEMENT: "agreement with people",
+    JUDGE_ACCURACY: "accuracy of the judge",
+    JUDGE_CONSISTENCY: "same verdict in both orders",
+}
 FIELDS = (
-    Field("metric", "metric", "name"),
+    Field("metric", "metric or judge", "name"),
     Field("measure", "measure", "text"),
     Field("runs", "runs", "count"),
     Field("last", "last run", "percent"),
@@ -38,15 +51,16 @@ def build_watch_page(result: WatchContent) -> Page:
     """Build the page of a `watch` result."""
     labels = MetricLabels(series.metric for series in result.series)
     sections = []
-    for measure, title in MEASURES.items():
+    for measure in dict.fromkeys(entry.measure for entry in result.series):
         series = [entry for entry in result.series if entry.measure == measure]
-        if series:
-            spec = build_runs_chart(series, result.runs, labels)
-            charts = [Chart(f"runs {measure}", spec, f"{title.capitalize()} in every run, oldest first.")]
-            sections.append(Section(title.capitalize(), charts=charts))
+        title = name_measure(measure)
+        title = title[:1].upper() + title[1:]
+        spec = build_runs_chart(series, result.runs, labels, title)
+        charts = [Chart(f"runs {measure}", spec, f"{title} in every run, oldest first.")]
+        sections.append(Section(title, charts=charts))
     rows = [build_series_row(entry, labels) for entry in result.series]
-    table = build_grid("series", "Every metric over all runs", FIELDS, rows)
-    sections.append(Section("Metrics", grids=[table]))
+    table = build_grid("series", "Every metric and judge over all runs", FIELDS, rows)
+    sections.append(Section("All series", grids=[table]))
     return Page(
         kicker="Runs over time",
         title="Did anything change?",
@@ -54,6 +68,14 @@ def build_watch_page(result: WatchContent) -> Page:
         sections=sections,
         notes=result.notes,
     )
+
+
+def name_measure(measure: str) -> str:
+    """Write a measure in words; a meta-metric, with its data set if there are several, by its label."""
+    if measure in MEASURES:
+        return MEASURES[measure]
+    meta_metric, separator, dataset = measure.partition(" on ")
+    return f"{label_meta_metric(meta_metric)}{separator}{dataset}"
 
 
 def describe_run_series(result: WatchContent) -> list[str]:
@@ -78,7 +100,7 @@ def _describe_metric_change(series: WatchedSeries, labels: MetricLabels) -> str:
     before = _format_interval(change.before)
     after = _format_interval(change.after)
     return (
-        f"{labels[series.metric]}: {MEASURES[series.measure]} changed from {before} to {after},"
+        f"{labels[series.metric]}: {name_measure(series.measure)} changed from {before} to {after},"
         f" from {change.first_run} on (shown by {change.shown_by})."
     )
 
@@ -96,7 +118,7 @@ def build_series_row(series: WatchedSeries, labels: MetricLabels) -> dict[str, A
     last = series.runs[-1]
     return {
         "metric": labels[series.metric],
-        "measure": MEASURES[series.measure],
+        "measure": name_measure(series.measure),
         "runs": len(series.runs),
         "last": last.value,
         "mean": last.mean.value,

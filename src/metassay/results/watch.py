@@ -10,13 +10,17 @@ ACCURACY = "accuracy"
 """How often a metric prefers the better output of a pair."""
 HUMAN_AGREEMENT = "agreement"
 """How often a metric prefers the output with the higher human score."""
+JUDGE_ACCURACY = "judge accuracy"
+"""How often a judge agrees with human labels."""
+JUDGE_CONSISTENCY = "judge consistency"
+"""How often a judge gives the same verdict when two outputs are shown in the other order."""
 
 
 class WatchedRun(msgspec.Struct, frozen=True):
     """The value of one run, and the mean of all runs up to it with an interval that holds at every look."""
 
     run: str
-    value: Share
+    value: float
     clusters: Count
     mean: Interval
 
@@ -24,7 +28,7 @@ class WatchedRun(msgspec.Struct, frozen=True):
 class SeriesChange(msgspec.Struct, frozen=True):
     """A change that was shown: the mean of the runs before `first_run` and of the runs from it to `shown_by`.
 
-    The intervals are those of the confidence sequences that do not overlap.
+    The intervals are those of confidence sequences, which hold at every look.
     """
 
     first_run: str
@@ -34,11 +38,13 @@ class SeriesChange(msgspec.Struct, frozen=True):
 
 
 class WatchedSeries(msgspec.Struct, frozen=True):
-    """One metric over all runs that have it."""
+    """One metric or judge over all runs that have it."""
 
     metric: str
+    """The name of the metric or the judge."""
     measure: str
-    """`accuracy`, or `agreement` with human scores."""
+    """`accuracy`, `agreement` with human scores, a meta-metric such as `spa`, `judge accuracy` or
+    `judge consistency`."""
     runs: list[WatchedRun]
     change: SeriesChange | None
     delay: Count | None

@@ -60,6 +60,10 @@ def build_web_application(dashboard: Dashboard, host: str) -> ASGIApp:
         content = await run_in_thread(lambda: dashboard.encode_overview(page))
         return Response(content, media_type="application/json")
 
+    async def show_watch(_: Request) -> Response:
+        page = await run_in_thread(dashboard.render_watch)
+        return HTMLResponse(page.encode(errors="replace"), headers={"Content-Security-Policy": REPORT_POLICY})
+
     async def show_explorer(request: Request) -> Response:
         name = request.path_params["name"]
         values: dict[str, list[str]] = {}
@@ -92,6 +96,7 @@ def build_web_application(dashboard: Dashboard, host: str) -> ASGIApp:
     routes = [
         Route("/", show_overview),
         Route("/api/overview", send_overview),
+        Route("/watch", show_watch),
         Route("/runs/{name}/", show_explorer, name="explorer"),
         Route("/runs/{name}/report", show_report),
         Route("/runs/{name}/notes", save_notes, methods=["POST"]),

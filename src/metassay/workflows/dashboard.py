@@ -15,6 +15,7 @@ from metassay.errors import InputError, MetassayError
 from metassay.reporting.dashboard_frame import build_dashboard_policy, render_error_page
 from metassay.reporting.explorer_page import render_explorer
 from metassay.reporting.overview_page import render_overview
+from metassay.reporting.watch_page import render_watch_page
 from metassay.results.overview import RunSummary
 from metassay.results.pair_explorer import ExplorerView, PairPage, PairQuery, RunNotes
 from metassay.store.run_folder import RunFolder
@@ -22,6 +23,7 @@ from metassay.workflows.pair_explorer import PairExplorer
 from metassay.workflows.pair_table import PairTable
 from metassay.workflows.run_collection import OverviewResult, RunCollection, RunState, read_report
 from metassay.workflows.run_notes import MAXIMUM_LENGTH, compute_notes_version, read_notes, write_notes
+from metassay.workflows.watch import watch_folders
 
 __all__ = ["BadRequest", "Dashboard", "PageNotFound", "build_dashboard_policy", "render_error_page"]
 
@@ -66,6 +68,10 @@ class Dashboard:
         """Return one page of the overview as JSON; default the last page."""
         with self._overview_lock:
             return self.runs.summarize_page(_parse_page_number(page)).to_json()
+
+    def render_watch(self) -> str:
+        """Render the page that says whether anything changed over all runs."""
+        return render_watch_page(watch_folders(self.runs.list_folders()))
 
     def read_report(self, name: str) -> bytes:
         """Read the report of a run."""

@@ -1,16 +1,15 @@
-"""`watch`: whether accuracy or agreement with people changed in a series of runs."""
+"""`watch`: whether accuracy, agreement with people, rankings of metrics or judges changed over runs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from metassay.errors import InputError, InputLocation, display_path
-from metassay.meta.contexts.cluster_credits import ClusterCredits
 from metassay.meta.decisions.change_detection import (
     ERROR_RATE,
     DetectedChange,
@@ -23,29 +22,37 @@ from metassay.meta.decisions.change_detection import (
 from metassay.reporting.pages import Page
 from metassay.reporting.result_display import ResultDisplay
 from metassay.reporting.watch_page import build_watch_page, render_watch_page
-from metassay.results.assay import GLOBAL, AssayContent
 from metassay.results.base import Interval
 from metassay.results.watch import (
     ACCURACY,
     HUMAN_AGREEMENT,
+    JUDGE_ACCURACY,
+    JUDGE_CONSISTENCY,
     SeriesChange,
     WatchContent,
     WatchedRun,
     WatchedSeries,
 )
-from metassay.stats.arrays import FloatArray
 from metassay.store.files import write_bytes
-from metassay.workflows.credit_files import read_credit_table
-from metassay.workflows.run_files import RESULT, find_run_folders, load_assay_run
+from metassay.store.run_folder import RunFolder
+from metassay.workflows.run_files import find_run_folders, get_run_command
+from metassay.workflows.watched_runs import (
+    MEASURED_COMMANDS,
+    SMALLEST_RUN,
+    Measurement,
+    SeriesKey,
+    have_comparable_sizes,
+)
 
-SMALLEST_RUN = 30
-"""Accuracies over fewer clusters are not close enough to normal to be watched."""
 PLANNED_CHANGE = 0.05
-_NORMAL_QUANTILE = 1.96
+MOST_RUNS = 2000
+"""Time and memory grow with the square of the number of runs."""
+SHARES = {ACCURACY, HUMAN_AGREEMENT, JUDGE_ACCURACY, JUDGE_CONSISTENCY}
+"""Measures that lie between 0 and 1; meta-metrics may be correlations."""
 
 
 class WatchResult(ResultDisplay, WatchContent, frozen=True, kw_only=True):
-    """Result of `watch`: accuracy and agreement with people over a series of runs."""
+    """Result of `watch`: accuracies, agreement with people, rankings and judges over a series of runs."""
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table with one row per metric, measure and run."""
@@ -70,65 +77,91 @@ class WatchResult(ResultDisplay, WatchContent, frozen=True, kw_only=True):
         return build_watch_page(self)
 
 
-@dataclass(frozen=True)
-class _Measurement:
-    """The value of one metric in one run, with its variance."""
-
+class _NamedMeasurement(NamedTuple):
     run: str
-    value: float
-    variance: float
-    clusters: int
+    measurement: Measurement
 
 
 def watch(*runs: str | Path) -> WatchResult:
-    """Look for changes in a series of finished assays, oldest first.
+    """Look for changes in a series of finished runs, oldest first; a folder stands for all runs in it.
+
+    Of assays it watches the accuracy and the agreement with people of every metric, of runs of `rank` the
+    value of every metric by each meta-metric, and of runs of `judge` the accuracy of every judge and how
+    often it gives the same verdict in both orders. Runs of other commands are left out.
 
     Unlike repeated comparisons, it may be asked after every new run: where nothing changes, it ever reports a
     change with probability at most 5 %, over all runs and metrics together. Runs are taken as samples of
     their own; use `compare` for two runs of the same outputs, which it compares in pairs.
 
-    >>> import tempfile
+    >>> import shutil, tempfile
     >>> from metassay.workflows.assay import assay, read_bundled_sample
     >>> run = tempfile.mkdtemp() + "/run"
     >>> few = {"metrics": "chrf,ter", "contexts": ["domain"], "perturbations": "removal,insertion"}
     >>> result = assay(read_bundled_sample("mt"), resamples=20, permutations=19, out=run, **few)
-    >>> watch(run, run).changed
+    >>> again = shutil.copytree(run, run + "-again")
+    >>> watch(run, again).changed
     False
     """
-    folders = find_run_folders(runs)
-    if len(folders) < 2:
+    return watch_folders({display_path(folder): folder for folder in find_run_folders(runs)})
+
+
+def watch_folders(folder_by_name: Mapping[str, Path]) -> WatchResult:
+    """Look for changes in runs that are shown under these names, oldest first; see `watch`."""
+    if len(folder_by_name) < 2:
         raise InputError(
             "there is one run only.", remedy="Name two or more runs, or a folder that holds them."
         )
-    names = [display_path(folder) for folder in folders]
-    measurements: dict[tuple[str, str], list[_Measurement]] = {}
-    tasks = set()
-    for name, folder in zip(names, folders):
-        run = load_assay_run(folder)
-        result = run.read_result(RESULT, AssayContent)
-        tasks.add(result.task)
-        table = read_credit_table(run)
-        overall = None if table is None else table[GLOBAL, GLOBAL]
-        for key, measurement in _list_measurements(name, result, overall).items():
-            measurements.setdefault(key, []).append(measurement)
-    if len(tasks) > 1:
-        raise InputError(f"these runs are of different tasks ({', '.join(sorted(tasks))}).")
-    watched = {key: series for key, series in measurements.items() if len(series) > 1}
+    if len(folder_by_name) > MOST_RUNS:
+        raise InputError(
+            f"these are {len(folder_by_name)} runs, more than {MOST_RUNS}.",
+            remedy="Name the runs since a fixed date, which must not move from look to look.",
+        )
+    measurements, notes = _measure_runs(folder_by_name)
+    watched = {key: entries for key, entries in measurements.items() if len(entries) > 1}
     if not watched:
         raise InputError(
-            f"no metric has an accuracy over {SMALLEST_RUN} independent items or documents in two runs.",
-            remedy="Watch runs of more items.",
+            f"no metric or judge has a value over {SMALLEST_RUN} independent items or documents in two runs.",
+            remedy="Watch runs of assay, rank or judge, of more items.",
         )
-    # Each metric gets an equal part of the error rate.
+    # Each series gets an equal part of the error rate.
     error_rate = ERROR_RATE / len(watched)
     series = [_find_change_in_series(key, entries, error_rate) for key, entries in watched.items()]
     return WatchResult(
-        runs=names,
+        runs=list(folder_by_name),
         changed=any(entry.change is not None for entry in series),
         error_rate=ERROR_RATE,
         series=series,
-        notes=_note_missing_metrics(measurements, len(names)),
+        notes=notes,
     )
+
+
+def _measure_runs(
+    folder_by_name: Mapping[str, Path],
+) -> tuple[dict[SeriesKey, list[_NamedMeasurement]], list[str]]:
+    """Read the values of all runs by metric and measure, and note what is left out."""
+    measurements: dict[SeriesKey, list[_NamedMeasurement]] = {}
+    notes = []
+    kind_by_command: dict[str, str] = {}
+    for name, folder in folder_by_name.items():
+        run = RunFolder.load(folder)
+        command = get_run_command(run)
+        if command not in MEASURED_COMMANDS:
+            notes.append(f"{name} is left out: it is a run of `metassay {command}`.")
+            continue
+        measured = MEASURED_COMMANDS[command](run)
+        kind = kind_by_command.setdefault(command, measured.kind)
+        if kind != measured.kind:
+            raise InputError(f"these runs cannot be compared: {kind}, and {measured.kind}.")
+        for key, measurement in measured.measurements.items():
+            entries = measurements.setdefault(key, [])
+            if entries and not have_comparable_sizes(entries[0].measurement, measurement):
+                notes.append(
+                    f"{name} is left out of {key.measure} of {key.name}:"
+                    " it has another number of systems or items than the first run."
+                )
+                continue
+            entries.append(_NamedMeasurement(name, measurement))
+    return measurements, [*notes, *_note_missing_metrics(measurements, len(folder_by_name))]
 
 
 def write_watch_page(result: WatchContent, file: Path) -> None:
@@ -140,90 +173,59 @@ def write_watch_page(result: WatchContent, file: Path) -> None:
     write_bytes(file, render_watch_page(result).encode())
 
 
-def _list_measurements(
-    name: str, result: AssayContent, overall: ClusterCredits | None
-) -> dict[tuple[str, str], _Measurement]:
-    """Return accuracy and agreement with people of every metric in one run."""
-    measurements = {}
-    for row in result.overall:
-        if row.accuracy is None or row.low is None or row.high is None or row.clusters < SMALLEST_RUN:
-            continue
-        variance = _compute_variance_from_interval(row.low, row.high)
-        if overall is not None and row.metric in overall.credits:
-            variance = _compute_variance(overall.credits[row.metric], overall.weights[row.metric])
-        # A metric that is always right has no variance; half a wrong cluster is as many as it may hide.
-        variance += 0.25 / row.clusters**2
-        measurements[row.metric, ACCURACY] = _Measurement(name, row.accuracy, variance, row.clusters)
-    comparison = result.human_comparison
-    if comparison is None or comparison.items < SMALLEST_RUN:
-        return measurements
-    for entry in comparison.metrics:
-        if entry.accuracy is None or entry.low is None or entry.high is None:
-            continue
-        variance = _compute_variance_from_interval(entry.low, entry.high) + 0.25 / comparison.items**2
-        key = (entry.metric, HUMAN_AGREEMENT)
-        measurements[key] = _Measurement(name, entry.accuracy, variance, comparison.items)
-    return measurements
-
-
-def _compute_variance_from_interval(low: float, high: float) -> float:
-    return ((high - low) / (2 * _NORMAL_QUANTILE)) ** 2
-
-
-def _compute_variance(cluster_credits: FloatArray, weights: FloatArray) -> float:
-    """Compute the variance of the ratio Σ credits / Σ weights over clusters."""
-    total = weights.sum()
-    clusters = len(weights)
-    deviations = (cluster_credits - cluster_credits.sum() / total * weights) / total
-    return float(clusters / (clusters - 1) * (deviations**2).sum())
-
-
 def _find_change_in_series(
-    key: tuple[str, str], measurements: Sequence[_Measurement], error_rate: float
+    key: SeriesKey, entries: Sequence[_NamedMeasurement], error_rate: float
 ) -> WatchedSeries:
-    series = RunSeries(
-        np.array([entry.value for entry in measurements]),
-        np.array([entry.variance for entry in measurements]),
-        np.array([float(entry.clusters) for entry in measurements]),
+    measurements = [entry.measurement for entry in entries]
+    run_series = RunSeries(
+        np.array([measurement.value for measurement in measurements]),
+        np.array([measurement.variance for measurement in measurements]),
+        np.array([float(measurement.clusters) for measurement in measurements]),
     )
-    means, margins = compute_confidence_sequence(series, error_rate)
+    is_share = key.measure in SHARES
+    means, margins = compute_confidence_sequence(run_series, error_rate)
     points = []
-    for entry, mean, margin in zip(measurements, means, margins):
-        interval = _build_interval(MeanWithMargin(float(mean), float(margin)))
-        points.append(WatchedRun(entry.run, entry.value, entry.clusters, interval))
-    change = detect_change(series, error_rate)
-    delay, delay_of_fixed_test = estimate_detection_delay(series, PLANNED_CHANGE, error_rate)
-    metric, measure = key
+    for entry, mean, margin in zip(entries, means, margins):
+        interval = _build_interval(MeanWithMargin(float(mean), float(margin)), is_share=is_share)
+        points.append(WatchedRun(entry.run, entry.measurement.value, entry.measurement.clusters, interval))
+    change = detect_change(run_series, error_rate)
+    delay, delay_of_fixed_test = estimate_detection_delay(run_series, PLANNED_CHANGE, error_rate)
     return WatchedSeries(
-        metric=metric,
-        measure=measure,
+        metric=key.name,
+        measure=key.measure,
         runs=points,
-        change=None if change is None else _build_change(change, measurements),
+        change=None if change is None else _build_change(change, entries, is_share=is_share),
         delay=delay,
         delay_of_fixed_test=delay_of_fixed_test,
     )
 
 
-def _build_change(change: DetectedChange, measurements: Sequence[_Measurement]) -> SeriesChange:
+def _build_change(
+    change: DetectedChange, entries: Sequence[_NamedMeasurement], *, is_share: bool
+) -> SeriesChange:
     return SeriesChange(
-        first_run=measurements[change.start].run,
-        shown_by=measurements[change.alarm].run,
-        before=_build_interval(change.before),
-        after=_build_interval(change.after),
+        first_run=entries[change.start].run,
+        shown_by=entries[change.alarm].run,
+        before=_build_interval(change.before, is_share=is_share),
+        after=_build_interval(change.after, is_share=is_share),
     )
 
 
-def _build_interval(mean: MeanWithMargin) -> Interval:
-    """Return the interval around a mean, within 0 and 1."""
-    return Interval(mean.value, max(0.0, mean.value - mean.margin), min(1.0, mean.value + mean.margin))
+def _build_interval(mean: MeanWithMargin, *, is_share: bool) -> Interval:
+    """Return the interval around a mean; within 0 and 1 for a share."""
+    low = mean.value - mean.margin
+    high = mean.value + mean.margin
+    if is_share:
+        low, high = max(0.0, low), min(1.0, high)
+    return Interval(mean.value, low, high)
 
 
 def _note_missing_metrics(
-    measurements: dict[tuple[str, str], list[_Measurement]], run_count: int
+    measurements: dict[SeriesKey, list[_NamedMeasurement]], run_count: int
 ) -> list[str]:
     """Return notes on metrics that are missing in some runs."""
     notes = []
-    for (metric, measure), entries in measurements.items():
+    for key, entries in measurements.items():
         if len(entries) < run_count:
-            notes.append(f"{metric}: {len(entries)} of {run_count} runs have its {measure}.")
+            notes.append(f"{key.name}: {len(entries)} of {run_count} runs have its {key.measure}.")
     return notes

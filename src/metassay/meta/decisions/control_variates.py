@@ -19,6 +19,7 @@ standard errors; `benchmarks/decisions.py` measures their coverage.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,8 @@ LEVEL = 0.95
 THESE_ITEMS = "these items"
 ITEMS_LIKE_THESE = "items like these"
 _LARGEST_LEVERAGE = 0.9
+_QUANTILE_METHOD: Literal["weibull"] = "weibull"
+"""The only method with which a new draw exceeds the quantile of few draws with exactly its probability."""
 _SMALLEST_SHARE_OF_DRAWS = 0.5
 
 
@@ -86,7 +89,7 @@ class SeriesEstimates:
     def simultaneous_intervals(self) -> tuple[FloatArray, FloatArray]:
         """Compute intervals that contain all true values at once with probability 95 % (max-t)."""
         largest = np.nanmax(np.abs(self.t_draws), axis=1, initial=0.0)
-        critical_value = np.quantile(largest, LEVEL)
+        critical_value = np.quantile(largest, LEVEL, method=_QUANTILE_METHOD)
         margin = critical_value * self.standard_errors
         return self.values - margin, self.values + margin
 
@@ -272,6 +275,6 @@ def _compute_defined_quantiles(draws: FloatArray, levels: list[float]) -> FloatA
     """Compute quantiles of each column without undefined draws; NaN where most draws are undefined."""
     defined_share = (~np.isnan(draws)).mean(axis=0)
     filled = np.where(defined_share >= _SMALLEST_SHARE_OF_DRAWS, draws, 0.0)
-    quantiles = np.nanquantile(filled, levels, axis=0)
+    quantiles = np.nanquantile(filled, levels, axis=0, method=_QUANTILE_METHOD)
     quantiles[:, defined_share < _SMALLEST_SHARE_OF_DRAWS] = np.nan
     return np.asarray(quantiles)

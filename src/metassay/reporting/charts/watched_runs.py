@@ -11,17 +11,18 @@ from metassay.results.watch import WatchedSeries
 HEIGHT = 280
 
 
-def build_runs_chart(series: Sequence[WatchedSeries], runs: Sequence[str], labels: MetricLabels) -> Spec:
-    """Draw a line per metric over the runs, oldest first."""
+def build_runs_chart(
+    series: Sequence[WatchedSeries], runs: Sequence[str], labels: MetricLabels, measure: str
+) -> Spec:
+    """Draw a line per metric or judge over the runs, oldest first."""
     rows = []
     for entry in series:
         for point in entry.runs:
             number = runs.index(point.run) + 1
             rows.append({"run": number, "metric": labels[entry.metric], "value": point.value})
     metrics = [labels[entry.metric] for entry in series]
-    measure = series[0].measure
     return build_chart(
-        f"{measure.capitalize()} of {len(series)} metrics in {len(runs)} runs.",
+        f"{measure} of {len(series)} metrics or judges in {len(runs)} runs.",
         height=HEIGHT,
         data={"values": rows},
         mark={"type": "line", "point": True},

@@ -1,0 +1,161 @@
+"""Read from finished runs the values that `watch` follows over time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from metassay.meta.contexts.cluster_credits import ClusterCredits
+from metassay.results.assay import GLOBAL, AssayContent
+from metassay.results.judge import JudgeContent
+from metassay.results.rank import RankContent
+from metassay.results.watch import ACCURACY, HUMAN_AGREEMENT, JUDGE_ACCURACY, JUDGE_CONSISTENCY
+from metassay.stats.arrays import FloatArray
+from metassay.store.run_folder import RunFolder
+from metassay.workflows.credit_files import read_credit_table
+from metassay.workflows.run_files import RESULT
+
+SMALLEST_RUN = 30
+"""Values over fewer clusters are not close enough to normal to be watched."""
+MOST_UNEQUAL_ITEMS = 1.25
+"""Rankings over more or fewer items than this factor are not compared."""
+_NORMAL_QUANTILE = 1.96
+
+
+class SeriesKey(NamedTuple):
+    """What a series of values is about: a metric or a judge, and how it is measured."""
+
+    name: str
+    measure: str
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The value of one metric or judge in one run, with its variance."""
+
+    value: float
+    variance: float
+    clusters: int
+    """Independent items or documents that the value rests on."""
+    systems: int | None = None
+    """Number of systems that were ranked; None where the value does not depend on it."""
+
+
+@dataclass(frozen=True)
+class MeasuredRun:
+    """The values of one run. Runs of one command whose `kind` differs cannot be compared."""
+
+    kind: str
+    measurements: dict[SeriesKey, Measurement]
+
+
+def measure_assay(run: RunFolder) -> MeasuredRun:
+    """Read accuracy and agreement with people of every metric."""
+    result = run.read_result(RESULT, AssayContent)
+    table = read_credit_table(run)
+    overall = None if table is None else table[GLOBAL, GLOBAL]
+    measurements = {}
+    for row in result.overall:
+        if row.accuracy is None or row.low is None or row.high is None or row.clusters < SMALLEST_RUN:
+            continue
+        variance = _compute_variance_from_interval(row.low, row.high)
+        if overall is not None and row.metric in overall.credits:
+            variance = _compute_variance(overall, row.metric)
+        measurement = Measurement(row.accuracy, _raise_variance(variance, row.clusters), row.clusters)
+        measurements[SeriesKey(row.metric, ACCURACY)] = measurement
+    comparison = result.human_comparison
+    if comparison is not None:
+        for entry in comparison.metrics:
+            agreement = _measure_with_interval(entry.accuracy, (entry.low, entry.high), comparison.items)
+            if agreement is not None:
+                measurements[SeriesKey(entry.metric, HUMAN_AGREEMENT)] = agreement
+    return MeasuredRun(f"the task {result.task}", measurements)
+
+
+def measure_ranking(run: RunFolder) -> MeasuredRun:
+    """Read the value of every metric by each meta-metric over all items, such as its SPA.
+
+    Meta-metrics like SPA depend on the number of items and systems, see `have_comparable_sizes`.
+    """
+    result = run.read_result("results/rank.json", RankContent)
+    rankings = [ranking for ranking in result.rankings if ranking.is_global]
+    has_several_datasets = len({ranking.dataset for ranking in rankings}) > 1
+    measurements = {}
+    for ranking in rankings:
+        measure = ranking.meta_metric
+        if has_several_datasets:
+            measure = f"{measure} on {ranking.dataset}"
+        for metric in ranking.defined_metrics:
+            measurement = _measure_with_interval(metric.value, (metric.low, metric.high), metric.items)
+            if measurement is not None:
+                measurements[SeriesKey(metric.metric, measure)] = replace(
+                    measurement, systems=ranking.systems
+                )
+    return MeasuredRun(f"the human score {result.human}", measurements)
+
+
+def measure_judges(run: RunFolder) -> MeasuredRun:
+    """Read accuracy of every judge, and how often it gives the same verdict in both orders."""
+    result = run.read_result("results/judge.json", JudgeContent)
+    measurements = {}
+    for judge in result.judges:
+        consistency_interval = judge.intervals.get("both_orders_same", (None, None))
+        of_measures = {
+            JUDGE_ACCURACY: _measure_with_interval(judge.accuracy, (judge.low, judge.high), result.items),
+            JUDGE_CONSISTENCY: _measure_with_interval(
+                judge.both_orders_same, consistency_interval, result.items
+            ),
+        }
+        for measure, measurement in of_measures.items():
+            if measurement is not None:
+                measurements[SeriesKey(judge.judge, measure)] = measurement
+    return MeasuredRun(f"{result.kind} verdicts compared with {result.gold}", measurements)
+
+
+def have_comparable_sizes(first: Measurement, other: Measurement) -> bool:
+    """Whether two values of a meta-metric can be compared: as many systems, and about as many items.
+
+    The SPA of a metric rises with the number of items, by about .01 from 100 to 150 items of WMT23.
+    """
+    if first.systems is None:
+        return True
+    ratio = other.clusters / first.clusters
+    return first.systems == other.systems and 1 / MOST_UNEQUAL_ITEMS <= ratio <= MOST_UNEQUAL_ITEMS
+
+
+MEASURED_COMMANDS: dict[str, Callable[[RunFolder], MeasuredRun]] = {
+    "assay": measure_assay,
+    "rank": measure_ranking,
+    "judge": measure_judges,
+}
+"""How runs of each command are read; runs of other commands cannot be watched."""
+
+
+def _measure_with_interval(
+    value: float | None, interval: tuple[float | None, float | None], clusters: int
+) -> Measurement | None:
+    low, high = interval
+    if value is None or low is None or high is None or clusters < SMALLEST_RUN:
+        return None
+    variance = _compute_variance_from_interval(low, high)
+    return Measurement(value, _raise_variance(variance, clusters), clusters)
+
+
+def _compute_variance_from_interval(low: float, high: float) -> float:
+    return ((high - low) / (2 * _NORMAL_QUANTILE)) ** 2
+
+
+def _raise_variance(variance: float, clusters: int) -> float:
+    """Add what half a wrong cluster would: a metric that is always right would have no variance."""
+    return variance + 0.25 / clusters**2
+
+
+def _compute_variance(overall: ClusterCredits, metric: str) -> float:
+    """Compute the variance of the accuracy Σ credits / Σ weights over clusters (linearised ratio)."""
+    weights: FloatArray = overall.weights[metric]
+    cluster_credits: FloatArray = overall.credits[metric]
+    total = weights.sum()
+    clusters = len(weights)
+    deviations = (cluster_credits - cluster_credits.sum() / total * weights) / total
+    return float(clusters / (clusters - 1) * (deviations**2).sum())
