@@ -13,6 +13,8 @@ ROOT = Path(__file__).parents[2]
 READINGS = ROOT / "benchmarks" / "readings"
 COUNTS = Path(label_errors.__file__).parent / label_errors.COUNTS_FILE
 VERDICTS = ("worse", "equal", "better")
+HUMAN_COUNTS = ROOT / "benchmarks" / "validity_by_human_scores.tsv"
+"""Verdicts by human scores, by data set and perturbation."""
 COLUMNS = ("method", "original", "changed", "first", "second", "first_grammatical", "second_grammatical")
 """Columns of a table: `first` and `second` are verdicts, the last two `yes` or `no`."""
 Row = dict[str, str]

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from scripts.validity.readings import (
     COLUMNS,
+    HUMAN_COUNTS,
     READINGS,
     ROOT,
     VERDICTS,
@@ -122,7 +123,10 @@ def render_language(language: str) -> list[str]:
     lines = [
         f"## {language}",
         "",
-        f"{len(readings):,} pairs. The two readings agree on {share:.1%} of them ({kappa_text}).",
+        (
+            f"{len(readings):,} pairs. The two readings by a language model agree on {share:.1%} of them "
+            f"({kappa_text})."
+        ),
         "",
         "| Perturbation | Default | Pairs | Worse | Share (95 % interval) | By each reading | Grammatical |",
         "|---|---|---|---|---|---|---|",
@@ -148,11 +152,36 @@ def _render_method(method: str, readings: list[PairReading]) -> str:
     )
 
 
+def render_human_evidence() -> list[str]:
+    """Render the section on human scores: a row per perturbation, over all data sets."""
+    counts: dict[str, Counter[str]] = {}
+    data_sets: dict[str, set[str]] = {}
+    for row in read_rows(HUMAN_COUNTS):
+        total = sum(int(row[verdict]) for verdict in VERDICTS)
+        if total:
+            by_verdict = counts.setdefault(row["perturbation"], Counter())
+            by_verdict.update({verdict: int(row[verdict]) for verdict in VERDICTS})
+            data_sets.setdefault(row["perturbation"], set()).add(row["data_set"])
+    lines = [
+        "| Perturbation | Data sets | Pairs | Worse | Equal | Better | Worse if different (95 % interval) |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for perturbation, by_verdict in counts.items():
+        pairs = by_verdict.total()
+        different = by_verdict["worse"] + by_verdict["better"]
+        low, high = wilson_interval(by_verdict["worse"], different)
+        numbers = " | ".join(str(by_verdict[verdict]) for verdict in VERDICTS)
+        share = f"{by_verdict['worse'] / different:.2f} ({low:.2f}–{high:.2f})"
+        lines.append(f"| `{perturbation}` | {len(data_sets[perturbation])} | {pairs} | {numbers} | {share} |")
+    text = (Path(__file__).parent / "human_evidence.md").read_text(encoding="utf-8")
+    return [text.rstrip().replace("{table}", "\n".join(lines)), ""]
+
+
 def write_page() -> None:
     """Write `docs/validity.md`: the introduction of `page.md`, then a section for each language."""
     introduction = (Path(__file__).parent / "page.md").read_text(encoding="utf-8").rstrip()
     others = [language for language in list_languages() if language not in FULLY_READ]
-    lines = [introduction, ""]
+    lines = [introduction, "", *render_human_evidence()]
     for language in [*FULLY_READ, *others]:
         lines += render_language(language)
     PAGE.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")

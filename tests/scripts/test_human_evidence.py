@@ -1,0 +1,43 @@
+"""Perturbed outputs that another system wrote are compared by the human scores of both texts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from scripts.validity.human_evidence import count_verdicts, list_rated_texts
+from scripts.validity.readings import HUMAN_COUNTS, VERDICTS, read_rows
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize(
+    ("shorter_score", "expected"), [(-5.0, {"worse": 1}), (0.0, {"equal": 1}), (1.0, {"better": 1})]
+)
+def test_a_removed_word_is_judged_by_the_score_of_the_system_that_wrote_it(shorter_score, expected) -> None:
+    table = pl.DataFrame(
+        {
+            "seg_id": [1, 1, 1, 2],
+            "hyp": ["the big cat sat", "the cat sat", "a dog ran far", "the cat sat"],
+            "mqm": [0.0, shorter_score, -9.0, 7.0],
+        }
+    )
+    texts = list(list_rated_texts(table))
+    assert len(texts) == 4
+    assert dict(count_verdicts(texts, "removal", "en")) == expected
+
+
+def test_equal_texts_of_several_systems_have_their_mean_score() -> None:
+    table = pl.DataFrame({"seg_id": [1, 1, 1], "hyp": ["a b c", "a b c", "a b"], "mqm": [0.0, -4.0, -1.0]})
+    assert dict(count_verdicts(list(list_rated_texts(table)), "removal", "en")) == {"better": 1}
+
+
+def test_the_page_shows_the_counts_and_says_who_read() -> None:
+    page = (ROOT / "docs" / "validity.md").read_text(encoding="utf-8")
+    rows = [row for row in read_rows(HUMAN_COUNTS) if row["perturbation"] == "removal"]
+    assert len(rows) == 8
+    counts = " | ".join(str(sum(int(row[verdict]) for row in rows)) for verdict in VERDICTS)
+    assert counts in page
+    assert "biased selection" in page
+    assert "readings that were made by language models" in page.partition("##")[0]
