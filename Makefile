@@ -95,7 +95,8 @@ quotes: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/zensical build --strict
 
-# Compute every table and figure of the five papers and write reproduce/README.md: twelve minutes of CPU time.
+# Compute every table and figure of the five papers with five seeds, and write reproduce/README.md: half an hour of
+# CPU time. Fails if a reason that the ledger gives for a difference no longer holds.
 DATA ?= $(or $(METASSAY_DATA),../shared/data)
 reproduce: $(STAMP)
 	$(BIN)/python -m reproduce $(DATA)

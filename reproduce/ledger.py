@@ -1,6 +1,7 @@
-"""The ledger: every table and figure of the five papers beside what we find.
+"""The ledger: every table and figure of the five papers next to what we measure.
 
-`published.toml` holds what was printed, the `ours.json` of each script what it found; `page` joins them.
+`published.toml` holds what was printed, the `ours.json` of each script what it measured. `render_page` joins
+them. `find_failed_reasons` lists the reasons for a difference that no longer hold.
 """
 
 from __future__ import annotations
@@ -11,68 +12,124 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
-SAME, DIRECTION, DIFFERENT, CANNOT = "same", "same direction", "different", "cannot be had here"
+from reproduce.entry import SEEDS
+
+FOLDER = Path(__file__).parent
+SAME = "same"
+SAME_DIRECTION = "same direction"
+BY_CONSTRUCTION = "by construction"
+UNDECIDED = "undecided"
+DIFFERENT = "different"
+UNAVAILABLE = "cannot be had here"
+STATUSES = (SAME, SAME_DIRECTION, BY_CONSTRUCTION, UNDECIDED, DIFFERENT, UNAVAILABLE)
 
 
-def published() -> dict[str, Any]:
-    """The papers and their entries."""
-    return tomllib.loads((HERE / "published.toml").read_text(encoding="utf-8"))
+def load_published() -> dict[str, Any]:
+    """Load the papers and what they print."""
+    return tomllib.loads((FOLDER / "published.toml").read_text(encoding="utf-8"))
 
 
-def name_of(entry: Mapping[str, Any]) -> str:
-    """Under which name scripts keep their side of an entry."""
+def name_entry(entry: Mapping[str, Any]) -> str:
+    """Return the name under which scripts store their side of an entry."""
     return f"{entry['paper']} {entry['what']}"
 
 
-def found(scripts: set[str]) -> dict[str, Mapping[str, Any]]:
-    """What the scripts found, by name of the entry."""
-    ours: dict[str, Mapping[str, Any]] = {}
+def load_measured() -> dict[str, Mapping[str, Any]]:
+    """Load what the scripts measured, by name of the entry."""
+    measured: dict[str, Mapping[str, Any]] = {}
+    scripts = {entry["script"] for entry in load_published()["entry"] if "script" in entry}
     for script in sorted(scripts):
-        path = HERE / script / "ours.json"
+        path = FOLDER / script / "ours.json"
         if path.exists():
-            ours |= json.loads(path.read_text(encoding="utf-8")).get("ledger", {})
-    return ours
+            measured |= json.loads(path.read_text(encoding="utf-8")).get("ledger", {})
+    return measured
 
 
-def verdict(entry: Mapping[str, Any], ours: Mapping[str, Any] | None) -> str:
-    """Same, same direction, different, or cannot be had here."""
-    if "cannot" in entry or ours is None:
-        return CANNOT
-    known = entry.get("values", {})
-    near = [
-        name in ours["values"] and abs(ours["values"][name] - value) <= entry["tolerance"]
-        for name, value in known.items()
+def determine_status(entry: Mapping[str, Any], measured: Mapping[str, Any] | None) -> str:
+    """Return the status of an entry.
+
+    A claim is undecided if it holds with some seeds and fails with others, or if it depends on random numbers
+    and was not checked with every seed. A line with an undecided claim is undecided, unless another fails.
+    """
+    if "cannot" in entry or measured is None:
+        return UNAVAILABLE
+    if entry.get("by_construction", False):
+        return BY_CONSTRUCTION
+    is_near = [
+        name in measured["values"] and abs(measured["values"][name] - value) <= entry["tolerance"]
+        for name, value in entry.get("values", {}).items()
     ]
-    if near and all(near):
+    if is_near and all(is_near):
         return SAME
-    return DIRECTION if ours["checks"] and all(ours["checks"].values()) else DIFFERENT
+    outcomes = list(measured["claims"].values())
+    if is_short_of_seeds(measured):
+        return UNDECIDED
+    if not outcomes or any(not any(outcome) for outcome in outcomes):
+        return DIFFERENT
+    return SAME_DIRECTION if all(all(outcome) for outcome in outcomes) else UNDECIDED
 
 
-def remark(entry: Mapping[str, Any], ours: Mapping[str, Any] | None, judged: str) -> str:
-    """The verdict as a sentence, with tolerance, reason, and the claims that do not hold."""
-    if judged == CANNOT:
-        return f"*{CANNOT}*, because {entry.get('cannot', 'its script has not been run')}"
-    if judged == SAME:
+def is_short_of_seeds(measured: Mapping[str, Any]) -> bool:
+    """Whether a claim depends on random numbers and was not checked with every seed."""
+    if not measured["uses_random_numbers"]:
+        return False
+    return any(len(outcomes) < len(SEEDS) for outcomes in measured["claims"].values())
+
+
+def find_failed_reasons(measured: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the reasons that no longer hold, each with the name of its entry."""
+    return [
+        f"{name}: {reason['statement']} ({reason['figures']})"
+        for name, entry in measured.items()
+        for reason in entry["reasons"]
+        if not reason["holds"]
+    ]
+
+
+def find_impossible_failures(measured: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the entries that hold by construction and yet fail here, which means that our code is wrong."""
+    failed = []
+    for entry in load_published()["entry"]:
+        name = name_entry(entry)
+        if entry.get("by_construction", False) and name in measured:
+            as_usual = {key: value for key, value in entry.items() if key != "by_construction"}
+            if determine_status(as_usual, measured[name]) not in {SAME, SAME_DIRECTION}:
+                failed.append(name)
+    return failed
+
+
+def describe_status(entry: Mapping[str, Any], measured: Mapping[str, Any] | None) -> str:
+    """Return the status as a sentence, with tolerance, reasons and the claims that do not hold."""
+    status = determine_status(entry, measured)
+    if status == UNAVAILABLE or measured is None:
+        return f"*{UNAVAILABLE}*, because {entry.get('cannot', 'its script has not been run')}"
+    if status == BY_CONSTRUCTION:
+        return f"*{BY_CONSTRUCTION}*: {entry['by_construction']}"
+    if status == SAME:
         tolerance = entry["tolerance"]
         return f"*{SAME}*" + (f" (± {tolerance:g})" if tolerance else " (exactly)")
-    assert ours is not None
-    failed = [claim for claim, holds in ours["checks"].items() if not holds]
-    missing = f"; not found here: {'; '.join(failed)}" if failed else ""
-    reason = entry.get("because")
-    if judged == DIFFERENT and reason is None:
-        return f"*{DIFFERENT}*, and we do not know why{missing}"
-    differ = "; the figures differ" if judged == DIRECTION else ""
-    return f"*{judged}*" + (f"{differ}, because {reason}" if reason else "") + missing
+    parts = [f"*{status}*"]
+    if is_short_of_seeds(measured):
+        parts.append(f"its claims were not checked with {len(SEEDS)} seeds yet")
+    for claim, outcomes in measured["claims"].items():
+        if not all(outcomes):
+            seeds = f" (it does with {sum(outcomes)} of {len(outcomes)} seeds)" if len(outcomes) > 1 else ""
+            parts.append(f"does not hold here: {claim}{seeds}")
+    for reason in measured["reasons"]:
+        kind = "probably because" if reason["is_inference"] else "because"
+        figures = f" ({reason['figures']})" if reason["figures"] else ""
+        failed = "" if reason["holds"] else " **This reason no longer holds.**"
+        parts.append(f"{kind} {reason['statement']}{figures}{failed}")
+    return "; ".join(parts)
 
 
-def page() -> str:
-    """The README of this folder."""
-    content = published()
-    entries = content["entry"]
-    ours = found({entry["script"] for entry in entries if "script" in entry})
-    verdicts = [verdict(entry, ours.get(name_of(entry))) for entry in entries]
-    counts = ", ".join(f"{verdicts.count(v)} *{v}*" for v in (SAME, DIRECTION, DIFFERENT, CANNOT))
+def render_page() -> str:
+    """Return the README of this folder."""
+    published = load_published()
+    entries = published["entry"]
+    measured = load_measured()
+    statuses = [determine_status(entry, measured.get(name_entry(entry))) for entry in entries]
+    counts = ", ".join(f"{statuses.count(status)} *{status}*" for status in STATUSES)
     lines = [
         "# Five papers, every table and figure",
         "",
@@ -80,42 +137,55 @@ def page() -> str:
         "",
         f"{len(entries)} lines: {counts}.",
     ]
-    for paper, title in content["papers"].items():
-        lines += ["", f"## {paper}: {title}", "", "| | what | published | ours | |", "|---|---|---|---|---|"]
-        for entry, judged in zip(entries, verdicts):
+    for paper, title in published["papers"].items():
+        lines += [
+            "",
+            f"## {paper}: {title}",
+            "",
+            "| | what | published | ours | status |",
+            "|---|---|---|---|---|",
+        ]
+        for entry in entries:
             if entry["paper"] == paper:
-                own = ours.get(name_of(entry))
-                cells = (
-                    entry["what"],
-                    entry["about"],
-                    entry["published"],
-                    "" if own is None else own["shown"],
-                )
-                lines.append("| " + " | ".join((*cells, remark(entry, own, judged))) + " |")
-    return "\n".join([*lines, "", *_errors(), *_pages()]) + "\n"
+                ours = measured.get(name_entry(entry))
+                description = "" if ours is None else ours["description"]
+                cells = (entry["what"], entry["content"], entry["published"], description)
+                lines.append("| " + " | ".join((*cells, describe_status(entry, ours))) + " |")
+    return "\n".join([*lines, "", *_list_errors(), *_list_pages()]) + "\n"
 
 
-INTRODUCTION = """Made by `make reproduce` (`DATA=FOLDER` names the data; without it `../shared/data`), which
-runs every script of this folder and then writes this page from `published.toml` and the scripts' `ours.json`.
-*same*: every printed number is met within the tolerance; *same direction*: what the paper concludes from the
-table or figure holds here; *different*, *cannot be had here*: with the reason. 004 is at hand as a summary
-without tables and figures, so its key results stand for them. Neural metrics are scored by the official
-scores that WMT23 published; where a paper scored texts of its own with them, their checkpoints are not here.
-Pages with all figures: one per folder, linked at the end."""
+INTRODUCTION = """`make reproduce` runs every script of this folder and writes this page from
+`published.toml` and the `ours.json` of the scripts (`DATA=FOLDER` names the data; the default is
+`../shared/data`).
+
+- *same*: every printed number is met within the tolerance.
+- *same direction*: what the paper concludes from the table or figure holds here, with every seed.
+- *by construction*: the line follows from a definition, so that it is no evidence.
+- *undecided*: a conclusion holds with some seeds and not with others, or was not checked with five seeds yet.
+- *different*: a conclusion does not hold here with any seed.
+- *cannot be had here*: the data is not available.
+
+Claims that depend on random numbers are checked with five seeds. Each *because* is a check in the script that
+computes the line. `make reproduce` ends with an error if one of them no longer holds. *Probably because*
+marks an inference: it fits the published numbers, but the paper does not state it.
+
+004 is available as a summary without tables and figures, so its key results are listed instead. Neural
+metrics have the official scores that WMT23 published; their checkpoints are not available, so that new texts
+cannot be scored with them. Each folder has a page with all figures; the last section links to them."""
 
 
-def _errors() -> list[str]:
-    path = HERE / "errors" / "README.md"
+def _list_errors() -> list[str]:
+    path = FOLDER / "errors" / "README.md"
     if not path.exists():
         return []
     text = path.read_text(encoding="utf-8").splitlines()
     return ["## Errors in the papers", "", *text[2:], ""]
 
 
-def _pages() -> list[str]:
-    folders = sorted(path.parent.name for path in HERE.glob("*/README.md"))
+def _list_pages() -> list[str]:
+    folders = sorted(path.parent.name for path in FOLDER.glob("*/README.md"))
     return ["## Pages", "", *(f"- [{name}]({name}/README.md)" for name in folders)]
 
 
 if __name__ == "__main__":
-    (HERE / "README.md").write_text(page(), encoding="utf-8")
+    (FOLDER / "README.md").write_text(render_page(), encoding="utf-8")

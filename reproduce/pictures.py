@@ -12,7 +12,7 @@ SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 CONFIG = {"view": {"stroke": "#ddd"}, "background": "white", "font": "sans-serif"}
 
 
-def curves(
+def draw_curves(
     path: Path,
     rows: Sequence[Mapping[str, Any]],
     *,
@@ -59,7 +59,9 @@ def curves(
     _draw(path, values, body)
 
 
-def matrix(path: Path, names: Sequence[str], cells: Sequence[Sequence[float | None]], *, title: str) -> None:
+def draw_matrix(
+    path: Path, names: Sequence[str], cells: Sequence[Sequence[float | None]], *, title: str
+) -> None:
     """Agreement of every two contexts, the first being all of them together."""
     order = list(names)
     values = [

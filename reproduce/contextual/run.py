@@ -1,15 +1,17 @@
 """Contextual meta-evaluation on WMT21, WMT22 and LibriSpeech (Deviyani and Diaz, 2025, and their draft).
 
-    python -m reproduce.contextual.run FOLDER [EVERY]     a folder with wmt21, wmt22 and asr
+    python -m reproduce.contextual.run FOLDER [--every N] [--seed SEED]
 
-EVERY 4 takes every fourth segment of the translations, to be done in a fraction of the time; the page says
-so. Writes README.md, its pictures and `ours.json` beside this file. The paper's own outputs (62 systems, six
-recognisers) are larger than what is public; the page says what we find on what there is.
+FOLDER has wmt21, wmt22 and asr. `--every 4` uses every fourth segment of the translations; the page says so.
+Each seed is measured by itself and stored as `seeds/SEED.json`; `--seed` measures one of them only. When all
+five are there, writes README.md, its figures and `ours.json` next to this file. The outputs of the paper (62
+systems, six recognisers) are not public in full; the page shows the results on the public ones.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
+import json
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,10 +19,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from reproduce.contextual.entries import entries
-from reproduce.contextual.page import page
-from reproduce.entry import kept, write
-from reproduce.pictures import curves, matrix
+from reproduce.contextual.entries import build_entries
+from reproduce.contextual.page import render_page
+from reproduce.entry import SEEDS, round_floats, to_json_entries, write_json
+from reproduce.pictures import draw_curves, draw_matrix
 from scipy.stats import chi2_contingency, spearmanr
 
 from metassay.data.dataset import Dataset
@@ -29,82 +31,133 @@ from metassay.workflows.assay import assay
 from metassay.workflows.assay_result import AssayResult
 from metassay.workflows.read import read
 
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).parent
 METRICS = ("nltk_bleu", "bleu", "chrf", "rouge1", "rouge2", "rougel", "meteor")
-"""The paper's lexical metrics; its BLEU is nltk's."""
+"""The lexical metrics of the paper, whose BLEU is nltk's, and sacrebleu's BLEU."""
 SPEECH_METRICS = ("wer", "mer", "wil", "wip", "cer")
-METHODS = "removal,insertion,swapping,synonym,pronoun,entity,negation,negation_removal"
-"""The paper's rules; its ninth method asks a language model."""
+PERTURBATIONS = "removal,insertion,swapping,synonym,pronoun,entity,negation,negation_removal"
+"""The rules of the paper; its ninth perturbation asks a language model."""
 FILES = ("wmt21_en-de", "wmt22_en-de", "wmt21_zh-en", "wmt22_zh-en", "wmt22_en-ru")
-PAIRS = ("en-de", "zh-en", "en-ru")
+LANGUAGE_PAIRS = ("en-de", "zh-en", "en-ru")
 BUCKETS = 250
-Found = dict[str, Any]
+FIGURE_SEED = SEEDS[0]
+"""The seed of the figures and tables. The claims are checked with all seeds."""
+Measurements = dict[str, Any]
+KEPT_FIELDS = ("contexts", "confounding", "global", "pairs", "items", "outputs", "perturbations", "cluster")
 
 
 def main() -> None:
-    data, every = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    with tempfile.TemporaryDirectory() as cache:
-        found = translation(data, cache, every) | speech(
-            data / "asr/asr_librispeech_test_clean.parquet", cache
-        )
-    draw(found)
-    write(
-        HERE / "ours.json",
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--seed", type=int, choices=SEEDS)
+    arguments = parser.parse_args()
+    (FOLDER / "seeds").mkdir(exist_ok=True)
+    seeds = SEEDS if arguments.seed is None else (arguments.seed,)
+    for seed in seeds:
+        print("seed", seed, flush=True)
+        with tempfile.TemporaryDirectory() as cache:
+            measurements = measure_translation(arguments.data, cache, arguments.every, seed)
+            measurements |= measure_speech(arguments.data, cache, seed)
+        path = FOLDER / "seeds" / f"{seed}.json"
+        path.write_text(json.dumps(round_floats(measurements)), encoding="utf-8")
+    if all((FOLDER / "seeds" / f"{seed}.json").exists() for seed in SEEDS):
+        write_results()
+
+
+def write_results() -> None:
+    """Write page, figures and `ours.json` from the measurements with all seeds."""
+    by_seed = {}
+    for seed in SEEDS:
+        by_seed[seed] = json.loads((FOLDER / "seeds" / f"{seed}.json").read_text(encoding="utf-8"))
+    measurements = by_seed[FIGURE_SEED]
+    draw_figures(measurements)
+    write_json(
+        FOLDER / "ours.json",
         {
-            "every": found["every"],
-            "ledger": kept(entries(found)),
-            "h1": summaries(found),
-            "pairs": found["pairs"],
+            "every": measurements["every"],
+            "ledger": to_json_entries(build_entries(list(by_seed.values()))),
+            "h1": [{"seed": seed, **row} for seed in SEEDS for row in list_h1_rows(by_seed[seed])],
+            "references": measurements["references"],
+            "quality": {
+                pair: {name: value for name, value in part.items() if name != "rows"}
+                for pair, part in measurements["quality"].items()
+            },
         },
     )
-    (HERE / "README.md").write_text(page(found), encoding="utf-8")
+    (FOLDER / "README.md").write_text(render_page(measurements), encoding="utf-8")
 
 
-def translation(data: Path, cache: str, every: int) -> Found:
-    """Three assays of all translations: as they are, with references kept, and as in the draft."""
+def measure_translation(data: Path, cache: str, every: int, seed: int) -> Measurements:
+    """Assay all translations: as in the paper, as in the draft, and with references among the systems."""
     tables = [pl.read_parquet(data / name[:5] / f"{name}.parquet") for name in FILES]
-    together = read(pl.concat([thinned(table, every) for table in tables], how="diagonal"), task="mt")
-    result = run("all pairs", together, ["system", "lp", "year", "domain"], cache, resamples=1000)
-    outcomes = judged(result)
-    found: Found = {"every": every, "all": result.to_dict(), "single": by_method_and_system(outcomes)}
-    found["quality"] = {pair: by_quality(outcomes, pair) for pair in PAIRS}
-    kept_ones = run("with references", together, ["system"], cache, keep_references=True)
-    own = set(found["all"]["named_left_out"]["system is its own reference"])
-    found["kept"], found["pairs"] = kept_ones.to_dict(), chi_squares(judged(kept_ones), own)
-    draft: Found = {"perturbations": "removal_20", "agreement": "weighted_tau"}
-    found["draft"] = run("draft", together, ["system"], cache, **draft).to_dict()
-    return found
+    dataset = read(pl.concat([thin_out(table, every) for table in tables], how="diagonal"), task="mt")
+    columns = ["system", "lp", "year", "domain"]
+    result = run_assay("paper", dataset, columns, cache, seed)
+    outcomes = list_outcomes(result)
+    draft_options = {"perturbations": "removal_20", "agreement": "weighted_tau"}
+    draft = run_assay("draft", dataset, ["system"], cache, seed, **draft_options)
+    measurements: Measurements = {
+        "every": every,
+        "paper": select_fields(result),
+        "by_perturbation": average_by_perturbation_and_system(outcomes),
+        "quality": {pair: measure_quality_trend(outcomes, pair) for pair in LANGUAGE_PAIRS},
+        "draft": select_fields(draft),
+    }
+    if seed == FIGURE_SEED:
+        with_references = run_assay("with references", dataset, ["system"], cache, seed, keep_references=True)
+        own_references = set(result.to_dict()["named_left_out"]["system is its own reference"])
+        measurements["with references"] = select_fields(with_references)
+        measurements["references"] = compute_chi_squares(list_outcomes(with_references), own_references)
+    return measurements
 
 
-def thinned(table: pl.DataFrame, every: int) -> pl.DataFrame:
-    """Every n-th segment, with all of its outputs."""
+def measure_speech(data: Path, cache: str, seed: int) -> Measurements:
+    """Assay LibriSpeech as in the paper, as in the draft, and with single utterances as independent units."""
+    dataset = read(data / "asr/asr_librispeech_test_clean.parquet", task="asr")
+    options: Measurements = {"metrics": SPEECH_METRICS, "perturbations": None}
+    draft = options | {"perturbations": "removal_20", "agreement": "weighted_tau"}
+    columns = ["speaker_id", "system"]
+    chapters = dataset.outputs.group_by("speaker_id").agg(pl.col("chapter_id").n_unique())["chapter_id"]
+    measurements: Measurements = {
+        "speech": select_fields(run_assay("speech", dataset, columns, cache, seed, **options)),
+        "speech draft": select_fields(
+            run_assay("speech, draft", dataset, ["speaker_id"], cache, seed, **draft)
+        ),
+        "chapters": [chapters.min(), chapters.max()],
+    }
+    for name, settings in (("speech by utterance", options), ("speech draft by utterance", draft)):
+        result = run_assay(name, dataset, ["speaker_id"], cache, seed, cluster="item", **settings)
+        measurements[name] = select_fields(result)
+    return measurements
+
+
+def thin_out(table: pl.DataFrame, every: int) -> pl.DataFrame:
+    """Return every n-th segment with all of its outputs."""
     return table.filter(pl.col("seg_id").is_in(table["seg_id"].unique().sort()[::every].implode()))
 
 
-def speech(file: Path, cache: str) -> Found:
-    """LibriSpeech with the settings of the paper, and of the draft."""
-    dataset = read(file, task="asr")
-    options: Found = {"metrics": SPEECH_METRICS, "perturbations": None}
-    earlier = options | {"perturbations": "removal_20", "agreement": "weighted_tau"}
-    return {
-        "speech": run("speech", dataset, ["speaker_id", "system"], cache, **options).to_dict(),
-        "speech draft": run("speech, draft", dataset, ["speaker_id"], cache, **earlier).to_dict(),
-    }
+def run_assay(
+    name: str, dataset: Dataset, contexts: Sequence[str], cache: str, seed: int, **options: Any
+) -> AssayResult:
+    print(name, flush=True)
+    settings: Measurements = {"metrics": METRICS, "perturbations": PERTURBATIONS, "resamples": 100, **options}
+    return assay(dataset, contexts=contexts, cache=cache, seed=seed, **settings)
 
 
-def run(what: str, dataset: Dataset, contexts: Sequence[str], cache: str, **options: Any) -> AssayResult:
-    print(what, flush=True)
-    settings: Found = {"metrics": METRICS, "perturbations": METHODS, "seed": 1, "resamples": 100, **options}
-    return assay(dataset, contexts=contexts, cache=cache, **settings)
+def select_fields(result: AssayResult) -> Measurements:
+    """Return the part of a result that the page and the ledger use."""
+    content = result.to_dict()
+    return {name: content[name] for name in KEPT_FIELDS}
 
 
-def judged(result: AssayResult) -> pl.DataFrame:
-    """A row per pair that could be made: whether each metric was right, and what the output is."""
+def list_outcomes(result: AssayResult) -> pl.DataFrame:
+    """Return a row per pair: the output's metadata, and whether each metric was right."""
     pairs = result.scored
-    facts = result.dataset.outputs.select("system", "lp", "year", "mqm")[pairs.rows]
+    metadata = result.dataset.outputs.select("system", "lp", "year", "mqm")[pairs.rows]
     columns = {
-        "method": np.array(pairs.outcomes.perturbation_names)[pairs.outcomes.perturbations],
-        "sampled": pairs.is_sampled,
+        "perturbation": np.array(pairs.outcomes.perturbation_names)[pairs.outcomes.perturbations],
+        "is_sampled": pairs.is_sampled,
     }
     names = {metric.spec for metric in result.metrics}
     columns |= {
@@ -112,99 +165,124 @@ def judged(result: AssayResult) -> pl.DataFrame:
         for m, metric in enumerate(pairs.outcomes.metrics)
         if metric in names
     }
-    return facts.with_columns(**{name: pl.Series(values) for name, values in columns.items()})
+    return metadata.with_columns(**{name: pl.Series(values) for name, values in columns.items()})
 
 
-def by_method_and_system(outcomes: pl.DataFrame) -> list[Found]:
-    """Figure 6: `panel` (method), `context` (system), `metric`, `accuracy`."""
-    means = outcomes.group_by(panel="method", context="system").agg(pl.col(_metrics(outcomes)).mean())
-    long = means.sort("panel", "context").unpivot(
-        index=["panel", "context"], variable_name="metric", value_name="accuracy"
+def average_by_perturbation_and_system(outcomes: pl.DataFrame) -> list[Measurements]:
+    """Return figure 6: accuracy by perturbation, system (`context`) and metric."""
+    means = outcomes.group_by("perturbation", context="system").agg(pl.col(_list_metrics(outcomes)).mean())
+    long = means.sort("perturbation", "context").unpivot(
+        index=["perturbation", "context"], variable_name="metric", value_name="accuracy"
     )
     return long.to_dicts()
 
 
-def by_quality(outcomes: pl.DataFrame, pair: str) -> Found:
-    """Figures 4, 10, 11: accuracy by MQM of WMT22's outputs, in buckets of equal frequency, worst first."""
-    own = outcomes.filter((pl.col("lp") == pair) & (pl.col("year") == 2022) & pl.col("sampled"))
-    own = own.filter(pl.col("mqm").is_not_null())
+def measure_quality_trend(outcomes: pl.DataFrame, language_pair: str) -> Measurements:
+    """Measure how accuracy depends on MQM in WMT22 (figures 4, 10 and 11).
+
+    `trend` is the Spearman correlation of bucket and accuracy over buckets of equal frequency, each bucket
+    with the same weight, as in the figures. `pair_correlation` is the Pearson correlation of MQM's rank and
+    outcome over pairs, each pair with the same weight.
+    """
+    chosen = outcomes.filter(
+        (pl.col("lp") == language_pair)
+        & (pl.col("year") == 2022)
+        & pl.col("is_sampled")
+        & pl.col("mqm").is_not_null()
+    )
+    metrics = _list_metrics(chosen)
     bucket = (pl.col("mqm").rank("min") * BUCKETS / pl.len()).ceil()
-    means = own.group_by(bucket.alias("bucket")).agg(pl.col(_metrics(own)).mean(), pl.col("mqm").mean())
+    means = chosen.group_by(bucket.alias("bucket")).agg(
+        pl.col(metrics).mean(), pl.col("mqm").mean(), pairs=pl.len()
+    )
     means = means.sort("bucket")
-    trends = {name: float(spearmanr(means["bucket"], means[name]).statistic) for name in _metrics(own)}
-    rows = [
-        {"context": f"{row['mqm']:.2f}", "metric": name, "accuracy": row[name]}
-        for row in means.iter_rows(named=True)
-        for name in _metrics(own)
-    ]
-    return {"buckets": means.height, "trend": trends, "rows": rows}
+    ranks = chosen["mqm"].rank().to_numpy()
+    return {
+        "buckets": means.height,
+        "systems": chosen["system"].n_unique(),
+        "largest_share": float(means["pairs"].max() / means["pairs"].sum()),  # type: ignore[operator]
+        "trend": {name: float(spearmanr(means["bucket"], means[name]).statistic) for name in metrics},
+        "pair_correlation": {
+            name: float(np.corrcoef(ranks, chosen[name].to_numpy())[0, 1]) for name in metrics
+        },
+        "rows": [
+            {"context": f"{row['mqm']:.2f}", "metric": name, "accuracy": row[name]}
+            for row in means.iter_rows(named=True)
+            for name in metrics
+        ],
+    }
 
 
-def chi_squares(outcomes: pl.DataFrame, own_references: set[str]) -> list[Found]:
-    """Of each language pair, the published χ² over systems without and with those that are references."""
+def compute_chi_squares(outcomes: pl.DataFrame, own_references: set[str]) -> list[Measurements]:
+    """Return χ² over systems by language pair, with and without systems that are their own reference."""
     label = pl.concat_str("year", "lp", "system", separator="/")
-    outcomes = outcomes.filter("sampled").with_columns(own=label.is_in(sorted(own_references)))
-    rows = []
-    for pair in PAIRS:
-        part = outcomes.filter(lp=pair)
-        for name in _metrics(part):
-            both = {
-                kind: _chi_square(chosen, name)
-                for kind, chosen in (("kept", part), ("without", part.filter(~pl.col("own"))))
-            }
-            rows.append({"pair": pair, "metric": name, **both})
-    return rows
+    outcomes = outcomes.filter("is_sampled").with_columns(is_reference=label.is_in(sorted(own_references)))
+    by_language_pair = {pair: outcomes.filter(lp=pair) for pair in LANGUAGE_PAIRS}
+    return [
+        {
+            "pair": language_pair,
+            "metric": metric,
+            "with": _compute_chi_square(chosen, metric),
+            "without": _compute_chi_square(chosen.filter(~pl.col("is_reference")), metric),
+        }
+        for language_pair, chosen in by_language_pair.items()
+        for metric in _list_metrics(chosen)
+    ]
 
 
-def _chi_square(outcomes: pl.DataFrame, metric: str) -> float:
+def _compute_chi_square(outcomes: pl.DataFrame, metric: str) -> float:
     counts = outcomes.group_by("system").agg(right=pl.col(metric).sum(), wrong=(~pl.col(metric)).sum())
     table = counts.select("right", "wrong").to_numpy()
     return float(chi2_contingency(table, correction=False).statistic)
 
 
-def _metrics(outcomes: pl.DataFrame) -> list[str]:
+def _list_metrics(outcomes: pl.DataFrame) -> list[str]:
     return [name for name in outcomes.columns if name in METRICS]
 
 
-def draw(found: Found) -> None:
-    """The figures, in the papers' order."""
-    systems = found["all"]["contexts"]
-    for name, column in (("figure-1a", "system"), ("figure-7", "domain"), ("figure-8", "year")):
-        curves(HERE / f"{name}.png", systems[column]["local_accuracy"], context=column)
-    speakers = found["speech"]["contexts"]
-    for name, column in (("figure-2a", "speaker_id"), ("figure-9", "system")):
-        curves(HERE / f"{name}.png", speakers[column]["local_accuracy"], context=column)
+def draw_figures(measurements: Measurements) -> None:
+    """Draw the figures, in the order of the papers."""
+    for name, part, column in (
+        ("figure-1a", "paper", "system"),
+        ("figure-7", "paper", "domain"),
+        ("figure-8", "paper", "year"),
+        ("figure-2a", "speech", "speaker_id"),
+        ("figure-9", "speech", "system"),
+        ("draft-figure-1a", "draft", "system"),
+        ("draft-figure-2a", "speech draft", "speaker_id"),
+    ):
+        rows = measurements[part]["contexts"][column]["local_accuracy"]
+        draw_curves(FOLDER / f"{name}.png", rows, context=column)
     for name, pair in (("figure-4", "en-de"), ("figure-10", "en-ru"), ("figure-11", "zh-en")):
-        curves(HERE / f"{name}.png", found["quality"][pair]["rows"], context="MQM, worst first")
-    curves(HERE / "figure-6.png", found["single"], context="system", panels="panel")
+        rows = measurements["quality"][pair]["rows"]
+        draw_curves(FOLDER / f"{name}.png", rows, context="MQM, worst first")
+    rows = measurements["by_perturbation"]
+    draw_curves(FOLDER / "figure-6.png", rows, context="system", panels="perturbation")
     by_k = [
         {"context": str(step["k"]), "metric": row["metric"], "accuracy": step["variance"]}
-        for row in found["all"]["confounding"]
+        for row in measurements["paper"]["confounding"]
         if not row["sentinel"]
         for step in row["by_k"]
     ]
-    curves(HERE / "figure-5.png", by_k, context="methods per combination", measured="variance")
+    draw_curves(FOLDER / "figure-5.png", by_k, context="perturbations per combination", measured="variance")
     for name, part, column in (
-        ("figure-1b", "all", "system"),
+        ("figure-1b", "paper", "system"),
         ("figure-2b", "speech", "speaker_id"),
         ("draft-figure-1b", "draft", "system"),
         ("draft-figure-2b", "speech draft", "speaker_id"),
     ):
-        h2 = found[part]["contexts"][column]["h2"]
-        matrix(HERE / f"{name}.png", h2["contexts"], h2["matrix"], title=h2["statistic"])
-    for name, part, column in (
-        ("draft-figure-1a", "draft", "system"),
-        ("draft-figure-2a", "speech draft", "speaker_id"),
-    ):
-        curves(HERE / f"{name}.png", found[part]["contexts"][column]["local_accuracy"], context=column)
+        h2 = measurements[part]["contexts"][column]["h2"]
+        draw_matrix(FOLDER / f"{name}.png", h2["contexts"], h2["matrix"], title=h2["statistic"])
 
 
-def summaries(found: Found) -> list[Found]:
-    """H1 of every assay, a row per column and metric."""
+def list_h1_rows(measurements: Measurements) -> list[Measurements]:
+    """Return H1 of every assay, a row per column and metric."""
+    names = ("paper", "with references", "draft", "speech", "speech draft")
     return [
         {"assay": name, "column": column, **row}
-        for name in ("all", "kept", "draft", "speech", "speech draft")
-        for column, content in found[name]["contexts"].items()
+        for name in names
+        if name in measurements
+        for column, content in measurements[name]["contexts"].items()
         for row in content["h1"] or ()
     ]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from reproduce.entry import small, table, write
+from reproduce.entry import format_p, format_table, write_json
 from reproduce.recommenders.run import synthetic, write_runs
 
 from metassay.metrics.ranking import PAPER_MEASURES
@@ -33,7 +33,7 @@ def main() -> None:
     quality = scores.pivot(on="metric", index="system", values="segment").sort("ndcg_cut_10", descending=True)
     tests = {row["metric"]: row for row in found["contexts"]["system"]["h1"]}
     lines = [INTRODUCTION, "", "## The recommenders", "", HELD_BACK, ""]
-    lines += table(
+    lines += format_table(
         ["recommender", "ndcg_cut_10", "map"],
         [[n, f"{a:.3f}", f"{m:.3f}"] for n, a, m in quality.iter_rows()],
     )
@@ -41,7 +41,7 @@ def main() -> None:
     lines += ["", "## The measures", "", " ".join(note for note in found["notes"] if "list" in note), ""]
     counted = (
         f"Four copies of each list, one pair of items for every five exchanged; {found['pairs']:,} pairs. "
-        f"Chi-square over {largest['dof'] + 1} recommenders; the largest p is {small(largest['p'])} "
+        f"Chi-square over {largest['dof'] + 1} recommenders; the largest p is {format_p(largest['p'])} "
         f"({largest['metric']})."
     )
     lines += [counted, ""]
@@ -50,13 +50,13 @@ def main() -> None:
             row["metric"],
             f"{row['accuracy']:.3f}",
             f"{tests[row['metric']]['chi2']:.1f}",
-            small(tests[row["metric"]]["p_permutation"]),
+            format_p(tests[row["metric"]]["p_permutation"]),
         ]
         for row in found["global"]
     ]
-    lines += table(["measure", "accuracy", "chi²", "permutation"], cells)
+    lines += format_table(["measure", "accuracy", "chi²", "permutation"], cells)
     (HERE / "README.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    write(HERE / "ours.json", {"h1": list(tests.values()), "quality": quality.to_dicts()})
+    write_json(HERE / "ours.json", {"h1": list(tests.values()), "quality": quality.to_dicts()})
 
 
 INTRODUCTION = """# Eighteen recommenders

@@ -2,109 +2,147 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from reproduce.entry import table
-from reproduce.ledger import published
+from reproduce.entry import format_range, format_table
+from reproduce.ledger import load_published
 
-Found = dict[str, Any]
-SHOWN = ("XCOMET-Ensemble", "MetricX-23")
+Row = dict[str, Any]
 
 
-def page(ours: Found) -> str:
-    exact = [[r["dataset"], r["metric"], f"{r['spa']:.4f}", f"{r['ours']:.5f}"] for r in ours["mtme"]]
+def render_page(ours: dict[str, Any]) -> str:
+    """Return the page from what `ours.json` holds."""
+    exact = [
+        [row["dataset"], row["metric"], f"{row['spa']:.4f}", f"{row['ours']:.5f}"]
+        for row in ours["mt_metrics_eval"]
+    ]
+    ledger = ours["ledger"]
     lines = ["# Soft pairwise accuracy (Thompson et al. 2024)", "", INTRODUCTION, ""]
-    lines += ["## The same numbers as the public tool", "", SORTED, ""]
     lines += [
-        *table(["data set", "metric", "mt-metrics-eval", "ours, method mtme"], exact),
+        "## The numbers of mt-metrics-eval",
         "",
-        MTME_ORDER,
+        'SPA with `method="mtme"`, systems in sorted order:',
         "",
     ]
-    lines += ["## Table 1", "", TABLE_1, "", *_table_1(ours), "", SIDES, ""]
-    lines += ["## Figure 1: Prism on en-de", "", ours["ledger"]["003 figure 1"]["shown"] + ".", ""]
-    lines += ["## Figure 2: fewer systems", "", FIGURE_2, "", *_figure_2(ours["stability"]), ""]
-    lines += ["## Figure 3: fewer segments", "", FIGURE_3, "", *_figure_3(ours["stability"]), ""]
-    lines += [
-        "## Figure 4: WMT22 en-de",
-        "",
-        ours["ledger"]["003 figure 4"]["shown"] + ".",
-        "",
-        *_figure_4(ours),
-    ]
-    return "\n".join(lines) + "\n"
+    lines += [*format_table(["data set", "metric", "mt-metrics-eval", "ours"], exact), "", ORDER, ""]
+    orders = [[row["metric"], f"{row['low']:.4f}", f"{row['high']:.4f}"] for row in ours["orders"]]
+    lines += [*format_table(["metric", "lowest", "highest"], orders), "", NORMAL, ""]
+    lines += ["## Table 1", "", TABLE_1, "", *_render_table_1(ours["discrimination"]), "", NOTES, ""]
+    lines += ["## Ties lost to rounding", "", ROUNDING, "", *_render_rounding(ours["rounding"]), ""]
+    lines += ["## Abstract", "", ledger["003 abstract"]["description"] + ".", ""]
+    lines += ["## Figure 1: Prism on en-de", "", ledger["003 figure 1"]["description"] + ".", ""]
+    lines += ["## Figure 2: fewer systems", "", FIGURE_2, "", *_render_figure_2(ours["stability"]), ""]
+    lines += ["## Figure 3: fewer segments", "", FIGURE_3, "", *_render_figure_3(ours["stability"]), ""]
+    lines += ["## Figure 4: WMT22 en-de", "", ledger["003 figure 4"]["description"] + ".", ""]
+    return "\n".join([*lines, *_render_figure_4(ours["values"])]) + "\n"
 
 
 INTRODUCTION = """    python -m reproduce.spa.run FOLDER
 
-on the WMT23 scores that people share with mt-metrics-eval, and on what there is of WMT22; seed 0, 1000 draws.
-`ours.json` has every figure."""
-SORTED = """SPA with `method="mtme"`, systems in sorted order:"""
-MTME_ORDER = """The public tool takes the order of systems from a Python set, so its own figure moves in the
-fourth digit from process to process (`reproduce/errors` shows by how much). The default method, `normal`, has
-no such noise: it is the limit of infinitely many permutations, within .002 of 200,000 of them for all 129
-metrics."""
-TABLE_1 = """Reference-based metrics only; published, then ours. Comparisons and clusters with two- and with
-one-sided tests (`perm-inputs`, p ≤ .05). WMT22 is here in part: of the paper's 20 or 21 metrics chrF alone,
-beside SEScoreX and the variants of GEMBA that scored every output, on 10, 15 and 11 of 14, 15 and 15
-systems."""
-SIDES = """The paper does not say which side was tested; on WMT23 two-sided counts come nearer to its own.
+on the official scores of WMT23, and on the available part of WMT22. Permutations and bootstraps have 1000
+draws and five seeds. `ours.json` has every figure."""
+ORDER = """mt-metrics-eval takes the order of systems from a Python set, which changes from process to
+process, and tests each pair in one direction. SPA on en-de over 50 orders of the systems:"""
+NORMAL = """The default method, `normal`, does not depend on the order: it is the limit of infinitely many
+permutations, within .002 of 200,000 of them for all 129 metrics."""
+TABLE_1 = """Reference-based metrics only. Published, then the range of ours over five seeds. Comparisons and
+clusters with two- and one-sided tests (`perm-inputs`, p ≤ .05). Of the metrics of WMT22 only chrF is
+available, next to SEScoreX and the variants of GEMBA that scored every output, on 10, 15 and 11 of 14, 15
+and 15 systems."""
+NOTES = """In WMT23 en-de, `instructscore` and `sescoreX` are the same scores. The paper kept both, and so
+does the table (`significant_..._with_copies`). zh-en has 15 systems in the data of WMT23 (the shared task
+counts 249 pairs of systems over the three language pairs, which 12, 13 and 15 systems make) and 14 in the
+paper."""
+ROUNDING = """PA takes few values, so that many permuted differences equal the observed one. In a permutation
+test such a tie counts against significance. If the differences are compared by `>=` in plain floating point,
+ties are partly lost to rounding, and more comparisons are significant. With two-sided tests and all 15
+systems of zh-en this gives the published counts within 3. That it happened is an inference: the paper does
+not say how ties were compared."""
+FIGURE_2 = """Mean correlation of the metrics' values with those on all systems, over all subsets of the
+systems on which both PA and SPA are defined. (PA is not defined on a subset on which it is equal for all
+metrics.)"""
+FIGURE_3 = """Width of the 95 % bootstrap interval, range over five seeds."""
 
-In WMT23 en-de, `instructscore` and `sescoreX` are the same scores. The paper kept both, and so does the table
-(`significant_..._with_copies`); its maximum of 276 leaves one out. zh-en has 15 systems in WMT23's data (the
-shared task counts 249 pairs of systems over the three language pairs, which 12, 13 and 15 systems make) and
-14 in the paper.
 
-PA takes few values, so many draws equal the observed difference. We count them against the better metric, as
-a permutation test must."""
-FIGURE_2 = """Mean correlation of the metrics' values with those on all systems, over 1000 random subsets."""
-FIGURE_3 = """Width of the 95 % bootstrap interval."""
-
-
-def _table_1(ours: Found) -> list[str]:
+def _render_table_1(rows: Sequence[Row]) -> list[str]:
     printed: dict[str, float] = {}
-    for entry in published()["entry"]:
+    for entry in load_published()["entry"]:
         if entry["paper"] == "003" and entry["what"].startswith("table 1, "):
             year = entry["what"].removeprefix("table 1, ").lower()
             printed |= {f"{year} {name}": value for name, value in entry["values"].items()}
+    groups: dict[tuple[str, str, str], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row["year"], row["dataset"], row["meta"]), []).append(row)
     head = ["data set", "meta-metric", "systems", "metrics", "distinct values", "significant"]
     head += ["two-sided", "one-sided", "clusters", "two-sided", "one-sided"]
-    rows = []
-    for row in ours["discrimination"]:
-        name = f"{row['year']} {row['dataset']} {row['meta']}"
-        known = {what: printed[f"{name} {what}"] for what in ("distinct", "significant", "clusters")}
-        rows.append(
-            [f"{row['year']} {row['dataset']}", row["meta"].upper(), row["systems"], row["metrics"]]
-            + [f"{known['distinct']} / {row['distinct_values']}", known["significant"]]
-            + [row[f"significant_{side}_sided_with_copies"] for side in ("two", "one")]
-            + [known["clusters"], *(row[f"clusters_{side}_sided"] for side in ("two", "one"))]
+    cells = []
+    for (year, dataset, meta), group in groups.items():
+        published = {
+            what: printed[f"{year} {dataset} {meta} {what}"]
+            for what in ("distinct", "significant", "clusters")
+        }
+        first = group[0]
+
+        def show(field: str, group: Sequence[Row] = group) -> str:
+            return format_range([row[field] for row in group], 0)
+
+        cells.append(
+            [f"{year} {dataset}", meta.upper(), first["systems"], first["metrics"]]
+            + [f"{published['distinct']} / {first['distinct_values']}", published["significant"]]
+            + [show(f"significant_{side}_sided_with_copies") for side in ("two", "one")]
+            + [published["clusters"], *(show(f"clusters_{side}_sided") for side in ("two", "one"))]
         )
-    return table(head, rows)
+    return format_table(head, cells)
 
 
-def _figure_2(rows: list[Found]) -> list[str]:
-    both: dict[tuple[str, int], dict[str, float]] = {}
+def _render_rounding(rows: Sequence[Row]) -> list[str]:
+    printed = next(
+        entry["values"] for entry in load_published()["entry"] if entry["what"] == "table 1, WMT23"
+    )
+    cells = []
+    for dataset in dict.fromkeys(row["dataset"] for row in rows):
+        counts = {
+            exact: [
+                row["significant"] for row in rows if (row["dataset"], row["exact_ties"]) == (dataset, exact)
+            ]
+            for exact in (False, True)
+        }
+        cells.append(
+            [dataset, printed[f"{dataset} pa significant"]]
+            + [format_range(counts[exact], 0) for exact in (False, True)]
+        )
+    return format_table(["data set", "published", "plain floating point", "exact ties"], cells)
+
+
+def _render_figure_2(rows: Sequence[Row]) -> list[str]:
+    correlations: dict[tuple[str, int, int], dict[str, float]] = {}
     for row in rows:
         if row["ablated"] == "systems":
-            both.setdefault((row["dataset"], row["systems"]), {})[row["meta"]] = row["correlation"]
-    cells = [[*key, f"{pair['pa']:.3f}", f"{pair['spa']:.3f}"] for key, pair in sorted(both.items())]
-    return table(["data set", "systems kept", "PA", "SPA"], cells)
+            key = (f"{row['year']} {row['dataset']}", row["systems"], row["trials"])
+            correlations.setdefault(key, {})[row["meta"]] = row["correlation"]
+    cells = [[*key, f"{pair['pa']:.3f}", f"{pair['spa']:.3f}"] for key, pair in correlations.items()]
+    return format_table(["data set", "systems", "subsets", "PA", "SPA"], cells)
 
 
-def _figure_3(rows: list[Found]) -> list[str]:
-    widths: dict[tuple[str, str, int], dict[str, float]] = {}
+def _render_figure_3(rows: Sequence[Row]) -> list[str]:
+    widths: dict[tuple[str, str, int], dict[str, list[float]]] = {}
     for row in rows:
         if row["ablated"] == "segments":
             key = (row["dataset"], row["metric"], row["segments"])
-            widths.setdefault(key, {})[row["meta"]] = row["high"] - row["low"]
-    cells = [[*key, f"{pair['pa']:.3f}", f"{pair['spa']:.3f}"] for key, pair in sorted(widths.items())]
-    return table(["data set", "metric", "segments", "width PA", "width SPA"], cells)
+            widths.setdefault(key, {}).setdefault(row["meta"], []).append(row["high"] - row["low"])
+    cells = [
+        [*key, format_range(pair["pa"], 3), format_range(pair["spa"], 3)]
+        for key, pair in sorted(widths.items())
+    ]
+    return format_table(["data set", "metric", "segments", "width PA", "width SPA"], cells)
 
 
-def _figure_4(ours: Found) -> list[str]:
-    own: dict[str, dict[str, float]] = {}
-    for row in ours["values"]:
+def _render_figure_4(rows: Sequence[Row]) -> list[str]:
+    values: dict[str, dict[str, float]] = {}
+    for row in rows:
         if (row["year"], row["dataset"]) == ("wmt22", "en-de"):
-            own.setdefault(row["metric"], {})[row["meta"]] = row["value"]
-    best = sorted(own.items(), key=lambda item: -item[1]["spa"])
-    return table(["metric", "PA", "SPA"], [[name, f"{v['pa']:.3f}", f"{v['spa']:.3f}"] for name, v in best])
+            values.setdefault(row["metric"], {})[row["meta"]] = row["value"]
+    best_first = sorted(values.items(), key=lambda item: -item[1]["spa"])
+    cells = [[name, f"{value['pa']:.3f}", f"{value['spa']:.3f}"] for name, value in best_first]
+    return format_table(["metric", "PA", "SPA"], cells)

@@ -17,8 +17,8 @@ import numpy as np
 import polars as pl
 import vl_convert
 from numpy.typing import NDArray
-from reproduce.entry import kept, write
-from reproduce.trec_covid.entries import draw, entries
+from reproduce.entry import SEEDS, to_json_entries, write_json
+from reproduce.trec_covid.entries import build_entries, draw_figures
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 from scipy.stats import spearmanr
@@ -29,7 +29,7 @@ from metassay.workflows.assay import AssayResult, assay
 from metassay.workflows.read import read
 from metassay.workflows.score import score
 
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).parent
 STRENGTHS = (
     *(f"rank_swapping(swaps={swaps})" for swaps in (1, 5, 10)),
     "rank_swapping",
@@ -44,57 +44,62 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     folder = parser.parse_args().data / "trec_covid"
     dataset = read(folder / "runs_top100.parquet", qrels=folder / "qrels-round1.txt")
-    quality = system_scores(dataset)
+    quality = score_systems(dataset)
     lines = ["# Ranking measures on TREC-COVID round 1", "", INTRODUCTION, ""]
-    lines += leaderboard(quality, folder / "leaderboard-round1.csv")
-    plain = run(dataset)
-    valid = run(dataset, valid_pairs=True)
-    lines += measures(plain, valid)
-    lines += strengths(dataset)
-    lines += agreement(plain, quality)
-    lines += relation(plain, valid, quality)
-    draft = run(dataset, "shuffle", agreement="weighted_tau")
+    lines += compare_with_leaderboard(quality, folder / "leaderboard-round1.csv")
+    plain = run_assay(dataset)
+    valid = run_assay(dataset, valid_pairs=True)
+    lines += describe_measures(plain, valid)
+    lines += describe_strengths(dataset)
+    lines += describe_agreement(plain, quality)
+    lines += describe_quality(plain, valid, quality)
+    papers = [plain.to_dict(), *(run_assay(dataset, seed=seed).to_dict() for seed in SEEDS[1:])]
+    drafts = [run_assay(dataset, "shuffle", agreement="weighted_tau", seed=seed).to_dict() for seed in SEEDS]
     board = pl.read_csv(folder / "leaderboard-round1.csv").select("run", "team")
     board = board.join(quality.select(run="system", MAP="map"), on="run")
-    found = entries(plain.to_dict(), draft.to_dict(), board)
-    write(HERE / "ours.json", {"ledger": kept(found)})
+    entries = build_entries(papers, drafts, board)
+    write_json(FOLDER / "ours.json", {"ledger": to_json_entries(entries)})
     lines += [
         "## The figures of the papers",
         "",
-        *(f"- {name}: {line.shown}." for name, line in found.items()),
+        *(f"- {name}: {entry.description}." for name, entry in entries.items()),
     ]
-    lines += ["", *draw({"figure-3": plain.to_dict(), "draft-figure-3": draft.to_dict()}, quality)]
-    (HERE / "README.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    lines += ["", *draw_figures({"figure-3": papers[0], "draft-figure-3": drafts[0]}, quality)]
+    (FOLDER / "README.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-INTRODUCTION = """Made by `python -m reproduce.trec_covid.run FOLDER`, seed 0. Every run's first 100
-documents for 30 topics; four copies of each list, in each of which one pair of documents for every five has
-changed places. Local accuracy by run of the 23 measures of Deviyani and Diaz (2025)."""
+INTRODUCTION = """Made by `python -m reproduce.trec_covid.run FOLDER`, tables and figures with seed 1, claims
+with five seeds. Every run's first 100 documents for 30 topics; four copies of each list, in each of which
+one pair of documents for every five has changed places. Local accuracy by run of the 23 measures of Deviyani
+and Diaz (2025)."""
 
 
-def run(
+def run_assay(
     dataset: Dataset,
     perturbations: str | None = None,
     *,
     valid_pairs: bool = False,
     agreement: str = "tau_ap_b",
+    seed: int = SEEDS[0],
 ) -> AssayResult:
+    """Assay the measures with runs as contexts."""
     settings: dict[str, Any] = {"perturbations": perturbations, "agreement": agreement, "resamples": 200}
-    return assay(dataset, contexts=["system"], valid_pairs=valid_pairs, **settings)
+    return assay(dataset, seed=seed, contexts=["system"], valid_pairs=valid_pairs, **settings)
 
 
-def system_scores(dataset: Dataset) -> pl.DataFrame:
+def score_systems(dataset: Dataset) -> pl.DataFrame:
     """One row per run, one column per measure: means over the judged topics."""
     rows = score(dataset, metrics=PAPER_MEASURES).to_frame().select("system", "metric", "segment")
     return rows.pivot(on="metric", index="system", values="segment").sort("system")
 
 
-def leaderboard(quality: pl.DataFrame, path: Path) -> list[str]:
+def compare_with_leaderboard(quality: pl.DataFrame, path: Path) -> list[str]:
     board = pl.read_csv(path).select("run", "ndcg@10", "p@5")
     joined = quality.join(board, left_on="system", right_on="run")
     equal = {
         name: sum(
-            f"{own:.4f}" == f"{official:.4f}" for own, official in joined.select(ours, name).iter_rows()
+            f"{measured:.4f}" == f"{official:.4f}"
+            for measured, official in joined.select(ours, name).iter_rows()
         )
         for ours, name in (("ndcg_cut_10", "ndcg@10"), ("p_5", "p@5"))
     }
@@ -105,10 +110,11 @@ def leaderboard(quality: pl.DataFrame, path: Path) -> list[str]:
     return ["## The official leaderboard", "", finding, ""]
 
 
-def measures(plain: AssayResult, valid: AssayResult) -> list[str]:
-    found, kept = plain.to_dict(), valid.to_dict()
-    h1 = {row["metric"]: row for row in found["contexts"]["system"]["h1"]}
-    on_valid = {row["metric"]: row for row in kept["global"]}
+def describe_measures(plain: AssayResult, valid: AssayResult) -> list[str]:
+    result = plain.to_dict()
+    on_valid_pairs = valid.to_dict()
+    h1 = {row["metric"]: row for row in result["contexts"]["system"]["h1"]}
+    on_valid = {row["metric"]: row for row in on_valid_pairs["global"]}
     significant = [name for name, row in h1.items() if row["p"] < 0.05]
     dependent = [name for name, row in h1.items() if row["p_permutation"] < 0.05]
     tested = (
@@ -119,14 +125,14 @@ def measures(plain: AssayResult, valid: AssayResult) -> list[str]:
     lines = [
         "## Local accuracy and H1",
         "",
-        f"{found['pairs']:,} pairs. {' '.join(note for note in found['notes'] if 'list' in note)}",
+        f"{result['pairs']:,} pairs. {' '.join(note for note in result['notes'] if 'list' in note)}",
         "",
         tested,
         "",
         "| measure | accuracy (95 %) | ties | on valid pairs | chi² (142) | p | V | permutation |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for row in sorted(found["global"], key=lambda row: -row["accuracy"]):
+    for row in sorted(result["global"], key=lambda row: -row["accuracy"]):
         test = h1[row["metric"]]
         lines.append(
             f"| {row['metric']} | {row['accuracy']:.3f} ({row['low']:.3f}–{row['high']:.3f}) "
@@ -141,7 +147,7 @@ equal. Most errors are ties: a measure of the first five documents cannot see an
 are valid when the copy lost discounted gain."""
 
 
-def strengths(dataset: Dataset) -> list[str]:
+def describe_strengths(dataset: Dataset) -> list[str]:
     lines = [
         "## How many exchanges?",
         "",
@@ -149,7 +155,7 @@ def strengths(dataset: Dataset) -> list[str]:
         "|---|---|---|---|---|---|---|---|",
     ]
     for method in STRENGTHS:
-        found = assay(
+        result = assay(
             dataset,
             contexts=["system"],
             perturbations=method,
@@ -158,8 +164,8 @@ def strengths(dataset: Dataset) -> list[str]:
             resamples=100,
             permutations=99,
         ).to_dict()
-        row = found["validity"][0]
-        accuracy = {entry["metric"]: entry["accuracy"] for entry in found["global"]}
+        row = result["validity"][0]
+        accuracy = {entry["metric"]: entry["accuracy"] for entry in result["global"]}
         shares = [row[kind] / row["applied"] for kind in ("worse", "clearly_worse", "equal", "better")]
         lines.append(
             f"| {method} | " + " | ".join(f"{share:.3f}" for share in shares)
@@ -173,16 +179,16 @@ exchange in a hundred documents moves no relevant one in most lists, which is wh
 five documents: it changes the gain of more than nine lists in ten."""
 
 
-def agreement(plain: AssayResult, quality: pl.DataFrame) -> list[str]:
+def describe_agreement(plain: AssayResult, quality: pl.DataFrame) -> list[str]:
     """How the runs group by the order in which they put the measures."""
-    part = plain.to_dict()["contexts"]["system"]["h2"]
-    names = part["contexts"][1:]
-    matrix = np.array(part["matrix"], dtype=np.float64)
+    h2 = plain.to_dict()["contexts"]["system"]["h2"]
+    names = h2["contexts"][1:]
+    matrix = np.array(h2["matrix"], dtype=np.float64)
     to_global, between = matrix[0, 1:], matrix[1:, 1:]
-    labels = groups(between)
+    labels = cluster_runs(between)
     means = dict(quality.select("system", "map").iter_rows())
     finding = (
-        f"Agreement ({part['statistic']}) of a run with all runs together: median "
+        f"Agreement ({h2['statistic']}) of a run with all runs together: median "
         f"{np.nanmedian(to_global):.2f}, from {np.nanmin(to_global):.2f} to {np.nanmax(to_global):.2f}; "
         f"between two runs: median {np.nanmedian(between[np.triu_indices(len(names), 1)]):.2f}. "
         f"Complete-linkage clustering of 1 − τ, cut into {labels.max()} groups:"
@@ -198,11 +204,11 @@ def agreement(plain: AssayResult, quality: pl.DataFrame) -> list[str]:
     for group in range(1, labels.max() + 1):
         inside = np.flatnonzero(labels == group)
         outside = np.flatnonzero(labels != group)
-        own = between[np.ix_(inside, inside)][np.triu_indices(len(inside), 1)]
+        within = between[np.ix_(inside, inside)][np.triu_indices(len(inside), 1)]
         quality_inside = np.mean([means[names[i]] for i in inside])
         examples = ", ".join(names[i] for i in inside[:3])
         lines.append(
-            f"| {group} | {len(inside)} | {np.nanmean(own) if len(own) else float('nan'):.2f} "
+            f"| {group} | {len(inside)} | {np.nanmean(within) if len(within) else float('nan'):.2f} "
             f"| {np.nanmean(between[np.ix_(inside, outside)]):.2f} | {quality_inside:.3f} | {examples} |"
         )
     return [*lines, "", GROUPED, ""]
@@ -212,7 +218,7 @@ GROUPED = """The runs that find much form one large group; those that find next 
 relevant document or two, order the measures otherwise and agree least with the rest."""
 
 
-def groups(between: NDArray[np.float64], count: int = 4) -> NDArray[np.int64]:
+def cluster_runs(between: NDArray[np.float64], count: int = 4) -> NDArray[np.int64]:
     distance = 1 - np.nan_to_num((between + between.T) / 2)
     np.fill_diagonal(distance, 0)
     return fcluster(linkage(squareform(distance, checks=False), "complete"), count, "maxclust").astype(
@@ -220,14 +226,14 @@ def groups(between: NDArray[np.float64], count: int = 4) -> NDArray[np.int64]:
     )
 
 
-def relation(plain: AssayResult, valid: AssayResult, quality: pl.DataFrame) -> list[str]:
+def describe_quality(plain: AssayResult, valid: AssayResult, quality: pl.DataFrame) -> list[str]:
     """The relation of a run's local accuracy to its MAP."""
-    sides = {"all pairs": by_run(plain), "valid pairs": by_run(valid)}
+    sides = {"all pairs": list_accuracies(plain), "valid pairs": list_accuracies(valid)}
     means = quality.select("system", MAP="map")
     points = pl.concat(
         frame.join(means, on="system").with_columns(pairs=pl.lit(name)) for name, frame in sides.items()
     )
-    figure(points.filter(pl.col("metric").is_in(SHOWN)).to_dicts())
+    draw_accuracy_and_map(points.filter(pl.col("metric").is_in(SHOWN)).to_dicts())
     lines = [
         "## Local accuracy and the quality of the run",
         "",
@@ -239,8 +245,8 @@ def relation(plain: AssayResult, valid: AssayResult, quality: pl.DataFrame) -> l
     for metric in map(str, PAPER_MEASURES):
         cells = []
         for name in sides:
-            own = points.filter((pl.col("metric") == metric) & (pl.col("pairs") == name))
-            cells.append(f"{spearmanr(own['MAP'], own['accuracy']).statistic:+.2f}")
+            points_of_metric = points.filter((pl.col("metric") == metric) & (pl.col("pairs") == name))
+            cells.append(f"{spearmanr(points_of_metric['MAP'], points_of_metric['accuracy']).statistic:+.2f}")
         lines.append(f"| {metric} | {' | '.join(cells)} |")
     return [*lines, "", "![Local accuracy against MAP](accuracy_and_map.png)", "", RELATION, ""]
 
@@ -253,13 +259,13 @@ stay more accurate for good runs, which have something to lose there; and the tw
 accurate the better the run, since its first place is taken by one relevant document after another."""
 
 
-def by_run(result: AssayResult) -> pl.DataFrame:
+def list_accuracies(result: AssayResult) -> pl.DataFrame:
     rows = result.to_dict()["contexts"]["system"]["local_accuracy"]
     frame = pl.DataFrame(rows, infer_schema_length=None).filter(pl.col("context") != "global")
     return frame.select(system="context", metric="metric", accuracy="accuracy")
 
 
-def figure(points: Sequence[Mapping[str, Any]]) -> None:
+def draw_accuracy_and_map(points: Sequence[Mapping[str, Any]]) -> None:
     """Accuracy against MAP, a panel per measure and kind of pairs."""
     spec = {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
@@ -279,7 +285,7 @@ def figure(points: Sequence[Mapping[str, Any]]) -> None:
         },
         "config": {"view": {"stroke": "#ddd"}, "background": "white"},
     }
-    (HERE / "accuracy_and_map.png").write_bytes(vl_convert.vegalite_to_png(spec, scale=1))
+    (FOLDER / "accuracy_and_map.png").write_bytes(vl_convert.vegalite_to_png(spec, scale=1))
 
 
 def _except(names: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from reproduce.entry import ends, table
+from reproduce.entry import format_range, format_table
 from scipy.stats import kendalltau
 
 Row = dict[str, Any]
@@ -75,7 +75,7 @@ def _table(rows: Sequence[Row]) -> list[str]:
         ]
         for row in _means(rows)
     ]
-    return table(head, cells)
+    return format_table(head, cells)
 
 
 def _taus(rows: Sequence[Row], year: str, a: str, b: str) -> float | None:
@@ -115,12 +115,12 @@ def _agreement(rows: Sequence[Row]) -> list[str]:
         named = [MEASURES.get(name, "local accuracy") for name in (a, b)]
         few = " (7 lexical metrics)" if "local" in (a, b) else ""
         cells.append([f"{named[0]}, {named[1]}{few}", *("" if v is None else f"{v:+.2f}" for v in values)])
-    return table(["", *YEARS.values()], cells)
+    return format_table(["", *YEARS.values()], cells)
 
 
 def _reading(rows: Sequence[Row]) -> list[str]:
     shrunk, fair, local = (
-        ends([tau for year in YEARS if (tau := _taus(rows, year, a, b)) is not None])
+        format_range([tau for year in YEARS if (tau := _taus(rows, year, a, b)) is not None])
         for a, b in (("acc_eq", "sysdep"), ("spa", "residual"), ("local", "spa"))
     )
     return [
@@ -152,7 +152,8 @@ def _aggregation(rows: Sequence[Row]) -> str:
     better = sum(gain > 0 for gain in gains)
     return (
         f"- The mean of segment scores correlates better with people than the corpus score in {better} of "
-        f"{len(gains)} cases (metrics by language pairs), by {ends(gains)}, {np.mean(gains):+.3f} on average."
+        f"{len(gains)} cases (metrics by language pairs), by {format_range(gains)}, {np.mean(gains):+.3f} "
+        "on average."
     )
 
 
@@ -185,7 +186,8 @@ def _words(rows: Sequence[Row]) -> str:
         above = sum(row["spa"] > own[0]["spa"] for row in metrics)
         said.append(
             f"on {name} {own[0]['metric'].removesuffix(', ours')} is first and "
-            f"{own[-1]['metric'].removesuffix(', ours')} last (SPA {ends([row['spa'] for row in own], 3)}; "
+            f"{own[-1]['metric'].removesuffix(', ours')} last (SPA "
+            f"{format_range([row['spa'] for row in own], 3)}; "
             f"{above} of {len(metrics)} metrics are better than the first)"
         )
     moved = " The order depends on the year, so no lexical metric is preferred." if len(firsts) > 1 else ""

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from reproduce.entry import write
+from reproduce.entry import write_json
 from reproduce.which_metric.page import page
 
 from metassay.meta.dependence import system_dependence
@@ -43,7 +43,7 @@ def main() -> None:
             for lp in pairs:
                 print(year, lp, flush=True)
                 rows += measured(Path(sys.argv[1]) / year, f"{year}_{lp}")
-                write(HERE / "ours.json", {"rows": rows})
+                write_json(HERE / "ours.json", {"rows": rows})
     kept = json.loads((HERE / "ours.json").read_text(encoding="utf-8"))["rows"]
     PAGE.write_text(page(kept), encoding="utf-8")
 

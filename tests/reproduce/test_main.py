@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from reproduce import __main__ as whole
+from reproduce import __main__ as program
 from reproduce import ledger
 
-FOLDER = Path(whole.__file__).parent
+FOLDER = Path(program.__file__).parent
 APART = {"small_judge.run", "recommenders.run"}
 """Needs a language model; is called by `recommenders.page`."""
 
@@ -21,28 +21,28 @@ def test_every_script_of_the_folder_is_run() -> None:
         for path in FOLDER.glob("*/*.py")
         if '__name__ == "__main__"' in path.read_text(encoding="utf-8")
     }
-    assert {*whole.SCRIPTS, *whole.LAST} == programs - APART
-    named = {entry["script"] for entry in ledger.published()["entry"] if "script" in entry}
+    assert {*program.SCRIPTS, *program.LAST_SCRIPTS} == programs - APART
+    named = {entry["script"] for entry in ledger.load_published()["entry"] if "script" in entry}
     assert named <= {name.partition(".")[0] for name in programs}
 
 
 def test_one_that_fails_is_named_and_the_others_run(tmp_path, monkeypatch, capsys) -> None:
     for name in ("aggregation", "errors"):
         (tmp_path / name).mkdir()
-    monkeypatch.setattr(whole, "HERE", tmp_path)
+    monkeypatch.setattr(program, "FOLDER", tmp_path)
     monkeypatch.setattr(sys, "argv", ["reproduce", str(tmp_path / "nothing"), "--only", "aggregation,errors"])
     monkeypatch.setenv("PYTHONPATH", f"{FOLDER.parent}:{FOLDER.parent / 'src'}")
-    with pytest.raises(SystemExit, match=r"failed: aggregation\.run, errors\.run"):
-        whole.main()
+    with pytest.raises(SystemExit, match=r"aggregation\.run failed\nerrors\.run failed"):
+        program.main()
     shown = capsys.readouterr().out
     for name in ("aggregation", "errors"):
         assert f"{name}.run: " in shown
         assert "nothing" in (tmp_path / name / "run.log").read_text(encoding="utf-8")
-    assert (tmp_path / "README.md").read_text(encoding="utf-8") == ledger.build_page()
+    assert (tmp_path / "README.md").read_text(encoding="utf-8") == ledger.render_page()
 
 
 def test_a_folder_that_is_not_there_is_refused(monkeypatch, capsys) -> None:
     monkeypatch.setattr(sys, "argv", ["reproduce", "data", "--only", "spaa"])
     with pytest.raises(SystemExit, match="2"):
-        whole.main()
+        program.main()
     assert "there is no spaa" in capsys.readouterr().err
