@@ -15,7 +15,7 @@ from metassay.cli import run
 from metassay.data.verdict_types import PAIRWISE
 from metassay.data.verdicts import VerdictTable
 from metassay.errors import InputError
-from metassay.meta.judges.verdict_arrays import VerdictArrays, combine_repeats
+from metassay.meta.judges.verdict_arrays import VerdictArrays, combine_repeated_verdicts
 from metassay.results.base import json_schema
 from metassay.results.judge import JudgeContent
 
@@ -314,7 +314,7 @@ def test_preference_is_a_score_of_both_systems():
     table = VerdictTable(PAIRWISE, frame, raters=(), metadata=(), gold=None)
     arrays = VerdictArrays(table)
     assert arrays.systems == ["a", "b"]
-    np.testing.assert_array_equal(arrays.build_matrix("j"), [[1.0, 0.5], [0.0, 0.5]])
+    np.testing.assert_array_equal(arrays.build_mean_matrix("j"), [[1.0, 0.5], [0.0, 0.5]])
     np.testing.assert_array_equal(arrays.human_matrix, [[0.0, np.nan], [1.0, np.nan]])
 
 
@@ -323,7 +323,7 @@ def test_preference_is_a_score_of_both_systems():
 )
 def test_repeated_verdicts_that_differ_are_a_tie(said, settled):
     frame = pl.DataFrame({"value": pl.Series(said, dtype=pl.Float64)})
-    assert frame.select(combine_repeats(pl.col("value"))).item() == settled
+    assert frame.select(combine_repeated_verdicts(pl.col("value"))).item() == settled
 
 
 def test_page_shows_only_measures_that_the_table_allows():

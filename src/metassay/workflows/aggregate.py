@@ -22,7 +22,7 @@ from metassay.data.score_cube import ScoreCube
 from metassay.data.summary import summarize_dataset
 from metassay.errors import InputError
 from metassay.meta.aggregation.agreement import compare_aggregations
-from metassay.meta.aggregation.system_scores import Resampling
+from metassay.meta.aggregation.system_scores import ResamplingSettings
 from metassay.metrics.base import StatisticsMetric
 from metassay.metrics.registry import MetricChoice
 from metassay.metrics.selection import choose_metrics
@@ -86,7 +86,7 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
     with collect_warnings() as metric_warnings:
         scores = score_outputs(data, metrics, workers=options.workers, progress=options.progress)
     cubes = build_score_cubes(data, scores)
-    resampling = Resampling(options.resamples, options.size, options.repeats, seed=options.seed)
+    resampling = ResamplingSettings(options.resamples, options.size, options.repeats, seed=options.seed)
     comparison = compare_aggregations(cubes, metrics, resampling)
     result = AggregateResult(
         systems=comparison.systems,

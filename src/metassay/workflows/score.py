@@ -18,7 +18,7 @@ from metassay.data.summary import summarize_dataset
 from metassay.errors import UnknownName
 from metassay.meta.aggregation.system_comparison import TESTS, compare_systems, get_score_statistics
 from metassay.meta.aggregation.system_scores import (
-    Resampling,
+    ResamplingSettings,
     compute_bootstrap_scores,
     compute_corpus_scores,
     estimate_score_intervals,
@@ -196,7 +196,7 @@ def _score_systems_of_test_set(
     elif isinstance(metric, StatisticsMetric):
         corpus = [to_optional(value) for value in compute_corpus_scores(cube, metric)]
     if isinstance(metric, StatisticsMetric) and BOOTSTRAP in options.aggregate:
-        bootstrap_scores = compute_bootstrap_scores(cube, metric, Resampling(seed=options.seed))
+        bootstrap_scores = compute_bootstrap_scores(cube, metric, ResamplingSettings(seed=options.seed))
         bootstrap = [to_optional(value) for value in bootstrap_scores]
     low, high = _estimate_intervals(cube, metric, options)
     return [
@@ -226,7 +226,7 @@ def _estimate_intervals(cube: ScoreCube, metric: Metric, options: ScoreOptions) 
     statistics, from_statistics = get_score_statistics(
         cube, metric, use_segment_means=first_aggregation == SEGMENT
     )
-    resampling = Resampling(options.resamples, seed=options.seed)
+    resampling = ResamplingSettings(options.resamples, seed=options.seed)
     return estimate_score_intervals(statistics, from_statistics, cube.dataset, resampling)
 
 

@@ -14,12 +14,12 @@ from metassay.data.score_cube import ScoreCube
 from metassay.errors import InputError
 from metassay.meta.aggregation.agreement import (
     HumanCorrelations,
+    _compute_quantiles,
     _list_human_agreement,
-    _quantiles,
     compare_aggregations,
 )
 from metassay.meta.aggregation.system_scores import (
-    Resampling,
+    ResamplingSettings,
     aggregate_systems,
     compute_bootstrap_scores,
     compute_corpus_scores,
@@ -29,7 +29,7 @@ from metassay.metrics.registry import parse_metrics
 from metassay.results.aggregate import AGGREGATIONS
 
 BLEU, CHRF, TER = parse_metrics("bleu,chrf,ter")
-FEW = Resampling(resamples=50, size=40, repeats=20, sample_sizes=(1, 5))
+FEW = ResamplingSettings(resamples=50, size=40, repeats=20, sample_sizes=(1, 5))
 
 
 def build_cube(outputs, references, human=None, group="2023/xx-en", metrics=(BLEU, CHRF, TER)) -> ScoreCube:
@@ -71,7 +71,7 @@ def test_corpus_and_segment_scores_equal_those_of_sacrebleu(small):
 
 def test_bootstrap_is_the_mean_of_official_scores_over_the_same_resamples(small):
     outputs, references, cube = small
-    drawn = FEW.create_generator(cube.dataset, "bootstrap", 30).integers(0, 30, size=(50, 40))
+    drawn = FEW.create_random_generator(cube.dataset, "bootstrap", 30).integers(0, 30, size=(50, 40))
     for row in aggregate_systems(cube, BLEU, FEW):
         own = outputs[row.system]
         official = [corpus_bleu([own[i] for i in k], [[references[i] for i in k]]).score for k in drawn]
@@ -82,7 +82,7 @@ def test_bootstrap_is_the_mean_of_official_scores_over_the_same_resamples(small)
 def test_standard_error_of_the_segment_mean_is_sd_over_root_n(small):
     *_, cube = small
     for row, scores in zip(
-        aggregate_systems(cube, CHRF, Resampling(resamples=4000)), cube.metric_scores["chrf"]
+        aggregate_systems(cube, CHRF, ResamplingSettings(resamples=4000)), cube.metric_scores["chrf"]
     ):
         assert row.standard_errors.segment == pytest.approx(scores.std() / np.sqrt(30), rel=0.06)
 
@@ -168,7 +168,7 @@ def test_correlations_with_mqm_on_wmt23(real_data):
         cubes.append(build_cube(outputs, references, human, f"2023/{pair}", (BLEU, CHRF)))
         expected = corpus_bleu(outputs[systems[0]], [references]).score
         assert compute_corpus_scores(cubes[-1], BLEU)[0] == pytest.approx(expected, rel=1e-12)
-    rows = compare_aggregations(cubes, [BLEU, CHRF], Resampling(repeats=2)).human
+    rows = compare_aggregations(cubes, [BLEU, CHRF], ResamplingSettings(repeats=2)).human
     means = {(row.metric, row.aggregation): row.pearson for row in rows if row.group == "mean"}
     expected = {
         ("bleu", "corpus"): 0.809,
@@ -192,5 +192,5 @@ def test_undefined_correlations_are_not_in_the_mean():
 
 
 def test_ranges_over_repeats_contain_95_percent():
-    assert _quantiles(np.linspace(0, 1, 1001)) == pytest.approx((0.025, 0.5, 0.975))
-    assert _quantiles(np.array([np.nan])) == (None, None, None)
+    assert _compute_quantiles(np.linspace(0, 1, 1001)) == pytest.approx((0.025, 0.5, 0.975))
+    assert _compute_quantiles(np.array([np.nan])) == (None, None, None)

@@ -7,7 +7,7 @@ import pytest
 
 import metassay
 from metassay.cli import run
-from metassay.meta.aggregation.system_scores import Resampling, estimate_score_intervals
+from metassay.meta.aggregation.system_scores import ResamplingSettings, estimate_score_intervals
 from metassay.results.aggregate import StandardErrors
 from metassay.stats.sufficient_statistics import make_mean_statistics, mean_from_statistics
 
@@ -17,7 +17,7 @@ def test_intervals_of_few_segments_cover_the_true_mean(segments) -> None:
     """Means of normal numbers around 0; without the widening only 76, 83, 90 and 94 % contain 0."""
     scores = np.random.default_rng(segments).normal(0, 1, (1000, segments))
     low, high = estimate_score_intervals(
-        make_mean_statistics(scores), mean_from_statistics, "x", Resampling(resamples=500)
+        make_mean_statistics(scores), mean_from_statistics, "x", ResamplingSettings(resamples=500)
     )
     assert 0.925 < np.mean((low <= 0) & (high >= 0)) < 0.975
 

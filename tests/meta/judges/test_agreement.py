@@ -11,13 +11,13 @@ from sklearn.metrics import cohen_kappa_score
 from metassay.errors import InputError
 from metassay.meta.judges.agreement import (
     base_rate,
-    combine_orders,
-    compute_credits,
+    combine_verdicts_of_both_orders,
+    compute_score_credits,
+    compute_verdict_credits,
     position_preferences,
     repeat_agreement,
-    score_pair_credits,
 )
-from metassay.meta.judges.estimates import estimate_difference, estimate_mean
+from metassay.meta.judges.estimates import estimate_item_mean, estimate_mean_difference
 from metassay.stats.bootstrap import ClusterBootstrap
 
 NAN = float("nan")
@@ -32,7 +32,7 @@ def test_combined_verdicts_of_both_orders_by_enumeration():
     cases = list(itertools.product((1.0, 0.5, 0.0, NAN), repeat=2))
     verdicts = np.array(cases).ravel()
     questions = np.repeat(np.arange(len(cases)), 2).astype(np.int32)
-    combined = combine_orders(verdicts, questions, np.tile([False, True], len(cases)))
+    combined = combine_verdicts_of_both_orders(verdicts, questions, np.tile([False, True], len(cases)))
     for (first, second), verdict, is_consistent in zip(cases, combined.verdicts, combined.is_consistent):
         if np.isnan(first) or np.isnan(second):
             assert np.isnan(verdict)
@@ -46,7 +46,7 @@ def test_single_order_is_the_verdict_and_has_no_position_bias():
     verdicts = np.array([1.0, 0.0, NAN])
     questions = np.arange(3, dtype=np.int32)
     swapped = np.array([False, True, False])
-    combined = combine_orders(verdicts, questions, swapped)
+    combined = combine_verdicts_of_both_orders(verdicts, questions, swapped)
     np.testing.assert_array_equal(combined.verdicts, verdicts)
     assert np.isnan(combined.is_consistent).all()
     assert np.isnan(position_preferences(verdicts, swapped, questions)).all()
@@ -57,13 +57,13 @@ def test_judge_that_always_prefers_the_first_position_is_never_consistent():
     swapped = np.tile([False, True], 50)
     verdicts = np.where(swapped, 0.0, 1.0)
     questions = np.repeat(np.arange(50), 2).astype(np.int32)
-    combined = combine_orders(verdicts, questions, swapped)
+    combined = combine_verdicts_of_both_orders(verdicts, questions, swapped)
     assert (combined.verdicts == 0.5).all()
     assert (combined.is_consistent == 0).all()
     assert position_preferences(verdicts, swapped, questions).mean() == 1
     gold = np.tile([1.0, 0.0], 25)
-    assert compute_credits(combined.verdicts, gold).mean() == 0.5
-    assert compute_credits(combined.verdicts, gold, ties="strict").mean() == 0
+    assert compute_verdict_credits(combined.verdicts, gold).mean() == 0.5
+    assert compute_verdict_credits(combined.verdicts, gold, ties="strict").mean() == 0
 
 
 def test_base_rate_is_the_expected_agreement_of_cohens_kappa():
@@ -81,7 +81,7 @@ def test_base_rate_is_the_mean_credit_over_all_permutations():
     verdicts = np.array([1.0, 0.5, 0.0, 1.0])
     gold = np.array([1.0, 0.0, 0.5, 1.0])
     credits_of_permutations = [
-        compute_credits(np.array(order), gold).mean() for order in itertools.permutations(verdicts)
+        compute_verdict_credits(np.array(order), gold).mean() for order in itertools.permutations(verdicts)
     ]
     assert base_rate(verdicts, gold) == pytest.approx(np.mean(credits_of_permutations))
 
@@ -100,7 +100,7 @@ def test_credits_of_scores_equal_those_of_a_loop_over_pairs():
     score = rng.integers(0, 4, (5, 30)).astype(float)
     human = rng.integers(0, 4, (5, 30)).astype(float)
     score[rng.random(score.shape) < 0.1] = NAN
-    pair_credits, items = score_pair_credits(score, human)
+    pair_credits, items = compute_score_credits(score, human)
     expected = []
     for item in range(30):
         for i, j in itertools.combinations(range(5), 2):
@@ -110,7 +110,7 @@ def test_credits_of_scores_equal_those_of_a_loop_over_pairs():
             right = (a > b) == (human[i, item] > human[j, item])
             expected.append((item, 0.5 if a == b else float(right)))
     assert sorted(zip(items.tolist(), pair_credits.tolist())) == sorted(expected)
-    assert len(score_pair_credits(score[:1], human[:1])[0]) == 0
+    assert len(compute_score_credits(score[:1], human[:1])[0]) == 0
 
 
 def test_intervals_of_means_cover_the_truth_in_95_percent():
@@ -119,7 +119,9 @@ def test_intervals_of_means_cover_the_truth_in_95_percent():
     covered = 0
     for _ in range(300):
         right = np.repeat(rng.random(60) < 0.8, 2).astype(float)
-        estimate = estimate_mean(right, np.repeat(np.arange(60), 2).astype(np.int32), make_bootstrap(200))
+        estimate = estimate_item_mean(
+            right, np.repeat(np.arange(60), 2).astype(np.int32), make_bootstrap(200)
+        )
         covered += estimate.low <= 0.8 <= estimate.high
     assert 0.91 <= covered / 300 <= 0.99
 
@@ -128,16 +130,16 @@ def test_difference_is_undefined_where_a_side_is_empty():
     items = np.arange(4, dtype=np.int32)
     first = np.array([1.0, NAN, 0.0, NAN])
     second = np.array([NAN, 1.0, NAN, 0.0])
-    assert estimate_difference(first, second, items, make_bootstrap()).value == 0
-    assert np.isnan(estimate_difference(np.full(4, NAN), second, items, make_bootstrap()).value)
-    single = estimate_difference(np.array([1.0, NAN]), np.array([NAN, 0.0]), items[:2], make_bootstrap())
+    assert estimate_mean_difference(first, second, items, make_bootstrap()).value == 0
+    assert np.isnan(estimate_mean_difference(np.full(4, NAN), second, items, make_bootstrap()).value)
+    single = estimate_mean_difference(np.array([1.0, NAN]), np.array([NAN, 0.0]), items[:2], make_bootstrap())
     assert single.value == 1
     assert np.isnan(single.low)
 
 
 def test_unknown_treatment_of_ties_is_an_error():
     with pytest.raises(InputError, match="half, judgebench, strict"):
-        compute_credits(np.zeros(1), np.zeros(1), ties="third")
+        compute_verdict_credits(np.zeros(1), np.zeros(1), ties="third")
 
 
 def test_interval_of_a_difference_over_few_items_is_widened():
@@ -146,7 +148,7 @@ def test_interval_of_a_difference_over_few_items_is_widened():
     first = rng.random(5)
     second = rng.random(5)
     items = np.arange(5, dtype=np.int32)
-    estimate = estimate_difference(first, second, items, make_bootstrap())
+    estimate = estimate_mean_difference(first, second, items, make_bootstrap())
     weights = make_bootstrap().draw_weights(items)
     weights = weights[:, weights.any(axis=0)]
     low, high = np.percentile((first - second) @ weights / weights.sum(axis=0), [2.5, 97.5])

@@ -13,7 +13,11 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from metassay.data.directions import orient_scores
 from metassay.data.score_cube import ScoreCube
 from metassay.errors import InputError
-from metassay.meta.aggregation.system_scores import Resampling, aggregate_systems, find_present_outputs
+from metassay.meta.aggregation.system_scores import (
+    ResamplingSettings,
+    aggregate_systems,
+    find_present_outputs,
+)
 from metassay.metrics.base import Scores, StatisticsMetric
 from metassay.results.aggregate import (
     AGGREGATIONS,
@@ -38,7 +42,7 @@ SystemsByMetric = Mapping[str, Sequence[AggregatedSystem]]
 
 @dataclass(frozen=True)
 class AggregationComparison:
-    """System scores under three aggregations, and all comparisons of them."""
+    """System scores under three aggregations, and their agreement with each other and with people."""
 
     systems: list[AggregatedSystem]
     between: list[AggregationPair]
@@ -47,12 +51,14 @@ class AggregationComparison:
 
 
 def compare_aggregations(
-    cubes: Sequence[ScoreCube], metrics: Sequence[StatisticsMetric], resampling: Resampling | None = None
+    cubes: Sequence[ScoreCube],
+    metrics: Sequence[StatisticsMetric],
+    resampling: ResamplingSettings | None = None,
 ) -> AggregationComparison:
     """Aggregate the scores of all test sets in three ways, and compare the results."""
     if not cubes or not metrics:
         raise InputError("aggregation needs at least one test set and one metric with statistics.")
-    resampling = resampling or Resampling()
+    resampling = resampling or ResamplingSettings()
     with threadpool_limits(1):  # one BLAS thread, so that results are equal to the last bit on any machine
         systems_by_metric: dict[str, list[AggregatedSystem]] = {}
         downsampled: list[DownsampledAgreement] = []
@@ -60,8 +66,10 @@ def compare_aggregations(
             systems = [row for cube in cubes for row in aggregate_systems(cube, metric, resampling)]
             systems_by_metric[metric.spec] = systems
         for metric in metrics:
-            downsampled += _compare_on_few_segments(cubes, metric, systems_by_metric[metric.spec], resampling)
-        human = _compare_with_humans(cubes, metrics, systems_by_metric, resampling)
+            downsampled += _compare_on_segment_samples(
+                cubes, metric, systems_by_metric[metric.spec], resampling
+            )
+        human = _correlate_with_human_scores(cubes, metrics, systems_by_metric, resampling)
     return AggregationComparison(
         systems=list(itertools.chain.from_iterable(systems_by_metric.values())),
         between=_correlate_aggregations(metrics, systems_by_metric),
@@ -71,7 +79,7 @@ def compare_aggregations(
 
 
 def _orient_score(metric: StatisticsMetric, score: float | None) -> float:
-    """Return the score so that higher is better; NaN where it is undefined."""
+    """Return the score with a sign such that higher is better; NaN where it is undefined."""
     if score is None:
         return math.nan
     return orient_scores(score, higher_is_better=metric.higher_is_better)
@@ -98,17 +106,17 @@ def _correlate_aggregations(
     return pairs
 
 
-def _compare_on_few_segments(
+def _compare_on_segment_samples(
     cubes: Sequence[ScoreCube],
     metric: StatisticsMetric,
     systems: Sequence[AggregatedSystem],
-    resampling: Resampling,
+    resampling: ResamplingSettings,
 ) -> list[DownsampledAgreement]:
-    """Correlate corpus and segment scores of few segments with each other and with full bootstrap scores."""
+    """Correlate scores on samples of few segments with each other and with scores on all segments."""
     bootstrap_scores = np.array([_nan_if_none(row.bootstrap) for row in systems])
     rows = []
     for sample_size in resampling.sample_sizes:
-        samples = [_score_samples(cube, metric, sample_size, resampling) for cube in cubes]
+        samples = [_score_segment_samples(cube, metric, sample_size, resampling) for cube in cubes]
         corpus = np.concatenate([sample.corpus for sample in samples])
         segment = np.concatenate([sample.segment for sample in samples])
         bootstrap = np.broadcast_to(bootstrap_scores[:, None], corpus.shape)
@@ -119,7 +127,7 @@ def _compare_on_few_segments(
         )
         for aggregation, against, x, y in comparisons:
             correlations = [pearson_correlation(x[:, draw], y[:, draw]) for draw in range(x.shape[1])]
-            low, median, high = _quantiles(correlations)
+            low, median, high = _compute_quantiles(correlations)
             row = DownsampledAgreement(
                 metric=metric.spec,
                 aggregation=aggregation,
@@ -141,10 +149,10 @@ class SampleScores:
     segment: Scores
 
 
-def _score_samples(
-    cube: ScoreCube, metric: StatisticsMetric, sample_size: int, resampling: Resampling
+def _score_segment_samples(
+    cube: ScoreCube, metric: StatisticsMetric, sample_size: int, resampling: ResamplingSettings
 ) -> SampleScores:
-    """Score the systems that have outputs on random samples of segments, the same for all systems.
+    """Score systems on random samples of segments, the same samples for all systems.
 
     A segment that a system lacks adds nothing to the sums of that system.
     """
@@ -152,7 +160,7 @@ def _score_samples(
     is_present = find_present_outputs(statistics)
     has_outputs = is_present.any(axis=1)
     segment_count = statistics.shape[1]
-    rng = resampling.create_generator(cube.dataset, f"downsampled {sample_size}", segment_count)
+    rng = resampling.create_random_generator(cube.dataset, f"downsampled {sample_size}", segment_count)
     counts = draw_subset_counts(segment_count, min(sample_size, segment_count), resampling.repeats, rng)
     statistics_or_zero = np.where(is_present[..., None], statistics, 0.0)[has_outputs]
     sums = sum_resamples(statistics_or_zero, counts)
@@ -164,11 +172,12 @@ def _score_samples(
 
 
 def _nan_if_none(number: float | None) -> float:
+    """Return the number, or NaN instead of None."""
     return math.nan if number is None else number
 
 
-def _quantiles(values: Iterable[float]) -> tuple[float | None, float | None, float | None]:
-    """Return the 2.5 %, 50 % and 97.5 % quantiles of the values that are not NaN; None if there are none."""
+def _compute_quantiles(values: Iterable[float]) -> tuple[float | None, float | None, float | None]:
+    """Return the 2.5 %, 50 % and 97.5 % quantiles without NaN values; None if there are none."""
     defined = [value for value in values if not math.isnan(value)]
     if not defined:
         return None, None, None
@@ -176,20 +185,23 @@ def _quantiles(values: Iterable[float]) -> tuple[float | None, float | None, flo
     return float(low), float(median), float(high)
 
 
-def _compare_with_humans(
+def _correlate_with_human_scores(
     cubes: Sequence[ScoreCube],
     metrics: Sequence[StatisticsMetric],
     systems_by_metric: SystemsByMetric,
-    resampling: Resampling,
+    resampling: ResamplingSettings,
 ) -> list[HumanAgreement]:
-    """Correlate system scores with mean human scores, per test set with two rated systems and on average."""
+    """Correlate system scores with mean human scores on each test set, and average over test sets.
+
+    A test set needs at least two rated systems.
+    """
     human_names = sorted({name for cube in cubes for name in cube.human_scores})
     rows: list[HumanAgreement] = []
     for human in human_names:
         rated_cubes = [cube for cube in cubes if _count_rated_systems(cube, human) >= 2]
         for metric in metrics:
             by_group = {
-                cube.dataset: _correlate_with_human(
+                cube.dataset: _correlate_test_set_with_human(
                     cube, human, metric, systems_by_metric[metric.spec], resampling
                 )
                 for cube in rated_cubes
@@ -198,10 +210,11 @@ def _compare_with_humans(
     return rows
 
 
-def _count_rated_systems(cube: ScoreCube, human: str) -> int:
-    if human not in cube.human_scores:
+def _count_rated_systems(cube: ScoreCube, human_column: str) -> int:
+    """Count the systems that have a human score."""
+    if human_column not in cube.human_scores:
         return 0
-    is_rated = ~np.isnan(cube.human_scores[human])
+    is_rated = ~np.isnan(cube.human_scores[human_column])
     return int(is_rated.any(axis=1).sum())
 
 
@@ -213,15 +226,15 @@ class HumanCorrelations:
     by_aggregation: Mapping[str, float]
 
 
-def _correlate_with_human(
+def _correlate_test_set_with_human(
     cube: ScoreCube,
-    human: str,
+    human_column: str,
     metric: StatisticsMetric,
     systems: Sequence[AggregatedSystem],
-    resampling: Resampling,
+    resampling: ResamplingSettings,
 ) -> HumanCorrelations:
     """Correlate the scores of systems on rated segments with their mean human scores."""
-    human_scores = cube.human_scores[human]
+    human_scores = cube.human_scores[human_column]
     is_rated = ~np.isnan(human_scores)
     is_present = find_present_outputs(cube.statistics[metric.spec])
     if (is_rated | ~is_present).all():  # all scored segments are rated: the scores are known already
@@ -237,24 +250,24 @@ def _correlate_with_human(
 
 
 def _list_human_agreement(
-    human: str, metric: str, by_group: Mapping[str, HumanCorrelations]
+    human_column: str, metric: str, correlations_by_test_set: Mapping[str, HumanCorrelations]
 ) -> list[HumanAgreement]:
-    """List the correlations of each aggregation by test set, then their mean over the defined ones."""
+    """List the correlations of each aggregation by test set, followed by their mean."""
     rows = []
     for aggregation in AGGREGATIONS:
         defined = []
-        for group, correlations in by_group.items():
+        for group, correlations in correlations_by_test_set.items():
             correlation = correlations.by_aggregation[aggregation]
             if not math.isnan(correlation):
                 defined.append(correlation)
             row = HumanAgreement(
-                human, metric, aggregation, group, correlations.systems, to_optional(correlation)
+                human_column, metric, aggregation, group, correlations.systems, to_optional(correlation)
             )
             rows.append(row)
         if defined:
-            system_count = sum(correlations.systems for correlations in by_group.values())
+            system_count = sum(correlations.systems for correlations in correlations_by_test_set.values())
             mean = float(np.mean(defined))
-            rows.append(HumanAgreement(human, metric, aggregation, MEAN_GROUP, system_count, mean))
+            rows.append(HumanAgreement(human_column, metric, aggregation, MEAN_GROUP, system_count, mean))
     return rows
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from metassay.data.score_cube import ScoreCube
 from metassay.errors import InputError
-from metassay.meta.aggregation.system_scores import Resampling
+from metassay.meta.aggregation.system_scores import ResamplingSettings
 from metassay.metrics.base import Metric, StatisticsMetric
 from metassay.results.base import to_optional
 from metassay.results.score import SystemComparison
@@ -35,7 +35,7 @@ def compare_systems(
     seed: int = 0,
     group: str | None = None,
 ) -> list[SystemComparison]:
-    """Test all pairs of systems of a test set on the segments that all systems have.
+    """Test the differences of all pairs of systems of a test set, on the segments that all systems have.
 
     Corpus scores are compared where the metric has them, else means of segment scores. `test` is `bootstrap`
     or `randomization`. p-values are two-sided; `p_holm` is corrected for all pairs. `group` is the name of
@@ -49,7 +49,7 @@ def compare_systems(
     segment_count = int(is_common.sum())
     if len(cube.systems) < 2 or segment_count == 0:
         return []
-    rng = Resampling(seed=seed).create_generator(cube.dataset, test, segment_count)
+    rng = ResamplingSettings(seed=seed).create_random_generator(cube.dataset, test, segment_count)
     result = TESTS[test](statistics[:, is_common], from_statistics, rng, draws=draws)
     pairs = list(combinations(range(len(cube.systems)), 2))
     adjusted = adjust_holm([result.p[pair] for pair in pairs])
@@ -72,7 +72,7 @@ def compare_systems(
 def get_score_statistics(
     cube: ScoreCube, metric: Metric, *, use_segment_means: bool = False
 ) -> tuple[FloatArray, FromStatistics]:
-    """Return the statistics of all outputs, and the function that turns their sums into scores.
+    """Return the statistics of all outputs, and the function that computes scores from their sums.
 
     The statistics are `[systems, segments, s]`, NaN where an output is missing. The score is the corpus
     score. With `use_segment_means`, and for metrics without statistics, it is the mean of the segment scores.

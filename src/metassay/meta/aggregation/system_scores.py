@@ -31,8 +31,8 @@ BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Resampling:
-    """Numbers of resamples, their size, numbers of repeated draws, and the seed."""
+class ResamplingSettings:
+    """Numbers and sizes of resamples, numbers of repeated draws, and the seed."""
 
     resamples: int = 1000
     size: int = 1000
@@ -42,8 +42,8 @@ class Resampling:
     sample_sizes: tuple[int, ...] = (1, 10, 100)
     seed: int = 0
 
-    def create_generator(self, test_set: str, purpose: str, segment_count: int) -> np.random.Generator:
-        """Create a generator that depends on seed, test set, purpose and number of segments only.
+    def create_random_generator(self, test_set: str, purpose: str, segment_count: int) -> np.random.Generator:
+        """Create a random generator that depends on seed, test set, purpose and number of segments only.
 
         Systems and metrics with the same segments therefore get the same resamples.
         """
@@ -57,9 +57,9 @@ class SystemsWithSameSegments:
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
 
-    def select(self, array: Scores) -> Scores:
-        """Return the part of an array `[systems, segments, ...]` that belongs to these systems."""
-        return array[np.ix_(self.rows, self.columns)]
+    def select(self, score_array: Scores) -> Scores:
+        """Return the part of an array `[systems, segments, ...]` that belongs to this group of systems."""
+        return score_array[np.ix_(self.rows, self.columns)]
 
 
 def group_systems_by_segments(is_present: BoolArray) -> list[SystemsWithSameSegments]:
@@ -78,12 +78,15 @@ def group_systems_by_segments(is_present: BoolArray) -> list[SystemsWithSameSegm
 
 
 def find_present_outputs(statistics: Scores) -> BoolArray:
-    """Return which outputs have statistics, `[systems, segments]`."""
+    """Return a mask of the outputs that have statistics, `[systems, segments]`."""
     return ~np.isnan(statistics[..., 0])
 
 
 def aggregate_systems(
-    cube: ScoreCube, metric: StatisticsMetric, resampling: Resampling, is_included: BoolArray | None = None
+    cube: ScoreCube,
+    metric: StatisticsMetric,
+    resampling: ResamplingSettings,
+    is_included: BoolArray | None = None,
 ) -> list[AggregatedSystem]:
     """Compute the scores of every system of a test set under the three aggregations.
 
@@ -95,39 +98,44 @@ def aggregate_systems(
         is_present &= is_included
     aggregated: dict[int, AggregatedSystem] = {}
     for systems in group_systems_by_segments(is_present):
-        rows = _aggregate_segments(cube, metric, systems, resampling)
+        rows = _aggregate_systems_with_same_segments(cube, metric, systems, resampling)
         aggregated.update(zip(systems.rows.tolist(), rows))
     return [aggregated[system] for system in sorted(aggregated)]
 
 
-def _aggregate_segments(
-    cube: ScoreCube, metric: StatisticsMetric, systems: SystemsWithSameSegments, resampling: Resampling
+def _aggregate_systems_with_same_segments(
+    cube: ScoreCube,
+    metric: StatisticsMetric,
+    system_group: SystemsWithSameSegments,
+    resampling: ResamplingSettings,
 ) -> list[AggregatedSystem]:
     """Compute scores and standard errors of systems that have the same segments."""
-    statistics = systems.select(cube.statistics[metric.spec])
-    segment_scores = systems.select(cube.metric_scores[metric.spec])
+    statistics = system_group.select(cube.statistics[metric.spec])
+    segment_scores = system_group.select(cube.metric_scores[metric.spec])
     segment_count = segment_scores.shape[1]
     corpus = metric.from_statistics(statistics.sum(axis=1))
     segment = mean_from_statistics(make_mean_statistics(segment_scores).sum(axis=1))
     resampled_bootstrap = _resample_corpus_scores(cube.dataset, metric, statistics, resampling)
     bootstrap = resampled_bootstrap.mean(axis=1)
 
-    def score_both(sums: Scores) -> Scores:
-        return np.stack([metric.from_statistics(sums[..., :-2]), mean_from_statistics(sums[..., -2:])])
+    def score_corpus_and_segments(statistic_sums: Scores) -> Scores:
+        return np.stack(
+            [metric.from_statistics(statistic_sums[..., :-2]), mean_from_statistics(statistic_sums[..., -2:])]
+        )
 
     # one array with the statistics of both, so that their standard errors come from the same resamples
     both_statistics = np.concatenate([statistics, make_mean_statistics(segment_scores)], axis=2)
-    rng = resampling.create_generator(cube.dataset, "standard error", segment_count)
+    rng = resampling.create_random_generator(cube.dataset, "standard error", segment_count)
     resampled_corpus, resampled_segment = draw_bootstrap_scores(
-        both_statistics, score_both, rng, draws=resampling.resamples
+        both_statistics, score_corpus_and_segments, rng, draws=resampling.resamples
     )
     entries = []
-    for position, system in enumerate(systems.rows):
+    for position, system in enumerate(system_group.rows):
         if segment_count > 1:
             standard_errors = StandardErrors(
-                corpus=_standard_error(resampled_corpus[position]),
-                segment=_standard_error(resampled_segment[position]),
-                bootstrap=_standard_error(resampled_bootstrap[position]),
+                corpus=_compute_standard_errors(resampled_corpus[position]),
+                segment=_compute_standard_errors(resampled_segment[position]),
+                bootstrap=_compute_standard_errors(resampled_bootstrap[position]),
             )
         else:
             standard_errors = StandardErrors(None, None, None)  # resamples of one segment do not vary
@@ -144,15 +152,16 @@ def _aggregate_segments(
     return entries
 
 
-def _standard_error(resampled_scores: Scores) -> float | None:
+def _compute_standard_errors(resampled_scores: Scores) -> float | None:
+    """Compute standard errors as standard deviations over resamples."""
     return to_optional(resampled_scores.std(ddof=1))
 
 
 def _resample_corpus_scores(
-    test_set: str, metric: StatisticsMetric, statistics: Scores, resampling: Resampling
+    test_set: str, metric: StatisticsMetric, statistics: Scores, resampling: ResamplingSettings
 ) -> Scores:
     """Compute corpus scores on resamples of fixed size, `[systems, resamples]`."""
-    rng = resampling.create_generator(test_set, "bootstrap", statistics.shape[1])
+    rng = resampling.create_random_generator(test_set, "bootstrap", statistics.shape[1])
     return draw_bootstrap_scores(
         statistics, metric.from_statistics, rng, draws=resampling.resamples, size=resampling.size
     )
@@ -166,7 +175,9 @@ def compute_corpus_scores(cube: ScoreCube, metric: StatisticsMetric) -> Scores:
     return np.where(has_outputs, scores, np.nan)
 
 
-def compute_bootstrap_scores(cube: ScoreCube, metric: StatisticsMetric, resampling: Resampling) -> Scores:
+def compute_bootstrap_scores(
+    cube: ScoreCube, metric: StatisticsMetric, resampling: ResamplingSettings
+) -> Scores:
     """Compute the bootstrap score of each system on the segments that it has; NaN if it has none."""
     statistics = cube.statistics[metric.spec]
     scores = np.full(len(cube.systems), np.nan)
@@ -177,7 +188,7 @@ def compute_bootstrap_scores(cube: ScoreCube, metric: StatisticsMetric, resampli
 
 
 def estimate_score_intervals(
-    statistics: Scores, from_statistics: FromStatistics, test_set: str, resampling: Resampling
+    statistics: Scores, from_statistics: FromStatistics, test_set: str, resampling: ResamplingSettings
 ) -> tuple[Scores, Scores]:
     """Estimate 95 % intervals of the score of each system from percentiles over resampled segments.
 
@@ -191,7 +202,7 @@ def estimate_score_intervals(
         if segment_count == 1:
             continue
         present_statistics = systems.select(statistics)
-        rng = resampling.create_generator(test_set, "interval", segment_count)
+        rng = resampling.create_random_generator(test_set, "interval", segment_count)
         resampled = draw_bootstrap_scores(
             present_statistics, from_statistics, rng, draws=resampling.resamples
         )

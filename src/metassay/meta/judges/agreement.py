@@ -28,28 +28,30 @@ TIES = ("half", "strict", JUDGEBENCH)
 """Ways of counting ties. `judgebench` adds up both orders, as JudgeBench does (Tan et al., 2024)."""
 
 
-def compute_credits(verdicts: FloatArray, gold: FloatArray, *, ties: str = "half") -> FloatArray:
+def compute_verdict_credits(
+    verdicts: FloatArray, gold_labels: FloatArray, *, ties: str = "half"
+) -> FloatArray:
     """Compute how right each verdict is, from 0 to 1; NaN where the verdict or its gold label is missing."""
     if ties not in TIES:
         raise UnknownName("treatment of ties", ties, TIES)
-    distances = np.abs(verdicts - gold)
+    distances = np.abs(verdicts - gold_labels)
     if ties == "half":
         return 1 - distances
     return np.where(np.isnan(distances), np.nan, distances == 0)
 
 
-def base_rate(verdicts: FloatArray, gold: FloatArray, *, ties: str = "half") -> float:
-    """Accuracy of the same verdicts if they were assigned to items at random.
+def base_rate(verdicts: FloatArray, gold_labels: FloatArray, *, ties: str = "half") -> float:
+    """Accuracy that the verdicts would have if they were assigned to items at random.
 
     This is the expected agreement of Cohen's kappa: the mean credit over all pairs of a verdict and a gold
     label, each from any item.
     """
-    is_defined = ~(np.isnan(verdicts) | np.isnan(gold))
+    is_defined = ~(np.isnan(verdicts) | np.isnan(gold_labels))
     distinct_verdicts, verdict_counts = np.unique(verdicts[is_defined], return_counts=True)
-    distinct_gold, gold_counts = np.unique(gold[is_defined], return_counts=True)
+    distinct_gold, gold_counts = np.unique(gold_labels[is_defined], return_counts=True)
     if not len(distinct_verdicts):
         return float("nan")
-    credits_of_pairs = compute_credits(distinct_verdicts[:, None], distinct_gold[None, :], ties=ties)
+    credits_of_pairs = compute_verdict_credits(distinct_verdicts[:, None], distinct_gold[None, :], ties=ties)
     total = verdict_counts.sum() * gold_counts.sum()
     return float(verdict_counts @ credits_of_pairs @ gold_counts / total)
 
@@ -63,21 +65,21 @@ class CombinedVerdicts:
     """1 or 0; NaN where only one order was asked or could be read."""
 
 
-def combine_orders(
-    verdicts: FloatArray, questions: IntArray, swapped: BoolArray, *, ties: str = "half"
+def combine_verdicts_of_both_orders(
+    verdicts: FloatArray, questions: IntArray, is_swapped: BoolArray, *, ties: str = "half"
 ) -> CombinedVerdicts:
-    """Combine the verdicts on each question, which was asked in one order or in both.
+    """Combine the verdicts on each question, which was asked in one order of the outputs or in both.
 
     Two verdicts that prefer the same output count as that verdict, others as a tie; with `judgebench`, a
     preference and a tie count as the preference. A question with an order that could not be read has no
     verdict.
     """
     question_count = int(questions.max(initial=-1)) + 1
-    in_order = ~swapped
+    in_order = ~is_swapped
     first = _arrange_by_question(verdicts[in_order], questions[in_order], question_count)
-    second = _arrange_by_question(verdicts[swapped], questions[swapped], question_count)
+    second = _arrange_by_question(verdicts[is_swapped], questions[is_swapped], question_count)
     has_first = np.bincount(questions[in_order], minlength=question_count) > 0
-    has_second = np.bincount(questions[swapped], minlength=question_count) > 0
+    has_second = np.bincount(questions[is_swapped], minlength=question_count) > 0
     has_both = has_first & has_second
     is_consistent = np.where(has_both & ~np.isnan(first + second), first == second, np.nan)
     single_verdicts = np.where(has_first, first, second)
@@ -96,27 +98,27 @@ def _arrange_by_question(verdicts: FloatArray, questions: IntArray, question_cou
     return arranged
 
 
-def position_preferences(verdicts: FloatArray, swapped: BoolArray, questions: IntArray) -> FloatArray:
-    """1 where a verdict prefers the output shown first, 0 where it prefers the second, ½ for a tie.
+def position_preferences(verdicts: FloatArray, is_swapped: BoolArray, questions: IntArray) -> FloatArray:
+    """Return 1 where a verdict prefers the output shown first, 0 where it prefers the second, ½ for a tie.
 
     The mean is P(first preferred), and the outputs do not influence it, because each is shown first once. NaN
     for questions with one order only, where position and quality cannot be separated.
     """
-    is_consistent = combine_orders(verdicts, questions, swapped).is_consistent
-    prefers_first = np.where(swapped, 1 - verdicts, verdicts)
+    is_consistent = combine_verdicts_of_both_orders(verdicts, questions, is_swapped).is_consistent
+    prefers_first = np.where(is_swapped, 1 - verdicts, verdicts)
     return np.where(np.isnan(is_consistent[questions]), np.nan, prefers_first)
 
 
-def repeat_agreement(values: FloatArray, questions: IntArray) -> FloatArray:
-    """Share of pairs of equal answers among repeated answers to each question.
+def repeat_agreement(answers: FloatArray, questions: IntArray) -> FloatArray:
+    """Share of equal pairs among repeated answers to the same question.
 
     NaN for a question with fewer than two readable answers.
     """
-    is_defined = ~np.isnan(values)
+    is_defined = ~np.isnan(answers)
     question_count = int(questions.max(initial=-1)) + 1
     answer_counts = np.bincount(questions[is_defined], minlength=question_count).astype(np.float64)
     distinct_answers, counts = np.unique(
-        np.stack([questions[is_defined], values[is_defined]]), axis=1, return_counts=True
+        np.stack([questions[is_defined], answers[is_defined]]), axis=1, return_counts=True
     )
     equal_pairs = np.bincount(
         distinct_answers[0].astype(np.int64), weights=counts * (counts - 1.0), minlength=question_count
@@ -127,8 +129,8 @@ def repeat_agreement(values: FloatArray, questions: IntArray) -> FloatArray:
     return shares
 
 
-def score_pair_credits(scores: FloatArray, human: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Compute how right a judge's scores are on every pair of outputs with different human scores.
+def compute_score_credits(judge_scores: FloatArray, human_scores: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Compute how right the scores of a judge are on each pair of outputs with different human scores.
 
     Scores are `[systems, items]`. The credit of a pair is 1 if the judge orders it as humans do, ½ if it
     gives both the same score, else 0. Also returns the item of each pair. Pairs with a missing score are left
@@ -136,9 +138,9 @@ def score_pair_credits(scores: FloatArray, human: FloatArray) -> tuple[FloatArra
     """
     pair_credits = [np.empty(0)]
     pair_items = [np.empty(0, dtype=np.int32)]
-    for j, i in combinations(range(len(scores)), 2):
-        judge_order = np.sign(scores[i] - scores[j])
-        human_order = np.sign(human[i] - human[j])
+    for j, i in combinations(range(len(judge_scores)), 2):
+        judge_order = np.sign(judge_scores[i] - judge_scores[j])
+        human_order = np.sign(human_scores[i] - human_scores[j])
         items = np.flatnonzero(~np.isnan(judge_order) & (np.abs(human_order) == 1))
         pair_credits.append(1 - np.abs(judge_order[items] - human_order[items]) / 2)
         pair_items.append(items.astype(np.int32))

@@ -29,7 +29,7 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class AlternativeAnnotatorTest:
-    """The result for one judge; arrays are per annotator, NaN for those who were left out.
+    """Result of the alternative annotator test for one judge; NaN for annotators who were left out.
 
     `winning_rate` and `advantage` are NaN if all annotators were left out.
     """
@@ -50,31 +50,37 @@ class AlternativeAnnotatorTest:
 
 
 def alternative_annotator_test(
-    judge: FloatArray, annotators: FloatArray, *, epsilon: float = 0.2, categories: bool = False
+    judge_ratings: FloatArray,
+    annotator_ratings: FloatArray,
+    *,
+    epsilon: float = 0.2,
+    categories: bool = False,
 ) -> AlternativeAnnotatorTest:
-    """Test a judge's ratings `[items]` against those of annotators `[annotators, items]`; NaN is missing.
+    """Test whether a judge can replace human annotators, from ratings `[items]` and `[annotators, items]`.
 
     Closeness to others is the negative root mean squared distance; with `categories`, the share of them who
     gave the same rating.
     """
-    annotator_count = len(annotators)
+    annotator_count = len(annotator_ratings)
     advantages = np.full(annotator_count, np.nan)
     p_values = np.full(annotator_count, np.nan)
     item_counts = np.zeros(annotator_count, dtype=np.int64)
-    for annotator, ratings in enumerate(annotators):
-        all_others = np.delete(annotators, annotator, axis=0)
+    for annotator, ratings in enumerate(annotator_ratings):
+        all_others = np.delete(annotator_ratings, annotator, axis=0)
         rated_by_others = (~np.isnan(all_others)).any(axis=0)
-        shared_items = np.flatnonzero(~np.isnan(judge) & ~np.isnan(ratings) & rated_by_others)
+        shared_items = np.flatnonzero(~np.isnan(judge_ratings) & ~np.isnan(ratings) & rated_by_others)
         item_counts[annotator] = len(shared_items)
         if len(shared_items) < MINIMUM_ITEMS:
             continue
         others = all_others[:, shared_items]
-        judge_closeness = _closeness(judge[shared_items], others, categories=categories)
-        annotator_closeness = _closeness(ratings[shared_items], others, categories=categories)
+        judge_closeness = _measure_closeness(judge_ratings[shared_items], others, categories=categories)
+        annotator_closeness = _measure_closeness(ratings[shared_items], others, categories=categories)
         judge_wins = judge_closeness >= annotator_closeness
         annotator_wins = annotator_closeness >= judge_closeness
         advantages[annotator] = judge_wins.mean()
-        p_values[annotator] = _p_not_worse(annotator_wins.astype(np.float64) - judge_wins, epsilon)
+        p_values[annotator] = _compute_non_inferiority_p_value(
+            annotator_wins.astype(np.float64) - judge_wins, epsilon
+        )
     p_fdr = adjust_benjamini_yekutieli(p_values)
     is_tested = ~np.isnan(p_values)
     winning_rate = np.nan
@@ -87,16 +93,19 @@ def alternative_annotator_test(
     )
 
 
-def _closeness(ratings: FloatArray, others: FloatArray, *, categories: bool) -> FloatArray:
-    """How close ratings `[items]` are to those of others, `[annotators, items]`."""
+def _measure_closeness(ratings: FloatArray, other_ratings: FloatArray, *, categories: bool) -> FloatArray:
+    """Measure how close ratings `[items]` are to those of other annotators, `[annotators, items]`."""
     if categories:
-        is_equal = np.where(np.isnan(others), np.nan, others == ratings)
+        is_equal = np.where(np.isnan(other_ratings), np.nan, other_ratings == ratings)
         return np.asarray(np.nanmean(is_equal, axis=0))
-    return np.asarray(-np.sqrt(np.nanmean((others - ratings) ** 2, axis=0)))
+    return np.asarray(-np.sqrt(np.nanmean((other_ratings - ratings) ** 2, axis=0)))
 
 
-def _p_not_worse(differences: FloatArray, epsilon: float) -> float:
-    """One-sided p-value of H0: mean difference ≥ ε; 0 or 1 if all differences are equal."""
+def _compute_non_inferiority_p_value(differences: FloatArray, epsilon: float) -> float:
+    """Compute the one-sided p-value that the mean difference is at least ε.
+
+    0 or 1 if all differences are equal.
+    """
     sd = differences.std(ddof=1)
     excess = differences.mean() - epsilon
     if sd == 0:

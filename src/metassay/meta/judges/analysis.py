@@ -16,16 +16,16 @@ from metassay.meta.judges.estimates import ItemEstimate
 from metassay.meta.judges.judge_measures import (
     JudgeMeasures,
     estimate_accuracy_by_context,
-    estimate_change,
-    measure_labels,
-    measure_preferences,
-    measure_scores,
+    estimate_accuracy_change,
+    measure_label_judge,
+    measure_preference_judge,
+    measure_score_judge,
 )
 from metassay.meta.judges.label_correction import ShareCorrection
 from metassay.meta.judges.self_preference import (
     FamilyPreference,
-    compare_at_equal_human_scores,
-    compare_with_panel,
+    estimate_preference_against_panel,
+    estimate_preference_at_equal_quality,
 )
 from metassay.meta.judges.verdict_arrays import VerdictArrays
 from metassay.results import judge as results
@@ -40,7 +40,7 @@ RESAMPLES = 1000
 
 @dataclass(frozen=True)
 class JudgeAnalysis:
-    """Parts of the result of `judge` that are computed from a table of verdicts."""
+    """Accuracy, consistency and biases of all judges, computed from a table of verdicts."""
 
     items: int
     judges: list[results.JudgeEntry]
@@ -51,7 +51,7 @@ class JudgeAnalysis:
 
 
 def analyze_judges(
-    table: VerdictTable,
+    verdict_table: VerdictTable,
     *,
     contexts: Sequence[str] | None = None,
     ties: str = "half",
@@ -59,46 +59,56 @@ def analyze_judges(
     seed: int = 0,
     price: float | None = None,
 ) -> JudgeAnalysis:
-    """Measure all judges in a table of verdicts.
+    """Measure accuracy, consistency and biases of all judges in a table of verdicts.
 
     `contexts` are the columns within whose values accuracy is measured; by default those with a known name.
     `price` is the cost of a judge whose verdicts have no cost of their own.
     """
-    arrays = VerdictArrays(table)
+    arrays = VerdictArrays(verdict_table)
     bootstrap = ClusterBootstrap(make_generator(seed), RESAMPLES)
     columns = arrays.choose_default_contexts() if contexts is None else contexts
     measures = {
-        judge: _measure_judge(arrays, judge, arrays.get_rows(judge), bootstrap, ties)
+        judge: _measure_judge(arrays, judge, arrays.get_verdicts_of_judge(judge), bootstrap, ties)
         for judge in arrays.judges
     }
     return JudgeAnalysis(
         items=len(arrays.items),
         judges=[
-            _build_entry(judge, judge_measures, arrays.get_rows(judge), price)
+            _build_judge_result(judge, judge_measures, arrays.get_verdicts_of_judge(judge), price)
             for judge, judge_measures in measures.items()
         ],
-        contexts={column: _measure_contexts(arrays, column, measures, bootstrap) for column in columns},
+        contexts={
+            column: _measure_judges_in_contexts(arrays, column, measures, bootstrap) for column in columns
+        },
         alt_test=_test_judges_as_annotators(arrays, epsilon),
         self_preference=_estimate_self_preference(arrays, seed),
-        drift=_estimate_drift(arrays, bootstrap, ties),
+        drift=_estimate_accuracy_drift(arrays, bootstrap, ties),
     )
 
 
 def _measure_judge(
-    arrays: VerdictArrays, judge: str, rows: pl.DataFrame, bootstrap: ClusterBootstrap, ties: str
+    verdict_arrays: VerdictArrays,
+    judge: str,
+    verdict_rows: pl.DataFrame,
+    bootstrap: ClusterBootstrap,
+    ties: str,
 ) -> JudgeMeasures:
-    verdicts = arrays.build_verdicts(rows)
-    if arrays.table.kind == PAIRWISE:
-        return measure_preferences(verdicts, bootstrap, ties=ties)
-    if arrays.table.kind == LABEL:
-        return measure_labels(verdicts, bootstrap)
-    return measure_scores(arrays.build_matrix(judge), arrays.human_matrix, verdicts, bootstrap)
+    """Measure one judge from its verdicts, labels or scores."""
+    verdicts = verdict_arrays.build_judge_verdicts(verdict_rows)
+    if verdict_arrays.table.kind == PAIRWISE:
+        return measure_preference_judge(verdicts, bootstrap, ties=ties)
+    if verdict_arrays.table.kind == LABEL:
+        return measure_label_judge(verdicts, bootstrap)
+    return measure_score_judge(
+        verdict_arrays.build_mean_matrix(judge), verdict_arrays.human_matrix, verdicts, bootstrap
+    )
 
 
-def _build_entry(
-    judge: str, measures: JudgeMeasures, rows: pl.DataFrame, price: float | None
+def _build_judge_result(
+    judge: str, measures: JudgeMeasures, verdict_rows: pl.DataFrame, price: float | None
 ) -> results.JudgeEntry:
-    has_costs = "cost" in rows.columns and rows["cost"].count() > 0
+    """Build the result of one judge."""
+    has_costs = "cost" in verdict_rows.columns and verdict_rows["cost"].count() > 0
     estimates = {
         "both_orders_same": measures.both_orders_same,
         "position_bias": measures.position_bias,
@@ -123,13 +133,14 @@ def _build_entry(
         repeats_same=to_optional(measures.repeats_same.value),
         missing=measures.missing_count,
         corrected=_convert_correction(measures.corrected),
-        cost=float(rows["cost"].sum()) if has_costs else price,
-        verdicts=rows.height,
+        cost=float(verdict_rows["cost"].sum()) if has_costs else price,
+        verdicts=verdict_rows.height,
         intervals=intervals,
     )
 
 
 def _convert_correction(correction: ShareCorrection | None) -> results.CorrectedShare | None:
+    """Convert a corrected share to the type of the result."""
     if correction is None or math.isnan(correction.value):
         return None
     return results.CorrectedShare(
@@ -143,13 +154,16 @@ def _convert_correction(correction: ShareCorrection | None) -> results.Corrected
     )
 
 
-def _measure_contexts(
-    arrays: VerdictArrays, column: str, measures: Mapping[str, JudgeMeasures], bootstrap: ClusterBootstrap
+def _measure_judges_in_contexts(
+    verdict_arrays: VerdictArrays,
+    column: str,
+    measures: Mapping[str, JudgeMeasures],
+    bootstrap: ClusterBootstrap,
 ) -> list[results.ContextAccuracy]:
-    """Estimate the accuracy of every judge in every value of a column."""
+    """Estimate the accuracy of every judge in every context of a column."""
     rows = []
     for judge, judge_measures in measures.items():
-        labels = arrays.get_context_labels(column, arrays.get_rows(judge))
+        labels = verdict_arrays.get_context_labels(column, verdict_arrays.get_verdicts_of_judge(judge))
         estimates = estimate_accuracy_by_context(judge_measures.judge_credits, labels, bootstrap)
         for context, accuracy in estimates.items():
             row = results.ContextAccuracy(
@@ -164,16 +178,18 @@ def _measure_contexts(
     return rows
 
 
-def _test_judges_as_annotators(arrays: VerdictArrays, epsilon: float) -> list[results.AlternativeTestEntry]:
+def _test_judges_as_annotators(
+    verdict_arrays: VerdictArrays, epsilon: float
+) -> list[results.AlternativeTestEntry]:
     """Run the alternative annotator test for every judge, if there are at least two raters."""
-    raters = arrays.table.raters
+    raters = verdict_arrays.table.raters
     if len(raters) < 2:
         return []
     entries = []
-    for judge in arrays.judges:
-        judge_ratings, rater_ratings = arrays.build_ratings(judge)
+    for judge in verdict_arrays.judges:
+        judge_ratings, rater_ratings = verdict_arrays.build_judge_and_rater_ratings(judge)
         test = alternative_annotator_test(
-            judge_ratings, rater_ratings, epsilon=epsilon, categories=arrays.table.kind != GRADE
+            judge_ratings, rater_ratings, epsilon=epsilon, categories=verdict_arrays.table.kind != GRADE
         )
         entry = results.AlternativeTestEntry(
             judge=judge,
@@ -189,30 +205,34 @@ def _test_judges_as_annotators(arrays: VerdictArrays, epsilon: float) -> list[re
     return entries
 
 
-def _estimate_self_preference(arrays: VerdictArrays, seed: int) -> list[results.SelfPreference]:
-    """Estimate how much each judge favours each family; the yardstick are humans, else the other judges.
+def _estimate_self_preference(verdict_arrays: VerdictArrays, seed: int) -> list[results.SelfPreference]:
+    """Estimate how much each judge favours each family of systems, relative to people or other judges.
 
     Only the judge's own family is tested, with Holm's correction over judges.
     """
-    families = sorted(set(arrays.families.values()))
-    has_humans = bool((~np.isnan(arrays.human_matrix)).any())
-    if len(families) < 2 or not (has_humans or len(arrays.judges) > 1):
+    families = sorted(set(verdict_arrays.families.values()))
+    has_humans = bool((~np.isnan(verdict_arrays.human_matrix)).any())
+    if len(families) < 2 or not (has_humans or len(verdict_arrays.judges) > 1):
         return []
-    scores = np.stack([arrays.build_matrix(judge) for judge in arrays.judges])
-    family_of_system = np.array([arrays.families.get(system, "") for system in arrays.systems])
-    item_count = len(arrays.items)
+    scores = np.stack([verdict_arrays.build_mean_matrix(judge) for judge in verdict_arrays.judges])
+    family_of_system = np.array(
+        [verdict_arrays.families.get(system, "") for system in verdict_arrays.systems]
+    )
+    item_count = len(verdict_arrays.items)
     counts = draw_bootstrap_counts(item_count, item_count, RESAMPLES, make_generator(seed))
     resample_counts = counts.astype(np.uint32)
     preferences: list[tuple[str, str, FamilyPreference]] = []
-    for position, judge in enumerate(arrays.judges):
+    for position, judge in enumerate(verdict_arrays.judges):
         for family in families:
             in_family = family_of_system == family
             if has_humans:
-                preference = compare_at_equal_human_scores(scores[position], arrays.human_matrix, in_family)
+                preference = estimate_preference_at_equal_quality(
+                    scores[position], verdict_arrays.human_matrix, in_family
+                )
             else:
-                preference = compare_with_panel(scores, position, in_family, resample_counts)
+                preference = estimate_preference_against_panel(scores, position, in_family, resample_counts)
             preferences.append((judge, family, preference))
-    is_own = [arrays.judge_families.get(judge) == family for judge, family, _ in preferences]
+    is_own = [verdict_arrays.judge_families.get(judge) == family for judge, family, _ in preferences]
     tested_p_values = [preference.p for (_, _, preference), own in zip(preferences, is_own) if own]
     adjusted = iter(adjust_holm(tested_p_values).tolist())
     return [
@@ -230,28 +250,34 @@ def _estimate_self_preference(arrays: VerdictArrays, seed: int) -> list[results.
     ]
 
 
-def _estimate_drift(
-    arrays: VerdictArrays, bootstrap: ClusterBootstrap, ties: str
+def _estimate_accuracy_drift(
+    verdict_arrays: VerdictArrays, bootstrap: ClusterBootstrap, ties: str
 ) -> list[results.AccuracyDrift]:
-    """Compare the accuracy of each judge at its last and at its first date; not for scores."""
-    if arrays.table.kind == GRADE:
+    """Compare the accuracy of each judge at its last date with that at its first date.
+
+    Judges that give scores are left out.
+    """
+    if verdict_arrays.table.kind == GRADE:
         return []
     entries = []
-    for judge in arrays.judges:
-        rows = arrays.get_rows(judge)
+    for judge in verdict_arrays.judges:
+        rows = verdict_arrays.get_verdicts_of_judge(judge)
         dates = sorted(rows["date"].drop_nulls().unique())
         if len(dates) < 2:
             continue
         first_rows = rows.filter(pl.col("date") == dates[0])
         last_rows = rows.filter(pl.col("date") == dates[-1])
-        before = _measure_judge(arrays, judge, first_rows, bootstrap, ties)
-        after = _measure_judge(arrays, judge, last_rows, bootstrap, ties)
-        change = estimate_change(before.judge_credits, after.judge_credits, bootstrap)
-        entries.append(_build_drift(judge, dates[0], dates[-1], change))
+        before = _measure_judge(verdict_arrays, judge, first_rows, bootstrap, ties)
+        after = _measure_judge(verdict_arrays, judge, last_rows, bootstrap, ties)
+        change = estimate_accuracy_change(before.judge_credits, after.judge_credits, bootstrap)
+        entries.append(_build_drift_result(judge, dates[0], dates[-1], change))
     return entries
 
 
-def _build_drift(judge: str, first_date: str, last_date: str, change: ItemEstimate) -> results.AccuracyDrift:
+def _build_drift_result(
+    judge: str, first_date: str, last_date: str, change: ItemEstimate
+) -> results.AccuracyDrift:
+    """Build the result on the change of the accuracy of one judge."""
     return results.AccuracyDrift(
         judge=judge,
         first_date=first_date,

@@ -34,8 +34,8 @@ class ItemEstimate:
     high: float
     pairs: int
 
-    def shift(self, amount: float) -> ItemEstimate:
-        """Return the estimate with `amount` added to value and interval."""
+    def add_constant(self, amount: float) -> ItemEstimate:
+        """Return the estimate with a constant added to value and interval."""
         return ItemEstimate(self.value + amount, self.low + amount, self.high + amount, self.pairs)
 
 
@@ -64,7 +64,7 @@ def average_within_items(values: FloatArray, items: IntArray) -> ItemMeans:
     return ItemMeans(sums / np.maximum(counts, 1), distinct_items.astype(np.int32))
 
 
-def estimate_mean(values: FloatArray, items: IntArray, bootstrap: ClusterBootstrap) -> ItemEstimate:
+def estimate_item_mean(values: FloatArray, items: IntArray, bootstrap: ClusterBootstrap) -> ItemEstimate:
     """Estimate the mean over items of values between 0 and 1; NaN values are left out."""
     item_means = average_within_items(values, items)
     item_count = len(item_means.means)
@@ -85,10 +85,10 @@ def estimate_mean(values: FloatArray, items: IntArray, bootstrap: ClusterBootstr
     return ItemEstimate(float(mean), float(low[0]), float(high[0]), pairs)
 
 
-def estimate_difference(
+def estimate_mean_difference(
     values: FloatArray, other_values: FloatArray, items: IntArray, bootstrap: ClusterBootstrap
 ) -> ItemEstimate:
-    """Estimate the mean of `values` minus that of `other_values`.
+    """Estimate the mean of some values minus the mean of other values of the same items.
 
     Both arrays have an entry for each of `items`, NaN where an entry belongs to the other array or to
     neither.

@@ -13,14 +13,19 @@ from metassay.meta.judges.agreement import (
     BoolArray,
     IntArray,
     base_rate,
-    combine_orders,
-    compute_credits,
+    combine_verdicts_of_both_orders,
+    compute_score_credits,
+    compute_verdict_credits,
     position_preferences,
     repeat_agreement,
-    score_pair_credits,
 )
-from metassay.meta.judges.estimates import UNDEFINED, ItemEstimate, estimate_difference, estimate_mean
-from metassay.meta.judges.label_correction import ShareCorrection, correct_share
+from metassay.meta.judges.estimates import (
+    UNDEFINED,
+    ItemEstimate,
+    estimate_item_mean,
+    estimate_mean_difference,
+)
+from metassay.meta.judges.label_correction import ShareCorrection, correct_share_of_good
 from metassay.stats.arrays import FloatArray
 from metassay.stats.bootstrap import ClusterBootstrap
 
@@ -57,12 +62,12 @@ class JudgeVerdicts:
         """Estimate how often two answers to the same question are equal."""
         _, first_positions = np.unique(self.repeat_questions, return_index=True)
         shares = repeat_agreement(self.values, self.repeat_questions)
-        return estimate_mean(shares, self.items[first_positions], bootstrap)
+        return estimate_item_mean(shares, self.items[first_positions], bootstrap)
 
 
 @dataclass(frozen=True)
 class JudgeCredits:
-    """How right each verdict of a judge is, from 0 to 1, with its item; the mean is the accuracy.
+    """How right each verdict of a judge is, from 0 to 1, and the item of each verdict.
 
     `label_positions` says where the context label of each credit is: the position of a verdict, or of an
     item.
@@ -77,8 +82,8 @@ class JudgeCredits:
     ) -> ItemEstimate:
         """Estimate the accuracy from all credits, or from the selected ones."""
         if is_selected is None:
-            return estimate_mean(self.values, self.items, bootstrap)
-        return estimate_mean(self.values[is_selected], self.items[is_selected], bootstrap)
+            return estimate_item_mean(self.values, self.items, bootstrap)
+        return estimate_item_mean(self.values[is_selected], self.items[is_selected], bootstrap)
 
 
 @dataclass(frozen=True)
@@ -99,37 +104,42 @@ class JudgeMeasures:
     missing_count: int = 0
 
 
-def measure_preferences(
+def measure_preference_judge(
     verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap, *, ties: str = "half"
 ) -> JudgeMeasures:
     """Measure a judge that prefers one of two outputs, asked in one order or in both."""
-    combined = combine_orders(verdicts.values, verdicts.pair_questions, verdicts.swapped, ties=ties)
+    combined = combine_verdicts_of_both_orders(
+        verdicts.values, verdicts.pair_questions, verdicts.swapped, ties=ties
+    )
     first = verdicts.first_positions
     gold = verdicts.gold[first]
     items = verdicts.items[first]
-    judge_credits = JudgeCredits(compute_credits(combined.verdicts, gold, ties=ties), items, first)
+    judge_credits = JudgeCredits(compute_verdict_credits(combined.verdicts, gold, ties=ties), items, first)
     prefers_first = position_preferences(verdicts.values, verdicts.swapped, verdicts.pair_questions)
     return JudgeMeasures(
         judge_credits=judge_credits,
         accuracy=judge_credits.estimate_accuracy(bootstrap),
         base_rate=base_rate(combined.verdicts, gold, ties=ties),
-        both_orders_same=estimate_mean(combined.is_consistent, items, bootstrap),
-        position_bias=estimate_mean(prefers_first, verdicts.items, bootstrap).shift(-0.5),
+        both_orders_same=estimate_item_mean(combined.is_consistent, items, bootstrap),
+        position_bias=estimate_item_mean(prefers_first, verdicts.items, bootstrap).add_constant(-0.5),
         length_bias=_estimate_length_bias(judge_credits, gold, verdicts.longer[first], bootstrap),
         repeats_same=verdicts.estimate_repeat_agreement(bootstrap),
-        corrected=correct_share(combined.verdicts, gold, items, bootstrap),
+        corrected=correct_share_of_good(combined.verdicts, gold, items, bootstrap),
         missing_count=verdicts.missing_count,
     )
 
 
 def _estimate_length_bias(
-    judge_credits: JudgeCredits, gold: FloatArray, longer: FloatArray, bootstrap: ClusterBootstrap
+    judge_credits: JudgeCredits,
+    gold_labels: FloatArray,
+    longer_outputs: FloatArray,
+    bootstrap: ClusterBootstrap,
 ) -> ItemEstimate:
     """Estimate the accuracy where the better output is the longer one, minus where it is the shorter one."""
-    is_known = ~np.isnan(longer) & np.isin(gold, (0.0, 1.0))
-    better_is_longer = is_known & (gold == longer)
-    better_is_shorter = is_known & (gold != longer)
-    return estimate_difference(
+    is_known = ~np.isnan(longer_outputs) & np.isin(gold_labels, (0.0, 1.0))
+    better_is_longer = is_known & (gold_labels == longer_outputs)
+    better_is_shorter = is_known & (gold_labels != longer_outputs)
+    return estimate_mean_difference(
         np.where(better_is_longer, judge_credits.values, np.nan),
         np.where(better_is_shorter, judge_credits.values, np.nan),
         judge_credits.items,
@@ -137,15 +147,18 @@ def _estimate_length_bias(
     )
 
 
-def measure_labels(verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap) -> JudgeMeasures:
-    """Measure a judge that labels single outputs; the share of good (1) ones is corrected for its errors."""
+def measure_label_judge(verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap) -> JudgeMeasures:
+    """Measure a judge that labels single outputs as good (1) or bad (0).
+
+    The share of good outputs is corrected for the errors of the judge.
+    """
     are_good_or_bad = bool(np.isin(verdicts.values[~np.isnan(verdicts.values)], (0.0, 1.0)).all())
     are_good_or_bad &= bool(np.isin(verdicts.gold[~np.isnan(verdicts.gold)], (0.0, 1.0)).all())
     corrected = None
     if are_good_or_bad:
-        corrected = correct_share(verdicts.values, verdicts.gold, verdicts.items, bootstrap)
+        corrected = correct_share_of_good(verdicts.values, verdicts.gold, verdicts.items, bootstrap)
     judge_credits = JudgeCredits(
-        compute_credits(verdicts.values, verdicts.gold, ties="strict"),
+        compute_verdict_credits(verdicts.values, verdicts.gold, ties="strict"),
         verdicts.items,
         np.arange(len(verdicts.values)),
     )
@@ -159,7 +172,7 @@ def measure_labels(verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap) -> Judg
     )
 
 
-def measure_scores(
+def measure_score_judge(
     scores: FloatArray, human: FloatArray, verdicts: JudgeVerdicts, bootstrap: ClusterBootstrap
 ) -> JudgeMeasures:
     """Measure a judge that scores outputs, `[systems, items]`.
@@ -167,7 +180,7 @@ def measure_scores(
     Accuracy is over all pairs of outputs of an item with different human scores. The accuracy expected from
     base rates is ½, because without information both orders are equally likely.
     """
-    pair_credits, items = score_pair_credits(scores, human)
+    pair_credits, items = compute_score_credits(scores, human)
     judge_credits = JudgeCredits(pair_credits, items, items.astype(np.int64))
     return JudgeMeasures(
         judge_credits=judge_credits,
@@ -178,23 +191,30 @@ def measure_scores(
     )
 
 
-def estimate_change(before: JudgeCredits, after: JudgeCredits, bootstrap: ClusterBootstrap) -> ItemEstimate:
-    """Estimate how much the accuracy of a judge changed, after minus before."""
-    undefined_before = np.full(len(before.values), np.nan)
-    undefined_after = np.full(len(after.values), np.nan)
-    return estimate_difference(
-        np.concatenate([undefined_before, after.values]),
-        np.concatenate([before.values, undefined_after]),
-        np.concatenate([before.items, after.items]),
+def estimate_accuracy_change(
+    credits_before: JudgeCredits, credits_after: JudgeCredits, bootstrap: ClusterBootstrap
+) -> ItemEstimate:
+    """Estimate how much the accuracy of a judge changed between two dates."""
+    undefined_before = np.full(len(credits_before.values), np.nan)
+    undefined_after = np.full(len(credits_after.values), np.nan)
+    return estimate_mean_difference(
+        np.concatenate([undefined_before, credits_after.values]),
+        np.concatenate([credits_before.values, undefined_after]),
+        np.concatenate([credits_before.items, credits_after.items]),
         bootstrap,
     )
 
 
 def estimate_accuracy_by_context(
-    judge_credits: JudgeCredits, labels: Sequence[str | None], bootstrap: ClusterBootstrap
+    judge_credits: JudgeCredits, context_labels: Sequence[str | None], bootstrap: ClusterBootstrap
 ) -> dict[str, ItemEstimate]:
-    """Estimate the accuracy in each context; `labels` are per verdict or item, as `label_positions` are."""
-    credit_labels = np.array([labels[position] for position in judge_credits.label_positions], dtype=object)
+    """Estimate the accuracy of a judge in each context.
+
+    `context_labels` are per verdict or item, as `label_positions` are.
+    """
+    credit_labels = np.array(
+        [context_labels[position] for position in judge_credits.label_positions], dtype=object
+    )
     contexts = sorted({label for label in credit_labels.tolist() if label is not None})
     return {
         context: judge_credits.estimate_accuracy(bootstrap, credit_labels == context) for context in contexts

@@ -47,7 +47,7 @@ class ShareCorrection:
     """Number of outputs with a human label."""
 
 
-def rogan_gladen(share: FloatArray, sensitivity: FloatArray, specificity: FloatArray) -> FloatArray:
+def rogan_gladen_estimate(share: FloatArray, sensitivity: FloatArray, specificity: FloatArray) -> FloatArray:
     """Share of good outputs, corrected for the errors of a judge; NaN if the judge has no information."""
     information = sensitivity + specificity - 1
     undefined = np.full(np.shape(information), np.nan)
@@ -55,19 +55,17 @@ def rogan_gladen(share: FloatArray, sensitivity: FloatArray, specificity: FloatA
     return np.asarray(np.clip(corrected, 0, 1))
 
 
-def correct_share(
-    verdicts: FloatArray, gold: FloatArray, items: IntArray, bootstrap: ClusterBootstrap
+def correct_share_of_good(
+    verdicts: FloatArray, gold_labels: FloatArray, items: IntArray, bootstrap: ClusterBootstrap
 ) -> ShareCorrection:
-    """Correct the mean of `verdicts` (1 good, 0 bad, ½ undecided) with `gold` (1, 0, NaN without a label).
+    """Estimate the share of good outputs from verdicts, corrected for the errors of the judge.
 
-    An undecided verdict counts half on either side. If no good or no bad output has a label, sensitivity or
-    specificity are taken as ½. If few of them have one and show no information by chance, the share is the
-    median of the resamples. Undefined without labels, or if the judge carries too little information.
+    Verdicts are 1 (good), 0 (bad) or ½ (undecided); gold labels are 1, 0, or NaN without a label.
     """
     is_read = ~np.isnan(verdicts)
     verdicts = verdicts[is_read]
-    is_good = (gold[is_read] == 1).astype(np.float64)
-    is_bad = (gold[is_read] == 0).astype(np.float64)
+    is_good = (gold_labels[is_read] == 1).astype(np.float64)
+    is_bad = (gold_labels[is_read] == 0).astype(np.float64)
     # ratios of these sums are the share, the sensitivity and the specificity
     numerators = np.stack([verdicts, verdicts * is_good, (1 - verdicts) * is_bad])
     denominators = np.stack([np.ones(len(verdicts)), is_good, is_bad])
@@ -90,13 +88,13 @@ def correct_share(
     resampled_share, resampled_sensitivity, resampled_specificity = np.divide(
         numerator_sums, denominator_sums, out=np.full_like(numerator_sums, np.nan), where=denominator_sums > 0
     )
-    resampled = rogan_gladen(resampled_share, resampled_sensitivity, resampled_specificity)
+    resampled = rogan_gladen_estimate(resampled_share, resampled_sensitivity, resampled_specificity)
     # without information a resample says nothing: the share may be anything
     resampled = np.where(np.isnan(resampled), rng.random(len(resampled)), resampled)
     lows, highs = percentile_interval(resampled[None])
     value = float(np.median(resampled))
     if has_information:
-        value = float(rogan_gladen(rates[0], rates[1], rates[2]))
+        value = float(rogan_gladen_estimate(rates[0], rates[1], rates[2]))
     low = min(float(lows[0]), value)
     high = max(float(highs[0]), value)
     return ShareCorrection(value, low, high, share, sensitivity, specificity, labelled)

@@ -49,10 +49,10 @@ class FamilyPreference:
 UNDEFINED = FamilyPreference(np.nan, np.nan, np.nan, np.nan)
 
 
-def compare_at_equal_human_scores(
+def estimate_preference_at_equal_quality(
     scores: FloatArray, human: FloatArray, in_family: BoolArray
 ) -> FamilyPreference:
-    """Estimate how much higher a judge rates the family's outputs than others with equal human scores.
+    """Estimate how much higher a judge rates a family of systems than others with equal human scores.
 
     Both scores are `[systems, items]`, `in_family` is per system. Undefined where no human score occurs both
     inside and outside the family.
@@ -63,7 +63,7 @@ def compare_at_equal_human_scores(
     if len(np.unique(is_member)) < 2 or len(np.unique(items)) < 2:
         return UNDEFINED
     judge_scores = _convert_to_normal_scores(scores[is_scored])
-    basis = _build_basis(human[is_scored])
+    basis = _build_human_score_basis(human[is_scored])
     membership = _remove_projection(is_member, basis)
     sum_of_squares = float(membership @ membership)
     if sum_of_squares <= _ROUNDING * len(membership):
@@ -81,19 +81,23 @@ def compare_at_equal_human_scores(
     return _build_preference(deviation, float(np.sqrt(variance)), max(effective_items - 1, 1.0))
 
 
-def compare_with_panel(
-    scores: FloatArray, judge: int, in_family: BoolArray, resample_counts: Counts
+def estimate_preference_against_panel(
+    scores_by_judge: FloatArray, judge: int, in_family: BoolArray, resample_counts: Counts
 ) -> FamilyPreference:
-    """Estimate how much further a judge's system means lie above those of other judges in a family.
+    """Estimate how much higher a judge rates a family of systems than other judges do.
 
-    `scores` are `[judges, systems, items]`, `resample_counts` `[resamples, items]`. A judge that gives all
-    systems the same mean has no z and is not part of the panel.
+    `scores_by_judge` are `[judges, systems, items]`, `resample_counts` `[resamples, items]`. A judge that
+    gives all systems the same mean has no z and is not part of the panel.
     """
-    every_item = np.ones((1, scores.shape[2]), dtype=np.uint32)
-    deviation = float(_contrast_family(_subtract_panel(scores, judge, every_item), in_family)[0])
-    resampled = _contrast_family(_subtract_panel(scores, judge, resample_counts), in_family)
+    every_item = np.ones((1, scores_by_judge.shape[2]), dtype=np.uint32)
+    deviation = float(
+        _subtract_other_families(_subtract_panel_means(scores_by_judge, judge, every_item), in_family)[0]
+    )
+    resampled = _subtract_other_families(
+        _subtract_panel_means(scores_by_judge, judge, resample_counts), in_family
+    )
     resampled = resampled[~np.isnan(resampled)]
-    item_count = int((~np.isnan(scores[judge])).any(axis=0).sum())
+    item_count = int((~np.isnan(scores_by_judge[judge])).any(axis=0).sum())
     if np.isnan(deviation) or len(resampled) < 2 or item_count < 2:
         return FamilyPreference(deviation, np.nan, np.nan, np.nan)
     return _build_preference(deviation, float(resampled.std(ddof=1)), item_count - 1.0)
@@ -109,7 +113,7 @@ def _build_preference(deviation: float, standard_error: float, degrees_of_freedo
     return FamilyPreference(deviation, deviation - half_width, deviation + half_width, p)
 
 
-def _build_basis(human_scores: FloatArray) -> FloatArray:
+def _build_human_score_basis(human_scores: FloatArray) -> FloatArray:
     """Build an orthonormal basis of functions of the human score, `[outputs, functions]`."""
     values, positions = np.unique(human_scores, return_inverse=True)
     if len(values) <= FEW_VALUES:
@@ -137,9 +141,11 @@ def _convert_to_normal_scores(scores: FloatArray) -> FloatArray:
     return np.asarray(ndtri((middle_ranks - 0.5) / len(scores))[positions])
 
 
-def _subtract_panel(scores: FloatArray, judge: int, resample_counts: Counts) -> FloatArray:
-    """Return z of one judge minus the mean z of the others, `[resamples, systems]`."""
-    z = np.stack([_standardize_system_means(judge_scores, resample_counts) for judge_scores in scores])
+def _subtract_panel_means(scores_by_judge: FloatArray, judge: int, resample_counts: Counts) -> FloatArray:
+    """Return standardised system means of one judge minus those of the others, `[resamples, systems]`."""
+    z = np.stack(
+        [_standardize_system_means(judge_scores, resample_counts) for judge_scores in scores_by_judge]
+    )
     others = np.delete(z, judge, axis=0)
     return np.asarray(z[judge] - _average_defined(others, axis=0))
 
@@ -152,21 +158,21 @@ def _standardize_system_means(scores: FloatArray, resample_counts: Counts) -> Fl
     .05).
     """
     every_item = np.ones((1, scores.shape[1]), dtype=np.uint32)
-    observed_means = _average_items(scores, every_item)
+    observed_means = _average_over_resampled_items(scores, every_item)
     sd = 0.0
     if (~np.isnan(observed_means)).any():
-        sd = float(np.sqrt(np.nanmean(_center(observed_means) ** 2)))
-    centred = _center(_average_items(scores, resample_counts))
+        sd = float(np.sqrt(np.nanmean(_subtract_mean_over_systems(observed_means) ** 2)))
+    centred = _subtract_mean_over_systems(_average_over_resampled_items(scores, resample_counts))
     return centred / sd if sd > 1e-12 else np.full_like(centred, np.nan)
 
 
-def _center(means: FloatArray) -> FloatArray:
+def _subtract_mean_over_systems(system_means: FloatArray) -> FloatArray:
     """Subtract the mean over systems on each resample."""
-    counts = np.maximum((~np.isnan(means)).sum(axis=1, keepdims=True), 1)
-    return np.asarray(means - np.nansum(means, axis=1, keepdims=True) / counts)
+    counts = np.maximum((~np.isnan(system_means)).sum(axis=1, keepdims=True), 1)
+    return np.asarray(system_means - np.nansum(system_means, axis=1, keepdims=True) / counts)
 
 
-def _average_items(scores: FloatArray, resample_counts: Counts) -> FloatArray:
+def _average_over_resampled_items(scores: FloatArray, resample_counts: Counts) -> FloatArray:
     """Average scores `[systems, items]` over the items of each resample, `[resamples, systems]`."""
     is_scored = ~np.isnan(scores)
     weights = resample_counts.astype(np.float64)
@@ -175,8 +181,8 @@ def _average_items(scores: FloatArray, resample_counts: Counts) -> FloatArray:
     return np.asarray(np.divide(sums, totals, out=np.full_like(sums, np.nan), where=totals > 0))
 
 
-def _contrast_family(deviations: FloatArray, in_family: BoolArray) -> FloatArray:
-    """Return the mean over the systems of a family minus that over the others, `[resamples]`."""
+def _subtract_other_families(deviations: FloatArray, in_family: BoolArray) -> FloatArray:
+    """Return the mean over the systems of a family minus the mean over other systems, `[resamples]`."""
     family_mean = _average_defined(deviations[:, in_family], axis=1)
     other_mean = _average_defined(deviations[:, ~in_family], axis=1)
     return np.asarray(family_mean - other_mean)

@@ -29,21 +29,21 @@ class VerdictArrays:
         groups = table.frame.group_by("judge", maintain_order=True)
         self._rows_by_judge = {str(judge): rows for (judge,), rows in groups}
 
-    def get_rows(self, judge: str) -> pl.DataFrame:
-        """Return the verdicts of one judge, sorted."""
+    def get_verdicts_of_judge(self, judge: str) -> pl.DataFrame:
+        """Return the rows of one judge, sorted."""
         return self._rows_by_judge[judge]
 
-    def build_verdicts(self, rows: pl.DataFrame) -> JudgeVerdicts:
-        """Build the arrays of verdicts of one judge."""
-        question = [name for name in (*QUESTION_COLUMNS, "date") if name in rows.columns]
+    def build_judge_verdicts(self, verdict_rows: pl.DataFrame) -> JudgeVerdicts:
+        """Build the arrays of the verdicts of one judge."""
+        question = [name for name in (*QUESTION_COLUMNS, "date") if name in verdict_rows.columns]
         return JudgeVerdicts(
-            values=_get_floats(rows, "value"),
-            gold=_get_floats(rows, "gold"),
-            items=_encode(rows["item"], self.items),
-            pair_questions=_number_groups(rows, [*question, "repeat"]),
-            repeat_questions=_number_groups(rows, [*question, "swapped"]),
-            swapped=rows["swapped"].to_numpy(),
-            longer=_get_floats(rows, "longer"),
+            values=_get_float_column(verdict_rows, "value"),
+            gold=_get_float_column(verdict_rows, "gold"),
+            items=_encode_as_positions(verdict_rows["item"], self.items),
+            pair_questions=_number_distinct_rows(verdict_rows, [*question, "repeat"]),
+            repeat_questions=_number_distinct_rows(verdict_rows, [*question, "swapped"]),
+            swapped=verdict_rows["swapped"].to_numpy(),
+            longer=_get_float_column(verdict_rows, "longer"),
         )
 
     @cached_property
@@ -63,17 +63,17 @@ class VerdictArrays:
             return []
         return sorted(self.verdicts_by_system["system"].drop_nulls().unique())
 
-    def build_matrix(self, judge: str, column: str = "value") -> FloatArray:
-        """Build the mean values of one judge, `[systems, items]`; NaN where there are none."""
+    def build_mean_matrix(self, judge: str, column: str = "value") -> FloatArray:
+        """Build the mean value of one judge for each output, `[systems, items]`; NaN if none."""
         matrix = np.full((len(self.systems), len(self.items)), np.nan)
         if self.verdicts_by_system is None:
             return matrix
         rows = self.verdicts_by_system.filter(pl.col("judge") == judge)
         means = rows.group_by("system", "item", maintain_order=True).agg(pl.col(column).mean())
         means = means.drop_nulls("system")
-        systems = _encode(means["system"], self.systems)
-        items = _encode(means["item"], self.items)
-        matrix[systems, items] = _get_floats(means, column)
+        systems = _encode_as_positions(means["system"], self.systems)
+        items = _encode_as_positions(means["item"], self.items)
+        matrix[systems, items] = _get_float_column(means, column)
         return matrix
 
     @cached_property
@@ -81,7 +81,7 @@ class VerdictArrays:
         """Human scores of the outputs, `[systems, items]`, from the rows of whichever judge has them."""
         matrix = np.full((len(self.systems), len(self.items)), np.nan)
         for judge in self.judges:
-            gold = self.build_matrix(judge, "gold")
+            gold = self.build_mean_matrix(judge, "gold")
             matrix = np.where(np.isnan(matrix), gold, matrix)
         return matrix
 
@@ -110,29 +110,31 @@ class VerdictArrays:
             )
         return dict(families.sort("judge").iter_rows())
 
-    def build_ratings(self, judge: str) -> tuple[FloatArray, FloatArray]:
-        """Build the ratings of a judge, `[outputs]`, and of each rater, `[raters, outputs]`."""
-        rows = self.get_rows(judge)
+    def build_judge_and_rater_ratings(self, judge: str) -> tuple[FloatArray, FloatArray]:
+        """Build the ratings of a judge, `[outputs]`, and of each human rater, `[raters, outputs]`."""
+        rows = self.get_verdicts_of_judge(judge)
         raters = self.table.raters
         question = [name for name in QUESTION_COLUMNS if name in rows.columns]
         if self.table.kind == GRADE:
             value = pl.col("value").mean()
         elif self.table.kind == PAIRWISE:
-            value = combine_repeats(pl.col("value"))
+            value = combine_repeated_verdicts(pl.col("value"))
         else:
             # a label has no middle: repeated verdicts that differ count as none
             is_unanimous = pl.col("value").drop_nulls().n_unique() == 1
             value = pl.when(is_unanimous).then(pl.col("value").max()).alias("value")
         rater_means = [pl.col(name).mean() for name in raters]
         means = rows.group_by(question, maintain_order=True).agg(value, *rater_means)
-        return _get_floats(means, "value"), np.stack([_get_floats(means, name) for name in raters])
+        return _get_float_column(means, "value"), np.stack(
+            [_get_float_column(means, name) for name in raters]
+        )
 
-    def get_context_labels(self, column: str, rows: pl.DataFrame) -> list[str | None]:
+    def get_context_labels(self, column: str, verdict_rows: pl.DataFrame) -> list[str | None]:
         """Return the context of each verdict; for scores, of each item."""
         if column not in self.table.frame.columns:
             raise UnknownName("column", column, self.table.metadata)
         if self.table.kind != GRADE:
-            return rows[column].cast(pl.String).to_list()
+            return verdict_rows[column].cast(pl.String).to_list()
         values_by_item = self._collect_values_by_item(column)
         if any(len(values) > 1 for values in values_by_item.values()):
             raise InputError(
@@ -146,6 +148,7 @@ class VerdictArrays:
         return tuple(name for name in self.table.metadata if self._is_default_context(name))
 
     def _is_default_context(self, column: str) -> bool:
+        """Whether a column is a context if the user names none."""
         if column.lower() not in DEFAULT_CONTEXTS or self.table.frame[column].n_unique() < 2:
             return False
         if self.table.kind != GRADE:
@@ -154,6 +157,7 @@ class VerdictArrays:
         return all(len(values) == 1 for values in self._collect_values_by_item(column).values())
 
     def _collect_values_by_item(self, column: str) -> dict[str, list[str | None]]:
+        """Return the first value of a column for each item."""
         grouped = self.table.frame.group_by("item").agg(pl.col(column).cast(pl.String).unique())
         return dict(grouped.iter_rows())
 
@@ -170,28 +174,29 @@ def _score_second_system(pairs: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(family=pl.col("family_2")) if "family_2" in pairs.columns else table
 
 
-def combine_repeats(verdict: pl.Expr) -> pl.Expr:
-    """Combine several verdicts on one question: the verdict that all share, else a tie."""
-    mean = verdict.mean()
+def combine_repeated_verdicts(verdict_column: pl.Expr) -> pl.Expr:
+    """Combine repeated verdicts on one question: the verdict that all share, else a tie."""
+    mean = verdict_column.mean()
     is_unanimous = mean.is_null() | (mean == 1) | (mean == 0)
     return pl.when(is_unanimous).then(mean).otherwise(0.5).alias("value")
 
 
-def _get_floats(rows: pl.DataFrame, name: str) -> FloatArray:
-    if name not in rows.columns:
-        return np.full(rows.height, np.nan)
-    numbers: FloatArray = rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
+def _get_float_column(verdict_rows: pl.DataFrame, column_name: str) -> FloatArray:
+    """Return a column as float64 array; NaN where a value is missing."""
+    if column_name not in verdict_rows.columns:
+        return np.full(verdict_rows.height, np.nan)
+    numbers: FloatArray = verdict_rows[column_name].cast(pl.Float64).fill_null(np.nan).to_numpy()
     return numbers
 
 
-def _encode(column: pl.Series, names: Sequence[str]) -> NDArray[np.int32]:
-    """Return the position of each value among the names."""
-    positions = {name: position for position, name in enumerate(names)}
+def _encode_as_positions(column: pl.Series, sorted_names: Sequence[str]) -> NDArray[np.int32]:
+    """Return the position of each value among the sorted names."""
+    positions = {name: position for position, name in enumerate(sorted_names)}
     return np.array([positions[value] for value in column], dtype=np.int32)
 
 
-def _number_groups(rows: pl.DataFrame, names: Sequence[str]) -> NDArray[np.int32]:
-    """Number the distinct combinations of these columns from 0, in sorted order."""
-    numbers = rows.select(pl.struct(names).rank("dense").cast(pl.Int32) - 1).to_series()
+def _number_distinct_rows(verdict_rows: pl.DataFrame, column_names: Sequence[str]) -> NDArray[np.int32]:
+    """Number the distinct combinations of some columns from 0, in sorted order."""
+    numbers = verdict_rows.select(pl.struct(column_names).rank("dense").cast(pl.Int32) - 1).to_series()
     codes: NDArray[np.int32] = numbers.to_numpy()
     return codes
