@@ -1,12 +1,14 @@
 """`check` foretells what `perturb` does, and texts without spaces can be assayed like any other."""
 
 import re
+import shlex
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import metassay
+from metassay.cli import run
 from metassay.perturbations.forecast import forecast_perturbations
 from metassay.text.segmentation import has_segmenter
 from metassay.workflows.assay import read_bundled_sample
@@ -98,3 +100,64 @@ def test_only_what_waits_for_a_tagger_is_tried_on_fewer_outputs() -> None:
     for row in forecast_perturbations(data, maximum_tagged_outputs=len(data) // 4):
         assert (row.tried < len(data)) == (row.perturbation in {"entity", "negation"})
         assert row.tried < len(data) or row == exact[row.perturbation]
+
+
+def make_rated_rows(rated: int, systems: str = "abc") -> list[dict]:
+    rows = []
+    for n in range(40):
+        for system in systems:
+            reference = f"the small house number {n} is over there by the lake"
+            score = float(n % 5) if n < rated else None
+            rows.append(
+                {
+                    "seg_id": n,
+                    "system": system,
+                    "hyp": f"{reference} {system}",
+                    "ref": reference,
+                    "mqm": score,
+                    "M": n / 7,
+                }
+            )
+    return rows
+
+
+def describe_questions(result) -> dict[str, str]:
+    return {each.command.split()[1]: each.missing or "" for each in result.questions}
+
+
+def test_check_ends_with_the_questions_that_the_data_can_answer():
+    rated = metassay.check(metassay.read(make_rated_rows(30), language="en"))
+    assert rated.rated_items == {"mqm": 30}
+    assert describe_questions(rated) == dict.fromkeys(
+        ["assay", "score", "rank", "estimate", "depend", "annotate"], ""
+    )
+    commands = [each.command for each in rated.questions]
+    assert "metassay annotate DATA --human mqm --count 10" in commands
+    few = describe_questions(metassay.check(metassay.read(make_rated_rows(12), language="en")))
+    assert few["rank"] == "needs 8 more rated items"
+    assert few["estimate"] == ""
+    single = describe_questions(
+        metassay.check(metassay.read(make_rated_rows(30, systems="a"), language="en"))
+    )
+    assert single["score"] == "there is one system only"
+    assert single["rank"] == "needs 3 systems, there are 1"
+
+
+def test_columns_of_metric_scores_are_not_contexts():
+    rows = [row | {"domain": "news" if row["seg_id"] % 2 else "chat"} for row in make_rated_rows(30)]
+    result = metassay.check(metassay.read(rows, language="en"))
+    assert result.metric_columns == ["M"]
+    assert result.contexts == {"system": 3, "domain": 2}
+
+
+def test_the_suggested_commands_name_the_data_of_the_command(tmp_path, capsys):
+    path = tmp_path / "my outputs.csv"
+    pl.DataFrame(make_rated_rows(30)).write_csv(path)
+    run(["check", str(path), "--language", "en", "--out", str(tmp_path / "run"), "--quiet"])
+    lines = capsys.readouterr().out.splitlines()
+    questions = lines[lines.index("You can ask:") + 1 :]
+    assert f"metassay assay '{path}' --language en" in questions[0]
+    commands = [
+        shlex.split(line)[line.split().index("metassay") :] for line in questions if "metassay" in line
+    ]
+    assert len(commands) == 6

@@ -47,6 +47,15 @@ class CostEstimate(msgspec.Struct, frozen=True):
     """Seconds for all metrics with the given number of workers."""
 
 
+class CheckedQuestion(msgspec.Struct, frozen=True):
+    """A question of a user, and the command that answers it; `DATA` stands for the data."""
+
+    question: str
+    command: str
+    missing: str | None = None
+    """What the data lacks for an answer; None if it can be answered."""
+
+
 class CheckContent(ResultStruct, frozen=True, kw_only=True):
     """What a data set holds. Counts are numbers of outputs unless stated otherwise."""
 
@@ -63,6 +72,10 @@ class CheckContent(ResultStruct, frozen=True, kw_only=True):
     """Number of rated outputs by human score."""
     contexts: dict[str, Count]
     """Number of distinct values of each column that can be a context."""
+    metric_columns: list[str] = msgspec.field(default_factory=list)
+    """Columns of numbers that `rank` takes for metric scores; name human scores among them with `--human`."""
+    rated_items: dict[str, Count] = msgspec.field(default_factory=dict)
+    """Number of items for which every rated system has a human score, by human score."""
     missing: dict[str, Count]
     """Number of missing values by column, for columns that have any."""
     empty_outputs: Count
@@ -75,6 +88,8 @@ class CheckContent(ResultStruct, frozen=True, kw_only=True):
     metrics: list[CheckedMetric]
     perturbations: list[CheckedPerturbation]
     estimate: CostEstimate
+    questions: list[CheckedQuestion] = msgspec.field(default_factory=list)
+    """Questions that the data can answer, then those that it cannot answer yet."""
     notes: list[str]
     data: DataSummary | None = None
     """None only in results that older versions stored."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import msgspec
 import polars as pl
 
+from metassay.data.columns import find_score_columns
 from metassay.data.dataset import Dataset
 from metassay.data.normalisation import choose_normalisation
 from metassay.data.preparation import note_unknown_language, prepare_dataset
@@ -21,6 +22,7 @@ from metassay.metrics.selection import choose_metrics
 from metassay.options import accept_options
 from metassay.perturbations.forecast import PerturbationForecast, forecast_perturbations
 from metassay.perturbations.registry import list_default_perturbations
+from metassay.reporting.check_questions import list_questions
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.check import CheckContent, CheckedMetric, CheckedPerturbation, CostEstimate, SystemCount
 from metassay.store.layout import TIMINGS
@@ -29,6 +31,9 @@ from metassay.workflows.options import CheckOptions
 from metassay.workflows.read import ensure_dataset
 from metassay.workflows.run_files import collect_warnings
 from metassay.workflows.scoring_rows import build_scoring_rows
+
+_MOST_NUMBERED_CONTEXTS = 50
+"""Whole numbers with more values than this are taken for scores instead of contexts."""
 
 
 class CheckResult(ResultDisplay, CheckContent, frozen=True, kw_only=True):
@@ -60,6 +65,8 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
     with collect_warnings() as metric_warnings:
         estimate = _estimate_cost(prepared, metrics, workers)
     forecasts = forecast_perturbations(prepared, workers=workers)
+    metric_columns = _find_metric_columns(data)
+    contexts = [name for name in data.metadata if name not in metric_columns]
     result = CheckResult(
         task=data.task,
         task_guess=data.task_guess,
@@ -69,7 +76,9 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
         languages=_count_languages(data),
         references=_count_references(data),
         human={name: len(data) - data.outputs[name].null_count() for name in data.human},
-        contexts={name: data.outputs[name].n_unique() for name in ("system", *data.metadata)},
+        contexts={name: data.outputs[name].n_unique() for name in ("system", *contexts)},
+        metric_columns=metric_columns,
+        rated_items={name: _count_rated_items(data, name) for name in data.human},
         missing=_count_missing_values(data.outputs),
         empty_outputs=_count_empty_outputs(data.outputs["output"]),
         reference_systems=list(find_reference_systems(data)),
@@ -81,6 +90,7 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
         notes=[*data.notes, *note_unknown_language(data), *metric_warnings],
         data=summarize_dataset(data, {metric.spec: metric.higher_is_better for metric in metrics}),
     )
+    result = msgspec.structs.replace(result, questions=list_questions(result))
     if run is not None:
         _write_result(run, result)
     return result
@@ -96,6 +106,25 @@ def _write_result(run: RunFolder, result: CheckResult) -> None:
 def _count_systems(data: Dataset) -> list[SystemCount]:
     counts = Counter(data.outputs["system"])
     return [SystemCount(system, counts[system]) for system in data.systems]
+
+
+def _find_metric_columns(data: Dataset) -> list[str]:
+    """Find columns of metric scores: numbers that `rank` would rank, with too many values for contexts."""
+    _, numeric_columns = find_score_columns(data.outputs.select(data.metadata))
+    metric_columns = []
+    for name in numeric_columns:
+        column = data.outputs[name]
+        if column.dtype.is_float() or column.n_unique() > _MOST_NUMBERED_CONTEXTS:
+            metric_columns.append(name)
+    return metric_columns
+
+
+def _count_rated_items(data: Dataset, human_column: str) -> int:
+    """Count the items for which every system with human scores has one."""
+    rated = data.outputs.drop_nulls(human_column)
+    systems = rated["system"].n_unique()
+    counts = rated.group_by("item").agg(pl.col("system").n_unique())
+    return int((counts["system"] == systems).sum())
 
 
 def _count_languages(data: Dataset) -> dict[str, int]:

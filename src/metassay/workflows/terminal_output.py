@@ -30,11 +30,13 @@ if TYPE_CHECKING:
 __all__ = ["Block", "Line", "Note", "Table"]
 
 
-def describe_check(result: CheckResult) -> list[Block]:
-    """Describe what a data set holds."""
+def describe_check(result: CheckResult, data_arguments: str | None = None) -> list[Block]:
+    """Describe what a data set holds; `data_arguments` are repeated in the commands that are suggested."""
     from metassay.reporting.terminal import check
 
-    return check.describe_check_result(result)
+    if not data_arguments:
+        return check.describe_check_result(result)
+    return check.describe_check_result(result, data_arguments)
 
 
 def describe_assay(result: AssayResult) -> list[Block]:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
+
 from metassay.cli.options import DataOptions, OutputOptions
+from metassay.cli.parameters import TYPED_ARGUMENTS
 from metassay.cli.printing import print_blocks, print_line
 from metassay.workflows.options import CheckSettings
 
 EXAMPLE = "metassay check outputs.csv"
+_OTHER_OPTIONS = ("--human", "--out", "--workers", "--seed", "--memory", "--metrics", "--normalize")
+"""Options with a value that do not say how the data is read, or that suggested commands name themselves."""
+_FLAGS = ("--json", "--quiet", "-q")
 COMMON_OPTIONS = ("task", "human", "columns", "where", "reference", "language", "json")
 
 
@@ -19,6 +26,20 @@ def run_check(data: DataOptions, output: OutputOptions, settings: CheckSettings)
     if output.json:
         print(result.to_json())
         return
-    print_blocks(describe_check(result))
+    print_blocks(describe_check(result, _repeat_data_arguments(TYPED_ARGUMENTS.get())))
     if output.out:
         print_line(f"Results: {output.out}/results")
+
+
+def _repeat_data_arguments(arguments: Sequence[str]) -> str:
+    """Return the arguments of a command line that say which data is read, and how."""
+    repeated = []
+    skips_value = False
+    for argument in arguments:
+        if skips_value:
+            skips_value = False
+        elif argument in _OTHER_OPTIONS:
+            skips_value = True
+        elif argument not in _FLAGS and not argument.startswith(tuple(f"{name}=" for name in _OTHER_OPTIONS)):
+            repeated.append(argument)
+    return shlex.join(repeated)
