@@ -284,7 +284,7 @@ def standardise_accuracy(
 def _compute_perturbation_shares(
     crossed_contexts: PairContexts, context_count: int, perturbation_count: int
 ) -> FloatArray:
-    """Compute the share of each perturbation among all pairs."""
+    """Compute the share of each perturbation among the pairs of each context."""
     counts = count_codes(crossed_contexts.codes, context_count * perturbation_count)
     table: FloatArray = counts.reshape(context_count, perturbation_count).astype(np.float64)
     return divide_or_nan(table, table.sum(axis=1, keepdims=True))

@@ -60,7 +60,7 @@ class PairOutcomes:
         return len(self.items)
 
     def _check_shapes(self) -> None:
-        """Raise an error if arrays differ in their number of pairs."""
+        """Raise an error if the shape of an array does not fit, or a metric is named twice."""
         if len(set(self.metrics)) < len(self.metrics):
             raise InputError("a metric is named twice.")
         if self.outcomes.shape != (len(self.metrics), self.pair_count):
@@ -73,7 +73,7 @@ class PairOutcomes:
             raise InputError("weights need one number for each pair.")
 
     def _check_values(self) -> None:
-        """Raise an error if a code or weight is out of range."""
+        """Raise an error if an outcome, code or weight is not valid."""
         if self.pair_count == 0:
             return
         if self.outcomes.size and (self.outcomes.min() < MISSING or self.outcomes.max() > RIGHT):

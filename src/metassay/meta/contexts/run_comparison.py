@@ -189,7 +189,7 @@ def _adjust_p_values(
     for difference in differences:
         is_small = (difference.column, difference.context) in small_contexts
         is_tested = difference.p is not None and difference.is_possible and not is_small
-        p_values.append(_nan_if_none(difference.p) if is_tested else np.nan)
+        p_values.append(_require_number(difference.p) if is_tested else np.nan)
         is_overall.append(difference.column == GLOBAL)
     unchanged_pairs = 0
     for order in rankings:
@@ -269,8 +269,8 @@ def _compare_accuracy(
     matched_credits: MatchedCredits | None,
 ) -> _AccuracyDifference:
     """Compare two accuracies; without both intervals there is no test."""
-    before = _nan_if_none(old_accuracy.accuracy)
-    after = _nan_if_none(new_accuracy.accuracy)
+    before = _require_number(old_accuracy.accuracy)
+    after = _require_number(new_accuracy.accuracy)
     if (
         old_accuracy.low is None
         or old_accuracy.high is None
@@ -310,8 +310,8 @@ def _compare_accuracy(
     )
 
 
-def _nan_if_none(number: float | None) -> float:
-    """Return the number, or NaN instead of None."""
+def _require_number(number: float | None) -> float:
+    """Return the number; raise an error if it is None."""
     if number is None:
         raise ValueError("a number that is compared must be defined")
     return number
@@ -357,10 +357,10 @@ def _find_rank_reversals(
     swaps = []
     for i, first in enumerate(metrics):
         for second in metrics[i + 1 :]:
-            lead_before = _nan_if_none(old_accuracies[first].accuracy) - _nan_if_none(
+            lead_before = _require_number(old_accuracies[first].accuracy) - _require_number(
                 old_accuracies[second].accuracy
             )
-            lead_after = _nan_if_none(new_accuracies[first].accuracy) - _nan_if_none(
+            lead_after = _require_number(new_accuracies[first].accuracy) - _require_number(
                 new_accuracies[second].accuracy
             )
             rows = (
@@ -376,7 +376,7 @@ def _find_rank_reversals(
             if matched_credits is None:
                 p = _compute_two_sided_p_value(lead_after - lead_before, float(np.sqrt(sum(variances))))
             else:
-                p = _nan_if_none(matched_credits.test_lead_change(first, second).p)
+                p = _require_number(matched_credits.test_lead_change(first, second).p)
             swaps.append(_RankReversal(better, worse, p))
     return swaps
 

@@ -157,7 +157,7 @@ class VerdictArrays:
         return all(len(values) == 1 for values in self._collect_values_by_item(column).values())
 
     def _collect_values_by_item(self, column: str) -> dict[str, list[str | None]]:
-        """Return the first value of a column for each item."""
+        """Return the distinct values of a column for each item."""
         grouped = self.table.frame.group_by("item").agg(pl.col(column).cast(pl.String).unique())
         return dict(grouped.iter_rows())
 
