@@ -80,7 +80,7 @@ def _score_first_chrf(table: pl.DataFrame) -> float:
 
 
 def _list_rows(table: pl.DataFrame) -> list[tuple[str, str]]:
-    return list(table.select("hyp", "ref").iter_list_rows())
+    return list(table.select("hyp", "ref").iter_rows())
 
 
 def _pearson(x: Floats, y: Floats) -> float:

@@ -1,8 +1,8 @@
-"""The page on eighteen recommenders, from made-up ratings.
+"""The page on eighteen recommenders, from simulated ratings.
 
-    python -m reproduce.recommenders.page FOLDER      FOLDER is not read: the ratings are made up
+    python -m reproduce.recommenders.page FOLDER      FOLDER is not read: the ratings are simulated
 
-Writes README.md and `ours.json` beside this file.
+Writes README.md and `ours.json` next to this file.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from metassay.workflows.assay import assay
 from metassay.workflows.read import read
 from metassay.workflows.score import score
 
-HERE = Path(__file__).parent
+PAGE_FOLDER = Path(__file__).parent
 
 
 def main() -> None:
@@ -27,20 +27,20 @@ def main() -> None:
         write_runs(synthetic(400, 500), out, depth=50, seed=0)
         runs = read(out / "runs", qrels=out / "qrels.txt")
         scores = score(runs, metrics="ndcg_cut_10,map").to_frame().select("system", "metric", "segment")
-        found = assay(
+        result = assay(
             runs, metrics=PAPER_MEASURES, contexts=["system"], valid_pairs=False, resamples=200
         ).to_dict()
     quality = scores.pivot(on="metric", index="system", values="segment").sort("ndcg_cut_10", descending=True)
-    tests = {row["metric"]: row for row in found["contexts"]["system"]["h1"]}
-    lines = [INTRODUCTION, "", "## The recommenders", "", HELD_BACK, ""]
+    tests = {row["metric"]: row for row in result["contexts"]["system"]["h1"]}
+    lines = [INTRODUCTION, "", "## The recommenders", "", HELD_OUT, ""]
     lines += format_table(
         ["recommender", "ndcg_cut_10", "map"],
         [[n, f"{a:.3f}", f"{m:.3f}"] for n, a, m in quality.iter_rows()],
     )
     largest = max(tests.values(), key=lambda row: row["p"])
-    lines += ["", "## The measures", "", " ".join(note for note in found["notes"] if "list" in note), ""]
+    lines += ["", "## The measures", "", " ".join(note for note in result["notes"] if "list" in note), ""]
     counted = (
-        f"Four copies of each list, one pair of items for every five exchanged; {found['pairs']:,} pairs. "
+        f"Four copies of each list, one pair of items for every five exchanged; {result['pairs']:,} pairs. "
         f"Chi-square over {largest['dof'] + 1} recommenders; the largest p is {format_p(largest['p'])} "
         f"({largest['metric']})."
     )
@@ -52,23 +52,23 @@ def main() -> None:
             f"{tests[row['metric']]['chi2']:.1f}",
             format_p(tests[row["metric"]]["p_permutation"]),
         ]
-        for row in found["global"]
+        for row in result["global"]
     ]
     lines += format_table(["measure", "accuracy", "chi²", "permutation"], cells)
-    (HERE / "README.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    write_json(HERE / "ours.json", {"h1": list(tests.values()), "quality": quality.to_dicts()})
+    (PAGE_FOLDER / "README.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_json(PAGE_FOLDER / "ours.json", {"h1": list(tests.values()), "quality": quality.to_dicts()})
 
 
 INTRODUCTION = """# Eighteen recommenders
 
     python -m reproduce.recommenders.run ratings.dat OUT --assay
 
-trains eighteen recommenders on any file in a MovieLens format and assays the 23 ranking measures of Deviyani
-and Diaz (2025) on their lists. The paper's own runs are not public, and neither is MovieLens ours to ship; so
-the figures here are from made-up ratings (`python -m reproduce.recommenders.page FOLDER`): 400 users with
-five-dimensional tastes, 500 items, a fifth of all ratings given, lists of 50, seed 0. They show that the
-experiment runs and what its results look like, not how measures fare on real users."""
-HELD_BACK = """A fifth of each user's relevant items (four stars or more) is held back; lists rank what the
+trains eighteen recommenders on any file in a MovieLens format and assays the 23 ranking measures of
+Deviyani and Diaz (2025) on their lists. The runs of the paper are not public, and MovieLens may not be
+redistributed, so the figures are from simulated ratings (`python -m reproduce.recommenders.page FOLDER`):
+400 users with five-dimensional tastes, 500 items, a fifth of all ratings given, lists of 50, seed 0. They
+show that the experiment runs and what its results look like, not how measures fare on real users."""
+HELD_OUT = """A fifth of each user's relevant items (four stars or more) is held back; lists rank what the
 user has not rated."""
 
 

@@ -14,20 +14,22 @@ from scipy.stats import kendalltau
 Row = dict[str, Any]
 YEARS = {"wmt23": "WMT23", "wmt22": "WMT22"}
 MEASURES = {"spa": "SPA", "acc_eq": "acc_eq", "sysdep": "SysDep", "residual": "residual"}
-BLIND = {"Random-sysname"}
-"""Sees the system's name, and nothing of the output."""
-OWN = ("local", "mean", "corpus")
-"""What is known of our own metrics alone."""
-STUDIED = Path(__file__).parents[2] / "benchmarks" / "people_study.json"
+UNINFORMED_METRICS = {"Random-sysname"}
+"""Knows the name of the system, and nothing of the output."""
+OUR_MEASURES = ("local", "mean", "corpus")
+"""Measured for the metrics that we compute ourselves."""
+STUDY = Path(__file__).parents[2] / "benchmarks" / "people_study.json"
 
 
-def page(rows: Sequence[Row]) -> str:
+def render_page(rows: Sequence[Row]) -> str:
+    """Return docs/which-metric.md."""
     lines = ["# Metrics of WMT22 and WMT23", "", INTRODUCTION, ""]
     for year, name in YEARS.items():
-        own = [row for row in rows if row["year"] == year]
-        lines += [f"## {name}", "", _described(own), "", *_table(own), ""]
-    lines += ["## Do the measures agree?", "", AGREE, "", *_agreement(rows), "", *_reading(rows), ""]
-    lines += ["## What to conclude", "", *_conclusions(rows)]
+        rows_of_year = [row for row in rows if row["year"] == year]
+        lines += [f"## {name}", "", _describe_data(rows_of_year), "", *_render_table(rows_of_year), ""]
+    lines += ["## Do the measures agree?", "", AGREE, "", *_render_agreement(rows), ""]
+    lines += [*_list_findings(rows), ""]
+    lines += ["## What to conclude", "", *_list_conclusions(rows)]
     return "\n".join(lines) + "\n"
 
 
@@ -39,28 +41,28 @@ AGREE = (
 )
 
 
-def _means(rows: Sequence[Row]) -> list[Row]:
-    """One row per metric, over its language pairs, best SPA first."""
-    by: dict[str, list[Row]] = {}
+def _average_over_pairs(rows: Sequence[Row]) -> list[Row]:
+    """Return a row per metric with means over its language pairs, best SPA first."""
+    rows_by_metric: dict[str, list[Row]] = {}
     for row in rows:
-        by.setdefault(row["metric"], []).append(row)
-    found = []
-    for metric, own in by.items():
-        known = {name: [row[name] for row in own if row[name] is not None] for name in OWN}
-        found.append(
-            {"metric": metric, "reads": own[0]["reads"], "pairs": len(own)}
-            | {name: float(np.mean([row[name] for row in own])) for name in MEASURES}
-            | {name: float(np.mean(values)) if values else None for name, values in known.items()}
+        rows_by_metric.setdefault(row["metric"], []).append(row)
+    means = []
+    for metric, group in rows_by_metric.items():
+        ours = {name: [row[name] for row in group if row[name] is not None] for name in OUR_MEASURES}
+        means.append(
+            {"metric": metric, "reads": group[0]["reads"], "pairs": len(group)}
+            | {name: float(np.mean([row[name] for row in group])) for name in MEASURES}
+            | {name: float(np.mean(values)) if values else None for name, values in ours.items()}
         )
-    return sorted(found, key=lambda row: -row["spa"])
+    return sorted(means, key=lambda row: -row["spa"])
 
 
-def _described(rows: Sequence[Row]) -> str:
+def _describe_data(rows: Sequence[Row]) -> str:
     pairs = sorted({row["lp"] for row in rows})
     return f"{len({row['metric'] for row in rows})} metrics, {', '.join(pairs)}, MQM."
 
 
-def _table(rows: Sequence[Row]) -> list[str]:
+def _render_table(rows: Sequence[Row]) -> list[str]:
     head = ["metric", "reads", "SPA", "acc_eq", "SysDep", "residual", "local", "mean / corpus"]
     cells = [
         [
@@ -73,25 +75,26 @@ def _table(rows: Sequence[Row]) -> list[str]:
             "" if row["local"] is None else f"{row['local']:.2f}",
             " / ".join(f"{row[name]:.3f}" for name in ("mean", "corpus") if row[name] is not None),
         ]
-        for row in _means(rows)
+        for row in _average_over_pairs(rows)
     ]
     return format_table(head, cells)
 
 
-def _taus(rows: Sequence[Row], year: str, a: str, b: str) -> float | None:
-    """Mean over pairs of the agreement of two measures; None where too few metrics have both."""
+def _compute_agreement(rows: Sequence[Row], year: str, a: str, b: str) -> float | None:
+    """Return the mean agreement of two measures over language pairs; None if too few metrics have both."""
     values = []
     for lp in sorted({row["lp"] for row in rows if row["year"] == year}):
-        own = [
+        metrics = [
             row
             for row in rows
             if (row["year"], row["lp"]) == (year, lp)
-            and row["metric"] not in BLIND
+            and row["metric"] not in UNINFORMED_METRICS
             and None not in (row[a], row[b])
         ]
-        if len(own) > 4:
+        if len(metrics) > 4:
             sign = (-1 if a in {"sysdep", "residual"} else 1) * (-1 if b in {"sysdep", "residual"} else 1)
-            values.append(sign * float(kendalltau([r[a] for r in own], [r[b] for r in own]).statistic))
+            tau = kendalltau([row[a] for row in metrics], [row[b] for row in metrics]).statistic
+            values.append(sign * float(tau))
     values = [value for value in values if np.isfinite(value)]
     return float(np.mean(values)) if values else None
 
@@ -108,19 +111,19 @@ COMPARED = (
 )
 
 
-def _agreement(rows: Sequence[Row]) -> list[str]:
+def _render_agreement(rows: Sequence[Row]) -> list[str]:
     cells = []
     for a, b in COMPARED:
-        values = [_taus(rows, year, a, b) for year in YEARS]
+        values = [_compute_agreement(rows, year, a, b) for year in YEARS]
         named = [MEASURES.get(name, "local accuracy") for name in (a, b)]
         few = " (7 lexical metrics)" if "local" in (a, b) else ""
         cells.append([f"{named[0]}, {named[1]}{few}", *("" if v is None else f"{v:+.2f}" for v in values)])
     return format_table(["", *YEARS.values()], cells)
 
 
-def _reading(rows: Sequence[Row]) -> list[str]:
+def _list_findings(rows: Sequence[Row]) -> list[str]:
     shrunk, fair, local = (
-        format_range([tau for year in YEARS if (tau := _taus(rows, year, a, b)) is not None])
+        format_range([tau for year in YEARS if (tau := _compute_agreement(rows, year, a, b)) is not None])
         for a, b in (("acc_eq", "sysdep"), ("spa", "residual"), ("local", "spa"))
     )
     return [
@@ -128,25 +131,25 @@ def _reading(rows: Sequence[Row]) -> list[str]:
         f"- SPA and the residual agree at {fair}: metrics that rank systems well often have favourites.",
         (
             "- Local accuracy and SPA rank the lexical metrics differently: the rank correlation is "
-            f"{local}. {_study()}"
+            f"{local}. {_describe_study()}"
         ),
-        _aggregation(rows),
+        _describe_aggregation(rows),
     ]
 
 
-def _study() -> str:
+def _describe_study() -> str:
     """Describe how well local accuracy predicts people in the larger study."""
-    known = json.loads(STUDIED.read_text(encoding="utf-8"))
-    systems, pairs = (known["weights"][way]["equal"] for way in ("spa", "pairs"))
+    study = json.loads(STUDY.read_text(encoding="utf-8"))
+    systems, pairs = (study["weights"][way]["equal"] for way in ("spa", "pairs"))
     return (
-        f"With {known['metrics']} lexical metrics on {systems['sets']} data sets it is "
+        f"With {study['metrics']} lexical metrics on {systems['sets']} data sets it is "
         f"{systems['mean']:.2f} ({systems['low']:.2f} to {systems['high']:.2f}); that of local accuracy with "
         f"accuracy on human pairs is {pairs['mean']:.2f} ({pairs['low']:.2f} to {pairs['high']:.2f}; "
         "[study](do-perturbations-predict-people.md))."
     )
 
 
-def _aggregation(rows: Sequence[Row]) -> str:
+def _describe_aggregation(rows: Sequence[Row]) -> str:
     both = [row for row in rows if row["corpus"] is not None]
     gains = [row["mean"] - row["corpus"] for row in both]
     better = sum(gain > 0 for gain in gains)
@@ -157,8 +160,8 @@ def _aggregation(rows: Sequence[Row]) -> str:
     )
 
 
-def _conclusions(rows: Sequence[Row]) -> list[str]:
-    newest = _means([row for row in rows if row["year"] == "wmt23"])
+def _list_conclusions(rows: Sequence[Row]) -> list[str]:
+    newest = _average_over_pairs([row for row in rows if row["year"] == "wmt23"])
     leaders = newest[:5]
     free = max((row for row in newest if row["reads"] == "source"), key=lambda row: row["spa"])
     fairest = min(leaders, key=lambda row: row["residual"])
@@ -172,23 +175,23 @@ def _conclusions(rows: Sequence[Row]) -> list[str]:
         f"- **Without a reference**: {free['metric']} is best (SPA {free['spa']:.3f}, rank "
         f"{newest.index(free) + 1} of {len(newest)})."
     )
-    return [ranking, source, _words(rows), ADVICE]
+    return [ranking, source, _describe_lexical_metrics(rows), ADVICE]
 
 
-def _words(rows: Sequence[Row]) -> str:
+def _describe_lexical_metrics(rows: Sequence[Row]) -> str:
     """Describe the lexical metrics in both years."""
-    said: list[str] = []
+    descriptions: list[str] = []
     firsts: set[str] = set()
     for year, name in YEARS.items():
-        metrics = _means([row for row in rows if row["year"] == year])
-        own = [row for row in metrics if row["local"] is not None]
-        firsts.add(own[0]["metric"])
-        above = sum(row["spa"] > own[0]["spa"] for row in metrics)
-        said.append(
-            f"on {name} {own[0]['metric'].removesuffix(', ours')} is first and "
-            f"{own[-1]['metric'].removesuffix(', ours')} last (SPA "
-            f"{format_range([row['spa'] for row in own], 3)}; "
+        metrics = _average_over_pairs([row for row in rows if row["year"] == year])
+        lexical = [row for row in metrics if row["local"] is not None]
+        firsts.add(lexical[0]["metric"])
+        above = sum(row["spa"] > lexical[0]["spa"] for row in metrics)
+        descriptions.append(
+            f"on {name} {lexical[0]['metric'].removesuffix(', ours')} is first and "
+            f"{lexical[-1]['metric'].removesuffix(', ours')} last (SPA "
+            f"{format_range([row['spa'] for row in lexical], 3)}; "
             f"{above} of {len(metrics)} metrics are better than the first)"
         )
     moved = " The order depends on the year, so no lexical metric is preferred." if len(firsts) > 1 else ""
-    return f"- **If you can run only a lexical metric**: {'; '.join(said)}.{moved}"
+    return f"- **If you can run only a lexical metric**: {'; '.join(descriptions)}.{moved}"

@@ -1,8 +1,8 @@
-"""docs/which-metric.md: what five ways of asking say of the metrics of WMT22 and WMT23.
+"""docs/which-metric.md: five measures of quality for the metrics of WMT22 and WMT23.
 
     python -m reproduce.which_metric.run FOLDER     a folder with wmt22 and wmt23
 
-Writes `ours.json` beside this file and the page; `--page` the page alone, from that file.
+Writes `ours.json` next to this file, and the page. `--page` writes the page only, from that file.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from reproduce.entry import write_json
-from reproduce.which_metric.page import page
+from reproduce.which_metric.page import render_page
 
 from metassay.meta.dependence import system_dependence
 from metassay.meta.dependence.shrinkage import split_deviations
@@ -26,66 +26,69 @@ from metassay.meta.people.meta_metrics.acc_eq import tie_calibrated_accuracy
 from metassay.workflows.assay import assay
 from metassay.workflows.score import score
 
-HERE = Path(__file__).parent
-PAGE = HERE.parents[1] / "docs" / "which-metric.md"
+FOLDER = Path(__file__).parent
+PAGE = FOLDER.parents[1] / "docs" / "which-metric.md"
 YEARS = {"wmt23": ("en-de", "he-en", "zh-en"), "wmt22": ("en-de", "zh-en", "en-ru")}
 LEXICAL = ("bleu", "chrf", "chrf(word_order=2)", "ter", "rouge2", "rougel", "meteor")
-METHODS = "removal,insertion,swapping,pronoun,negation_removal"
+PERTURBATIONS = "removal,insertion,swapping,pronoun,negation_removal"
 ITEMS = 40
-Found = dict[str, Any]
+Row = dict[str, Any]
 Floats = NDArray[np.float64]
 
 
 def main() -> None:
-    rows: list[Found] = []
+    rows: list[Row] = []
     if sys.argv[1:] != ["--page"]:
         for year, pairs in YEARS.items():
             for lp in pairs:
                 print(year, lp, flush=True)
-                rows += measured(Path(sys.argv[1]) / year, f"{year}_{lp}")
-                write_json(HERE / "ours.json", {"rows": rows})
-    kept = json.loads((HERE / "ours.json").read_text(encoding="utf-8"))["rows"]
-    PAGE.write_text(page(kept), encoding="utf-8")
+                rows += measure_language_pair(Path(sys.argv[1]) / year, f"{year}_{lp}")
+                write_json(FOLDER / "ours.json", {"rows": rows})
+    stored = json.loads((FOLDER / "ours.json").read_text(encoding="utf-8"))["rows"]
+    PAGE.write_text(render_page(stored), encoding="utf-8")
 
 
-def measured(folder: Path, name: str) -> list[Found]:
-    """One row per metric of a language pair: the official scores, then ours on the same outputs."""
+def measure_language_pair(folder: Path, name: str) -> list[Row]:
+    """Return a row per metric of a language pair: the official ones, then ours on the same outputs."""
     table = pl.read_parquet(folder / f"{name}_metrics.parquet").sort("system", "seg_id")
     texts = pl.read_parquet(folder / f"{name}.parquet")
-    known = {"lp", "system", "seg_id", "mqm"}
-    official = [c for c in table.columns if c not in known and table[c].null_count() == 0]
+    key_columns = {"lp", "system", "seg_id", "mqm"}
+    official = [name for name in table.columns if name not in key_columns and table[name].null_count() == 0]
     rated = texts.join(table.select("system", "seg_id"), on=["system", "seg_id"], how="semi")
-    own, systems = lexical(rated)
-    human = cube(table, "mqm")
-    local = accuracies(texts)
-    rows = [compared(human, cube(table, column), shared_name(column)) for column in official]
+    segment_scores, systems = score_lexical_metrics(rated)
+    human = pivot_scores(table, "mqm")
+    local = measure_local_accuracies(texts)
+    rows = [
+        compare_with_human(human, pivot_scores(table, column), remove_reference(column))
+        for column in official
+    ]
     for row, column in zip(rows, official):
         row["reads"] = "source" if column.endswith("-src") else "reference"
-    for metric, scores in own.items():
-        found = compared(human, cube(scores, metric), f"{metric}, ours")
-        found |= aggregated(systems.filter(metric=metric), table)
-        rows.append(found | {"reads": "reference", "local": local[metric]})
+    for metric, scores in segment_scores.items():
+        row = compare_with_human(human, pivot_scores(scores, metric), f"{metric}, ours")
+        row |= correlate_aggregations(systems.filter(metric=metric), table)
+        rows.append(row | {"reads": "reference", "local": local[metric]})
     year, lp = name.split("_")
-    unknown = dict.fromkeys(("local", "mean", "corpus"))
-    return [{"year": year, "lp": lp, **unknown, **row} for row in rows]
+    missing = dict.fromkeys(("local", "mean", "corpus"))
+    return [{"year": year, "lp": lp, **missing, **row} for row in rows]
 
 
-def compared(human: Floats, metric: Floats, name: str) -> Found:
-    """SPA, acc_eq, SysDep and residual (one fit) of a metric."""
+def compare_with_human(human: Floats, metric: Floats, name: str) -> Row:
+    """Compute SPA, acc_eq, SysDep and residual (one fit) of a metric."""
     means = human.mean(axis=1)
     constant = float(means.max() - means.min())
-    found = system_dependence(human, metric, bootstraps=0)
+    dependence = system_dependence(human, metric, bootstraps=0)
     return {
         "metric": name,
         "spa": soft_pairwise_accuracy(human, metric),
         "acc_eq": tie_calibrated_accuracy(human, metric).accuracy,
-        "sysdep": found.sysdep / constant,
-        "residual": split_deviations(found.deviations, means).residual_range / constant,
+        "sysdep": dependence.sysdep / constant,
+        "residual": split_deviations(dependence.deviations, means).residual_range / constant,
     }
 
 
-def aggregated(systems: pl.DataFrame, table: pl.DataFrame) -> Found:
-    """Pearson with people's means of the mean of segment scores, and of the corpus score if there is one."""
+def correlate_aggregations(systems: pl.DataFrame, table: pl.DataFrame) -> Row:
+    """Correlate the mean of segment scores, and the corpus score if there is one, with human means."""
     both = systems.join(table.group_by("system").agg(pl.col("mqm").mean()), on="system")
     sign = -1 if systems["metric"][0] == "ter" else 1
     return {
@@ -95,41 +98,41 @@ def aggregated(systems: pl.DataFrame, table: pl.DataFrame) -> Found:
     }
 
 
-def cube(table: pl.DataFrame, column: str) -> Floats:
-    """Scores as an array of systems by segments."""
+def pivot_scores(table: pl.DataFrame, column: str) -> Floats:
+    """Return scores as an array of systems by segments."""
     wide = table.pivot(on="seg_id", index="system", values=column).sort("system").drop("system")
     segments = sorted(wide.columns, key=int)
     return wide.select(segments).to_numpy().astype(np.float64)
 
 
-def shared_name(name: str) -> str:
-    """Without the reference that was used."""
+def remove_reference(name: str) -> str:
+    """Return the name of a metric without the reference that it used."""
     stem, _, reference = name.rpartition("-")
     return stem if reference in {"refA", "refB", "ref", "src"} else name
 
 
-def lexical(texts: pl.DataFrame) -> tuple[dict[str, pl.DataFrame], pl.DataFrame]:
-    """Segment scores of metassay's own lexical metrics, higher being better, and scores of the systems."""
+def score_lexical_metrics(texts: pl.DataFrame) -> tuple[dict[str, pl.DataFrame], pl.DataFrame]:
+    """Compute lexical metrics: scores of segments, higher is better, and scores of systems."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "scores.parquet"
         scored = score(texts, metrics=LEXICAL, per_segment=str(path), aggregate=["segment", "corpus"])
         long = pl.read_parquet(path)
     long = long.with_columns(seg_id=pl.col("item").str.split("/").list.last().cast(pl.Int64))
-    found = {}
+    segment_scores = {}
     for metric in LEXICAL:
-        part = long.filter(metric=metric)
+        rows = long.filter(metric=metric)
         sign = -1 if metric == "ter" else 1
-        found[metric] = part.select("system", "seg_id", (sign * pl.col("score")).alias(metric))
-    return found, scored.to_frame()
+        segment_scores[metric] = rows.select("system", "seg_id", (sign * pl.col("score")).alias(metric))
+    return segment_scores, scored.to_frame()
 
 
-def accuracies(texts: pl.DataFrame) -> dict[str, float]:
-    """Local accuracy of lexical metrics on the outputs of some items, spread evenly."""
+def measure_local_accuracies(texts: pl.DataFrame) -> dict[str, float]:
+    """Compute the local accuracy of lexical metrics on the outputs of some items, spread evenly."""
     items = texts["seg_id"].unique().sort()
     few = texts.filter(pl.col("seg_id").is_in(items[:: max(len(items) // ITEMS, 1)].implode()))
-    settings: Found = {"perturbations": METHODS, "resamples": 20, "permutations": 19, "seed": 1}
-    found = assay(few, metrics=LEXICAL, contexts=["system"], **settings).to_dict()
-    return {row["metric"]: row["accuracy"] for row in found["global"]}
+    settings: Row = {"perturbations": PERTURBATIONS, "resamples": 20, "permutations": 19, "seed": 1}
+    result = assay(few, metrics=LEXICAL, contexts=["system"], **settings).to_dict()
+    return {row["metric"]: row["accuracy"] for row in result["global"]}
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from reproduce.which_metric.page import page
+from reproduce.which_metric.page import render_page
 
 ROOT = Path(__file__).parents[2]
 
@@ -15,7 +15,9 @@ def text(path: str) -> str:
 
 
 def test_the_joined_page_is_made_of_what_the_script_left() -> None:
-    assert text("docs/which-metric.md") == page(json.loads(text("reproduce/which_metric/ours.json"))["rows"])
+    assert text("docs/which-metric.md") == render_page(
+        json.loads(text("reproduce/which_metric/ours.json"))["rows"]
+    )
 
 
 def test_the_tables_of_challenge_sets_are_those_of_the_script() -> None:
