@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.stats import binomtest, poisson
 
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
@@ -225,3 +226,10 @@ def test_wilson_takes_student_s_quantile_for_few_clusters():
     half = t / (1 + t**2 / 10) * np.sqrt(0.025 + t**2 / 400)
     low, high = wilson_interval(found(0.5, 0.025, 5))
     assert (low[0], high[0]) == pytest.approx((0.5 - half, 0.5 + half), rel=1e-5)
+
+
+def test_the_factor_for_small_samples_is_scipys_for_any_number_of_clusters() -> None:
+    for clusters in (2, 20, 501, 502, 1_000, 10**6):
+        for level in (0.9, 0.95, 0.99):
+            expected = stats.t.ppf((1 + level) / 2, clusters - 1) / stats.norm.ppf((1 + level) / 2)
+            assert small_sample_factor(np.array(clusters), level) == pytest.approx(expected, rel=1e-12)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import itertools
 from typing import Annotated, Any
 
 import typer
@@ -29,6 +30,7 @@ COMMAND_GROUPS = {
     "Advanced": ("run", "resume", "work", "cache"),
 }
 """The commands under the headings of `metassay --help`."""
+COMMAND_NAMES = frozenset(itertools.chain.from_iterable(COMMAND_GROUPS.values()))
 
 
 HELP_ALL = "--help-all"
@@ -136,8 +138,8 @@ def _accept_version(
 
 
 @functools.cache
-def build_application() -> Any:
-    """Build the parser of the command line."""
+def build_application(command: str | None = None) -> Any:
+    """Build the parser of the command line, or to save time only the part for one command."""
     app = typer.Typer(
         cls=_Application,
         name="metassay",
@@ -150,13 +152,15 @@ def build_application() -> Any:
     modules = {}
     for names in COMMAND_GROUPS.values():
         for name in names:
+            if command not in (None, name):
+                continue
             module = importlib.import_module(f"metassay.cli.commands.{name}")
             function = flatten_option_groups(getattr(module, f"run_{name}"))
             app.command(name, cls=_Command)(function)
             modules[name] = module
     application: Any = typer.main.get_command(app)
     for name, module in modules.items():
-        command = application.commands[name]
-        command.example = module.EXAMPLE
-        command.common_options = getattr(module, "COMMON_OPTIONS", ())
+        built_command = application.commands[name]
+        built_command.example = module.EXAMPLE
+        built_command.common_options = getattr(module, "COMMON_OPTIONS", ())
     return application

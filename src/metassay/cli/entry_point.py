@@ -41,14 +41,16 @@ def run(arguments: list[str]) -> int:
     """Run one command, and return its exit status."""
     import typer
 
-    from metassay.cli.application import build_application
+    from metassay.cli.application import COMMAND_NAMES, build_application
     from metassay.errors import MetassayError
     from metassay.options import RESUMABLE_RUN
 
     RESUMABLE_RUN.set(None)
     warnings.showwarning = _print_warning  # type: ignore[assignment]
     try:
-        status = build_application().main(arguments, prog_name="metassay", standalone_mode=False)
+        command = arguments[0] if arguments and arguments[0] in COMMAND_NAMES else None
+        application = build_application(command)
+        status = application.main(arguments, prog_name="metassay", standalone_mode=False)
         sys.stdout.flush()  # a full device is noticed here, not after the last line of this program
     except typer.TyperException as error:
         return _print_usage_error(error)

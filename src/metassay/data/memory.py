@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import sys
 import tempfile
 import threading
 import time
@@ -13,7 +14,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import polars as pl
-import pyarrow as pa
 
 from metassay.errors import InputError, InputLocation
 
@@ -46,6 +46,8 @@ def is_large_table(row_count: int) -> bool:
 
 def map_table(path: Path) -> pl.DataFrame:
     """Open an Arrow IPC file as a table whose values are read from disk when they are accessed."""
+    import pyarrow as pa
+
     with path.open("rb") as file:
         view = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     with _open_maps_lock:
@@ -62,6 +64,8 @@ def spill_to_disk(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
     Each table is written before the next one is requested, so that only one is in memory. The file is deleted
     at once; the system frees its space when the returned table is no longer used.
     """
+    import pyarrow as pa
+
     handle, name = tempfile.mkstemp(prefix="metassay-", suffix=".arrow")
     os.close(handle)
     writer = None
@@ -90,7 +94,10 @@ def release_memory() -> None:
     Pages are read from disk again when they are needed.
     """
     _drop_mapped_pages()
-    pa.default_memory_pool().release_unused()
+    if "pyarrow" in sys.modules:  # otherwise it holds no memory
+        import pyarrow as pa
+
+        pa.default_memory_pool().release_unused()
 
 
 def _drop_mapped_pages() -> None:

@@ -9,7 +9,6 @@ from typing import overload
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from metassay.errors import InputError
@@ -83,6 +82,8 @@ class RankedLists(Sequence[tuple[str, ...]]):
 
     def to_series(self) -> pl.Series:
         """Return the lists of document ids as a Polars column."""
+        import pyarrow as pa
+
         coded = pa.DictionaryArray.from_arrays(pa.array(self.documents), self.names.to_arrow())
         return pl.Series(
             "output", pl.from_arrow(pa.LargeListArray.from_arrays(pa.array(self.offsets), coded))

@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import ndtr, stdtr
 
 from metassay.errors import UnknownName
 from metassay.stats.arrays import Float32Array, FloatArray
@@ -68,6 +67,8 @@ def lag_one_autocorrelation(values: FloatArray) -> tuple[float, float]:
         return math.nan, math.nan
     n = len(centred)
     r = float(centred[:-1] @ centred[1:]) / squares
+    from scipy.special import ndtr
+
     return r, float(ndtr(-(r + 1 / n) * math.sqrt(n)))
 
 
@@ -86,6 +87,8 @@ def williams_test(r_a: float, r_b: float, r_ab: float, n: int) -> float:
     if denominator <= 1e-15:  # the metrics determine each other, so the difference has no variance
         return 0.5 if abs(r_a - r_b) < 1e-12 else float(r_a < r_b)
     t = (r_a - r_b) * math.sqrt((n - 1) * (1 + r_ab) / denominator)
+    from scipy.special import stdtr
+
     return float(stdtr(n - 3, -t))
 
 

@@ -16,7 +16,6 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from metassay.stats.arrays import BoolArray, FloatArray
 from metassay.stats.compilation import kernel
@@ -56,6 +55,8 @@ def weighted_p_values(scores: FloatArray, weights: FloatArray) -> FloatArray:
 
 def normal_upper_tail(sums: FloatArray, squares: FloatArray) -> FloatArray:
     """Compute 1 - Phi(sums / √squares), .5 where the squares are 0."""
+    from scipy.special import ndtr
+
     z = np.divide(sums, np.sqrt(squares), out=np.zeros_like(sums), where=squares > 0)
     tail: FloatArray = ndtr(-z)
     return tail

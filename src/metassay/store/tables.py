@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pyarrow.parquet as pq
 
 from metassay.data.memory import release_memory
 from metassay.store.files import replace_file, write_bytes
@@ -38,6 +37,8 @@ def write_table(
         table.write_parquet(buffer, compression="zstd", statistics=False, row_group_size=rows_per_group)
         write_bytes(path, buffer.getbuffer())
         return
+    import pyarrow.parquet as pq
+
     concatenated = pl.concat(table, rechunk=False)
     arrow_types = pl.CompatLevel.oldest()
     schema = concatenated.head(0).to_arrow(compat_level=arrow_types).schema

@@ -183,7 +183,9 @@ class ScoreSettings(Settings):
             metavar="RUN",
         ),
     ] = None
-    resamples: Annotated[int, declare_option("Resamples of the intervals.", metavar="N", minimum=2)] = 1000
+    resamples: Annotated[
+        int, declare_option("Resamples of the intervals; 0 for none.", metavar="N", minimum=0)
+    ] = 1000
     normalize: Annotated[str | None, declare_option("Speech text: english, whisper or none.")] = None
     keep_references: Annotated[
         bool,

@@ -15,7 +15,7 @@ from metassay.data.preparation import prepare_dataset
 from metassay.data.reference_systems import find_reference_systems
 from metassay.data.score_cube import ScoreCube
 from metassay.data.summary import summarize_dataset
-from metassay.errors import UnknownName
+from metassay.errors import InputError, UnknownName
 from metassay.meta.aggregation.system_comparison import TESTS, compare_systems, get_score_statistics
 from metassay.meta.aggregation.system_scores import (
     ResamplingSettings,
@@ -45,7 +45,6 @@ from metassay.workflows.options import ScoreOptions, ScoreSettings
 from metassay.workflows.output_scores import OutputScores, build_score_cubes, score_outputs
 from metassay.workflows.read import Source, ensure_dataset
 from metassay.workflows.run_files import check_output_file, collect_warnings, write_table_file
-from metassay.workflows.score_meaning import find_system_difference_meanings
 
 
 class ScoreResult(ResultDisplay, ScoreContent, frozen=True, kw_only=True):
@@ -148,6 +147,10 @@ def _check_options(options: ScoreOptions) -> None:
             raise UnknownName("aggregation", aggregation, AGGREGATIONS)
     if options.test is not None and options.test not in TESTS:
         raise UnknownName("test", options.test, TESTS)
+    if options.resamples == 1:
+        raise InputError(
+            "one resample is too few for an interval.", remedy="Ask for at least 2, or 0 for no intervals."
+        )
 
 
 def _open_run(data: Dataset, metrics: Sequence[Metric], options: ScoreOptions) -> RunFolder | None:
@@ -226,6 +229,8 @@ def _estimate_intervals(cube: ScoreCube, metric: Metric, options: ScoreOptions) 
     statistics, from_statistics = get_score_statistics(
         cube, metric, use_segment_means=first_aggregation == SEGMENT
     )
+    if options.resamples == 0:
+        return np.full(len(statistics), np.nan), np.full(len(statistics), np.nan)
     resampling = ResamplingSettings(options.resamples, seed=options.seed)
     return estimate_score_intervals(statistics, from_statistics, cube.dataset, resampling)
 
@@ -264,6 +269,8 @@ def _find_difference_meanings(
     """Look up how often people agree with the differences, if a run of `rank` is given."""
     if options.meaning is None:
         return []
+    from metassay.workflows.score_meaning import find_system_difference_meanings
+
     return find_system_difference_meanings(cubes, metrics, options.meaning)
 
 

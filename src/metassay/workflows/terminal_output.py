@@ -72,7 +72,14 @@ def describe_scores(
     """Describe the scores of all systems: a table, bare numbers, or with `verbose` all details."""
     from metassay.reporting.terminal import score
 
-    score_format = score.ScoreFormat(settings.aggregate, settings.test, settings.resamples, unit, decimals)
+    score_format = score.ScoreFormat(
+        settings.aggregate,
+        settings.test,
+        settings.resamples,
+        unit,
+        decimals,
+        resampled_unit=score.name_resampled_unit(result, unit),
+    )
     if bare:
         return score.describe_bare_scores(result, score_format)
     return score.describe_scores(result, score_format, verbose=verbose)

@@ -33,3 +33,27 @@ def test_a_single_segment_has_no_interval(tmp_path, capsys) -> None:
     (tmp_path / "hyp.txt").write_text("a cat sat down\n")
     assert run(["score", "--reference", str(tmp_path / "ref.txt"), str(tmp_path / "hyp.txt")]) == 0
     assert "±" not in capsys.readouterr().out
+
+
+def test_intervals_of_very_many_segments_are_those_of_a_normal_mean() -> None:
+    """Random groups are resampled there; neighbours are alike, which must not matter."""
+    scores = np.sort(np.random.default_rng(0).normal(0, 1, (2, 40_000)))
+    low, high = estimate_score_intervals(
+        make_mean_statistics(scores), mean_from_statistics, "x", ResamplingSettings()
+    )
+    np.testing.assert_allclose((high - low) / 2, 1.96 / 200, rtol=0.08)
+    np.testing.assert_allclose((high + low) / 2, scores.mean(axis=1), atol=0.001)
+
+
+def test_bare_scores_are_the_same_without_intervals(tmp_path, capsys) -> None:
+    (tmp_path / "ref.txt").write_text("a cat sat\na dog ran\n")
+    (tmp_path / "hyp.txt").write_text("a cat sat down\nthe dog ran\n")
+    files = ["--reference", str(tmp_path / "ref.txt"), str(tmp_path / "hyp.txt"), "--metrics", "ter"]
+    assert run(["score", *files, "-b"]) == 0
+    bare = capsys.readouterr().out
+    assert run(["score", *files, "--resamples", "0"]) == 0
+    table = capsys.readouterr().out
+    assert bare == "33.3\n"
+    assert "33.3" in table
+    assert "±" not in table
+    assert run(["score", *files, "--resamples", "1"]) == 2

@@ -60,6 +60,8 @@ def run_score(
     options["metrics"] = collect_metrics(settings.metrics, metric_file)
     if score_only and options["metrics"] is None:
         options["metrics"] = task.default_metrics[0]
+    if score_only and output.out is None and not output.json and table_format == "table":
+        options["resamples"] = 0  # intervals are not printed
     with show_progress(output, quiet=score_only) as progress:
         result = score(
             dataset,

@@ -8,8 +8,6 @@ import os
 import zipfile
 from typing import IO
 
-import pyarrow as pa
-
 from metassay.errors import InputError, InputLocation
 
 COMPRESSION_ENDINGS = (".gz", ".zst", ".zstd")
@@ -71,6 +69,8 @@ def _open_compressed(file: IO[bytes]) -> gzip.GzipFile | IO[bytes] | None:
     if magic.startswith(_GZIP_MAGIC):
         return gzip.GzipFile(fileobj=file)
     if magic == _ZSTD_MAGIC:
+        import pyarrow as pa
+
         stream: IO[bytes] = pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd")
         return stream
     return None

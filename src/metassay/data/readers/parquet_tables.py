@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from metassay.data.memory import is_large_table, spill_to_disk
 from metassay.data.readers.files import get_file_ending, is_pipe
 from metassay.errors import InputError, InputLocation
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
 PARQUET_ENDINGS = (".parquet", ".pq")
 _MAGIC = b"PAR1"
@@ -37,16 +40,23 @@ def is_large_parquet(path: str) -> bool:
 
 def read_large_parquet(path: str) -> pl.DataFrame:
     """Read a Parquet file without loading it into memory at once."""
+    import pyarrow as pa
+
     return _parse_parquet_stream(pa.OSFile(path), path)
 
 
 def parse_parquet(content: bytes, *, file: str) -> pl.DataFrame:
     """Parse the content of a Parquet file."""
+    import pyarrow as pa
+
     return _parse_parquet_stream(pa.BufferReader(content), file)
 
 
 def _parse_parquet_stream(stream: pa.NativeFile, file: str) -> pl.DataFrame:
     """Parse a Parquet file with Arrow; a large table is kept in a temporary file instead of in memory."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     # Arrow's reader, because a broken file makes others panic or ask for more memory than there is.
     try:
         parquet = pq.ParquetFile(stream, pre_buffer=False)

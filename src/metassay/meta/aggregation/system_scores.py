@@ -28,6 +28,10 @@ from metassay.stats.sufficient_statistics import (
 )
 
 BoolArray = NDArray[np.bool_]
+MOST_RESAMPLED_SEGMENTS = 20_000
+"""Of more segments, random groups are resampled for intervals, which is faster and as precise."""
+RESAMPLED_GROUPS = 5_000
+"""Their number. The width of an interval is then known to 1 %, with 1,000 resamples to 2 %."""
 
 
 @dataclass(frozen=True)
@@ -193,7 +197,8 @@ def estimate_score_intervals(
     """Estimate 95 % intervals of the score of each system from percentiles over resampled segments.
 
     `statistics` are `[systems, segments, s]`, NaN where a system has no score. Intervals are widened for few
-    segments by t / z · √(n / (n - 1)) (Hesterberg, 2015). A single segment has no interval (NaN).
+    segments by t / z · √(n / (n - 1)) (Hesterberg, 2015). A single segment has no interval (NaN). More than
+    `MOST_RESAMPLED_SEGMENTS` segments are divided at random into groups, and groups are resampled.
     """
     low = np.full(len(statistics), np.nan)
     high = np.full(len(statistics), np.nan)
@@ -203,6 +208,8 @@ def estimate_score_intervals(
             continue
         present_statistics = systems.select(statistics)
         rng = resampling.create_random_generator(test_set, "interval", segment_count)
+        if segment_count > MOST_RESAMPLED_SEGMENTS:
+            present_statistics = _sum_over_groups(present_statistics, rng)
         resampled = draw_bootstrap_scores(
             present_statistics, from_statistics, rng, draws=resampling.resamples
         )
@@ -212,3 +219,11 @@ def estimate_score_intervals(
         low[systems.rows] = scores + (lower - scores) * widening
         high[systems.rows] = scores + (upper - scores) * widening
     return low, high
+
+
+def _sum_over_groups(statistics: Scores, rng: np.random.Generator) -> Scores:
+    """Sum statistics `[systems, segments, s]` over random groups of segments of nearly equal size."""
+    segment_count = statistics.shape[1]
+    starts = np.linspace(0, segment_count, RESAMPLED_GROUPS, endpoint=False).astype(np.int64)
+    sums: Scores = np.add.reduceat(statistics[:, rng.permutation(segment_count)], starts, axis=1)
+    return sums

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import asdict
 
+from metassay.meta.aggregation.system_scores import MOST_RESAMPLED_SEGMENTS
 from metassay.reporting.difference_meanings import TITLE, build_meaning_rows, explain_meanings
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.terminal.blocks import Block, Line, Row, Table, make_lines, make_notes, summarize_data
@@ -33,6 +34,8 @@ class ScoreFormat:
     unit: str
     """What the items are called: segments or topics."""
     decimals: int | None = None
+    resampled_unit: str = ""
+    """What is resampled for intervals: the items, or random groups of them."""
 
     def choose_decimals(self, system: ScoredSystem, *, default: int = 3) -> int:
         """Choose the number of decimals: the requested one, else the one that sacrebleu uses."""
@@ -51,6 +54,13 @@ class ScoreFormat:
         """Return the score of a system as text."""
         aggregation = self.choose_aggregation(system)
         return MISSING if aggregation is None else f"{getattr(system, aggregation):.{decimals}f}"
+
+
+def name_resampled_unit(result: ScoreContent, unit: str) -> str:
+    """Name what is resampled for intervals: items, or random groups of them in large test sets."""
+    if result.data is None or result.data.items <= MOST_RESAMPLED_SEGMENTS:
+        return unit
+    return f"{unit}, and in test sets with more than {MOST_RESAMPLED_SEGMENTS:,} of random groups of {unit}"
 
 
 def describe_bare_scores(result: ScoreContent, score_format: ScoreFormat) -> list[Block]:
@@ -120,7 +130,7 @@ def _describe_systems(
         blocks.append(
             Line(
                 "After ±: half the width of the 95 % interval, from"
-                f" {score_format.resamples} resamples of {unit}."
+                f" {score_format.resamples} resamples of {score_format.resampled_unit}."
             )
         )
     if metrics_without_corpus_score:
