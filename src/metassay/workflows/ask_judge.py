@@ -28,7 +28,7 @@ WINNERS = {1.0: "1", 0.0: "2", 0.5: "tie"}
 
 
 def choose_judge(spec: str | None, frame: pl.DataFrame) -> Judge:
-    """Choose the requested judge; by default a pairwise one if rows have two outputs."""
+    """Choose the requested judge; by default a pairwise one if rows have two outputs, else a direct one."""
     has_two_outputs = _has_two_outputs(frame)
     if spec is None:
         spec = f"judge(mode={PAIRWISE})" if has_two_outputs else "judge"
@@ -44,7 +44,7 @@ def choose_judge(spec: str | None, frame: pl.DataFrame) -> Judge:
 def ask_judge(
     frame: pl.DataFrame, judge: Judge, asker: Asker, *, repeats: int = 1, language: str | None = None
 ) -> tuple[pl.DataFrame, Judge]:
-    """Ask a judge about every row of a table; return the rows with its verdicts.
+    """Ask a judge about every row of a table; return the rows with its verdicts, and the connected judge.
 
     The verdicts are in the columns `judge, repeat, swapped, winner` or `judge, repeat, score`. Repetitions
     differ in the seed only: at temperature 0 most models give the same answer again.
@@ -65,7 +65,10 @@ def ask_judge(
 
 
 def compute_answer_cost(asker: Asker) -> float | None:
-    """Compute the price of all answers that were used, cached ones included."""
+    """Compute the price of all answers that were used; None if no price is known.
+
+    Cached answers are included, so that a repeated run reports the same price.
+    """
     return compute_token_cost(asker.prompt_tokens, asker.completion_tokens, asker.settings.price)
 
 

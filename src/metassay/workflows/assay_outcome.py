@@ -36,7 +36,8 @@ LabelErrors = Mapping[tuple[str, str | None], LabelError | None]
 class AssayOutcome:
     """Pairs, scores and statistics of an assay.
 
-    `prices` are what requests cost, of metrics that are paid for.
+    `pairs` are the sampled pairs, which the results count. `prices` are the prices of the requests of
+    metrics that are paid for.
     """
 
     pairs: Pairs

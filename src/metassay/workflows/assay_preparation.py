@@ -47,7 +47,7 @@ from metassay.workflows.human_pairs import choose_compared_human_score, find_hum
 from metassay.workflows.options import AssayOptions
 from metassay.workflows.perturb import add_answer_cache, describe_language_model
 from metassay.workflows.read import Source, ensure_dataset, read
-from metassay.workflows.run_files import AUTOMATIC, make_run_folder_name
+from metassay.workflows.run_files import AUTOMATIC_FOLDER, make_run_folder_name
 from metassay.workflows.shards import ExecutionOptions
 
 
@@ -72,13 +72,16 @@ class PreparedAssay:
         return (*self.plan.metrics, *self.sentinels)
 
     def is_finished(self) -> bool:
-        """Return whether the run folder already has all results of this assay."""
+        """Return whether the run folder already has all results of this assay.
+
+        False with a language model: its answers may differ.
+        """
         if self.run is None or not self.run.is_resumed or self.execution.llm is not None:
             return False
         return is_run_finished(self.run, self.dataset, self.plan, self.environment)
 
     def find_human_scored_rows(self) -> LongArray | None:
-        """Find the rows that have the human score with which the assay is compared."""
+        """Find the rows that have the human score with which the assay is compared; None without one."""
         column = self.plan.compared_human
         if column is None:
             return None
@@ -92,7 +95,7 @@ def prepare_assay(source: Dataset | Source | None, options: AssayOptions) -> Pre
     dataset, plan = plan_assay(dataset, options, directions)
     fingerprint = None if options.out is None else dataset.fingerprint
     identity = {"command": "assay", "configuration": plan.to_dict(), "input": dataset.content_hash}
-    folder = make_run_folder_name(identity) if options.out == AUTOMATIC else options.out
+    folder = make_run_folder_name(identity) if options.out == AUTOMATIC_FOLDER else options.out
     run = None if folder is None else RunFolder.open(folder, identity, data=fingerprint)
     environment = collect_environment(dataset.languages)
     llm = None if options.llm is None else add_answer_cache(options.llm, run)

@@ -129,7 +129,10 @@ class AssayResult(Result):
         return {name: charts[name] for name in names}
 
     def build_manifest(self) -> dict[str, Any]:
-        """Build the manifest of the run: settings, versions, inputs and counts."""
+        """Build the manifest of the run: versions, signatures of the metrics, seed, prompts and counts.
+
+        It is the same on any machine and for any number of workers.
+        """
         manifest: dict[str, Any] = {
             "state": "finished",
             "versions": collect_versions(),

@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 def is_run_finished(
     run: RunFolder, dataset: Dataset, plan: AssayPlan, environment: Mapping[str, Any]
 ) -> bool:
-    """Return whether an earlier run with the same inputs and settings is complete."""
+    """Return whether an earlier run with the same inputs and settings is complete.
+
+    False with metrics that cannot be cached: whether their code changed is not known.
+    """
     for metric in plan.metrics:
         if not metric.is_cacheable and not isinstance(metric, (PrecomputedScores, *SENTINELS)):
             return False
@@ -75,12 +78,12 @@ def write_assay_run(run: RunFolder, result: AssayResult, environment: Mapping[st
 
 
 def select_manifest_entries(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Select the entries of a manifest that a page shows: all except for hashes of files."""
+    """Select the entries of a manifest that a page shows: all except for hashes, which cover the page."""
     return {key: value for key, value in manifest.items() if key not in {"basis", "files"}}
 
 
 def _list_further_inputs(run: RunFolder, dataset: Dataset, plan: AssayPlan) -> list[Any]:
-    """List the inputs of a run that are neither settings nor data, such as resources.
+    """List what else decides a run, besides its settings and the content of its data.
 
     Contexts and perturbations may be code of the user; notes and left-out rows depend on how data was read.
     """

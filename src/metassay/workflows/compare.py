@@ -34,7 +34,7 @@ class CompareResult(ResultDisplay, CompareContent, frozen=True, kw_only=True):
 
 
 def compare(*runs: str | Path) -> CompareResult:
-    """Compare finished assays in the given order; a folder of runs stands for all runs in it.
+    """Compare finished assays in the given order; a folder of runs stands for all runs in it, by name.
 
     >>> import tempfile
     >>> from metassay.workflows.assay import assay, read_bundled_sample
@@ -66,7 +66,7 @@ def compare(*runs: str | Path) -> CompareResult:
 def compare_run_folders(
     before: RunFolder, after: RunFolder, result_before: AssayContent, result_after: AssayContent
 ) -> RunComparison:
-    """Compare two assays, output by output if both have the same outputs."""
+    """Compare two assays, cluster by cluster if they have the same items, systems and kind of clusters."""
     shared = _count_shared_outputs(before, after)
     credits_before = None
     credits_after = None

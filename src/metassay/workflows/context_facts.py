@@ -39,7 +39,7 @@ def _collect_column_facts(dataset: Dataset, context: Context, lengths: FloatArra
 def _find_constant_columns(
     dataset: Dataset, context: Context, context_columns: set[str]
 ) -> dict[str, list[str]]:
-    """Find the metadata columns that have a single value within each context."""
+    """Find the metadata columns with a single value within each context, and not the same in all contexts."""
     codes = pl.Series("_code", context.codes)
     outputs = pl.DataFrame([codes, *(dataset.outputs[name] for name in dataset.metadata)])
     outputs = outputs.filter(pl.col("_code") >= 0)
@@ -57,7 +57,7 @@ def _find_constant_columns(
 
 
 def _average_by_context(values: FloatArray, context: Context) -> list[float] | None:
-    """Compute the mean of some numbers in each context; None for a context without numbers."""
+    """Compute the mean of some numbers in each context; None if any context has no number."""
     is_used = (context.codes >= 0) & ~np.isnan(values)
     codes = context.codes[is_used]
     counts = np.bincount(codes, minlength=len(context.values))

@@ -33,7 +33,7 @@ def measure_corpus_agreement(
     settings: ComparisonSettings,
     metrics: Sequence[str] = DEFAULT_METRICS,
 ) -> list[CorpusAgreement]:
-    """Measure how well corpus scores and mean segment scores agree with human scores."""
+    """Measure how well corpus scores and mean segment scores of the texts in `source` agree with people."""
     texts = read(source)
     rows = []
     for metric in parse_metrics(metrics):
@@ -65,7 +65,7 @@ def _arrange_statistics(texts: Dataset, data: RankingData, statistics: FloatArra
 def _compare_aggregations(
     data: RankingData, metric: StatisticsMetric, statistics: FloatArray, settings: ComparisonSettings
 ) -> CorpusAgreement:
-    """Compute SPA and PA of corpus scores and of mean segment scores."""
+    """Compute SPA and PA of corpus scores and of mean segment scores, on the items that have all texts."""
 
     def score(summed: FloatArray) -> FloatArray:
         scores = np.asarray(metric.from_statistics(summed), dtype=np.float64)

@@ -30,7 +30,11 @@ _WEIGHT = "weight/"
 def build_credit_table(
     dataset: Dataset, scored: ScoredPairs, contexts: Sequence[Context], metric_count: int, ties: str
 ) -> list[pl.DataFrame]:
-    """Build a table of credits (1 right, 0 wrong) by metric, context and cluster."""
+    """Build a table of the credits and weights of each cluster, one table per context.
+
+    The accuracy of a metric is the sum of its credits divided by the sum of its weights. The table has the
+    first `metric_count` metrics.
+    """
     metrics = np.arange(metric_count)
     sampled = scored.outcomes.select_metrics(metrics).select_pairs(scored.is_sampled)
     outcomes, columns = sort_pairs_by_item(

@@ -81,7 +81,7 @@ class DependResult(ResultDisplay, DependContent, frozen=True, kw_only=True):
 
     @property
     def curves(self) -> dict[str, dict[str, MetricCurves]]:
-        """The fitted functions for charts, by data set and metric."""
+        """The fitted functions for charts, by data set and metric; empty for a panel of metrics."""
         if self.human == PANEL:
             return {}  # the charts of curves are labelled as human scores
         return {dataset: analysis.curves for dataset, analysis in self.analyses.items()}

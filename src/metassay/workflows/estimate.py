@@ -128,7 +128,10 @@ def _get_label_unit(scores: LabelledScores) -> str:
 
 
 def _choose_target(scores: LabelledScores, options: EstimateOptions) -> str:
-    """Choose what is estimated: the mean over these items, or over all items like these."""
+    """Choose what is estimated: the mean over these items, or over items like these.
+
+    The default is these items, unless all of them are labelled: then nothing about them is left to estimate.
+    """
     if options.target is not None:
         if options.target not in TARGETS:
             raise UnknownName("target", options.target, TARGETS)
@@ -204,7 +207,7 @@ def _build_interval(saved: LabelsSaved) -> Interval:
 
 
 def _test_random_sample(scores: LabelledScores, seed: int) -> RandomSampleTest | None:
-    """Test whether the labelled items are a random sample of all items."""
+    """Test whether the labelled items are a random sample of all items; None if that cannot be tested."""
     check = check_random_sample(scores, np.random.default_rng(seed))
     if check is None:
         return None

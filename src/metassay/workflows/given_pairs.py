@@ -38,7 +38,7 @@ def build_given_pairs(dataset: Dataset) -> Pairs:
 
 
 def _warn_of_worse_references(outputs: pl.DataFrame) -> list[str]:
-    """Warn of pairs whose worse output is the reference."""
+    """Warn of pairs whose worse output is a reference and whose better output is none."""
     if "references" not in outputs.columns:
         return []
     output_is_reference = pl.col("references").list.contains(pl.col("output"))

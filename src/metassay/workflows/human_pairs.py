@@ -99,7 +99,7 @@ def find_human_pairs(dataset: Dataset, human_column: str, minimum_gap: float = 0
 
 
 def make_human_pairs(dataset: Dataset, human_column: str, minimum_gap: float = 0.0) -> Pairs:
-    """Make a table of human pairs with the same columns as perturbed pairs."""
+    """Make a table of human pairs with the columns of perturbed pairs, and `worse_system`."""
     rows = find_human_pairs(dataset, human_column, minimum_gap)
     outputs = dataset.outputs.select("item", "system", "output")
     worse_outputs = outputs[rows.worse]
@@ -158,7 +158,10 @@ def score_human_pairs(
 def _build_score_arrays(
     dataset: Dataset, human_column: str, clusters: Clusters, output_scores: FloatArray
 ) -> list[ScoreArrays]:
-    """Build arrays of human and metric scores for each test set, [systems, items]."""
+    """Build arrays of human and metric scores for each test set, [systems, items].
+
+    They have the items for which every system with human scores in the test set has one.
+    """
     system_codes = dataset.outputs["system"].rank("dense").to_numpy()
     human_scores = dataset.outputs[human_column]
     frame = pl.DataFrame({"row": np.arange(len(dataset)), "test_set": name_test_sets(dataset)})

@@ -66,7 +66,7 @@ def _build_table_row(entry: JudgeEntry) -> dict[str, Any]:
 
 @accept_options(JudgeOptions)
 def judge(data: Source, options: JudgeOptions) -> JudgeResult:
-    """Measure judges from a table of verdicts.
+    """Measure judges from a table of verdicts: `item, judge, winner` or `item, judge, score`.
 
     With `llm` the verdicts are made first: the model is asked, as the spec `judge` says, about each row of a
     table of pairs (`output_1, output_2`) or of outputs, `repeats` times.
@@ -179,7 +179,7 @@ def _ask_model(
     run: RunFolder | None,
     options: JudgeOptions,
 ) -> tuple[pl.DataFrame, AskedModel, list[str]]:
-    """Ask a model about every row; return the rows with its verdicts, its signature and notes."""
+    """Ask a model about every row; return the rows with its verdicts, what was asked, and notes."""
     asker = Asker.from_settings(add_answer_cache(llm, run) or llm)
     frame, connected_judge = ask_judge(
         frame, model_judge, asker, repeats=options.repeats, language=options.language

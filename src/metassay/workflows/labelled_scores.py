@@ -171,7 +171,10 @@ def _choose_human_column(
     *,
     needs_labels: bool,
 ) -> str:
-    """Choose the human score: the named one, that of the annotation file, or the only one."""
+    """Choose the human score: the named one, that of the annotation file, or the only one in the data.
+
+    Without any label the name is `human`, unless `needs_labels`.
+    """
     names = split_names(options.human)
     if labels_file is not None and not names:
         return labels_file.human
@@ -211,7 +214,10 @@ def _is_probability_column(name: str) -> bool:
 
 
 def _read_probabilities(cube: ScoreCube) -> FloatArray | None:
-    """Read the probability of each item to be chosen; None if the data has no such column."""
+    """Read the probability of each item to be chosen, float64[items]; NaN if an item has none.
+
+    None if the data has no such column.
+    """
     names = [name for name in cube.metric_scores if _is_probability_column(name)]
     if not names:
         return None
@@ -231,7 +237,10 @@ def _read_probabilities(cube: ScoreCube) -> FloatArray | None:
 def _check_probabilities(
     probabilities: FloatArray | None, labelled_items: NDArray[np.bool_], items: Sequence[str]
 ) -> FloatArray | None:
-    """Check that every labelled item has a probability, and fill the gaps of other items."""
+    """Check that every labelled item has a probability, and fill the gaps of other items.
+
+    The probabilities of items without labels have no effect.
+    """
     if probabilities is None:
         return None
     is_wrong = labelled_items & ~((probabilities > 0) & (probabilities <= 1))
@@ -253,7 +262,7 @@ def _find_scored_items(cube: ScoreCube, metrics: Sequence[str]) -> NDArray[np.bo
 def _select_complete_metrics(
     cube: ScoreCube, names: Sequence[str]
 ) -> tuple[dict[str, FloatArray], list[str]]:
-    """Select the metrics that score every output; return their scores, and notes on the rest."""
+    """Select the metrics that score every output; return oriented scores, and notes on the rest."""
     metrics: dict[str, FloatArray] = {}
     incomplete: list[str] = []
     for name in names:

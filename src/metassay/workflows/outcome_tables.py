@@ -24,7 +24,7 @@ _NAME_COLUMNS = ("system", "perturbation", "worse_system")
 
 @dataclass(frozen=True)
 class ShardPosition:
-    """The position of a shard in its data set."""
+    """The first row of a shard in its data set, and all systems and perturbations of the data set."""
 
     first_row: int
     systems: Sequence[str]
@@ -47,7 +47,7 @@ def build_explorer_table(
     metrics: Sequence[Metric],
     position: ShardPosition | None = None,
 ) -> pl.DataFrame:
-    """Build the table of sampled pairs that the pair explorer reads.
+    """Build the table of sampled pairs that the pair explorer reads; `pair_table` describes its columns.
 
     `position` is given where the data set is a shard of a larger one.
     """
@@ -78,7 +78,10 @@ def build_explorer_table(
 def _build_metric_columns(
     scored: ScoredPairs, metric_index: int, metric: str, sign: float
 ) -> list[pl.Series]:
-    """Build the columns of one metric: outcome, both scores and their margin."""
+    """Build the columns of one metric: outcome, both scores as the metric gives them, and the margin.
+
+    The margin is positive if the metric prefers the better output.
+    """
     better = scored.better[metric_index, scored.is_sampled]
     worse = scored.worse[metric_index, scored.is_sampled]
     outcomes = pl.Series(

@@ -28,7 +28,10 @@ BatchStatistics = list[tuple[Scores, Scores]]
 
 @dataclass(frozen=True)
 class OutputScores:
-    """Segment scores of all outputs by metric, and their sufficient statistics."""
+    """Segment scores by metric, float64[outputs], and sufficient statistics, float64[outputs, statistics].
+
+    Metrics without sufficient statistics are only in `segment_scores`.
+    """
 
     segment_scores: Mapping[str, Scores]
     statistics: Mapping[str, Scores]

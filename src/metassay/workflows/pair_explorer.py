@@ -61,7 +61,10 @@ class PairExplorer:
         self._other_run: OtherRun | None = None
 
     def read_page(self, query: PairQuery, other_table: PairTable | None = None) -> PairPage:
-        """Read the pairs on the page that a query requests, with counts of outcomes."""
+        """Read the pairs on the page that a query requests, with counts of outcomes.
+
+        `other_table` has the pairs of the run that the query compares with.
+        """
         if query.text:
             query = replace(query, part=self._find_searched_rows(query)[0] // SEARCH_PART + 1)
         else:
@@ -100,7 +103,10 @@ class PairExplorer:
         )
 
     def choose_shown_metrics(self, query: PairQuery) -> list[str]:
-        """Choose the metrics to show: those in the query, else the first ones of the run."""
+        """Choose the metrics to show: those that the query lists.
+
+        Without a list: the metrics that it filters by, and the first ones of the run.
+        """
         if query.shown:
             return list(query.shown)
         named = [name for name in (query.metric, query.other_metric) if name in self.table.metrics]
@@ -152,7 +158,7 @@ class PairExplorer:
         return first, min(first + SEARCH_PART, self.table.total) - 1
 
     def _find_rows_with_text(self, query: PairQuery) -> Rows:
-        """Find the rows whose output or worse output contains the text of a query."""
+        """Find the rows of the searched part whose output or worse output contains the text of a query."""
         first, last = self._find_searched_rows(query)
         key = (query.text, first)
         if self._rows_with_text is None or self._rows_with_text[0] != key:
@@ -190,7 +196,7 @@ class PairExplorer:
         return combined
 
     def _count_outcomes(self, matching: MatchingPairs, metrics: Sequence[str]) -> None:
-        """Count the outcomes of some metrics over the matching pairs."""
+        """Count the outcomes of some metrics over the matching pairs, in `matching.outcome_counts`."""
         for metric in metrics:
             if metric in matching.outcome_counts:
                 continue
@@ -229,7 +235,7 @@ class PairExplorer:
     def _count_joint_outcomes(
         self, query: PairQuery, other_run: OtherRun | None
     ) -> dict[tuple[str, str], int]:
-        """Count the combinations of outcomes of two metrics over the matching pairs."""
+        """Count the combinations of outcomes of two metrics over the pairs that pass all other filters."""
         if not query.metric or not query.other_metric:
             return {}
         key = (replace(query.filters, outcome="", other_outcome=""), _identify_run(other_run))

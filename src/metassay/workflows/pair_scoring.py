@@ -60,7 +60,7 @@ class ScoredPairs:
     spilled: SpilledPairs | None = None
 
     def select_contexts(self, context: Context) -> PairContexts:
-        """Return the context of each sampled pair."""
+        """Return the contexts of the better and, in human pairs, the worse output of each sampled pair."""
         rows = self.rows if self.is_sampled.all() else self.rows[self.is_sampled]
         worse_codes = None
         if self.pairs.worse_rows is not None:
@@ -172,7 +172,7 @@ def _score_text_pairs(
     further_rows: LongArray | None,
     output_scores: FloatArray,
 ) -> PairScores:
-    """Score pairs of texts; language models score only the pairs in the sample.
+    """Score pairs of texts; language models score only the pairs in the sample, others are NaN.
 
     Writes the scores of single outputs into `output_scores`. A judge that compares two outputs gives the
     better one its verdict as score, and the other 1 - verdict.
@@ -222,7 +222,7 @@ def _score_text_pairs(
 
 
 def _find_single_output_metrics(metrics: Sequence[Metric], *, judges: bool) -> LongArray:
-    """Find the positions of the metrics that score one output at a time."""
+    """Find the positions of the metrics that score one output at a time: language models, or all others."""
     positions = []
     for m, metric in enumerate(metrics):
         if isinstance(metric, Judge):
@@ -235,7 +235,7 @@ def _find_single_output_metrics(metrics: Sequence[Metric], *, judges: bool) -> L
 
 @dataclass(frozen=True)
 class _SingleOutputScores(PairScores):
-    """Scores by metrics that score one output at a time."""
+    """Scores by metrics that score one output at a time, also of the single outputs at `output_rows`."""
 
     output_rows: LongArray = field(default_factory=lambda: _NO_ROWS)
     output_scores: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
@@ -305,7 +305,7 @@ def list_scored_texts(dataset: Dataset, pairs: Pairs) -> pl.DataFrame:
 
 
 def _list_scored_rows(dataset: Dataset, pairs: Pairs, rows: LongArray, further_rows: LongArray) -> OutputRows:
-    """List each output that has pairs once, then the worse output of each pair."""
+    """List each output with pairs or in `further_rows` once, then the worse output of each pair."""
     scored_rows = np.union1d(rows, further_rows)
     base = build_scoring_rows(dataset)
     outputs = base.frame[scored_rows]
@@ -318,7 +318,7 @@ def _list_scored_rows(dataset: Dataset, pairs: Pairs, rows: LongArray, further_r
 
 
 def _insert_preprocessed_texts(texts: pl.Series, pairs: Pairs, positions: LongArray) -> pl.Series:
-    """Replace the texts of outputs with pairs by their preprocessed texts."""
+    """Replace the texts of outputs with pairs, at `positions`, by the preprocessed texts of their pairs."""
     distinct_positions, first_pairs = np.unique(positions, return_index=True)
     return texts.scatter(distinct_positions, pairs.frame["output"][first_pairs]).alias("output")
 

@@ -264,7 +264,10 @@ def _count_rows(frame: pl.LazyFrame) -> int:
 
 
 def _read_pair_keys(table: PairTable) -> pl.DataFrame:
-    """Read the columns that identify each pair of a run."""
+    """Read the columns that identify each pair of a run.
+
+    `occurrence` numbers the pairs that have equal values in all other columns.
+    """
     names = [pl.col(name).cast(pl.String) for name in PAIR_KEY]
     worse_system = pl.lit("").alias("worse_system")
     if "worse_system" in table.schema:

@@ -46,7 +46,7 @@ def build_llm_settings(
     prices: Path | None = None,
     budget: float | None = None,
 ) -> LlmSettings | None:
-    """Build the settings of a language model from options; None if no model is named."""
+    """Build the settings of a language model from options; None without `url` and `local`."""
     if url is None and local is None:
         return None
     name = model or ""
@@ -103,10 +103,10 @@ class PerturbResult(Result):
 
 @accept_options(PerturbOptions)
 def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult:
-    """Make each output worse in several ways.
+    """Make each output worse in several ways; with `out`, write `pairs.parquet` and `texts.jsonl` there.
 
-    The texts are those that an assay of the same data and settings scores: the outputs and all perturbed
-    outputs, also those beyond `per_output`, but none of systems that are the reference itself.
+    `texts.jsonl` has the texts that an assay of the same data and settings scores: the outputs and all
+    perturbed outputs, also those beyond `per_output`, but none of systems that are the reference itself.
 
     >>> rows = [{"seg_id": 1, "system": "a", "hyp": "red fox", "ref": "the red fox"}]
     >>> len(perturb(rows, perturbations="removal").to_frame())

@@ -125,7 +125,7 @@ def rank(data: Source, options: RankOptions) -> RankResult:
 
 
 def _check_options(options: RankOptions) -> None:
-    """Refuse unknown names of tests and analyses before any data is read."""
+    """Refuse unknown names of tests, analyses and rules for missing scores before any data is read."""
     _refuse_unknown_names("analysis", split_names(options.analysis), ANALYSES)
     _refuse_unknown_names("rule for missing scores", [options.missing], MISSING_SCORE_RULES)
     _refuse_unknown_names("test", [options.significance], TESTS)

@@ -132,7 +132,10 @@ def _analyse_human_ceiling(analysis_input: AnalysisInput) -> list[HumanCeiling]:
 
 
 def _analyse_thresholds(analysis_input: AnalysisInput) -> list[AgreementCurve]:
-    """Estimate how often people agree with a difference in metric score, also by context."""
+    """Estimate how often people agree with a difference in metric score.
+
+    This is done for all items, and for each context with at least `fewest_items` items.
+    """
     seed = analysis_input.settings.seed
     curves: list[AgreementCurve] = []
     for data, scores in analysis_input.iterate_complete_datasets():

@@ -34,7 +34,7 @@ RunState = tuple[Path, tuple[FileState, ...]]
 
 
 class OverviewResult(OverviewContent, ResultDisplay, frozen=True, kw_only=True):
-    """All runs, and the change of each assay from the assay before it."""
+    """All runs, and the change of each assay from the one before it with the same task and kind of pairs."""
 
     def to_frame(self) -> pl.DataFrame:
         """Return the accuracy over all contexts: a row per run and metric."""
@@ -45,7 +45,7 @@ class OverviewResult(OverviewContent, ResultDisplay, frozen=True, kw_only=True):
 
 
 def summarize_runs(*runs: str | Path) -> OverviewResult:
-    """Summarise runs in the given order; a folder of runs stands for all runs in it.
+    """Summarise runs in the given order; a folder of runs stands for all runs in it, by name.
 
     A run that cannot be read is included, with its `error`.
     """
@@ -68,7 +68,7 @@ class RunCollection:
         """The overview that was made last, and all that it depends on."""
 
     def list_folders(self) -> dict[str, Path]:
-        """Return the run folders by name; names that occur twice get a number."""
+        """Return the run folders by name; a name that occurred before gets a number."""
         folder_by_name: dict[str, Path] = {}
         for folder in find_run_folders(self._paths):
             # Only names such as `.` need resolving, which takes long for thousands of folders.
@@ -208,7 +208,7 @@ def _summarize_run(folder: Path) -> RunSummary:
 
 
 def _add_result_to_summary(summary: RunSummary, run: RunFolder) -> RunSummary:
-    """Add the numbers and the answer of a finished run to its summary."""
+    """Add the answer of a finished run to its summary, and of an assay also the numbers."""
     summary = msgspec.structs.replace(
         summary, has_report=run.find_file(REPORT) is not None, has_pairs=run.find_file(PAIRS_FILE) is not None
     )

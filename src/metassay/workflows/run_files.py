@@ -1,6 +1,6 @@
-"""What the verbs leave in a run folder, under which names, and the folders that a person names.
+"""Names of files in run folders, run folders that a user names, and writing of tables.
 
-What every verb returns: a dict, a table, a picture in a notebook, and notes on what was warned of.
+Also the base class of results that are not structs, and the collection of warnings as notes.
 """
 
 from __future__ import annotations
@@ -36,14 +36,17 @@ EXAMPLES = "results/examples.json"
 CURVES = "results/curves.json"
 """The functions behind the charts of system dependence."""
 REPORT = "report.html"
-AUTOMATIC = "metassay-run-<hash>"
-"""As `out`: a folder named after what the run is, so that the same run finds it again."""
+AUTOMATIC_FOLDER = "metassay-run-<hash>"
+"""Value of `out` for a folder named after data and settings, so that the same run finds it again."""
 VERDICTS = "results/verdicts.parquet"
-"""What judges said of the pairs, in every order that they were asked in: `metassay judge RUN` reads it."""
+"""The verdicts of judges on the pairs, in every order of the outputs; `metassay judge RUN` reads them."""
 
 
 def find_run_folders(runs: Sequence[str | Path]) -> list[Path]:
-    """Find the run folders that a user names; one folder that is not a run stands for all runs in it."""
+    """Find the run folders that a user names, in the given order.
+
+    A single folder that is not a run stands for all runs in it, sorted by name.
+    """
     open_folder = open_runs if len(runs) == 1 else open_run
     folders = [open_folder(run) for run in runs]
     for folder in folders:
@@ -75,7 +78,7 @@ def load_assay_run(path: str | Path) -> RunFolder:
 def make_run_folder_name(identity: Mapping[str, Any]) -> str:
     """Make the default name of a run folder: the same for the same data and settings."""
     text = json.dumps(identity, sort_keys=True)
-    return AUTOMATIC.replace("<hash>", hashlib.blake2b(text.encode(), digest_size=4).hexdigest())
+    return AUTOMATIC_FOLDER.replace("<hash>", hashlib.blake2b(text.encode(), digest_size=4).hexdigest())
 
 
 def write_table_file(frame: pl.DataFrame, path: str | Path) -> None:
@@ -131,7 +134,7 @@ class Result(ResultDisplay, ABC):
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
     def build_page(self) -> Page:
-        """What a page shows of the result; by default its tables."""
+        """Build a page with the tables in `to_dict()`."""
         from metassay.reporting.pages import build_plain_page
 
         return build_plain_page(type(self).__name__, self.to_dict())

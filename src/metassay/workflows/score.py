@@ -238,7 +238,7 @@ def _estimate_intervals(cube: ScoreCube, metric: Metric, options: ScoreOptions) 
 def _build_official_score(
     cube: ScoreCube, metric: Metric, system: int, data: Dataset
 ) -> OfficialScore | None:
-    """Return what sacrebleu reports with the corpus score of a system; None for other metrics."""
+    """Return what sacrebleu prints with the corpus score of a system; None if it has no such score."""
     if not isinstance(metric, StatisticsMetric) or "references" not in data.outputs.columns:
         return None
     reference_counts = data.outputs["references"].list.len().unique()

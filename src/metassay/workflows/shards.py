@@ -266,7 +266,10 @@ class ShardScorer:
         return replace(description, frame=sampled_pairs, counts=_add_counts(self._sample_counts)), scored
 
     def _join_outcomes(self, perturbation_names: Sequence[str]) -> PairOutcomes:
-        """Join the outcomes of all shards, and release the arrays of the shards."""
+        """Join the outcomes of all shards, and release the arrays of the shards.
+
+        `perturbation_names` are the names of the perturbations that the arrays contain as codes.
+        """
         codes = np.concatenate(self._arrays.perturbations)
         self._arrays.perturbations.clear()
         used_codes = np.unique(codes)

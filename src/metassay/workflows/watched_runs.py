@@ -147,7 +147,7 @@ def _compute_variance_from_interval(low: float, high: float) -> float:
 
 
 def _raise_variance(variance: float, clusters: int) -> float:
-    """Add what half a wrong cluster would: a metric that is always right would have no variance."""
+    """Add (½ / clusters)² to a variance, so that it is positive for a metric that is always right."""
     return variance + 0.25 / clusters**2
 
 

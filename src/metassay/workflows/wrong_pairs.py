@@ -44,7 +44,10 @@ class LargestErrors:
     outcomes: OutcomeArray
 
     def rank_by_margin(self, metric_count: int) -> list[LongArray]:
-        """List for each metric the pairs that it got wrong, the largest margin first."""
+        """List for each of the first `metric_count` metrics the pairs that it did not get right.
+
+        The pair with the largest margin comes first; ties come last. At most `MOST_PAIRS` are listed.
+        """
         margins = self.worse - self.better
         is_wrong = (self.outcomes < RIGHT) & ~np.isnan(margins)
         ranked = []
@@ -54,7 +57,7 @@ class LargestErrors:
         return ranked
 
     def keep_largest(self, metric_count: int) -> LargestErrors:
-        """Keep only the pairs with the largest errors of each metric."""
+        """Keep only the pairs with the largest errors of one of the first `metric_count` metrics."""
         ranked = self.rank_by_margin(metric_count)
         kept = np.unique(np.concatenate([np.empty(0, np.int64), *ranked]))
         return LargestErrors(
@@ -119,7 +122,7 @@ def _interleave_rankings(positions_by_metric: Sequence[LongArray]) -> list[int]:
 
 
 def read_pair_texts(scored: ScoredPairs, positions: LongArray) -> pl.DataFrame:
-    """Read the texts of the pairs at some positions, in ascending order."""
+    """Read the texts of the pairs at some positions, which must ascend."""
     if scored.spilled is None:
         return scored.pairs.frame[positions]
     # Shard by shard: a table in many chunks would be copied first.
@@ -143,7 +146,7 @@ def _read_output_fields(dataset: Dataset, rows: Sequence[int]) -> list[dict[str,
 def _list_outcomes(
     metrics: Sequence[Metric], errors: LargestErrors, chosen: Sequence[int]
 ) -> list[dict[str, ScoredOutcome]]:
-    """List for each chosen pair the scores of both outputs by every metric, and the outcome."""
+    """List for each chosen pair both scores of every metric, as the metric gives them, and the outcome."""
     by_pair: list[dict[str, ScoredOutcome]] = [{} for _ in chosen]
     for m, metric in enumerate(metrics):
         sign = 1.0 if metric.higher_is_better else -1.0
@@ -211,7 +214,7 @@ def _find_relevance_grades(dataset: Dataset, item: str, documents: set[str]) -> 
 
 
 def _is_nearer_to_reference(output: str, worse: str, references: Sequence[str]) -> bool:
-    """Return whether the worse output is closer to a reference than the better output is."""
+    """Return whether the worse output is fewer word edits from a reference than the better output is."""
     if not references:
         return False
     reference_words = [reference.split() for reference in references]
@@ -221,7 +224,10 @@ def _is_nearer_to_reference(output: str, worse: str, references: Sequence[str]) 
 
 
 def _count_doubtful_labels(dataset: Dataset, scored: ScoredPairs) -> tuple[int | None, int | None]:
-    """Count doubtful labels in evenly spaced pairs; return how many were checked and are doubtful."""
+    """Count doubtful labels in evenly spaced pairs; return how many were checked and are doubtful.
+
+    None for both if there are no references, or the pairs are rankings.
+    """
     has_references = "references" in dataset.outputs.columns
     if dataset.task_definition.is_ranking or not has_references or not len(scored.rows):
         return None, None

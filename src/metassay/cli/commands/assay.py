@@ -63,7 +63,7 @@ def run_assay(
     """Perturb, score and compare: accuracy per context, tests, a recommendation and a report."""
     from metassay.workflows.assay import assay, score_assay_parts
     from metassay.workflows.metric_files import collect_metrics
-    from metassay.workflows.run_files import AUTOMATIC
+    from metassay.workflows.run_files import AUTOMATIC_FOLDER
 
     part_numbers = parse_part_numbers(parts)
     options = settings.to_dict()
@@ -78,7 +78,7 @@ def run_assay(
         options |= {
             "seed": output.seed,
             "workers": output.workers,
-            "out": output.out or (None if output.json else AUTOMATIC),
+            "out": output.out or (None if output.json else AUTOMATIC_FOLDER),
             "llm": llm,
             "cache": cache,
             "engine": engine,
