@@ -25,7 +25,7 @@ from metassay.results.estimate import CandidateMetric, EstimateContent
 
 SIGNIFICANT = 0.05
 SMALLEST_TESTED_SAMPLE = 50
-"""Coverage of the intervals was measured from this many labelled items on."""
+"""Coverage of the intervals was measured from this many labelled items, or documents, on."""
 MOST_NAMES = 6
 
 EstimateView = ResultView[EstimateContent]
@@ -143,10 +143,11 @@ def list_estimate_doubts(result: EstimateContent) -> list[str]:
         doubts.append(
             f"Not used, because the scores equal the labels where there are labels: {join_names(copies)}."
         )
-    labelled = max(entry.labelled for entry in result.systems)
+    labelled = result.labelled_units or max(entry.labelled for entry in result.systems)
     if labelled < SMALLEST_TESTED_SAMPLE:
+        unit = "labelled item" if result.unit == "item" else "labelled document"
         doubts.append(
-            f"There are only {format_plural(labelled, 'labelled item')}. Intervals were tested with"
+            f"There are only {format_plural(labelled, unit)}. Intervals were tested with"
             f" {SMALLEST_TESTED_SAMPLE} and more, and may be too narrow here."
         )
     return doubts

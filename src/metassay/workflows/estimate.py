@@ -110,6 +110,7 @@ def estimate(data: Source, options: EstimateOptions) -> EstimateResult:
         metric=choice.metric,
         target=target,
         unit=scores.unit,
+        labelled_units=scores.labelled_unit_count,
         systems=estimated.systems,
         differences=estimated.differences,
         contexts=contexts,

@@ -13,7 +13,7 @@ was drawn into the sample: an item, or a document if whole documents were labell
 
 Human scores are skewed (most translations have no error, a few have many), so that normal intervals cover the
 mean in 89 to 93 % only, with 50 labels. Intervals are therefore bootstrap-t intervals with jackknife-like
-standard errors; `benchmarks/decisions.py` measures their coverage.
+standard errors; `benchmarks/estimate_coverage.py` measures their coverage.
 """
 
 from __future__ import annotations
