@@ -19,7 +19,7 @@ from metassay.metrics.kernels.text_arrays import (
 from metassay.metrics.kernels.tokenization import SPLIT_AT_SPACES, tokenize_texts
 from metassay.metrics.scoring_inputs import find_scoring_inputs
 from metassay.text.languages import get_base_language
-from metassay.text.tokenizers import SPACE, TokenizerScheme, find_bleu_scheme, load_plain_classes
+from metassay.text.tokenizers import SPACE, TokenizerScheme, find_tokenizer_scheme, load_plain_classes
 from metassay.text.words import WITHOUT_SPACES
 
 WHITE_SPACE = TokenizerScheme(load_plain_classes)
@@ -38,7 +38,7 @@ def get_bleu_tokens(batch: Batch, tokenizer: str, *, lowercase: bool = False) ->
     """Tokenize the texts of a batch with a tokeniser that sacrebleu knows by name, such as `13a`."""
 
     def tokenize() -> TokenSequences:
-        scheme = find_bleu_scheme(tokenizer)
+        scheme = find_tokenizer_scheme(tokenizer)
         texts = get_distinct_texts(batch, lowercase=lowercase)
         prepared = scheme.prepare_texts(texts)
         is_unchanged = prepared is texts

@@ -43,8 +43,8 @@ _BRITISH_RULES = (
 def expand_contractions(text: str) -> str:
     """Write contractions and titles of a lower-case text in full (`don't` as `do not`).
 
-    A possessive `'s` cannot be told from `is` without understanding the sentence. Both texts of a comparison
-    are treated alike.
+    Apostrophes must be plain ones. A possessive `'s` cannot be told from `is` without understanding the
+    sentence. Both texts of a comparison are treated alike.
 
     >>> expand_contractions("mr. bell won't say he's gone")
     'mister bell will not say he has gone'

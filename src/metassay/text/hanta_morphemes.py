@@ -37,7 +37,7 @@ TagReading = tuple[int, float]
 
 
 class Transitions(NamedTuple):
-    """Transitions of a model by state: those of state i are at `offsets[i]` to `offsets[i + 1]`."""
+    """Steps of a model by row (state or morpheme): those of row i are at `offsets[i]` to `offsets[i + 1]`."""
 
     offsets: LongArray
     targets: LongArray
@@ -137,7 +137,7 @@ def _build_new_morphemes(hanta: Any, endings: Sequence[str]) -> NewMorphemes:
 
 
 def _build_transitions(rows: Sequence[Sequence[tuple[int, int, float]]]) -> Transitions:
-    """Convert lists of transitions by state to arrays."""
+    """Convert lists of steps (target, tag, log p), one list per row, to arrays."""
     steps = [step for row in rows for step in row]
     return Transitions(
         offsets=build_row_offsets(rows),
@@ -264,7 +264,10 @@ def find_lower_bound(log_p: FloatArray, highest: FloatArray) -> float:
 def _sum_states_by_tag(
     states: LongArray, best: FloatArray, model: MorphemeModel
 ) -> tuple[LongArray, FloatArray]:
-    """Sum the best way to each pair of classes by part of speech."""
+    """Sum the probabilities of the best way to each pair of classes by part of speech.
+
+    Returns the parts of speech and their log-probabilities.
+    """
     final = model.final
     log_p_of_pair = np.full(model.pair_count, -np.inf)
     log_p_of_tag = np.full(model.tag_count, -np.inf)

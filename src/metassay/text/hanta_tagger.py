@@ -121,7 +121,7 @@ class Tagger:
         return listed, True
 
     def _find_readings(self, word: str, *, is_first: bool) -> WordReadings:
-        """Return the readings of a word, from the cache if possible."""
+        """Compute the tags that a word can have, as the first word or later; all tags if none is likely."""
         readings = self._score_readings(word, is_first=is_first)
         readings.sort()  # the order in which HanTa finds them, which breaks ties
         if not readings:

@@ -15,7 +15,7 @@ CodePoints = NDArray[np.uint32]
 
 
 class HashTable(NamedTuple):
-    """Hash table from texts to numbers: the text with hash `hashes[i]` has `numbers[i]`, -1 if empty."""
+    """Hash table from texts to numbers: the text with hash `hashes[i]` has `numbers[i]`; -1: empty slot."""
 
     hashes: NDArray[np.uint64]
     numbers: LongArray

@@ -35,13 +35,13 @@ class IndexedWords:
         return self.find_texts_with_hits(self.test_vocabulary(predicate)[self.numbers])
 
     def find_texts_with_hits(self, is_hit: BoolArray) -> BoolArray:
-        """Return which texts have a word that `is_hit`, a mask over the vocabulary, marks."""
+        """Return which texts have a word that `is_hit` marks, a mask over the words of all texts."""
         hits_before = np.concatenate([[0], np.cumsum(is_hit)])[self.offsets]
         return np.asarray(hits_before[1:] > hits_before[:-1])
 
 
 def index_words(texts: Sequence[str], *, hyphens: bool = False) -> IndexedWords:
-    r"""Split texts into words (runs of `\\w` and, with `hyphens`, of hyphens) and number the words.
+    r"""Split texts into words (runs of `\w` and, with `hyphens`, of hyphens) and number the words.
 
     >>> words = index_words(["Well-known words.", "words"], hyphens=True)
     >>> words.vocabulary, words.numbers.tolist(), words.find_texts_with("words".__eq__).tolist()

@@ -70,7 +70,7 @@ _HEADER_SIZE = 4 * (_BUCKET_COUNT + 1)
 
 
 def pack_dictionary(lemmas: Mapping[str, str]) -> bytes:
-    """Encode words and base forms as bytes for `PackedDictionary`."""
+    """Encode words and base forms as bytes for `PackedDictionary`, in buckets by the checksum of the word."""
     buckets = [bytearray(b"\n") for _ in range(_BUCKET_COUNT)]
     for word, lemma in lemmas.items():
         key = word.encode()

@@ -29,13 +29,11 @@ def normalize_text(text: str, scheme: str) -> str:
 
     - `none`: as it is.
     - `english`: in lower case, without punctuation and symbols but with apostrophes; dashes and slashes
-    separate
-      words.
+      separate words.
     - `whisper`: as English in the evaluation of Whisper (Radford et al., 2022, appendix C): without remarks
-    in
-      brackets and fillers, contractions in full, numbers in digits except for a single one, American
-      spelling. This is our own code: apart from spelling, it agrees with theirs in 98 % of the texts of four
-      recognisers.
+      in brackets and fillers, contractions in full, numbers in digits except for a single one, American
+      spelling. This is an independent implementation: apart from spelling, it agrees with the original in
+      98 % of the texts of four recognisers.
 
     >>> normalize_text("Well-known: the Dog’s  $3.50 dinner!", "english")
     "well known the dog's 350 dinner"

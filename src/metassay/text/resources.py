@@ -123,7 +123,7 @@ def describe_missing_resource(*names: str, language: str) -> str | None:
 def list_resource_versions(languages: Iterable[str]) -> dict[str, str | None]:
     """Return the version of every resource for some languages; None for missing resources.
 
-    The version of files is a hash of their content, that of packages where they are.
+    The version of files is a hash of their content, that of packages their location in words (`locate`).
     """
     wanted = set(languages)
     versions = {}

@@ -94,6 +94,8 @@ def describe_missing_segmenter(language: str) -> str | None:
 def find_words_without_spaces(text: str, language: str | None) -> list[Span]:
     """Find the words of a text that is written without spaces; punctuation is left out.
 
+    Without a segmenter for the language, runs of letters are cut into short pieces by script.
+
     >>> text = "我们用Python写代码。"
     >>> [text[start:end] for start, end in find_words_without_spaces(text, None)]
     ['我', '们用', 'Python', '写代', '码']
@@ -141,7 +143,7 @@ def _load_segmenter(base_language: str) -> Segmenter | None:
 
 
 def remove_words_without_spaces(text: str, spans: Sequence[Span]) -> str:
-    """Remove words at some spans from a text without spaces, each with the spaces on one side.
+    """Remove words at ascending spans from a text without spaces, each with the spaces on one side.
 
     >>> text = "我用 iPhone 手机"
     >>> remove_words_without_spaces(text, [(3, 9)]), remove_words_without_spaces(text, [(1, 2)])

@@ -289,7 +289,10 @@ def _convert_layer(layer: Any) -> _Convolution:
 def _multiply_window_position(
     vectors: Float32Array, numbers: LongArray, weights: Float32Array
 ) -> tuple[Float32Array, LongArray]:
-    """Multiply the distinct vectors at one position of windows by weights; also return their indices."""
+    """Multiply the distinct vectors at one position of the windows by weights.
+
+    Returns the products and the index of the product of each window.
+    """
     used, indexes = find_distinct(numbers + 1)
     products = _multiply_rows(vectors, np.maximum(used - 1, 0), weights)
     products[: len(used)][used == 0] = 0  # beyond the end of a text
@@ -322,8 +325,9 @@ def _measure_distances(is_wanted: BoolArray, offsets: LongArray) -> LongArray:
 def _find_windows(
     numbers: LongArray, offsets: LongArray, is_wanted: BoolArray
 ) -> tuple[LongArray, LongArray]:
-    """Number the distinct windows around wanted words; also return the words of each window.
+    """Number the distinct windows around wanted words.
 
+    Returns the number of the window of each word, -1 if it is not wanted, and the words of each window.
     A window is three numbers: of the word before, the word and the word after; -1 beyond the end of a text.
     """
     text_lengths = np.diff(offsets)

@@ -29,7 +29,10 @@ class TagPair:
 
 @functools.lru_cache(maxsize=1 << 16)
 def find_second_words(text: str, tag_pair: TagPair) -> tuple[tuple[Span, str], ...]:
-    """Find the second word of all pairs of words that match a pattern, and its tag."""
+    """Find the second word, with its tag, of all pairs of words that match a pattern.
+
+    The two words must be separated by exactly one space.
+    """
     # No token extends over a space, so each distinct run of other characters is tokenized once.
     runs = text.split()
     filters = _load_filters(tag_pair)

@@ -35,7 +35,7 @@ class Thesaurus:
             number += 1 + int(entry[2])
 
     def list_synonyms_by_meaning(self, word: str) -> list[list[str]]:
-        """Return a list of single-word synonyms for each meaning of a lower-case word."""
+        """Return a list of single-word synonyms for each meaning of a lower-case word; empty if unknown."""
         number = self._line_numbers.get(word)
         if number is None:
             return []

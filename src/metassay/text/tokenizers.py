@@ -174,8 +174,8 @@ _LANGUAGE_TOKENIZERS = {"zh": "zh", "yue": "zh", "ja": "ja-mecab", "ko": "ko-mec
 
 
 @functools.lru_cache(maxsize=32)
-def find_bleu_scheme(name: str) -> TokenizerScheme:
-    """Return the tokenizer of a name of sacrebleu, such as "13a"."""
+def find_tokenizer_scheme(name: str) -> TokenizerScheme:
+    """Return the scheme of a tokenizer by its name in sacrebleu, such as "13a"."""
     if name in _SCHEMES:
         return _SCHEMES[name]
     if name in _TOKENIZERS_WITH_MODELS:
@@ -217,7 +217,7 @@ def _require_model_file(name: str) -> None:
 
 
 def choose_language_tokenizer(language: str | None) -> str | None:
-    """Return sacrebleu's tokenizer for a language; None if words are split at spaces.
+    """Return the name of sacrebleu's tokenizer for a language; None for languages with spaces between words.
 
     It is `char` for languages that need a tokenizer and have none that is installed, such as Thai.
     """
@@ -250,7 +250,7 @@ def choose_character_tokenizer(language: str | None) -> str | None:
 def is_tokenizer_installed(name: str) -> bool:
     """Whether the packages and files that a tokenizer of sacrebleu needs are installed."""
     try:
-        find_bleu_scheme(name)
+        find_tokenizer_scheme(name)
     except InputError:
         return False
     return True
@@ -266,6 +266,6 @@ def separate_tokens(texts: Sequence[str], tokenizer: str) -> Sequence[str]:
         return [" ".join(tokenize_like_nltk(text)) for text in texts]
     from sacrebleu.metrics.bleu import BLEU
 
-    find_bleu_scheme(tokenizer)  # raises errors for unknown names, missing packages and models
+    find_tokenizer_scheme(tokenizer)  # raises errors for unknown names, missing packages and models
     sacrebleu_tokenizer = BLEU(tokenize=tokenizer).tokenizer
     return [str(sacrebleu_tokenizer(text.rstrip())) for text in texts]

@@ -60,7 +60,7 @@ def replace_spans(text: str, edits: Iterable[tuple[Span, str]]) -> str:
 
 
 def remove_words(text: str, spans: Sequence[Span]) -> str:
-    """Remove words at some spans from a text, each with the space after it.
+    """Remove words at ascending spans from a text, each with the space after it.
 
     The last word of a text is removed with the space before it, so that no trailing space remains.
 
@@ -110,7 +110,7 @@ def find_dictionary_words(text: str) -> list[re.Match[str]]:
 
 
 def iterate_with_next_word(text: str) -> Iterator[tuple[re.Match[str], str]]:
-    """Yield each dictionary word of a text together with the lower-case word that follows it."""
+    """Yield each dictionary word of a text with the next one in lower case, or "" after the last word."""
     matches = _DICTIONARY_WORD.finditer(text)
     word = next(matches, None)
     while word is not None:

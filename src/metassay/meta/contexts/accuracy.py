@@ -49,7 +49,8 @@ class AccuracySums:
     context: the weighted sum of its items' accuracies and the sum of their weights, so that sum(credit) /
     sum(weight) is the accuracy. Cells are sorted by context; those of context c are `starts[c]:starts[c +
     1]`, and `clusters` has the code of each cell's cluster. `totals` is [metrics, 7, contexts]: weighted
-    credit and weight of the pairs, then plain numbers of right pairs, ties, pairs, items and outputs.
+    credit and weight of the pairs, then unweighted: right pairs (a tie adds its credit), ties, pairs, items
+    and outputs. `weight` has a single row if every metric scored every pair.
     """
 
     contexts: tuple[str, ...]
@@ -105,10 +106,10 @@ class AccuracySums:
         return small_sample_factor * divide_or_nan(np.maximum(squares, 0), total_weight**2)
 
     def p_values_below_half(self) -> FloatArray:
-        """One-sided p-values [metrics, contexts] that the accuracy is ½ or more; NaN for a single cluster.
+        """One-sided p-values [metrics, contexts] of the hypothesis that the accuracy is at least ½.
 
-        Student's t, the variance no smaller than ¼ / n, which n clusters have at ½ if all weigh alike: a
-        metric that is never right has no spread of its own.
+        NaN for a single cluster. Student's t; the variance is at least ¼ / n, that of n equal clusters at
+        accuracy ½, because a metric that is never right shows no variance.
         """
         clusters = self.count_clusters().astype(np.float64)
         least_variance = divide_or_nan(np.full(clusters.shape, 0.25), clusters)
@@ -198,11 +199,11 @@ def assign_pairs_to_both_systems(
 def sum_pair_outcomes(
     outcomes: PairOutcomes, contexts: PairContexts, *, ties: str = "strict"
 ) -> AccuracySums:
-    """Sum the outcomes of pairs for each context and cluster; `sort_pairs_by_item` sorts the pairs."""
+    """Sum the outcomes of pairs, sorted by `sort_pairs_by_item`, for each context and cluster."""
     batches = divide_contexts_into_batches(contexts)
-    sums_by_perturbation = sum_outcomes_in_batches(outcomes, contexts, ties=ties)
+    sums_by_batch = sum_outcomes_in_batches(outcomes, contexts, ties=ties)
     if len(batches) == 1:
-        return next(sums_by_perturbation)
+        return next(sums_by_batch)
     metrics = len(outcomes.metrics)
     most_cells = 0
     for _, pairs in batches:
@@ -214,7 +215,7 @@ def sum_pair_outcomes(
     starts = [np.zeros(1, np.int64)]
     totals = []
     cell_count = 0
-    for accuracy_sums in sums_by_perturbation:
+    for accuracy_sums in sums_by_batch:
         cells = slice(cell_count, cell_count + len(accuracy_sums.clusters))
         credit[:, cells] = accuracy_sums.credit
         weight[:, cells] = accuracy_sums.weight
@@ -318,7 +319,7 @@ def _sum_outcomes_of_batch(
 def compute_accuracy_by_context(
     outcomes: PairOutcomes, contexts: PairContexts, *, ties: str
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute accuracies [metrics, contexts] and numbers of pairs, without sums for single clusters."""
+    """Compute accuracies [metrics, contexts] and `AccuracySums.totals`, a batch of contexts at a time."""
     accuracies = []
     totals = []
     for accuracy_sums in sum_outcomes_in_batches(outcomes, contexts, ties=ties):
@@ -339,7 +340,10 @@ def divide_or_nan(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
 def _number_cells_of_items(
     context_of_item: IntArray, cluster_of_item: IntArray
 ) -> tuple[LongArray, LongArray]:
-    """Number the combinations of context and cluster: the number of each item, and its first item."""
+    """Number the combinations of context and cluster (cells).
+
+    Returns the cell of each item and the first item of each cell.
+    """
     keys = context_of_item.astype(np.int64) * (int(cluster_of_item.max(initial=0)) + 1) + cluster_of_item
     if (keys[1:] > keys[:-1]).all():  # every item is a cluster of its own
         numbers = np.arange(len(keys), dtype=np.int64)

@@ -32,7 +32,8 @@ def predict_context_agreement(
 ) -> AgreementPrediction | None:
     """Predict the agreement of two contexts from facts about them by least squares.
 
-    `agreement_matrix` is [contexts, contexts]. The prediction is tested on left-out contexts.
+    `agreement_matrix` is [contexts, contexts], NaN where unknown. The errors are those on left-out contexts.
+    None where there are too few pairs of contexts for the fit, or the agreement or all facts are constant.
     """
     for name, values in context_facts.items():
         if len(values) != len(agreement_matrix):
@@ -119,7 +120,10 @@ def collect_context_facts(
 def find_enclosing_values(
     contexts: PairContexts, other_columns: Sequence[PairContexts]
 ) -> dict[str, list[str]]:
-    """Find columns in which each context has a single value, and the value of each context."""
+    """Find the columns that have a single value inside each context, with this value for every context.
+
+    Each document lies in one domain, so that `domain` is such a column for the contexts of `document`.
+    """
     enclosing: dict[str, list[str]] = {}
     for other in other_columns:
         in_both = (contexts.codes >= 0) & (other.codes >= 0)
@@ -136,7 +140,7 @@ def _compute_permutation_p_value(
     agreement_matrix: FloatArray,
     context_facts: ContextFacts,
     pairs: tuple[LongArray, LongArray],
-    observed_variation: float,
+    observed_residuals: float,
     seed: int,
 ) -> float:
     """Compute the p-value of a prediction by random exchanges of facts between contexts."""
@@ -151,7 +155,7 @@ def _compute_permutation_p_value(
         order = rng.permutation(len(agreement_matrix))
         columns = [table[order[first], order[second]] for table in similarities]
         design = np.column_stack([np.ones(len(first)), *columns])
-        reached += _residual_sum_of_squares(design, agreements) <= observed_variation * (1 + 1e-9)
+        reached += _residual_sum_of_squares(design, agreements) <= observed_residuals * (1 + 1e-9)
     return (1 + reached) / (1 + _EXCHANGES)
 
 

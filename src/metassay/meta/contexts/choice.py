@@ -26,7 +26,7 @@ _TIE_DECIMALS = 12  # accuracies that differ only in later decimals are equal
 
 @dataclass(frozen=True)
 class ChoiceTable:
-    """Accuracies of metrics [metrics, contexts] and their costs, from which a metric is chosen.
+    """Accuracies of metrics [metrics, contexts], "global" first, and costs, from which a metric is chosen.
 
     `may_be_best` marks the metrics that may be the best in a context, `is_behind` those that are clearly less
     accurate there than another of them. `spread` is how much a metric's true accuracy varies between
@@ -87,7 +87,7 @@ def build_table_of_exact_accuracies(
 ) -> ChoiceTable:
     """Build a choice table from accuracies without sampling error, [metrics, contexts].
 
-    The accuracy over all outputs, "global", is the mean over contexts.
+    The accuracy over all outputs, "global", is the mean over contexts, weighted by `context_shares`.
     """
     accuracy = np.asarray(accuracy, dtype=np.float64)
     weights = (
@@ -176,9 +176,9 @@ def recommend_metric_by_context(
 ) -> dict[str, Recommendation]:
     """Recommend a metric for every context.
 
-    `metrics` are ordered by accuracy, equal ones by build_sort_key: stability (standard deviation between
+    `metrics` are ordered by accuracy, equal ones by preference: stability (standard deviation between
     contexts, to the nearest hundredth), cost class, the user's criteria, robust accuracy. In `top_group`
-    accuracy decides where it is clear (those behind come last), build_sort_key where it is not. The choice is
+    accuracy decides where it is clear (those behind come last), the preference where it is not. The choice is
     that of the run, which then comes first in its top groups; else the first of the top group.
     """
     preferences = _build_preference_keys(choice_table)
@@ -290,7 +290,10 @@ def find_pareto_front(choice_table: ChoiceTable) -> list[str] | None:
 
 
 def mark_pareto_optimal(accuracies: FloatArray, cost_ranks: FloatArray) -> BoolArray:
-    """Mark the metrics that no other metric beats in accuracy or cost without being worse in the other."""
+    """Mark the metrics that no other metric beats in accuracy or cost without being worse in the other.
+
+    Metrics without accuracy or cost (NaN) are not marked.
+    """
     at_least_as_good = (accuracies[:, None] >= accuracies) & (cost_ranks[:, None] <= cost_ranks)
     better_in_one = (accuracies[:, None] > accuracies) | (cost_ranks[:, None] < cost_ranks)
     is_beaten = (at_least_as_good & better_in_one).any(axis=0)

@@ -51,8 +51,9 @@ class PairedChange:
 class MatchedCredits:
     """The credits of two runs in one context, matched by cluster.
 
-    For each metric, `changes` are the parts that the clusters have in after - before, and `deviations` are
-    the same parts around their expectation, as in the variance of an accuracy (linearised ratio).
+    For each metric, `changes` are the contributions of the clusters to the change of its accuracy (after -
+    before), which is their sum. `deviations` are the contributions less those expected from the weights of
+    the clusters, as in the variance of an accuracy (linearised ratio).
     """
 
     changes: Mapping[str, FloatArray]
@@ -72,7 +73,7 @@ class MatchedCredits:
 def collect_cluster_credits(
     outcomes: PairOutcomes, contexts: PairContexts, *, ties: str
 ) -> Iterator[tuple[str, ClusterCredits]]:
-    """Yield the credits of the clusters of every context; `sort_pairs_by_item` sorts the pairs."""
+    """Yield every context with the credits of its clusters, from pairs sorted by `sort_pairs_by_item`."""
     outcomes, contexts = assign_pairs_to_both_systems(outcomes, contexts)
     for accuracy_sums in sum_outcomes_in_batches(outcomes, contexts, ties=ties):
         for number, context in enumerate(accuracy_sums.contexts):

@@ -114,7 +114,10 @@ class ContextAnalysis:
 
 @dataclass(frozen=True)
 class GlobalAnalysis:
-    """The analysis of all outputs together, and the metric to use over all contexts."""
+    """The analysis of all outputs together, and the metric to use over all contexts.
+
+    `first_choice` is the position of that metric among the competing metrics.
+    """
 
     estimates: AccuracyEstimates
     standardised: FloatArray
@@ -123,7 +126,10 @@ class GlobalAnalysis:
     first_choice: int
 
     def expected_order(self, competing_metrics: LongArray) -> FloatArray:
-        """Return the accuracies over all outputs, with none above that of the first choice."""
+        """Return accuracies over all outputs, rounded, that of the first choice raised to the highest.
+
+        Their order is the one that a context may contradict.
+        """
         order = np.round(self.estimates.accuracy[competing_metrics, 0], _TIE_DECIMALS)
         order[self.first_choice] = np.nanmax(order) if not np.isnan(order).all() else np.nan
         return np.asarray(order)
@@ -136,7 +142,8 @@ class ColumnAnalysis:
     `perturbation_shares` is [contexts, perturbations]: shares among a context's pairs. `is_large` marks the
     contexts that have enough items to take part in claims. `trend_p` is [metrics].
     `have_equal_cluster_overlap` says whether every two contexts have pairs of the same clusters, or no two
-    do.
+    do. `h1` (equal accuracy) and `h2` (agreement of rankings) are None for a single context; `h2` also for a
+    single metric.
     """
 
     contexts: PairContexts
@@ -186,7 +193,10 @@ def analyze_column(
     settings: AnalysisSettings,
     rng: np.random.Generator,
 ) -> ColumnAnalysis:
-    """Compute accuracies in the contexts of one column, test their differences and compare their rankings."""
+    """Compute accuracies in the contexts of one column, test their differences and compare their rankings.
+
+    The pairs are sorted by `sort_pairs_by_item`.
+    """
     outcomes, contexts = assign_pairs_to_both_systems(outcomes, contexts)
     estimates = AccuracyEstimates.from_sums(sum_pair_outcomes(outcomes, contexts, ties=settings.ties))
     crossed = cross_contexts_with_perturbations(outcomes, contexts)
@@ -271,6 +281,7 @@ def standardise_accuracy(
 ) -> FloatArray:
     """Average accuracies over perturbations, with the same share of each perturbation in every context.
 
+    `accuracy_by_perturbation` is [metrics, contexts · perturbations]; the shares are those among all pairs.
     Perturbations that a context has no pair of are left out there and the other shares scaled up.
     """
     accuracy = accuracy_by_perturbation.reshape(len(accuracy_by_perturbation), context_count, -1)

@@ -51,8 +51,8 @@ class Confounding:
     what sampling error adds to it; `share` and `share_low` are the net variance, and the low end of its
     interval, over a · (1 - a). `p` tests that a metric is right as often under every perturbation.
     `combination_variances` is [metrics, perturbations - 1], for k = 1, 2, …; `combination_counts` says how
-    many combinations each k had. `overlooked` has, per metric, the perturbations of whose pairs it gets less
-    than half right.
+    many combinations each k had. `overlooked` has, per metric, the perturbations of whose pairs it gets
+    significantly less than half right.
     """
 
     metrics: tuple[str, ...]
@@ -104,7 +104,10 @@ class Confounding:
         return {name: to_optional(a) for name, a in zip(self.perturbations, self.by_perturbation[metric])}
 
     def _list_combination_variances(self, metric: int) -> list[CombinationVariance]:
-        """List the variances over combinations of perturbations of a metric."""
+        """List, for k = 1, 2, …, the variance of a metric's accuracy over combinations of k perturbations.
+
+        `law` is the variance expected of a mean of k out of n draws, σ² / k · (n - k) / (n - 1).
+        """
         known = int((~np.isnan(self.by_perturbation[metric])).sum())
         rows = []
         for k, count in enumerate(self.combination_counts, start=1):
@@ -142,10 +145,8 @@ def measure_confounding(
     The pairs are sorted and hold all applicable perturbations of every output.
     """
     crossed = cross_contexts_with_perturbations(outcomes, contexts)
-    sums_by_perturbation = sum_outcomes_in_batches(outcomes, crossed, ties=ties)
-    accuracy, resampled = _compute_accuracy_by_perturbation(
-        sums_by_perturbation, outcomes, bootstrap, workers
-    )
+    crossed_sums = sum_outcomes_in_batches(outcomes, crossed, ties=ties)
+    accuracy, resampled = _compute_accuracy_by_perturbation(crossed_sums, outcomes, bootstrap, workers)
     by_perturbation = _mean_of_defined(accuracy, axis=1)
     variance = _variance_of_defined(by_perturbation)
     resampled_variances = _variance_of_defined(resampled)
@@ -174,7 +175,7 @@ def measure_confounding(
 
 
 def _find_overlooked_perturbations(outcomes: PairOutcomes) -> tuple[list[OverlookedPerturbation], ...]:
-    """Find for each metric the perturbations for which it is right in less than half of the pairs.
+    """Find for each metric the perturbations for which its accuracy is significantly below ½.
 
     A tie is wrong. p is adjusted by Holm over all metrics and perturbations; the worst come first.
     """
@@ -198,14 +199,14 @@ def _find_overlooked_perturbations(outcomes: PairOutcomes) -> tuple[list[Overloo
 
 
 def _compute_accuracy_by_perturbation(
-    sums_by_perturbation: Iterable[AccuracySums],
+    crossed_sums: Iterable[AccuracySums],
     outcomes: PairOutcomes,
     bootstrap: ClusterBootstrap,
     workers: int,
 ) -> tuple[FloatArray, FloatArray]:
     """Compute accuracies [metrics, contexts, perturbations], and resamples of their means over contexts.
 
-    The resamples are [metrics, perturbations, resamples]; `tallies` are of contexts crossed with
+    The resamples are [metrics, perturbations, resamples]; `crossed_sums` are batches of contexts crossed with
     perturbations.
     """
     metric_count = len(outcomes.metrics)
@@ -228,7 +229,7 @@ def _compute_accuracy_by_perturbation(
             counts[perturbation] += ~np.isnan(drawn)
 
     with ThreadPoolExecutor(workers) as pool:
-        for accuracy_sums in sums_by_perturbation:
+        for accuracy_sums in crossed_sums:
             first_context = sum(accuracy.shape[1] for accuracy in accuracies)
             add = partial(add_perturbation, accuracy_sums=accuracy_sums, first_context=first_context)
             list(pool.map(add, range(perturbation_count)))
@@ -299,7 +300,7 @@ def _compute_combination_variances(
 def _sample_combinations(
     perturbation_count: int, combination_size: int, rng: np.random.Generator
 ) -> list[tuple[int, ...]]:
-    """Return all combinations of perturbations of a given size, or ten random ones if there are more."""
+    """Return all combinations of perturbations of a given size, or ten different ones if there are more."""
     if comb(perturbation_count, combination_size) <= _COMBINATIONS:
         return list(combinations(range(perturbation_count), combination_size))
     drawn: set[tuple[int, ...]] = set()
@@ -356,31 +357,31 @@ def _compute_local_accuracy_of_combinations(
         batch = metric_outcomes[pair_positions]
         credit = (batch == RIGHT) + tie_credit * (batch == TIE)
         is_scored = batch != MISSING
-        earned = sum_by_item_and_perturbation(weights * credit)
-        scored = sum_by_item_and_perturbation(is_scored.astype(np.float64))
+        credit_sums = sum_by_item_and_perturbation(weights * credit)
+        pair_counts = sum_by_item_and_perturbation(is_scored.astype(np.float64))
         weight = sum_by_item_and_perturbation(weights * is_scored)
-        rows.append(combine(earned, scored, weight, combination_masks, context_starts))
+        rows.append(combine(credit_sums, pair_counts, weight, combination_masks, context_starts))
     return np.stack(rows)
 
 
 def _compute_unweighted_combinations(
-    earned: FloatArray,
-    scored: FloatArray,
+    credit_sums: FloatArray,
+    pair_counts: FloatArray,
     _: FloatArray,
     combination_masks: FloatArray,
     context_starts: LongArray,
 ) -> FloatArray:
     """Compute accuracies of combinations [combinations, contexts] from pairs that all have weight 1.
 
-    Equal to `_compute_weighted_combinations`, to the last bit.
+    The result equals that of `_compute_weighted_combinations` to the last bit, and takes fewer steps.
     """
     combination_count = combination_masks.shape[1]
     accuracy = np.empty((combination_count, len(context_starts)))
-    step = max(1, _ENTRIES_PER_BATCH // max(1, len(scored)))
+    step = max(1, _ENTRIES_PER_BATCH // max(1, len(pair_counts)))
     for start in range(0, combination_count, step):
         batch = combination_masks[:, start : start + step].T
-        pairs = batch @ scored.T
-        earnings = batch @ earned.T
+        pairs = batch @ pair_counts.T
+        earnings = batch @ credit_sums.T
         weight = np.add.reduceat((pairs > 0).astype(np.float64), context_starts, axis=1)
         np.divide(earnings, np.maximum(pairs, 1, out=pairs), out=earnings)
         credit = np.add.reduceat(earnings, context_starts, axis=1)
@@ -389,17 +390,21 @@ def _compute_unweighted_combinations(
 
 
 def _compute_weighted_combinations(
-    earned: FloatArray,
-    scored: FloatArray,
+    credit_sums: FloatArray,
+    pair_counts: FloatArray,
     weight: FloatArray,
     combination_masks: FloatArray,
     context_starts: LongArray,
 ) -> FloatArray:
-    """Compute accuracies of combinations [combinations, contexts] from weighted pairs."""
+    """Compute accuracies of combinations [combinations, contexts] from weighted pairs.
+
+    The first three arguments are [items, perturbations]: sums of weight × credit, numbers of scored pairs,
+    and sums of their weights. `combination_masks` is [perturbations, combinations].
+    """
     accuracy = np.empty((combination_masks.shape[1], len(context_starts)))
     for column, mask in enumerate(combination_masks.T):
-        pairs = scored @ mask
-        item_accuracy = np.nan_to_num(divide_or_nan(earned @ mask, pairs))
+        pairs = pair_counts @ mask
+        item_accuracy = np.nan_to_num(divide_or_nan(credit_sums @ mask, pairs))
         item_weight = np.nan_to_num(divide_or_nan(weight @ mask, pairs))
         credit = np.add.reduceat(item_accuracy, context_starts)
         total_weight = np.add.reduceat(item_weight, context_starts)

@@ -24,7 +24,10 @@ _SHARES_PER_BATCH = 2**20
 
 @dataclass(frozen=True)
 class DifficultyBins:
-    """Pairs divided into bins by their share of edited characters."""
+    """Pairs divided into bins by their share of edited characters.
+
+    `codes` has the bin of each pair, `median` is the median share of all pairs.
+    """
 
     codes: IntArray
     median: float
@@ -32,7 +35,7 @@ class DifficultyBins:
 
 
 def divide_pairs_by_difficulty(edit_shares: FloatArray) -> DifficultyBins:
-    """Divide pairs into up to five bins of equal size by their share of edited characters.
+    """Divide pairs into up to five bins of about equal size by their share of edited characters.
 
     Pairs with equal shares are in the same bin.
     """

@@ -43,7 +43,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class AccuracyTests:
-    """Tests that every metric is equally accurate in all contexts: statistics and p-values [metrics].
+    """Tests of H1, that a metric is equally accurate in all contexts: statistics and p-values [metrics].
 
     `p_family` are permutation p-values adjusted for all metrics together. `exchanges` names the levels of the
     permutation test; `exchangeable_share` is the share of units that could get another label, at the level
@@ -90,7 +90,9 @@ class AccuracyTests:
 class ExchangeLevel:
     """Units (outputs, parts of clusters, or clusters) that exchange context labels in a permutation test.
 
-    `right` and `total` are counts of pairs [units, metrics], doubled so that half a tie is a whole number.
+    Labels are exchanged within blocks. Units are sorted by block; those of block b are
+    `block_starts[b]:block_starts[b + 1]`. `right` and `total` are counts of pairs [units, metrics], doubled
+    so that half a tie is a whole number; `total` has one column if it is the same for all metrics.
     """
 
     name: str
@@ -120,9 +122,9 @@ def run_equal_accuracy_tests(
 ) -> AccuracyTests:
     """Test for each metric whether its accuracy is the same in all contexts.
 
-    `pair_totals` are the numbers of pairs of contexts crossed with perturbations. Contexts that are not large
-    take no part in the permutation test. Its p is NaN where nothing can move: with contexts that are the
-    clusters themselves, say.
+    `pair_totals` are `AccuracySums.totals` of contexts crossed with perturbations. Contexts that are not
+    large take no part in the permutation test. Its p is NaN where no labels can be exchanged, for example
+    where contexts are the clusters themselves.
     """
     right, pairs = _count_right_and_all_pairs(pair_totals, len(contexts.values))
     chi_square_tests = [chi_square_test(r.sum(axis=0), n.sum(axis=0)) for r, n in zip(right, pairs)]
@@ -231,8 +233,8 @@ def build_exchange_levels(
 def _has_cluster_of_several_items(outcomes: PairOutcomes) -> bool:
     """Whether some cluster holds more than one item."""
     is_first_pair = np.diff(outcomes.items, prepend=-1) != 0
-    pairs_per_cluster = count_codes(outcomes.clusters[is_first_pair], int(outcomes.clusters.max()) + 1)
-    return bool(pairs_per_cluster.max() > 1)
+    items_per_cluster = count_codes(outcomes.clusters[is_first_pair], int(outcomes.clusters.max()) + 1)
+    return bool(items_per_cluster.max() > 1)
 
 
 def _number_cluster_label_combinations(clusters: IntArray, labels: IntArray) -> IntArray:
@@ -248,8 +250,8 @@ def compute_cluster_variance_ratios(
     """Compute the variance of accuracy between clusters, relative to that expected from items, [metrics].
 
     Let r be the accuracy of an item in a context, less the means of the item and of the context. The ratio is
-    Σ over contexts and clusters of (Σ r)², divided by Σ r². It is about 1 if a context (a system, say) does
-    on one item of a document as if it had not seen the others, and larger if it does alike on all of them.
+    Σ over contexts and clusters of (Σ r)², divided by Σ r². It is about 1 if the accuracies of a
+    context on the items of one cluster are independent, and larger if they are alike.
     NaN where clusters hold one item each, or lie in one context.
     """
     in_context = contexts.codes >= 0
@@ -294,7 +296,7 @@ def _subtract_group_means(values: FloatArray, group_codes: IntArray | LongArray)
 def _find_linked_labels(labels: IntArray, blocks: IntArray) -> tuple[int, IntArray]:
     """Find groups of labels that occur in common blocks: their number, and the group of each label.
 
-    Two labels that occur in one block are linked, and so are links of links.
+    Two labels that occur in one block are in the same group, and so are labels linked by a chain of blocks.
     """
     label_count = int(labels.max()) + 1
     lowest = _find_lowest_linked_labels(labels, blocks, label_count, int(blocks.max()) + 1)

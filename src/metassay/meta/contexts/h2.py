@@ -49,7 +49,7 @@ class ContextRankingComparison:
 
 @dataclass(frozen=True)
 class AgreementMatrix:
-    """Rank agreement between all contexts of a column; similar contexts are next to each other.
+    """Rank agreement between all contexts of a column, "global" first, similar contexts next to each other.
 
     `matrix` is [contexts, contexts] up to 300 contexts, else its first row only; `low` and `high` are
     complete up to 100. `order` has the context at each position (from 0, without "global"), `groups` its
@@ -110,7 +110,7 @@ def compare_rankings(
 def _compute_same_ranking_p_value(
     accuracy: FloatArray, resamples: FloatArray, global_accuracy: FloatArray, cluster_count: int
 ) -> float:
-    """Compute the p-value that a context ranks the metrics as all outputs together do."""
+    """Compute the p-value of the hypothesis that a context ranks the metrics as all outputs do."""
     known = np.flatnonzero(~(np.isnan(accuracy) | np.isnan(global_accuracy)))
     order = known[np.lexsort((accuracy[known], _round_accuracies(global_accuracy[known])))]
     deviations = (resamples[order] - accuracy[order, None]).T
@@ -131,8 +131,8 @@ def estimate_noise_ceiling(
 ) -> float:
     """Estimate the agreement of the rankings in two samples of one context; NaN if undefined.
 
-    Two random halves of the context's clusters agree at τ, being half as large; `extrapolate_agreement` gives
-    the agreement at full size.
+    The agreement of random halves of the context's clusters is extrapolated to the full number of clusters
+    (`extrapolate_agreement`).
     """
     cells = accuracy_sums.find_cells_of_context(context)
     weight = accuracy_sums.weight if len(accuracy_sums.weight) == 1 else accuracy_sums.weight[metrics]
@@ -154,7 +154,12 @@ def estimate_ceiling_from_halves(first_half: FloatArray, second_half: FloatArray
 def extrapolate_agreement(half_agreement: float) -> float:
     """Extrapolate the agreement of two half samples to samples of full size.
 
-    Both samples rank the same truth.
+    Kendall's τ is taken as a correlation r = sin(π τ / 2) (Greiner, 1909), which is 2 r / (1 + r) for samples
+    twice as large (Spearman, 1910; Brown, 1910), and converted back. Both samples rank the same truth, so
+    that a negative agreement is noise; it is returned as it is.
+
+    >>> round(extrapolate_agreement(0.5), 3), extrapolate_agreement(1.0)
+    (0.622, 1.0)
     """
     if half_agreement <= 0:
         return half_agreement

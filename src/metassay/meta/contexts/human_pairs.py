@@ -107,7 +107,11 @@ class RankingComparison:
 
 @dataclass(frozen=True)
 class HumanContextAnalysis:
-    """Accuracies on the human pairs of one context, and agreement with the ranking on perturbed pairs."""
+    """Accuracies [metrics] on the human pairs of one context, and agreement with the perturbed pairs.
+
+    `agreement` is that of the two rankings of the metrics; `ceiling` is the agreement of two samples of human
+    pairs.
+    """
 
     context: str
     accuracy: FloatArray
@@ -121,7 +125,7 @@ class HumanContextAnalysis:
 
 @dataclass(frozen=True)
 class HumanAnalysis:
-    """Accuracies on human pairs, agreement on systems, and their agreement with perturbed pairs.
+    """Accuracies on human pairs, soft pairwise accuracies on systems, and agreement with perturbed pairs.
 
     `metrics` are the competing ones; `best` is the position of the one that is most often right on human
     pairs.
@@ -363,16 +367,16 @@ def _analyze_human_contexts(
     positions = {value: c for c, value in enumerate(contexts.values)}
     analyses = []
     for c, value in enumerate(perturbed_column.contexts.values):
-        own = positions.get(value)
+        human_context = positions.get(value)
         if (
-            own is None
+            human_context is None
             or not perturbed_column.is_large[c]
-            or items_of_competing[own] < settings.minimum_items
+            or items_of_competing[human_context] < settings.minimum_items
         ):
             continue
-        resamples = resample_accuracy(estimates.accuracy_sums, own, settings)
-        low, high = proportion_interval(estimates.select_context(own), resamples)
-        accuracy = estimates.accuracy[competing, own]
+        resamples = resample_accuracy(estimates.accuracy_sums, human_context, settings)
+        low, high = proportion_interval(estimates.select_context(human_context), resamples)
+        accuracy = estimates.accuracy[competing, human_context]
         by_perturbed = MetricRankingValues(
             perturbed_column.estimates.accuracy[competing, c], perturbed_column.context_analyses[c].resamples
         )
@@ -382,13 +386,13 @@ def _analyze_human_contexts(
                 accuracy=accuracy,
                 low=low[competing],
                 high=high[competing],
-                items=int(items[:, own].max()),
-                pairs=int(estimates.pairs[:, own].max()),
+                items=int(items[:, human_context].max()),
+                pairs=int(estimates.pairs[:, human_context].max()),
                 agreement=_compare_rankings(
                     by_perturbed, MetricRankingValues(accuracy, resamples[competing])
                 ).observed,
                 ceiling=estimate_noise_ceiling(
-                    estimates.accuracy_sums, competing, own, settings.halves, KENDALL
+                    estimates.accuracy_sums, competing, human_context, settings.halves, KENDALL
                 ),
             )
         )

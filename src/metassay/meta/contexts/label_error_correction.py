@@ -28,7 +28,7 @@ _LEAST_DRAWN_INFORMATION = 0.1  # draws below this would give arbitrarily large 
 
 @dataclass(frozen=True)
 class LabelReading:
-    """How many pairs of a stratum people read, and in how many the perturbed output is not worse."""
+    """How many pairs of a stratum people read, and in how many the perturbed output is equal or better."""
 
     read: int
     equal: int
@@ -106,7 +106,8 @@ def _sum_outcomes_by_stratum(
 ) -> tuple[FloatArray, IntArray]:
     """Sum the outcomes of one metric over each stratum and cluster, [3 · strata, clusters].
 
-    Clusters without pairs are left out.
+    The rows are, for each stratum: credit, m · weight (m as in `correct_for_label_errors`), and weight. Also
+    returns the codes of the clusters; clusters without pairs are left out.
     """
     weights = np.empty(0) if outcomes.weights is None else outcomes.weights
     sums, is_used = _sum_outcomes_of_all_clusters(

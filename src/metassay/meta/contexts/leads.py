@@ -30,8 +30,8 @@ _CLEAR = float(ndtri(0.975))
 class ContextLeads:
     """Test statistics that one metric is more accurate than another in one context, [better, worse].
 
-    `tested` marks the leads that may be claimed: those against the order of the metrics over all outputs.
-    `largest_by_chance` is the largest of their T under each draw of signs.
+    NaN where the two never differ. `tested` marks the leads that may be claimed: those against the order of
+    the metrics over all outputs. `largest_by_chance` is the largest of their T under each draw of signs.
     """
 
     statistics: FloatArray

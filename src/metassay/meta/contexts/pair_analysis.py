@@ -184,6 +184,7 @@ def _measure_human_agreement(
 
 
 def _measure_saved_labels(human_pairs: HumanPairs | None, settings: AnalysisSettings) -> SavedLabels | None:
+    """Estimate the labels saved by metrics; None without human scores of systems."""
     if human_pairs is None or not human_pairs.test_sets:
         return None
     return measure_saved_labels(human_pairs.test_sets, settings.competing)

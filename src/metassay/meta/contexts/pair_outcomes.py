@@ -23,6 +23,7 @@ RIGHT, TIE, WRONG, MISSING = 1, 0, -1, -2
 class PairOutcomes:
     """Whether metrics ordered pairs of outputs correctly, [metrics, pairs]: right, tie, wrong or missing.
 
+    An outcome is missing where a score is undefined.
     Each pair has codes: `outputs` for its better output, `items` for the item of that output, `clusters` for
     the cluster of the item, `perturbations` for what made the other output worse. Codes index sorted lists
     that the caller keeps, so that results do not depend on the order of the pairs; `perturbation_names` is
@@ -190,7 +191,12 @@ def compute_outcomes(
 ) -> OutcomeArray:
     """Compute outcomes from the scores of the better and worse outputs, [metrics, pairs] each.
 
-    Higher scores are better.
+    Higher scores are better. A difference of at most the metric's tolerance is a tie; a score that is NaN
+    makes the pair missing.
+
+    >>> better, worse = np.array([[1.0, 0.5, np.nan]]), np.array([[0.0, 0.5, 1.0]])
+    >>> compute_outcomes(better, worse, np.array([0.0])).tolist()
+    [[1, 0, -2]]
     """
     better_scores = np.asarray(better_scores, dtype=np.float64)
     worse_scores = np.asarray(worse_scores, dtype=np.float64)

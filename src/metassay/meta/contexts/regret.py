@@ -45,7 +45,11 @@ def estimate_metric_regret(
 ) -> RegretEstimate | None:
     """Estimate the accuracy lost by using one metric instead of the best metric of each context.
 
-    None if it is not defined. `metric` is a position.
+    `metric` is a position; None if a context has fewer than two clusters or no accuracy to compare. The best
+    observed metric of a context looks better than it is, so that the observed regret is too large: its bias
+    is estimated by the bootstrap and subtracted. The lower end sums the differences that are certain in all
+    contexts and metrics together. The upper end is a quantile of the resampled regrets, which are too large
+    themselves. Resamples are widened for few clusters.
     """
     shares = np.array([context.items for context in context_accuracies], dtype=np.float64)
     shares = shares / shares.sum()
@@ -68,7 +72,10 @@ def estimate_metric_regret(
 
 
 def _compare_with_other_metrics(context: ContextAccuracies, metric: int) -> tuple[FloatArray, FloatArray]:
-    """Return the accuracies of all other metrics minus that of one metric, observed and on resamples."""
+    """Return the accuracies of all other metrics minus that of one metric, observed and on resamples.
+
+    Shapes: [others] and [others, resamples]. Empty where the metric or the interval is undefined.
+    """
     is_known = ~np.isnan(context.accuracy) & ~np.isnan(context.resamples).any(axis=1)
     if not is_known[metric] or context.clusters < 2:
         return np.empty(0), np.empty((0, 0))

@@ -55,7 +55,8 @@ def _tilted_divergence(shares: FloatArray, gaps: FloatArray, tilt: float) -> flo
 def true_accuracy_spread(accuracy: FloatArray, variance: FloatArray) -> FloatArray:
     """Standard deviation of the true accuracies between contexts, [metrics].
 
-    The variance due to sampling is subtracted.
+    The variance between contexts less the mean sampling variance inside them, at least 0. NaN with fewer than
+    two contexts. Both arguments are [metrics, contexts].
     """
     is_known = ~np.isnan(accuracy)
     count = is_known.sum(axis=1)

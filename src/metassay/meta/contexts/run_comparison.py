@@ -87,7 +87,7 @@ def compare_runs(
     With the credits of both runs, which must be of the same outputs, the comparison is paired.
     `changed` is true when an accuracy moved (Holm-adjusted p ≤ .05) or two metrics changed places by more
     than chance. A recommended metric that left the top group for one that was not in it before counts where
-    the two changed places. Where nothing changed, at most 5 % of comparisons say so.
+    the two changed places. Where nothing changed, `changed` is true in at most 5 % of comparisons.
     """
     columns = [name for name in before.contexts if name in after.contexts]
     differences: list[_AccuracyDifference] = []

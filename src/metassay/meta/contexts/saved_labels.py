@@ -26,8 +26,8 @@ _LEVEL = 0.05
 class SavedLabels:
     """Share of labels saved by each metric [metrics], its 95 % interval, and how clusters contribute to it.
 
-    `contributions` [metrics, clusters] are deviations whose squares sum to the variance of the share; those
-    of two metrics can be subtracted.
+    `contributions` [metrics, clusters] are deviations; n / (n - 1) · Σ of their squares over n clusters is
+    the variance of the share. Those of two metrics can be subtracted.
     """
 
     values: FloatArray
@@ -70,7 +70,10 @@ class SavedLabels:
 
 
 def measure_saved_labels(test_sets: Sequence[ScoreArrays], competing: LongArray) -> SavedLabels:
-    """Estimate the share of labels that each competing metric saves for the difference of two systems."""
+    """Estimate the share of labels that each competing metric saves for the difference of two systems.
+
+    It is averaged over test sets. The interval comes from a jackknife over clusters.
+    """
     all_clusters = np.unique(np.concatenate([_get_clusters(test_set) for test_set in test_sets]))
     values = np.zeros((len(test_sets), len(competing)))
     contributions = np.zeros((len(competing), len(all_clusters)))
@@ -95,7 +98,7 @@ def measure_saved_labels(test_sets: Sequence[ScoreArrays], competing: LongArray)
 
 
 def _get_clusters(test_set: ScoreArrays) -> LongArray:
-    """Return the code of the cluster of each item; codes are the same in all test sets."""
+    """Return the code of the cluster of each item; without clusters, every item is its own cluster."""
     if test_set.clusters is None:
         return np.arange(test_set.human.shape[1])
     return test_set.clusters.astype(np.int64)

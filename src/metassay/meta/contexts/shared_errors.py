@@ -14,7 +14,7 @@ _BATCH = 1 << 20  # pairs at a time, so that counts stay exact in float32
 
 
 def phi_coefficients(outcomes: PairOutcomes) -> FloatArray:
-    """Correlation (phi) of being right between every two metrics, over the pairs that both scored.
+    """Correlation (phi) of being right, [metrics, metrics], over the pairs that both metrics scored.
 
     1: two metrics err on exactly the same pairs; near 0: their errors are unrelated, and a vote of both gains
     most. NaN where a metric is always right or never.

@@ -53,9 +53,10 @@ class _TestSetAccuracy:
 def measure_soft_pairwise_accuracy(
     test_sets: Sequence[ScoreArrays], settings: AnalysisSettings, seed: int
 ) -> SoftAccuracyEstimates:
-    """Compute the soft pairwise accuracy of metrics, averaged over test sets.
+    """Compute the soft pairwise accuracy of the competing metrics, averaged over test sets.
 
-    Each metric is computed on the items that it has scored.
+    Each test set holds the items in which every system has a human score; each metric is computed on those of
+    them that it has scored.
     """
     agreements = [_measure_test_set(test_set, settings, seed) for test_set in test_sets]
     values = mean_ignoring_nan([each.values for each in agreements])

@@ -52,8 +52,8 @@ def accuracy_trends(
 ) -> list[float | None] | None:
     """Spearman correlation of the accuracy of each metric with the order of the contexts.
 
-    None for a metric that is defined in too few contexts or never varies; None altogether where the contexts
-    have no order or are few.
+    `accuracy` is [metrics, contexts]. None for a metric that is defined in too few contexts or never varies;
+    None altogether where the contexts have no order or are few.
     """
     if not are_contexts_ordered(column_name, contexts) or len(contexts) < FEWEST_CONTEXTS:
         return None
@@ -62,7 +62,7 @@ def accuracy_trends(
 
 
 def compute_trend_p_values(column_name: str, accuracy_sums: AccuracySums, is_large: BoolArray) -> FloatArray:
-    """Two-sided p-values [metrics] that accuracy does not follow the order of the contexts.
+    """Two-sided p-values [metrics] of the hypothesis that accuracy does not follow the order of contexts.
 
     The contrast L = Σ_c w_c a_c, w the centred ranks of the contexts, over its standard error from the spread
     between clusters: cluster k adds Σ_c w_c (credit_kc - a_c weight_kc) / weight_c to L, whether contexts are

@@ -31,7 +31,10 @@ TIES = ("half", "strict", JUDGEBENCH)
 def compute_verdict_credits(
     verdicts: FloatArray, gold_labels: FloatArray, *, ties: str = "half"
 ) -> FloatArray:
-    """Compute how right each verdict is, from 0 to 1; NaN where the verdict or its gold label is missing."""
+    """Compute how right each verdict is, from 0 to 1; NaN where the verdict or its gold label is missing.
+
+    With ties "half" it is 1 - |verdict - gold label|, otherwise 1 if the two are equal and 0 if not.
+    """
     if ties not in TIES:
         raise UnknownName("treatment of ties", ties, TIES)
     distances = np.abs(verdicts - gold_labels)

@@ -29,8 +29,9 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class AlternativeAnnotatorTest:
-    """Result of the alternative annotator test for one judge; NaN for annotators who were left out.
+    """Result of the alternative annotator test for one judge.
 
+    Arrays have one entry per annotator, NaN for those who were left out (`items` has their number of items).
     `winning_rate` and `advantage` are NaN if all annotators were left out.
     """
 
@@ -58,8 +59,8 @@ def alternative_annotator_test(
 ) -> AlternativeAnnotatorTest:
     """Test whether a judge can replace human annotators, from ratings `[items]` and `[annotators, items]`.
 
-    Closeness to others is the negative root mean squared distance; with `categories`, the share of them who
-    gave the same rating.
+    NaN is a missing rating. Closeness to others is the negative root mean squared distance; with
+    `categories`, the share of them who gave the same rating.
     """
     annotator_count = len(annotator_ratings)
     advantages = np.full(annotator_count, np.nan)

@@ -48,7 +48,10 @@ class ShareCorrection:
 
 
 def rogan_gladen_estimate(share: FloatArray, sensitivity: FloatArray, specificity: FloatArray) -> FloatArray:
-    """Share of good outputs, corrected for the errors of a judge; NaN if the judge has no information."""
+    """Share of good outputs, corrected for the errors of a judge; NaN if the judge has no information.
+
+    (share + specificity - 1) / (sensitivity + specificity - 1), limited to [0, 1].
+    """
     information = sensitivity + specificity - 1
     undefined = np.full(np.shape(information), np.nan)
     corrected = np.divide(share + specificity - 1, information, out=undefined, where=information > 1e-9)

@@ -87,7 +87,7 @@ def estimate_preference_against_panel(
     """Estimate how much higher a judge rates a family of systems than other judges do.
 
     `scores_by_judge` are `[judges, systems, items]`, `resample_counts` `[resamples, items]`. A judge that
-    gives all systems the same mean has no z and is not part of the panel.
+    gives all systems the same mean cannot be standardised and is not part of the panel.
     """
     every_item = np.ones((1, scores_by_judge.shape[2]), dtype=np.uint32)
     deviation = float(

@@ -97,7 +97,7 @@ def _find_metric_positions(ranking: MetricRanking) -> dict[str, int]:
 def _test_mean_differences(
     meta_metric: MetaMetric, rankings: Sequence[MetricRanking], metric_positions: Sequence[LongArray]
 ) -> PValueMatrices:
-    """Test differences between metrics, averaged over data sets."""
+    """Test differences between metrics, averaged over data sets, as are the random draws."""
     count = len(metric_positions[0])
     first, second = np.triu_indices(count, 1)
     scale = 0.5 if meta_metric.is_correlation else 1.0  # correlations are mapped to the range from 0 to 1

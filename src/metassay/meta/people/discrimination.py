@@ -67,7 +67,7 @@ def _count_significance_clusters(best_first: list[int], is_significant: NDArray[
 
 
 def _count_identical_metrics(scores: ScoreArrays) -> dict[int, int]:
-    """Count for each metric how many metrics have exactly its scores; copies are left out."""
+    """Count the metrics with exactly equal scores, by the position of the first of them."""
     first_with_scores: dict[bytes, int] = {}
     counts: dict[int, int] = {}
     for position, metric in enumerate(scores.metrics):

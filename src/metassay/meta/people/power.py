@@ -23,7 +23,8 @@ def count_items_to_separate_systems(
 ) -> FloatArray:
     """Compute how many items a significant difference needs, for each pair of systems.
 
-    The result is `[..., pairs]` for `[..., systems, items]` scores.
+    The result is `[..., pairs]` for `[..., systems, items]` scores, infinite where two systems have the same
+    mean. The test is one-sided at level `alpha`.
     """
     items = scores.shape[-1]
     sums, squares = sum_differences(scores)
@@ -43,7 +44,8 @@ def count_items_to_separate_metrics(
 ) -> FloatArray | None:
     """Compute how many items a significant difference of a meta-metric needs, for each pair of metrics.
 
-    Infinite where two metrics have the same value. Pairs are in the order of `numpy.triu_indices`.
+    Infinite where two metrics have the same value; None where resampling is too slow. Pairs are in the order
+    of `numpy.triu_indices`.
     """
     resampled = bootstrap_meta_metric(meta_metric, scores, draws=draws, seed=seed)
     if resampled is None:
@@ -55,7 +57,10 @@ def count_items_to_separate_metrics(
 
 
 def _count_required_items(variance: FloatArray, mean: FloatArray, alpha: float, power: float) -> FloatArray:
-    """Compute how many items a test needs to find a mean difference with a given power."""
+    """Compute how many items a one-sided z-test needs to find a mean difference with a given power.
+
+    (z_{1 - alpha} + z_power)² · variance / mean², rounded up; infinite for a mean of 0.
+    """
     factor = (ndtri(1 - alpha) + ndtri(power)) ** 2
     exact = np.divide(factor * variance, mean**2, out=np.full(mean.shape, np.inf), where=mean != 0)
     items: FloatArray = np.maximum(np.ceil(exact), 1.0)

@@ -27,7 +27,7 @@ Spans = Sequence[tuple[int, int]]
 
 @dataclass(frozen=True)
 class SpanScores:
-    """Precision, recall and F1 of the error spans of a metric; NaN where nothing is marked."""
+    """Precision, recall and F1 of the error spans of a metric; NaN where undefined."""
 
     precision: float
     recall: float
@@ -61,7 +61,8 @@ def compare_spans(human_spans: Sequence[Spans], metric_spans: Sequence[Spans]) -
 def compute_span_scores(character_counts: FloatArray) -> SpanScores:
     """Compute precision, recall and F1 from numbers of characters.
 
-    The numbers are the characters that both mark, that the metric marks and that people mark.
+    The numbers are the characters that both mark, that the metric marks and that people mark. All scores are
+    NaN if nobody marks anything; precision also if the metric does not, recall if people do not.
     """
     shared, marked_by_metric, marked_by_people = (float(total) for total in character_counts)
     marked = marked_by_metric + marked_by_people
@@ -73,7 +74,10 @@ def compute_span_scores(character_counts: FloatArray) -> SpanScores:
 
 
 def average_span_scores(character_counts: FloatArray) -> SpanScores:
-    """Average precision, recall and F1 over outputs, from `[outputs, 3]` numbers of characters."""
+    """Average precision, recall and F1 over outputs, from `[outputs, 3]` numbers of characters.
+
+    An output in which nobody marks anything counts as 1, one in which only one side does as 0.
+    """
     if not len(character_counts):
         return SpanScores(np.nan, np.nan, np.nan)
     shared, marked_by_metric, marked_by_people = character_counts.T
@@ -106,6 +110,9 @@ def count_shared_characters(human_spans: Spans, metric_spans: Spans) -> float:
     """Count the characters shared by the spans of people and metric, with spans matched one to one.
 
     Of all ways to match the spans, the one with the most shared characters counts.
+
+    >>> count_shared_characters([(0, 4)], [(0, 2), (2, 4)])
+    2.0
     """
     if not human_spans or not metric_spans:
         return 0.0

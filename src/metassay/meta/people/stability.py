@@ -31,12 +31,12 @@ def measure_stability_over_systems(
     trials: int = 1000,
     seed: int = 0,
 ) -> list[StabilityRow]:
-    """Compute how well the ranking of metrics on subsets of systems agrees with the full ranking.
+    """Correlate the values of metrics on subsets of the systems with those on all systems (Pearson).
 
     Uses all subsets if there are at most `trials`, else so many random ones. All meta-metrics are compared on
     the same subsets: if one of them gives all metrics the same value on a subset, it has no correlation
-    there, and the subset is left out for all. Meta-metrics that do not depend on the order of the systems
-    have no rows.
+    there, and the subset is left out for all. Meta-metrics whose value does not come from an order of the
+    systems have no rows.
     """
     systems = len(scores.human)
     rows = []

@@ -172,13 +172,13 @@ class MetaMetric(ABC):
         return None
 
     def estimate_closed_form_errors(self, scores: ScoreArrays) -> FloatArray | None:  # noqa: ARG002 (for subclasses)
-        """Estimate the error of normal p-values for each metric; None for meta-metrics without p-values."""
+        """Estimate the error of normal p-values per pair of systems, `[metrics]`; None without p-values."""
         return None
 
     def evaluate_on_system_subsets(self, scores: ScoreArrays, system_subsets: LongArray) -> FloatArray | None:
         """Compute values `[metrics, subsets]` on subsets of the systems, indices `[subsets, systems]`.
 
-        None where the value does not depend on the order of the systems.
+        None for a meta-metric whose value does not come from an order of the systems.
         """
         del scores, system_subsets
         return None
@@ -197,7 +197,11 @@ class MetaMetric(ABC):
     def pool_values_over_datasets(
         self, dataset_values: FloatArray, pair_counts: FloatArray
     ) -> FloatArray | None:
-        """Compute the value over the system pairs of all data sets, from `[data sets, metrics]` values."""
+        """Compute the value over the system pairs of all data sets, from `[data sets, metrics]` values.
+
+        `pair_counts` has the number of system pairs of each data set. None for a meta-metric that is not a
+        mean over system pairs.
+        """
         del dataset_values, pair_counts
         return None
 

@@ -19,7 +19,10 @@ from metassay.stats.resampling import map_bootstrap
 
 
 class LabelsSavedShare(MetaMetric):
-    """`labels_saved`: share of human labels that a metric makes unnecessary, with jackknife intervals."""
+    """`labels_saved`: share of human labels that a metric makes unnecessary.
+
+    It is cross-fitted over clusters of items, with jackknife intervals.
+    """
 
     name = "labels_saved"
     label = "labels saved"
