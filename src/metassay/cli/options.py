@@ -124,7 +124,13 @@ class OutputOptions(Settings):
             panel=OUTPUT_PANEL,
         ),
     ] = None
-    workers: Annotated[int | None, declare_option("Threads; default all cores.", panel=OUTPUT_PANEL)] = None
+    workers: Annotated[
+        int | None,
+        declare_option(
+            "Threads for metrics and statistics; default all cores. Reading and reports use one.",
+            panel=OUTPUT_PANEL,
+        ),
+    ] = None
     memory: Annotated[
         str | None, declare_option("Memory to aim at; default 4GB.", metavar="SIZE", panel=OUTPUT_PANEL)
     ] = None
