@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest
 SYSTEM_PACKAGES := chromium espeak-ng fonts-dejavu-core mythes-de mythes-ru sctk wordnet-base
 SAMPLE_PACKAGES := apertium apertium-eng-spa espeak-ng
 
-.PHONY: axe demo test test-all check lint lock format bench fuzz mutants docs quotes reproduce release sample install neural-oracles chat-model system-packages clean
+.PHONY: axe demo test test-all check lint lock format bench fuzz mutants docs paper quotes reproduce release sample install neural-oracles chat-model system-packages clean
 
 # Packages are installed with the hashes in requirements/*.lock. If the package index has other files, the versions
 # in constraints.txt are installed instead; STRICT=1 makes that an error. The last step installs metassay itself,
@@ -94,6 +94,15 @@ quotes: $(STAMP)
 
 docs: $(STAMP)
 	$(BIN)/zensical build --strict
+
+# Write docs/findings.md, docs/paper.md and their figures, build the documentation, and print the paper with Chromium.
+paper: $(STAMP)
+	$(BIN)/python -m reproduce.findings.run --page
+	$(BIN)/zensical build --strict
+	if command -v chromium > /dev/null; then \
+		chromium --headless --no-sandbox --disable-gpu --no-pdf-header-footer \
+			--print-to-pdf=site/paper.pdf "file://$(CURDIR)/site/paper/index.html"; \
+	else echo "There is no Chromium: the paper is site/paper/index.html."; fi
 
 # Compute every table and figure of the five papers with five seeds, and write reproduce/README.md: half an hour of
 # CPU time. Fails if a reason that the ledger gives for a difference no longer holds.

@@ -58,6 +58,10 @@ NEURAL = {"use": "embedding_cosine(model=use-multilingual-v3)"} | {
 """MiniLM knows English alone."""
 NEURAL_ITEMS, NEURAL_SYSTEMS = 80, 2
 ITEMS = 250
+STORED_FIELDS = {"outcome": "outcomes", "item": "items", "output": "outputs", "cluster": "clusters"} | {
+    "method": "perturbations"
+}
+"""Names of arrays in the files, and of the fields of `PairOutcomes` that they hold."""
 FEWER = {"wmt23 he-en": 100, "wmt23 zh-en": 100, "realsumm": 50}
 """Items of a data set; of some fewer, since scoring them takes longest."""
 
@@ -113,13 +117,9 @@ def score_dataset(name, folder):
     np.savez_compressed(
         folder / f"{name}.npz",
         share=compute_edited_share(pairs.frame["output"].to_list(), pairs.frame["worse"].to_list()),
-        methods=np.array(found.methods),
+        methods=np.array(found.perturbation_names),
         metrics=np.array(found.metrics),
-        outcome=found.outcome,
-        item=found.item,
-        output=found.output,
-        cluster=found.cluster,
-        method=found.method,
+        **{field: getattr(found, attribute) for field, attribute in STORED_FIELDS.items()},
         scores=judged.output_scores,
         tolerance=np.array([metric.tie_tolerance for metric in metrics]),
         better=better,
@@ -148,9 +148,9 @@ def score_demetr(folder):
     arrays = {}
     for side, source, pairs in (("theirs", theirs, build_given_pairs(theirs)), ("ours", data, made)):
         found = score_pairs(source, pairs, metrics, workers=1).outcomes
-        for field in ("outcome", "item", "output", "cluster", "method"):
-            arrays[f"{side}_{field}"] = getattr(found, field)
-        arrays[f"{side}_methods"] = np.array(found.methods)
+        for field, attribute in STORED_FIELDS.items():
+            arrays[f"{side}_{field}"] = getattr(found, attribute)
+        arrays[f"{side}_methods"] = np.array(found.perturbation_names)
     np.savez_compressed(folder / "demetr.npz", metrics=np.array([m.spec for m in metrics]), **arrays)
 
 
@@ -169,8 +169,9 @@ def score_matched(name, folder):
     np.savez_compressed(
         folder / f"{name}.matched.npz",
         share=compute_edited_share(pairs.frame["output"].to_list(), pairs.frame["worse"].to_list()),
-        **{key: np.array(getattr(found, key)) for key in ("metrics", "methods")},
-        **{key: getattr(found, key) for key in ("outcome", "item", "output", "cluster", "method")},
+        metrics=np.array(found.metrics),
+        methods=np.array(found.perturbation_names),
+        **{field: getattr(found, attribute) for field, attribute in STORED_FIELDS.items()},
     )
 
 

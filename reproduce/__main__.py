@@ -31,8 +31,8 @@ SCRIPTS = (
     *("system_dependence.correct", "aggregation.run", "challenge_sets.run", "recommenders.page"),
 )
 """The longest first, so that neither of two processes ends long before the other."""
-LAST_SCRIPTS = ("errors.run",)
-"""Reads what the others measured."""
+LAST_SCRIPTS = ("errors.run", "findings.run")
+"""Read what the others measured."""
 PROCESSES = 2
 ONE_THREAD = dict.fromkeys(
     ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS"), "1"
