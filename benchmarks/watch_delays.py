@@ -21,7 +21,7 @@ from metassay.meta.people.meta_metrics.registry import parse_meta_metric
 
 LOOKS = 365
 NORMAL_QUANTILE = 1.96
-POOL = 300
+POOL = 100
 """Different runs of rank from which streams are drawn."""
 Draw = Callable[[np.random.Generator, int], RunSeries]
 

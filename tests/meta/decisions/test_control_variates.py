@@ -55,6 +55,27 @@ def test_estimates_equal_prediction_powered_inference() -> None:
         assert values[series] == pytest.approx(float(np.squeeze(expected)), abs=1e-9)
 
 
+def test_estimates_equal_the_formula_of_power_tuned_inference() -> None:
+    """Angelopoulos, Duchi and Zrnic (2023), written out, where ppi-python is not installed.
+
+    With n labelled and N unlabelled items: θ = λ mean(f unlabelled) + mean(y - λ f labelled), and
+    λ = Cov(y, f) / ((1 + n / N) Var(f)).
+    """
+    human, metric = draw_population(0)
+    labelled_items = np.random.default_rng(1).choice(human.shape[1], 60, replace=False)
+    is_labelled = np.isin(np.arange(human.shape[1]), labelled_items)
+    sample = LabelledSample(label_items(human, labelled_items), metric, np.arange(human.shape[1]))
+    values = estimate(sample).values
+    for series in range(len(human)):
+        labels = human[series, is_labelled]
+        predictions = metric[series, is_labelled]
+        other_predictions = metric[series, ~is_labelled]
+        covariance = np.mean(labels * predictions) - labels.mean() * predictions.mean()
+        slope = covariance / (1 + len(labels) / len(other_predictions)) / np.var(metric[series], ddof=1)
+        expected = slope * other_predictions.mean() + np.mean(labels - slope * predictions)
+        assert values[series] == pytest.approx(expected, abs=1e-12)
+
+
 def test_labels_alone_give_their_mean() -> None:
     human, metric = draw_population(2)
     labelled_items = np.arange(0, 400, 5)
