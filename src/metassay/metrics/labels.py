@@ -11,15 +11,9 @@ from typing import Any
 from metassay.errors import InputError
 from metassay.metrics.registry import find_metric
 
-LISTS = ("metrics", "top_group", "behind", "pareto")
+_METRIC_LISTS = ("metrics", "top_group", "behind", "pareto")
 """Keys of a result under which metrics are listed."""
-AS_ASKED = frozenset({"manifest", "notes", "warnings"})
-"""Keys of what people may want to type again, where specs stay."""
-LEAVES = (str, int, float, type(None))
-"""Most of a result, and no metric is in them."""
-MAPPINGS = (dict, Mapping)
-ROWS = (list, tuple)
-_NAMING = frozenset({"metric", *LISTS})
+_KEYS_WITHOUT_METRICS = frozenset({"manifest", "notes", "warnings"})
 
 
 @functools.lru_cache(maxsize=4096)
@@ -47,23 +41,17 @@ def label_metrics(specs: Iterable[str]) -> dict[str, str]:
     return distinct if is_unambiguous else {spec: spec for spec in labels}
 
 
-def find_metric_labels(result: Any) -> dict[str, str]:
-    """Return the names for readers of all metrics in a result, given as a JSON object or a list of rows."""
-    return label_metrics(sorted(_find_metric_specs(result)))
-
-
-def _find_metric_specs(result: Any) -> set[str]:
-    """Find the specs of all metrics in a result."""
+def find_metric_specs(result: Any) -> set[str]:
+    """Find the specs of all metrics in a result, given as a JSON object."""
     specs: set[str] = set()
     unread = [result]
     while unread:
         value = unread.pop()
-        if isinstance(value, ROWS):
-            unread += [inner for inner in value if not isinstance(inner, LEAVES)]
-        elif isinstance(value, MAPPINGS):
-            unread += [v for key, v in value.items() if not isinstance(v, LEAVES) and key not in AS_ASKED]
-            if not value.keys().isdisjoint(_NAMING):
-                lists = [value[key] for key in LISTS if isinstance(value.get(key), ROWS)]
-                names = (value.get("metric"), *chain.from_iterable(lists))
-                specs.update(name for name in names if isinstance(name, str))
+        if isinstance(value, list | tuple):
+            unread += value
+        elif isinstance(value, Mapping):
+            unread += [inner for key, inner in value.items() if key not in _KEYS_WITHOUT_METRICS]
+            lists = [value[key] for key in _METRIC_LISTS if isinstance(value.get(key), list | tuple)]
+            names = (value.get("metric"), *chain.from_iterable(lists))
+            specs.update(name for name in names if isinstance(name, str))
     return specs

@@ -37,7 +37,7 @@ from metassay.reporting.charts.theme import (
     render_svg,
 )
 from metassay.reporting.tables import ENDINGS, Grid, build_plain_grids, format_grid
-from metassay.reporting.wording import Sentence, Span, format_plural, in_labels
+from metassay.reporting.wording import Sentence, Span, format_plural
 from metassay.text.user_cache import load_or_compute
 
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
@@ -102,11 +102,12 @@ class Section:
     charts: Sequence[Chart] = ()
     grids: Sequence[Grid] = ()
     folded: Sequence[Grid] = ()
+    """Tables of which only the caption is shown until the reader opens them."""
     choices: Sequence[Section] = ()
-    of: str = "metric"
-    """What the choices are."""
-    beside: bool = False
-    """Whether charts stand beside each other where there is room."""
+    choice_noun: str = "metric"
+    """What the choices are: the reader is asked to show one of them."""
+    charts_side_by_side: bool = False
+    """Whether charts are next to each other if there is room."""
     subsections: Sequence[Section] = ()
     bullets: Sequence[str | Sentence] = ()
     footnotes: Sequence[Footnote] = ()
@@ -310,7 +311,7 @@ def _assign_file_names(named_values: Sequence[tuple[str, Any]]) -> Iterator[tupl
 
 def build_plain_page(title: str, result: Mapping[str, Any]) -> Page:
     """Build a page that only has the tables of a result."""
-    return Page(title, title, (), [Section(title, grids=build_plain_grids(in_labels(result)))])
+    return Page(title, title, (), [Section(title, grids=build_plain_grids(result))])
 
 
 def format_repr(class_name: str, main_table: pl.DataFrame, sentences: Sequence[str | Sentence]) -> str:
@@ -324,7 +325,11 @@ def render_notebook_html(page: Page, *, sentences: int = 3, at_most: int = 20) -
     """Render what a notebook shows of a page: the first sentences and tables, without styles or scripts."""
     grids = page.main_tables or [grid for section in page.sections for grid in section.grids]
     cut = [
-        replace(grid, rows=grid.rows[:at_most], left=grid.left + max(0, len(grid.rows) - at_most))
+        replace(
+            grid,
+            rows=grid.rows[:at_most],
+            rows_left_out=grid.rows_left_out + max(0, len(grid.rows) - at_most),
+        )
         for grid in grids
     ]
     lead = [text if isinstance(text, Sentence) else Sentence((Span(text),)) for text in page.lead[:sentences]]

@@ -17,11 +17,11 @@ from typing import Any, Literal
 
 from metassay.data.csv_export import escape_cell
 from metassay.errors import UnknownName
+from metassay.metrics.labels import find_metric_specs
 from metassay.reporting.accuracy_phrases import HasAccuracy, format_accuracy
-from metassay.reporting.labels import MetricLabel
+from metassay.reporting.labels import MetricLabel, MetricLabels
 from metassay.reporting.wording import (
     NOTHING,
-    Label,
     format_count,
     format_number,
     format_p_value,
@@ -77,7 +77,7 @@ class AccuracyCell:
 
     @classmethod
     def from_row(cls, row: HasAccuracy | None) -> AccuracyCell | None:
-        """Build the cell for an accuracy of a result; None without an accuracy."""
+        """Build the cell for a row of a result; None without a row."""
         return None if row is None else cls(row.accuracy, row.low, row.high)
 
 
@@ -116,13 +116,14 @@ class Field:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table to show, sort and download. `left` counts the rows that were left out."""
+    """A table to show, sort and download."""
 
     name: str
     caption: str
     fields: tuple[Field, ...]
     rows: tuple[Mapping[str, Any], ...]
-    left: int = 0
+    rows_left_out: int = 0
+    """Number of further rows, which are not in `rows`."""
 
 
 def build_grid(
@@ -134,25 +135,45 @@ def build_grid(
     at_most: int = 2000,
 ) -> Grid:
     """Build a table of at most `at_most` rows, without the columns that have no values."""
-    told = _hashable(rows)
-    held = tuple(field for field in fields if any(row.get(field.key) not in {None, ""} for row in told))
-    return Grid(name, caption, held, tuple(rows[:at_most]), left=max(0, len(rows) - at_most))
+    hashable_rows = _hashable(rows)
+    used_fields = tuple(
+        field for field in fields if any(row.get(field.key) not in {None, ""} for row in hashable_rows)
+    )
+    return Grid(name, caption, used_fields, tuple(rows[:at_most]), rows_left_out=max(0, len(rows) - at_most))
 
 
 def build_plain_grids(result: Mapping[str, Any], *, at_most: int = 20) -> list[Grid]:
-    """Build a table from every list of rows in a result, named after its key."""
-    tables = {
-        str(name): [row for row in value if isinstance(row, Mapping)]
-        for name, value in result.items()
-        if isinstance(value, list | tuple)
-    }
-    return [build_grid_from_rows(name, name, rows, at_most=at_most) for name, rows in tables.items() if rows]
+    """Build a table from every list of rows in a result, named after its key, with labels of metrics."""
+    labels = MetricLabels(find_metric_specs(result), result.get("same_decisions") or ())
+    grids = []
+    for name, value in result.items():
+        if isinstance(value, list | tuple):
+            rows = [_replace_specs_by_labels(row, labels) for row in value if isinstance(row, Mapping)]
+            if rows:
+                grids.append(build_grid_from_rows(str(name), str(name), rows, at_most=at_most))
+    return grids
+
+
+def _replace_specs_by_labels(row: Row, labels: MetricLabels) -> Row:
+    """Return a row of a result with labels in place of specs, also in its sentences."""
+    labelled = dict(row)
+    metric = row.get("metric")
+    if isinstance(metric, str):
+        labelled["metric"] = labels.single_labels.get(metric, metric)
+    metrics = row.get("metrics")
+    if isinstance(metrics, list) and all(isinstance(each, str) for each in metrics):
+        labelled["metrics"] = labels.label_all(metrics)
+    if isinstance(row.get("sentence"), str):
+        labelled["sentence"] = labels.replace_specs(row["sentence"])
+    if isinstance(row.get("sentences"), list):
+        labelled["sentences"] = [labels.replace_specs(text) for text in row["sentences"]]
+    return labelled
 
 
 def build_grid_from_rows(
     name: str, caption: str, rows: Sequence[Row], columns: Sequence[str] | None = None, *, at_most: int = 500
 ) -> Grid:
-    """Build a table from rows, with their keys as headings; nested values are left out."""
+    """Build a table from rows, with their keys as headings; columns of mappings are left out."""
     held = [
         key
         for key in _choose_columns(rows, columns)
@@ -179,7 +200,7 @@ def _hashable(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _format_for_programs(value: Any) -> str:
     """Write a value for other programs: a metric as its spec."""
-    return value.spec if isinstance(value, Label | MetricLabel) else str(value)
+    return value.spec if isinstance(value, MetricLabel) else str(value)
 
 
 def _format_text(value: Any) -> str:

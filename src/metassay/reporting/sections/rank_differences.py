@@ -60,7 +60,7 @@ class RankDifferencesSection(ReportSection[RankView]):
             choices.append(_build_curve_subsection(of_metric, view))
         rows = tabulate_thresholds(curves, view.labels)
         table = build_grid("thresholds", "Differences with which people agree", FIELDS, rows)
-        return Section(TITLE, [EXPLANATION], choices=choices, of="metric", folded=[table])
+        return Section(TITLE, [EXPLANATION], choices=choices, choice_noun="metric", folded=[table])
 
 
 def _list_best_curves(view: RankView, curves: Sequence[AgreementCurve]) -> list[tuple[str, str]]:

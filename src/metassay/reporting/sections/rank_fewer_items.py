@@ -49,7 +49,7 @@ class RankFewerItemsSection(ReportSection[RankView]):
             return None
         if len(sections) == 1:
             return replace(sections[0], title=TITLE)
-        return Section(TITLE, choices=sections, of="ranking")
+        return Section(TITLE, choices=sections, choice_noun="ranking")
 
 
 def _build_subset_subsection(ranking: Ranking, view: RankView) -> Section:

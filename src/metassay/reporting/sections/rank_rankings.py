@@ -63,7 +63,7 @@ class RankRankingsSection(ReportSection[RankView]):
         if len(sections) == 1:
             return sections[0]
         if len(sections) > MOST_RANKINGS:
-            return Section("Rankings", choices=sections, of="ranking")
+            return Section("Rankings", choices=sections, choice_noun="ranking")
         return _merge_sections("Rankings", sections)
 
 
@@ -79,7 +79,7 @@ class RankContextsSection(ReportSection[RankView]):
         if not rankings:
             return None
         choices = [_build_ranking_section(ranking, view) for ranking in rankings]
-        return Section("Within contexts", choices=choices, of="ranking")
+        return Section("Within contexts", choices=choices, choice_noun="ranking")
 
 
 def _merge_sections(title: str, sections: Sequence[Section]) -> Section:

@@ -61,7 +61,7 @@ class RankSystemPairsSection(ReportSection[RankView]):
             choices += _build_metric_subsections(ranking, view, most_metrics, is_only=len(with_p_values) == 1)
         notes = _list_skipped_datasets(rankings)
         if choices:
-            return Section("Pairs of systems", [EXPLANATION, *notes], choices=choices, of="metric")
+            return Section("Pairs of systems", [EXPLANATION, *notes], choices=choices, choice_noun="metric")
         return Section("Pairs of systems", notes) if notes else None
 
 
@@ -123,7 +123,7 @@ def _build_metric_subsection(
         else:
             chart = _build_heatmap(name, systems, pairs, favours, numbers)
             charts.append(Chart(f"pairs of systems {title}: {name}", chart, caption))
-    return Section(title, sentences, charts, beside=True)
+    return Section(title, sentences, charts, charts_side_by_side=True)
 
 
 def _describe_largest_difference(label: str, pairs: Sequence[SystemPair], largest: SystemPair) -> str:
