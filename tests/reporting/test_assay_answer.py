@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from assay_builders import make_accuracy, make_claims, make_column, make_content, make_perturbation
-from metassay.reporting.assay_answer import describe_answer
+from metassay.reporting.assay_answer import describe_assay_answer
 from metassay.reporting.assay_caveats import list_caveats
 from metassay.reporting.assay_view import build_assay_view
 from metassay.results.assay import Answer, ContextException, PerturbationDependence
@@ -23,7 +23,7 @@ def make_result(**fields):
     return make_content(overall, {"domain": make_column(rows)}, **(defaults | fields))
 
 
-def write(result, part=describe_answer):
+def write(result, part=describe_assay_answer):
     return [str(each).replace("\u202f", " ") for each in part(build_assay_view(result))]
 
 

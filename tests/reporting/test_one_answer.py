@@ -23,7 +23,7 @@ from metassay.reporting.joined_page import build_joined_page
 from metassay.reporting.pages import Page
 from metassay.reporting.sections.assay_tests import build_test_table
 from metassay.reporting.terminal.assay import describe_assay_result
-from metassay.reporting.wording import NOTHING
+from metassay.reporting.wording import NO_VALUE
 from metassay.results.assay import AssayContent
 from metassay.results.verdict import Claim
 from metassay.store.run_folder import RunFolder
@@ -188,7 +188,7 @@ def check(result: AssayContent, folder, capsys) -> int:
     lines = [claim.sentence for claim in recommendation.verdict]
     reasons = [entry.why for part in recommendation.recommendation.values() for entry in part.values()]
     for sentence in (*list_sentences(page), *lines, *reasons, *terminal.err.splitlines()):
-        assert NOTHING not in sentence, sentence
+        assert NO_VALUE not in sentence, sentence
         assert not DANGLING.search(sentence), sentence
     lead = [str(sentence) for sentence in page.lead]
     assert terminal.out.splitlines()[1 : 1 + len(lead)] == lead

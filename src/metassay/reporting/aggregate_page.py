@@ -57,7 +57,7 @@ def label_aggregated_metric(name: str, labels: MetricLabels) -> str:
 
 
 def describe_aggregation(view: ResultView[AggregateContent]) -> list[str]:
-    """Say which two aggregations agree least, and which one correlates best with human scores."""
+    """Return the sentences of the verdict: orders that differ, agreement with people, least agreement."""
     return [claim.sentence for claim in build_aggregate_verdict(view)]
 
 

@@ -15,7 +15,10 @@ MAIN_SHARE = 0.8
 def tabulate_thresholds(
     curves: Sequence[AgreementCurve], labels: MetricLabels | None = None
 ) -> list[dict[str, Any]]:
-    """Build one row per curve: the difference in metric score at which a share of people agree."""
+    """Build one row per curve: the differences with which people agree in given shares of pairs.
+
+    Each difference has its interval and its coverage, the share of pairs that differ at least so much.
+    """
     rows = []
     for curve in curves:
         row: dict[str, Any] = {
@@ -39,7 +42,7 @@ def tabulate_thresholds(
 
 
 def describe_agreement_threshold(curve: AgreementCurve, human: str, labels: MetricLabels) -> str:
-    """Say from which difference in metric score on people agree in 80 % of pairs."""
+    """Say with which difference in metric score people agree in 80 % of pairs, or that none is so large."""
     label = labels[curve.metric]
     objects = "systems" if curve.between == "systems" else "single outputs"
     threshold = find_threshold(curve, MAIN_SHARE)
@@ -65,5 +68,5 @@ def format_difference(difference: float) -> str:
 
 
 def find_threshold(curve: AgreementCurve, share: float) -> AgreementThreshold | None:
-    """Find the point of a curve at which a share of people agree."""
+    """Find the difference with which people agree in a given share of pairs; None if the curve lacks it."""
     return next((threshold for threshold in curve.thresholds if threshold.agreement == share), None)

@@ -27,8 +27,8 @@ from metassay.results.recommend import RecommendContent
 _LISTED_EXCEPTIONS = 5
 
 
-def describe_answer(view: AssayView) -> list[Sentence]:
-    """Describe the answer of an assay in sentences, most important first."""
+def describe_assay_answer(view: AssayView) -> list[Sentence]:
+    """Say which metric is best over all outputs, what human scores say of it, and where contexts differ."""
     best = view.best_metric
     if best is None:
         return [format_sentence("No pair could be scored, so there is no metric to recommend here.")]

@@ -52,7 +52,7 @@ def describe_incomparable_parts(comparison: RunComparison, shared_outputs: Share
 
 
 def describe_pairing(*, paired: bool) -> str:
-    """Describe whether two runs were compared output by output or as independent samples."""
+    """Describe whether two runs were compared in pairs or as independent samples."""
     if paired:
         return "Paired comparison: both runs have the same items and systems."
     return "Unpaired comparison: small changes may be missed. Runs of the same outputs are compared in pairs."

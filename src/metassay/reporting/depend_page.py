@@ -48,7 +48,7 @@ def build_depend_view(
 
 
 def describe_dependence(view: DependView) -> list[str]:
-    """Say for each data set which metric depends least on systems, and which metrics are unfair."""
+    """Say for each data set which metric depends least on systems, and how many favour some systems."""
     return [claim.sentence for claim in build_depend_verdict(view)]
 
 
@@ -66,7 +66,7 @@ def build_depend_verdict(view: DependView) -> list[Claim]:
 
 
 def describe_dataset(view: DependView, entries: Sequence[MetricDependence]) -> list[str]:
-    """Say which metric depends least on systems, and how many metrics favour some systems."""
+    """Say which metric depends least on systems, and how many favour some systems beyond shrinkage."""
     return [claim.sentence for claim in _build_dataset_claims(view, entries)]
 
 

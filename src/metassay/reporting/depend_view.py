@@ -45,7 +45,7 @@ class DependView(ResultView[DependContent]):
 
 
 def find_unfair_metrics(entries: Sequence[MetricDependence]) -> list[MetricDependence]:
-    """Find the metrics that are shown to favour some systems: p fair ≤ .05 after Holm's correction."""
+    """Find metrics shown to favour some systems beyond shrinkage: p fair ≤ .05 after Holm's correction."""
     p_values = [math.nan if entry.p_fair is None else entry.p_fair for entry in entries]
     adjusted = adjust_holm(p_values).tolist()
     return [entry for entry, p in zip(entries, adjusted) if p <= SIGNIFICANT]

@@ -13,7 +13,7 @@ from metassay.reporting.aggregate_page import (
     choose_human_correlations,
     describe_aggregation,
 )
-from metassay.reporting.assay_answer import describe_answer
+from metassay.reporting.assay_answer import describe_assay_answer
 from metassay.reporting.assay_caveats import list_caveats, list_remarks
 from metassay.reporting.assay_tables import build_overall_accuracy_table
 from metassay.reporting.assay_verdict import get_or_build_verdict
@@ -65,7 +65,7 @@ AGREEMENT_CAPTION = (
 
 @dataclass(frozen=True)
 class JoinedView:
-    """The results of several commands on one data set, with common labels."""
+    """The results of several commands on one data set, with common labels; None for a command without run."""
 
     labels: MetricLabels
     assay: AssayView | None
@@ -387,7 +387,7 @@ def _build_assay_section(assay: AssayView) -> Section:
     charts += [chart for chart in optional_charts if chart is not None]
     return Section(
         f"{QUESTIONS['assay']} Accuracy over contexts",
-        [str(each) for each in describe_answer(assay)],
+        [str(each) for each in describe_assay_answer(assay)],
         charts,
         [build_overall_accuracy_table(assay)],
     )

@@ -14,7 +14,7 @@ from metassay.reporting.pages import Page, render_page
 from metassay.reporting.report_sections import ResultView, build_report_sections
 from metassay.reporting.tables import Field, Grid, build_grid
 from metassay.reporting.wording import (
-    NOTHING,
+    NO_VALUE,
     choose_percent_digits,
     format_number,
     format_p_value,
@@ -186,7 +186,7 @@ def _describe_judge_accuracy(judge: JudgeEntry, result: JudgeContent) -> str:
 
 
 def describe_judge_consistency(judge: JudgeEntry) -> list[str]:
-    """Say how consistent a judge is, and which positions and lengths it prefers."""
+    """Say how consistent a judge is, which positions and lengths it prefers, and what could not be read."""
     sentences = []
     if judge.both_orders_same is not None:
         share = format_judge_measure(judge, "both_orders_same")
@@ -303,7 +303,7 @@ def format_judge_measure(judge: JudgeEntry, field_name: str) -> str:
 def format_share_with_interval(share: float | None, low: float | None, high: float | None) -> str:
     """Write a share in per cent with its interval, as far as both are defined."""
     if share is None:
-        return NOTHING
+        return NO_VALUE
     return (
         format_percent(share)
         if low is None
@@ -316,11 +316,11 @@ def _format_points(value: float) -> str:
 
 
 def build_text_table(name: str, caption: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Grid:
-    """Build a table of texts; columns without content are left out."""
+    """Build a table of texts; columns without content are left out, except for the first."""
     columns = [
         column
         for column in range(len(headings))
-        if column == 0 or any(row[column] != NOTHING for row in rows)
+        if column == 0 or any(row[column] != NO_VALUE for row in rows)
     ]
     fields = [Field(str(column), headings[column], "text") for column in columns]
     return build_grid(

@@ -41,8 +41,8 @@ class MetricLabel(str):
 class MetricLabels:
     """The labels of all metrics on a page or in a table; no two metrics share a label.
 
-    `same_decisions` are groups of metrics that decided every pair alike, such as `wil` and `wip`. They are
-    one opinion, so the first of a group stands for all of it, and its label names all (`WIL = WIP`).
+    `same_decisions` are groups of metrics that decided every pair alike, such as `wil` and `wip`. The
+    first of a group stands for all of it, and its label names all (`WIL = WIP`).
     """
 
     def __init__(self, specs: Iterable[str], same_decisions: Sequence[Sequence[str]] = ()) -> None:
@@ -68,7 +68,7 @@ class MetricLabels:
         return list(dict.fromkeys(self[spec] for spec in specs))
 
     def get_representative(self, spec: str) -> str:
-        """Return the metric that stands for all metrics with the same decisions."""
+        """Return the metric that stands for all with the same decisions; by default the metric itself."""
         return self._representatives.get(spec, spec)
 
     def replace_specs(self, text: str) -> str:
@@ -83,12 +83,12 @@ class MetricLabels:
         return re.sub(pattern, lambda match: self[match[0]], text)
 
     def is_shown(self, spec: str) -> bool:
-        """Return whether a metric has rows of its own, or another metric stands for it."""
+        """Return whether a metric has rows of its own; False if another metric stands for it."""
         return self.get_representative(spec) == spec
 
 
 def _join_group_labels(labels: Sequence[str]) -> str:
-    """Join the labels of metrics with the same decisions: `WIL = WIP`."""
+    """Join the labels of metrics with the same decisions: `WIL = WIP`; of a long group count the rest."""
     if len(labels) <= _LONGEST_GROUP:
         return EQUALITY_SIGN.join(labels)
     shown = labels[: _LONGEST_GROUP - 1]

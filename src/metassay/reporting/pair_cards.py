@@ -59,7 +59,7 @@ class OtherRunCard:
 
 @dataclass(frozen=True)
 class PairCard:
-    """The content of a card that shows one pair."""
+    """The content of a card that shows one pair. Rankings have `ranking_moves` instead of `edits`."""
 
     row: str
     item: str

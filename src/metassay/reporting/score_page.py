@@ -78,7 +78,7 @@ def describe_differences(view: ScoreView) -> list[str]:
 
 
 def _warn_of_too_few_resamples(view: ScoreView) -> list[str]:
-    """Warn if there are too few resamples for any p-value to be significant."""
+    """Warn if the smallest p-value is not significant after Holm's correction, but may be with more draws."""
     sentences = []
     for (metric, group), comparisons in group_comparisons(view.result).items():
         p_values = [comparison.p for comparison in comparisons if comparison.p is not None]

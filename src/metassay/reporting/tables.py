@@ -21,7 +21,7 @@ from metassay.metrics.labels import find_metric_specs
 from metassay.reporting.accuracy_phrases import HasAccuracy, format_accuracy
 from metassay.reporting.labels import MetricLabel, MetricLabels
 from metassay.reporting.wording import (
-    NOTHING,
+    NO_VALUE,
     format_count,
     format_number,
     format_p_value,
@@ -101,7 +101,7 @@ class Field:
         if isinstance(value, AccuracyCell):
             return format_accuracy(value)
         if value is None or value == "":
-            return NOTHING
+            return NO_VALUE
         return _SHOW[self.kind](value)
 
     def format_exact_value(self, row: Mapping[str, Any]) -> str:

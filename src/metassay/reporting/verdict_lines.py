@@ -33,7 +33,10 @@ _FIELDS = (
 
 
 def list_opening_lines(verdict: Sequence[Claim]) -> list[str]:
-    """List the lines above the table of questions: which metric to use, which to avoid, and the data."""
+    """List the lines above the table of questions: which metric to use, which to avoid, and the data.
+
+    If the data cannot tell which metric ranks systems as people do, a line says so.
+    """
     claims = select_claims(list(verdict), "use", "none", "avoid")
     open_questions = select_claims(list(verdict), "unanswered")
     claims += [claim for claim in open_questions if claim.question == "rank_systems"]
@@ -89,7 +92,7 @@ def _describe_result(claim: Claim) -> str:
 
 
 def _count_metrics(labels: MetricLabels) -> int:
-    """Count the metrics of a page that know something of quality; those that decided alike count once."""
+    """Count the metrics of a page without sentinels; metrics with the same decisions count once."""
     specs = [spec for spec in labels.single_labels if spec.partition("(")[0] not in SENTINEL_NAMES]
     return len(labels.label_all(specs))
 

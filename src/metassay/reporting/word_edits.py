@@ -38,7 +38,7 @@ SHOWN_RANKS = 30
 
 @dataclass(frozen=True)
 class Edit:
-    """A run of words that is the same in two texts, removed, added or replaced."""
+    """A run of words: `same` in both texts, only in the first (`gone`) or second (`new`), or `replaced`."""
 
     kind: EditKind
     before: str
@@ -56,7 +56,7 @@ class Alignment:
 
 @dataclass(frozen=True)
 class RankingMove:
-    """One rank of two rankings side by side; `moved` says from which rank a document came."""
+    """One rank of two rankings side by side; `moved` is the change of the second document: `↑2`, `new`."""
 
     rank: int
     output: str
@@ -85,7 +85,7 @@ def find_word_edits(before: str, after: str) -> list[Edit]:
 
 
 def count_edited_words(edits: Sequence[Edit]) -> dict[EditKind, int]:
-    """Count the words of each kind of edit: same, removed, added and replaced."""
+    """Count the words of each kind of edit: `same`, `gone`, `new` and `replaced`."""
     totals: Counter[EditKind] = Counter()
     for edit in edits:
         totals[edit.kind] += edit.words

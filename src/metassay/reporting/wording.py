@@ -17,7 +17,8 @@ from metassay.tasks.base import Task
 
 THIN_SPACE = "\u202f"
 DASH = "–"
-NOTHING = "—"
+NO_VALUE = "—"
+"""Written in place of a value that is missing."""
 
 
 def find_task(task_name: str | None) -> Task | None:
@@ -87,14 +88,14 @@ def join_names(names: Sequence[str]) -> str:
 def format_percent(share: float | None, *, digits: int = 0) -> str:
     """Write a share in per cent: `91 %`. A share that would be rounded to 0 or 1 gets one more decimal."""
     if share is None:
-        return NOTHING
+        return NO_VALUE
     return f"{_format_hundredths(share, digits)}{THIN_SPACE}%"
 
 
 def format_percent_interval(low: float | None, high: float | None, *, digits: int = 0) -> str:
     """Write the two ends of an interval of shares in per cent, without the sign: `90–92`."""
     if low is None or high is None:
-        return NOTHING
+        return NO_VALUE
     return f"{_format_hundredths(low, digits)}{DASH}{_format_hundredths(high, digits)}"
 
 
@@ -112,18 +113,18 @@ def _format_hundredths(share: float, digits: int) -> str:
 
 def format_count(number: float | None) -> str:
     """Write a count with thin spaces between thousands: `12 345`."""
-    return NOTHING if number is None else f"{round(number):,}".replace(",", THIN_SPACE)
+    return NO_VALUE if number is None else f"{round(number):,}".replace(",", THIN_SPACE)
 
 
 def format_number(value: float | None, *, digits: int = 2) -> str:
     """Write a number with a fixed number of decimals and a typographic minus sign: `−0.40`."""
-    return NOTHING if value is None else f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
+    return NO_VALUE if value is None else f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
 
 
 def format_p_value(p: float | None) -> str:
     """Write a p-value with three decimals: `.023`, or `< .001`."""
     if p is None:
-        return NOTHING
+        return NO_VALUE
     return "< .001" if p < 0.001 else f"{p:.3f}".replace("0.", ".", 1)
 
 

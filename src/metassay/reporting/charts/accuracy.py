@@ -28,7 +28,7 @@ MOST_SIDE_BY_SIDE = 80
 
 
 def build_accuracy_chart(view: AssayView, column: ColumnView) -> Spec:
-    """Draw the accuracy of each metric in the contexts of a column; sentinels far outside are left out."""
+    """Draw the accuracy of each metric by context; sentinels outside the range of metrics are left out."""
     hidden = find_hidden_sentinels(view, column)
     shown = [m for m in view.all_metrics if column.list_defined_accuracies(m) and m not in hidden]
     metrics = [metric for metric in shown if metric not in view.sentinels]
@@ -102,7 +102,8 @@ def build_accuracy_cost_chart(
 ) -> Spec:
     """Draw accuracy by cost class; a line connects the metrics that no other beats in both.
 
-    `classes` has the cost class of each metric, the cheapest class first.
+    `cost_classes` has the cost class of each metric, the cheapest class first; `pareto_front` has the
+    metrics that the line connects.
     """
     order = list(dict.fromkeys(cost_classes.values()))
     members = {name: [m for m in view.metrics if cost_classes.get(m) == name] for name in order}

@@ -260,6 +260,6 @@ def _build_system_names_layer(order: str, **mark: Any) -> Spec:
 
 
 def _compute_name_padding(names: Sequence[str], width: int = 720) -> float:
-    """Compute the padding of a scale with three points that leaves room for names on both sides."""
+    """Compute the padding, in steps, of a scale with three points, so that names fit on both sides."""
     needed = min(0.4 * width, 14 + 6.5 * min(WRAP, max(map(len, names))))
     return round(2 * needed / (width - 2 * needed), 2)

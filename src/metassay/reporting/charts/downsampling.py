@@ -14,7 +14,8 @@ def build_subset_size_chart(
 ) -> Spec:
     """Draw a meta-metric by the number of segments: medians over random subsets, with the range of 95 %.
 
-    `order` are the metrics, best first, which decides their colours; rows of others are baselines, in grey.
+    `metrics` are labels of metrics, best first, which decides their colours; rows of others are baselines,
+    in grey.
     """
     slots = {name: min(position, SLOTS) for position, name in enumerate(metrics)}
     values = [

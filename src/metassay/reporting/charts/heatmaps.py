@@ -301,8 +301,9 @@ def build_signed_heatmap(
     """Draw a heatmap of positive (blue) and negative (red) amounts; `titles` name row, column and amount.
 
     `cells` are rows of `row`, `column`, `value`, and of `mark`, which is written into the cell. The scale
-    ends at `most` on both sides, else at the largest amount. More titles are those of further keys of cells.
-    With `numbered`, names begin with a number, and columns show that alone.
+    ends at `largest_amount` on both sides, by default the largest amount in the cells. More titles are those
+    of further keys of cells. With `has_numbered_names`, names begin with a number, and columns show only
+    that number.
     """
     largest_amount = largest_amount or max((abs(cell["value"]) for cell in cells), default=0) or 1
     small = {"labelFontSize": 9, "labelOverlap": "greedy", "labelOffset": 0}

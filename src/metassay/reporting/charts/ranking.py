@@ -92,7 +92,10 @@ def build_ranking_chart(ranking: Ranking, labels: MetricLabels) -> Spec:
 
 
 def build_comparisons_chart(ranking: Ranking, labels: MetricLabels) -> Spec:
-    """Draw the p-values of comparisons between metrics as a matrix; significant cells are filled."""
+    """Draw the one-sided p-values of comparisons as a matrix, the better metric in the row.
+
+    Cells with p of at most .05 are filled.
+    """
     order = [labels[metric.metric] for metric in ranking.metrics if not metric.baseline]
     row_layout = describe_rows(order, METRIC_HEIGHT) | {"labels": {"room": 0, "count": len(order)}}
     rows = []
@@ -139,7 +142,10 @@ def build_comparisons_chart(ranking: Ranking, labels: MetricLabels) -> Spec:
 
 
 def build_accuracy_agreement_chart(points: Sequence[MetricPoint], meta_metric: str) -> Spec:
-    """Draw each metric as a point: accuracy on pairs against agreement with people."""
+    """Draw each metric as a point: accuracy on pairs against agreement with people.
+
+    `meta_metric` is the label of the meta-metric that measures agreement.
+    """
     x = {"field": "accuracy", "type": "quantitative", "scale": {"zero": False, "nice": True}}
     y = {"field": "agreement", "type": "quantitative", "scale": {"zero": False, "nice": True}}
     tooltip = [

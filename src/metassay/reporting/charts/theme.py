@@ -134,13 +134,13 @@ def build_ordered_channel(field: str, values: Sequence[str], **scale: Any) -> Sp
     """Build a nominal channel whose values appear in the given order.
 
     The order is the scale's domain, never `sort`: Vega-Lite turns a sort list into an expression, and
-    names have no business in code.
+    names from the user must not become code.
     """
     return {"field": field, "type": "nominal", "sort": None, "scale": {"domain": list(values), **scale}}
 
 
 def measure_label_space(labels: Sequence[str]) -> Spec:
-    """Count the labels of an axis, and the pixels that they need side by side.
+    """Count the labels of an axis, and the pixels that they need side by side; with less, they are slanted.
 
     Places are equally wide, so the two widest neighbours decide.
     """

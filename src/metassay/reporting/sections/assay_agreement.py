@@ -95,7 +95,7 @@ def _describe_typical_agreement(agreement: RankAgreement, column: ColumnView) ->
         return format_sentence(
             "The metrics come in the same order for every {column:column}.", column=column.name
         )
-    cells = _list_agreements(agreement)
+    cells = _list_context_pairs(agreement)
     if not cells:
         return format_sentence(
             "No agreement between values of {column:column} is defined.", column=column.name
@@ -113,8 +113,8 @@ def _describe_typical_agreement(agreement: RankAgreement, column: ColumnView) ->
     )
 
 
-def _list_agreements(agreement: RankAgreement) -> list[tuple[float, str, str]]:
-    """List the agreement of every two contexts; with `global` only if there are no other pairs."""
+def _list_context_pairs(agreement: RankAgreement) -> list[tuple[float, str, str]]:
+    """List the agreement of every two contexts with their names; `global` only if there is no other pair."""
     is_complete = len(agreement.matrix) == len(agreement.contexts) > 2
     cells = []
     for i in range(1 if is_complete else 0, len(agreement.matrix)):

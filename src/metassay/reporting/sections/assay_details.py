@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from metassay.reporting.assay_answer import describe_answer
+from metassay.reporting.assay_answer import describe_assay_answer
 from metassay.reporting.assay_view import AssayView
 from metassay.reporting.pages import Section
 from metassay.reporting.report_sections import ReportSection
@@ -20,7 +20,7 @@ class AssayDetailsSection(ReportSection[AssayView]):
         """Build the sentences."""
         return Section(
             "The answer in detail",
-            sentences=describe_answer(view),
+            sentences=describe_assay_answer(view),
             anchor="details",
             contents_title="In detail",
             collapsed=True,

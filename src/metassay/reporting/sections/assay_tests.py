@@ -76,7 +76,7 @@ def build_test_table(view: AssayView, column: ColumnView) -> Grid | None:
             "p_cmh": test.p_cmh,
             "p_permutation": test.p_permutation,
             "p_deciding": view.find_variation_p(column.name, test),
-            "differs": _is_difference_shown(view, column, test),
+            "differs": _describe_test_outcome(view, column, test),
         }
         for test in column.result.h1
         if view.labels.is_shown(test.metric)
@@ -94,7 +94,7 @@ def describe_tests(view: AssayView, column: ColumnView) -> Sentence:
     testable = [test for test in tests if test.p_permutation_holm is not None]
     if not testable:
         return _describe_untestable(view, column)
-    differing = [test for test in testable if _is_difference_shown(view, column, test) == "yes"]
+    differing = [test for test in testable if _describe_test_outcome(view, column, test) == "yes"]
     if not differing:
         return format_sentence(
             "For none of {count} is accuracy shown to differ between values of {column:column}.",
@@ -127,7 +127,7 @@ def _describe_untestable(view: AssayView, column: ColumnView) -> Sentence:
     )
 
 
-def _is_difference_shown(view: AssayView, column: ColumnView, test: AccuracyTest) -> str | None:
+def _describe_test_outcome(view: AssayView, column: ColumnView, test: AccuracyTest) -> str | None:
     """Return `yes` if accuracy is shown to differ, `not shown` if not, None if it cannot be tested."""
     if test.p_permutation_holm is None:
         return None

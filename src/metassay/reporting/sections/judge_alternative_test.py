@@ -7,7 +7,7 @@ from typing import ClassVar
 from metassay.reporting.judge_page import JudgeView, build_text_table
 from metassay.reporting.pages import Section
 from metassay.reporting.report_sections import ReportSection
-from metassay.reporting.wording import NOTHING, format_p_value, format_percent
+from metassay.reporting.wording import NO_VALUE, format_p_value, format_percent
 from metassay.results.judge import AlternativeTestEntry
 
 EXPLANATION = (
@@ -33,7 +33,7 @@ class JudgeAlternativeTestSection(ReportSection[JudgeView]):
 
 
 def _build_test_row(entry: AlternativeTestEntry) -> list[str]:
-    passes = NOTHING
+    passes = NO_VALUE
     if entry.passes is not None:
         passes = "yes" if entry.passes else "no"
     p_values = [f"{rater}: p {format_p_value(p)}" for rater, p in entry.p_fdr.items() if p is not None]
@@ -43,5 +43,5 @@ def _build_test_row(entry: AlternativeTestEntry) -> list[str]:
         format_percent(entry.advantage),
         f"{entry.epsilon:g}",
         passes,
-        "; ".join(p_values) or NOTHING,
+        "; ".join(p_values) or NO_VALUE,
     ]

@@ -9,7 +9,7 @@ from metassay.reporting.judge_page import JudgeView, build_text_table, format_sh
 from metassay.reporting.pages import Section
 from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.tables import Grid
-from metassay.reporting.wording import NOTHING
+from metassay.reporting.wording import NO_VALUE
 from metassay.results.judge import ContextAccuracy
 
 
@@ -39,5 +39,7 @@ def _build_context_accuracy_table(column: str, entries: Sequence[ContextAccuracy
         for entry in entries
     }
     judges = sorted({entry.judge for entry in entries})
-    rows = [[judge, *(accuracies.get((judge, context), NOTHING) for context in contexts)] for judge in judges]
+    rows = [
+        [judge, *(accuracies.get((judge, context), NO_VALUE) for context in contexts)] for judge in judges
+    ]
     return build_text_table(f"by {column}", f"Accuracy by {column}", ["judge", *contexts], rows)

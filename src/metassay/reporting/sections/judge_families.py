@@ -9,7 +9,7 @@ from metassay.reporting.charts.heatmaps import build_signed_heatmap
 from metassay.reporting.judge_page import JudgeView, build_text_table, is_self_preference_significant
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.report_sections import ReportSection
-from metassay.reporting.wording import NOTHING, format_number, format_p_value
+from metassay.reporting.wording import NO_VALUE, format_number, format_p_value
 from metassay.results.judge import HUMANS, SelfPreference
 
 HEADINGS = ("judge", "family", "its own", "deviation", "95 % interval", "p (Holm)")
@@ -56,11 +56,11 @@ class JudgeFamiliesSection(ReportSection[JudgeView]):
 
 
 def _build_family_row(entry: SelfPreference) -> list[str]:
-    interval = NOTHING if entry.low is None else f"{format_number(entry.low)} to {format_number(entry.high)}"
+    interval = NO_VALUE if entry.low is None else f"{format_number(entry.low)} to {format_number(entry.high)}"
     return [
         entry.judge,
         entry.family,
-        "yes" if entry.own else NOTHING,
+        "yes" if entry.own else NO_VALUE,
         format_number(entry.deviation),
         interval,
         format_p_value(entry.p_holm),

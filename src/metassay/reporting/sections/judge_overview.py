@@ -17,7 +17,7 @@ from metassay.reporting.judge_page import (
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.tables import Grid
-from metassay.reporting.wording import NOTHING, format_number, format_percent
+from metassay.reporting.wording import NO_VALUE, format_number, format_percent
 from metassay.results.judge import JudgeContent, JudgeEntry
 
 HEADINGS = (
@@ -73,7 +73,7 @@ class JudgeOverviewSection(ReportSection[JudgeView]):
 
 def _build_judge_row(entry: JudgeEntry) -> list[str]:
     corrected = entry.corrected
-    corrected_share = NOTHING
+    corrected_share = NO_VALUE
     if corrected is not None:
         corrected_share = format_share_with_interval(corrected.value, corrected.low, corrected.high)
     return [

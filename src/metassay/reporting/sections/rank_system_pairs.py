@@ -132,15 +132,16 @@ def _describe_largest_difference(label: str, pairs: Sequence[SystemPair], larges
     agreement = "the same system in all"
     if disagreements:
         agreement = f"different systems in {format_count(disagreements)} of"
-    by_people = _describe_preference(largest, largest.human)
-    by_metric = _describe_preference(largest, largest.metric)
+    by_people = _name_preferred_system(largest, largest.human)
+    by_metric = _name_preferred_system(largest, largest.metric)
     return (
         f"{label} and people prefer {agreement} {format_plural(len(pairs), 'pair')}. They differ most on "
         f"{largest.better} and {largest.worse}: people prefer {by_people}, {label} prefers {by_metric}."
     )
 
 
-def _describe_preference(pair: SystemPair, p: float) -> str:
+def _name_preferred_system(pair: SystemPair, p: float) -> str:
+    """Name the system that a one-sided p-value prefers: the better one if p is at most ½."""
     preferred = pair.better if p <= 0.5 else pair.worse
     return f"{preferred} with p {format_p_value(min(p, 1 - p))}"
 
@@ -149,19 +150,22 @@ def _build_heatmap(
     name: str,
     systems: Sequence[str],
     pairs: Sequence[SystemPair],
-    get_preference: Sequence[float],
-    format_cell: Sequence[float],
+    preferences: Sequence[float],
+    numbers: Sequence[float],
 ) -> Spec:
-    """Build a heatmap of pairs of systems, coloured by how much each pair favours its row."""
+    """Build a heatmap of pairs of systems, coloured by how much each pair favours its row.
+
+    `numbers` are written into the cells if there are few systems.
+    """
     numbered = {system: f"{position} {system}" for position, system in enumerate(systems, start=1)}
     has_numbers = len(systems) <= MOST_SYSTEMS_WITH_NUMBERS
     cells: list[Spec] = []
-    for pair, favour, number in zip(pairs, get_preference, format_cell, strict=True):
+    for pair, preference, number in zip(pairs, preferences, numbers, strict=True):
         cells.append(
             {
                 "row": numbered[pair.better],
                 "column": numbered[pair.worse],
-                "value": round(favour, 4),
+                "value": round(preference, 4),
                 "p by people": pair.human,
                 "p by the metric": pair.metric,
                 "mark": _format_without_zero(number) if has_numbers else "",

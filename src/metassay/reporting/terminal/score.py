@@ -38,7 +38,7 @@ class ScoreFormat:
     """What is resampled for intervals: the items, or random groups of them."""
 
     def choose_decimals(self, system: ScoredSystem, *, default: int = 3) -> int:
-        """Choose the number of decimals: the requested one, else the one that sacrebleu uses."""
+        """Choose the number of decimals: the requested one, else 1 for sacrebleu scores, else `default`."""
         if self.decimals is not None:
             return self.decimals
         return 1 if "equals:sacrebleu" in system.signature else default
