@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from scripts.pictures import IMAGES, open_report, read_shown_text
 
 pytestmark = pytest.mark.browser
 
@@ -324,6 +325,8 @@ def test_the_first_screen_of_the_demo_is_the_verdict(browser, tmp_path):
         assert len(re.findall(r"\d[\d\u202f.,]*", text)) < 25
         assert len(page.inner_text("main").split()) < 2000
         context.close()
+    shown = read_shown_text(open_report(browser, tmp_path / "run"), "report")
+    assert shown == (IMAGES / "report.txt").read_text("utf-8"), "python -m scripts.pictures"
 
 
 def test_headings_tables_and_charts_are_labelled(opened, result):
