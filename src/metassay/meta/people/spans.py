@@ -34,30 +34,6 @@ class SpanScores:
     f1: float
 
 
-@dataclass(frozen=True)
-class SpanComparison:
-    """Agreement of the error spans of a metric with those of people."""
-
-    micro: SpanScores
-    macro: SpanScores
-    counts: FloatArray
-    """`[outputs, 3]`: characters shared, marked by the metric, and marked by people."""
-
-
-def compare_spans(human_spans: Sequence[Spans], metric_spans: Sequence[Spans]) -> SpanComparison:
-    """Compare the error spans of people and of a metric, given per output in the same order."""
-    if len(human_spans) != len(metric_spans):
-        raise InputError(
-            f"there are spans of {len(human_spans)} segments from people and {len(metric_spans)} others."
-        )
-    counts = [
-        count_marked_characters(of_people, of_metric)
-        for of_people, of_metric in zip(human_spans, metric_spans)
-    ]
-    array = np.array(counts, dtype=np.float64).reshape(len(human_spans), 3)
-    return SpanComparison(compute_span_scores(array.sum(axis=0)), average_span_scores(array), array)
-
-
 def compute_span_scores(character_counts: FloatArray) -> SpanScores:
     """Compute precision, recall and F1 from numbers of characters.
 
