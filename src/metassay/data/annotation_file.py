@@ -83,7 +83,7 @@ def read_annotation_file(path: str | Path) -> AnnotationFile:
 
 
 def escape_formula(text: str) -> str:
-    """Put an apostrophe before a text that a spreadsheet would run as a formula.
+    """Put an apostrophe before a text that a spreadsheet would run as a formula, or that begins with one.
 
     >>> escape_formula("=1+1"), escape_formula("plain"), unescape_formula(escape_formula("'quoted'"))
     ("'=1+1", 'plain', "'quoted'")

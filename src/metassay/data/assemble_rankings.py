@@ -226,7 +226,7 @@ def _build_missing_lists(existing_lists: pl.DataFrame, qrels: pl.DataFrame) -> p
 
 
 def _describe_missing_lists(missing: pl.DataFrame, *, complete: bool) -> str:
-    """Return notes on the judged topics that a system has no list for."""
+    """Return a note on the judged topics for which a system has no list."""
     consequence = "count as 0" if complete else "are left out of the means"
     systems = missing["system"].n_unique()
     return (

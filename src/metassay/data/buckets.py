@@ -51,7 +51,8 @@ def assign_to_buckets(
 def assign_to_ranges(numbers: NDArray[np.float64], bounds_text: str, request: str) -> list[str | None]:
     """Assign each number to one of the ranges that a text such as `-25..-5..0` bounds; None if outside.
 
-    A range includes its lower bound, the last one also its upper bound. `request` is named in errors.
+    A range includes its lower bound, the last one also its upper bound. Errors
+    quote `request`, the text with which the user asked for these contexts, such as `length:0..10..20`.
     """
     try:
         bounds = np.array([float(bound) for bound in bounds_text.split("..")])

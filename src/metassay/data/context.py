@@ -101,7 +101,11 @@ def choose_default_contexts(dataset: Dataset) -> tuple[str, ...]:
 
 
 def _label_outputs(dataset: Dataset, request_part: str) -> tuple[pl.Series, list[str]]:
-    """Return the label of each output for one part of a request, and notes."""
+    """Return the name of the context of each output for one part of a request, and notes.
+
+    A part is the name of a column, or a column of numbers that is divided: `length:20` into 20 buckets,
+    `length:0..10..20` into ranges.
+    """
     column, colon, division = request_part.partition(":")
     if not colon:
         return _label_by_column(dataset, column), []

@@ -141,7 +141,7 @@ def build_ranked_lists_from_mappings(
 
 
 def build_grade_mappings(items: pl.Series, qrels: pl.DataFrame) -> list[Mapping[str, int]]:
-    """Return, for each item, a mapping from judged document to grade."""
+    """Return, for each item, a mapping from judged document to grade; equal items share one mapping."""
     wanted = qrels.filter(pl.col("item").is_in(items.unique().implode()))
     grades: dict[str, dict[str, int]] = {}
     for item, document, grade in wanted.select("item", "document", "grade").iter_rows():

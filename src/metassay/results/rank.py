@@ -289,7 +289,10 @@ class RequiredItems(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CorpusAgreement(msgspec.Struct, frozen=True, kw_only=True):
-    """SPA and PA of the corpus scores of a metric, next to those of its mean item scores."""
+    """Agreement of the corpus scores of a metric with people, next to that of its mean item scores.
+
+    `spa` is soft pairwise accuracy, `pa` pairwise accuracy, both over pairs of systems.
+    """
 
     dataset: str
     metric: str

@@ -26,8 +26,9 @@ class WatchedRun(msgspec.Struct, frozen=True):
 
 
 class SeriesChange(msgspec.Struct, frozen=True):
-    """A change that was shown: the mean of the runs before `first_run` and of the runs from it to `shown_by`.
+    """A significant change in a series of runs, which began with `first_run` and was detected at `shown_by`.
 
+    `before` is the mean of the runs before `first_run`, `after` that of the runs from it to `shown_by`.
     The intervals are those of confidence sequences, which hold at every look.
     """
 

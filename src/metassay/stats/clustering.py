@@ -31,7 +31,11 @@ def cluster_rows(agreement: FloatArray) -> tuple[LongArray, LongArray]:
 
 
 def _choose_division(tree: FloatArray, distance: FloatArray, order: LongArray) -> LongArray:
-    """Return the group of each row in the division with the largest mean silhouette."""
+    """Cut the tree into 2 to 10 groups, and return the group of each row for the largest mean silhouette.
+
+    All rows are in one group if no cut has a positive silhouette. Groups are numbered in the order of the
+    leaves.
+    """
     best_division = np.zeros(len(order), dtype=np.int64)
     best_silhouette = 0.0
     for group_count in range(2, min(_MAX_GROUPS, len(order) - 1) + 1):

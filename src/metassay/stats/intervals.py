@@ -81,8 +81,9 @@ def widened_percentile_interval(
 
 
 def percentile_interval(resamples: FloatArray, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
-    """Compute the percentiles that bound the central `level` of each row of resamples; NaN is ignored.
+    """Compute the percentiles that bound the central `level` of each row of resamples.
 
+    NaN values are left out; a row without any other value has NaN.
     Percentiles are interpolated linearly, as `np.nanpercentile` does.
     """
     ordered = np.sort(resamples, axis=-1)  # NaN last

@@ -44,6 +44,8 @@ class _FitSpace(NamedTuple):
 def fit_isotonic(scores: SortedScores, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
     """Fit a non-decreasing function of sorted scores to values; return its value at each distinct score.
 
+    NaN if all weights are 0.
+
     >>> from metassay.stats.sorted_scores import sort_scores
     >>> fit_isotonic(sort_scores([1, 2, 3, 4]), [1, 3, 2, 4])
     array([1. , 2.5, 2.5, 4. ])

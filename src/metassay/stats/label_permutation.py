@@ -160,7 +160,8 @@ def _negative_log_p(
 ) -> FloatArray:
     """Return -log p of Brown and Forsythe's statistic, with Mehrotra's (1997) degrees of freedom.
 
-    A p-value can be compared between permutations although the ratio cannot: the fewer units the variance
+    `between` is the sum of squares between contexts, [rows]; the other arguments are [rows, contexts]. A
+    p-value can be compared between permutations although the ratio cannot: the fewer units the variance
     comes from, the less a large ratio means (prepivoting; Beran, 1988).
     """
     expected = ((1 - share) * variance).sum(axis=1)

@@ -45,7 +45,7 @@ class LabelsSaved:
 
 @dataclass(frozen=True)
 class JackknifedShare:
-    """Share of labels saved, with the jackknife pseudo-value of each cluster."""
+    """Share of labels saved, and the jackknife pseudo-value of each cluster, whose mean it is up to bias."""
 
     value: float
     pseudo_values: FloatArray

@@ -123,7 +123,7 @@ def opens_knot(score: float, last_knot: float) -> bool:
 
 @kernel
 def fill_knots(scores: FloatArray, order: LongArray, space: KnotSpace) -> int:
-    """Find the distinct values of sorted scores and return how many there are."""
+    """Fill `space` with the knots of sorted scores, their distinct values up to rounding; return how many."""
     knots = space.knots
     count = 0
     for p in range(len(order)):

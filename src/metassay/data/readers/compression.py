@@ -37,7 +37,7 @@ def decompress(content: bytes, path: str = "") -> bytes:
 
 
 def check_archive_size(content: bytes, path: str) -> None:
-    """Raise an error if the files of a ZIP archive are too large when decompressed.
+    """Raise an error if all files of a ZIP archive together exceed the limit of `decompress`.
 
     A file cannot be larger than the archive says: `zipfile` reads no more, and zstd is checked on its own.
     """

@@ -117,8 +117,9 @@ def decode_text(content: bytes, path: str) -> str:
 
 
 def read_first_lines(path: str) -> list[str]:
-    """Read the first lines of a file that are neither empty nor comments; none if the file is unreadable.
+    """Read the first lines of a file that are neither empty nor comments (`#`, `;;`).
 
+    Returns none if the file is unreadable.
     A pipe is read to its end, and `read_bytes` returns its content later.
     """
     try:

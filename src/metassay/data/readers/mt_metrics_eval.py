@@ -234,7 +234,7 @@ def _read_language_pair(pair: _LanguagePair, requested_references: Sequence[str]
     if not human_scores and pair.list_human_files("doc"):
         return _read_document_rows(pair, references, file)
     score_tables = [*human_scores.values(), *_read_metric_scores(pair, references).values()]
-    notes = _note_metrics(pair, references)
+    notes = _describe_metrics_read(pair, references)
     human_columns = list(human_scores)
     if not (pair.test_set / "metric-scores").is_dir():
         exported, export_notes = read_export_scores(list_exports(pair.test_set), pair.segments, pair.lp)
@@ -324,7 +324,7 @@ def _read_metric_scores(pair: _LanguagePair, references: Sequence[str]) -> dict[
     return {name: _read_score_file(path, name, pair.segments.height) for name, path in files.items()}
 
 
-def _note_metrics(pair: _LanguagePair, references: Sequence[str]) -> list[str]:
+def _describe_metrics_read(pair: _LanguagePair, references: Sequence[str]) -> list[str]:
     """Return notes on which metrics were read, and which have no segment scores."""
     notes = []
     with_segments = pair.list_metric_files("seg")
@@ -361,7 +361,7 @@ def _read_document_rows(pair: _LanguagePair, references: Sequence[str], file: st
     texts = _join_document_texts(pair, scores["system"].unique(), references)
     numbers = documents.select("doc_id", seg_id=pl.col("_number").cast(pl.Int64))
     table = texts.join(numbers, on="doc_id").join(scores, on=OUTPUT_KEY).sort(OUTPUT_KEY)
-    notes = _note_metrics(pair, references)
+    notes = _describe_metrics_read(pair, references)
     notes.append(f"{pair.lp}: people scored documents, so that a row is a document, not a segment.")
     if averaged:
         names = join_names(averaged)

@@ -74,7 +74,7 @@ BUILT_IN_READERS = (
 
 @dataclass(frozen=True)
 class MultiFileFormat:
-    """A file format whose files are named by several options, so that a reader cannot recognise them."""
+    """A format whose files are named by command-line options, because no reader can recognise them."""
 
     name: str
     options: str

@@ -61,9 +61,9 @@ class SystemsWithSameSegments:
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
 
-    def select(self, score_array: Scores) -> Scores:
-        """Return the part of an array `[systems, segments, ...]` that belongs to this group of systems."""
-        return score_array[np.ix_(self.rows, self.columns)]
+    def select_outputs(self, values: Scores) -> Scores:
+        """Return the rows and columns of this group from an array `[systems, segments, ...]`."""
+        return values[np.ix_(self.rows, self.columns)]
 
 
 def group_systems_by_segments(is_present: BoolArray) -> list[SystemsWithSameSegments]:
@@ -114,8 +114,8 @@ def _aggregate_systems_with_same_segments(
     resampling: ResamplingSettings,
 ) -> list[AggregatedSystem]:
     """Compute scores and standard errors of systems that have the same segments."""
-    statistics = system_group.select(cube.statistics[metric.spec])
-    segment_scores = system_group.select(cube.metric_scores[metric.spec])
+    statistics = system_group.select_outputs(cube.statistics[metric.spec])
+    segment_scores = system_group.select_outputs(cube.metric_scores[metric.spec])
     segment_count = segment_scores.shape[1]
     corpus = metric.from_statistics(statistics.sum(axis=1))
     segment = mean_from_statistics(make_mean_statistics(segment_scores).sum(axis=1))
@@ -137,9 +137,9 @@ def _aggregate_systems_with_same_segments(
     for position, system in enumerate(system_group.rows):
         if segment_count > 1:
             standard_errors = StandardErrors(
-                corpus=_compute_standard_errors(resampled_corpus[position]),
-                segment=_compute_standard_errors(resampled_segment[position]),
-                bootstrap=_compute_standard_errors(resampled_bootstrap[position]),
+                corpus=_compute_standard_error(resampled_corpus[position]),
+                segment=_compute_standard_error(resampled_segment[position]),
+                bootstrap=_compute_standard_error(resampled_bootstrap[position]),
             )
         else:
             standard_errors = StandardErrors(None, None, None)  # resamples of one segment do not vary
@@ -156,8 +156,8 @@ def _aggregate_systems_with_same_segments(
     return entries
 
 
-def _compute_standard_errors(resampled_scores: Scores) -> float | None:
-    """Compute standard errors as standard deviations over resamples."""
+def _compute_standard_error(resampled_scores: Scores) -> float | None:
+    """Compute the standard error of a score as its standard deviation over resamples."""
     return to_optional(resampled_scores.std(ddof=1))
 
 
@@ -186,7 +186,8 @@ def compute_bootstrap_scores(
     statistics = cube.statistics[metric.spec]
     scores = np.full(len(cube.systems), np.nan)
     for systems in group_systems_by_segments(find_present_outputs(statistics)):
-        resampled = _resample_corpus_scores(cube.dataset, metric, systems.select(statistics), resampling)
+        group_statistics = systems.select_outputs(statistics)
+        resampled = _resample_corpus_scores(cube.dataset, metric, group_statistics, resampling)
         scores[systems.rows] = resampled.mean(axis=1)
     return scores
 
@@ -206,7 +207,7 @@ def estimate_score_intervals(
         segment_count = len(systems.columns)
         if segment_count == 1:
             continue
-        present_statistics = systems.select(statistics)
+        present_statistics = systems.select_outputs(statistics)
         rng = resampling.create_random_generator(test_set, "interval", segment_count)
         if segment_count > MOST_RESAMPLED_SEGMENTS:
             present_statistics = _sum_over_groups(present_statistics, rng)

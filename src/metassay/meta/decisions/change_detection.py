@@ -50,7 +50,7 @@ class RunSeries:
 
 @dataclass(frozen=True)
 class MeanWithMargin:
-    """The mean over several runs, and the largest plausible distance of the true mean from it."""
+    """The mean over several runs, and the margin within which the true mean is at every look."""
 
     value: float
     margin: float
@@ -60,7 +60,8 @@ class MeanWithMargin:
 class DetectedChange:
     """A detected change between runs: when it was detected, when it began, the means before and after.
 
-    `start` is its most likely position. The margins hold for all positions and looks at once.
+    `alarm` is the position of the run at which it was detected, `start` the most likely position of the first
+    run after the change. The margins hold for all positions and looks at once.
     """
 
     alarm: int

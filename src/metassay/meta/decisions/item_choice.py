@@ -152,7 +152,7 @@ def _expected_item_count(probabilities: FloatArray, unit_sizes: LongArray, is_un
 
 
 def _draw_units(unit_probabilities: FloatArray, rng: np.random.Generator) -> LongArray:
-    """Draw sampling units with given inclusion probabilities, as many as these sum to.
+    """Draw sampling units with given inclusion probabilities, as many as their sum, rounded up or down.
 
     Systematic sampling: the units lie in random order on a line, each as long as its probability, and those
     under equally spaced points are drawn.

@@ -110,7 +110,10 @@ def _list_curve_points(
 def _find_agreement_threshold(
     curves: FloatArray, bin_differences: FloatArray, agreement: float, all_differences: FloatArray
 ) -> AgreementThreshold:
-    """Find the smallest difference with which people agree at a given rate, and its share of larger pairs."""
+    """Find the smallest difference with which people agree at a given rate; None if there is none.
+
+    `coverage` is the share of pairs that differ by at least as much.
+    """
     differences = np.array([_interpolate_difference(curve, bin_differences, agreement) for curve in curves])
     is_reached = np.isfinite(differences[0])
     low, high = np.quantile(differences[1:], _TAILS, method="nearest")

@@ -153,7 +153,7 @@ def _estimate_labels_saved(
 
 
 def _find_possible_ranks(systems: list[str], differences: list[SystemDifference]) -> list[tuple[int, int]]:
-    """Return the lowest and highest possible rank of each system, from the intervals of all differences."""
+    """Return the best and the worst possible rank (1 is best) of each system, from all differences."""
     above = dict.fromkeys(systems, 0)
     below = dict.fromkeys(systems, 0)
     for pair in differences:

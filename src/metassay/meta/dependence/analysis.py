@@ -70,7 +70,11 @@ class SamplingSettings:
 
 @dataclass(frozen=True)
 class PValues:
-    """P-values of the two null hypotheses for one metric; `fair` is None for two groups."""
+    """P-values of the two null hypotheses for one metric.
+
+    `equal`: metric scores mean the same human quality in every group. `fair`: the residual range is that of
+    human scores plus noise; None for two groups.
+    """
 
     equal: float
     fair: float | None

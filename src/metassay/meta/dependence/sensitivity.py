@@ -97,7 +97,7 @@ def vary_number_of_systems(
 
 
 def vary_quality_of_systems(outputs: ScoredOutputs) -> list[Sensitivity]:
-    """Measure system dependence among the better groups, among the worse groups, and among both extremes."""
+    """Measure system dependence in the better half of the groups, the worse half, and both extreme thirds."""
     ranks = np.argsort(np.argsort(-outputs.human_means, kind="stable"))
     half = (outputs.group_count + 1) // 2
     third = max(1, outputs.group_count // 3)
