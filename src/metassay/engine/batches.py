@@ -63,7 +63,7 @@ class OutputRows:
             yield replace(self, frame=self.frame[start:stop], shared=SharedWork(find_homes, shared_by_run))
 
     def select(self, row_numbers: Sequence[int] | NDArray[np.int64]) -> OutputRows:
-        """Return the row_numbers with these numbers."""
+        """Return the rows with these numbers."""
         return replace(self, frame=self.frame[row_numbers])
 
     def to_batch(self, needs: frozenset[str]) -> Batch:

@@ -111,7 +111,7 @@ def _report_failed_task(number: int, error: Exception) -> None:
 
 @dataclass(frozen=True)
 class MetricDescription:
-    """A metric in the form that is sent to another machine: its spec and its signature."""
+    """A metric in the form that is sent to another machine, which builds it and compares the signature."""
 
     spec: str
     languages: tuple[str | None, ...]
@@ -126,7 +126,7 @@ class ClusterJob:
     metrics: tuple[MetricDescription, ...]
     open_store: Callable[[Sequence[Metric]], ScoreStore]
     repeated_texts: bytes | None
-    """For neural metrics: the texts in several batches, which are then encoded in the same company."""
+    """For neural metrics: the texts in several batches, encoded in the same groups everywhere."""
 
 
 def score_on_cluster(
@@ -137,7 +137,7 @@ def score_on_cluster(
     workers: int | None,
     progress: Progress | None,
 ) -> None:
-    """Score on a cluster the batches that are not stored yet, with metrics that have a spec."""
+    """Score on a cluster the batches that are not stored yet, with metrics that workers can build."""
     from metassay.metrics.base import NEURAL_PREFIX
 
     known = [metric for metric in metrics if _build_described_metric(_describe_metric(metric)) is not None]

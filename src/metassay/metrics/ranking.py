@@ -18,7 +18,10 @@ from metassay.metrics.ranking_metric import BinaryMetric, CutBinaryMetric, CutMe
 
 
 class AveragePrecision(BinaryMetric):
-    """Average precision: mean over the R relevant documents of the precision at their rank."""
+    """Average precision: mean over the R relevant documents of the precision at their rank.
+
+    Relevant documents that were not retrieved count 0.
+    """
 
     name = "map"
     title = "MAP"

@@ -98,7 +98,7 @@ class TokenizedInputs:
 
 @dataclass(frozen=True)
 class RougeMetric(Metric):
-    """Base class of ROUGE: F-measure of n-grams that output and reference share, for the best reference.
+    """Base class of ROUGE: F-measure, precision or recall of what output and the best reference share.
 
     The official tokeniser keeps a–z and 0–9 only, so that nothing is left of other scripts and almost
     everything ties. There `tokenizer=auto` takes runs of Unicode letters, marks and digits instead

@@ -68,7 +68,7 @@ class SingleReferenceInputs:
         return restored
 
     def choose_best_reference(self, statistics: Scores, scores: Scores) -> Scores:
-        """Return, for each original input, the statistics for the reference with the highest score."""
+        """Return, for each original input, the statistics for the first reference with the highest score."""
         if self.order is None:
             return statistics
         statistics = self.restore_input_order(statistics)

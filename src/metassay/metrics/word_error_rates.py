@@ -47,7 +47,10 @@ class WordErrorRate(WordEditMetric):
 
 @dataclass(frozen=True)
 class MatchErrorRate(WordEditMetric):
-    """Match error rate: share of alignment steps that are edits, (S + D + I) / (H + S + D + I)."""
+    """Match error rate: share of alignment steps that are edits, (S + D + I) / (H + S + D + I).
+
+    It is 0 if output and reference are empty.
+    """
 
     name: ClassVar[str] = "mer"
     title: ClassVar[str] = "MER"
@@ -63,7 +66,10 @@ class MatchErrorRate(WordEditMetric):
 
 @dataclass(frozen=True)
 class WordInformationPreserved(WordEditMetric):
-    """Word information preserved: hits per reference word × hits per output word."""
+    """Word information preserved: hits per reference word × hits per output word.
+
+    This is H / (H + S + D) · H / (H + S + I), and 1 if output and reference are empty.
+    """
 
     name: ClassVar[str] = "wip"
     title: ClassVar[str] = "WIP"

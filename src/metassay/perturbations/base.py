@@ -112,7 +112,7 @@ class Perturbation(ABC, Generic[T]):
         return self.name
 
     def describe_missing_resource(self, language: str) -> str | None:  # noqa: ARG002
-        """Return which package a language needs and how to install it; None if it is installed."""
+        """Return which dictionary or package is missing for a language and how to get it; None if none is."""
         return None
 
     @property

@@ -128,7 +128,10 @@ class Date(RandomReplacement):
     summary: ClassVar[str] = "replaces a weekday or month by another one"
 
     def find_replacements(self, view: View[str]) -> list[Replacement]:
-        """Return every day and month of the output, with the others of its kind."""
+        """Return every day and month of the output, with the others of its kind.
+
+        Russian days count only after «в», and the English "May" and "March" only in dates.
+        """
         language = view.language or ""
         calendar = _load_calendar(language)
         words = [word for word in find_dictionary_words(view.output) if word[0] in calendar]
@@ -220,7 +223,10 @@ def _find_gender_counterpart(text: str, match: re.Match[str], word: str, languag
 
 @dataclass(frozen=True)
 class ListReplacement(RandomReplacement):
-    """Replaces a random word by another word of the same row in a list of the language pack."""
+    """Replaces a random word by another word of the same row in a list of the language pack.
+
+    The first cell of a row says what must follow the word.
+    """
 
     default: ClassVar[bool] = False
     needs_spaces: ClassVar[bool] = False

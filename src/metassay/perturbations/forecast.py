@@ -22,7 +22,7 @@ MAXIMUM_TAGGED_OUTPUTS = 5000
 
 @dataclass(frozen=True)
 class PerturbationForecast:
-    """How many outputs of a data set a default perturbation will change, estimated from a sample."""
+    """To how many outputs of a data set a default perturbation will apply, estimated from a sample."""
 
     perturbation: str
     outputs: int

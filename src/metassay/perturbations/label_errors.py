@@ -22,7 +22,7 @@ COUNTS_FILE = "label_errors.tsv"
 
 @dataclass(frozen=True)
 class LabelError:
-    """How often the label "worse" of a perturbation is wrong, estimated from pairs that people read."""
+    """How often the label "worse" of a perturbation is wrong in a language, by blind reading of pairs."""
 
     perturbation: str
     language: str

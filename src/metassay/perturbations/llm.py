@@ -180,7 +180,7 @@ Likelihoods = Callable[[Sequence[str]], Sequence[float]]
 
 @dataclass(frozen=True)
 class Likeliest(Perturbation[str]):
-    """Applies another perturbation several times and returns the version that a language model prefers.
+    """Applies another perturbation several times, and returns the most likely version by a language model.
 
     The version with the highest likelihood is harder to recognise than a random one. `method` is the spec of
     the other perturbation and `of` is how often it is applied. The log-likelihood of a text is the sum of

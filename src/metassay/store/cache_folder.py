@@ -20,7 +20,7 @@ NO_CACHE = "off"
 
 
 def find_cache_folder(requested: str | Path | None) -> Path | None:
-    """Return the requested cache folder, or else that of METASSAY_CACHE; None if there is none."""
+    """Return the requested cache folder, else that of METASSAY_CACHE; None without one or for `off`."""
     chosen = requested or os.environ.get(CACHE_VARIABLE) or NO_CACHE
     if str(chosen) == NO_CACHE:
         return None

@@ -20,7 +20,7 @@ from metassay.store.score_tables import make_score_table
 
 
 class CachedScores:
-    """The scores of a run folder and of a cache: reads from both, and writes to both."""
+    """The scores of a run folder, if there is one, and of a cache: reads from and writes to both."""
 
     def __init__(self, run_scores: RunScores | None, cache: Path, metrics: Sequence[Metric]) -> None:
         self.run_scores = run_scores

@@ -21,7 +21,7 @@ TEXTS_ENTRY = "perturbed outputs"
 
 
 class CachedTexts:
-    """The texts of a run folder and of a cache: reads from both, and writes to both.
+    """The texts of a run folder, if there is one, and of a cache: reads from and writes to both.
 
     `environment` is everything that the texts depend on beyond what their names say.
     """

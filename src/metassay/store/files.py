@@ -91,7 +91,7 @@ def _machine_name() -> str:
 
 
 def _is_process_running(process_id: int) -> bool:
-    """Whether a process_id of this machine is running."""
+    """Whether a process of this machine is running."""
     if os.name == "nt":  # signal 0 is Ctrl-C there
         return True
     try:

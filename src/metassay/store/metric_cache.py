@@ -116,7 +116,7 @@ class MetricCache:
         recorded_warnings: RecordedWarnings,
         part: PackedPart | None = None,
     ) -> None:
-        """Add scores to the cache that it does not have yet.
+        """Add scores to the cache that it does not have yet; `part` has all of them, if already encoded.
 
         If the cache cannot be written, this is reported once and the run continues without it.
         """

@@ -208,7 +208,7 @@ def _download_file(file_system: Any, remote_path: str, path: Path) -> None:
 
 
 def _make_partial_name(name: str) -> str:
-    """Return the temporary name of a file that is being downloaded."""
+    """Return a temporary name for a file that is not complete yet."""
     return f".{name}.{uuid.uuid4().hex}{_PARTIAL_SUFFIX}"
 
 

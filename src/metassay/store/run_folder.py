@@ -33,7 +33,7 @@ _RUN_AGAIN = "Make the run again, in another folder."
 
 
 class RunFolder:
-    """A folder with the files of one run, which the same command resumes."""
+    """A folder with the files of one run; a run of the same configuration and input resumes it."""
 
     def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
         self.path = path
@@ -150,7 +150,10 @@ class RunFolder:
         self.write_manifest({"state": "finished", "versions": self.versions, **entries, "files": checksums})
 
     def is_finished(self, dependencies: str) -> bool:
-        """Whether the folder has complete results that were made with the same code and libraries."""
+        """Whether the folder has complete, unchanged results with these dependencies, and no broken part.
+
+        `dependencies` is the hash of `hash_dependencies`.
+        """
         manifest = read_manifest(self.path)
         checksums = manifest.get("files")
         if (
@@ -206,7 +209,7 @@ class RunFolder:
         return _read_untrusted_json(self._find_result_file(name))
 
     def read_result(self, name: str, result_type: type[ResultT]) -> ResultT:
-        """Read the result of a finished run, and check that it has the type."""
+        """Read the result of a finished run, and check it against its type, since users may edit files."""
         file = self._find_result_file(name)
         return decode_json(file.read_bytes(), result_type, str(file))
 

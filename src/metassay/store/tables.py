@@ -16,7 +16,7 @@ from metassay.store.files import replace_file, write_bytes
 _GROUPS_PER_RELEASE = 64
 """Row groups written between two calls of `release_memory`."""
 
-_encode_as_positions = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+_encode_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -56,10 +56,9 @@ def _format_json(content: Any, depth: int = 2) -> str:
     """Format JSON with line breaks down to a depth, which makes diffs readable."""
     if depth and content and isinstance(content, dict):
         entries = [
-            f"{_encode_as_positions(str(key))}: {_format_json(value, depth - 1)}"
-            for key, value in content.items()
+            f"{_encode_json(str(key))}: {_format_json(value, depth - 1)}" for key, value in content.items()
         ]
         return "{\n" + ",\n".join(entries) + "\n}"
     if content and isinstance(content, list | tuple):
-        return "[\n" + ",\n".join(map(_encode_as_positions, content)) + "\n]"
-    return _encode_as_positions(content)
+        return "[\n" + ",\n".join(map(_encode_json, content)) + "\n]"
+    return _encode_json(content)

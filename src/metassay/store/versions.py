@@ -35,7 +35,7 @@ def collect_versions(packages: Sequence[str] = ("numpy", "polars", "sacrebleu", 
 
 
 def collect_environment(languages: Iterable[str | None]) -> dict[str, Any]:
-    """Describe the installed packages and dictionaries that perturbed outputs and results depend on."""
+    """Describe the code, packages and dictionaries that perturbed outputs and results depend on."""
     base_languages = {get_base_language(language) for language in languages if language}
     return {
         "code": hash_metassay_code(),
