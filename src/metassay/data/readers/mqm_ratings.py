@@ -63,7 +63,10 @@ def is_mqm_table(table: pl.DataFrame) -> bool:
 
 
 def compute_rater_scores(ratings: pl.DataFrame, *, file: str = "") -> pl.DataFrame:
-    """Compute the MQM score of each segment and rater from a table of marked errors."""
+    """Compute the MQM score of each segment and rater from a table of marked errors.
+
+    The score is minus the sum of error weights. The result has the key columns, `rater` and `mqm`.
+    """
     counts = Counter(name.lower() for name in ratings.columns)
     repeated = [name for name in ratings.columns if counts[name.lower()] > 1]
     if repeated:

@@ -30,7 +30,7 @@ def looks_like_parquet(content: bytes) -> bool:
 
 
 def is_large_parquet(path: str) -> bool:
-    """Whether a path is a Parquet file that is too large to be loaded into memory."""
+    """Whether a path is an uncompressed Parquet file that is too large to be loaded into memory."""
     if get_file_ending(path) not in PARQUET_ENDINGS or is_pipe(path) or not Path(path).is_file():
         return False
     with Path(path).open("rb") as file:

@@ -97,7 +97,7 @@ def _read_results(path: str) -> RawTable:
 
 
 def _number_tests(results: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the test number of each result; results with equal variables belong to one test."""
+    """Return the test number of each result; without numbers, equal variables mean the same test."""
     numbers: dict[str, str] = {}
     tests = []
     for result in results:

@@ -32,7 +32,7 @@ def parse_optional_score(value: Any, location: InputLocation) -> float | None:
 
 
 def select_metadata(fields: Any, maximum_length: int | None = None) -> dict[str, Any]:
-    """Select the values of a JSON object that can be contexts: short texts, numbers and booleans.
+    """Select the values of a JSON object that can be contexts: texts, numbers and booleans.
 
     With `maximum_length`, longer texts are left out.
     """
