@@ -74,7 +74,8 @@ def test_assay_rank_depend_and_aggregate_do_not_contradict_each_other(real_data,
     """The claims of each verb are checked as in every test; here those of assay and rank together, too."""
     data = str(real_data(path))
     human = TEXT_DATA[path]["human"]
-    assayed = metassay.assay(data, human=human, resamples=300, permutations=199)
+    dataset = metassay.read(data, human=human)
+    assayed = metassay.assay(dataset, human=human, resamples=300, permutations=199)
     ranked = metassay.rank(data, human=human, draws=299)
     assert find_contradictions_between(assayed.content.verdict, ranked.verdict) == []
     saved = metassay.rank(data, human=human, meta="labels_saved", draws=299)
