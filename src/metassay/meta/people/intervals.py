@@ -116,7 +116,7 @@ def estimate_meta_metric_values(
     """Estimate the value of a meta-metric for each metric, with a bootstrap interval.
 
     Each metric is evaluated on the items that it has. With `equal_item_count` values are means over random
-    subsets of that size.
+    subsets of that size. An interval always contains its value.
     """
     settings = p_value_methods.settings
     if data.pairwise:
@@ -158,7 +158,8 @@ def estimate_meta_metric_values(
         )
         if resampled is not None:
             low[metrics], high[metrics] = percentile_interval(resampled)
-    return MetaMetricEstimates(values, low, high)
+    # Resampled items repeat, which lowers SPA and PA, so that all resamples can lie below the value itself.
+    return MetaMetricEstimates(values, np.minimum(low, values), np.maximum(high, values))
 
 
 def compute_meta_metric_values(
