@@ -107,7 +107,7 @@ def _build_use_claim(judges: Sequence[JudgeEntry], result: JudgeContent) -> Clai
 
 
 def _build_avoid_claims(judges: Sequence[JudgeEntry]) -> list[Claim]:
-    """Name the judges that agree with humans less often than chance would."""
+    """Name the judges that agree with humans less often than by chance."""
     worse = [judge for judge in judges if _differs_from_chance(judge, len(judges), is_above=False)]
     if not worse:
         return []
@@ -116,7 +116,7 @@ def _build_avoid_claims(judges: Sequence[JudgeEntry]) -> list[Claim]:
         Claim(
             kind="avoid",
             metrics=[judge.judge for judge in worse],
-            sentence=f"Avoid {join_names(listed)}: right less often than chance would be.",
+            sentence=f"Avoid {join_names(listed)}: right less often than by chance.",
         )
     ]
 
@@ -176,12 +176,12 @@ def _describe_judge_accuracy(judge: JudgeEntry, result: JudgeContent) -> str:
         f" {format_percent(judge.accuracy, digits=digits)} of"
         f" {judge.pairs} {UNITS[result.kind]}"
     )
-    base_rate = f"base rates alone would give {format_percent(judge.base_rate)}"
+    base_rate = f"by chance it would agree in {format_percent(judge.base_rate)}"
     if judge.low is None or judge.high is None or judge.base_rate is None:
         return f"{text}; {base_rate}."
     text += f" (95 % interval {format_percent_interval(judge.low, judge.high, digits=digits)})"
     if judge.low <= judge.base_rate <= judge.high:
-        return f"{text}; {base_rate}, from which this does not differ."
+        return f"{text}; {base_rate}, so it is not shown to do better than chance."
     return f"{text}; {base_rate}."
 
 
