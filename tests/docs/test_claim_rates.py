@@ -1,0 +1,56 @@
+"""Every kind of claim that a command can make has a row with its error rate in the documentation."""
+
+import ast
+import re
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from metassay.results.verdict import ClaimKind
+
+ROOT = Path(__file__).parents[2]
+REPORTING = ROOT / "src" / "metassay" / "reporting"
+PAGE = ROOT / "docs" / "assumptions.md"
+COMMANDS = {
+    "aggregate_page": "aggregate",
+    "assay_verdict": "assay",
+    "depend_page": "depend",
+    "judge_page": "judge",
+    "rank_sentences": "rank",
+    "score_page": "score",
+}
+"""The modules that build claims, and the command of each."""
+
+
+def find_claim_kinds(path: Path) -> set[str]:
+    """The texts in the keyword `kind` of every `Claim(...)` of a module."""
+    kinds = set()
+    for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(call, ast.Call) or getattr(call.func, "id", None) != "Claim":
+            continue
+        for keyword in call.keywords:
+            if keyword.arg == "kind":
+                constants = [node.value for node in ast.walk(keyword.value) if isinstance(node, ast.Constant)]
+                kinds |= {value for value in constants if isinstance(value, str)}
+    return kinds
+
+
+def read_documented_claims() -> set[tuple[str, str]]:
+    rows = re.findall(r"^\| `(\w+)` \| `(\w+)` \| \S.* \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    return set(rows)
+
+
+MODULES = sorted(path for path in REPORTING.rglob("*.py") if find_claim_kinds(path))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+def test_every_kind_of_claim_has_a_row(path):
+    claims = {(COMMANDS[path.stem], kind) for kind in find_claim_kinds(path)}
+    assert claims <= read_documented_claims()
+
+
+def test_every_row_is_a_claim_that_a_command_makes():
+    made = {(COMMANDS[path.stem], kind) for path in MODULES for kind in find_claim_kinds(path)}
+    assert read_documented_claims() <= made
+    assert {kind for _, kind in made} == set(get_args(ClaimKind))
