@@ -9,6 +9,7 @@ from metassay.reporting.labels_saved_sentences import RATED_ITEMS, describe_wort
 from metassay.reporting.prior_evidence import NEURAL_METRICS, describe_loss, describe_neural_metrics
 from metassay.reporting.question_titles import describe_purpose, get_output_noun
 from metassay.reporting.wording import (
+    find_task,
     format_count,
     format_number,
     format_percent_interval,
@@ -324,7 +325,8 @@ def _build_unanswered_claim(question: Question, ability: str, reason: str) -> Cl
 
 def _build_prior_claims(view: AssayView, best_metric: MetricAccuracy) -> list[Claim]:
     """Say which metrics ranked systems well on WMT21–23, for translations without human scores."""
-    if view.result.human_comparison is not None or view.result.task != "mt":
+    task = find_task(view.result.task)
+    if view.result.human_comparison is not None or task is None or not task.has_prior_evidence:
         return []
     return [
         Claim(
@@ -347,7 +349,8 @@ def _build_next_claim(view: AssayView) -> Claim | None:
     result = view.result
     if result.human_comparison is not None or result.pairs_from not in {"rule", "model"}:
         return None
-    if result.task == "ranking":
+    task = find_task(result.task)
+    if task is not None and task.is_ranking:
         return None
     items = min(RATED_ITEMS, result.items)
     command = f"metassay annotate DATA --count {items}"

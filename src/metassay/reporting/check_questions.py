@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metassay.reporting.wording import format_count, format_plural
+from metassay.reporting.wording import find_task, format_count, format_plural
 from metassay.results.check import CheckContent, CheckedQuestion
 
 FEWEST_RATED_ITEMS = 20
@@ -19,7 +19,8 @@ DATA = "DATA"
 def list_questions(result: CheckContent) -> list[CheckedQuestion]:
     """List the questions of a user, those that the data can answer first."""
     questions = [_ask_for_error_detection(result), _ask_for_better_system(result)]
-    if result.task != "ranking":
+    task = find_task(result.task)
+    if task is None or not task.is_ranking:
         questions += [
             _ask_for_ranking(result),
             _ask_for_estimates(result),

@@ -87,6 +87,8 @@ class Task:
     """Whether reports show outputs aligned with the reference word by word."""
     valid_pairs_only: bool = False
     """Whether pairs whose perturbed output is not certainly worse are dropped by default."""
+    has_prior_evidence: bool = False
+    """Whether our results on public test sets say which metrics rank systems of this task well."""
     perturbation_prompt: str | None = None
     """Prompt that asks a language model for a slightly worse output. None if there is none."""
 

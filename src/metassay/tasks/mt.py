@@ -44,5 +44,6 @@ TASK = Task(
         *("number", "date", "unit", "gender", "quantifier", "tense", "antonym"),
         *("cohyponym", "hypernym", "wrong_sense", "clause_removal", "hallucinated_clause", "untranslated"),
     ),
+    has_prior_evidence=True,
     perturbation_prompt=PERTURBATION_PROMPT,
 )
