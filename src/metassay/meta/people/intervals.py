@@ -158,7 +158,7 @@ def estimate_meta_metric_values(
         )
         if resampled is not None:
             low[metrics], high[metrics] = percentile_interval(resampled)
-    # Resampled items repeat, which lowers SPA and PA, so that all resamples can lie below the value itself.
+    # Nearly all resampled values of SPA or PA can lie below the value itself. We did not study why.
     return MetaMetricEstimates(values, np.minimum(low, values), np.maximum(high, values))
 
 
