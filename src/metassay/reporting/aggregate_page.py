@@ -30,12 +30,12 @@ PREFIXES = ("m-", "x-", "")
 
 def build_aggregate_page(result: AggregateContent, labels: MetricLabels | None = None) -> Page:
     """Build the page of an `aggregate` result."""
-    view = build_aggregate_view(result, labels)
+    aggregate_view = build_aggregate_view(result, labels)
     return Page(
         kicker="Aggregation",
         title=TITLE,
-        lead=describe_aggregation(view),
-        sections=build_report_sections("aggregate", view),
+        lead=describe_aggregation(aggregate_view),
+        sections=build_report_sections("aggregate", aggregate_view),
         notes=[*describe_data(result.data), *result.notes],
     )
 
@@ -56,17 +56,17 @@ def label_aggregated_metric(name: str, labels: MetricLabels) -> str:
     return name
 
 
-def describe_aggregation(view: ResultView[AggregateContent]) -> list[str]:
+def describe_aggregation(aggregate_view: ResultView[AggregateContent]) -> list[str]:
     """Return the sentences of the verdict: orders that differ, agreement with people, least agreement."""
-    return [claim.sentence for claim in build_aggregate_verdict(view)]
+    return [claim.sentence for claim in build_aggregate_verdict(aggregate_view)]
 
 
-def build_aggregate_verdict(view: ResultView[AggregateContent]) -> list[Claim]:
+def build_aggregate_verdict(aggregate_view: ResultView[AggregateContent]) -> list[Claim]:
     """Build the claims at the top of an aggregation report."""
     claims = [
-        *_build_order_claims(view),
-        *_build_human_agreement_claims(view),
-        *_build_least_agreement_claims(view),
+        *_build_order_claims(aggregate_view),
+        *_build_human_agreement_claims(aggregate_view),
+        *_build_least_agreement_claims(aggregate_view),
     ]
     if claims:
         return claims
@@ -74,17 +74,17 @@ def build_aggregate_verdict(view: ResultView[AggregateContent]) -> list[Claim]:
     return [Claim(kind="unanswered", sentence=sentence)]
 
 
-def _build_order_claims(view: ResultView[AggregateContent]) -> list[Claim]:
+def _build_order_claims(aggregate_view: ResultView[AggregateContent]) -> list[Claim]:
     """Say how many pairs of systems corpus scores and means of segment scores order differently."""
     counts = []
-    for metric in dict.fromkeys(row.metric for row in view.result.systems):
-        different, compared = _count_different_orders(view.result, metric)
+    for metric in dict.fromkeys(row.metric for row in aggregate_view.result.systems):
+        different, compared = _count_different_orders(aggregate_view.result, metric)
         if compared:
             counts.append((metric, different, compared))
     if not counts:
         return []
     listed = [
-        f"{different} of {format_plural(compared, 'pair')} by {view.labels[metric]}"
+        f"{different} of {format_plural(compared, 'pair')} by {aggregate_view.labels[metric]}"
         for metric, different, compared in counts
     ]
     return [
@@ -115,25 +115,29 @@ def _count_different_orders(result: AggregateContent, metric: str) -> tuple[int,
     return different, compared
 
 
-def _build_least_agreement_claims(view: ResultView[AggregateContent]) -> list[Claim]:
-    pairs = [(pair.pearson, pair) for pair in view.result.between if pair.pearson is not None]
+def _build_least_agreement_claims(aggregate_view: ResultView[AggregateContent]) -> list[Claim]:
+    pairs = [(pair.pearson, pair) for pair in aggregate_view.result.between if pair.pearson is not None]
     if not pairs:
         return []
     pearson, least = min(pairs, key=lambda pair: pair[0])
-    x = label_aggregated_metric(least.x, view.labels)
-    y = label_aggregated_metric(least.y, view.labels)
+    x = label_aggregated_metric(least.x, aggregate_view.labels)
+    y = label_aggregated_metric(least.y, aggregate_view.labels)
     sentence = f"Of all aggregated metrics {x} and {y} agree least: Pearson {format_number(pearson)}."
     return [Claim(kind="finding", metrics=[least.x, least.y], value=pearson, sentence=sentence)]
 
 
-def _build_human_agreement_claims(view: ResultView[AggregateContent]) -> list[Claim]:
-    rows = [(row.pearson, row) for row in choose_human_correlations(view.result) if row.pearson is not None]
+def _build_human_agreement_claims(aggregate_view: ResultView[AggregateContent]) -> list[Claim]:
+    rows = [
+        (row.pearson, row)
+        for row in choose_human_correlations(aggregate_view.result)
+        if row.pearson is not None
+    ]
     if not rows:
         return []
     pearson, best = max(rows, key=lambda row: row[0])
     sentence = (
-        f"{AGGREGATION_PHRASES[best.aggregation].capitalize()} of {view.labels[best.metric]} correlates best"
-        f" with human scores ({best.human}): Pearson {format_number(pearson)} over"
+        f"{AGGREGATION_PHRASES[best.aggregation].capitalize()} of {aggregate_view.labels[best.metric]}"
+        f" correlates best with human scores ({best.human}): Pearson {format_number(pearson)} over"
         f" {format_plural(best.systems, 'system')}. Whether the others are worse was not tested."
     )
     return [Claim(kind="answer", metrics=[best.metric], value=pearson, sentence=sentence)]

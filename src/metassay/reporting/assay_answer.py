@@ -27,25 +27,28 @@ from metassay.results.recommend import RecommendContent
 _LISTED_EXCEPTIONS = 5
 
 
-def describe_assay_answer(view: AssayView) -> list[Sentence]:
+def describe_assay_answer(assay_view: AssayView) -> list[Sentence]:
     """Say which metric is best over all outputs, what human scores say of it, and where contexts differ."""
-    best = view.best_metric
+    best = assay_view.best_metric
     if best is None:
         return [format_sentence("No pair could be scored, so there is no metric to recommend here.")]
-    by_column = [_describe_best_in_contexts(view, column, best) for column in view.columns]
+    by_column = [_describe_best_in_contexts(assay_view, column, best) for column in assay_view.columns]
     columns = [each for each in by_column if each is not None]
-    comparison = view.result.human_comparison
+    comparison = assay_view.result.human_comparison
     if comparison is None:
-        return [_describe_best_metric(view, best), *columns]
+        return [_describe_best_metric(assay_view, best), *columns]
     if comparison.followed:
         opening = [
-            describe_human_choice(comparison, view.labels, describe_ability(view.result.task)),
-            _compare_on_perturbed_pairs(view, comparison, best),
+            describe_human_choice(comparison, assay_view.labels, describe_ability(assay_view.result.task)),
+            _compare_on_perturbed_pairs(assay_view, comparison, best),
         ]
     else:
-        opening = [_describe_best_metric(view, best), describe_choice_on_human_pairs(comparison, view.labels)]
-    on_perturbed_pairs = [_name_pairs_in_sentence(view.pairs_phrase, each) for each in columns]
-    return [*opening, *describe_human_agreement(comparison, view.labels), *on_perturbed_pairs]
+        opening = [
+            _describe_best_metric(assay_view, best),
+            describe_choice_on_human_pairs(comparison, assay_view.labels),
+        ]
+    on_perturbed_pairs = [_name_pairs_in_sentence(assay_view.pairs_phrase, each) for each in columns]
+    return [*opening, *describe_human_agreement(comparison, assay_view.labels), *on_perturbed_pairs]
 
 
 def list_exceptions(result: RecommendContent, labels: MetricLabels) -> list[str]:
@@ -72,58 +75,62 @@ def _name_pairs_in_sentence(pairs: str, sentence: Sentence) -> Sentence:
 
 
 def _compare_on_perturbed_pairs(
-    view: AssayView, comparison: HumanComparison, best_metric: MetricAccuracy
+    assay_view: AssayView, comparison: HumanComparison, best_metric: MetricAccuracy
 ) -> Sentence:
     """Compare the metric chosen on human pairs with the one chosen on perturbed pairs."""
-    chosen = view.accuracies[comparison.by_perturbed_pairs.metric]
+    chosen = assay_view.accuracies[comparison.by_perturbed_pairs.metric]
     return format_sentence(
         "{chosen:metric} {ability} in {share}, {best:metric} in {best_share:figure}.",
-        chosen=view.labels[chosen.metric],
-        ability=describe_ability(view.result.task),
-        share=format_share_of_pairs(chosen, view.pairs_phrase),
-        best=view.labels[best_metric.metric],
+        chosen=assay_view.labels[chosen.metric],
+        ability=describe_ability(assay_view.result.task),
+        share=format_share_of_pairs(chosen, assay_view.pairs_phrase),
+        best=assay_view.labels[best_metric.metric],
         best_share=format_accuracy(best_metric),
     )
 
 
-def _describe_best_metric(view: AssayView, best_metric: MetricAccuracy) -> Sentence:
+def _describe_best_metric(assay_view: AssayView, best_metric: MetricAccuracy) -> Sentence:
     """State the accuracy of the best metric, and the metrics that are tied with it or follow it."""
-    equals = _list_tied_labels(view, best_metric)
+    equals = _list_tied_labels(assay_view, best_metric)
     opening = format_sentence(
         "{best:metric} {ability} in {share}",
-        best=view.labels[best_metric.metric],
-        ability=describe_ability(view.result.task),
-        share=format_share_of_pairs(best_metric, view.pairs_phrase),
+        best=assay_view.labels[best_metric.metric],
+        ability=describe_ability(assay_view.result.task),
+        share=format_share_of_pairs(best_metric, assay_view.pairs_phrase),
     )
     if equals:
         end = format_sentence("; {equals} cannot be told apart from it.", equals=list_names(equals, "metric"))
     else:
-        end = _describe_runner_up(view, best_metric)
+        end = _describe_runner_up(assay_view, best_metric)
     return format_sentence("{opening}{end}", opening=opening, end=end)
 
 
-def _describe_runner_up(view: AssayView, best_metric: MetricAccuracy) -> Sentence:
-    own = view.labels.get_representative(best_metric.metric)
-    rivals = [metric for metric in view.metrics if metric != own and metric not in view.uninformed_metrics]
-    if not rivals or view.accuracies[rivals[0]].accuracy is None:
+def _describe_runner_up(assay_view: AssayView, best_metric: MetricAccuracy) -> Sentence:
+    own = assay_view.labels.get_representative(best_metric.metric)
+    rivals = [
+        metric
+        for metric in assay_view.metrics
+        if metric != own and metric not in assay_view.uninformed_metrics
+    ]
+    if not rivals or assay_view.accuracies[rivals[0]].accuracy is None:
         return format_sentence(".")
     return format_sentence(
         ", ahead of {next:metric} with {share:figure}.",
-        next=view.labels[rivals[0]],
-        share=format_accuracy(view.accuracies[rivals[0]]),
+        next=assay_view.labels[rivals[0]],
+        share=format_accuracy(assay_view.accuracies[rivals[0]]),
     )
 
 
-def _list_tied_labels(view: AssayView, best_metric: MetricAccuracy) -> list[str]:
+def _list_tied_labels(assay_view: AssayView, best_metric: MetricAccuracy) -> list[str]:
     """List the labels of the metrics that are not shown to be worse than the best metric."""
-    answer = view.result.answer
+    answer = assay_view.result.answer
     top_group = [] if answer is None else answer.top_group
-    own = view.labels[best_metric.metric]
-    return [label for label in view.labels.label_all(top_group) if label != own]
+    own = assay_view.labels[best_metric.metric]
+    return [label for label in assay_view.labels.label_all(top_group) if label != own]
 
 
 def _describe_best_in_contexts(
-    view: AssayView, column: ColumnView, best_metric: MetricAccuracy
+    assay_view: AssayView, column: ColumnView, best_metric: MetricAccuracy
 ) -> Sentence | None:
     """Say in how many contexts of a column the best metric is best, and what to use in the other contexts."""
     rows = column.list_defined_accuracies(best_metric.metric)
@@ -135,18 +142,18 @@ def _describe_best_in_contexts(
             column=column.name,
             only=column.contexts[0],
         )
-    small = view.list_small_contexts(column.name)
+    small = assay_view.list_small_contexts(column.name)
     large_rows = [row for row in rows if row.context not in small and row.items != 1]
     if not large_rows:
         return format_sentence(
             "Every {column:column} is too small for a claim of its own.", column=column.name
         )
-    comparison = view.result.human_comparison
-    label = view.labels[best_metric.metric]
-    has_rivals = len(view.metrics) > 1
-    changes = _find_exceptions(view, column, large_rows) if has_rivals else []
+    comparison = assay_view.result.human_comparison
+    label = assay_view.labels[best_metric.metric]
+    has_rivals = len(assay_view.metrics) > 1
+    changes = _find_exceptions(assay_view, column, large_rows) if has_rivals else []
     if changes:
-        return _describe_exceptions(view, column, large_rows, changes, label)
+        return _describe_exceptions(assay_view, column, large_rows, changes, label)
     pattern = "By {column:column} the accuracy of {best:metric} runs {range}."
     if has_rivals and not (comparison is not None and comparison.followed):
         pattern = "{best:metric} is best or tied in every {column:column}, {range}."
@@ -156,12 +163,12 @@ def _describe_best_in_contexts(
 
 
 def _find_exceptions(
-    view: AssayView, column: ColumnView, best_accuracies: Sequence[MetricAccuracy]
+    assay_view: AssayView, column: ColumnView, best_accuracies: Sequence[MetricAccuracy]
 ) -> list[tuple[MetricAccuracy, MetricAccuracy]]:
     """Pair, for contexts with another choice, the accuracy of the best metric and of the other choice."""
     changes = []
     for row in best_accuracies:
-        metric = view.exceptions_by_context.get((column.name, row.context))
+        metric = assay_view.exceptions_by_context.get((column.name, row.context))
         other = None if metric is None else column.accuracies.get((row.context, metric))
         if other is not None and other.accuracy is not None:
             changes.append((row, other))
@@ -169,7 +176,7 @@ def _find_exceptions(
 
 
 def _describe_exceptions(
-    view: AssayView,
+    assay_view: AssayView,
     column: ColumnView,
     rows: Sequence[MetricAccuracy],
     exceptions: Sequence[tuple[MetricAccuracy, MetricAccuracy]],
@@ -179,7 +186,7 @@ def _describe_exceptions(
         format_sentence(
             "on {context:context} trust {other:metric}, right in {new:figure} against {old:figure}",
             context=old.context,
-            other=view.labels[new.metric],
+            other=assay_view.labels[new.metric],
             new=format_accuracy(new),
             old=format_accuracy(old),
         )

@@ -20,56 +20,56 @@ _LISTED_NAMES = 5
 _COIN = 0.5
 
 
-def list_caveats(view: AssayView) -> list[Sentence]:
+def list_caveats(assay_view: AssayView) -> list[Sentence]:
     """List the reasons to doubt an answer: sentinels that win, confounding, wrong labels, missing scores."""
-    best = view.best_metric
+    best = assay_view.best_metric
     if best is None:
         return []
     caveats = [
-        _warn_of_winning_sentinel(view, best),
-        _warn_of_no_skill(view),
-        _warn_of_confounding(view, best),
-        _warn_of_single_metric(view),
-        *_warn_of_wrong_labels(view),
-        _warn_of_unused_perturbations(view),
-        *_warn_of_missing_scores(view, best),
+        _warn_of_winning_sentinel(assay_view, best),
+        _warn_of_no_skill(assay_view),
+        _warn_of_confounding(assay_view, best),
+        _warn_of_single_metric(assay_view),
+        *_warn_of_wrong_labels(assay_view),
+        _warn_of_unused_perturbations(assay_view),
+        *_warn_of_missing_scores(assay_view, best),
     ]
     return [caveat for caveat in caveats if caveat is not None]
 
 
-def list_other_caveats(view: AssayView) -> list[str | Sentence]:
+def list_other_caveats(assay_view: AssayView) -> list[str | Sentence]:
     """List all caveats and warnings except for the one in the verdict."""
-    main_caveat = choose_main_caveat(view)
-    doubts: list[str | Sentence] = [*list_caveats(view), *dict.fromkeys(view.result.warnings)]
+    main_caveat = choose_main_caveat(assay_view)
+    doubts: list[str | Sentence] = [*list_caveats(assay_view), *dict.fromkeys(assay_view.result.warnings)]
     return [doubt for doubt in doubts if str(doubt) != main_caveat]
 
 
-def choose_main_caveat(view: AssayView) -> str | None:
+def choose_main_caveat(assay_view: AssayView) -> str | None:
     """Choose the most important caveat: what could make the recommendation wrong comes first."""
-    best = view.best_metric
+    best = assay_view.best_metric
     if best is None:
         return None
     candidates = [
-        _warn_of_circular_labels(view),
-        *_list_human_score_warnings(view),
-        *list_caveats(view),
-        *view.result.warnings,
+        _warn_of_circular_labels(assay_view),
+        *_list_human_score_warnings(assay_view),
+        *list_caveats(assay_view),
+        *assay_view.result.warnings,
     ]
     return next((str(candidate) for candidate in candidates if candidate is not None), None)
 
 
-def _list_human_score_warnings(view: AssayView) -> list[str]:
+def _list_human_score_warnings(assay_view: AssayView) -> list[str]:
     """List the warnings about the human score: it may be simulated, or count errors."""
-    comparison = view.result.human_comparison
+    comparison = assay_view.result.human_comparison
     if comparison is None:
         return []
     opening = (f"{comparison.human} is simulated", f"{comparison.human} is never negative")
-    return [warning for warning in view.result.warnings if warning.startswith(opening)]
+    return [warning for warning in assay_view.result.warnings if warning.startswith(opening)]
 
 
-def _warn_of_no_skill(view: AssayView) -> Sentence | None:
+def _warn_of_no_skill(assay_view: AssayView) -> Sentence | None:
     """Warn if no metric is shown to beat a coin toss on human pairs, or a constant metric by SPA."""
-    comparison = view.result.human_comparison
+    comparison = assay_view.result.human_comparison
     if comparison is None:
         return None
     rows = {row.metric: row for row in comparison.metrics}
@@ -84,23 +84,23 @@ def _warn_of_no_skill(view: AssayView) -> Sentence | None:
     return None
 
 
-def list_remarks(view: AssayView) -> list[str]:
+def list_remarks(assay_view: AssayView) -> list[str]:
     """List remarks on the data and on metrics that agree on every pair; warnings are not repeated."""
-    remarks = describe_data(view.result.data)
-    groups = view.result.same_decisions
+    remarks = describe_data(assay_view.result.data)
+    groups = assay_view.result.same_decisions
     if groups:
-        single_labels = view.labels.single_labels
+        single_labels = assay_view.labels.single_labels
         listed = "; ".join(join_names([single_labels.get(spec, spec) for spec in group]) for group in groups)
         remarks.append(f"These metrics decided every pair alike and are shown on one line: {listed}.")
-    warnings = set(view.result.warnings)
-    remarks += [note for note in dict.fromkeys(view.result.notes) if note not in warnings]
+    warnings = set(assay_view.result.warnings)
+    remarks += [note for note in dict.fromkeys(assay_view.result.notes) if note not in warnings]
     return remarks
 
 
-def find_winning_sentinel(view: AssayView, best_metric: MetricAccuracy) -> str | None:
+def find_winning_sentinel(assay_view: AssayView, best_metric: MetricAccuracy) -> str | None:
     """Find a metric that ignores quality and still is right at least as often as the best metric."""
-    for metric in sorted(view.uninformed_metrics, key=lambda metric: view.labels[metric]):
-        row = view.accuracies[metric]
+    for metric in sorted(assay_view.uninformed_metrics, key=lambda metric: assay_view.labels[metric]):
+        row = assay_view.accuracies[metric]
         if (
             metric != best_metric.metric
             and row.accuracy is not None
@@ -110,45 +110,45 @@ def find_winning_sentinel(view: AssayView, best_metric: MetricAccuracy) -> str |
     return None
 
 
-def _warn_of_winning_sentinel(view: AssayView, best_metric: MetricAccuracy) -> Sentence | None:
-    sentinel = find_winning_sentinel(view, best_metric)
+def _warn_of_winning_sentinel(assay_view: AssayView, best_metric: MetricAccuracy) -> Sentence | None:
+    sentinel = find_winning_sentinel(assay_view, best_metric)
     if sentinel is None:
         return None
     return format_sentence(
         "{sentinel:metric}, which knows nothing of quality, is right in {share:figure}: the pairs"
         " give themselves away, and no accuracy here should be trusted.",
-        sentinel=view.labels[sentinel],
-        share=format_accuracy(view.accuracies[sentinel]),
+        sentinel=assay_view.labels[sentinel],
+        share=format_accuracy(assay_view.accuracies[sentinel]),
     )
 
 
-def _warn_of_confounding(view: AssayView, best_metric: MetricAccuracy) -> Sentence | None:
-    claimed = [claim.metric for claim in view.result.claims.perturbation_dependences]
+def _warn_of_confounding(assay_view: AssayView, best_metric: MetricAccuracy) -> Sentence | None:
+    claimed = [claim.metric for claim in assay_view.result.claims.perturbation_dependences]
     metrics = sorted(claimed, key=lambda metric: metric != best_metric.metric)
     if not metrics:
         return None
     return format_sentence(
         "The accuracy of {metrics} depends on how the worse outputs were made:"
         " see {section:link perturbations}.",
-        metrics=list_names(view.labels.label_all(metrics), "metric"),
+        metrics=list_names(assay_view.labels.label_all(metrics), "metric"),
         section="accuracy by perturbation",
     )
 
 
-def _warn_of_single_metric(view: AssayView) -> Sentence | None:
-    if len(view.metrics) > 1:
+def _warn_of_single_metric(assay_view: AssayView) -> Sentence | None:
+    if len(assay_view.metrics) > 1:
         return None
     return format_sentence("Only one metric was assayed: a choice needs at least two.")
 
 
-def _warn_of_wrong_labels(view: AssayView) -> list[Sentence]:
+def _warn_of_wrong_labels(assay_view: AssayView) -> list[Sentence]:
     """Warn of perturbed rankings that are not worse than the original, and say if they were dropped."""
-    rows = [row for row in view.result.perturbation_statistics if row.worse is not None]
+    rows = [row for row in assay_view.result.perturbation_statistics if row.worse is not None]
     total = sum((row.worse or 0) + (row.equal or 0) + (row.better or 0) for row in rows)
     wrong = total - sum(row.worse or 0 for row in rows)
     if not wrong:
         return []
-    dropped = view.result.valid_pairs_only
+    dropped = assay_view.result.valid_pairs_only
     consequence = "they were dropped" if dropped else "errors on them are not errors of the metrics"
     caveats = [
         format_sentence(
@@ -158,18 +158,20 @@ def _warn_of_wrong_labels(view: AssayView) -> list[Sentence]:
             consequence=consequence,
         )
     ]
-    circular = _warn_of_circular_labels(view)
+    circular = _warn_of_circular_labels(assay_view)
     if circular is not None:
         caveats.append(circular)
     caveats += [_describe_refused_perturbation(row) for row in rows if row.refused]
     return caveats
 
 
-def _warn_of_circular_labels(view: AssayView) -> Sentence | None:
+def _warn_of_circular_labels(assay_view: AssayView) -> Sentence | None:
     """Warn that nDCG is favoured if discounted gain decided which rankings are worse."""
-    if not view.result.valid_pairs_only:
+    if not assay_view.result.valid_pairs_only:
         return None
-    circular = [view.labels[metric] for metric in view.metrics if metric.lower().startswith("ndcg")]
+    circular = [
+        assay_view.labels[metric] for metric in assay_view.metrics if metric.lower().startswith("ndcg")
+    ]
     if not circular:
         return None
     pattern = "Discounted gain decided which lists are worse; {names} measures just that, so it is favoured."
@@ -189,9 +191,9 @@ def _describe_refused_perturbation(row: PerturbationStatistics) -> Sentence:
     )
 
 
-def _warn_of_unused_perturbations(view: AssayView) -> Sentence | None:
+def _warn_of_unused_perturbations(assay_view: AssayView) -> Sentence | None:
     """Name the perturbations that applied to no output, for example because a dictionary is missing."""
-    rows = view.result.perturbation_statistics
+    rows = assay_view.result.perturbation_statistics
     unused = [row.perturbation for row in rows if not row.applied and not row.refused]
     if not unused:
         return None
@@ -203,17 +205,17 @@ def _warn_of_unused_perturbations(view: AssayView) -> Sentence | None:
     )
 
 
-def _warn_of_missing_scores(view: AssayView, best_metric: MetricAccuracy) -> list[Sentence]:
+def _warn_of_missing_scores(assay_view: AssayView, best_metric: MetricAccuracy) -> list[Sentence]:
     """Name the contexts in which the best metric scored no pair."""
     caveats = []
-    for column in view.columns:
+    for column in assay_view.columns:
         scored = {row.context for row in column.list_defined_accuracies(best_metric.metric)}
         missing = [context for context in column.contexts if context not in scored]
         if missing:
             caveats.append(
                 format_sentence(
                     "{metric:metric} scored no pair on {contexts}.",
-                    metric=view.labels[best_metric.metric],
+                    metric=assay_view.labels[best_metric.metric],
                     contexts=list_names(missing, "context", at_most=_LISTED_NAMES),
                 )
             )

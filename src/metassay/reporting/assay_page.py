@@ -29,17 +29,17 @@ def build_assay_page(
     manifest: Mapping[str, Any] | None = None,
 ) -> Page:
     """Build the report page of an assay; `wrong_pairs` and `manifest` come from its run folder."""
-    view = build_assay_view(result, labels, wrong_pairs=wrong_pairs, manifest=manifest)
+    assay_view = build_assay_view(result, labels, wrong_pairs=wrong_pairs, manifest=manifest)
     task = find_task(result.task)
-    verdict = get_or_build_verdict(view)
-    questions = build_question_table(verdict, view.labels, result.task)
+    verdict = get_or_build_verdict(assay_view)
+    questions = build_question_table(verdict, assay_view.labels, result.task)
     return Page(
         kicker=result.task if task is None else task.title,
         title=TITLE,
         lead=list_opening_lines(verdict),
         questions=questions,
         closing=list_closing_lines(verdict),
-        sections=build_report_sections("assay", view),
-        doubts=[*list_other_caveats(view), *describe_doubtful_labels(wrong_pairs)],
-        main_tables=[build_overall_accuracy_table(view)] if questions is None else [questions],
+        sections=build_report_sections("assay", assay_view),
+        doubts=[*list_other_caveats(assay_view), *describe_doubtful_labels(wrong_pairs)],
+        main_tables=[build_overall_accuracy_table(assay_view)] if questions is None else [questions],
     )

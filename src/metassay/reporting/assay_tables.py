@@ -37,18 +37,20 @@ ACCURACY_FIELDS = (
 )
 
 
-def build_overall_accuracy_table(view: AssayView) -> Grid:
+def build_overall_accuracy_table(assay_view: AssayView) -> Grid:
     """Build the table of accuracies over all outputs, with one row per metric."""
-    rows = [build_accuracy_row(view, view.accuracies[metric]) for metric in view.all_metrics]
+    rows = [
+        build_accuracy_row(assay_view, assay_view.accuracies[metric]) for metric in assay_view.all_metrics
+    ]
     fields = [field for field in ACCURACY_FIELDS if field.key != "context"]
     return build_grid("overall", "All outputs together", fields, rows)
 
 
-def build_accuracy_row(view: AssayView, accuracy: MetricAccuracy) -> dict[str, Any]:
+def build_accuracy_row(assay_view: AssayView, accuracy: MetricAccuracy) -> dict[str, Any]:
     """Build the table row of one metric in one context: accuracy, intervals and counts."""
     cells: dict[str, Any] = {
         "context": accuracy.context,
-        "metric": view.labels[accuracy.metric],
+        "metric": assay_view.labels[accuracy.metric],
         "accuracy": accuracy.accuracy,
         "low": accuracy.low,
         "high": accuracy.high,

@@ -31,57 +31,57 @@ _PAIR_QUESTIONS: dict[str, Question] = {
 """Which question the pairs of an assay answer, by their origin; pairs of the user answer another one."""
 
 
-def build_assay_verdict(view: AssayView) -> list[Claim]:
+def build_assay_verdict(assay_view: AssayView) -> list[Claim]:
     """Build the claims at the top of an assay report: which metric to use, for which purpose, and why."""
-    best = view.best_metric
+    best = assay_view.best_metric
     if best is None:
         return [Claim(kind="none", sentence="No metric can be recommended: no pair could be scored.")]
     answers = [
-        _answer_question_of_pairs(view, best),
-        _answer_choosing_outputs(view),
-        _answer_ranking_systems(view),
-        _answer_saving(view),
+        _answer_question_of_pairs(assay_view, best),
+        _answer_choosing_outputs(assay_view),
+        _answer_ranking_systems(assay_view),
+        _answer_saving(assay_view),
     ]
-    recommendation = _build_recommendation_claim(view, best)
+    recommendation = _build_recommendation_claim(assay_view, best)
     claims = [
         recommendation,
-        *_name_other_winners(view, recommendation, answers),
-        _build_avoid_claim(view),
-        _build_data_claim(view),
+        *_name_other_winners(assay_view, recommendation, answers),
+        _build_avoid_claim(assay_view),
+        _build_data_claim(assay_view),
         *answers,
-        *_build_prior_claims(view, best),
-        _build_next_claim(view),
-        _build_regret_claim(view, best),
-        _build_caveat_claim(view),
+        *_build_prior_claims(assay_view, best),
+        _build_next_claim(assay_view),
+        _build_regret_claim(assay_view, best),
+        _build_caveat_claim(assay_view),
     ]
     return [claim for claim in claims if claim is not None]
 
 
-def get_or_build_verdict(view: AssayView) -> list[Claim]:
+def get_or_build_verdict(assay_view: AssayView) -> list[Claim]:
     """Return the verdict stored in a result; build it for results of older versions, which have none."""
-    return view.result.verdict or build_assay_verdict(view)
+    return assay_view.result.verdict or build_assay_verdict(assay_view)
 
 
-def _build_recommendation_claim(view: AssayView, best_metric: MetricAccuracy) -> Claim:
+def _build_recommendation_claim(assay_view: AssayView, best_metric: MetricAccuracy) -> Claim:
     """Say which metric or metrics to use, or that none does better than a metric without knowledge."""
-    sentinel = find_winning_sentinel(view, best_metric)
+    sentinel = find_winning_sentinel(assay_view, best_metric)
     if sentinel is not None:
         return Claim(
             kind="none",
             metrics=[sentinel],
             sentence=(
-                f"No metric can be recommended: {view.labels[sentinel]}, which knows nothing of quality, is"
-                " right as often as the best of them."
+                f"No metric can be recommended: {assay_view.labels[sentinel]}, which knows nothing"
+                " of quality, is right as often as the best of them."
             ),
         )
-    answer = view.result.answer
+    answer = assay_view.result.answer
     group = [best_metric.metric] if answer is None else [best_metric.metric, *answer.top_group]
-    names = view.labels.label_all(group)
-    purpose = _begin_recommendation(view)
+    names = assay_view.labels.label_all(group)
+    purpose = _begin_recommendation(assay_view)
     sentence = f"{purpose}se {names[0]}."
     if len(names) > 1:
         sentence = f"{purpose}se {_list_alternatives(names)}: no reliable difference."
-    p_values = [lead.p for lead in view.result.claims.leads if lead.column is None]
+    p_values = [lead.p for lead in assay_view.result.claims.leads if lead.column is None]
     return Claim(
         kind="use",
         metrics=list(dict.fromkeys(group)),
@@ -90,7 +90,9 @@ def _build_recommendation_claim(view: AssayView, best_metric: MetricAccuracy) ->
     )
 
 
-def _name_other_winners(view: AssayView, recommendation: Claim, answers: list[Claim | None]) -> list[Claim]:
+def _name_other_winners(
+    assay_view: AssayView, recommendation: Claim, answers: list[Claim | None]
+) -> list[Claim]:
     """Name the best metric for each question in which the recommended one is not tied with it."""
     claims = []
     for answer in answers:
@@ -99,24 +101,27 @@ def _name_other_winners(view: AssayView, recommendation: Claim, answers: list[Cl
         if answer.kind != "answer" or recommendation.metrics[0] in answer.metrics:
             continue
         winner = answer.metrics[0]
-        purpose = describe_purpose(answer.question, view.result.task)
+        purpose = describe_purpose(answer.question, assay_view.result.task)
         claims.append(
             Claim(
                 kind="use",
                 question=answer.question,
                 metrics=[winner],
                 p=answer.p,
-                sentence=f"To {purpose}, use {view.labels[winner]} instead.",
+                sentence=f"To {purpose}, use {assay_view.labels[winner]} instead.",
             )
         )
     return claims
 
 
-def _begin_recommendation(view: AssayView) -> str:
+def _begin_recommendation(assay_view: AssayView) -> str:
     """Return how the recommendation begins; it names a purpose if there are no human scores."""
-    if view.result.human_comparison is not None or view.result.pairs_from not in {"rule", "model"}:
+    if assay_view.result.human_comparison is not None or assay_view.result.pairs_from not in {
+        "rule",
+        "model",
+    }:
         return "U"
-    return f"To detect errors in single {get_output_noun(view.result.task)}, u"
+    return f"To detect errors in single {get_output_noun(assay_view.result.task)}, u"
 
 
 def _list_alternatives(metric_labels: list[str]) -> str:
@@ -125,21 +130,21 @@ def _list_alternatives(metric_labels: list[str]) -> str:
     return f"{', '.join(metric_labels[:-1])} or {metric_labels[-1]}"
 
 
-def _build_avoid_claim(view: AssayView) -> Claim | None:
+def _build_avoid_claim(assay_view: AssayView) -> Claim | None:
     """Name the metrics that are shown to be worse on perturbed pairs and on human pairs."""
-    claims = view.result.claims
+    claims = assay_view.result.claims
     p_perturbed = {lead.worse: lead.p for lead in claims.leads if lead.column is None}
     p_human = {lead.worse: lead.p for lead in claims.human_leads}
-    answer = view.result.answer
+    answer = assay_view.result.answer
     usable = [] if answer is None else [answer.metric, *answer.top_group]
-    comparison = view.result.human_comparison
+    comparison = assay_view.result.human_comparison
     if comparison is not None and comparison.by_spa is not None:
         usable.append(comparison.by_spa.metric)
-    behind = [metric for metric in view.metrics if metric in p_perturbed and metric in p_human]
+    behind = [metric for metric in assay_view.metrics if metric in p_perturbed and metric in p_human]
     behind = [metric for metric in behind if metric not in usable]
     if not behind:
         return None
-    names = view.labels.label_all(behind)
+    names = assay_view.labels.label_all(behind)
     return Claim(
         kind="avoid",
         metrics=behind,
@@ -148,8 +153,8 @@ def _build_avoid_claim(view: AssayView) -> Claim | None:
     )
 
 
-def _build_data_claim(view: AssayView) -> Claim:
-    result = view.result
+def _build_data_claim(assay_view: AssayView) -> Claim:
+    result = assay_view.result
     systems = "" if result.data is None else f", {format_plural(len(result.data.systems), 'system')}"
     comparison = result.human_comparison
     human = "no human scores" if comparison is None else f"human score {comparison.human}"
@@ -159,32 +164,32 @@ def _build_data_claim(view: AssayView) -> Claim:
     return Claim(kind="data", sentence=f"{outputs}{systems}, {format_plural(result.items, 'item')}, {human}.")
 
 
-def _answer_question_of_pairs(view: AssayView, best_metric: MetricAccuracy) -> Claim:
+def _answer_question_of_pairs(assay_view: AssayView, best_metric: MetricAccuracy) -> Claim:
     """Say which metric is right most often on the pairs of the assay."""
-    comparison = view.result.human_comparison
+    comparison = assay_view.result.human_comparison
     row = best_metric
     if comparison is not None:
-        row = view.accuracies[comparison.by_perturbed_pairs.metric]
-    question = _PAIR_QUESTIONS.get(view.result.pairs_from, "prefer_better")
-    return _build_pair_answer(view, question, row, _find_tied_metrics(view, row.metric))
+        row = assay_view.accuracies[comparison.by_perturbed_pairs.metric]
+    question = _PAIR_QUESTIONS.get(assay_view.result.pairs_from, "prefer_better")
+    return _build_pair_answer(assay_view, question, row, _find_tied_metrics(assay_view, row.metric))
 
 
-def _find_tied_metrics(view: AssayView, metric: str) -> list[str]:
+def _find_tied_metrics(assay_view: AssayView, metric: str) -> list[str]:
     """Find the metrics that are not shown to be less accurate than a metric over all outputs."""
-    answer = view.result.answer
+    answer = assay_view.result.answer
     if answer is not None and answer.metric == metric:
         return [other for other in answer.top_group if other != metric]
-    behind = {lead.worse for lead in view.result.claims.leads if lead.column is None}
+    behind = {lead.worse for lead in assay_view.result.claims.leads if lead.column is None}
     tied = []
-    for other in view.metrics:
-        is_scored = view.accuracies[other].accuracy is not None
-        if is_scored and other not in {metric, *behind} and other not in view.uninformed_metrics:
+    for other in assay_view.metrics:
+        is_scored = assay_view.accuracies[other].accuracy is not None
+        if is_scored and other not in {metric, *behind} and other not in assay_view.uninformed_metrics:
             tied.append(other)
     return tied
 
 
 def _build_pair_answer(
-    view: AssayView, question: Question, accuracy: MetricAccuracy, tied_metrics: list[str]
+    assay_view: AssayView, question: Question, accuracy: MetricAccuracy, tied_metrics: list[str]
 ) -> Claim:
     percentage = format_accuracy(accuracy)
     return Claim(
@@ -196,17 +201,17 @@ def _build_pair_answer(
         high=accuracy.high,
         baseline=COIN,
         sentence=(
-            f"{view.labels[accuracy.metric]} is right in {percentage} of {view.pairs_phrase}; a coin in"
-            " 50\u202f%."
+            f"{assay_view.labels[accuracy.metric]} is right in {percentage} of {assay_view.pairs_phrase}; a"
+            " coin in 50\u202f%."
         ),
     )
 
 
-def _answer_choosing_outputs(view: AssayView) -> Claim | None:
+def _answer_choosing_outputs(assay_view: AssayView) -> Claim | None:
     """Say which metric chooses between two outputs as people do; None if the pairs already show it."""
-    if view.result.pairs_from == "people":
+    if assay_view.result.pairs_from == "people":
         return None
-    comparison = view.result.human_comparison
+    comparison = assay_view.result.human_comparison
     if comparison is None:
         return _build_unanswered_claim(
             "choose_outputs", "chooses between two outputs", "it has no human scores"
@@ -226,15 +231,15 @@ def _answer_choosing_outputs(view: AssayView) -> Claim | None:
         high=row.high,
         baseline=COIN,
         sentence=(
-            f"{view.labels[row.metric]} is right in {format_accuracy(row)} of human pairs; a coin in"
+            f"{assay_view.labels[row.metric]} is right in {format_accuracy(row)} of human pairs; a coin in"
             " 50\u202f%."
         ),
     )
 
 
-def _answer_ranking_systems(view: AssayView) -> Claim:
+def _answer_ranking_systems(assay_view: AssayView) -> Claim:
     """Say which metric ranks systems as people do, by soft pairwise accuracy (SPA)."""
-    comparison = view.result.human_comparison
+    comparison = assay_view.result.human_comparison
     if comparison is None:
         return _build_unanswered_claim("rank_systems", "ranks systems", "it has no human scores")
     rows = {row.metric: row for row in comparison.metrics}
@@ -249,12 +254,12 @@ def _answer_ranking_systems(view: AssayView) -> Claim:
     return Claim(
         kind="answer",
         question="rank_systems",
-        metrics=[row.metric, *_find_metrics_tied_by_spa(view, comparison, row.metric)],
+        metrics=[row.metric, *_find_metrics_tied_by_spa(assay_view, comparison, row.metric)],
         value=row.spa,
         low=row.spa_low,
         high=row.spa_high,
         baseline=comparison.spa_constant,
-        sentence=f"{view.labels[row.metric]} has SPA {format_number(row.spa)}{ends}{constant}.",
+        sentence=f"{assay_view.labels[row.metric]} has SPA {format_number(row.spa)}{ends}{constant}.",
     )
 
 
@@ -263,7 +268,9 @@ def format_interval(low: float | None, high: float | None) -> str:
     return f"{format_number(low)} to {format_number(high)}"
 
 
-def _find_metrics_tied_by_spa(view: AssayView, comparison: HumanComparison, best_metric: str) -> list[str]:
+def _find_metrics_tied_by_spa(
+    assay_view: AssayView, comparison: HumanComparison, best_metric: str
+) -> list[str]:
     """Find the metrics whose interval of SPA overlaps the interval of the best metric.
 
     Two 95 % intervals that do not overlap differ at a level far below 5 %, so a metric is rarely left out by
@@ -272,18 +279,18 @@ def _find_metrics_tied_by_spa(view: AssayView, comparison: HumanComparison, best
     rows = {row.metric: row for row in comparison.metrics}
     lower_end = rows[best_metric].spa_low
     tied = []
-    for metric in view.metrics:
+    for metric in assay_view.metrics:
         row = rows.get(metric)
-        if metric == best_metric or metric in view.uninformed_metrics or row is None or row.spa is None:
+        if metric == best_metric or metric in assay_view.uninformed_metrics or row is None or row.spa is None:
             continue
         if lower_end is None or row.spa_high is None or row.spa_high >= lower_end:
             tied.append(metric)
     return tied
 
 
-def _answer_saving(view: AssayView) -> Claim | None:
+def _answer_saving(assay_view: AssayView) -> Claim | None:
     """Answer which metric saves most human labels when two systems are compared."""
-    comparison = view.result.human_comparison
+    comparison = assay_view.result.human_comparison
     choice = None if comparison is None else comparison.by_labels_saved
     if comparison is None or choice is None:
         return None
@@ -309,8 +316,8 @@ def _answer_saving(view: AssayView) -> Claim | None:
         baseline=0.0,
         p=choice.p,
         sentence=(
-            f"With {view.labels[row.metric]}, {RATED_ITEMS} rated items are worth {worth} when two systems"
-            " are compared."
+            f"With {assay_view.labels[row.metric]}, {RATED_ITEMS} rated items are worth {worth}"
+            " when two systems are compared."
         ),
     )
 
@@ -323,10 +330,10 @@ def _build_unanswered_claim(question: Question, ability: str, reason: str) -> Cl
     )
 
 
-def _build_prior_claims(view: AssayView, best_metric: MetricAccuracy) -> list[Claim]:
+def _build_prior_claims(assay_view: AssayView, best_metric: MetricAccuracy) -> list[Claim]:
     """Say which metrics ranked systems well on WMT21–23, for translations without human scores."""
-    task = find_task(view.result.task)
-    if view.result.human_comparison is not None or task is None or not task.has_prior_evidence:
+    task = find_task(assay_view.result.task)
+    if assay_view.result.human_comparison is not None or task is None or not task.has_prior_evidence:
         return []
     return [
         Claim(
@@ -344,9 +351,9 @@ def _build_prior_claims(view: AssayView, best_metric: MetricAccuracy) -> list[Cl
     ]
 
 
-def _build_next_claim(view: AssayView) -> Claim | None:
+def _build_next_claim(assay_view: AssayView) -> Claim | None:
     """Say how to get human scores, where there are none and outputs can be rated."""
-    result = view.result
+    result = assay_view.result
     if result.human_comparison is not None or result.pairs_from not in {"rule", "model"}:
         return None
     task = find_task(result.task)
@@ -361,14 +368,14 @@ def _build_next_claim(view: AssayView) -> Claim | None:
     )
 
 
-def _build_regret_claim(view: AssayView, best_metric: MetricAccuracy) -> Claim | None:
+def _build_regret_claim(assay_view: AssayView, best_metric: MetricAccuracy) -> Claim | None:
     """Say how much accuracy is lost by using one metric in all contexts of a column."""
     regrets = []
-    for column in view.columns:
+    for column in assay_view.columns:
         regret = column.result.regret
         if regret is not None and regret.value is not None and regret.high is not None:
             regrets.append((regret.high, column.name, regret))
-    if not regrets or len(view.metrics) < 2:
+    if not regrets or len(assay_view.metrics) < 2:
         return None
     _, column_name, regret = max(regrets, key=lambda entry: entry[0])
     low = 0.0 if regret.low is None else regret.low
@@ -381,14 +388,14 @@ def _build_regret_claim(view: AssayView, best_metric: MetricAccuracy) -> Claim |
         low=regret.low,
         high=regret.high,
         sentence=(
-            f"Using {view.labels[best_metric.metric]} for every {column_name} costs {ends} points of accuracy"
-            " (95\u202f% interval)."
+            f"Using {assay_view.labels[best_metric.metric]} for every {column_name} costs {ends} points"
+            " of accuracy (95\u202f% interval)."
         ),
     )
 
 
-def _build_caveat_claim(view: AssayView) -> Claim | None:
-    caveat = choose_main_caveat(view)
+def _build_caveat_claim(assay_view: AssayView) -> Claim | None:
+    caveat = choose_main_caveat(assay_view)
     if caveat is None:
         return None
     if caveat.split()[0] in _ARTICLES:  # other sentences may begin with a name

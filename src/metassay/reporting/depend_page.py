@@ -28,12 +28,12 @@ def build_depend_page(
     result: DependContent, curves: CurvesByDataset | None = None, labels: MetricLabels | None = None
 ) -> Page:
     """Build the page of a `depend` result; without `curves` it lacks the charts of single metrics."""
-    view = build_depend_view(result, curves, labels)
+    depend_view = build_depend_view(result, curves, labels)
     return Page(
         kicker="System dependence",
         title=TITLE,
-        lead=describe_dependence(view),
-        sections=build_report_sections("depend", view),
+        lead=describe_dependence(depend_view),
+        sections=build_report_sections("depend", depend_view),
         notes=[*describe_data(result.data), *result.notes],
     )
 
@@ -47,17 +47,17 @@ def build_depend_view(
     return DependView(result, labels, curves or {})
 
 
-def describe_dependence(view: DependView) -> list[str]:
+def describe_dependence(depend_view: DependView) -> list[str]:
     """Say for each data set which metric depends least on systems, and how many favour some systems."""
-    return [claim.sentence for claim in build_depend_verdict(view)]
+    return [claim.sentence for claim in build_depend_verdict(depend_view)]
 
 
-def build_depend_verdict(view: DependView) -> list[Claim]:
+def build_depend_verdict(depend_view: DependView) -> list[Claim]:
     """Build the claims at the top of a dependence report, for each data set."""
     claims = []
-    for dataset in view.datasets:
-        prefix = view.get_sentence_prefix(dataset)
-        dataset_claims = _build_dataset_claims(view, view.get_metrics_of_dataset(dataset))
+    for dataset in depend_view.datasets:
+        prefix = depend_view.get_sentence_prefix(dataset)
+        dataset_claims = _build_dataset_claims(depend_view, depend_view.get_metrics_of_dataset(dataset))
         claims += [
             msgspec.structs.replace(claim, scope=dataset, sentence=prefix + claim.sentence)
             for claim in dataset_claims
@@ -65,21 +65,21 @@ def build_depend_verdict(view: DependView) -> list[Claim]:
     return claims
 
 
-def describe_dataset(view: DependView, entries: Sequence[MetricDependence]) -> list[str]:
+def describe_dataset(depend_view: DependView, entries: Sequence[MetricDependence]) -> list[str]:
     """Say which metric depends least on systems, and how many favour some systems beyond shrinkage."""
-    return [claim.sentence for claim in _build_dataset_claims(view, entries)]
+    return [claim.sentence for claim in _build_dataset_claims(depend_view, entries)]
 
 
-def _build_dataset_claims(view: DependView, entries: Sequence[MetricDependence]) -> list[Claim]:
-    human = view.result.human
+def _build_dataset_claims(depend_view: DependView, entries: Sequence[MetricDependence]) -> list[Claim]:
+    human = depend_view.result.human
     # A metric that scores system names can map every system to its human mean and so have a SysDep of 0.
     informed = [entry for entry in entries if not entry.uninformed]
     if not informed:
         return [Claim(kind="unanswered", sentence="None of the metrics rates single outputs.")]
     least = min(informed, key=lambda entry: (entry.sysdep, entry.metric))
     sentence = (
-        f"{view.labels[least.metric]} has the lowest dependence on the {view.result.by}, shrinkage included:"
-        f" SysDep {format_number(least.sysdep)} points of {human}"
+        f"{depend_view.labels[least.metric]} has the lowest dependence on the {depend_view.result.by},"
+        f" shrinkage included: SysDep {format_number(least.sysdep)} points of {human}"
     )
     if least.low is not None:
         sentence += f" (95 % interval {format_number(least.low)} to {format_number(least.high)})"
@@ -104,8 +104,8 @@ def _build_dataset_claims(view: DependView, entries: Sequence[MetricDependence])
         verb = "favours" if len(unfair) == 1 else "favour"
         sentence = (
             f"Beyond shrinkage, {len(unfair)} of {format_plural(len(informed), 'metric')} {verb} some"
-            f" {view.result.by}s (p fair ≤ .05 after Holm's correction). The widest gap is that of"
-            f" {view.labels[worst.metric]}: {worst.most_favoured} over {worst.most_disadvantaged},"
+            f" {depend_view.result.by}s (p fair ≤ .05 after Holm's correction). The widest gap is that of"
+            f" {depend_view.labels[worst.metric]}: {worst.most_favoured} over {worst.most_disadvantaged},"
             f" by {format_number(worst.residual_range)} points."
         )
         if worst is least:
@@ -132,7 +132,7 @@ def render_depend_files(
     result: DependContent, table: pl.DataFrame, curves: CurvesByDataset
 ) -> dict[str, Any]:
     """Render the files of a `depend` run: file contents by name."""
-    view = build_depend_view(result, curves)
+    depend_view = build_depend_view(result, curves)
     files: dict[str, Any] = {
         "results/depend.json": result.to_dict(),
         "results/depend.csv": format_csv(table),
@@ -140,7 +140,7 @@ def render_depend_files(
     }
     for entry in result.metrics:
         folder = f"charts/{make_file_name(entry.dataset)}"
-        for kind, spec in build_metric_charts(view, entry).items():
+        for kind, spec in build_metric_charts(depend_view, entry).items():
             files[f"{folder}/{make_file_name(entry.metric)}-{kind}.svg"] = render_svg(spec, width=CHART_WIDTH)
     files["report.html"] = render_page(build_depend_page(result, curves))
     return files

@@ -118,15 +118,15 @@ class SearchedPart:
     parts: int
 
 
-def render_explorer(view: ExplorerView, build_link: LinkBuilder) -> str:
+def render_explorer(explorer_view: ExplorerView, build_link: LinkBuilder) -> str:
     """Render the page with the pairs of a run that match a query."""
-    labels = label_metrics([*view.metrics, *view.other_metrics])
-    query = view.page.query
+    labels = label_metrics([*explorer_view.metrics, *explorer_view.other_metrics])
+    query = explorer_view.page.query
     chips = _list_filter_chips(query, labels, build_link)
     return render_dashboard_page(
         "explorer.html.j2",
-        title=view.run,
-        view=view,
+        title=explorer_view.run,
+        view=explorer_view,
         query=query,
         build_link=build_link,
         labels=labels,
@@ -134,12 +134,12 @@ def render_explorer(view: ExplorerView, build_link: LinkBuilder) -> str:
         orders=ORDERS,
         longest_menu=LONGEST_MENU,
         chips=chips,
-        span=_describe_listed_range(view),
-        searched=_describe_searched_part(view),
-        outcome_rows=_list_outcome_rows(view, labels, build_link),
-        contexts=_build_context_table(view, labels, build_link),
-        joint_table=_build_joint_table(view, build_link),
-        pairs=_list_pair_cards(view, labels),
+        span=_describe_listed_range(explorer_view),
+        searched=_describe_searched_part(explorer_view),
+        outcome_rows=_list_outcome_rows(explorer_view, labels, build_link),
+        contexts=_build_context_table(explorer_view, labels, build_link),
+        joint_table=_build_joint_table(explorer_view, build_link),
+        pairs=_list_pair_cards(explorer_view, labels),
         count=format_count,
     )
 
@@ -168,30 +168,35 @@ def _list_filter_chips(query: PairQuery, labels: Labels, build_link: LinkBuilder
     return chips
 
 
-def _describe_listed_range(view: ExplorerView) -> str:
+def _describe_listed_range(explorer_view: ExplorerView) -> str:
     """Write which of the matching pairs are on the current page: `21–40`."""
-    if not view.page.listed:
+    if not explorer_view.page.listed:
         return ""
-    first = (view.page.query.page - 1) * PAIRS_PER_PAGE + 1
-    last = min(first + PAIRS_PER_PAGE - 1, view.page.listed)
+    first = (explorer_view.page.query.page - 1) * PAIRS_PER_PAGE + 1
+    last = min(first + PAIRS_PER_PAGE - 1, explorer_view.page.listed)
     return f"{format_count(first)}–{format_count(last)}"
 
 
-def _describe_searched_part(view: ExplorerView) -> SearchedPart | None:
+def _describe_searched_part(explorer_view: ExplorerView) -> SearchedPart | None:
     """Return the part of the run that was searched for a text; None if all of it was."""
-    searched_rows = view.page.matching.searched_rows
-    if searched_rows is None or view.search_parts == 1:
+    searched_rows = explorer_view.page.matching.searched_rows
+    if searched_rows is None or explorer_view.search_parts == 1:
         return None
     first, last = searched_rows
     return SearchedPart(
-        format_count(first + 1), format_count(last + 1), view.page.query.part, view.search_parts
+        format_count(first + 1),
+        format_count(last + 1),
+        explorer_view.page.query.part,
+        explorer_view.search_parts,
     )
 
 
-def _list_outcome_rows(view: ExplorerView, labels: Labels, build_link: LinkBuilder) -> list[OutcomeRow]:
+def _list_outcome_rows(
+    explorer_view: ExplorerView, labels: Labels, build_link: LinkBuilder
+) -> list[OutcomeRow]:
     rows: list[OutcomeRow] = []
-    for metric in view.shown_metrics:
-        counts = view.page.matching.outcome_counts.get(metric)
+    for metric in explorer_view.shown_metrics:
+        counts = explorer_view.page.matching.outcome_counts.get(metric)
         if counts is None:
             continue
         total = max(1, sum(counts.values()))
@@ -209,20 +214,22 @@ def _list_outcome_rows(view: ExplorerView, labels: Labels, build_link: LinkBuild
                 count=format_count(counts[outcome]),
                 link=build_link(metric=metric, outcome=outcome, part=1),
             )
-        is_sentinel = metric not in view.assayed_metrics
+        is_sentinel = metric not in explorer_view.assayed_metrics
         rows.append(OutcomeRow(labels[metric], is_sentinel, bars, cells))
     return rows
 
 
-def _build_context_table(view: ExplorerView, labels: Labels, build_link: LinkBuilder) -> ContextTable | None:
+def _build_context_table(
+    explorer_view: ExplorerView, labels: Labels, build_link: LinkBuilder
+) -> ContextTable | None:
     """Build the table of accuracies in the contexts of the chosen column."""
-    metrics_with_accuracy = {accuracy.metric for accuracy in view.accuracies}
-    metrics = [metric for metric in view.shown_metrics if metric in metrics_with_accuracy]
+    metrics_with_accuracy = {accuracy.metric for accuracy in explorer_view.accuracies}
+    metrics = [metric for metric in explorer_view.shown_metrics if metric in metrics_with_accuracy]
     if not metrics:
         return None
-    column = view.page.query.column
+    column = explorer_view.page.query.column
     by_context: dict[str, dict[str, ContextAccuracy]] = {}
-    for accuracy in view.accuracies:
+    for accuracy in explorer_view.accuracies:
         by_context.setdefault(accuracy.context, {})[accuracy.metric] = accuracy
     rows = []
     for context, accuracies in by_context.items():
@@ -241,9 +248,9 @@ def _build_accuracy_cell(accuracy: ContextAccuracy | None, link: str) -> Accurac
     return AccuracyCell(text, format_percent_interval(accuracy.low, accuracy.high), accuracy.accuracy, link)
 
 
-def _build_joint_table(view: ExplorerView, build_link: LinkBuilder) -> JointTable | None:
+def _build_joint_table(explorer_view: ExplorerView, build_link: LinkBuilder) -> JointTable | None:
     """Build the table of the outcomes of two metrics; outcomes that do not occur are left out."""
-    counts = view.page.joint_outcomes
+    counts = explorer_view.page.joint_outcomes
     if not counts:
         return None
     row_outcomes = [name for name in OUTCOMES if any(counts[name, other] for other in OUTCOMES)]
@@ -259,10 +266,10 @@ def _build_joint_table(view: ExplorerView, build_link: LinkBuilder) -> JointTabl
     return JointTable(column_outcomes, rows, format_count(sum(counts.values())))
 
 
-def _list_pair_cards(view: ExplorerView, labels: Labels) -> list[PairCard]:
-    page = view.page
+def _list_pair_cards(explorer_view: ExplorerView, labels: Labels) -> list[PairCard]:
+    page = explorer_view.page
     cards = []
     for number, pair in enumerate(page.pairs):
         pair_in_other_run = page.pairs_in_other_run[number] if page.pairs_in_other_run else None
-        cards.append(build_pair_card(pair, pair_in_other_run, page.query, view.task, labels))
+        cards.append(build_pair_card(pair, pair_in_other_run, page.query, explorer_view.task, labels))
     return cards

@@ -148,7 +148,7 @@ def build_joined_page(
 ) -> Page:
     """Build one page from the results of several commands on one data set."""
     labels = _label_all_metrics(assay, ranking, dependence, aggregation)
-    view = JoinedView(
+    joined_view = JoinedView(
         labels,
         None if assay is None else AssayView(assay, labels),
         None if ranking is None else RankView(ranking, labels),
@@ -157,40 +157,42 @@ def build_joined_page(
     )
     overview = Section(
         "Every metric, every question",
-        charts=_build_agreement_charts(view),
-        grids=[_build_overview_table(view)],
+        charts=_build_agreement_charts(joined_view),
+        grids=[_build_overview_table(joined_view)],
     )
     sections = [overview]
-    if view.assay is not None:
-        sections.append(_build_assay_section(view.assay))
-    for verb, page in _build_pages_by_command(view).items():
+    if joined_view.assay is not None:
+        sections.append(_build_assay_section(joined_view.assay))
+    for verb, page in _build_pages_by_command(joined_view).items():
         sections += [
             replace(section, title=f"{QUESTIONS[verb]} {section.title}") for section in page.sections
         ]
     return Page(
         "All runs of one data set",
         TITLE,
-        _write_lead_sentences(view),
+        _write_lead_sentences(joined_view),
         sections,
-        _list_doubts(view),
-        _list_notes(view),
+        _list_doubts(joined_view),
+        _list_notes(joined_view),
     )
 
 
-def _build_pages_by_command(view: JoinedView) -> dict[str, Page]:
+def _build_pages_by_command(joined_view: JoinedView) -> dict[str, Page]:
     pages = {}
-    if view.ranking is not None:
-        pages["rank"] = build_rank_page(view.ranking.result, view.labels)
-    if view.dependence is not None:
-        pages["depend"] = build_depend_page(view.dependence.result, view.dependence.curves, view.labels)
-    if view.aggregation is not None:
-        pages["aggregate"] = build_aggregate_page(view.aggregation.result, view.labels)
+    if joined_view.ranking is not None:
+        pages["rank"] = build_rank_page(joined_view.ranking.result, joined_view.labels)
+    if joined_view.dependence is not None:
+        pages["depend"] = build_depend_page(
+            joined_view.dependence.result, joined_view.dependence.curves, joined_view.labels
+        )
+    if joined_view.aggregation is not None:
+        pages["aggregate"] = build_aggregate_page(joined_view.aggregation.result, joined_view.labels)
     return pages
 
 
-def _list_notes(view: JoinedView) -> list[str]:
-    notes = [] if view.assay is None else list_remarks(view.assay)
-    for other in (view.ranking, view.dependence, view.aggregation):
+def _list_notes(joined_view: JoinedView) -> list[str]:
+    notes = [] if joined_view.assay is None else list_remarks(joined_view.assay)
+    for other in (joined_view.ranking, joined_view.dependence, joined_view.aggregation):
         if other is not None:
             notes += other.result.notes
     return notes
@@ -214,37 +216,37 @@ def _label_all_metrics(
     return MetricLabels(specs)
 
 
-def _write_lead_sentences(view: JoinedView) -> list[str]:
+def _write_lead_sentences(joined_view: JoinedView) -> list[str]:
     """Write the sentences at the top: what the results say together, then what each says alone."""
-    sentences = _describe_assay_choice(view)
-    if view.assay is not None:
-        sentences.append(get_or_build_verdict(view.assay)[0].sentence)
-    if view.ranking is not None:
-        sentences += [describe_best_metric(ranking, view.ranking) for ranking in view.rankings]
-    if view.dependence is not None:
-        sentences += describe_dependence(view.dependence)
-    if view.aggregation is not None:
-        sentences += describe_aggregation(view.aggregation)
+    sentences = _describe_assay_choice(joined_view)
+    if joined_view.assay is not None:
+        sentences.append(get_or_build_verdict(joined_view.assay)[0].sentence)
+    if joined_view.ranking is not None:
+        sentences += [describe_best_metric(ranking, joined_view.ranking) for ranking in joined_view.rankings]
+    if joined_view.dependence is not None:
+        sentences += describe_dependence(joined_view.dependence)
+    if joined_view.aggregation is not None:
+        sentences += describe_aggregation(joined_view.aggregation)
     return sentences
 
 
-def _describe_assay_choice(view: JoinedView) -> list[str]:
+def _describe_assay_choice(joined_view: JoinedView) -> list[str]:
     """Say how the metric that the assay recommends does in the other results."""
-    best = None if view.assay is None else view.assay.best_metric
-    if best is None or not (view.ranking or view.dependence):
+    best = None if joined_view.assay is None else joined_view.assay.best_metric
+    if best is None or not (joined_view.ranking or joined_view.dependence):
         return []
     clauses = []
-    if view.ranking and view.main_meta_metric:
-        clauses.append(_describe_agreement(view, best.metric, view.main_meta_metric))
-    if view.dependence:
-        clauses.append(_describe_fairness(view, best.metric))
-    return [f"{view.labels[best.metric]} is the choice of the assay; {'; '.join(clauses)}."]
+    if joined_view.ranking and joined_view.main_meta_metric:
+        clauses.append(_describe_agreement(joined_view, best.metric, joined_view.main_meta_metric))
+    if joined_view.dependence:
+        clauses.append(_describe_fairness(joined_view, best.metric))
+    return [f"{joined_view.labels[best.metric]} is the choice of the assay; {'; '.join(clauses)}."]
 
 
-def _describe_agreement(view: JoinedView, metric: str, meta_metric: str) -> str:
+def _describe_agreement(joined_view: JoinedView, metric: str, meta_metric: str) -> str:
     """Say how well a metric agrees with people, compared with the best cluster of metrics."""
     label = label_meta_metric(meta_metric)
-    row = view.find_agreement(metric, meta_metric)
+    row = joined_view.find_agreement(metric, meta_metric)
     if row is None or row.value is None:
         return "it was not ranked against people"
     if row.rank is None:
@@ -252,21 +254,21 @@ def _describe_agreement(view: JoinedView, metric: str, meta_metric: str) -> str:
     if row.rank == 1:
         return f"it is in the first cluster by agreement with people ({label}), too"
     first_cluster = []
-    for other in view.metrics:
-        agreement = view.find_agreement(other, meta_metric)
+    for other in joined_view.metrics:
+        agreement = joined_view.find_agreement(other, meta_metric)
         if agreement is not None and agreement.rank == 1:
-            first_cluster.append(view.labels[other])
+            first_cluster.append(joined_view.labels[other])
     rivals = list_names(first_cluster, "")
     return f"it is in cluster {row.rank} by agreement with people ({label}), behind {rivals}"
 
 
-def _describe_fairness(view: JoinedView, metric: str) -> str:
+def _describe_fairness(joined_view: JoinedView, metric: str) -> str:
     """Say whether a metric is shown to favour some systems beyond shrinkage."""
-    entries = view.find_dependence(metric)
-    if view.dependence is None or not entries:
+    entries = joined_view.find_dependence(metric)
+    if joined_view.dependence is None or not entries:
         return "its system dependence was not measured"
     all_unfair = [
-        find_unfair_metrics(view.dependence.get_metrics_of_dataset(dataset))
+        find_unfair_metrics(joined_view.dependence.get_metrics_of_dataset(dataset))
         for dataset in dict.fromkeys(entry.dataset for entry in entries)
     ]
     unfair = [entry for entry in entries if any(entry in dataset_unfair for dataset_unfair in all_unfair)]
@@ -284,10 +286,11 @@ def _describe_fairness(view: JoinedView, metric: str) -> str:
     )
 
 
-def _build_overview_table(view: JoinedView) -> Grid:
-    rows = [_build_overview_row(view, metric) for metric in view.metrics]
+def _build_overview_table(joined_view: JoinedView) -> Grid:
+    rows = [_build_overview_row(joined_view, metric) for metric in joined_view.metrics]
     meta_metric_fields = [
-        Field(_get_meta_metric_key(name), label_meta_metric(name), "score") for name in view.meta_metrics
+        Field(_get_meta_metric_key(name), label_meta_metric(name), "score")
+        for name in joined_view.meta_metrics
     ]
     fields = [*ASSAY_FIELDS, *meta_metric_fields, *OTHER_FIELDS]
     return build_grid("every metric", "Every metric under all questions", fields, rows)
@@ -298,34 +301,34 @@ def _get_meta_metric_key(meta_metric: str) -> str:
     return f"meta-metric {meta_metric}"
 
 
-def _build_overview_row(view: JoinedView, metric: str) -> dict[str, Any]:
-    row: dict[str, Any] = {"metric": view.labels[metric]}
-    accuracy = view.find_accuracy(metric)
-    if view.assay is not None and accuracy is not None:
+def _build_overview_row(joined_view: JoinedView, metric: str) -> dict[str, Any]:
+    row: dict[str, Any] = {"metric": joined_view.labels[metric]}
+    accuracy = joined_view.find_accuracy(metric)
+    if joined_view.assay is not None and accuracy is not None:
         row |= {
             "accuracy": format_accuracy(accuracy),
-            "lowest": _describe_lowest_accuracy(view.assay, metric),
+            "lowest": _describe_lowest_accuracy(joined_view.assay, metric),
         }
-    for meta_metric in view.meta_metrics:
-        agreement = view.find_agreement(metric, meta_metric)
+    for meta_metric in joined_view.meta_metrics:
+        agreement = joined_view.find_agreement(metric, meta_metric)
         if agreement is not None and agreement.value is not None:
             row[_get_meta_metric_key(meta_metric)] = agreement.value
             row.setdefault("cluster", agreement.rank)
-    entries = view.find_dependence(metric)
+    entries = joined_view.find_dependence(metric)
     if entries:
         row["sysdep"] = entries[0].sysdep if len(entries) == 1 else None
-        row["prefers"] = _describe_fairness(view, metric).removeprefix("it ")
-    for correlation in _find_human_correlations(view, metric):
+        row["prefers"] = _describe_fairness(joined_view, metric).removeprefix("it ")
+    for correlation in _find_human_correlations(joined_view, metric):
         row.setdefault(correlation.aggregation, correlation.pearson)
-    row["summary"] = _summarize_metric(view, metric, row)
+    row["summary"] = _summarize_metric(joined_view, metric, row)
     return row
 
 
-def _find_human_correlations(view: JoinedView, metric: str) -> list[HumanAgreement]:
+def _find_human_correlations(joined_view: JoinedView, metric: str) -> list[HumanAgreement]:
     """Find the correlations of a metric's corpus and segment scores with human scores."""
-    if view.aggregation is None:
+    if joined_view.aggregation is None:
         return []
-    rows = choose_human_correlations(view.aggregation.result)
+    rows = choose_human_correlations(joined_view.aggregation.result)
     rows = [row for row in rows if row.metric == metric and row.aggregation in {CORPUS, SEGMENT}]
     return [row for row in rows if row.pearson is not None]
 
@@ -339,13 +342,13 @@ def _describe_lowest_accuracy(assay: AssayView, metric: str) -> str | None:
     return f"{format_accuracy(lowest)} on {lowest.context}"
 
 
-def _summarize_metric(view: JoinedView, metric: str, row: dict[str, Any]) -> str:
+def _summarize_metric(joined_view: JoinedView, metric: str, row: dict[str, Any]) -> str:
     """Summarise the results of a metric in one sentence."""
     clauses = []
-    if view.assay is not None and "accuracy" in row:
-        clauses.append(f"is right in {row['accuracy']} of {view.assay.pairs_phrase}")
-    meta_metric = view.main_meta_metric
-    agreement = None if meta_metric is None else view.find_agreement(metric, meta_metric)
+    if joined_view.assay is not None and "accuracy" in row:
+        clauses.append(f"is right in {row['accuracy']} of {joined_view.assay.pairs_phrase}")
+    meta_metric = joined_view.main_meta_metric
+    agreement = None if meta_metric is None else joined_view.find_agreement(metric, meta_metric)
     if meta_metric is not None and agreement is not None and agreement.value is not None:
         cluster = "" if agreement.rank is None else f" (cluster {agreement.rank})"
         value = f"{label_meta_metric(meta_metric)} {format_number(agreement.value, digits=3)}"
@@ -357,23 +360,23 @@ def _summarize_metric(view: JoinedView, metric: str, row: dict[str, Any]) -> str
             f"correlates with people over systems at {format_number(row[CORPUS])} by corpus score, "
             f"{format_number(row[SEGMENT])} by means of segments"
         )
-    return f"{view.labels[metric]} {join_names(clauses)}." if clauses else ""
+    return f"{joined_view.labels[metric]} {join_names(clauses)}." if clauses else ""
 
 
-def _build_agreement_charts(view: JoinedView) -> list[Chart]:
+def _build_agreement_charts(joined_view: JoinedView) -> list[Chart]:
     """Draw accuracy against agreement with people, if at least two metrics have both."""
-    if view.assay is None or view.main_meta_metric is None:
+    if joined_view.assay is None or joined_view.main_meta_metric is None:
         return []
     points = []
-    for metric in view.metrics:
-        row = view.find_accuracy(metric)
-        agreement = view.find_agreement(metric, view.main_meta_metric)
+    for metric in joined_view.metrics:
+        row = joined_view.find_accuracy(metric)
+        agreement = joined_view.find_agreement(metric, joined_view.main_meta_metric)
         accuracy = None if row is None else row.accuracy
         if accuracy is not None and agreement is not None and agreement.value is not None:
-            points.append(MetricPoint(view.labels[metric], accuracy, agreement.value))
+            points.append(MetricPoint(joined_view.labels[metric], accuracy, agreement.value))
     if len(points) < 2:
         return []
-    spec = build_accuracy_agreement_chart(points, label_meta_metric(view.main_meta_metric))
+    spec = build_accuracy_agreement_chart(points, label_meta_metric(joined_view.main_meta_metric))
     return [Chart("accuracy and agreement", spec, AGREEMENT_CAPTION)]
 
 
@@ -393,29 +396,31 @@ def _build_assay_section(assay: AssayView) -> Section:
     )
 
 
-def _list_doubts(view: JoinedView) -> list[str]:
+def _list_doubts(joined_view: JoinedView) -> list[str]:
     doubts = []
-    if view.assay is not None:
-        doubts += [str(caveat) for caveat in list_caveats(view.assay)]
-        doubts += view.assay.result.warnings
-    if view.ranking is not None:
-        for ranking in view.rankings:
-            doubts += list_ranking_doubts(ranking, view.ranking)
-    missing = [view.labels[metric] for metric in _find_partial_metrics(view)]
+    if joined_view.assay is not None:
+        doubts += [str(caveat) for caveat in list_caveats(joined_view.assay)]
+        doubts += joined_view.assay.result.warnings
+    if joined_view.ranking is not None:
+        for ranking in joined_view.rankings:
+            doubts += list_ranking_doubts(ranking, joined_view.ranking)
+    missing = [joined_view.labels[metric] for metric in _find_partial_metrics(joined_view)]
     if missing:
         doubts.append(f"Not every run has {list_names(missing, '')}: their rows have gaps.")
     return list(dict.fromkeys(doubts))
 
 
-def _find_partial_metrics(view: JoinedView) -> list[str]:
+def _find_partial_metrics(joined_view: JoinedView) -> list[str]:
     """Find the metrics that are missing in some of the results."""
     metrics_by_run = []
-    if view.assay is not None:
-        metrics_by_run.append(set(view.assay.metrics))
-    if view.ranking is not None:
-        metrics_by_run.append(set(view.list_ranked_metrics(with_baselines=True)))
-    if view.dependence is not None:
-        metrics_by_run.append(set(view.dependent_metrics))
-    if view.aggregation is not None:
-        metrics_by_run.append(set(view.aggregated_metrics))
-    return [metric for metric in view.metrics if not all(metric in metrics for metrics in metrics_by_run)]
+    if joined_view.assay is not None:
+        metrics_by_run.append(set(joined_view.assay.metrics))
+    if joined_view.ranking is not None:
+        metrics_by_run.append(set(joined_view.list_ranked_metrics(with_baselines=True)))
+    if joined_view.dependence is not None:
+        metrics_by_run.append(set(joined_view.dependent_metrics))
+    if joined_view.aggregation is not None:
+        metrics_by_run.append(set(joined_view.aggregated_metrics))
+    return [
+        metric for metric in joined_view.metrics if not all(metric in metrics for metrics in metrics_by_run)
+    ]

@@ -11,16 +11,16 @@ _LARGEST_SHARE = 0.99
 """Shares above are not converted, because the number of items would grow without bound."""
 
 
-def describe_labels_saved(ranking: Ranking, view: RankView, undecided: list[str]) -> str:
+def describe_labels_saved(ranking: Ranking, rank_view: RankView, undecided: list[str]) -> str:
     """Say what rated items are worth with the metric that saves most labels.
 
     `undecided` are the metrics that the test does not separate from it.
     """
-    human = view.result.human
-    scope = view.name_scope(ranking)
+    human = rank_view.result.human
+    scope = rank_view.name_scope(ranking)
     metrics = ranking.defined_metrics
     best = max(metrics, key=lambda metric: metric.value or 0.0)
-    label = view.labels[best.metric]
+    label = rank_view.labels[best.metric]
     difference = f"{describe_worth(best.value, best.low, best.high)} for a difference between two systems"
     if best.low is None or best.low <= 0:
         return (
@@ -35,14 +35,16 @@ def describe_labels_saved(ranking: Ranking, view: RankView, undecided: list[str]
     )
     sentences = [opening]
     if undecided:
-        names = list_names(view.labels.label_all(undecided), "")
+        names = list_names(rank_view.labels.label_all(undecided), "")
         sentences.append(f"{names} cannot be told apart from it for a difference.")
     best_for_mean = max(metrics, key=_get_share_for_mean)
     if best_for_mean is not best and _get_share_for_mean(best_for_mean) > 0:
         worth = describe_worth(
             best_for_mean.for_mean, best_for_mean.for_mean_low, best_for_mean.for_mean_high
         )
-        sentences.append(f"For a system's score {view.labels[best_for_mean.metric]} is highest: {worth}.")
+        sentences.append(
+            f"For a system's score {rank_view.labels[best_for_mean.metric]} is highest: {worth}."
+        )
     return " ".join(sentences)
 
 

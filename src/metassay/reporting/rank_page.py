@@ -21,13 +21,15 @@ from metassay.results.rank import RankContent
 
 def build_rank_page(result: RankContent, labels: MetricLabels | None = None) -> Page:
     """Build the page of a `rank` result."""
-    view = build_rank_view(result, labels)
-    doubts = [doubt for ranking in result.global_rankings for doubt in list_ranking_doubts(ranking, view)]
+    rank_view = build_rank_view(result, labels)
+    doubts = [
+        doubt for ranking in result.global_rankings for doubt in list_ranking_doubts(ranking, rank_view)
+    ]
     return Page(
         kicker="Metrics against people",
         title="Which metric agrees best with people?",
-        lead=describe_rank_headline(view),
-        sections=build_report_sections("rank", view),
+        lead=describe_rank_headline(rank_view),
+        sections=build_report_sections("rank", rank_view),
         doubts=doubts,
         notes=[*describe_data(result.data), *result.notes],
     )
@@ -35,7 +37,7 @@ def build_rank_page(result: RankContent, labels: MetricLabels | None = None) -> 
 
 def render_rank_files(result: RankContent, table: pl.DataFrame) -> dict[str, Any]:
     """Render the files of a `rank` run by name: result as JSON and CSV, charts and page."""
-    view = build_rank_view(result)
+    rank_view = build_rank_view(result)
     files: dict[str, Any] = {"results/rank.json": result.to_dict(), "results/rank.csv": format_csv(table)}
     comparisons = _list_comparisons(result)
     if comparisons:
@@ -44,10 +46,10 @@ def render_rank_files(result: RankContent, table: pl.DataFrame) -> dict[str, Any
         files[f"results/{name}.csv"] = format_csv(pl.DataFrame(rows, infer_schema_length=None))
     for ranking in result.rankings:
         name = make_file_name(f"{ranking.dataset}-{ranking.meta_metric}-{ranking.context}")
-        files[f"charts/{name}.svg"] = render_svg(build_ranking_chart(ranking, view.labels))
+        files[f"charts/{name}.svg"] = render_svg(build_ranking_chart(ranking, rank_view.labels))
         if ranking.comparisons:
             files[f"charts/{name}-comparisons.svg"] = render_svg(
-                build_comparisons_chart(ranking, view.labels)
+                build_comparisons_chart(ranking, rank_view.labels)
             )
     files["report.html"] = render_page(build_rank_page(result))
     return files

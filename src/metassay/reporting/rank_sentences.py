@@ -15,24 +15,24 @@ LABELS_SAVED = "labels_saved"
 SPA = "spa"
 
 
-def describe_rank_headline(view: RankView) -> list[str]:
+def describe_rank_headline(rank_view: RankView) -> list[str]:
     """Say which metric is best in each ranking over all items, and whether contexts differ."""
-    return [claim.sentence for claim in build_rank_verdict(view)]
+    return [claim.sentence for claim in build_rank_verdict(rank_view)]
 
 
-def build_rank_verdict(view: RankView) -> list[Claim]:
+def build_rank_verdict(rank_view: RankView) -> list[Claim]:
     """Build the claims at the top of a ranking report: the best metric, and contexts that differ."""
     claims = []
-    for ranking in view.result.global_rankings:
-        claims.append(_build_best_metric_claim(ranking, view))
+    for ranking in rank_view.result.global_rankings:
+        claims.append(_build_best_metric_claim(ranking, rank_view))
         if ranking.is_global:
-            sentences = describe_context_rankings(ranking, view)
+            sentences = describe_context_rankings(ranking, rank_view)
             claims += [Claim(kind="finding", sentence=sentence) for sentence in sentences]
     return claims
 
 
-def _build_best_metric_claim(ranking: Ranking, view: RankView) -> Claim:
-    sentence = describe_best_metric(ranking, view)
+def _build_best_metric_claim(ranking: Ranking, rank_view: RankView) -> Claim:
+    sentence = describe_best_metric(ranking, rank_view)
     if not ranking.defined_metrics or ranking.is_too_small:
         return Claim(kind="unanswered", scope=ranking.dataset, sentence=sentence)
     best = find_best_metric(ranking)
@@ -57,10 +57,10 @@ def _find_tied_metrics(ranking: Ranking, best_metric: RankedMetric) -> list[str]
     return [metric.metric for metric in ranking.defined_metrics if metric.metric not in behind]
 
 
-def describe_best_metric(ranking: Ranking, view: RankView) -> str:
+def describe_best_metric(ranking: Ranking, rank_view: RankView) -> str:
     """Say which metric agrees best with people, and which metrics are tied with it."""
-    human = view.result.human
-    scope = view.name_scope(ranking)
+    human = rank_view.result.human
+    scope = rank_view.name_scope(ranking)
     metrics = ranking.defined_metrics
     if not metrics:
         if any(metric.uninformed and metric.value is not None for metric in ranking.metrics):
@@ -70,22 +70,24 @@ def describe_best_metric(ranking: Ranking, view: RankView) -> str:
     if ranking.is_too_small:
         size = f"{format_plural(ranking.systems, 'system')} and {format_plural(ranking.items, 'item')}"
         return (
-            f"{view.labels[best.metric]} has the highest value on {scope},"
+            f"{rank_view.labels[best.metric]} has the highest value on {scope},"
             f" {format_metric_value(ranking, best)} "
             f"with {human}, but {size} are too few to name a best metric."
         )
     rivals = [metric.metric for metric in metrics if metric is not best]
     undecided = _find_tied_metrics(ranking, best)
     if ranking.meta_metric == LABELS_SAVED:
-        return describe_labels_saved(ranking, view, undecided if ranking.comparisons else [])
+        return describe_labels_saved(ranking, rank_view, undecided if ranking.comparisons else [])
     opening = (
-        f"{view.labels[best.metric]} agrees best with people ({human}) on these "
+        f"{rank_view.labels[best.metric]} agrees best with people ({human}) on these "
         f"{format_plural(ranking.systems, 'system')} of {scope}: {format_metric_value(ranking, best)}"
     )
-    return opening + _describe_rivals(ranking, view, rivals, undecided)
+    return opening + _describe_rivals(ranking, rank_view, rivals, undecided)
 
 
-def _describe_rivals(ranking: Ranking, view: RankView, rivals: list[str], tied_metrics: list[str]) -> str:
+def _describe_rivals(
+    ranking: Ranking, rank_view: RankView, rivals: list[str], tied_metrics: list[str]
+) -> str:
     """Write the end of a sentence about the best metric: what tests say about the other metrics."""
     if not rivals:
         return ". It is the only metric."
@@ -93,7 +95,7 @@ def _describe_rivals(ranking: Ranking, view: RankView, rivals: list[str], tied_m
         return ". Whether it is ahead of the others was not tested."
     population = f" for {SYSTEMS_LIKE_THESE}" if ranking.answers_for == SYSTEMS_LIKE_THESE else ""
     if tied_metrics:
-        names = list_names(view.labels.label_all(tied_metrics), "")
+        names = list_names(rank_view.labels.label_all(tied_metrics), "")
         return f". {names} cannot be told apart from it{population}."
     return f", ahead of all others{population} (each one-sided p ≤ .05, not corrected for their number)."
 
@@ -103,7 +105,7 @@ def find_best_metric(ranking: Ranking) -> RankedMetric:
     return max(ranking.defined_metrics, key=lambda metric: metric.value or 0.0)
 
 
-def describe_context_rankings(ranking: Ranking, view: RankView) -> list[str]:
+def describe_context_rankings(ranking: Ranking, rank_view: RankView) -> list[str]:
     """Say for each context column whether another metric is best in some context.
 
     A metric counts as shown to be better there if the test of the context says so with p ≤ .05 divided by the
@@ -114,34 +116,38 @@ def describe_context_rankings(ranking: Ranking, view: RankView) -> list[str]:
     best = find_best_metric(ranking).metric
     meta_metric = label_meta_metric(ranking.meta_metric)
     sentences = []
-    for column, contexts in _group_context_rankings(ranking, view).items():
+    for column, contexts in _group_context_rankings(ranking, rank_view).items():
         others = []
         shown = []
         for context in contexts:
             winner = find_best_metric(context).metric
             if winner == best:
                 continue
-            others.append(f"{view.labels[winner]} on {context.context}")
+            others.append(f"{rank_view.labels[winner]} on {context.context}")
             if _is_shown_better(context, winner, best, SIGNIFICANCE_LEVEL / len(contexts)):
                 shown.append(context.context)
         if not others:
-            sentences.append(f"{view.labels[best]} has the highest {meta_metric} in every {column}, too.")
+            sentences.append(
+                f"{rank_view.labels[best]} has the highest {meta_metric} in every {column}, too."
+            )
             continue
         opening = f"By {column}, other metrics have the highest {meta_metric}: {join_names(others)}."
         if shown:
-            evidence = f"They are shown to be better than {view.labels[best]} on {join_names(shown)} only."
+            evidence = (
+                f"They are shown to be better than {rank_view.labels[best]} on {join_names(shown)} only."
+            )
             if len(shown) == len(others):
-                evidence = f"They are shown to be better than {view.labels[best]} there."
+                evidence = f"They are shown to be better than {rank_view.labels[best]} there."
         else:
-            evidence = f"None is shown to be better than {view.labels[best]} there."
+            evidence = f"None is shown to be better than {rank_view.labels[best]} there."
         sentences.append(f"{opening} {evidence}")
     return sentences
 
 
-def _group_context_rankings(ranking: Ranking, view: RankView) -> dict[str, list[Ranking]]:
+def _group_context_rankings(ranking: Ranking, rank_view: RankView) -> dict[str, list[Ranking]]:
     """Group the rankings within contexts by column, for the data set and meta-metric of a ranking."""
     by_column: dict[str, list[Ranking]] = {}
-    for context in view.result.rankings:
+    for context in rank_view.result.rankings:
         if context.context_column is None or context.is_too_small or not context.defined_metrics:
             continue
         if (context.dataset, context.meta_metric) == (ranking.dataset, ranking.meta_metric):
@@ -176,9 +182,9 @@ def _count_significant(p_values: list[float | None]) -> int:
     return sum(p is not None and p <= SIGNIFICANCE_LEVEL for p in p_values)
 
 
-def list_ranking_doubts(ranking: Ranking, view: RankView) -> list[str]:
+def list_ranking_doubts(ranking: Ranking, rank_view: RankView) -> list[str]:
     """List the reasons to doubt a ranking: a baseline as good as the best metric, or dropped items."""
-    scope = view.name_scope(ranking)
+    scope = rank_view.name_scope(ranking)
     doubts = []
     values = [metric.value for metric in ranking.defined_metrics if metric.value is not None]
     baselines = [metric for metric in ranking.metrics if metric.baseline and metric.value is not None]

@@ -92,7 +92,7 @@ class ReportSection(ABC, Generic[ViewT_contra]):
     """Sections appear in ascending position. Those of metassay have 10, 20, 30 …"""
 
     @abstractmethod
-    def build_section(self, view: ViewT_contra) -> Section | None:
+    def build_section(self, result_view: ViewT_contra) -> Section | None:
         """Build the section from a result; None if the result has nothing to show in it."""
 
 
@@ -110,9 +110,9 @@ def load_report_sections(verb: str) -> list[ReportSection[Any]]:
     return sorted(sections, key=lambda section: section.position)
 
 
-def build_report_sections(verb: str, view: ResultView[Any]) -> list[Section]:
+def build_report_sections(verb: str, result_view: ResultView[Any]) -> list[Section]:
     """Build all sections of a command's report that have something to show."""
-    sections = [section.build_section(view) for section in load_report_sections(verb)]
+    sections = [section.build_section(result_view) for section in load_report_sections(verb)]
     return [section for section in sections if section is not None]
 
 

@@ -26,13 +26,13 @@ ScoreView = ResultView[ScoreContent]
 
 def build_score_page(result: ScoreContent, labels: MetricLabels | None = None) -> Page:
     """Build the page of a `score` result."""
-    view = build_score_view(result, labels)
+    score_view = build_score_view(result, labels)
     return Page(
         kicker="Scores",
         title=TITLE,
-        lead=[claim.sentence for claim in build_score_verdict(view)],
-        sections=build_report_sections("score", view),
-        doubts=_warn_of_too_few_resamples(view),
+        lead=[claim.sentence for claim in build_score_verdict(score_view)],
+        sections=build_report_sections("score", score_view),
+        doubts=_warn_of_too_few_resamples(score_view),
         notes=[*describe_data(result.data), *result.notes],
     )
 
@@ -42,9 +42,11 @@ def build_score_view(result: ScoreContent, labels: MetricLabels | None = None) -
     return ResultView(result, labels or MetricLabels(row.metric for row in result.systems))
 
 
-def build_score_verdict(view: ScoreView) -> list[Claim]:
+def build_score_verdict(score_view: ScoreView) -> list[Claim]:
     """Build the claims at the top of a score report: significant differences for each metric."""
-    sentences = describe_differences(view) or ["Scores of every system. No test was requested (--test)."]
+    sentences = describe_differences(score_view) or [
+        "Scores of every system. No test was requested (--test)."
+    ]
     return [Claim(kind="finding", sentence=sentence) for sentence in sentences]
 
 
@@ -61,32 +63,32 @@ def is_difference_significant(comparison: SystemComparison) -> bool:
     return comparison.p_holm is not None and comparison.p_holm <= SIGNIFICANT
 
 
-def describe_differences(view: ScoreView) -> list[str]:
+def describe_differences(score_view: ScoreView) -> list[str]:
     """Say for each metric how many differences between systems are significant."""
     sentences = []
-    for (metric, group), comparisons in group_comparisons(view.result).items():
+    for (metric, group), comparisons in group_comparisons(score_view.result).items():
         significant = sum(is_difference_significant(comparison) for comparison in comparisons)
         on_group = f" on {group}" if group else ""
         verb = "is" if significant == 1 else "are"
         test = TEST_NAMES.get(comparisons[0].test, comparisons[0].test)
         sentences.append(
-            f"By {view.labels[metric]}{on_group} {format_count(significant)} of"
+            f"By {score_view.labels[metric]}{on_group} {format_count(significant)} of"
             f" {format_plural(len(comparisons), 'difference')} between systems {verb} significant"
             f" (p ≤ .05 by {test}, two-sided, after Holm's correction)."
         )
     return sentences
 
 
-def _warn_of_too_few_resamples(view: ScoreView) -> list[str]:
+def _warn_of_too_few_resamples(score_view: ScoreView) -> list[str]:
     """Warn if the smallest p-value is not significant after Holm's correction, but may be with more draws."""
     sentences = []
-    for (metric, group), comparisons in group_comparisons(view.result).items():
+    for (metric, group), comparisons in group_comparisons(score_view.result).items():
         p_values = [comparison.p for comparison in comparisons if comparison.p is not None]
         smallest = min(p_values, default=0.0)
         if smallest <= SIGNIFICANT < smallest * len(comparisons):
             on_group = f", {group}" if group else ""
             sentences.append(
-                f"{view.labels[metric]}{on_group}: the smallest p, {format_p_value(smallest)}, is not"
+                f"{score_view.labels[metric]}{on_group}: the smallest p, {format_p_value(smallest)}, is not"
                 f" significant among {format_plural(len(comparisons), 'comparison')};"
                 " with more draws (--draws) it may be."
             )

@@ -27,17 +27,19 @@ MOST_SIDE_BY_SIDE = 80
 """With more points than this, or more metrics than colours, intervals are bands instead of rules."""
 
 
-def build_accuracy_chart(view: AssayView, column: ColumnView) -> Spec:
+def build_accuracy_chart(assay_view: AssayView, column: ColumnView) -> Spec:
     """Draw the accuracy of each metric by context; sentinels outside the range of metrics are left out."""
-    hidden = find_hidden_sentinels(view, column)
-    shown = [m for m in view.all_metrics if column.list_defined_accuracies(m) and m not in hidden]
-    metrics = [metric for metric in shown if metric not in view.sentinels]
+    hidden = find_hidden_sentinels(assay_view, column)
+    shown = [m for m in assay_view.all_metrics if column.list_defined_accuracies(m) and m not in hidden]
+    metrics = [metric for metric in shown if metric not in assay_view.sentinels]
     rows = []
     for metric in shown:
-        rows += [_build_chart_row(view, row, row.context) for row in column.list_defined_accuracies(metric)]
-    low, high = _find_accuracy_range(view, column)
+        rows += [
+            _build_chart_row(assay_view, row, row.context) for row in column.list_defined_accuracies(metric)
+        ]
+    low, high = _find_accuracy_range(assay_view, column)
     side_by_side = len(metrics) * len(column.contexts) <= MOST_SIDE_BY_SIDE and len(metrics) <= SLOTS
-    labels = [view.labels[metric] for metric in metrics]
+    labels = [assay_view.labels[metric] for metric in metrics]
     x = _build_context_axis(column, side_by_side=side_by_side)
     y = build_accuracy_axis(low, high)
     offset = {"xOffset": build_ordered_channel("metric", labels)} if side_by_side else {}
@@ -46,7 +48,9 @@ def build_accuracy_chart(view: AssayView, column: ColumnView) -> Spec:
         height=320,
         usermeta={
             "labels": measure_label_space(column.contexts),
-            "slots": {view.labels[metric]: choose_colour_slot(view, metric) for metric in metrics},
+            "slots": {
+                assay_view.labels[metric]: choose_colour_slot(assay_view, metric) for metric in metrics
+            },
         },
         data={"values": rows},
         layer=[
@@ -64,10 +68,12 @@ def build_accuracy_chart(view: AssayView, column: ColumnView) -> Spec:
     )
 
 
-def build_difficulty_chart(view: AssayView, difficulty: Difficulty, bin_names: Sequence[str]) -> Spec:
+def build_difficulty_chart(assay_view: AssayView, difficulty: Difficulty, bin_names: Sequence[str]) -> Spec:
     """Draw accuracy by the share of edited characters, with the range of human pairs in grey."""
     rows = [
-        row for row in difficulty.accuracy if row.accuracy is not None and view.labels.is_shown(row.metric)
+        row
+        for row in difficulty.accuracy
+        if row.accuracy is not None and assay_view.labels.is_shown(row.metric)
     ]
     low, high = find_accuracy_range(rows)
     x = {
@@ -78,14 +84,16 @@ def build_difficulty_chart(view: AssayView, difficulty: Difficulty, bin_names: S
     }
     y = build_accuracy_axis(low, high)
     values = [
-        {**_build_chart_row(view, row, bin_names[row.bin]), "share": difficulty.bins[row.bin].median}
+        {**_build_chart_row(assay_view, row, bin_names[row.bin]), "share": difficulty.bins[row.bin].median}
         for row in rows
     ]
     metrics = list(dict.fromkeys(row.metric for row in rows))
     return build_chart(
         f"Accuracy of {len(metrics)} metrics by how many characters of a text were edited.",
         height=300,
-        usermeta={"slots": {view.labels[metric]: choose_colour_slot(view, metric) for metric in metrics}},
+        usermeta={
+            "slots": {assay_view.labels[metric]: choose_colour_slot(assay_view, metric) for metric in metrics}
+        },
         data={"values": values},
         layer=[
             *build_chance_line(low, high),
@@ -98,7 +106,7 @@ def build_difficulty_chart(view: AssayView, difficulty: Difficulty, bin_names: S
 
 
 def build_accuracy_cost_chart(
-    view: AssayView, cost_classes: Mapping[str, str], pareto_front: Sequence[str]
+    assay_view: AssayView, cost_classes: Mapping[str, str], pareto_front: Sequence[str]
 ) -> Spec:
     """Draw accuracy by cost class; a line connects the metrics that no other beats in both.
 
@@ -106,15 +114,15 @@ def build_accuracy_cost_chart(
     metrics that the line connects.
     """
     order = list(dict.fromkeys(cost_classes.values()))
-    members = {name: [m for m in view.metrics if cost_classes.get(m) == name] for name in order}
+    members = {name: [m for m in assay_view.metrics if cost_classes.get(m) == name] for name in order}
     most_members = max(map(len, members.values()))
     rows = []
     for cost_class, metrics in members.items():
         for n, metric in enumerate(metrics):
-            row = _build_chart_row(view, view.accuracies[metric], cost_class)
+            row = _build_chart_row(assay_view, assay_view.accuracies[metric], cost_class)
             position = most_members - len(metrics) + 2 * n
             rows.append(row | {"kept": metric in pareto_front, "place": str(position)})
-    low, high = find_accuracy_range([view.accuracies[metric] for metric in cost_classes])
+    low, high = find_accuracy_range([assay_view.accuracies[metric] for metric in cost_classes])
     x = {**build_ordered_channel("context", order), "axis": {"title": "cost class", "ticks": False}}
     y = build_accuracy_axis(low, high)
     offset = {"xOffset": build_ordered_channel("place", [str(n) for n in range(2 * most_members - 1)])}
@@ -145,35 +153,35 @@ def build_accuracy_cost_chart(
     )
 
 
-def find_hidden_sentinels(view: AssayView, column: ColumnView) -> list[str]:
+def find_hidden_sentinels(assay_view: AssayView, column: ColumnView) -> list[str]:
     """Find the sentinels that the accuracy chart leaves out because they are outside its range."""
-    low, high = _find_accuracy_range(view, column)
+    low, high = _find_accuracy_range(assay_view, column)
     hidden = []
-    for metric in view.sentinels:
+    for metric in assay_view.sentinels:
         rows = column.list_defined_accuracies(metric)
         if any(not low <= (row.accuracy or 0.0) <= high for row in rows):
             hidden.append(metric)
     return hidden
 
 
-def choose_colour_slot(view: AssayView, metric: str) -> int:
+def choose_colour_slot(assay_view: AssayView, metric: str) -> int:
     """Choose the colour slot of a metric; sentinels and metrics beyond the palette are grey."""
-    if metric in view.sentinels:
+    if metric in assay_view.sentinels:
         return SLOTS
-    return min(view.metrics.index(metric), SLOTS)
+    return min(assay_view.metrics.index(metric), SLOTS)
 
 
-def _find_accuracy_range(view: AssayView, column: ColumnView) -> tuple[float, float]:
-    rows = [row for metric in view.metrics for row in column.list_defined_accuracies(metric)]
+def _find_accuracy_range(assay_view: AssayView, column: ColumnView) -> tuple[float, float]:
+    rows = [row for metric in assay_view.metrics for row in column.list_defined_accuracies(metric)]
     return find_accuracy_range(rows)
 
 
-def _build_chart_row(view: AssayView, row: MetricAccuracy | BinAccuracy, context: str) -> Spec:
+def _build_chart_row(assay_view: AssayView, row: MetricAccuracy | BinAccuracy, context: str) -> Spec:
     return {
         "context": context,
-        "metric": view.labels[row.metric],
-        "slot": choose_colour_slot(view, row.metric),
-        "sentinel": row.metric in view.sentinels,
+        "metric": assay_view.labels[row.metric],
+        "slot": choose_colour_slot(assay_view, row.metric),
+        "sentinel": row.metric in assay_view.sentinels,
         "accuracy": row.accuracy,
         "low": row.low,
         "high": row.high,

@@ -30,37 +30,37 @@ class AggregateScoresSection(ReportSection[AggregateView]):
     verb: ClassVar[str] = "aggregate"
     position: ClassVar[int] = 10
 
-    def build_section(self, view: AggregateView) -> Section:
+    def build_section(self, aggregate_view: AggregateView) -> Section:
         """Build the chart of correlations, the table of systems, and tables with all correlations."""
-        system_rows = [_build_system_row(view, row) for row in view.result.systems]
+        system_rows = [_build_system_row(aggregate_view, row) for row in aggregate_view.result.systems]
         return Section(
             "Three aggregations of every system",
             [EXPLANATION],
-            charts=_build_aggregation_correlation_chart(view),
+            charts=_build_aggregation_correlation_chart(aggregate_view),
             grids=[
-                *_build_human_table(view),
+                *_build_human_table(aggregate_view),
                 build_grid_from_rows("systems", SCORES_CAPTION, system_rows),
             ],
-            folded=_build_correlation_tables(view),
+            folded=_build_correlation_tables(aggregate_view),
         )
 
 
-def _build_system_row(view: AggregateView, system: AggregatedSystem) -> dict[str, Any]:
+def _build_system_row(aggregate_view: AggregateView, system: AggregatedSystem) -> dict[str, Any]:
     row = msgspec.structs.asdict(system)
-    row["metric"] = view.labels[system.metric]
+    row["metric"] = aggregate_view.labels[system.metric]
     standard_errors = msgspec.structs.asdict(row.pop("standard_errors"))
     return row | {f"standard error: {name}": error for name, error in standard_errors.items()}
 
 
-def _build_aggregation_correlation_chart(view: AggregateView) -> list[Chart]:
+def _build_aggregation_correlation_chart(aggregate_view: AggregateView) -> list[Chart]:
     """Draw the correlations between aggregated metrics, if there are at least three metrics."""
     names: dict[str, None] = {}
     cells: list[Spec] = []
-    for pair in view.result.between:
+    for pair in aggregate_view.result.between:
         if pair.pearson is None:
             continue
-        x = label_aggregated_metric(pair.x, view.labels)
-        y = label_aggregated_metric(pair.y, view.labels)
+        x = label_aggregated_metric(pair.x, aggregate_view.labels)
+        y = label_aggregated_metric(pair.y, aggregate_view.labels)
         names |= {x: None, y: None}
         value = round(pair.pearson, 4)
         cells += [{"row": x, "column": y, "value": value}, {"row": y, "column": x, "value": value}]
@@ -71,18 +71,19 @@ def _build_aggregation_correlation_chart(view: AggregateView) -> list[Chart]:
     return [Chart("between aggregations", spec, BETWEEN_CAPTION)]
 
 
-def _build_correlation_tables(view: AggregateView) -> list[Grid]:
-    labels = view.labels
+def _build_correlation_tables(aggregate_view: AggregateView) -> list[Grid]:
+    labels = aggregate_view.labels
     between = [
         {
             **msgspec.structs.asdict(pair),
             "x": label_aggregated_metric(pair.x, labels),
             "y": label_aggregated_metric(pair.y, labels),
         }
-        for pair in view.result.between
+        for pair in aggregate_view.result.between
     ]
     downsampled = [
-        {**msgspec.structs.asdict(row), "metric": labels[row.metric]} for row in view.result.downsampled
+        {**msgspec.structs.asdict(row), "metric": labels[row.metric]}
+        for row in aggregate_view.result.downsampled
     ]
     tables = {
         "Pearson between aggregations, over all systems": between,
@@ -91,7 +92,10 @@ def _build_correlation_tables(view: AggregateView) -> list[Grid]:
     return [build_grid_from_rows(caption, caption, rows) for caption, rows in tables.items() if rows]
 
 
-def _build_human_table(view: AggregateView) -> list[Grid]:
+def _build_human_table(aggregate_view: AggregateView) -> list[Grid]:
     caption = "Pearson of system scores with human scores"
-    rows = [{**msgspec.structs.asdict(row), "metric": view.labels[row.metric]} for row in view.result.human]
+    rows = [
+        {**msgspec.structs.asdict(row), "metric": aggregate_view.labels[row.metric]}
+        for row in aggregate_view.result.human
+    ]
     return [build_grid_from_rows(caption, caption, rows)] if rows else []

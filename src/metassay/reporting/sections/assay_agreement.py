@@ -39,16 +39,16 @@ class AssayAgreementSection(ReportSection[AssayView]):
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 60
 
-    def build_section(self, view: AssayView) -> Section | None:
+    def build_section(self, assay_view: AssayView) -> Section | None:
         """Build one subsection per column with a rank agreement; None where no column has one."""
         subsections = []
-        for column in view.columns:
+        for column in assay_view.columns:
             agreement = column.result.h2
             if agreement is not None and agreement.matrix:
                 chart = Chart(
                     f"agreement by {column.name}", build_rank_agreement_chart(agreement, column.name)
                 )
-                sentences = describe_rank_agreement(view, column, agreement)
+                sentences = describe_rank_agreement(assay_view, column, agreement)
                 subsections.append(Section(f"By {column.name}", sentences=sentences, charts=[chart]))
         if not subsections:
             return None
@@ -69,22 +69,24 @@ class AssayAgreementSection(ReportSection[AssayView]):
         )
 
 
-def describe_rank_agreement(view: AssayView, column: ColumnView, agreement: RankAgreement) -> list[Sentence]:
+def describe_rank_agreement(
+    assay_view: AssayView, column: ColumnView, agreement: RankAgreement
+) -> list[Sentence]:
     """Describe how far the contexts of a column agree in their ranking of metrics."""
     sentences: list[Sentence | None] = [_describe_typical_agreement(agreement, column)]
     if not _is_same_ranking_everywhere(agreement):
-        differing = _find_differing_contexts(view, column, agreement)
+        differing = _find_differing_contexts(assay_view, column, agreement)
         sentences += [
             _describe_noise_ceiling(agreement),
-            _describe_differing_contexts(view, column, differing),
-            _describe_context_groups(view, agreement) if differing else None,
-            _describe_prediction(view, column, agreement),
+            _describe_differing_contexts(assay_view, column, differing),
+            _describe_context_groups(assay_view, agreement) if differing else None,
+            _describe_prediction(assay_view, column, agreement),
         ]
-    if len(view.metrics) < _FEW_METRICS:
+    if len(assay_view.metrics) < _FEW_METRICS:
         sentences.append(
             format_sentence(
                 "With {metrics} the agreement can take only a handful of values, so read it with care.",
-                metrics=format_plural(len(view.metrics), "metric"),
+                metrics=format_plural(len(assay_view.metrics), "metric"),
             )
         )
     return [each for each in sentences if each is not None]
@@ -141,16 +143,18 @@ def _describe_noise_ceiling(agreement: RankAgreement) -> Sentence | None:
     )
 
 
-def _find_differing_contexts(view: AssayView, column: ColumnView, agreement: RankAgreement) -> list[str]:
+def _find_differing_contexts(
+    assay_view: AssayView, column: ColumnView, agreement: RankAgreement
+) -> list[str]:
     """Find the contexts whose ranking of metrics is shown to differ from the overall ranking."""
-    p_values = view.result.claims.order.get(column.name, {})
+    p_values = assay_view.result.claims.order.get(column.name, {})
     return [context for context in agreement.contexts if p_values.get(context, 1.0) <= _LEVEL]
 
 
 def _describe_differing_contexts(
-    view: AssayView, column: ColumnView, differing: list[str]
+    assay_view: AssayView, column: ColumnView, differing: list[str]
 ) -> Sentence | None:
-    if not view.result.claims.order.get(column.name):
+    if not assay_view.result.claims.order.get(column.name):
         return None
     if not differing:
         return format_sentence("In no context is the order shown to differ from the one over all outputs.")
@@ -160,7 +164,7 @@ def _describe_differing_contexts(
     )
 
 
-def _describe_context_groups(view: AssayView, agreement: RankAgreement) -> Sentence | None:
+def _describe_context_groups(assay_view: AssayView, agreement: RankAgreement) -> Sentence | None:
     """List groups of contexts that rank metrics alike, and the best metrics of each group."""
     groups = agreement.context_groups
     if len(groups) < 2:
@@ -168,14 +172,15 @@ def _describe_context_groups(view: AssayView, agreement: RankAgreement) -> Sente
     in_all = set.intersection(*(set(group.metrics) for group in groups))
     shared = next((metric for metric in groups[0].metrics if metric in in_all), None)
     parts = [
-        _describe_context_group(view, group, with_metric=shared is None) for group in groups[:_LISTED_GROUPS]
+        _describe_context_group(assay_view, group, with_metric=shared is None)
+        for group in groups[:_LISTED_GROUPS]
     ]
     if len(groups) > _LISTED_GROUPS:
         parts.append(format_sentence("{count} more", count=len(groups) - _LISTED_GROUPS))
     end = format_sentence("")
     if shared is not None:
         end = format_sentence(
-            " {metric:metric} is among the best in all of them.", metric=view.labels[shared]
+            " {metric:metric} is among the best in all of them.", metric=assay_view.labels[shared]
         )
     return format_sentence(
         "Contexts that order the metrics alike, in {count}: {groups}.{end}",
@@ -185,7 +190,7 @@ def _describe_context_groups(view: AssayView, agreement: RankAgreement) -> Sente
     )
 
 
-def _describe_context_group(view: AssayView, group: ContextGroup, *, with_metric: bool) -> Sentence:
+def _describe_context_group(assay_view: AssayView, group: ContextGroup, *, with_metric: bool) -> Sentence:
     contexts = list_names(group.contexts, "context", at_most=6)
     if not with_metric:
         return contexts
@@ -194,16 +199,18 @@ def _describe_context_group(view: AssayView, group: ContextGroup, *, with_metric
     return format_sentence(
         "{contexts} (there {metric:metric} is among the best)",
         contexts=contexts,
-        metric=view.labels[group.metrics[0]],
+        metric=assay_view.labels[group.metrics[0]],
     )
 
 
-def _describe_prediction(view: AssayView, column: ColumnView, agreement: RankAgreement) -> Sentence | None:
+def _describe_prediction(
+    assay_view: AssayView, column: ColumnView, agreement: RankAgreement
+) -> Sentence | None:
     prediction = agreement.prediction
     if prediction is None or prediction.explained is None:
         return None
     facts = list_names(list(prediction.coefficients), "column")
-    is_claimed = any(claim.column == column.name for claim in view.result.claims.predictions)
+    is_claimed = any(claim.column == column.name for claim in assay_view.result.claims.predictions)
     if prediction.explained < _LEAST_EXPLAINED or not is_claimed:
         return format_sentence(
             "What is known of the contexts ({facts}) is not shown to help predict which of them agree.",

@@ -60,22 +60,24 @@ class AssayChoiceSection(ReportSection[AssayView]):
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 10
 
-    def build_section(self, view: AssayView) -> Section | None:
+    def build_section(self, assay_view: AssayView) -> Section | None:
         """Build the tables of recommendations; None where there are none."""
         subsections = [
-            _build_choice_subsection(view, column) for column in view.columns if column.recommendations
+            _build_choice_subsection(assay_view, column)
+            for column in assay_view.columns
+            if column.recommendations
         ]
         if not subsections:
             return None
-        phi = build_shared_errors_chart(view)
+        phi = build_shared_errors_chart(assay_view)
         if phi is not None:
             subsections.append(_build_shared_errors_subsection(phi))
         introduction = format_sentence(
             "For each context the metric to use first, and those that are not clearly worse{note:note}.",
             note="top",
         )
-        costs = describe_cost_classes(view)
-        chart = build_cost_chart(view)
+        costs = describe_cost_classes(assay_view)
+        chart = build_cost_chart(assay_view)
         return Section(
             "What to use where",
             sentences=[introduction] if costs is None else [introduction, costs],
@@ -83,45 +85,45 @@ class AssayChoiceSection(ReportSection[AssayView]):
             subsections=subsections,
             anchor="choice",
             # Without exceptions the verdict says all, and the heat map shows it.
-            collapsed=not view.exceptions_by_context and bool(list_columns_that_matter(view)),
+            collapsed=not assay_view.exceptions_by_context and bool(list_columns_that_matter(assay_view)),
         )
 
 
-def _build_choice_subsection(view: AssayView, column: ColumnView) -> Section:
-    robust = describe_robust_choice(view, column)
-    robustness = _build_robustness_table(view, column)
+def _build_choice_subsection(assay_view: AssayView, column: ColumnView) -> Section:
+    robust = describe_robust_choice(assay_view, column)
+    robustness = _build_robustness_table(assay_view, column)
     return Section(
         f"By {column.name}",
         sentences=[] if robust is None else [robust],
-        grids=[build_recommendation_table(view, column)],
+        grids=[build_recommendation_table(assay_view, column)],
         folded=[] if robustness is None else [robustness],
     )
 
 
-def build_recommendation_table(view: AssayView, column: ColumnView) -> Grid:
+def build_recommendation_table(assay_view: AssayView, column: ColumnView) -> Grid:
     """Build a table with the metric to use in each context, and why; `global` comes first."""
-    writer = ReasonWriter(view.result, column.name, labels=view.labels)
+    writer = ReasonWriter(assay_view.result, column.name, labels=assay_view.labels)
     ordered = [context for context in column.contexts if context in column.recommendations]
     others = [context for context in column.recommendations if context not in ordered]
     rows = []
     for context in [*others, *ordered]:
         recommendation = column.recommendations[context]
         choice = recommendation.choice
-        label = None if choice is None else view.labels[choice]
-        group = [name for name in view.labels.label_all(recommendation.top_group) if name != label]
+        label = None if choice is None else assay_view.labels[choice]
+        group = [name for name in assay_view.labels.label_all(recommendation.top_group) if name != label]
         rows.append(
             {
                 "context": context,
                 "choice": label,
-                "accuracy": _find_accuracy_cell(view, column, context, choice),
+                "accuracy": _find_accuracy_cell(assay_view, column, context, choice),
                 "top_group": group or None,
                 "reason": join_percent_signs(writer.explain_choice(context, recommendation)),
             }
         )
     fields = [Field("context", column.name, "name"), *_CHOICE_FIELDS]
-    if view.result.human_comparison is not None:
+    if assay_view.result.human_comparison is not None:
         fields = [
-            replace(field, label=f"right {view.pairs_phrase}") if field.key == "accuracy" else field
+            replace(field, label=f"right {assay_view.pairs_phrase}") if field.key == "accuracy" else field
             for field in fields
         ]
     caption = f"What to use, by {column.name}"
@@ -129,16 +131,16 @@ def build_recommendation_table(view: AssayView, column: ColumnView) -> Grid:
 
 
 def _find_accuracy_cell(
-    view: AssayView, column: ColumnView, context: str, metric: str | None
+    assay_view: AssayView, column: ColumnView, context: str, metric: str | None
 ) -> AccuracyCell | None:
     if metric is None:
         return None
     if context == GLOBAL:
-        return AccuracyCell.from_row(view.accuracies.get(metric))
+        return AccuracyCell.from_row(assay_view.accuracies.get(metric))
     return AccuracyCell.from_row(column.accuracies.get((context, metric)))
 
 
-def describe_robust_choice(view: AssayView, column: ColumnView) -> Sentence | None:
+def describe_robust_choice(assay_view: AssayView, column: ColumnView) -> Sentence | None:
     """Name the metric to use if one metric must serve every context."""
     recommendation = column.recommendations.get(GLOBAL)
     rows = {row.metric: row for row in column.result.robustness}
@@ -148,7 +150,7 @@ def describe_robust_choice(view: AssayView, column: ColumnView) -> Sentence | No
     opening = format_sentence(
         "Where the mix of {column:column} may change, {metric:metric} holds up best",
         column=column.name,
-        metric=view.labels[metric],
+        metric=assay_view.labels[metric],
     )
     return _describe_worst_case(opening, rows[metric])
 
@@ -170,19 +172,19 @@ def _describe_worst_case(sentence_start: Sentence, robustness: MetricRobustness)
     return format_sentence("{opening}.", opening=sentence_start)
 
 
-def _build_robustness_table(view: AssayView, column: ColumnView) -> Grid | None:
+def _build_robustness_table(assay_view: AssayView, column: ColumnView) -> Grid | None:
     if len(column.contexts) < 2:
         return None
     rows = [
         {
-            "metric": view.labels[row.metric],
+            "metric": assay_view.labels[row.metric],
             "worst_case": row.worst_case,
             "worst_context": row.worst_context,
             "robust_accuracy": row.robust_accuracy,
             "stability": row.stability,
         }
         for row in column.result.robustness
-        if view.labels.is_shown(row.metric)
+        if assay_view.labels.is_shown(row.metric)
     ]
     if not rows:
         return None
@@ -190,44 +192,46 @@ def _build_robustness_table(view: AssayView, column: ColumnView) -> Grid | None:
     return build_grid(f"robustness-{column.name}", caption, _ROBUSTNESS_FIELDS, rows)
 
 
-def describe_cost_classes(view: AssayView) -> Sentence | None:
+def describe_cost_classes(assay_view: AssayView) -> Sentence | None:
     """Name the metrics that no other beats in both accuracy and cost class."""
-    classes = set(view.result.cost_class.values())
-    if len(classes) == 1 and len(view.metrics) > 1:
+    classes = set(assay_view.result.cost_class.values())
+    if len(classes) == 1 and len(assay_view.metrics) > 1:
         (cost_class,) = classes
         return format_sentence("All metrics are in one cost class, {cost_class}.", cost_class=cost_class)
-    if len(classes) < 2 or not view.result.pareto:
+    if len(classes) < 2 or not assay_view.result.pareto:
         return None
-    front = view.labels.label_all(view.result.pareto)
+    front = assay_view.labels.label_all(assay_view.result.pareto)
     return format_sentence(
         "No metric is both more accurate and cheaper than {names}.",
         names=list_names(front, "metric", at_most=8),
     )
 
 
-def build_cost_chart(view: AssayView) -> Chart | None:
+def build_cost_chart(assay_view: AssayView) -> Chart | None:
     """Draw accuracy by cost class; None if all metrics are in one class."""
-    known = view.result.cost_class
+    known = assay_view.result.cost_class
     placed = [
         (COST_CLASSES.index(known[metric]), metric)
-        for metric in view.metrics
-        if known.get(metric) in COST_CLASSES and view.accuracies[metric].accuracy is not None
+        for metric in assay_view.metrics
+        if known.get(metric) in COST_CLASSES and assay_view.accuracies[metric].accuracy is not None
     ]
     classes = {metric: COST_CLASSES[rank] for rank, metric in sorted(placed, key=lambda pair: pair[0])}
     if len(set(classes.values())) < 2:
         return None
     return Chart(
-        "accuracy and cost", build_accuracy_cost_chart(view, classes, view.result.pareto or []), _COST_CAPTION
+        "accuracy and cost",
+        build_accuracy_cost_chart(assay_view, classes, assay_view.result.pareto or []),
+        _COST_CAPTION,
     )
 
 
-def build_shared_errors_chart(view: AssayView) -> Spec | None:
+def build_shared_errors_chart(assay_view: AssayView) -> Spec | None:
     """Draw how often pairs of metrics are wrong on the same pairs (phi), for at least three metrics."""
-    errors = view.result.shared_errors
-    shown = [n for n, metric in enumerate(errors.metrics) if view.labels.is_shown(metric)]
+    errors = assay_view.result.shared_errors
+    shown = [n for n, metric in enumerate(errors.metrics) if assay_view.labels.is_shown(metric)]
     if len(shown) < _FEWEST_METRICS_FOR_PHI or not errors.matrix:
         return None
-    labels = [view.labels[errors.metrics[n]] for n in shown]
+    labels = [assay_view.labels[errors.metrics[n]] for n in shown]
     cells: list[dict[str, Any]] = []
     for i, row_label in zip(shown, labels):
         for j, column_label in zip(shown, labels):

@@ -16,11 +16,11 @@ class AssayDetailsSection(ReportSection[AssayView]):
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 70
 
-    def build_section(self, view: AssayView) -> Section:
+    def build_section(self, assay_view: AssayView) -> Section:
         """Build the sentences."""
         return Section(
             "The answer in detail",
-            sentences=describe_assay_answer(view),
+            sentences=describe_assay_answer(assay_view),
             anchor="details",
             contents_title="In detail",
             collapsed=True,

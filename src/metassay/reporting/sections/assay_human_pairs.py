@@ -49,32 +49,38 @@ class AssayHumanPairsSection(ReportSection[AssayView]):
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 40
 
-    def build_section(self, view: AssayView) -> Section | None:
+    def build_section(self, assay_view: AssayView) -> Section | None:
         """Build the tables; None where the data has no human scores."""
-        comparison = view.result.human_comparison
+        comparison = assay_view.result.human_comparison
         if comparison is None:
             return None
         by_context = [
-            _build_context_table(view, column, rows) for column, rows in comparison.contexts.items() if rows
+            _build_context_table(assay_view, column, rows)
+            for column, rows in comparison.contexts.items()
+            if rows
         ]
         return Section(
             "What human scores say",
             sentences=[format_sentence(_INTRODUCTION, note="people")],
-            grids=[_build_metric_table(view, comparison)],
+            grids=[_build_metric_table(assay_view, comparison)],
             folded=by_context,
             anchor="people",
             collapsed=True,
         )
 
 
-def _build_metric_table(view: AssayView, comparison: HumanComparison) -> Grid:
-    rows = [_build_metric_row(view, row) for row in comparison.metrics if view.labels.is_shown(row.metric)]
+def _build_metric_table(assay_view: AssayView, comparison: HumanComparison) -> Grid:
+    rows = [
+        _build_metric_row(assay_view, row)
+        for row in comparison.metrics
+        if assay_view.labels.is_shown(row.metric)
+    ]
     return build_grid("people", f"Perturbed pairs and human pairs ({comparison.human})", _METRIC_FIELDS, rows)
 
 
-def _build_metric_row(view: AssayView, row: HumanAccuracy) -> dict[str, Any]:
+def _build_metric_row(assay_view: AssayView, row: HumanAccuracy) -> dict[str, Any]:
     return {
-        "metric": view.labels[row.metric],
+        "metric": assay_view.labels[row.metric],
         "human": AccuracyCell.from_row(row),
         "rank": row.rank,
         "spa": row.spa,
@@ -84,19 +90,19 @@ def _build_metric_row(view: AssayView, row: HumanAccuracy) -> dict[str, Any]:
         "labels_saved": row.labels_saved,
         "labels_saved_low": row.labels_saved_low,
         "labels_saved_high": row.labels_saved_high,
-        "perturbed": AccuracyCell.from_row(view.accuracies.get(row.metric)),
+        "perturbed": AccuracyCell.from_row(assay_view.accuracies.get(row.metric)),
         "ties": row.ties,
         "pairs": row.pairs,
     }
 
 
-def _build_context_table(view: AssayView, column: str, contexts: list[ContextHumanAgreement]) -> Grid:
+def _build_context_table(assay_view: AssayView, column: str, contexts: list[ContextHumanAgreement]) -> Grid:
     """Build a table of contexts with rank agreement, and the accuracy of each metric on human pairs."""
-    metrics = [row.metric for row in contexts[0].metrics if view.labels.is_shown(row.metric)]
+    metrics = [row.metric for row in contexts[0].metrics if assay_view.labels.is_shown(row.metric)]
     fields = [
         Field("context", column, "name"),
         *_AGREEMENT_FIELDS,
-        *(Field(f"metric {metric}", view.labels[metric], "percent") for metric in metrics),
+        *(Field(f"metric {metric}", assay_view.labels[metric], "percent") for metric in metrics),
     ]
     rows = []
     for context in contexts:

@@ -20,28 +20,28 @@ class AssayMethodSection(ReportSection[AssayView]):
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 100
 
-    def build_section(self, view: AssayView) -> Section:
+    def build_section(self, assay_view: AssayView) -> Section:
         """Build the footnotes that the other sections refer to."""
         subsections = []
-        remarks = list_remarks(view)
+        remarks = list_remarks(assay_view)
         if remarks:
             subsections.append(Section("Remarks", bullets=remarks))
-        left_out = _list_left_out(view)
+        left_out = _list_left_out(assay_view)
         if left_out:
             subsections.append(Section("What was left out", bullets=left_out))
         return Section(
             "How it was measured",
-            footnotes=_build_footnotes(view),
+            footnotes=_build_footnotes(assay_view),
             subsections=subsections,
             anchor="notes",
             collapsed=True,
         )
 
 
-def _list_left_out(view: AssayView) -> list[str]:
+def _list_left_out(assay_view: AssayView) -> list[str]:
     """List what was left out of the data: the reason, how many, and their names."""
-    counts = view.result.left_out
-    names = view.result.named_left_out
+    counts = assay_view.result.left_out
+    names = assay_view.result.named_left_out
     entries = []
     for reason in dict.fromkeys([*counts, *names]):
         if not counts.get(reason) and not names.get(reason):
@@ -52,9 +52,9 @@ def _list_left_out(view: AssayView) -> list[str]:
     return entries
 
 
-def _build_footnotes(view: AssayView) -> list[Footnote]:
+def _build_footnotes(assay_view: AssayView) -> list[Footnote]:
     footnotes = [
-        Footnote("accuracy", "Accuracy", _explain_accuracy(view)),
+        Footnote("accuracy", "Accuracy", _explain_accuracy(assay_view)),
         Footnote(
             "top",
             "Top group",
@@ -96,14 +96,14 @@ def _build_footnotes(view: AssayView) -> list[Footnote]:
             " random, random_per_system draws once per system. A metric worth using beats them.",
         ),
     ]
-    if view.result.human_comparison is not None:
+    if assay_view.result.human_comparison is not None:
         footnotes.append(Footnote("people", "Human scores", _explain_human_scores()))
     return footnotes
 
 
-def _explain_accuracy(view: AssayView) -> Sentence:
-    ties = "counts half" if _find_run_setting(view.manifest, "ties") == "half" else "is wrong"
-    cluster = view.result.cluster
+def _explain_accuracy(assay_view: AssayView) -> Sentence:
+    ties = "counts half" if _find_run_setting(assay_view.manifest, "ties") == "half" else "is wrong"
+    cluster = assay_view.result.cluster
     return format_sentence(
         "For each item, the share of pairs in which the metric scores the better output higher; a tie {ties}."
         " Then the mean over items. Intervals are 95\u202f% intervals from a bootstrap over clusters:"

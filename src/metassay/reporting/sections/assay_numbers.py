@@ -37,80 +37,83 @@ class AssayNumbersSection(ReportSection[AssayView]):
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 90
 
-    def build_section(self, view: AssayView) -> Section:
+    def build_section(self, assay_view: AssayView) -> Section:
         """Build the tables over all outputs, and those of every column."""
         tables = [
-            build_overall_accuracy_table(view),
-            build_difficulty_table(view),
-            build_perturbation_table(view),
-            _build_perturbation_statistics_table(view),
+            build_overall_accuracy_table(assay_view),
+            build_difficulty_table(assay_view),
+            build_perturbation_table(assay_view),
+            _build_perturbation_statistics_table(assay_view),
         ]
         return Section(
             "All numbers",
             sentences=[
-                _describe_counts(view),
+                _describe_counts(assay_view),
                 "Press a heading to sort; every table downloads as CSV with full precision.",
             ],
             grids=[table for table in tables if table is not None],
-            subsections=[_build_numbers_subsection(view, column) for column in view.columns],
+            subsections=[_build_numbers_subsection(assay_view, column) for column in assay_view.columns],
             anchor="numbers",
             collapsed=True,
         )
 
 
-def _describe_counts(view: AssayView) -> str:
+def _describe_counts(assay_view: AssayView) -> str:
     """Say how many items, outputs, pairs, metrics and contexts the numbers are based on."""
-    result = view.result
+    result = assay_view.result
     perturbations = len(result.perturbations)
     made_by = f" made by {format_plural(perturbations, 'perturbation')}" if perturbations else ""
-    sentinels = f" and {format_plural(len(view.sentinels), 'sentinel')}" if view.sentinels else ""
-    contexts = sum(len(column.contexts) for column in view.columns)
-    columns = join_names([column.name for column in view.columns])
+    sentinels = f" and {format_plural(len(assay_view.sentinels), 'sentinel')}" if assay_view.sentinels else ""
+    contexts = sum(len(column.contexts) for column in assay_view.columns)
+    columns = join_names([column.name for column in assay_view.columns])
     return (
         f"{format_plural(result.items, 'item')}, {format_plural(result.outputs, 'output')},"
         f" {format_plural(result.pairs, 'pair')}"
-        f"{made_by}, {format_plural(len(view.metrics), 'metric')}{sentinels},"
+        f"{made_by}, {format_plural(len(assay_view.metrics), 'metric')}{sentinels},"
         f" {format_plural(contexts, 'context')} ({columns})."
     )
 
 
-def _build_numbers_subsection(view: AssayView, column: ColumnView) -> Section:
+def _build_numbers_subsection(assay_view: AssayView, column: ColumnView) -> Section:
     folded = [
-        _build_detail_table(view, column),
+        _build_detail_table(assay_view, column),
         _build_perturbation_share_table(column),
-        build_agreement_table(view, column),
+        build_agreement_table(assay_view, column),
     ]
     return Section(
         f"By {column.name}",
-        grids=[build_accuracy_table(view, column)],
+        grids=[build_accuracy_table(assay_view, column)],
         folded=[table for table in folded if table is not None],
     )
 
 
-def build_accuracy_table(view: AssayView, column: ColumnView) -> Grid:
+def build_accuracy_table(assay_view: AssayView, column: ColumnView) -> Grid:
     """Build a table of accuracies with intervals, one row per context and one column per metric."""
     fields = [
         Field("context", column.name, "name"),
-        *(Field(f"metric {metric}", view.labels[metric], "percent") for metric in view.all_metrics),
+        *(
+            Field(f"metric {metric}", assay_view.labels[metric], "percent")
+            for metric in assay_view.all_metrics
+        ),
     ]
     rows = []
     for context in column.contexts:
         row: dict[str, Any] = {"context": context}
-        for metric in view.all_metrics:
+        for metric in assay_view.all_metrics:
             row[f"metric {metric}"] = AccuracyCell.from_row(column.accuracies.get((context, metric)))
         rows.append(row)
     caption = f"Accuracy by {column.name}"
     return build_grid(f"accuracy-{column.name}", caption, fields, rows, at_most=_MOST_ROWS)
 
 
-def _build_detail_table(view: AssayView, column: ColumnView) -> Grid:
+def _build_detail_table(assay_view: AssayView, column: ColumnView) -> Grid:
     """Build a table with a row per context and metric: accuracy, intervals and counts."""
     rows = []
     for context in column.contexts:
-        for metric in view.all_metrics:
+        for metric in assay_view.all_metrics:
             accuracy = column.accuracies.get((context, metric))
             if accuracy is not None:
-                rows.append(build_accuracy_row(view, accuracy))
+                rows.append(build_accuracy_row(assay_view, accuracy))
     return build_grid(f"detail-{column.name}", f"Accuracy by {column.name}, in full", ACCURACY_FIELDS, rows)
 
 
@@ -133,7 +136,7 @@ def _build_perturbation_share_table(column: ColumnView) -> Grid | None:
     return build_grid(f"mix-{column.name}", caption, fields, rows, at_most=_MOST_ROWS)
 
 
-def build_agreement_table(view: AssayView, column: ColumnView) -> Grid | None:
+def build_agreement_table(assay_view: AssayView, column: ColumnView) -> Grid | None:
     """Build a table of the rank agreement of each context with `global`, its ceiling and its test."""
     agreement = column.result.h2
     if agreement is None or not agreement.matrix:
@@ -148,7 +151,7 @@ def build_agreement_table(view: AssayView, column: ColumnView) -> Grid | None:
             "p", "p, differs", "probability", "that two metrics change places, for all claims of this report"
         ),
     ]
-    p_values = view.result.claims.order.get(column.name, {})
+    p_values = assay_view.result.claims.order.get(column.name, {})
     rows = [
         _build_agreement_row(agreement, position, p_values.get(context))
         for position, context in enumerate(agreement.contexts)
@@ -169,9 +172,9 @@ def _build_agreement_row(agreement: RankAgreement, position: int, p: float | Non
     }
 
 
-def build_difficulty_table(view: AssayView) -> Grid | None:
+def build_difficulty_table(assay_view: AssayView) -> Grid | None:
     """Build a table of accuracy by the share of edited characters."""
-    difficulty = view.result.difficulty
+    difficulty = assay_view.result.difficulty
     if difficulty is None or all(row.accuracy is None for row in difficulty.accuracy):
         return None
     cells = {
@@ -182,17 +185,17 @@ def build_difficulty_table(view: AssayView) -> Grid | None:
     fields = [
         Field("context", "characters edited", "name"),
         Field("pairs", "pairs", "count"),
-        *(Field(f"metric {metric}", view.labels[metric], "percent") for metric in view.metrics),
+        *(Field(f"metric {metric}", assay_view.labels[metric], "percent") for metric in assay_view.metrics),
     ]
     rows = []
     for position, (name, part) in enumerate(zip(name_difficulty_bins(difficulty), difficulty.bins)):
         row: dict[str, Any] = {"context": name, "pairs": part.pairs}
-        row |= {f"metric {metric}": cells.get((position, metric)) for metric in view.metrics}
+        row |= {f"metric {metric}": cells.get((position, metric)) for metric in assay_view.metrics}
         rows.append(row)
     return build_grid("difficulty", "Accuracy by characters edited", fields, rows)
 
 
-def _build_perturbation_statistics_table(view: AssayView) -> Grid | None:
+def _build_perturbation_statistics_table(assay_view: AssayView) -> Grid | None:
     """Build a table of how often each perturbation applied, and how many of its pairs were used."""
     rows = [
         {
@@ -209,7 +212,7 @@ def _build_perturbation_statistics_table(view: AssayView) -> Grid | None:
             "equal": row.equal,
             "better": row.better,
         }
-        for row in view.result.perturbation_statistics
+        for row in assay_view.result.perturbation_statistics
     ]
     if not rows:
         return None

@@ -25,9 +25,9 @@ class AssayPerturbationsSection(ReportSection[AssayView]):
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 20
 
-    def build_section(self, view: AssayView) -> Section | None:
+    def build_section(self, assay_view: AssayView) -> Section | None:
         """Build the heatmap and the sentences; None where pairs have no perturbation."""
-        chart = build_perturbations_chart(view)
+        chart = build_perturbations_chart(assay_view)
         if chart is None:
             return None
         introduction = format_sentence(
@@ -38,18 +38,18 @@ class AssayPerturbationsSection(ReportSection[AssayView]):
         )
         return Section(
             "What each metric overlooks",
-            sentences=[introduction, *_describe_dependences(view)],
+            sentences=[introduction, *_describe_dependences(assay_view)],
             charts=[chart],
-            subsections=[_build_overlooked_subsection(view)],
+            subsections=[_build_overlooked_subsection(assay_view)],
             anchor="perturbations",
             contents_title="What each overlooks",
         )
 
 
-def build_perturbations_chart(view: AssayView) -> Chart | None:
+def build_perturbations_chart(assay_view: AssayView) -> Chart | None:
     """Draw accuracy by metric and perturbation as a heatmap; None if there is no accuracy."""
-    rows = list_confounding_by_metric(view)
-    cells = [cell for row in rows for cell in _list_heatmap_cells(view, row)]
+    rows = list_confounding_by_metric(assay_view)
+    cells = [cell for row in rows for cell in _list_heatmap_cells(assay_view, row)]
     if not cells:
         return None
     metrics = list(dict.fromkeys(cell.metric for cell in cells))
@@ -57,15 +57,15 @@ def build_perturbations_chart(view: AssayView) -> Chart | None:
     return Chart("accuracy by perturbation", build_accuracy_heatmap(cells, metrics, perturbations))
 
 
-def list_confounding_by_metric(view: AssayView) -> list[MetricConfounding]:
+def list_confounding_by_metric(assay_view: AssayView) -> list[MetricConfounding]:
     """List the confounding of each metric in display order, sentinels last."""
-    rows = {row.metric: row for row in view.result.confounding}
-    return [rows[metric] for metric in view.all_metrics if metric in rows]
+    rows = {row.metric: row for row in assay_view.result.confounding}
+    return [rows[metric] for metric in assay_view.all_metrics if metric in rows]
 
 
-def build_perturbation_table(view: AssayView) -> Grid | None:
+def build_perturbation_table(assay_view: AssayView) -> Grid | None:
     """Build a table of accuracy by perturbation, its variance, and whether a metric is confounded."""
-    rows = list_confounding_by_metric(view)
+    rows = list_confounding_by_metric(assay_view)
     perturbations = list(dict.fromkeys(name for row in rows for name in row.by_perturbation))
     if not perturbations:
         return None
@@ -79,22 +79,24 @@ def build_perturbation_table(view: AssayView) -> Grid | None:
     ]
     table = []
     for row in rows:
-        cells: dict[str, Any] = {"metric": view.labels[row.metric]}
+        cells: dict[str, Any] = {"metric": assay_view.labels[row.metric]}
         cells |= {f"perturbation {name}": accuracy for name, accuracy in row.by_perturbation.items()}
         cells |= {"variance": row.variance, "low": row.low, "high": row.high}
         table.append(cells | {"flag": "yes" if row.flag else "no"})
     return build_grid("methods", "Accuracy by perturbation", fields, table)
 
 
-def _describe_dependences(view: AssayView) -> list[str]:
+def _describe_dependences(assay_view: AssayView) -> list[str]:
     """Describe the metrics whose accuracy is shown to depend on the perturbation."""
-    claimed = {claim.metric for claim in view.result.claims.perturbation_dependences}
-    rows = [row for row in list_confounding_by_metric(view) if row.metric in claimed and row.responsible]
-    return [join_percent_signs(describe_confounding(row, view.labels)) for row in rows]
+    claimed = {claim.metric for claim in assay_view.result.claims.perturbation_dependences}
+    rows = [
+        row for row in list_confounding_by_metric(assay_view) if row.metric in claimed and row.responsible
+    ]
+    return [join_percent_signs(describe_confounding(row, assay_view.labels)) for row in rows]
 
 
-def _build_overlooked_subsection(view: AssayView) -> Section:
-    rows = list_confounding_by_metric(view)
+def _build_overlooked_subsection(assay_view: AssayView) -> Section:
+    rows = list_confounding_by_metric(assay_view)
     tests = sum(accuracy is not None for row in rows for accuracy in row.by_perturbation.values())
     introduction = (
         "The perturbations of whose pairs a metric gets less than half right, a tie being wrong; in brackets,"
@@ -102,7 +104,7 @@ def _build_overlooked_subsection(view: AssayView) -> Section:
         f" over clusters, Holm’s correction over {tests} of them)."
     )
     table = [
-        {"metric": view.labels[row.metric], "overlooked": _list_overlooked_perturbations(row)}
+        {"metric": assay_view.labels[row.metric], "overlooked": _list_overlooked_perturbations(row)}
         for row in rows
         if not row.sentinel
     ]
@@ -118,9 +120,9 @@ def _list_overlooked_perturbations(confounding: MetricConfounding) -> str:
     return join_names(names) if names else "none is shown"
 
 
-def _list_heatmap_cells(view: AssayView, confounding: MetricConfounding) -> list[PerturbationCell]:
+def _list_heatmap_cells(assay_view: AssayView, confounding: MetricConfounding) -> list[PerturbationCell]:
     return [
-        PerturbationCell(view.labels[confounding.metric], name, accuracy)
+        PerturbationCell(assay_view.labels[confounding.metric], name, accuracy)
         for name, accuracy in confounding.by_perturbation.items()
         if accuracy is not None
     ]

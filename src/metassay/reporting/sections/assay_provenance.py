@@ -24,35 +24,35 @@ class AssayProvenanceSection(ReportSection[AssayView]):
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 110
 
-    def build_section(self, view: AssayView) -> Section:
+    def build_section(self, assay_view: AssayView) -> Section:
         """Build the tables of signatures and of the manifest."""
         origin = (
-            f"Made by {_get_program_version(view.manifest)}. The same data, configuration and seed give"
+            f"Made by {_get_program_version(assay_view.manifest)}. The same data, configuration and seed give"
             " this page"
             " again, byte for byte."
         )
-        entries = flatten_mapping(view.manifest)
+        entries = flatten_mapping(assay_view.manifest)
         manifest = build_grid("manifest", "Configuration and versions", _MANIFEST_FIELDS, entries)
         return Section(
             "Provenance",
             sentences=[origin],
-            grids=[_build_signature_table(view)] if view.result.metrics else [],
+            grids=[_build_signature_table(assay_view)] if assay_view.result.metrics else [],
             folded=[manifest] if entries else [],
             anchor="provenance",
             collapsed=True,
         )
 
 
-def _build_signature_table(view: AssayView) -> Grid:
+def _build_signature_table(assay_view: AssayView) -> Grid:
     """Build a table of the metrics with their signatures and directions."""
-    labels = view.labels.single_labels  # metrics that decided alike have signatures of their own
+    labels = assay_view.labels.single_labels  # metrics that decided alike have signatures of their own
     rows = [
         {
             "metric": labels.get(row.metric, row.metric),
             "signature": row.signature,
             "direction": "higher" if row.higher_is_better else "lower",
         }
-        for row in view.result.metrics
+        for row in assay_view.result.metrics
     ]
     return build_grid("signatures", "Metrics and their signatures", _SIGNATURE_FIELDS, rows)
 

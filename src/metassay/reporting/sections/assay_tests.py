@@ -33,9 +33,9 @@ class AssayTestsSection(ReportSection[AssayView]):
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 80
 
-    def build_section(self, view: AssayView) -> Section | None:
+    def build_section(self, assay_view: AssayView) -> Section | None:
         """Build one subsection per column; None where no column could be tested."""
-        if not any(column.result.h1 for column in view.columns):
+        if not any(column.result.h1 for column in assay_view.columns):
             return None
         introduction = format_sentence(
             "Null hypothesis{note:note}: “the metric is right equally often in every context; the differences"
@@ -46,55 +46,55 @@ class AssayTestsSection(ReportSection[AssayView]):
         return Section(
             "Is the difference between contexts real?",
             sentences=[introduction],
-            subsections=[_build_tests_subsection(view, column) for column in view.columns],
+            subsections=[_build_tests_subsection(assay_view, column) for column in assay_view.columns],
             anchor="tests",
             collapsed=True,
             contents_title="Is the difference real?",
         )
 
 
-def _build_tests_subsection(view: AssayView, column: ColumnView) -> Section:
-    sentences: list[str | Sentence] = [describe_tests(view, column)]
+def _build_tests_subsection(assay_view: AssayView, column: ColumnView) -> Section:
+    sentences: list[str | Sentence] = [describe_tests(assay_view, column)]
     exchanges = column.result.h1_exchanges or []
     if exchanges:
         sentences.append(f"The permutation test exchanged {', '.join(exchanges)}.")
-    table = build_test_table(view, column)
+    table = build_test_table(assay_view, column)
     return Section(f"By {column.name}", sentences=sentences, grids=[] if table is None else [table])
 
 
-def build_test_table(view: AssayView, column: ColumnView) -> Grid | None:
+def build_test_table(assay_view: AssayView, column: ColumnView) -> Grid | None:
     """Build a table of the tests of equal accuracy, with one row per metric."""
     if not column.result.h1:
         return None
     rows = [
         {
-            "metric": view.labels[test.metric],
+            "metric": assay_view.labels[test.metric],
             "chi2": test.chi2,
             "dof": test.dof,
             "cramers_v": test.cramers_v,
             "p": test.p,
             "p_cmh": test.p_cmh,
             "p_permutation": test.p_permutation,
-            "p_deciding": view.find_variation_p(column.name, test),
-            "differs": _describe_test_outcome(view, column, test),
+            "p_deciding": assay_view.find_variation_p(column.name, test),
+            "differs": _describe_test_outcome(assay_view, column, test),
         }
         for test in column.result.h1
-        if view.labels.is_shown(test.metric)
+        if assay_view.labels.is_shown(test.metric)
     ]
     return build_grid(f"h1-{column.name}", f"Does accuracy differ by {column.name}?", _FIELDS, rows)
 
 
-def describe_tests(view: AssayView, column: ColumnView) -> Sentence:
+def describe_tests(assay_view: AssayView, column: ColumnView) -> Sentence:
     """Say for which metrics accuracy is shown to differ between contexts, and by how much."""
-    tests = [test for test in column.result.h1 or [] if view.labels.is_shown(test.metric)]
+    tests = [test for test in column.result.h1 or [] if assay_view.labels.is_shown(test.metric)]
     if not tests:
         return format_sentence(
             "There is nothing to test: {column:column} has one value only.", column=column.name
         )
     testable = [test for test in tests if test.p_permutation_holm is not None]
     if not testable:
-        return _describe_untestable(view, column)
-    differing = [test for test in testable if _describe_test_outcome(view, column, test) == "yes"]
+        return _describe_untestable(assay_view, column)
+    differing = [test for test in testable if _describe_test_outcome(assay_view, column, test) == "yes"]
     if not differing:
         return format_sentence(
             "For none of {count} is accuracy shown to differ between values of {column:column}.",
@@ -106,19 +106,19 @@ def describe_tests(view: AssayView, column: ColumnView) -> Sentence:
         "Accuracy differs between values of {column:column} for {which}; the difference is {size} (largest"
         " Cramér’s V {v}, {metric:metric}).",
         column=column.name,
-        which=_list_differing_metrics(view, differing, len(tests)),
+        which=_list_differing_metrics(assay_view, differing, len(tests)),
         size=_describe_effect_size(strongest.cramers_v),
         v=format_number(strongest.cramers_v),
-        metric=view.labels[strongest.metric],
+        metric=assay_view.labels[strongest.metric],
     )
 
 
-def _describe_untestable(view: AssayView, column: ColumnView) -> Sentence:
+def _describe_untestable(assay_view: AssayView, column: ColumnView) -> Sentence:
     reason = (
         "too few of its values hold two clusters. Compare values that several clusters share, or name a"
         " smaller cluster with --cluster"
     )
-    if len(column.contexts) - len(view.list_small_contexts(column.name)) < 2:
+    if len(column.contexts) - len(assay_view.list_small_contexts(column.name)) < 2:
         reason = "fewer than two of its values are large enough"
     return format_sentence(
         "Whether accuracy differs by {column:column} cannot be tested: {reason}.",
@@ -127,21 +127,21 @@ def _describe_untestable(view: AssayView, column: ColumnView) -> Sentence:
     )
 
 
-def _describe_test_outcome(view: AssayView, column: ColumnView, test: AccuracyTest) -> str | None:
+def _describe_test_outcome(assay_view: AssayView, column: ColumnView, test: AccuracyTest) -> str | None:
     """Return `yes` if accuracy is shown to differ, `not shown` if not, None if it cannot be tested."""
     if test.p_permutation_holm is None:
         return None
-    claims = view.result.claims.variations
+    claims = assay_view.result.claims.variations
     is_claimed = any(claim.column == column.name and claim.metric == test.metric for claim in claims)
     return "yes" if is_claimed else "not shown"
 
 
 def _list_differing_metrics(
-    view: AssayView, differing: Sequence[AccuracyTest], tested_count: int
+    assay_view: AssayView, differing: Sequence[AccuracyTest], tested_count: int
 ) -> Sentence:
     if len(differing) == tested_count > 1:
         return format_sentence("all {count} metrics", count=tested_count)
-    names = list_names([view.labels[test.metric] for test in differing], "metric")
+    names = list_names([assay_view.labels[test.metric] for test in differing], "metric")
     return format_sentence("{names} ({some} of {all})", names=names, some=len(differing), all=tested_count)
 
 

@@ -28,11 +28,11 @@ class AssayWrongPairsSection(ReportSection[AssayView]):
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 30
 
-    def build_section(self, view: AssayView) -> Section | None:
+    def build_section(self, assay_view: AssayView) -> Section | None:
         """Build the data that the page's script shows; None where no pairs were kept."""
-        if view.wrong_pairs is None or not view.wrong_pairs.pairs or not view.metrics:
+        if assay_view.wrong_pairs is None or not assay_view.wrong_pairs.pairs or not assay_view.metrics:
             return None
-        pairs = [_build_pair_data(view, pair, n) for n, pair in enumerate(view.wrong_pairs.pairs)]
+        pairs = [_build_pair_data(assay_view, pair, n) for n, pair in enumerate(assay_view.wrong_pairs.pairs)]
         doubtful = sum(pair["doubtful"] for pair in pairs)
         introduction = (
             "Each pair is an output and a worse one. The metric should score the first better; here it did"
@@ -45,7 +45,7 @@ class AssayWrongPairsSection(ReportSection[AssayView]):
             template="examples.html.j2",
             content={
                 "pairs": pairs,
-                "metrics": [view.labels[metric] for metric in view.metrics],
+                "metrics": [assay_view.labels[metric] for metric in assay_view.metrics],
                 "perturbations": sorted({pair["method"] for pair in pairs}),
                 "systems": sorted({pair["system"] for pair in pairs if pair["system"]}),
                 "contexts": sorted({tuple(context) for pair in pairs for context in pair["contexts"]}),
@@ -75,13 +75,13 @@ def _describe_doubtful_pairs(doubtful: int) -> list[str]:
     return [f"{format_plural(doubtful, 'pair')} with a doubtful label {verb} listed separately."]
 
 
-def _build_pair_data(view: AssayView, pair: WrongPair, number: int) -> dict[str, Any]:
+def _build_pair_data(assay_view: AssayView, pair: WrongPair, number: int) -> dict[str, Any]:
     """Build the data of one pair in the form that the script of the page reads."""
     outcomes = []
     for metric, scored in pair.outcomes.items():
-        if metric in view.metrics:
+        if metric in assay_view.metrics:
             scores = (format_score(scored.score), format_score(scored.worse_score))
-            outcomes.append([view.metrics.index(metric), *scores, scored.outcome])
+            outcomes.append([assay_view.metrics.index(metric), *scores, scored.outcome])
     content: dict[str, Any] = {
         "item": pair.item,
         "system": pair.system,
@@ -97,7 +97,7 @@ def _build_pair_data(view: AssayView, pair: WrongPair, number: int) -> dict[str,
         "references": pair.references,
         "edits": _encode_edits(find_word_edits(pair.output, pair.worse)),
     }
-    task = find_task(view.result.task)
+    task = find_task(assay_view.result.task)
     if number < _MOST_ALIGNED and pair.references and task is not None and task.shows_word_alignment:
         alignments = [align_with_reference(pair.references[0], text) for text in (pair.output, pair.worse)]
         content["alignments"] = [[_encode_edits(each.edits), each.errors] for each in alignments]

@@ -41,17 +41,17 @@ class DependCorrectionsSection(ReportSection[DependView]):
     verb: ClassVar[str] = "depend"
     position: ClassVar[int] = 20
 
-    def build_section(self, view: DependView) -> Section | None:
+    def build_section(self, depend_view: DependView) -> Section | None:
         """Describe the corrections of every data set; None if none were requested."""
         sentences: list[str] = []
         tables: list[Grid] = []
-        for dataset in view.datasets:
-            corrections = [row for row in view.result.corrections if row.dataset == dataset]
+        for dataset in depend_view.datasets:
+            corrections = [row for row in depend_view.result.corrections if row.dataset == dataset]
             if not corrections:
                 continue
-            statements = describe_corrections(corrections, view.result.human, view.labels)
-            sentences += [view.get_sentence_prefix(dataset) + statement for statement in statements]
-            tables.append(_build_corrections_table(view, dataset, corrections))
+            statements = describe_corrections(corrections, depend_view.result.human, depend_view.labels)
+            sentences += [depend_view.get_sentence_prefix(dataset) + statement for statement in statements]
+            tables.append(_build_corrections_table(depend_view, dataset, corrections))
         if not sentences:
             return None
         return Section("Metric scores converted to predicted human scores", sentences, folded=tables)
@@ -118,13 +118,15 @@ def _describe_new_ties(f_g_rows: Sequence[Correction]) -> list[str]:
     return [sentence]
 
 
-def _build_corrections_table(view: DependView, dataset: str, corrections: Sequence[Correction]) -> Grid:
+def _build_corrections_table(
+    depend_view: DependView, dataset: str, corrections: Sequence[Correction]
+) -> Grid:
     rows = [
-        {**msgspec.structs.asdict(correction), "metric": view.labels[correction.metric]}
+        {**msgspec.structs.asdict(correction), "metric": depend_view.labels[correction.metric]}
         for correction in corrections
     ]
     caption = (
         "Agreement with human scores on segments that were not used for fitting"
-        + view.get_caption_suffix(dataset)
+        + depend_view.get_caption_suffix(dataset)
     )
     return build_grid_from_rows(f"corrections {dataset}", caption, rows, COLUMNS)

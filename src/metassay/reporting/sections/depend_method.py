@@ -15,9 +15,9 @@ class DependMethodSection(ReportSection[DependView]):
     verb: ClassVar[str] = "depend"
     position: ClassVar[int] = 90
 
-    def build_section(self, view: DependView) -> Section:
+    def build_section(self, depend_view: DependView) -> Section:
         """Explain the terms with the names of this result."""
-        return Section("How it was measured", explain_terms(view.result.by, view.result.human))
+        return Section("How it was measured", explain_terms(depend_view.result.by, depend_view.result.human))
 
 
 def explain_terms(by: str, human: str) -> list[str]:

@@ -39,35 +39,35 @@ class DependOverviewSection(ReportSection[DependView]):
     verb: ClassVar[str] = "depend"
     position: ClassVar[int] = 10
 
-    def build_section(self, view: DependView) -> Section:
+    def build_section(self, depend_view: DependView) -> Section:
         """Build the chart and the tables of every data set."""
         charts: list[Chart] = []
         grids: list[Grid] = []
         folded: list[Grid] = []
-        for dataset in view.datasets:
-            entries = view.get_metrics_of_dataset(dataset)
-            charts += _build_residuals_chart(view, dataset, entries)
-            grids.append(_build_metrics_table(view, dataset, entries))
-            folded += _build_detail_tables(view, dataset, entries)
-        title = f"Metrics and the {view.result.by}s they favour"
+        for dataset in depend_view.datasets:
+            entries = depend_view.get_metrics_of_dataset(dataset)
+            charts += _build_residuals_chart(depend_view, dataset, entries)
+            grids.append(_build_metrics_table(depend_view, dataset, entries))
+            folded += _build_detail_tables(depend_view, dataset, entries)
+        title = f"Metrics and the {depend_view.result.by}s they favour"
         return Section(title, charts=charts, grids=grids, folded=folded)
 
 
 def _build_residuals_chart(
-    view: DependView, dataset: str, entries: Sequence[MetricDependence]
+    depend_view: DependView, dataset: str, entries: Sequence[MetricDependence]
 ) -> list[Chart]:
     """Draw residuals as a heatmap of metrics and systems, if there are at least two of each."""
     groups = _list_systems_by_human_mean(entries)
     if len(entries) < 2 or len(groups) < 2:
         return []
-    labels = [view.labels[entry.metric] for entry in entries]
+    labels = [depend_view.labels[entry.metric] for entry in entries]
     cells: list[Spec] = []
     for entry, label in zip(entries, labels):
         for group in groups:
             if group in entry.residual:
                 value = round(entry.residual[group], 4)
                 cells.append({"row": label, "column": group, "value": value, "mark": ""})
-    by = view.result.by
+    by = depend_view.result.by
     spec = build_signed_heatmap(
         f"How much each of {format_plural(len(entries), 'metric')} favours or disadvantages each {by}.",
         cells,
@@ -76,8 +76,9 @@ def _build_residuals_chart(
         ("metric", by, "residual"),
     )
     caption = (
-        f"How much each metric favours (blue) or disadvantages (red) each {by} beyond shrinkage, in points of"
-        f" {view.result.human}; metrics with the lowest SysDep first{view.get_caption_suffix(dataset)}."
+        f"How much each metric favours (blue) or disadvantages (red) each {by} beyond shrinkage, in points"
+        f" of {depend_view.result.human}; metrics with the lowest SysDep"
+        f" first{depend_view.get_caption_suffix(dataset)}."
     )
     return [Chart(f"residuals {dataset}", spec, caption)]
 
@@ -89,11 +90,11 @@ def _list_systems_by_human_mean(entries: Sequence[MetricDependence]) -> list[str
     return sorted(groups, key=lambda group: (-human_means.get(group, 0), group))
 
 
-def _build_metrics_table(view: DependView, dataset: str, entries: Sequence[MetricDependence]) -> Grid:
+def _build_metrics_table(depend_view: DependView, dataset: str, entries: Sequence[MetricDependence]) -> Grid:
     rows = []
     for entry in entries:
         row = {
-            "metric": view.labels[entry.metric],
+            "metric": depend_view.labels[entry.metric],
             "sysdep": entry.sysdep,
             "low": entry.low,
             "high": entry.high,
@@ -111,14 +112,16 @@ def _build_metrics_table(view: DependView, dataset: str, entries: Sequence[Metri
     return build_grid(f"dependence {dataset}", f"System dependence of every metric, {dataset}", FIELDS, rows)
 
 
-def _build_detail_tables(view: DependView, dataset: str, entries: Sequence[MetricDependence]) -> list[Grid]:
+def _build_detail_tables(
+    depend_view: DependView, dataset: str, entries: Sequence[MetricDependence]
+) -> list[Grid]:
     local_rows: list[dict[str, Any]] = []
     sensitivity_rows: list[dict[str, Any]] = []
     for entry in entries:
-        label = view.labels[entry.metric]
+        label = depend_view.labels[entry.metric]
         local_rows += [{"metric": label, **msgspec.structs.asdict(row)} for row in entry.local]
         sensitivity_rows += [{"metric": label, **msgspec.structs.asdict(row)} for row in entry.sensitivity]
-    suffix = view.get_caption_suffix(dataset)
+    suffix = depend_view.get_caption_suffix(dataset)
     tables = []
     if local_rows:
         caption = f"Within contexts{suffix}"

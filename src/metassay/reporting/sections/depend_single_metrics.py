@@ -32,22 +32,24 @@ class DependSingleMetricsSection(ReportSection[DependView]):
     verb: ClassVar[str] = "depend"
     position: ClassVar[int] = 30
 
-    def build_section(self, view: DependView) -> Section | None:
+    def build_section(self, depend_view: DependView) -> Section | None:
         """Build a choice for every metric that has curves; None if no metric has."""
         choices = [
-            _build_metric_subsection(view, entry) for entry in view.result.metrics if view.get_curves(entry)
+            _build_metric_subsection(depend_view, entry)
+            for entry in depend_view.result.metrics
+            if depend_view.get_curves(entry)
         ]
         if not choices:
             return None
         return Section("One metric at a time", choices=choices)
 
 
-def build_metric_charts(view: DependView, entry: MetricDependence) -> dict[str, Spec]:
+def build_metric_charts(depend_view: DependView, entry: MetricDependence) -> dict[str, Spec]:
     """Build the charts of one metric by name; empty if the run has no curves of it."""
-    curves = view.get_curves(entry)
+    curves = depend_view.get_curves(entry)
     if curves is None:
         return {}
-    label = view.labels[entry.metric]
+    label = depend_view.labels[entry.metric]
     return {
         "curves": build_curves_chart(entry, label, curves),
         "deviations": build_deviations_chart(entry, label),
@@ -55,11 +57,11 @@ def build_metric_charts(view: DependView, entry: MetricDependence) -> dict[str, 
     }
 
 
-def _build_metric_subsection(view: DependView, entry: MetricDependence) -> Section:
-    title = f"{view.labels[entry.metric]}{view.get_caption_suffix(entry.dataset)}"
+def _build_metric_subsection(depend_view: DependView, entry: MetricDependence) -> Section:
+    title = f"{depend_view.labels[entry.metric]}{depend_view.get_caption_suffix(entry.dataset)}"
     charts = [
         Chart(f"{title} {kind}", spec, CAPTIONS[kind])
-        for kind, spec in build_metric_charts(view, entry).items()
+        for kind, spec in build_metric_charts(depend_view, entry).items()
     ]
     return Section(title, charts=charts, grids=_build_inversions_table(title, entry))
 

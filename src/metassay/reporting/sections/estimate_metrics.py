@@ -38,11 +38,11 @@ class EstimateMetricsSection(ReportSection[EstimateView]):
     verb: ClassVar[str] = "estimate"
     position: ClassVar[int] = 40
 
-    def build_section(self, view: EstimateView) -> Section:
+    def build_section(self, estimate_view: EstimateView) -> Section:
         """Build the table of metrics below the method."""
         rows = [
-            {"metric": view.labels[candidate.metric], **_build_candidate_row(candidate)}
-            for candidate in view.result.candidates
+            {"metric": estimate_view.labels[candidate.metric], **_build_candidate_row(candidate)}
+            for candidate in estimate_view.result.candidates
         ]
         table = build_grid("labels saved", "Share of labels that each metric saves", FIELDS, rows)
         return Section("Metrics and method", sentences=[FORMULA, INTERVALS], folded=[table] if rows else [])

@@ -40,10 +40,10 @@ class EstimateSystemsSection(ReportSection[EstimateView]):
     verb: ClassVar[str] = "estimate"
     position: ClassVar[int] = 10
 
-    def build_section(self, view: EstimateView) -> Section:
+    def build_section(self, estimate_view: EstimateView) -> Section:
         """Build the chart and the table of systems."""
-        result = view.result
-        method = LABELS_ONLY if result.metric is None else f"labels and {view.labels[result.metric]}"
+        result = estimate_view.result
+        method = LABELS_ONLY if result.metric is None else f"labels and {estimate_view.labels[result.metric]}"
         spec = build_estimates_chart(result.systems, result.human, method)
         chart = Chart("estimates", spec, f"Mean {result.human} of each system with its 95 % interval.")
         table = build_systems_table("systems", f"Mean {result.human} of each system", result.systems)
@@ -56,11 +56,13 @@ class EstimateDifferencesSection(ReportSection[EstimateView]):
     verb: ClassVar[str] = "estimate"
     position: ClassVar[int] = 20
 
-    def build_section(self, view: EstimateView) -> Section | None:
+    def build_section(self, estimate_view: EstimateView) -> Section | None:
         """Build the table of differences."""
-        if not view.result.differences:
+        if not estimate_view.result.differences:
             return None
-        table = build_differences_table("differences", "Differences of systems", view.result.differences)
+        table = build_differences_table(
+            "differences", "Differences of systems", estimate_view.result.differences
+        )
         sentence = (
             "With probability 95 % all of these intervals are right at once. A difference is shown where its"
             " interval does not contain 0."
@@ -74,11 +76,11 @@ class EstimateContextsSection(ReportSection[EstimateView]):
     verb: ClassVar[str] = "estimate"
     position: ClassVar[int] = 30
 
-    def build_section(self, view: EstimateView) -> Section | None:
+    def build_section(self, estimate_view: EstimateView) -> Section | None:
         """Build two tables per context."""
         grids: list[Grid] = []
         folded: list[Grid] = []
-        for column, estimates in view.result.contexts.items():
+        for column, estimates in estimate_view.result.contexts.items():
             for entry in estimates:
                 name = f"{column} {entry.context}"
                 caption = f"{column} {entry.context}: {entry.labelled} of {entry.items} items are labelled"

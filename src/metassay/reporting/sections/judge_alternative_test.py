@@ -23,11 +23,11 @@ class JudgeAlternativeTestSection(ReportSection[JudgeView]):
     verb: ClassVar[str] = "judge"
     position: ClassVar[int] = 30
 
-    def build_section(self, view: JudgeView) -> Section | None:
+    def build_section(self, judge_view: JudgeView) -> Section | None:
         """Build the table of tests; None without at least two raters."""
-        if not view.result.alt_test:
+        if not judge_view.result.alt_test:
             return None
-        rows = [_build_test_row(entry) for entry in view.result.alt_test]
+        rows = [_build_test_row(entry) for entry in judge_view.result.alt_test]
         table = build_text_table("alternative annotator", "Alternative annotator test", HEADINGS, rows)
         return Section("Can the judge replace a rater?", [EXPLANATION], grids=[table])
 

@@ -19,11 +19,11 @@ class JudgeContextsSection(ReportSection[JudgeView]):
     verb: ClassVar[str] = "judge"
     position: ClassVar[int] = 20
 
-    def build_section(self, view: JudgeView) -> Section | None:
+    def build_section(self, judge_view: JudgeView) -> Section | None:
         """Build the tables; None if there are no contexts."""
         tables = [
             _build_context_accuracy_table(column, rows)
-            for column, rows in view.result.contexts.items()
+            for column, rows in judge_view.result.contexts.items()
             if rows
         ]
         if not tables:

@@ -38,9 +38,9 @@ class JudgeFamiliesSection(ReportSection[JudgeView]):
     verb: ClassVar[str] = "judge"
     position: ClassVar[int] = 40
 
-    def build_section(self, view: JudgeView) -> Section | None:
+    def build_section(self, judge_view: JudgeView) -> Section | None:
         """Build the chart and the table of families; None if no families are known."""
-        entries = view.result.self_preference
+        entries = judge_view.result.self_preference
         if not entries:
             return None
         explanation = HUMAN_YARDSTICK if entries[0].yardstick == HUMANS else PANEL_YARDSTICK

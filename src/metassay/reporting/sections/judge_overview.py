@@ -59,11 +59,11 @@ class JudgeOverviewSection(ReportSection[JudgeView]):
     verb: ClassVar[str] = "judge"
     position: ClassVar[int] = 10
 
-    def build_section(self, view: JudgeView) -> Section:
+    def build_section(self, judge_view: JudgeView) -> Section:
         """Build the chart and the table of judges, best first, and sentences about each."""
-        entries = sort_judges_by_accuracy(view.result.judges)
+        entries = sort_judges_by_accuracy(judge_view.result.judges)
         table = build_text_table("judges", "Judges", HEADINGS, [_build_judge_row(entry) for entry in entries])
-        sentences = [_explain_columns(view.result, table)]
+        sentences = [_explain_columns(judge_view.result, table)]
         for entry in entries:
             statements = " ".join(describe_judge_consistency(entry))
             if statements:

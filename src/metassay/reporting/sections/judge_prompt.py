@@ -15,9 +15,9 @@ class JudgePromptSection(ReportSection[JudgeView]):
     verb: ClassVar[str] = "judge"
     position: ClassVar[int] = 50
 
-    def build_section(self, view: JudgeView) -> Section | None:
+    def build_section(self, judge_view: JudgeView) -> Section | None:
         """Build the section; None if the verdicts were read from a table."""
-        asked = view.result.asked
+        asked = judge_view.result.asked
         if asked is None:
             return None
         prompt_lines = [line for line in asked.prompt.split("\n") if line]

@@ -20,10 +20,10 @@ class RankAveragesSection(ReportSection[RankView]):
     verb: ClassVar[str] = "rank"
     position: ClassVar[int] = 50
 
-    def build_section(self, view: RankView) -> Section | None:
+    def build_section(self, rank_view: RankView) -> Section | None:
         """Build a table per average and analysis; None if there is none."""
-        tables = [_build_average_table(average, view) for average in view.result.averages]
-        for name, rows in list_analysis_rows(view.result.analyses, view.labels).items():
+        tables = [_build_average_table(average, rank_view) for average in rank_view.result.averages]
+        for name, rows in list_analysis_rows(rank_view.result.analyses, rank_view.labels).items():
             if rows and name != THRESHOLDS:  # these have a section of their own
                 tables.append(build_grid_from_rows(name, name, rows))
         if not tables:
@@ -31,9 +31,10 @@ class RankAveragesSection(ReportSection[RankView]):
         return Section("Averages and analyses", grids=tables[:1], folded=tables[1:])
 
 
-def _build_average_table(average: AverageRanking, view: RankView) -> Grid:
+def _build_average_table(average: AverageRanking, rank_view: RankView) -> Grid:
     title = f"Average of {label_meta_metric(average.meta_metric)}"
     rows = [
-        msgspec.to_builtins(metric) | {"metric": view.labels[metric.metric]} for metric in average.metrics
+        msgspec.to_builtins(metric) | {"metric": rank_view.labels[metric.metric]}
+        for metric in average.metrics
     ]
     return build_grid_from_rows(title, f"{title} over {', '.join(average.datasets)}", rows)

@@ -45,39 +45,41 @@ class RankDifferencesSection(ReportSection[RankView]):
     verb: ClassVar[str] = "rank"
     position: ClassVar[int] = 35
 
-    def build_section(self, view: RankView) -> Section | None:
+    def build_section(self, rank_view: RankView) -> Section | None:
         """Build a choice per metric; None if thresholds were not requested."""
-        curves = view.result.analyses.thresholds
+        curves = rank_view.result.analyses.thresholds
         if not curves:
             return None
         choices = []
-        for metric, dataset in _list_best_curves(view, curves):
+        for metric, dataset in _list_best_curves(rank_view, curves):
             of_metric = [
                 curve
                 for curve in curves
                 if (curve.metric, curve.dataset) == (metric, dataset) and curve.is_global
             ]
-            choices.append(_build_curve_subsection(of_metric, view))
-        rows = tabulate_thresholds(curves, view.labels)
+            choices.append(_build_curve_subsection(of_metric, rank_view))
+        rows = tabulate_thresholds(curves, rank_view.labels)
         table = build_grid("thresholds", "Differences with which people agree", FIELDS, rows)
         return Section(TITLE, [EXPLANATION], choices=choices, choice_noun="metric", folded=[table])
 
 
-def _list_best_curves(view: RankView, curves: Sequence[AgreementCurve]) -> list[tuple[str, str]]:
+def _list_best_curves(rank_view: RankView, curves: Sequence[AgreementCurve]) -> list[tuple[str, str]]:
     """List the curves of the best metrics of each data set, best first."""
     with_curve = {(curve.metric, curve.dataset) for curve in curves}
     charted: dict[tuple[str, str], None] = {}
-    for ranking in view.result.global_rankings:
+    for ranking in rank_view.result.global_rankings:
         for metric in ranking.defined_metrics[:MOST_METRICS]:
             if (metric.metric, ranking.dataset) in with_curve:
                 charted[metric.metric, ranking.dataset] = None
     return list(charted)
 
 
-def _build_curve_subsection(curves: Sequence[AgreementCurve], view: RankView) -> Section:
-    label = view.labels[curves[0].metric]
+def _build_curve_subsection(curves: Sequence[AgreementCurve], rank_view: RankView) -> Section:
+    label = rank_view.labels[curves[0].metric]
     title = f"{label} on {curves[0].dataset}"
-    sentences = [describe_agreement_threshold(curve, view.result.human, view.labels) for curve in curves]
+    sentences = [
+        describe_agreement_threshold(curve, rank_view.result.human, rank_view.labels) for curve in curves
+    ]
     charts = [
         Chart(f"agreement {title} {curve.between}", build_agreement_chart(curve, label), CAPTION)
         for curve in curves

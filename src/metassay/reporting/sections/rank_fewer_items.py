@@ -41,10 +41,10 @@ class RankFewerItemsSection(ReportSection[RankView]):
     verb: ClassVar[str] = "rank"
     position: ClassVar[int] = 30
 
-    def build_section(self, view: RankView) -> Section | None:
+    def build_section(self, rank_view: RankView) -> Section | None:
         """Build the section of one ranking, or a choice of several; None if nothing was downsampled."""
-        rankings = [ranking for ranking in view.result.global_rankings if ranking.downsampled]
-        sections = [_build_subset_subsection(ranking, view) for ranking in rankings]
+        rankings = [ranking for ranking in rank_view.result.global_rankings if ranking.downsampled]
+        sections = [_build_subset_subsection(ranking, rank_view) for ranking in rankings]
         if not sections:
             return None
         if len(sections) == 1:
@@ -52,36 +52,36 @@ class RankFewerItemsSection(ReportSection[RankView]):
         return Section(TITLE, choices=sections, choice_noun="ranking")
 
 
-def _build_subset_subsection(ranking: Ranking, view: RankView) -> Section:
+def _build_subset_subsection(ranking: Ranking, rank_view: RankView) -> Section:
     """Build chart, table and sentences on random subsets of the items of one ranking."""
     meta_metric = label_meta_metric(ranking.meta_metric)
     title = f"{ranking.dataset}: {meta_metric}"
     metrics = [metric.metric for metric in ranking.defined_metrics]
     baseline_rows = [row for row in ranking.downsampled if row.metric not in metrics]
     shown = [row for row in ranking.downsampled if row.metric in metrics[:MOST_LINES]]
-    order = [view.labels[metric] for metric in metrics[:MOST_LINES]]
+    order = [rank_view.labels[metric] for metric in metrics[:MOST_LINES]]
     spec = build_subset_size_chart(
-        _replace_specs_by_labels([*shown, *baseline_rows], view), meta_metric, order
+        _replace_specs_by_labels([*shown, *baseline_rows], rank_view), meta_metric, order
     )
     caption = CAPTION
     if len(metrics) > MOST_LINES:
         caption += f" The {MOST_LINES} best of {len(metrics)} metrics; all are in the table."
-    sentences = _describe_stability_of_best(ranking.downsampled, view)
+    sentences = _describe_stability_of_best(ranking.downsampled, rank_view)
     sentences += _describe_baseline(baseline_rows, meta_metric)
     table = build_grid(
         f"fewer items {title}",
         f"{meta_metric} on fewer items",
         FIELDS,
-        _replace_specs_by_labels(ranking.downsampled, view),
+        _replace_specs_by_labels(ranking.downsampled, rank_view),
     )
     return Section(title, sentences, [Chart(f"fewer items {title}", spec, caption)], folded=[table])
 
 
-def _replace_specs_by_labels(rows: Sequence[DownsampledValue], view: RankView) -> list[dict[str, Any]]:
-    return [msgspec.to_builtins(row) | {"metric": view.labels[row.metric]} for row in rows]
+def _replace_specs_by_labels(rows: Sequence[DownsampledValue], rank_view: RankView) -> list[dict[str, Any]]:
+    return [msgspec.to_builtins(row) | {"metric": rank_view.labels[row.metric]} for row in rows]
 
 
-def _describe_stability_of_best(rows: Sequence[DownsampledValue], view: RankView) -> list[str]:
+def _describe_stability_of_best(rows: Sequence[DownsampledValue], rank_view: RankView) -> list[str]:
     """Say how often the metric that is best on all items is best on random subsets."""
     all_items = max(row.items for row in rows)
     best = max((row for row in rows if row.items == all_items), key=lambda row: row.first or 0.0)
@@ -91,7 +91,7 @@ def _describe_stability_of_best(rows: Sequence[DownsampledValue], view: RankView
         return []
     # every second size is enough for a sentence
     parts = [f"on {format_count(size)} in {format_percent(shares[size])}" for size in sizes[1::2] or sizes]
-    label = view.labels[best.metric]
+    label = rank_view.labels[best.metric]
     sentences = [
         f"On all {format_count(all_items)} items {label} comes first, {join_names(parts)} of random subsets."
     ]

@@ -57,9 +57,11 @@ class RankRankingsSection(ReportSection[RankView]):
     verb: ClassVar[str] = "rank"
     position: ClassVar[int] = 10
 
-    def build_section(self, view: RankView) -> Section:
+    def build_section(self, rank_view: RankView) -> Section:
         """Build one section of all rankings, or a choice if there are many."""
-        sections = [_build_ranking_section(ranking, view) for ranking in view.result.global_rankings]
+        sections = [
+            _build_ranking_section(ranking, rank_view) for ranking in rank_view.result.global_rankings
+        ]
         if len(sections) == 1:
             return sections[0]
         if len(sections) > MOST_RANKINGS:
@@ -73,12 +75,16 @@ class RankContextsSection(ReportSection[RankView]):
     verb: ClassVar[str] = "rank"
     position: ClassVar[int] = 40
 
-    def build_section(self, view: RankView) -> Section | None:
+    def build_section(self, rank_view: RankView) -> Section | None:
         """Build a choice for each ranking within a context; None if there is none."""
-        rankings = [ranking for ranking in view.result.rankings if ranking not in view.result.global_rankings]
+        rankings = [
+            ranking
+            for ranking in rank_view.result.rankings
+            if ranking not in rank_view.result.global_rankings
+        ]
         if not rankings:
             return None
-        choices = [_build_ranking_section(ranking, view) for ranking in rankings]
+        choices = [_build_ranking_section(ranking, rank_view) for ranking in rankings]
         return Section("Within contexts", choices=choices, choice_noun="ranking")
 
 
@@ -93,31 +99,32 @@ def _merge_sections(title: str, sections: Sequence[Section]) -> Section:
     )
 
 
-def _build_ranking_section(ranking: Ranking, view: RankView) -> Section:
+def _build_ranking_section(ranking: Ranking, rank_view: RankView) -> Section:
     """Build a section with the chart, the table and the comparisons of one ranking."""
-    title = view.name_ranking(ranking)
+    title = rank_view.name_ranking(ranking)
     sentences = [f"{format_plural(ranking.systems, 'system')}, {format_plural(ranking.items, 'item')}."]
-    charts = [Chart(f"ranking {title}", build_ranking_chart(ranking, view.labels), RANKING_CAPTION)]
+    charts = [Chart(f"ranking {title}", build_ranking_chart(ranking, rank_view.labels), RANKING_CAPTION)]
     folded = []
     if ranking.comparisons:
         sentences.append(describe_significance(ranking))
-        matrix = build_comparisons_chart(ranking, view.labels)
+        matrix = build_comparisons_chart(ranking, rank_view.labels)
         charts.append(Chart(f"comparisons {title}", matrix, COMPARISONS_CAPTION))
-        folded.append(_build_comparisons_table(title, ranking, view))
-    return Section(title, sentences, charts, [_build_metrics_table(title, ranking, view)], folded)
+        folded.append(_build_comparisons_table(title, ranking, rank_view))
+    return Section(title, sentences, charts, [_build_metrics_table(title, ranking, rank_view)], folded)
 
 
-def _build_metrics_table(title: str, ranking: Ranking, view: RankView) -> Grid:
+def _build_metrics_table(title: str, ranking: Ranking, rank_view: RankView) -> Grid:
     rows = [
-        msgspec.to_builtins(metric) | {"metric": view.labels[metric.metric]} for metric in ranking.metrics
+        msgspec.to_builtins(metric) | {"metric": rank_view.labels[metric.metric]}
+        for metric in ranking.metrics
     ]
     return build_grid(title, f"{title}: agreement of each metric", METRIC_FIELDS, rows)
 
 
-def _build_comparisons_table(title: str, ranking: Ranking, view: RankView) -> Grid:
+def _build_comparisons_table(title: str, ranking: Ranking, rank_view: RankView) -> Grid:
     rows = []
     for comparison in ranking.comparisons:
-        names = {"a": view.labels[comparison.better], "b": view.labels[comparison.worse]}
+        names = {"a": rank_view.labels[comparison.better], "b": rank_view.labels[comparison.worse]}
         rows.append(msgspec.to_builtins(comparison) | names)
     caption = f"{title}: comparisons, the better metric first"
     return build_grid(f"comparisons {title}", caption, COMPARISON_FIELDS, rows, at_most=MOST_COMPARISONS)

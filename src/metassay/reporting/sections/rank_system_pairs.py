@@ -51,14 +51,16 @@ class RankSystemPairsSection(ReportSection[RankView]):
     verb: ClassVar[str] = "rank"
     position: ClassVar[int] = 20
 
-    def build_section(self, view: RankView) -> Section | None:
+    def build_section(self, rank_view: RankView) -> Section | None:
         """Build a choice for each metric; None if there is no ranking by SPA."""
-        rankings = [ranking for ranking in view.result.global_rankings if ranking.meta_metric == SPA]
+        rankings = [ranking for ranking in rank_view.result.global_rankings if ranking.meta_metric == SPA]
         with_p_values = [ranking for ranking in rankings if ranking.pair_p_values is not None]
         choices: list[Section] = []
         for ranking in with_p_values:
             most_metrics = max(1, MOST_METRICS // len(with_p_values))
-            choices += _build_metric_subsections(ranking, view, most_metrics, is_only=len(with_p_values) == 1)
+            choices += _build_metric_subsections(
+                ranking, rank_view, most_metrics, is_only=len(with_p_values) == 1
+            )
         notes = _list_skipped_datasets(rankings)
         if choices:
             return Section("Pairs of systems", [EXPLANATION, *notes], choices=choices, choice_noun="metric")
@@ -78,7 +80,7 @@ def _list_skipped_datasets(rankings: Sequence[Ranking]) -> list[str]:
 
 
 def _build_metric_subsections(
-    ranking: Ranking, view: RankView, most_metrics: int, *, is_only: bool
+    ranking: Ranking, rank_view: RankView, most_metrics: int, *, is_only: bool
 ) -> list[Section]:
     """Build the heatmaps of the best metrics of one ranking."""
     if ranking.pair_p_values is None:
@@ -87,7 +89,7 @@ def _build_metric_subsections(
     best_first = [metric.metric for metric in ranking.metrics if metric.metric in rows]
     choices = []
     for metric in best_first[:most_metrics]:
-        label = view.labels[metric]
+        label = rank_view.labels[metric]
         title = label if is_only else f"{ranking.dataset}: {label}"
         choices.append(_build_metric_subsection(title, label, ranking.pair_p_values.systems, rows[metric]))
     return choices

@@ -30,11 +30,11 @@ class ScoreComparisonsSection(ReportSection[ResultView[ScoreContent]]):
     verb: ClassVar[str] = "score"
     position: ClassVar[int] = 20
 
-    def build_section(self, view: ResultView[ScoreContent]) -> Section | None:
+    def build_section(self, score_view: ResultView[ScoreContent]) -> Section | None:
         """Build a choice for every metric and test set; None if no test was requested."""
         choices = []
-        for (metric, group), comparisons in group_comparisons(view.result).items():
-            label = view.labels[metric]
+        for (metric, group), comparisons in group_comparisons(score_view.result).items():
+            label = score_view.labels[metric]
             title = f"{label}, {group}" if group else label
             choices.append(_build_comparison_subsection(title, comparisons))
         if not choices:

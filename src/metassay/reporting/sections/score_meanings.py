@@ -19,11 +19,11 @@ class ScoreMeaningsSection(ReportSection[ResultView[ScoreContent]]):
     verb: ClassVar[str] = "score"
     position: ClassVar[int] = 15
 
-    def build_section(self, view: ResultView[ScoreContent]) -> Section | None:
+    def build_section(self, score_view: ResultView[ScoreContent]) -> Section | None:
         """Build the table; None if no run of `rank` was named."""
-        meanings = view.result.meanings
+        meanings = score_view.result.meanings
         if not meanings:
             return None
-        rows = build_meaning_rows(meanings, view.labels)
+        rows = build_meaning_rows(meanings, score_view.labels)
         table = build_grid_from_rows("meanings", TITLE, rows, at_most=MOST_ROWS)
         return Section(TITLE, [explain_meanings(meanings)], grids=[table])

@@ -19,12 +19,12 @@ class ScoreSystemsSection(ReportSection[ResultView[ScoreContent]]):
     verb: ClassVar[str] = "score"
     position: ClassVar[int] = 10
 
-    def build_section(self, view: ResultView[ScoreContent]) -> Section:
+    def build_section(self, score_view: ResultView[ScoreContent]) -> Section:
         """Build the table of systems and the table of signatures."""
         rows = []
         signatures = {}
-        for system in view.result.systems:
-            label = view.labels[system.metric]
+        for system in score_view.result.systems:
+            label = score_view.labels[system.metric]
             row = {name: getattr(system, name) for name in COLUMNS} | {"metric": label}
             rows.append(row)
             signatures[label] = {"metric": label, "signature": system.signature}

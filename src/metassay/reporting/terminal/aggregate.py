@@ -21,12 +21,12 @@ the mean of corpus scores over resamples. SE is the standard error over resample
 
 def describe_aggregate_result(result: AggregateContent) -> list[Block]:
     """Describe how the three aggregations of segment scores differ."""
-    view = build_aggregate_view(result)
-    labels = view.labels
+    aggregate_view = build_aggregate_view(result)
+    labels = aggregate_view.labels
     downsampled = [{**asdict(row), "metric": labels[row.metric]} for row in result.downsampled]
     human = [{**asdict(row), "metric": labels[row.metric]} for row in choose_human_correlations(result)]
     return [
-        *make_lines(describe_aggregation(view)),
+        *make_lines(describe_aggregation(aggregate_view)),
         Table([_build_system_row(row, labels) for row in result.systems], title="System scores"),
         Table(
             [_build_pair_row(pair, labels) for pair in result.between],

@@ -15,15 +15,25 @@ from metassay.results.partial_run import PartialRun
 
 def describe_assay_result(result: AssayContent) -> list[Block]:
     """Describe the result of an assay for the terminal."""
-    view = build_assay_view(result)
-    doubts = list_other_caveats(view)
-    blocks: list[Block] = [Line(), *describe_verdict(get_or_build_verdict(view), view.labels, result.task)]
+    assay_view = build_assay_view(result)
+    doubts = list_other_caveats(assay_view)
+    blocks: list[Block] = [
+        Line(),
+        *describe_verdict(get_or_build_verdict(assay_view), assay_view.labels, result.task),
+    ]
     if doubts:
         blocks += [Line(), Line("Before you rely on this:"), *make_lines(f"- {doubt}" for doubt in doubts)]
     blocks.append(
         Table(
-            [_build_accuracy_row(view, row) for row in result.overall if view.labels.is_shown(row.metric)],
-            title=f"How often each metric preferred the better output of {view.pairs_phrase} (95 % interval)",
+            [
+                _build_accuracy_row(assay_view, row)
+                for row in result.overall
+                if assay_view.labels.is_shown(row.metric)
+            ],
+            title=(
+                f"How often each metric preferred the better output of {assay_view.pairs_phrase}"
+                " (95 % interval)"
+            ),
         )
     )
     comparison = result.human_comparison
@@ -31,9 +41,9 @@ def describe_assay_result(result: AssayContent) -> list[Block]:
         blocks.append(
             Table(
                 [
-                    _build_human_accuracy_row(view, r)
+                    _build_human_accuracy_row(assay_view, r)
                     for r in comparison.metrics
-                    if view.labels.is_shown(r.metric)
+                    if assay_view.labels.is_shown(r.metric)
                 ],
                 title="The same for human pairs, and SPA over systems (95 % interval)",
                 most_important=("metric", "accuracy", "low", "high", "spa", "spa_low", "spa_high"),
@@ -41,13 +51,13 @@ def describe_assay_result(result: AssayContent) -> list[Block]:
         )
     for name, column in result.contexts.items():
         if column.h1:
-            blocks.append(_build_accuracy_test_table(view, name, column.h1))
-    return [*blocks, *make_notes(list_remarks(view))]
+            blocks.append(_build_accuracy_test_table(assay_view, name, column.h1))
+    return [*blocks, *make_notes(list_remarks(assay_view))]
 
 
-def _build_accuracy_row(view: AssayView, row: MetricAccuracy | HumanAccuracy) -> dict[str, Any]:
+def _build_accuracy_row(assay_view: AssayView, row: MetricAccuracy | HumanAccuracy) -> dict[str, Any]:
     return {
-        "metric": view.labels[row.metric],
+        "metric": assay_view.labels[row.metric],
         "accuracy": row.accuracy,
         "low": row.low,
         "high": row.high,
@@ -56,25 +66,25 @@ def _build_accuracy_row(view: AssayView, row: MetricAccuracy | HumanAccuracy) ->
     }
 
 
-def _build_human_accuracy_row(view: AssayView, row: HumanAccuracy) -> dict[str, Any]:
+def _build_human_accuracy_row(assay_view: AssayView, row: HumanAccuracy) -> dict[str, Any]:
     spa = {"spa": row.spa, "spa_low": row.spa_low, "spa_high": row.spa_high}
-    return _build_accuracy_row(view, row) | spa
+    return _build_accuracy_row(assay_view, row) | spa
 
 
-def _build_accuracy_test_table(view: AssayView, column: str, tests: list[AccuracyTest]) -> Table:
+def _build_accuracy_test_table(assay_view: AssayView, column: str, tests: list[AccuracyTest]) -> Table:
     rows = [
         {
-            "metric": view.labels[test.metric],
+            "metric": assay_view.labels[test.metric],
             "chi2": test.chi2,
             "dof": test.dof,
             "p": test.p,
             "cramers_v": test.cramers_v,
             "p_cmh": test.p_cmh,
             "p_permutation": test.p_permutation,
-            "p_deciding": view.find_variation_p(column, test),
+            "p_deciding": assay_view.find_variation_p(column, test),
         }
         for test in tests
-        if view.labels.is_shown(test.metric)
+        if assay_view.labels.is_shown(test.metric)
     ]
     return Table(
         rows,

@@ -31,13 +31,13 @@ THRESHOLD_COLUMNS = (
 
 def describe_rankings(result: RankContent) -> list[Block]:
     """Describe how metrics rank against human scores."""
-    view = build_rank_view(result)
-    blocks = make_lines(describe_rank_headline(view))
+    rank_view = build_rank_view(result)
+    blocks = make_lines(describe_rank_headline(rank_view))
     for ranking in result.rankings:
-        blocks += _describe_ranking(ranking, view)
+        blocks += _describe_ranking(ranking, rank_view)
     for average in result.averages:
-        blocks += _describe_average(average, view)
-    for name, rows in list_analysis_rows(result.analyses, view.labels).items():
+        blocks += _describe_average(average, rank_view)
+    for name, rows in list_analysis_rows(result.analyses, rank_view.labels).items():
         if name == THRESHOLDS:
             blocks += _describe_thresholds(rows)
         else:
@@ -45,15 +45,15 @@ def describe_rankings(result: RankContent) -> list[Block]:
     return [*blocks, *summarize_data(result.data), *make_notes(result.notes)]
 
 
-def _describe_ranking(ranking: Ranking, view: RankView) -> list[Block]:
+def _describe_ranking(ranking: Ranking, rank_view: RankView) -> list[Block]:
     """Describe one ranking: of one data set, meta-metric and context."""
     items = f"{ranking.items} items"
     if ranking.dropped_items:
         items += f" ({ranking.dropped_items} dropped)"
     blocks: list[Block] = [
-        Line(f"{view.name_ranking(ranking)}: {ranking.systems} systems, {items}."),
+        Line(f"{rank_view.name_ranking(ranking)}: {ranking.systems} systems, {items}."),
         Table(
-            [_build_metric_row(metric, view) for metric in ranking.metrics],
+            [_build_metric_row(metric, rank_view) for metric in ranking.metrics],
             most_important=("metric", "rank", "value"),
         ),
     ]
@@ -62,10 +62,10 @@ def _describe_ranking(ranking: Ranking, view: RankView) -> list[Block]:
     return blocks
 
 
-def _build_metric_row(metric: RankedMetric, view: RankView) -> Row:
+def _build_metric_row(metric: RankedMetric, rank_view: RankView) -> Row:
     columns: dict[str, Any] = msgspec.to_builtins(metric)
     is_baseline = columns.pop("baseline")
-    label = view.labels[metric.metric]
+    label = rank_view.labels[metric.metric]
     columns["metric"] = f"{label} (baseline)" if is_baseline else label
     columns["items"] = columns.pop("segments")
     return columns
@@ -82,9 +82,10 @@ def _describe_thresholds(rows: Sequence[Row]) -> list[Block]:
     return blocks
 
 
-def _describe_average(average: AverageRanking, view: RankView) -> list[Block]:
+def _describe_average(average: AverageRanking, rank_view: RankView) -> list[Block]:
     title = f"Average of {label_meta_metric(average.meta_metric)} over {', '.join(average.datasets)}."
     rows = [
-        msgspec.to_builtins(metric) | {"metric": view.labels[metric.metric]} for metric in average.metrics
+        msgspec.to_builtins(metric) | {"metric": rank_view.labels[metric.metric]}
+        for metric in average.metrics
     ]
     return [Line(title), Table(rows)]
