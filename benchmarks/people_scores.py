@@ -1,6 +1,7 @@
 """Compute the scores for `people_study.py`: all texts with lexical metrics, a sample with neural ones.
 
     python benchmarks/people_scores.py lexical FOLDER    # a file per data set
+    python benchmarks/people_scores.py shared FOLDER     # the same with fewer perturbations
     python benchmarks/people_scores.py neural FOLDER     # slow without a GPU: a sample of the same texts
 
 The data are those of `METASSAY_DATA`: WMT21 to 23 with MQM, REALSumm, DEMETR. Of each at most 250 items that
@@ -50,6 +51,11 @@ FOR_TEXT = (
     "antonym,cohyponym,hypernym,tense,quantifier,gender,date,unit"
 )
 METHODS = f"{FOR_TEXT},untranslated"
+SHARED = (
+    "clause_removal,entity,insertion,negation,negation_removal,number,pronoun,quantifier,removal,swapping,"
+    "synonym"
+)
+"""Perturbations that apply in every data set."""
 GRADED = "removal,insertion,swapping"
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 NEURAL = {"use": "embedding_cosine(model=use-multilingual-v3)"} | {
@@ -96,12 +102,11 @@ def compute_edited_share(one, other):
     return process.cpdist(one, other, scorer=Levenshtein.normalized_distance, dtype=np.float64)
 
 
-def score_dataset(name, folder):
+def score_dataset(name, folder, perturbations=None):
     """Perturb every output in every way, score everything, and store what the study needs."""
     data, human = draw_data(name)
-    pairs = make_pairs(
-        data, perturbations=FOR_TEXT if name == "realsumm" else METHODS, per_output=None, workers=1
-    )
+    perturbations = perturbations or (FOR_TEXT if name == "realsumm" else METHODS)
+    pairs = make_pairs(data, perturbations=perturbations, per_output=None, workers=1)
     metrics = choose_metrics(data, parse_metrics(METRICS), "none", "none")
     judged = score_pairs(
         data, pairs, metrics, clusters=find_clusters(data, None), further_rows=np.arange(len(data)), workers=1
@@ -235,6 +240,7 @@ def main(command, folder):
     english = [name for name in SETS if name.endswith("-en") or name == "realsumm"]
     wanted = {
         "lexical": [*((name, "") for name in [*SETS, "demetr"]), *((name, "matched") for name in SETS)],
+        "shared": [(name, "") for name in SETS],
         "neural": [*((name, "use") for name in SETS), *((name, "minilm") for name in english)],
     }
     for name, kind in wanted[command]:
@@ -246,8 +252,10 @@ def main(command, folder):
             score_neural(name, kind, folder)
         elif kind:
             score_matched(name, folder)
+        elif name == "demetr":
+            score_demetr(folder)
         else:
-            score_demetr(folder) if name == "demetr" else score_dataset(name, folder)
+            score_dataset(name, folder, SHARED if command == "shared" else None)
         print(f"{file.stem}: {time.perf_counter() - start:.0f} s", flush=True)
 
 

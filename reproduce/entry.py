@@ -47,9 +47,7 @@ def to_json_entries(entries: Mapping[str, Entry]) -> dict[str, Any]:
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write JSON with floats of six digits and a line per entry of each list or object, so that diffs are "
-    "short.
-    """
+    """Write JSON with floats of six digits and a line per entry of each list or object, for short diffs."""
     parts = [f" {json.dumps(name)}: {_format_lines(value)}" for name, value in round_floats(content).items()]
     path.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
 

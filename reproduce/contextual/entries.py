@@ -20,9 +20,7 @@ PAIRS_PER_OUTPUT = 4
 
 
 def build_entries(by_seed: Sequence[Measurements]) -> dict[str, Entry]:
-    """Build the lines of the ledger. Figures are those of the first seed, claims are checked with all "
-    "seeds.
-    """
+    """Build the lines of the ledger: figures of the first seed, claims checked with all seeds."""
     entries = {
         "000 table 5": _build_table_5(by_seed),
         "000 table 6": _build_table_6(by_seed),

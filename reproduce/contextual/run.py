@@ -1,11 +1,13 @@
 """Contextual meta-evaluation on WMT21, WMT22 and LibriSpeech (Deviyani and Diaz, 2025, and their draft).
 
-    python -m reproduce.contextual.run FOLDER [--every N] [--seed SEED]
+    python -m reproduce.contextual.run FOLDER [--every N] [--resume] [--cache FOLDER]
 
 FOLDER has wmt21, wmt22 and asr. `--every 4` uses every fourth segment of the translations; the page says so.
-Each seed is measured by itself and stored as `seeds/SEED.json`; `--seed` measures one of them only. When all
-five are there, writes README.md, its figures and `ours.json` next to this file. The outputs of the paper (62
-systems, six recognisers) are not public in full; the page shows the results on the public ones.
+The measurements of each seed are stored as `seeds/SEED.json`. `--resume` continues an interrupted run: seeds
+with such a file are not measured again. `--cache` names a folder for perturbed outputs and scores, so that an
+interrupted seed continues as well. Writes README.md, its figures and `ours.json` next to this file. The
+outputs of the paper (62 systems, six recognisers) are not public in full; the page shows the results on the
+public ones.
 """
 
 from __future__ import annotations
@@ -50,26 +52,32 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--every", type=int, default=1)
-    parser.add_argument("--seed", type=int, choices=SEEDS)
+    parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--cache")
     arguments = parser.parse_args()
-    (FOLDER / "seeds").mkdir(exist_ok=True)
-    seeds = SEEDS if arguments.seed is None else (arguments.seed,)
-    for seed in seeds:
-        print("seed", seed, flush=True)
-        with tempfile.TemporaryDirectory() as cache:
+    with tempfile.TemporaryDirectory() as folder:
+        # All seeds share a cache: scores of the original outputs and names in them do not depend on the seed.
+        cache = arguments.cache or folder
+        for seed in SEEDS:
+            path = locate_measurements(seed)
+            if arguments.resume and path.exists():
+                continue
+            print("seed", seed, flush=True)
             measurements = measure_translation(arguments.data, cache, arguments.every, seed)
             measurements |= measure_speech(arguments.data, cache, seed)
-        path = FOLDER / "seeds" / f"{seed}.json"
-        path.write_text(json.dumps(round_floats(measurements)), encoding="utf-8")
-    if all((FOLDER / "seeds" / f"{seed}.json").exists() for seed in SEEDS):
-        write_results()
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(json.dumps(round_floats(measurements)), encoding="utf-8")
+    write_results()
+
+
+def locate_measurements(seed: int) -> Path:
+    """Return the path of the file with the measurements of one seed."""
+    return FOLDER / "seeds" / f"{seed}.json"
 
 
 def write_results() -> None:
     """Write page, figures and `ours.json` from the measurements with all seeds."""
-    by_seed = {}
-    for seed in SEEDS:
-        by_seed[seed] = json.loads((FOLDER / "seeds" / f"{seed}.json").read_text(encoding="utf-8"))
+    by_seed = {seed: json.loads(locate_measurements(seed).read_text(encoding="utf-8")) for seed in SEEDS}
     measurements = by_seed[FIGURE_SEED]
     draw_figures(measurements)
     write_json(

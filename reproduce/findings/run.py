@@ -1,17 +1,21 @@
-"""docs/findings.md and the figures of docs/paper.md: four findings about metrics.
+"""Compute four findings about metrics, and write docs/findings.md, docs/paper.md and their figures.
 
-    python benchmarks/people_scores.py lexical SCORES
-    python -m reproduce.findings.run FOLDER --scores SCORES
-    python -m reproduce.findings.run --page                  # page and figures from ours.json
+    python -m reproduce.findings.run FOLDER [--scores SCORES] [--only STAGES]
+    python -m reproduce.findings.run --page                  # pages and figures from ours.json
 
-FOLDER has wmt22 and wmt23. Without `--scores` the results for lexical metrics are taken from `ours.json`.
+FOLDER has wmt21, wmt22, wmt23 and text. SCORES is a folder for the scores of the lexical metrics, which take
+longest: what is there is not scored again. Without `--scores` everything is scored. Each stage stores its
+results in `ours.json`, so an interrupted run can be continued with `--only`.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -47,11 +51,12 @@ def main() -> None:
     options = parser.parse_args()
     path = FOLDER / "ours.json"
     if not options.page:
-        stages = list_stages(options.data, options.scores)
-        for name in options.only.split(",") if options.only else stages:
-            new_results = stages[name]()
-            print_progress(name)
-            write_json(path, load_results(path) | new_results)
+        with tempfile.TemporaryDirectory() as folder:
+            stages = list_stages(options.data, options.scores or Path(folder))
+            for name in options.only.split(",") if options.only else stages:
+                new_results = stages[name]()
+                print_progress(name)
+                write_json(path, load_results(path) | new_results)
     results = load_results(path)
     if options.only:
         return
@@ -67,18 +72,16 @@ def load_results(path: Path) -> dict[str, Any]:
     return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
 
 
-def list_stages(data: Path, scores: Path | None) -> dict[str, Callable[[], dict[str, Any]]]:
+def list_stages(data: Path, scores: Path) -> dict[str, Callable[[], dict[str, Any]]]:
     """List the parts of the computation by name; each returns its results."""
     sets = [load_official_set(data, year, pair) for year, pairs in WMT.items() for pair in pairs]
-    stages: dict[str, Callable[[], dict[str, Any]]] = {
+    return {
         "contexts": lambda: study_official_contexts(sets),
         "worth": lambda: {"labels_saved": worth.study_worth(sets, load_official_measures())},
         "dependence": lambda: {"dependence": [dependence.study_dependence(one) for one in sets]},
         "official": lambda: study_official_questions(sets),
+        "lexical": lambda: study_lexical_sets(data, scores),
     }
-    if scores is not None:
-        stages["lexical"] = lambda: study_lexical_sets(scores)
-    return stages
 
 
 def study_official_contexts(sets: list[ScoreSet]) -> dict[str, Any]:
@@ -106,8 +109,16 @@ def study_official_questions(sets: list[ScoreSet]) -> dict[str, Any]:
     }
 
 
-def study_lexical_sets(folder: Path) -> dict[str, Any]:
+def score_lexical_metrics(data: Path, folder: Path) -> None:
+    """Score the outputs and perturbed outputs of nine data sets with 29 lexical metrics."""
+    script = ROOT / "benchmarks" / "people_scores.py"
+    environment = os.environ | {"METASSAY_DATA": str(data)}
+    subprocess.run([sys.executable, str(script), "shared", str(folder)], env=environment, check=True)
+
+
+def study_lexical_sets(data: Path, folder: Path) -> dict[str, Any]:
     """Compute finding 2 for lexical metrics, and finding 1 for data sets without official metric scores."""
+    score_lexical_metrics(data, folder)
     sets = [load_lexical_set(folder, name) for name in questions.LEXICAL_SETS]
     measured = []
     for scores in sets:

@@ -2,9 +2,9 @@
 
     python -m scripts.validity.human_evidence FOLDER      a folder with wmt21, wmt22 and wmt23
 
-Some perturbed outputs are identical to an output of another system for the same item, which people rated.
-Then human scores of both texts exist. Writes the counts to `benchmarks/validity_by_human_scores.tsv`, and
-`docs/validity.md`.
+Some perturbed outputs are identical to an output of another system for the same item. If people rated both
+systems, there are human scores of the original and of the perturbed output. Writes the counts to
+`benchmarks/validity_by_human_scores.tsv`, and `docs/validity.md`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DATA_SETS = (
 )
 PERTURBATIONS = ("removal", "synonym")
 DRAWS = 50
-"""Random draws for each output; repeated results count once."""
+"""How often every output is perturbed, each time with other random numbers."""
 
 
 @dataclass(frozen=True)
@@ -43,19 +43,30 @@ class RatedText:
     """Human scores of the other texts of the item."""
 
 
+@dataclass(frozen=True)
+class VerdictCounts:
+    """How many perturbed outputs people rated worse than, equal to or better than the originals."""
+
+    of_one_draw: Mapping[str, float]
+    """Counts if every output is perturbed once: the mean over all draws."""
+    of_all_draws: Mapping[str, int]
+    """Counts of the different perturbed outputs of all draws."""
+
+
 def main() -> None:
     rows = []
     for name in DATA_SETS:
         path = Path(sys.argv[1]) / name[:5] / f"{name}.parquet"
         texts = list(list_rated_texts(pl.read_parquet(path)))
         for perturbation in PERTURBATIONS:
-            counts = count_verdicts(texts, perturbation, language=name[-2:])
-            rows.append(
-                {"data_set": name, "perturbation": perturbation}
-                | {verdict: str(counts[verdict]) for verdict in VERDICTS}
-            )
-            print(rows[-1], flush=True)
-    write_rows(HUMAN_COUNTS, rows, ("data_set", "perturbation", *VERDICTS))
+            verdicts = count_verdicts(texts, perturbation, language=name[-2:])
+            for draws, counts in ((1, verdicts.of_one_draw), (DRAWS, verdicts.of_all_draws)):
+                rows.append(
+                    {"data_set": name, "perturbation": perturbation, "draws": str(draws)}
+                    | {verdict: f"{counts[verdict]:g}" for verdict in VERDICTS}
+                )
+                print(rows[-1], flush=True)
+    write_rows(HUMAN_COUNTS, rows, ("data_set", "perturbation", "draws", *VERDICTS))
     write_page()
 
 
@@ -70,27 +81,29 @@ def list_rated_texts(table: pl.DataFrame) -> Iterator[RatedText]:
             yield RatedText(int(str(item)), text, score, others)
 
 
-def count_verdicts(texts: list[RatedText], perturbation: str, language: str) -> Counter[str]:
-    """Count whether people rated the perturbed outputs worse than, equal to or better than the originals."""
+def count_verdicts(texts: list[RatedText], perturbation: str, language: str) -> VerdictCounts:
+    """Perturb the texts, and compare the human scores of those results that another system wrote."""
     method = parse_perturbation(perturbation)
-    if method.languages is not None and language not in method.languages:
-        return Counter()
-    candidates = [
-        text for text in texts if any(_differs_by_one_word(text.text, other) for other in text.others)
-    ]
-    perturbed_texts: list[set[str]] = [set() for _ in candidates]
-    views = [View(text.text, str(text.item), language) for text in candidates]
-    rng = np.random.default_rng(0)
-    for _ in range(DRAWS):
-        keys = rng.integers(0, 2**63, len(views), dtype=np.uint64)
-        for number, perturbed in enumerate(method.apply_all(views, keys)):
-            if perturbed is not None:
-                perturbed_texts[number].add(perturbed)
-    counts: Counter[str] = Counter()
-    for original, variants in zip(candidates, perturbed_texts):
-        for perturbed in variants & original.others.keys():
-            counts[_compare(original.others[perturbed], original.score)] += 1
-    return counts
+    verdicts: Counter[str] = Counter()
+    verdicts_of_pairs: dict[tuple[int, str], str] = {}
+    if method.languages is None or language in method.languages:
+        candidates = [
+            text for text in texts if any(_differs_by_one_word(text.text, other) for other in text.others)
+        ]
+        views = [View(text.text, str(text.item), language) for text in candidates]
+        rng = np.random.default_rng(0)
+        for _ in range(DRAWS):
+            keys = rng.integers(0, 2**63, len(views), dtype=np.uint64)
+            for number, perturbed in enumerate(method.apply_all(views, keys)):
+                original = candidates[number]
+                if perturbed is not None and perturbed in original.others:
+                    verdict = _compare(original.others[perturbed], original.score)
+                    verdicts[verdict] += 1
+                    verdicts_of_pairs[number, perturbed] = verdict
+    return VerdictCounts(
+        {verdict: verdicts[verdict] / DRAWS for verdict in VERDICTS},
+        Counter(verdicts_of_pairs.values()),
+    )
 
 
 def _differs_by_one_word(text: str, other: str) -> bool:

@@ -124,8 +124,8 @@ def render_language(language: str) -> list[str]:
         f"## {language}",
         "",
         (
-            f"{len(readings):,} pairs. The two readings by a language model agree on {share:.1%} of them "
-            f"({kappa_text})."
+            f"The two readings by a language model agree on {share:.1%} of the {len(readings):,} pairs in "
+            f"this language ({kappa_text})."
         ),
         "",
         "| Perturbation | Default | Pairs | Worse | Share (95 % interval) | By each reading | Grammatical |",
@@ -153,26 +153,22 @@ def _render_method(method: str, readings: list[PairReading]) -> str:
 
 
 def render_human_evidence() -> list[str]:
-    """Render the section on human scores: a row per perturbation, over all data sets."""
-    counts: dict[str, Counter[str]] = {}
-    data_sets: dict[str, set[str]] = {}
+    """Render the section on human scores: a row per perturbation and number of draws, over all data sets."""
+    counts: dict[tuple[str, str], dict[str, float]] = {}
     for row in read_rows(HUMAN_COUNTS):
-        total = sum(int(row[verdict]) for verdict in VERDICTS)
-        if total:
-            by_verdict = counts.setdefault(row["perturbation"], Counter())
-            by_verdict.update({verdict: int(row[verdict]) for verdict in VERDICTS})
-            data_sets.setdefault(row["perturbation"], set()).add(row["data_set"])
+        by_verdict = counts.setdefault((row["perturbation"], row["draws"]), dict.fromkeys(VERDICTS, 0.0))
+        for verdict in VERDICTS:
+            by_verdict[verdict] += float(row[verdict])
     lines = [
-        "| Perturbation | Data sets | Pairs | Worse | Equal | Better | Worse if different (95 % interval) |",
+        "| Perturbation | Draws per output | Pairs | Worse | Equal | Better | Worse if different |",
         "|---|---|---|---|---|---|---|",
     ]
-    for perturbation, by_verdict in counts.items():
-        pairs = by_verdict.total()
+    for (perturbation, draws), by_verdict in counts.items():
         different = by_verdict["worse"] + by_verdict["better"]
-        low, high = wilson_interval(by_verdict["worse"], different)
-        numbers = " | ".join(str(by_verdict[verdict]) for verdict in VERDICTS)
+        low, high = wilson_interval(round(by_verdict["worse"]), round(different))
+        numbers = " | ".join(f"{by_verdict[verdict]:.0f}" for verdict in VERDICTS)
         share = f"{by_verdict['worse'] / different:.2f} ({low:.2f}–{high:.2f})"
-        lines.append(f"| `{perturbation}` | {len(data_sets[perturbation])} | {pairs} | {numbers} | {share} |")
+        lines.append(f"| `{perturbation}` | {draws} | {sum(by_verdict.values()):.0f} | {numbers} | {share} |")
     text = (Path(__file__).parent / "human_evidence.md").read_text(encoding="utf-8")
     return [text.rstrip().replace("{table}", "\n".join(lines)), ""]
 

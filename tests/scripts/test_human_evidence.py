@@ -25,19 +25,32 @@ def test_a_removed_word_is_judged_by_the_score_of_the_system_that_wrote_it(short
     )
     texts = list(list_rated_texts(table))
     assert len(texts) == 4
-    assert dict(count_verdicts(texts, "removal", "en")) == expected
+    assert count_verdicts(texts, "removal", "en").of_all_draws == expected
 
 
 def test_equal_texts_of_several_systems_have_their_mean_score() -> None:
     table = pl.DataFrame({"seg_id": [1, 1, 1], "hyp": ["a b c", "a b c", "a b"], "mqm": [0.0, -4.0, -1.0]})
-    assert dict(count_verdicts(list(list_rated_texts(table)), "removal", "en")) == {"better": 1}
+    assert count_verdicts(list(list_rated_texts(table)), "removal", "en").of_all_draws == {"better": 1}
+
+
+def test_one_draw_removes_each_of_four_words_with_equal_probability() -> None:
+    table = pl.DataFrame({"seg_id": [1, 1], "hyp": ["one two three four", "one three four"], "mqm": [0, -1]})
+    counts = count_verdicts(list(list_rated_texts(table)), "removal", "en")
+    assert counts.of_all_draws == {"worse": 1}
+    # Binomial with 50 draws and probability 1/4: a mean outside of this range has a probability below 1e-4.
+    assert 0.04 < counts.of_one_draw["worse"] < 0.5
 
 
 def test_the_page_shows_the_counts_and_says_who_read() -> None:
     page = (ROOT / "docs" / "validity.md").read_text(encoding="utf-8")
-    rows = [row for row in read_rows(HUMAN_COUNTS) if row["perturbation"] == "removal"]
-    assert len(rows) == 8
-    counts = " | ".join(str(sum(int(row[verdict]) for row in rows)) for verdict in VERDICTS)
-    assert counts in page
+    for draws in ("1", "50"):
+        rows = [
+            row
+            for row in read_rows(HUMAN_COUNTS)
+            if (row["perturbation"], row["draws"]) == ("removal", draws)
+        ]
+        assert len(rows) == 8
+        sums = [sum(float(row[verdict]) for row in rows) for verdict in VERDICTS]
+        assert " | ".join(f"{total:.0f}" for total in sums) in page
     assert "biased selection" in page
     assert "readings that were made by language models" in page.partition("##")[0]
