@@ -89,7 +89,7 @@ def test_page_states_the_agreement_of_the_readers(language: str) -> None:
     kappa = cohen_kappa_score(table["first"], table["second"])
     kappa_text = "Cohen's κ is not defined" if np.isnan(kappa) else f"Cohen's κ = {kappa:.2f}"
     expected = f"The two readings by a language model agree on {share:.1%} of the {table.height:,} pairs "
-    expected += f"of them ({kappa_text})."
+    expected += f"in this language ({kappa_text})."
     assert expected in PAGE.read_text(encoding="utf-8")
 
 
