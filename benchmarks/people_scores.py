@@ -20,7 +20,7 @@ import polars as pl
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from metassay.data.clusters import find_clusters
+from metassay.data.clusters import assign_outputs_to_clusters
 from metassay.data.preparation import prepare_dataset
 from metassay.metrics.registry import parse_metrics
 from metassay.metrics.selection import choose_metrics
@@ -90,7 +90,7 @@ def draw_data(name):
         task="text" if name == "realsumm" else None,
         language="en" if name == "realsumm" else None,
     )
-    data = prepare_dataset(data.with_human_column(human), normalize=None, keep_references=False)
+    data = prepare_dataset(data.declare_human_column(human), normalize=None, keep_references=False)
     items = draw_items(data, human, FEWER.get(name, ITEMS))
     data = data.filter_rows(data.outputs["item"].is_in(items.implode()), reason="not drawn")
     rated = data.outputs.filter(pl.col(human).is_not_null())["system"].unique()
@@ -109,7 +109,12 @@ def score_dataset(name, folder, perturbations=None):
     pairs = make_pairs(data, perturbations=perturbations, per_output=None, workers=1)
     metrics = choose_metrics(data, parse_metrics(METRICS), "none", "none")
     judged = score_pairs(
-        data, pairs, metrics, clusters=find_clusters(data, None), further_rows=np.arange(len(data)), workers=1
+        data,
+        pairs,
+        metrics,
+        clusters=assign_outputs_to_clusters(data, None),
+        further_rows=np.arange(len(data)),
+        workers=1,
     )
     pair_rows = find_human_pairs(data, human)
     better, worse = pair_rows.better, pair_rows.worse
@@ -170,7 +175,9 @@ def score_matched(name, folder):
     specs = [f"{method}(strength={strength})" for method, strength in strengths.items()]
     pairs = make_pairs(data, perturbations=specs, per_output=None)
     metrics = choose_metrics(data, parse_metrics(METRICS), "none", "none")
-    found = score_pairs(data, pairs, metrics, clusters=find_clusters(data, None), workers=1).outcomes
+    found = score_pairs(
+        data, pairs, metrics, clusters=assign_outputs_to_clusters(data, None), workers=1
+    ).outcomes
     np.savez_compressed(
         folder / f"{name}.matched.npz",
         share=compute_edited_share(pairs.frame["output"].to_list(), pairs.frame["worse"].to_list()),

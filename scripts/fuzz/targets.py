@@ -17,7 +17,7 @@ import polars as pl
 import pyarrow as pa
 from scripts.fuzz.mutations import SPECIAL_BYTES, SPECIAL_VALUES, damage_content
 
-from metassay.data.context import build_context
+from metassay.data.context import divide_outputs_into_contexts
 from metassay.data.readers.base import ReaderOptions
 from metassay.data.readers.error_spans import read_error_spans
 from metassay.data.readers.registry import read_tables
@@ -220,7 +220,7 @@ def _read_specs(folder: Path, random: Random) -> Any:
         parse_spec,
         parse_metrics,
         lambda text: parse_perturbations(text, task=find_task("mt")),
-        lambda text: build_context(_load_dataset(), text),
+        lambda text: divide_outputs_into_contexts(_load_dataset(), text),
     ]
     random.choice(readers)(text)
 

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from metassay.data.clusters import find_clusters, sort_items_naturally
+from metassay.data.clusters import assign_outputs_to_clusters, sort_items_naturally
 from metassay.data.dataset import Dataset
 from metassay.sample import get_sample_path
 from metassay.workflows.assay import assay
@@ -42,7 +42,7 @@ DOCUMENTS = ["d1", "d1", "d2", "d2", "d3", "d3"]
     ids=["document first", "speaker", "one item each", "one for all items", "no column"],
 )
 def test_the_first_column_that_groups_items_is_the_default(columns, expected) -> None:
-    clusters = find_clusters(build_dataset(**columns), None)
+    clusters = assign_outputs_to_clusters(build_dataset(**columns), None)
     assert clusters.column == expected
     assert len(np.unique(clusters.codes)) == (6 if expected == "item" else len(set(columns[expected])))
     assert clusters.why
@@ -51,11 +51,11 @@ def test_the_first_column_that_groups_items_is_the_default(columns, expected) ->
 def test_a_column_that_divides_an_item_does_not_name_clusters() -> None:
     data = build_dataset()
     divided = data.outputs.with_columns(pl.Series("speaker_id", ["x", "y"] * 6))
-    assert find_clusters(Dataset("mt", divided), None).column == "item"
+    assert assign_outputs_to_clusters(Dataset("mt", divided), None).column == "item"
 
 
 def test_a_requested_column_is_used() -> None:
-    clusters = find_clusters(build_dataset(doc_id=DOCUMENTS), "item")
+    clusters = assign_outputs_to_clusters(build_dataset(doc_id=DOCUMENTS), "item")
     assert (clusters.column, clusters.why) == ("item", "asked for")
 
 
@@ -97,15 +97,21 @@ def test_a_warning_says_that_neighbouring_items_are_alike(neighbours_are_alike) 
 def test_equal_documents_of_two_test_sets_are_two_clusters() -> None:
     """`d1` of en-de and `d1` of zh-en have nothing in common but their name."""
     pairs = ["en-de"] * 3 + ["zh-en"] * 3
-    clusters = find_clusters(build_dataset(doc_id=["d1", "d1", "d2", "d1", "d1", "d2"], lp=pairs), "doc_id")
+    clusters = assign_outputs_to_clusters(
+        build_dataset(doc_id=["d1", "d1", "d2", "d1", "d1", "d2"], lp=pairs), "doc_id"
+    )
     assert len(np.unique(clusters.codes)) == 4
     assert (
-        find_clusters(build_dataset(doc_id=["d1", "d1", "d2", "d1", "d1", "d2"], lp=pairs), None).column
+        assign_outputs_to_clusters(
+            build_dataset(doc_id=["d1", "d1", "d2", "d1", "d1", "d2"], lp=pairs), None
+        ).column
         == "doc_id"
     )
 
 
 def test_an_output_without_a_document_belongs_to_the_cluster_of_its_item() -> None:
-    clusters = find_clusters(build_dataset(doc_id=["d1", "d1", None, None, "d2", "d2"]), "doc_id")
+    clusters = assign_outputs_to_clusters(
+        build_dataset(doc_id=["d1", "d1", None, None, "d2", "d2"]), "doc_id"
+    )
     assert len(np.unique(clusters.codes)) == 4
     assert clusters.notes == ("4 outputs have no doc_id: each of them belongs to the cluster of its item.",)

@@ -12,7 +12,7 @@ import pytest
 
 import metassay
 from metassay.cli import run
-from metassay.data.csv_export import escape_cell, format_csv
+from metassay.data.csv_export import escape_spreadsheet_formula, format_csv
 from metassay.reporting import tables
 
 FORMULAS = ["=cmd|' /C calc'!A0", "+1+cmd", "-1+1", "@SUM(A1)", "\t=1", "\r=1"]
@@ -20,7 +20,7 @@ FORMULAS = ["=cmd|' /C calc'!A0", "+1+cmd", "-1+1", "@SUM(A1)", "\t=1", "\r=1"]
 
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_a_formula_becomes_text(formula) -> None:
-    assert escape_cell(formula) == f"'{formula}"
+    assert escape_spreadsheet_formula(formula) == f"'{formula}"
     for text in (
         format_csv(pl.DataFrame({"system": [formula, "plain"]})),
         tables.to_csv([{"system": formula}]),

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import metassay
-from metassay.data.directions import RequestedDirections, find_direction, has_error_name
+from metassay.data.directions import RequestedDirections, find_direction, has_name_of_error_count
 from metassay.data.score_cautions import CONTRARY_LEVEL, is_contrary_to_human
 from metassay.metrics.registry import load_metric_classes
 from metassay.sample import get_sample_path
@@ -27,7 +27,7 @@ def test_similarities_are_higher_is_better(name: str) -> None:
 
 def test_every_metric_of_ours_has_the_direction_of_its_name() -> None:
     for name, metric_class in load_metric_classes().items():
-        assert has_error_name(name, "metric") == (not metric_class.higher_is_better), name
+        assert has_name_of_error_count(name, "metric") == (not metric_class.higher_is_better), name
 
 
 def test_mqm_counts_errors_if_most_outputs_have_none() -> None:

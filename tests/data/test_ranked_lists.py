@@ -13,6 +13,6 @@ def test_documents_of_the_pool_that_nobody_judged_are_no_judgements():
     lists = build_ranked_lists(pl.Series(["q"]), pl.Series([["b", "d", "x", "c"]]), qrels)
     assert lists.judgements.grades.tolist() == [2, 1, 0]
     assert lists.grades.tolist() == [UNJUDGED, 2, UNJUDGED, 0]
-    assert lists.has_relevant.tolist() == [True]
+    assert lists.has_relevant_document.tolist() == [True]
     without = build_ranked_lists(pl.Series(["q"]), pl.Series([["b", "c"]]), qrels)
-    assert without.has_relevant.tolist() == [False]
+    assert without.has_relevant_document.tolist() == [False]

@@ -339,7 +339,7 @@ def test_what_was_looked_at_in_mapped_tables_leaves_memory(tmp_path: Path, monke
     monkeypatch.setattr(memory, "_memory_target", 2**27)
     table = pl.DataFrame({"text": [f"{n:>100}" for n in range(600_000)]})
     table.write_ipc(tmp_path / "table", record_batch_size=table.height)
-    mapped = memory.map_table(tmp_path / "table")
+    mapped = memory.memory_map_table(tmp_path / "table")
     start, most = memory._measure_mapped_memory(), 0
     for part in mapped.iter_slices(20_000):
         assert int(part["text"].str.strip_chars().cast(pl.Int64).min() or 0) % 20_000 == 0

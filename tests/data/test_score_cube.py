@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from metassay.data.columns import find_score_columns, is_human_score, is_row_number_column
+from metassay.data.columns import find_score_columns, is_human_score_column, is_row_number_column
 from metassay.data.score_cube import ScoreCube
 from metassay.data.score_grid import ScoreGrid
 from metassay.data.score_tables import build_score_cubes, pivot_long_scores
@@ -149,7 +149,7 @@ def test_a_row_number_is_neither_metric_nor_label(wide: pl.DataFrame, name: str)
     ],
 )
 def test_one_rule_says_which_columns_are_human(name: str, human: bool) -> None:
-    assert is_human_score(name) is human
+    assert is_human_score_column(name) is human
 
 
 def test_criteria_are_human_unless_a_metric_is_called_so() -> None:
@@ -194,9 +194,9 @@ def test_rows_that_have_no_place_in_a_grid_are_passed_over() -> None:
         pl.Series(["b", "c", "a"]), pl.Series(["1", "1", "3"]), ["a", "b"], ["1", "2"]
     )
     np.testing.assert_array_equal(
-        grid.arrange_values(np.array([5.0, 6.0, 7.0])), [[np.nan, np.nan], [5.0, np.nan]]
+        grid.arrange_as_systems_by_items(np.array([5.0, 6.0, 7.0])), [[np.nan, np.nan], [5.0, np.nan]]
     )
-    statistics = grid.arrange_values(np.arange(6.0).reshape(3, 2))
+    statistics = grid.arrange_as_systems_by_items(np.arange(6.0).reshape(3, 2))
     assert statistics.shape == (2, 2, 2)
     assert statistics[1, 0].tolist() == [0.0, 1.0]
 

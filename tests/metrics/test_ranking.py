@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from metassay.data.assemble_rankings import assemble_rankings
 from metassay.data.ranked_lists import build_ranked_lists, build_ranked_lists_from_mappings, rank_by_score
 from metassay.data.readers.base import RawTable
-from metassay.data.readers.judgements import read_judgements
+from metassay.data.readers.judgements import read_relevance_judgements
 from metassay.data.readers.trec_runs import read_trec_run
 from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Batch
@@ -55,7 +55,7 @@ def find_measure(name: str, options: dict[str, int]):
 def compare_with_expected_file(folder, expected: str) -> int:
     """Compare each value in an expected output of trec_eval with ours; return how many were compared."""
     run, qrels, options = TREC_EVAL_SUITE[expected]
-    judged = read_judgements(str(folder / qrels))
+    judged = read_relevance_judgements(str(folder / qrels))
     complete = expected in {"out.test.aqc", "out.test.aqcM"}
     data = assemble_rankings([RawTable(run, read_trec_run(str(folder / run)))], judged, complete=complete)
     lists = build_ranked_lists(data.outputs["item"], data.outputs["output"], judged)
@@ -83,7 +83,7 @@ def test_values_equal_the_test_suite_of_trec_eval(real_data):
 
 def test_values_equal_the_trec_covid_leaderboard(real_data):
     runs = pl.read_parquet(real_data("trec_covid/runs_top100.parquet"))
-    judged = read_judgements(str(real_data("trec_covid/qrels-round1.txt")))
+    judged = read_relevance_judgements(str(real_data("trec_covid/qrels-round1.txt")))
     data = assemble_rankings([RawTable("runs_top100.parquet", runs)], judged)
     lists = build_ranked_lists(data.outputs["item"], data.outputs["output"], judged)
     metrics = parse_metrics("nDCG@10,P@5")
@@ -312,7 +312,7 @@ def test_err_and_judged_equal_gdeval_and_ir_measures_on_trec_covid(real_data):
     runs = pl.read_parquet(real_data("trec_covid/runs_top100.parquet"))
     names = runs["run"].unique().sort()
     few = runs.filter(pl.col("run").is_in(names.gather_every(24).implode()))
-    judged = read_judgements(str(qrels))
+    judged = read_relevance_judgements(str(qrels))
     data = assemble_rankings([RawTable("runs", few)], judged)
     lists = build_ranked_lists(data.outputs["item"], data.outputs["output"], judged)
     scores = score_rankings(parse_metrics("ERR@20,Judged@10"), lists)

@@ -14,7 +14,7 @@ from metassay.data.assemble_rankings import assemble_rankings
 from metassay.data.dataset import Dataset
 from metassay.data.ranked_lists import build_ranked_lists_from_mappings, rank_by_score
 from metassay.data.readers.base import RawTable
-from metassay.data.readers.judgements import read_judgements
+from metassay.data.readers.judgements import read_relevance_judgements
 from metassay.errors import InputError
 from metassay.metrics.ranking import NDCG, PAPER_MEASURES
 from metassay.metrics.ranking_metric import score_rankings
@@ -147,7 +147,7 @@ def test_clearly_worse_is_worse_under_every_discount(grades):
 def test_no_measure_prefers_a_clearly_worse_copy(real_data):
     """On TREC-COVID, with one relevance level, no measure of the paper prefers a clearly worse list."""
     runs = pl.read_parquet(real_data("trec_covid/runs_top100.parquet")).filter(pl.col("topic") <= 5)
-    judged = read_judgements(str(real_data("trec_covid/qrels-round1.txt"))).with_columns(
+    judged = read_relevance_judgements(str(real_data("trec_covid/qrels-round1.txt"))).with_columns(
         pl.col("grade").clip(0, 1)
     )
     table = runs.select(system="run", item=pl.col("topic").cast(pl.String), document="docid", score="score")
@@ -162,7 +162,7 @@ def test_no_measure_prefers_a_clearly_worse_copy(real_data):
 
 def trec_covid(real_data, topics: int) -> Dataset:
     runs = pl.read_parquet(real_data("trec_covid/runs_top100.parquet")).filter(pl.col("topic") <= topics)
-    judged = read_judgements(str(real_data("trec_covid/qrels-round1.txt")))
+    judged = read_relevance_judgements(str(real_data("trec_covid/qrels-round1.txt")))
     judged = judged.filter(pl.col("item").cast(pl.Int32) <= topics)
     return assemble_rankings([RawTable("runs.parquet", runs)], judged)
 

@@ -102,9 +102,9 @@ def test_any_column_of_numbers_can_be_declared_human() -> None:
     frame = pl.DataFrame(TEXTS | {"points": [4, 3, 2, 1], "more": [1, 2, 3, 4], "place": ["x"] * 4})
     assert read(frame).human == ()
     assert read(frame, human="points").human == ("points",)
-    assert read(frame).with_human_column("Points").with_human_column("more").human == ("points", "more")
+    assert read(frame).declare_human_column("Points").declare_human_column("more").human == ("points", "more")
     with pytest.raises(UnknownName, match="Known: more, points"):
-        read(frame).with_human_column("place")
+        read(frame).declare_human_column("place")
 
 
 def test_row_numbers_of_other_programs_are_no_context() -> None:

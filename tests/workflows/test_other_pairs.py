@@ -10,8 +10,8 @@ import pytest
 import sacrebleu
 
 from metassay.cli import run
-from metassay.data.clusters import find_clusters
-from metassay.data.context import build_context
+from metassay.data.clusters import assign_outputs_to_clusters
+from metassay.data.context import divide_outputs_into_contexts
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
 from metassay.sample import get_sample_path
@@ -63,7 +63,7 @@ def test_length_agrees_with_people_here(data) -> None:
 
 
 def test_weights_from_a_column_shift_the_mean(data) -> None:
-    weights = compute_output_weights(data, "views", [build_context(data, "system")])
+    weights = compute_output_weights(data, "views", [divide_outputs_into_contexts(data, "system")])
     assert weights.tolist() == [1, 2, 1, 3, 1, 1]
     assert compute_output_weights(data, "uniform", []) is None
     with pytest.raises(InputError, match="weights are positive numbers"):
@@ -78,7 +78,7 @@ def test_density_gives_typical_outputs_more_weight() -> None:
         {"item": [f"{i:02d}" for i in range(31)], "system": "s", "output": ["w " * n for n in lengths]}
     )
     data = Dataset("mt", frame)
-    weights = compute_output_weights(data, "density", [build_context(data, "system")])
+    weights = compute_output_weights(data, "density", [divide_outputs_into_contexts(data, "system")])
     assert weights[-1] < weights[0]
     assert weights.mean() == pytest.approx(1)
 
@@ -87,7 +87,9 @@ def test_metadata_of_contexts_is_what_is_constant_in_them(data) -> None:
     frame = data.outputs.with_columns(
         family=pl.col("system").replace_strict({"a": "x", "b": "x", "c": "y"}), nothing=pl.lit("same")
     )
-    found = collect_context_facts(Dataset("mt", frame, human=("mqm",)), [build_context(data, "system")])
+    found = collect_context_facts(
+        Dataset("mt", frame, human=("mqm",)), [divide_outputs_into_contexts(data, "system")]
+    )
     known = found["system"]
     assert known["family"] == ["x", "x", "y"]
     assert known["output_length"] == [2.0, 1.5, 1.5]
@@ -108,7 +110,7 @@ def test_systems_are_compared_on_segments_that_people_scored_for_all_of_them() -
     ]
     rows = [row | {"mqm": row["mqm"] if rng.random() > 0.1 else None} for row in rows]
     dataset = Dataset("mt", pl.DataFrame(rows, infer_schema_length=None), human=("mqm",))
-    unit, scores = find_clusters(dataset, None), rng.normal(size=(2, len(rows)))
+    unit, scores = assign_outputs_to_clusters(dataset, None), rng.normal(size=(2, len(rows)))
     places = {(row["item"], row["system"]): n for n, row in enumerate(dataset.outputs.to_dicts())}
     scored = {key for key, n in places.items() if dataset.outputs["mqm"][n] is not None}
     expected = []

@@ -111,7 +111,7 @@ def test_people_who_count_errors_are_heard_the_right_way_round() -> None:
 
 def test_of_several_human_scores_one_is_heard_and_named(dataset) -> None:
     outputs = dataset.outputs.with_columns((pl.col(dataset.human[0]) * 2).alias("esa"))
-    doubled = metassay.read(outputs, task="mt").with_human_column("esa")
+    doubled = metassay.read(outputs, task="mt").declare_human_column("esa")
     found = assay(doubled, metrics="chrf", **FAST).to_dict()
     assert found["people"]["human"] == dataset.human[0] == "mqm"
     assert any("Using mqm as the human score" in note for note in found["notes"])

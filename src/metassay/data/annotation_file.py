@@ -78,37 +78,42 @@ def read_annotation_file(path: str | Path) -> AnnotationFile:
             location=location,
             remedy="Fill in the last column and leave the others as they are.",
         )
-    rows = [_parse_row(record, len(header), str(path), n) for n, record in enumerate(records[1:], start=1)]
+    rows = [
+        _parse_annotation_row(record, len(header), str(path), n)
+        for n, record in enumerate(records[1:], start=1)
+    ]
     return AnnotationFile(header[-1], text_columns, tuple(rows))
 
 
-def escape_formula(text: str) -> str:
+def escape_formula(cell_text: str) -> str:
     """Put an apostrophe before a text that a spreadsheet would run as a formula, or that begins with one.
 
     >>> escape_formula("=1+1"), escape_formula("plain"), unescape_formula(escape_formula("'quoted'"))
     ("'=1+1", 'plain', "'quoted'")
     """
-    if text.startswith((*_STARTS_OF_FORMULAS, _TEXT_MARK)):
-        return _TEXT_MARK + text
-    return text
+    if cell_text.startswith((*_STARTS_OF_FORMULAS, _TEXT_MARK)):
+        return _TEXT_MARK + cell_text
+    return cell_text
 
 
-def unescape_formula(text: str) -> str:
+def unescape_formula(cell_text: str) -> str:
     """Remove the apostrophe that `escape_formula` put before a text."""
-    return text.removeprefix(_TEXT_MARK)
+    return cell_text.removeprefix(_TEXT_MARK)
 
 
-def _find_delimiter(text: str) -> str:
+def _find_delimiter(file_text: str) -> str:
     """Return the delimiter after the first column name; some spreadsheets save semicolons or tabs."""
-    after_item = text[len(ITEM) : len(ITEM) + 1]
+    after_item = file_text[len(ITEM) : len(ITEM) + 1]
     return after_item if after_item in {",", ";", "\t"} else ","
 
 
-def _parse_row(fields: Sequence[str], field_count: int, file: str, row_number: int) -> OutputToRate:
+def _parse_annotation_row(
+    fields: Sequence[str], column_count: int, file: str, row_number: int
+) -> OutputToRate:
     """Parse the fields of one row of an annotation file."""
-    if len(fields) != field_count:
+    if len(fields) != column_count:
         raise InputError(
-            f"there are {len(fields)} cells, not {field_count}.",
+            f"there are {len(fields)} cells, not {column_count}.",
             location=InputLocation(file=file, row=row_number),
         )
     texts = tuple(unescape_formula(cell) for cell in fields[:-2])

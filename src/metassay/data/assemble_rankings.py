@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from metassay.data import cells
-from metassay.data.columns import check_column_choices, missing_column_error
+from metassay.data.columns import check_chosen_columns, missing_column_error
 from metassay.data.dataset import Dataset
 from metassay.data.ranked_lists import rank_by_score
 from metassay.data.readers.base import RawTable
@@ -52,18 +52,18 @@ def assemble_rankings(
     documents, left_out, notes = _drop_unjudged_topics(documents, qrels)
     notes += _check_judged_documents(documents, qrels)
     if _RANK in documents.columns:
-        notes += _note_increasing_scores(documents)
+        notes += _note_scores_that_increase_with_rank(documents)
         documents = documents.drop(_RANK)
     keys, lists = rank_by_score(documents, qrels)
     outputs = keys.with_columns(lists.to_series().cast(pl.List(pl.String)))
-    missing = _build_missing_lists(keys, qrels)
+    missing = _build_empty_lists_for_missing_topics(keys, qrels)
     if missing.height:
-        notes.append(_describe_missing_lists(missing, complete=complete))
+        notes.append(_describe_missing_ranked_lists(missing, complete=complete))
         if complete:
             outputs = pl.concat([outputs, missing])
         else:
             left_out[MISSING_LIST_REASON] = missing.height
-    outputs = _add_list_metadata(outputs, documents)
+    outputs = _add_metadata_of_topics_and_systems(outputs, documents)
     return Dataset(
         task_definition.name,
         outputs,
@@ -74,11 +74,13 @@ def assemble_rankings(
     )
 
 
-def _build_document_table(table: RawTable, task: Task, columns: Mapping[str, str] | None) -> pl.DataFrame:
+def _build_document_table(
+    table: RawTable, task: Task, chosen_columns: Mapping[str, str] | None
+) -> pl.DataFrame:
     """Return a table `system, item, document, score` with the location of each row in the input."""
     frame = table.frame
     file = table.file
-    roles = _find_role_columns(frame, task, columns, file)
+    roles = _find_ranking_columns(frame, task, chosen_columns, file)
     by_lower_name = {name.lower(): name for name in reversed(frame.columns)}
     document_columns = {}
     for role, name in roles.items():
@@ -102,16 +104,18 @@ def _build_document_table(table: RawTable, task: Task, columns: Mapping[str, str
     documents = pl.DataFrame([column.alias(name) for name, column in document_columns.items()])
     if documents["score"].has_nulls():
         first = documents.filter(pl.col("score").is_null()).row(0, named=True)
-        raise InputError("the retrieval score is missing.", location=_find_location(first, roles["score"]))
+        raise InputError(
+            "the retrieval score is missing.", location=_locate_retrieved_document(first, roles["score"])
+        )
     return documents
 
 
-def _find_role_columns(
-    frame: pl.DataFrame, task: Task, columns: Mapping[str, str] | None, file: str
+def _find_ranking_columns(
+    frame: pl.DataFrame, task: Task, chosen_columns: Mapping[str, str] | None, file: str
 ) -> dict[str, str]:
     """Find the columns of systems, items, documents and scores; only systems may be missing."""
-    chosen = dict(columns or {})
-    check_column_choices(chosen, set(task.column_names), frame.columns, file)
+    chosen = dict(chosen_columns or {})
+    check_chosen_columns(chosen, set(task.column_names), frame.columns, file)
     by_lower_name = {name.lower(): name for name in reversed(frame.columns)}
     roles = {}
     for role, names in task.column_names.items():
@@ -125,12 +129,14 @@ def _find_role_columns(
     return roles
 
 
-def _find_location(row: Mapping[str, object], column: str | None = None) -> InputLocation:
+def _locate_retrieved_document(
+    document_row: Mapping[str, object], column: str | None = None
+) -> InputLocation:
     """Return the location in the input of one retrieved document."""
-    line = row.get(_LINE)
-    number = row.get(_ROW)
+    line = document_row.get(_LINE)
+    number = document_row.get(_ROW)
     return InputLocation(
-        file=str(row[_FILE]),
+        file=str(document_row[_FILE]),
         row=number if isinstance(number, int) else None,
         line=line if isinstance(line, int) else None,
         column=column,
@@ -145,11 +151,11 @@ def _refuse_repeated_documents(documents: pl.DataFrame) -> None:
         return
     repeated = documents.filter(~is_first).row(0, named=True)
     has_same_key = pl.all_horizontal(pl.col(name) == repeated[name] for name in key)
-    first_place = _find_location(documents.filter(has_same_key).row(0, named=True))
+    first_place = _locate_retrieved_document(documents.filter(has_same_key).row(0, named=True))
     raise InputError(
         f"document {repeated['document']} was already retrieved for topic {repeated['item']} by "
         f"{repeated['system']} ({first_place}).",
-        location=_find_location(repeated),
+        location=_locate_retrieved_document(repeated),
         remedy="Remove one of the two, or give the runs different tags.",
     )
 
@@ -167,12 +173,14 @@ def _drop_unjudged_topics(
     if not is_judged.any():
         raise InputError(
             f"{message}, nor is any other of the {documents['item'].n_unique()} here.",
-            location=_find_location(first),
+            location=_locate_retrieved_document(first),
             remedy="Do the judgements belong to these runs?",
         )
     lists = unjudged.select("system", "item").n_unique()
     topics = unjudged["item"].n_unique()
-    note = f"{_find_location(first)}: {message}; {topics} such topics ({lists} lists) are left out."
+    note = (
+        f"{_locate_retrieved_document(first)}: {message}; {topics} such topics ({lists} lists) are left out."
+    )
     return documents.filter(is_judged), {UNJUDGED_TOPIC_REASON: lists}, [note]
 
 
@@ -183,7 +191,7 @@ def _check_judged_documents(documents: pl.DataFrame, qrels: pl.DataFrame) -> lis
         raise InputError(
             f"no retrieved document is among the judged ones, such as {documents['document'][0]}; judged are "
             f"documents such as {qrels['document'][0]}.",
-            location=_find_location(documents.row(0, named=True)),
+            location=_locate_retrieved_document(documents.row(0, named=True)),
             remedy="Do runs and judgements write document ids in the same way?",
         )
     judged_systems = documents.filter(is_judged)["system"].unique()
@@ -194,7 +202,7 @@ def _check_judged_documents(documents: pl.DataFrame, qrels: pl.DataFrame) -> lis
     return [f"No document of these runs is judged, so that their scores are 0: {names}."]
 
 
-def _note_increasing_scores(documents: pl.DataFrame) -> list[str]:
+def _note_scores_that_increase_with_rank(documents: pl.DataFrame) -> list[str]:
     """Return a note on runs whose scores increase with the rank, because such a list is read in reverse."""
     steps = (
         documents.lazy()
@@ -217,7 +225,7 @@ def _note_increasing_scores(documents: pl.DataFrame) -> list[str]:
     return [note]
 
 
-def _build_missing_lists(existing_lists: pl.DataFrame, qrels: pl.DataFrame) -> pl.DataFrame:
+def _build_empty_lists_for_missing_topics(existing_lists: pl.DataFrame, qrels: pl.DataFrame) -> pl.DataFrame:
     """Return rows `system, item, output` with an empty list where a system has no list for a judged topic."""
     systems = existing_lists.select(pl.col("system").unique().sort())
     topics = qrels.select(pl.col("item").unique().sort())
@@ -225,17 +233,17 @@ def _build_missing_lists(existing_lists: pl.DataFrame, qrels: pl.DataFrame) -> p
     return missing.with_columns(pl.lit([], dtype=pl.List(pl.String)).alias("output"))
 
 
-def _describe_missing_lists(missing: pl.DataFrame, *, complete: bool) -> str:
+def _describe_missing_ranked_lists(missing_lists: pl.DataFrame, *, complete: bool) -> str:
     """Return a note on the judged topics for which a system has no list."""
     consequence = "count as 0" if complete else "are left out of the means"
-    systems = missing["system"].n_unique()
+    systems = missing_lists["system"].n_unique()
     return (
-        f"Judged topics without a list: {missing.height}, in {systems} of the runs "
-        f"(such as topic {missing['item'][0]} of {missing['system'][0]}); they {consequence}."
+        f"Judged topics without a list: {missing_lists.height}, in {systems} of the runs "
+        f"(such as topic {missing_lists['item'][0]} of {missing_lists['system'][0]}); they {consequence}."
     )
 
 
-def _add_list_metadata(outputs: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
+def _add_metadata_of_topics_and_systems(outputs: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
     """Add the metadata columns that have only one value per topic or only one per system."""
     used = {"system", "item", "document", "score", _FILE, _ROW, _LINE, _RANK}
     for name in documents.columns:

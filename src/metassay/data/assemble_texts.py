@@ -19,17 +19,17 @@ from metassay.data import cells
 from metassay.data.columns import (
     ROLE_COLUMN_NAMES,
     ColumnRoles,
-    check_column_choices,
-    find_ignored_columns,
-    find_role_columns,
-    is_human_criterion,
+    check_chosen_columns,
+    find_columns_by_role,
+    find_unusable_columns,
+    is_human_rating_criterion,
     is_numeric,
     is_row_number_column,
-    is_unusable_type,
+    is_unusable_column_type,
     missing_column_error,
 )
 from metassay.data.dataset import Dataset
-from metassay.data.languages import note_language_pair
+from metassay.data.languages import note_language_pair_given_as_language
 from metassay.data.memory import release_memory
 from metassay.data.readers.base import RawTable
 from metassay.data.readers.delimited import DELIMITERS
@@ -95,7 +95,7 @@ def assemble_texts(
         left_out.update(table.left_out)
     outputs, notes = _drop_repeated_rows(outputs, rows_are_pairs=rows_are_pairs)
     notes += _check_equal_references(outputs, references)
-    notes += note_language_pair(language)
+    notes += note_language_pair_given_as_language(language)
     release_memory()
     outputs = outputs.drop(_FILE, _ROW)
     if rows_are_pairs:
@@ -114,15 +114,15 @@ def assemble_texts(
     )
 
 
-def _prepare_pair_columns(table: RawTable, columns: Mapping[str, str] | None) -> RawTable:
+def _prepare_pair_columns(table: RawTable, chosen_columns: Mapping[str, str] | None) -> RawTable:
     """Rename the columns of the worse text and of the perturbation to our names, and check the texts."""
     by_lower_name = {name.lower(): name for name in reversed(table.frame.columns)}
     chosen = {}
     for role in PAIR_COLUMNS:
-        name = (columns or {}).get(role) or by_lower_name.get(role)
+        name = (chosen_columns or {}).get(role) or by_lower_name.get(role)
         if name is not None:
             chosen[role] = name
-    check_column_choices(chosen, PAIR_COLUMNS, table.frame.columns, table.file)
+    check_chosen_columns(chosen, PAIR_COLUMNS, table.frame.columns, table.file)
     if "worse" not in chosen:
         raise missing_column_error("worse", ("worse",), table.frame.columns, table.file)
     frame = table.frame.rename({name: role for role, name in chosen.items()})
@@ -142,21 +142,23 @@ def _sort_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
     return pairs.sort(sorted(sortable, key=lambda name: (name != "perturbation", name)))
 
 
-def _build_output_table(table: RawTable, task: Task, columns: Mapping[str, str] | None) -> _OutputTable:
+def _build_output_table(
+    table: RawTable, task: Task, chosen_columns: Mapping[str, str] | None
+) -> _OutputTable:
     """Rename the columns of a table to those of `Dataset`, and check ids, texts and scores."""
     frame = table.frame
     file = table.file
-    chosen = dict(columns or {})
+    chosen = dict(chosen_columns or {})
     declared = dict.fromkeys([*chosen.get("human", "").split(","), *table.human_columns])
     declared_human = [name for name in declared if name]
     if declared_human:
         chosen["human"] = ",".join(declared_human)
-    roles = find_role_columns(frame.columns, task=task, chosen=chosen, file=file)
+    roles = find_columns_by_role(frame.columns, task=task, chosen=chosen, file=file)
     # A column like `quality` with words instead of numbers is metadata, unless the user says otherwise.
     human = tuple(
         name
         for name in roles.human
-        if name in declared_human or not is_human_criterion(name) or is_numeric(frame[name])
+        if name in declared_human or not is_human_rating_criterion(name) or is_numeric(frame[name])
     )
     output_columns: dict[str, pl.Series] = {
         "item": _build_item_ids(frame, roles, file),
@@ -176,28 +178,35 @@ def _build_output_table(table: RawTable, task: Task, columns: Mapping[str, str] 
     output_columns[_ROW] = pl.int_range(1, frame.height + 1, dtype=pl.UInt32, eager=True)
     renamed = [column.alias(name) for name, column in output_columns.items()]
     used = {roles.item, roles.output, roles.system, roles.source, *roles.references, *roles.human}
-    ignored_columns = find_ignored_columns(frame.select(name for name in frame.columns if name not in used))
+    ignored_columns = find_unusable_columns(frame.select(name for name in frame.columns if name not in used))
     return _OutputTable(pl.DataFrame(renamed), human, ignored_columns)
 
 
-def _list_metadata_columns(frame: pl.DataFrame, roles: ColumnRoles) -> list[str]:
+def _list_metadata_columns(frame: pl.DataFrame, column_roles: ColumnRoles) -> list[str]:
     """List the columns without a role. Nested columns are left out, because they cannot be contexts."""
-    used = {roles.item, roles.output, roles.system, roles.source, *roles.references, *roles.human}
+    used = {
+        column_roles.item,
+        column_roles.output,
+        column_roles.system,
+        column_roles.source,
+        *column_roles.references,
+        *column_roles.human,
+    }
     used.update(ROLE_COLUMN_NAMES)
     return [
         name
         for name, dtype in frame.schema.items()
-        if name not in used and not is_unusable_type(dtype) and not is_row_number_column(name)
+        if name not in used and not is_unusable_column_type(dtype) and not is_row_number_column(name)
     ]
 
 
-def _build_item_ids(frame: pl.DataFrame, roles: ColumnRoles, file: str) -> pl.Series:
+def _build_item_ids(frame: pl.DataFrame, column_roles: ColumnRoles, file: str) -> pl.Series:
     """Return the item id of each row: test set and segment joined by `/`, as in `2022/en-de/17`."""
-    ids = [cells.parse_ids(frame[name], file) for name in roles.test_set]
-    if roles.item == roles.source:
-        ids.append(_hash_texts(cells.check_texts(frame[roles.item], file)))
+    ids = [cells.parse_ids(frame[name], file) for name in column_roles.test_set]
+    if column_roles.item == column_roles.source:
+        ids.append(_hash_texts(cells.check_texts(frame[column_roles.item], file)))
     else:
-        ids.append(cells.parse_ids(frame[roles.item], file))
+        ids.append(cells.parse_ids(frame[column_roles.item], file))
     if len(ids) == 1:
         return ids[0]
     numbered = pl.DataFrame([column.alias(str(number)) for number, column in enumerate(ids)])
@@ -215,16 +224,16 @@ def _hash_texts(texts: pl.Series) -> pl.Series:
     return texts.replace_strict(ids, return_dtype=pl.String)
 
 
-def _build_system_names(frame: pl.DataFrame, roles: ColumnRoles, file: str) -> pl.Series:
+def _build_system_names(frame: pl.DataFrame, column_roles: ColumnRoles, file: str) -> pl.Series:
     """Return the system of each row, from the column of systems or else from the name of the file."""
-    if roles.system is not None:
-        systems = frame[roles.system]
+    if column_roles.system is not None:
+        systems = frame[column_roles.system]
         if systems.dtype == pl.String:
             is_missing = (systems.is_null() | (systems == "")).fill_null(value=True)
             if is_missing.any():
                 raise InputError(
                     "the system is missing.",
-                    location=InputLocation(file, int(is_missing.arg_max() or 0) + 1, roles.system),
+                    location=InputLocation(file, int(is_missing.arg_max() or 0) + 1, column_roles.system),
                     remedy="Every row needs one: fill it in or delete the row.",
                 )
         return cells.parse_ids(systems, file)
@@ -241,7 +250,7 @@ def _build_reference_lists(frame: pl.DataFrame, reference_columns: Sequence[str]
     """Return the list of references of each row. Missing and empty references are left out."""
     expressions = []
     has_gaps = False
-    frame = frame.with_columns(_parse_list_column(frame[name]) for name in reference_columns)
+    frame = frame.with_columns(_parse_column_of_lists(frame[name]) for name in reference_columns)
     for name in reference_columns:
         column = frame[name]
         if column.dtype == pl.List(pl.String):
@@ -264,7 +273,7 @@ def _build_reference_lists(frame: pl.DataFrame, reference_columns: Sequence[str]
     return frame.select(lists.alias("references")).to_series()
 
 
-def _parse_list_column(column: pl.Series) -> pl.Series:
+def _parse_column_of_lists(column: pl.Series) -> pl.Series:
     """Convert a column of texts such as `["a", "b"]` to lists; other columns are returned unchanged.
 
     CSV files hold lists as JSON or, if pandas wrote them, as Python source.
@@ -276,14 +285,14 @@ def _parse_list_column(column: pl.Series) -> pl.Series:
         return column
     lists: list[list[str]] = []
     for text in column:
-        texts = _parse_list_text(text or "[]")
+        texts = _parse_list_of_texts(text or "[]")
         if texts is None:
             return column
         lists.append(texts)
     return pl.Series(column.name, lists, dtype=pl.List(pl.String))
 
 
-def _parse_list_text(text: str) -> list[str] | None:
+def _parse_list_of_texts(text: str) -> list[str] | None:
     """Parse a list of texts in JSON or Python notation; None if it is something else."""
     parsed: object = None
     for parse in (json.loads, ast.literal_eval):
@@ -335,7 +344,7 @@ def _drop_repeated_rows(outputs: pl.DataFrame, *, rows_are_pairs: bool) -> tuple
     """Drop exact copies of rows, with a note. Raises an error if two rows of one output differ."""
     if (
         not rows_are_pairs
-        and _count_distinct_hashes(outputs.select(pl.struct("item", "system"))) == outputs.height
+        and _count_distinct_row_hashes(outputs.select(pl.struct("item", "system"))) == outputs.height
     ):
         return outputs, []
     content = [name for name in outputs.columns if name not in {_FILE, _ROW}]
@@ -349,7 +358,7 @@ def _drop_repeated_rows(outputs: pl.DataFrame, *, rows_are_pairs: bool) -> tuple
     return distinct, [f"{rows} another to the letter; each is kept once."]
 
 
-def _count_distinct_hashes(keys: pl.DataFrame) -> int:
+def _count_distinct_row_hashes(keys: pl.DataFrame) -> int:
     """Count the distinct hashes of a column, which are never more than its distinct values.
 
     A set of the values themselves would take more memory. Two values rarely share a hash, and then the
@@ -387,8 +396,8 @@ def _check_equal_references(outputs: pl.DataFrame, references_rule: str) -> list
     references = pl.col("references").list
     has_single_references = bool((outputs["references"].list.len() == 1).all())
     reference_key = (references.first() if has_single_references else references.join("\x1f")).alias("key")
-    distinct_items = _count_distinct_hashes(outputs.select("item"))
-    if distinct_items == _count_distinct_hashes(outputs.select(pl.struct("item", reference_key))):
+    distinct_items = _count_distinct_row_hashes(outputs.select("item"))
+    if distinct_items == _count_distinct_row_hashes(outputs.select(pl.struct("item", reference_key))):
         return []
     keys = outputs.select("item", _FILE, _ROW, reference_key)
     counts = keys.group_by("item").agg(pl.col("key").n_unique().alias("references"))

@@ -15,7 +15,7 @@ _MAXIMUM_DIGITS = 17
 """So many significant digits distinguish any two float64 numbers."""
 
 
-def assign_to_buckets(
+def assign_to_equal_frequency_buckets(
     numbers: NDArray[np.float64], bucket_count: int, groups: Sequence[str], column: str
 ) -> tuple[list[str | None], list[str]]:
     """Divide numbers into `bucket_count` buckets of equal frequency within each group.
@@ -38,7 +38,7 @@ def assign_to_buckets(
             members = values[buckets == bucket]
             bounds.append((members.min(), members.max()))
         prefix = f"{group}+" if len(group_names) > 1 else ""
-        for bucket, name in zip(distinct_buckets, format_intervals(bounds)):
+        for bucket, name in zip(distinct_buckets, format_bucket_intervals(bounds)):
             for row in rows[buckets == bucket]:
                 labels[row] = prefix + name
         if len(distinct_buckets) < bucket_count:
@@ -48,35 +48,37 @@ def assign_to_buckets(
     return labels, notes
 
 
-def assign_to_ranges(numbers: NDArray[np.float64], bounds_text: str, request: str) -> list[str | None]:
+def assign_to_ranges(
+    numbers: NDArray[np.float64], bounds_text: str, context_request: str
+) -> list[str | None]:
     """Assign each number to one of the ranges that a text such as `-25..-5..0` bounds; None if outside.
 
     A range includes its lower bound, the last one also its upper bound. Errors
-    quote `request`, the text with which the user asked for these contexts, such as `length:0..10..20`.
+    quote `context_request`, the text with which the user asked for these contexts, such as `length:0..10..20`.
     """
     try:
         bounds = np.array([float(bound) for bound in bounds_text.split("..")])
     except ValueError:
-        raise InputError(f"{request!r} has bounds that are not numbers.") from None
+        raise InputError(f"{context_request!r} has bounds that are not numbers.") from None
     if len(bounds) < 2 or not (np.diff(bounds) > 0).all():
-        raise InputError(f"{request!r} needs two or more bounds that increase.")
+        raise InputError(f"{context_request!r} needs two or more bounds that increase.")
     codes = np.searchsorted(bounds, numbers, side="right") - 1
     codes[numbers == bounds[-1]] = len(bounds) - 2
     is_inside = (codes >= 0) & (codes < len(bounds) - 1) & ~np.isnan(numbers)
-    names = format_intervals(list(pairwise(bounds.tolist())))
+    names = format_bucket_intervals(list(pairwise(bounds.tolist())))
     return [names[code] if inside else None for code, inside in zip(codes, is_inside)]
 
 
-def format_intervals(bounds: Sequence[tuple[float, float]]) -> list[str]:
+def format_bucket_intervals(bucket_bounds: Sequence[tuple[float, float]]) -> list[str]:
     """Format intervals as `[0.1,0.25]`, with at least six digits and as many as distinguish all bounds.
 
-    >>> format_intervals([(0.0, 0.1234561), (0.1234562, 1e9)])
+    >>> format_bucket_intervals([(0.0, 0.1234561), (0.1234562, 1e9)])
     ['[0,0.1234561]', '[0.1234562,1e09]']
     """
-    numbers = sorted({float(bound) for interval in bounds for bound in interval})
+    numbers = sorted({float(bound) for interval in bucket_bounds for bound in interval})
     for digits in range(_MINIMUM_DIGITS, _MAXIMUM_DIGITS + 1):
         texts = [f"{number:.{digits}g}".replace("e+", "e") for number in numbers]
         if len(set(texts)) == len(texts):
             break
     text_of = dict(zip(numbers, texts))
-    return [f"[{text_of[float(low)]},{text_of[float(high)]}]" for low, high in bounds]
+    return [f"[{text_of[float(low)]},{text_of[float(high)]}]" for low, high in bucket_bounds]

@@ -19,7 +19,7 @@ _DECIMAL_COMMA = r"^\s*[+-]?\d*,\d+\s*$"
 
 def parse_ids(column: pl.Series, file: str) -> pl.Series:
     """Convert a column of ids to text. Raises an error unless every id is a text or a whole number."""
-    unsuitable_type = _name_unsuitable_type(column.dtype)
+    unsuitable_type = _describe_type_unsuitable_for_ids(column.dtype)
     if unsuitable_type is not None:
         raise InputError(
             f"an id must be text or a whole number, not {unsuitable_type} ({shorten_text(str(column[0]))}).",
@@ -40,7 +40,7 @@ def parse_ids(column: pl.Series, file: str) -> pl.Series:
     return text
 
 
-def _name_unsuitable_type(dtype: pl.DataType) -> str | None:
+def _describe_type_unsuitable_for_ids(dtype: pl.DataType) -> str | None:
     """Describe a column type that cannot hold ids, such as "a float"; None for a type that can."""
     if dtype.is_float():
         return "a float"
@@ -73,10 +73,12 @@ def _build_natural_sort_key(text: str) -> list[tuple[str, tuple[int, str], str]]
     parts = re.split(r"([0-9]+)", text)
     texts_between = parts[::2]
     numbers = [*parts[1::2], ""]
-    return [(before, _build_size_key(digits), digits) for before, digits in zip(texts_between, numbers)]
+    return [
+        (before, _build_number_sort_key(digits), digits) for before, digits in zip(texts_between, numbers)
+    ]
 
 
-def _build_size_key(digits: str) -> tuple[int, str]:
+def _build_number_sort_key(digits: str) -> tuple[int, str]:
     """Return a key that sorts decimal numbers of any length by size; an empty text comes first."""
     if not digits:
         return (-1, "")

@@ -34,37 +34,39 @@ class Clusters:
     notes: tuple[str, ...] = ()
 
 
-def find_clusters(dataset: Dataset, column: str | None) -> Clusters:
+def assign_outputs_to_clusters(dataset: Dataset, cluster_column: str | None) -> Clusters:
     """Return the clusters of outputs that the values of a column define.
 
-    Without `column`, the first of `CLUSTER_COLUMNS` that groups items is used, or else the items themselves.
+    Without `cluster_column`, the first of `CLUSTER_COLUMNS` that groups items is used, or else the items themselves.
     Equal values in different test sets are different clusters. An output without a value belongs to the
     cluster of its item; a note counts such outputs.
     """
     outputs = dataset.outputs
-    items = _number_labels(outputs["item"])
-    requested = column is not None
-    if column is None:
-        column = _find_cluster_column(dataset)
-    if column is None or column == "item":
+    items = _number_distinct_labels(outputs["item"])
+    requested = cluster_column is not None
+    if cluster_column is None:
+        cluster_column = _find_cluster_column(dataset)
+    if cluster_column is None or cluster_column == "item":
         why = "no column names a document, chapter, speaker or session that holds several items"
         return Clusters(items, items, "item", "asked for" if requested else why)
-    if column not in outputs.columns:
-        raise UnknownName("cluster column", column, ("item", *dataset.metadata))
-    codes = _number_labels(_label_clusters(outputs, column))
+    if cluster_column not in outputs.columns:
+        raise UnknownName("cluster column", cluster_column, ("item", *dataset.metadata))
+    codes = _number_distinct_labels(_build_cluster_labels(outputs, cluster_column))
     why = f"{len(dataset.items)} items lie in {len(np.unique(codes))} of them, and items of one go together"
     notes: tuple[str, ...] = ()
-    missing = outputs[column].null_count()
+    missing = outputs[cluster_column].null_count()
     if missing:
-        notes = (f"{missing} outputs have no {column}: each of them belongs to the cluster of its item.",)
-    return Clusters(codes, items, column, "asked for" if requested else why, notes)
+        notes = (
+            f"{missing} outputs have no {cluster_column}: each of them belongs to the cluster of its item.",
+        )
+    return Clusters(codes, items, cluster_column, "asked for" if requested else why, notes)
 
 
 def list_cluster_names(dataset: Dataset, clusters: Clusters) -> pl.Series:
     """Return the name of every cluster, in the order of their numbers."""
     labels = dataset.outputs["item"]
     if clusters.column != "item":
-        labels = _label_clusters(dataset.outputs, clusters.column)
+        labels = _build_cluster_labels(dataset.outputs, clusters.column)
     return labels.unique().sort()
 
 
@@ -75,20 +77,22 @@ def sort_items_naturally(dataset: Dataset) -> NDArray[np.int64]:
     keys = []
     for start in range(0, len(items), _BATCH_ITEMS):
         batch = items[start : start + _BATCH_ITEMS]
-        keys.append(pl.Series([_pad_numbers(item) for item in batch]))
+        keys.append(pl.Series([_pad_numbers_in_id(item) for item in batch]))
     return pl.concat(keys).arg_sort().cast(pl.Int64).to_numpy()
 
 
-def _pad_numbers(item: str) -> str:
+def _pad_numbers_in_id(item_id: str) -> str:
     """Write every number in an id with 15 digits, so that ids sort by size; the unpadded digits follow."""
-    return _DIGITS.sub(lambda match: f"\0{int(match[0]):015d}\0{match[0]}\0", item)
+    return _DIGITS.sub(lambda match: f"\0{int(match[0]):015d}\0{match[0]}\0", item_id)
 
 
-def _label_clusters(outputs: pl.DataFrame, column: str) -> pl.Series:
+def _build_cluster_labels(outputs: pl.DataFrame, cluster_column: str) -> pl.Series:
     """Return a label for the cluster of each output that is unique over test sets."""
-    test_set = [name for name in outputs.columns if name.lower() in TEST_SET_COLUMNS and name != column]
-    cluster = pl.concat_str([*test_set, column], separator="/").cast(pl.String)
-    has_no_cluster = pl.col(column).is_null()
+    test_set = [
+        name for name in outputs.columns if name.lower() in TEST_SET_COLUMNS and name != cluster_column
+    ]
+    cluster = pl.concat_str([*test_set, cluster_column], separator="/").cast(pl.String)
+    has_no_cluster = pl.col(cluster_column).is_null()
     label = pl.when(has_no_cluster).then("item:" + pl.col("item")).otherwise("cluster:" + cluster)
     return outputs.select(label.alias("label"))["label"]
 
@@ -99,7 +103,7 @@ def _find_cluster_column(dataset: Dataset) -> str | None:
     for name in CLUSTER_COLUMNS:
         if name not in columns:
             continue
-        labels = _label_clusters(dataset.outputs, columns[name])
+        labels = _build_cluster_labels(dataset.outputs, columns[name])
         item_clusters = pl.DataFrame({"item": dataset.outputs["item"], "cluster": labels})
         each_item_in_one = item_clusters.unique().height == len(dataset.items)
         if each_item_in_one and 1 < item_clusters["cluster"].n_unique() < len(dataset.items):
@@ -107,6 +111,6 @@ def _find_cluster_column(dataset: Dataset) -> str | None:
     return None
 
 
-def _number_labels(labels: pl.Series) -> NDArray[np.int32]:
+def _number_distinct_labels(labels: pl.Series) -> NDArray[np.int32]:
     """Number the distinct labels in sorted order, from 0."""
     return labels.rank("dense").cast(pl.Int32).to_numpy() - np.int32(1)

@@ -63,8 +63,8 @@ class ColumnRoles:
     """Columns of human scores."""
 
 
-def find_role_columns(
-    columns: Sequence[str],
+def find_columns_by_role(
+    column_names: Sequence[str],
     *,
     task: Task = FALLBACK_TASK,
     chosen: Mapping[str, str] | None = None,
@@ -75,20 +75,20 @@ def find_role_columns(
     `chosen` has the columns that the user chose, by role. Several columns are separated by commas. Without a
     column of ids, the source identifies the item.
     """
-    chosen = resolve_role_names(chosen)
-    check_column_choices(chosen, {*task.column_names, "references", "human"}, columns, file)
-    by_lower_name = {name.lower(): name for name in reversed(columns)}
+    chosen = resolve_role_aliases(chosen)
+    check_chosen_columns(chosen, {*task.column_names, "references", "human"}, column_names, file)
+    by_lower_name = {name.lower(): name for name in reversed(column_names)}
     roles: dict[str, str | None] = {}
     for role, names in task.column_names.items():
         unused = {name: column for name, column in by_lower_name.items() if column not in roles.values()}
-        roles[role] = chosen.get(role) or _find_first_column(names, unused)
+        roles[role] = chosen.get(role) or _find_first_existing_column(names, unused)
     item = roles["item"] or roles["source"]
     output = roles["output"]
     if item is None:
-        raise missing_column_error("item", task.column_names["item"], columns, file)
+        raise missing_column_error("item", task.column_names["item"], column_names, file)
     if output is None:
-        raise missing_column_error("output", task.column_names["output"], columns, file)
-    references = find_reference_columns(columns)
+        raise missing_column_error("output", task.column_names["output"], column_names, file)
+    references = find_reference_columns(column_names)
     if "references" in chosen:
         references = chosen["references"].split(",")
     return ColumnRoles(
@@ -98,35 +98,35 @@ def find_role_columns(
         source=roles["source"],
         references=tuple(references),
         test_set=tuple(by_lower_name[name] for name in TEST_SET_COLUMNS if name in by_lower_name),
-        human=_find_human_columns(columns, chosen.get("human")),
+        human=_find_human_columns(column_names, chosen.get("human")),
     )
 
 
-def resolve_role_names(columns_by_role: Mapping[str, str] | None) -> dict[str, str]:
+def resolve_role_aliases(columns_by_role: Mapping[str, str] | None) -> dict[str, str]:
     """Replace other names of roles by ours: `ref` means `references`, `hyp` means `output`.
 
-    >>> resolve_role_names({"hyp": "translation", "item": "n"})
+    >>> resolve_role_aliases({"hyp": "translation", "item": "n"})
     {'output': 'translation', 'item': 'n'}
     """
     return {ROLE_ALIASES.get(role, role): column for role, column in (columns_by_role or {}).items()}
 
 
-def is_human_score(name: str, metric_names: Collection[str] = ()) -> bool:
+def is_human_score_column(column_name: str, metric_names: Collection[str] = ()) -> bool:
     """Whether a column of this name holds human scores; it does not if the name is one of `metric_names`.
 
     Human scores are `mqm`, `da` and so on, numbered ones (`mqm-human1`), scores of one rater (`mqm:NAME`),
     and criteria that people rate.
 
-    >>> [is_human_score(name) for name in ("MQM", "esa-human2", "da:rater7", "coherence", "COMET")]
+    >>> [is_human_score_column(name) for name in ("MQM", "esa-human2", "da:rater7", "coherence", "COMET")]
     [True, True, True, True, False]
     """
-    base_name = name.lower().replace("-", "_").partition(":")[0]
+    base_name = column_name.lower().replace("-", "_").partition(":")[0]
     if _HUMAN_SCORE.fullmatch(base_name):
         return True
-    return name not in metric_names and is_human_criterion(base_name)
+    return column_name not in metric_names and is_human_rating_criterion(base_name)
 
 
-def is_human_criterion(name: str) -> bool:
+def is_human_rating_criterion(name: str) -> bool:
     """Whether a name is a quality that people rate, such as `coherence` or `fluency_2`."""
     return name.lower().rstrip("_0123456789") in list_human_criteria()
 
@@ -147,19 +147,19 @@ def is_reserved_column(column_name: str) -> bool:
                 reserved.update(names)
     if lower_name in reserved or _REFERENCE.fullmatch(lower_name):
         return True
-    return is_human_score(column_name) or is_row_number_column(column_name)
+    return is_human_score_column(column_name) or is_row_number_column(column_name)
 
 
 def find_score_columns(
     table: pl.DataFrame,
     human: Sequence[str] = (),
     metrics: Collection[str] = (),
-    metadata: Collection[str] = (),
+    metadata_columns: Collection[str] = (),
 ) -> tuple[list[str], list[str]]:
     """Find the columns of human scores and those of metric scores.
 
     Every column of numbers is a metric, unless its name is known to be an id, metadata, a text or a human
-    score. `human` and `metadata` name further columns of these kinds; `metrics` are metrics that are named
+    score. `human` and `metadata_columns` name further columns of these kinds; `metrics` are metrics that are named
     like something that people rate.
     """
     for name in human:
@@ -167,15 +167,17 @@ def find_score_columns(
             raise UnknownName("column", name, table.columns)
     other_names = {*TEST_SET_COLUMNS, *KNOWN_METADATA_COLUMNS, *TEXT_COLUMNS["source"]}
     for role in ("item", "system", "output"):
-        other_names.update(list_column_names(role))
+        other_names.update(list_column_names_of_role(role))
     candidates = []
     for name in table.columns:
-        is_other = name.lower() in other_names or is_row_number_column(name) or name in metadata
+        is_other = name.lower() in other_names or is_row_number_column(name) or name in metadata_columns
         if not is_other:
             candidates.append(name)
     by_lower_name = {name.lower().replace("-", "_"): name for name in reversed(table.columns)}
     well_known = [by_lower_name[name] for name in HUMAN_SCORE_NAMES if name in by_lower_name]
-    recognised = [name for name in candidates if is_human_score(name, metrics) and is_numeric(table[name])]
+    recognised = [
+        name for name in candidates if is_human_score_column(name, metrics) and is_numeric(table[name])
+    ]
     human_columns = list(dict.fromkeys([*human, *well_known, *recognised]))
     if not human_columns and "score" in by_lower_name:
         human_columns = [by_lower_name["score"]]
@@ -190,7 +192,7 @@ def is_numeric(column: pl.Series) -> bool:
     return column.dtype == pl.String and _measure_numeric_share(column) == 1
 
 
-def find_ignored_columns(table: pl.DataFrame) -> dict[str, str]:
+def find_unusable_columns(table: pl.DataFrame) -> dict[str, str]:
     """Find the columns that can be neither scores nor contexts, with the reason.
 
     Texts that are mostly numbers are probably scores that cannot be read as such.
@@ -199,14 +201,14 @@ def find_ignored_columns(table: pl.DataFrame) -> dict[str, str]:
     for name, dtype in table.schema.items():
         if is_row_number_column(name):
             ignored[name or "without a name"] = "row numbers"
-        elif is_unusable_type(dtype) and not _REFERENCE.fullmatch(name.lower()):
+        elif is_unusable_column_type(dtype) and not _REFERENCE.fullmatch(name.lower()):
             ignored[name] = "nested values" if dtype.is_nested() else f"values of type {dtype}"
         elif dtype == pl.String and _MOSTLY_NUMBERS <= _measure_numeric_share(table[name]) < 1:
             ignored[name] = f"not only numbers: {_find_first_non_number(table[name])!r}"
     return ignored
 
 
-def is_unusable_type(dtype: pl.DataType) -> bool:
+def is_unusable_column_type(dtype: pl.DataType) -> bool:
     """Whether values of this type can be neither scores nor contexts."""
     return dtype.is_nested() or dtype in (pl.Binary, pl.Duration, pl.Object)
 
@@ -233,7 +235,7 @@ def _find_first_non_number(column: pl.Series) -> str:
     return shorten_text(column.filter(is_word).sort()[0])
 
 
-def list_column_names(role: str) -> tuple[str, ...]:
+def list_column_names_of_role(role: str) -> tuple[str, ...]:
     """Return all column names by which a role, such as "item", is recognised in any task."""
     names = list(TEXT_COLUMNS.get(role, ()))
     for task in load_tasks().values():
@@ -241,14 +243,14 @@ def list_column_names(role: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def find_reference_columns(columns: Sequence[str]) -> list[str]:
+def find_reference_columns(column_names: Sequence[str]) -> list[str]:
     """Find the columns of references, sorted: `ref` before `ref1` before `ref10`."""
-    references = [name for name in columns if _REFERENCE.fullmatch(name.lower())]
+    references = [name for name in column_names if _REFERENCE.fullmatch(name.lower())]
     return sorted(references, key=lambda name: (len(name), name))
 
 
 def missing_column_error(
-    role: str, accepted_names: Sequence[str], columns: Sequence[str], file: str
+    role: str, accepted_names: Sequence[str], column_names: Sequence[str], file: str
 ) -> InputError:
     """Return the error for a table that has no column for a role."""
     remedy = f"Name it with --column {role}=COLUMN."
@@ -256,40 +258,42 @@ def missing_column_error(
         remedy = f"{remedy} {PLAIN_TEXT_REMEDY}"
     return InputError(
         f"no column holds the {role} (looked for {join_names(accepted_names, 120)}; "
-        f"there are: {join_names(columns, 120) or 'none'}).",
+        f"there are: {join_names(column_names, 120) or 'none'}).",
         location=InputLocation(file=file or None),
         remedy=remedy,
     )
 
 
-def check_column_choices(
-    columns_by_role: Mapping[str, str], valid_roles: Collection[str], columns: Sequence[str], file: str
+def check_chosen_columns(
+    columns_by_role: Mapping[str, str], valid_roles: Collection[str], column_names: Sequence[str], file: str
 ) -> None:
     """Raise an error if the user chose a column for an unknown role, or a column that does not exist."""
     for role, names in columns_by_role.items():
         if role not in valid_roles:
             raise UnknownName("column role", role, valid_roles)
         for name in names.split(","):
-            if name not in columns:
+            if name not in column_names:
                 raise InputError(
                     f"there is no column {name!r} to be the {role}.",
                     location=InputLocation(file=file or None),
-                    remedy=f"The columns are: {join_names(columns)}.",
+                    remedy=f"The columns are: {join_names(column_names)}.",
                 )
 
 
-def _find_first_column(names: Sequence[str], columns: Mapping[str, str]) -> str | None:
+def _find_first_existing_column(
+    candidate_names: Sequence[str], column_names: Mapping[str, str]
+) -> str | None:
     """Return the first of some names that is a column."""
-    for name in names:
-        if name in columns:
-            return columns[name]
+    for name in candidate_names:
+        if name in column_names:
+            return column_names[name]
     return None
 
 
-def _find_human_columns(columns: Sequence[str], chosen: str | None) -> tuple[str, ...]:
+def _find_human_columns(column_names: Sequence[str], chosen: str | None) -> tuple[str, ...]:
     """Return the chosen columns and those named like human scores; if there are none, the column `score`."""
     chosen_columns = [] if chosen is None else chosen.split(",")
-    recognised = [name for name in columns if is_human_score(name) and name not in chosen_columns]
+    recognised = [name for name in column_names if is_human_score_column(name) and name not in chosen_columns]
     if chosen_columns or recognised:
         return (*chosen_columns, *recognised)
-    return tuple(name for name in columns if name.lower() == "score")[:1]
+    return tuple(name for name in column_names if name.lower() == "score")[:1]

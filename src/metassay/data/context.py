@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metassay.data.buckets import assign_to_buckets, assign_to_ranges
+from metassay.data.buckets import assign_to_equal_frequency_buckets, assign_to_ranges
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
 
@@ -54,21 +54,21 @@ class Context:
         return len(self.values) > 1
 
 
-def build_context(dataset: Dataset, request: str | RowLabel) -> Context:
+def divide_outputs_into_contexts(dataset: Dataset, context_request: str | RowLabel) -> Context:
     """Divide the outputs into contexts by a request: the name of a column, or a function."""
-    if callable(request):
-        labels = [request(row) for row in dataset.outputs.iter_rows(named=True)]
+    if callable(context_request):
+        labels = [context_request(row) for row in dataset.outputs.iter_rows(named=True)]
         texts = [None if label is None else str(label) for label in labels]
-        name = getattr(request, "__name__", "function")
-        return _number_contexts(name, pl.Series(texts, dtype=pl.String), ())
+        name = getattr(context_request, "__name__", "function")
+        return _number_context_labels(name, pl.Series(texts, dtype=pl.String), ())
     columns = []
     notes: list[str] = []
-    for number, part in enumerate(request.split("+")):
-        labels_of_part, notes_of_part = _label_outputs(dataset, part.strip())
+    for number, part in enumerate(context_request.split("+")):
+        labels_of_part, notes_of_part = _label_outputs_by_request(dataset, part.strip())
         columns.append(labels_of_part.alias(str(number)))
         notes += notes_of_part
     crossed = pl.DataFrame(columns).select(pl.concat_str(pl.all(), separator="+")).to_series()
-    return _number_contexts(request, crossed, notes)
+    return _number_context_labels(context_request, crossed, notes)
 
 
 def build_contexts(
@@ -78,7 +78,8 @@ def build_contexts(
     if isinstance(requests, str) or callable(requests):
         requests = [requests]
     contexts = tuple(
-        build_context(dataset, request) for request in requests or choose_default_contexts(dataset)
+        divide_outputs_into_contexts(dataset, request)
+        for request in requests or choose_default_contexts(dataset)
     )
     # Pairs that someone else made can be assayed without any context.
     needs_contexts = bool(requests) or not dataset.rows_are_pairs
@@ -100,34 +101,36 @@ def choose_default_contexts(dataset: Dataset) -> tuple[str, ...]:
     return tuple(varying) or ("system",)
 
 
-def _label_outputs(dataset: Dataset, request_part: str) -> tuple[pl.Series, list[str]]:
+def _label_outputs_by_request(dataset: Dataset, request: str) -> tuple[pl.Series, list[str]]:
     """Return the name of the context of each output for one part of a request, and notes.
 
     A part is the name of a column, or a column of numbers that is divided: `length:20` into 20 buckets,
     `length:0..10..20` into ranges.
     """
-    column, colon, division = request_part.partition(":")
+    column, colon, division = request.partition(":")
     if not colon:
-        return _label_by_column(dataset, column), []
+        return _label_outputs_by_column(dataset, column), []
     numbers = _get_number_column(dataset, column)
     if ".." in division:
-        return pl.Series(assign_to_ranges(numbers, division, request_part), dtype=pl.String), []
+        return pl.Series(assign_to_ranges(numbers, division, request), dtype=pl.String), []
     if not division.isdecimal() or len(division) > _MAXIMUM_COUNT_DIGITS or int(division) < 1:
         raise InputError(
-            f"{request_part!r} does not say how to cut {column}.",
+            f"{request!r} does not say how to cut {column}.",
             remedy=f"Write {column}:20 for 20 buckets, or {column}:0..10..20 for ranges.",
         )
-    labels, notes = assign_to_buckets(numbers, int(division), _list_language_pairs(dataset), column)
+    labels, notes = assign_to_equal_frequency_buckets(
+        numbers, int(division), _list_language_pairs(dataset), column
+    )
     return pl.Series(labels, dtype=pl.String), notes
 
 
-def _label_by_column(dataset: Dataset, name: str) -> pl.Series:
+def _label_outputs_by_column(dataset: Dataset, column_name: str) -> pl.Series:
     """Return the value of a column for each output as its label."""
     columns = ("system", *dataset.metadata, *dataset.human)
     for column in columns:
-        if column.lower() == name.lower():
+        if column.lower() == column_name.lower():
             return dataset.outputs[column].cast(pl.String)
-    raise UnknownName("context", name, columns)
+    raise UnknownName("context", column_name, columns)
 
 
 def _get_number_column(dataset: Dataset, column: str) -> NDArray[np.float64]:
@@ -161,10 +164,10 @@ def _list_language_pairs(dataset: Dataset) -> list[str]:
     return [""] * len(dataset)
 
 
-def _number_contexts(context_name: str, labels: pl.Series, notes: Sequence[str]) -> Context:
+def _number_context_labels(context_name: str, context_labels: pl.Series, notes: Sequence[str]) -> Context:
     """Number the distinct labels of outputs, and add a note on outputs without a label."""
-    values = sorted(labels.drop_nulls().unique().sort().to_list(), key=_build_sort_key)
-    codes = labels.cast(pl.Enum(values)).to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
+    values = sorted(context_labels.drop_nulls().unique().sort().to_list(), key=_build_context_sort_key)
+    codes = context_labels.cast(pl.Enum(values)).to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
     without_label = int((codes < 0).sum())
     if without_label:
         notes = [
@@ -174,10 +177,10 @@ def _number_contexts(context_name: str, labels: pl.Series, notes: Sequence[str])
     return Context(context_name, tuple(values), codes, tuple(notes))
 
 
-def _build_sort_key(label: str) -> tuple[tuple[int, float, str], ...]:
+def _build_context_sort_key(context_label: str) -> tuple[tuple[int, float, str], ...]:
     """Return a key that sorts numbers by size: year 9 before 10, bucket [-5,-1] before [-1,0]."""
     key: list[tuple[int, float, str]] = []
-    for part in label.replace("[", "+").split("+"):
+    for part in context_label.replace("[", "+").split("+"):
         beginning = part.split(",")[0].rstrip("]")
         try:
             key.append((0, float(beginning), part))

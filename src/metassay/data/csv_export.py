@@ -12,20 +12,20 @@ _FORMULA = r"^[=+\-@\t\r]"
 _NUMBER = r"^[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?$"
 
 
-def escape_cell(value: Any) -> Any:
+def escape_spreadsheet_formula(cell: Any) -> Any:
     """Put an apostrophe before a text that a spreadsheet would execute as a formula; numbers are unchanged.
 
-    >>> escape_cell("=1+1"), escape_cell("-5"), escape_cell("plain")
+    >>> escape_spreadsheet_formula("=1+1"), escape_spreadsheet_formula("-5"), escape_spreadsheet_formula("plain")
     ("'=1+1", '-5', 'plain')
     """
-    if isinstance(value, str) and re.match(_FORMULA, value) and not re.match(_NUMBER, value):
-        return f"'{value}"
-    return value
+    if isinstance(cell, str) and re.match(_FORMULA, cell) and not re.match(_NUMBER, cell):
+        return f"'{cell}"
+    return cell
 
 
 def format_csv(table: pl.DataFrame) -> str:
     """Format a table as CSV in which no cell and no column name is executed as a formula."""
-    names = [escape_cell(name) for name in table.columns]
+    names = [escape_spreadsheet_formula(name) for name in table.columns]
     columns = [_escape_column(column) for column in table.iter_columns()]
     # Polars does not quote a carriage return, though many readers take it for the end of a row.
     has_return = any(column.dtype == pl.String and column.str.contains("\r").any() for column in columns)

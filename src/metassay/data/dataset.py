@@ -34,7 +34,7 @@ class Dataset:
     scores, null for unrated outputs. All other columns are metadata and can be used as contexts.
 
     >>> outputs = pl.DataFrame({"item": ["1", "2"], "system": "a", "output": ["x", "y"], "mine": [0, 1]})
-    >>> data = Dataset("text", outputs).with_human_column("mine").with_notes("rated by me")
+    >>> data = Dataset("text", outputs).declare_human_column("mine").with_notes("rated by me")
     >>> data.filter_rows(data.outputs["mine"] > 0, reason="not rated").left_out["not rated"], data.human
     (1, ('mine',))
     >>> data.slice_rows(slice(1, 2)).items
@@ -154,19 +154,19 @@ class Dataset:
             left_out[reason] = left_out.get(reason, 0) + dropped
         return replace(self, outputs=self.outputs.filter(keep), left_out=left_out)
 
-    def slice_rows(self, rows: slice) -> Dataset:
+    def slice_rows(self, row_slice: slice) -> Dataset:
         """Return the data set with only these rows. The other rows do not count as left out."""
-        return replace(self, outputs=self.outputs[rows])
+        return replace(self, outputs=self.outputs[row_slice])
 
-    def with_human_column(self, name: str) -> Dataset:
+    def declare_human_column(self, column_name: str) -> Dataset:
         """Return the data set with one more column of numbers declared as a human score. Case is ignored."""
-        if name in self.human:
+        if column_name in self.human:
             return self
         columns = {column.lower(): column for column in self.metadata}
-        column = columns.get(name.lower())
+        column = columns.get(column_name.lower())
         if column is None or not self.outputs[column].dtype.is_numeric():
             numeric = [c for c in self.metadata if self.outputs[c].dtype.is_numeric()]
-            raise UnknownName("human score", name, (*self.human, *numeric))
+            raise UnknownName("human score", column_name, (*self.human, *numeric))
         scores = self.outputs[column].cast(pl.Float64).fill_nan(None)
         return replace(self, outputs=self.outputs.with_columns(scores), human=(*self.human, column))
 

@@ -67,11 +67,11 @@ class RequestedDirections:
         """The scores whose direction the user named."""
         return (*self.lower_is_better, *self.higher_is_better)
 
-    def check(self, valid_names: Collection[str], kind: str = "score") -> None:
+    def check(self, score_names: Collection[str], score_kind: str = "score") -> None:
         """Raise an error if a requested score does not exist, or is requested in both directions."""
         for name in self.names:
-            if name not in valid_names:
-                raise UnknownName(kind, name, valid_names)
+            if name not in score_names:
+                raise UnknownName(score_kind, name, score_names)
         contradictory = {*self.lower_is_better} & {*self.higher_is_better}
         if contradictory:
             names = ", ".join(sorted(contradictory))
@@ -81,10 +81,10 @@ class RequestedDirections:
         """Return the names of all scores for which lower is better after this request is applied."""
         return frozenset(({*lower_is_better} | {*self.lower_is_better}) - {*self.higher_is_better})
 
-    def exclude_names(self, names: Collection[str]) -> RequestedDirections:
+    def exclude_scores(self, score_names: Collection[str]) -> RequestedDirections:
         """Return a copy of the request without some names of scores."""
-        lower = tuple(name for name in self.lower_is_better if name not in names)
-        higher = tuple(name for name in self.higher_is_better if name not in names)
+        lower = tuple(name for name in self.lower_is_better if name not in score_names)
+        higher = tuple(name for name in self.higher_is_better if name not in score_names)
         return RequestedDirections(lower, higher)
 
 
@@ -126,22 +126,22 @@ def find_direction(
         return ScoreDirection(score_name, kind, LOWER, REQUESTED)
     if score_name in requested.higher_is_better:
         return ScoreDirection(score_name, kind, HIGHER, REQUESTED)
-    if score_name in lower_metrics or has_error_name(score_name, kind):
+    if score_name in lower_metrics or has_name_of_error_count(score_name, kind):
         if _is_mostly_negative(scores):
             return ScoreDirection(score_name, kind, HIGHER, "an error rate, but negative: reversed already")
         return ScoreDirection(score_name, kind, LOWER, "named like an error rate")
-    if looks_like_penalties(score_name, scores) and _is_most_often_zero(scores):
+    if look_like_error_counts(score_name, scores) and _is_most_often_zero(scores):
         return ScoreDirection(score_name, kind, LOWER, "MQM that is never negative counts errors")
     return ScoreDirection(score_name, kind, HIGHER, "default")
 
 
-def has_error_name(score_name: str, kind: str) -> bool:
+def has_name_of_error_count(score_name: str, score_kind: str) -> bool:
     """Whether the name of a score, such as `ter` or `errors`, says that lower is better.
 
     >>> names = ("TER", "WER_norm", "sacrebleu-ter", "MetricX-24-ref", "mbr-metricx-qe", "recip_rank")
-    >>> [has_error_name(name, "metric") for name in names]
+    >>> [has_name_of_error_count(name, "metric") for name in names]
     [True, True, True, True, False, False]
-    >>> has_error_name("hter", "human"), has_error_name("rank", "human")
+    >>> has_name_of_error_count("hter", "human"), has_name_of_error_count("rank", "human")
     (True, True)
     """
     base_name = _REFERENCE_SUFFIX.sub("", score_name.lower())
@@ -152,11 +152,11 @@ def has_error_name(score_name: str, kind: str) -> bool:
         return True
     if words[0] in _ERROR_WORDS or words[-1] in _ERROR_WORDS:
         return True
-    return kind == HUMAN_SCORE and words[-1] in _RANK_WORDS
+    return score_kind == HUMAN_SCORE and words[-1] in _RANK_WORDS
 
 
 def orient_human_scores(
-    dataset: Dataset, requested: RequestedDirections
+    dataset: Dataset, requested_directions: RequestedDirections
 ) -> tuple[Dataset, RequestedDirections]:
     """Negate the human scores for which lower is better, and add a note on each.
 
@@ -168,29 +168,29 @@ def orient_human_scores(
     notes = []
     for name in dataset.human:
         scores = dataset.outputs[name].cast(pl.Float64).to_numpy()
-        direction = find_direction(name, scores, kind=HUMAN_SCORE, requested=requested)
+        direction = find_direction(name, scores, kind=HUMAN_SCORE, requested=requested_directions)
         directions.append(direction)
         if direction.better == LOWER:
             reversed_columns.append(-dataset.outputs[name])
-            notes.append(_describe_reversal(direction))
+            notes.append(_describe_negated_score(direction))
     outputs = dataset.outputs.with_columns(reversed_columns) if reversed_columns else dataset.outputs
     oriented = replace(dataset, outputs=outputs, directions=tuple(directions))
-    return oriented.with_notes(*notes), requested.exclude_names(dataset.human)
+    return oriented.with_notes(*notes), requested_directions.exclude_scores(dataset.human)
 
 
-def _describe_reversal(direction: ScoreDirection) -> str:
+def _describe_negated_score(score_direction: ScoreDirection) -> str:
     """Return the note on one human score that was negated."""
-    note = f"Lower {direction.score} is better: it was reversed."
-    if direction.why == REQUESTED:
+    note = f"Lower {score_direction.score} is better: it was reversed."
+    if score_direction.why == REQUESTED:
         return note
-    return f"{note} If that is wrong, say so: --higher-is-better {direction.score}."
+    return f"{note} If that is wrong, say so: --higher-is-better {score_direction.score}."
 
 
-def note_reversed_scores(directions: Iterable[ScoreDirection]) -> list[str]:
+def note_negated_scores(score_directions: Iterable[ScoreDirection]) -> list[str]:
     """Return a note that names the scores that were negated although the user did not request it."""
     reversed_scores = {
         direction.score
-        for direction in directions
+        for direction in score_directions
         if direction.better == LOWER and direction.why != REQUESTED
     }
     if not reversed_scores:
@@ -202,10 +202,10 @@ def note_reversed_scores(directions: Iterable[ScoreDirection]) -> list[str]:
     return [note]
 
 
-def looks_like_penalties(name: str, scores: NDArray[np.float64]) -> bool:
+def look_like_error_counts(score_name: str, scores: NDArray[np.float64]) -> bool:
     """Whether human scores seem to count errors: they are called MQM and are never negative."""
     present = scores[~np.isnan(scores)]
-    if "mqm" not in name.lower() or not len(present):
+    if "mqm" not in score_name.lower() or not len(present):
         return False
     return bool((present >= 0).all() and (present > 0).any())
 
@@ -226,9 +226,9 @@ def _is_most_often_zero(scores: NDArray[np.float64]) -> bool:
     return bool(values[counts.argmax()] == 0)
 
 
-def note_possible_penalties(score_name: str, scores: NDArray[np.float64]) -> list[str]:
+def note_possible_error_counts(score_name: str, scores: NDArray[np.float64]) -> list[str]:
     """Return a note if human scores may count errors although they are read as higher is better."""
-    if not looks_like_penalties(score_name, scores):
+    if not look_like_error_counts(score_name, scores):
         return []
     note = (
         f"{score_name} is never negative, and higher is taken for better. If it counts errors, say so: "

@@ -7,7 +7,12 @@ from pathlib import Path
 
 import polars as pl
 
-from metassay.data.columns import TEST_SET_COLUMNS, is_row_number_column, is_unusable_type, list_column_names
+from metassay.data.columns import (
+    TEST_SET_COLUMNS,
+    is_row_number_column,
+    is_unusable_column_type,
+    list_column_names_of_role,
+)
 from metassay.errors import InputError, InputLocation
 
 _OTHER_KEYS = ("doc_id", "speaker_id")
@@ -25,12 +30,12 @@ def join_columns(
     chosen_keys = [name for role, name in (chosen or {}).items() if role in ("item", "system")]
     for role in ("item", "system"):
         other_table = _rename_key_column(
-            other_table, (chosen or {}).get(role), list_column_names(role), table.columns
+            other_table, (chosen or {}).get(role), list_column_names_of_role(role), table.columns
         )
     possible_keys = [
         *TEST_SET_COLUMNS,
-        *list_column_names("item"),
-        *list_column_names("system"),
+        *list_column_names_of_role("item"),
+        *list_column_names_of_role("system"),
         *_OTHER_KEYS,
     ]
     keys = [
@@ -48,7 +53,7 @@ def join_columns(
         )
     for key in keys:
         for keyed_table, keyed_file in ((table, None), (other_table, file)):
-            if is_unusable_type(keyed_table.schema[key]):
+            if is_unusable_column_type(keyed_table.schema[key]):
                 raise InputError(
                     f"a key must be text or a number, not {keyed_table.schema[key]}.",
                     location=InputLocation(file=keyed_file, column=key),

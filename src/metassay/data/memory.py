@@ -39,12 +39,12 @@ def set_memory_target(byte_count: int) -> None:
     _memory_target = byte_count
 
 
-def is_large_table(row_count: int) -> bool:
+def should_stay_on_disk(row_count: int) -> bool:
     """Whether a table with this many rows should be mapped from disk instead of loaded into memory."""
     return row_count * _TARGET_PER_ROW > _memory_target
 
 
-def map_table(path: Path) -> pl.DataFrame:
+def memory_map_table(path: Path) -> pl.DataFrame:
     """Open an Arrow IPC file as a table whose values are read from disk when they are accessed."""
     import pyarrow as pa
 
@@ -76,7 +76,7 @@ def spill_to_disk(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
             writer.write_table(arrow_table)
         if writer is not None:
             writer.close()
-        return map_table(Path(name))
+        return memory_map_table(Path(name))
     except OSError as error:
         raise InputError(
             f"cannot be written ({error.strerror or error}).",

@@ -15,19 +15,19 @@ _STYLE_SAMPLE = 2_000
 """Number of texts of each side that are compared for style."""
 
 
-def choose_normalisation(dataset: Dataset, requested_scheme: str | None) -> str:
+def choose_text_normalisation(dataset: Dataset, requested_scheme: str | None) -> str:
     """Return the normalisation scheme that the user requested, or the default of the task."""
     return requested_scheme or dataset.task_definition.normalisation
 
 
-def normalise_texts(dataset: Dataset, scheme: str) -> Dataset:
+def normalise_texts(dataset: Dataset, normalisation_scheme: str) -> Dataset:
     """Apply a normalisation scheme to all outputs and references of a data set.
 
     With the scheme "none", speech gets a note if outputs and references differ in case or punctuation.
     """
     if dataset.task_definition.is_ranking:
         return dataset
-    if scheme == "none":
+    if normalisation_scheme == "none":
         return _note_style_difference(dataset)
     outputs = dataset.outputs
     text_columns = ["output", "worse"] if dataset.rows_are_pairs else ["output"]
@@ -36,7 +36,7 @@ def normalise_texts(dataset: Dataset, scheme: str) -> Dataset:
         texts.append(outputs["references"].explode().alias("text"))
     # Many outputs share their reference: each distinct text is normalised once.
     distinct = pl.concat(texts).drop_nulls().unique()
-    normalised = {text: normalize_text(text, scheme) for text in distinct}
+    normalised = {text: normalize_text(text, normalisation_scheme) for text in distinct}
     columns = [
         pl.Series(name, [normalised[text] for text in outputs[name]], dtype=pl.String)
         for name in text_columns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metassay.data.dataset import Dataset
-from metassay.data.normalisation import choose_normalisation, normalise_texts
+from metassay.data.normalisation import choose_text_normalisation, normalise_texts
 from metassay.data.reference_systems import drop_reference_systems
 from metassay.text.words import is_spaceless_script
 
@@ -19,7 +19,7 @@ def prepare_dataset(dataset: Dataset, *, normalize: str | None, keep_references:
     if not keep_references:
         dataset = drop_reference_systems(dataset)
     notes = note_unknown_language(dataset)
-    normalised = normalise_texts(dataset, choose_normalisation(dataset, normalize))
+    normalised = normalise_texts(dataset, choose_text_normalisation(dataset, normalize))
     return normalised.with_notes(*notes)
 
 

@@ -67,18 +67,18 @@ class RankedLists(Sequence[tuple[str, ...]]):
 
     def take(self, rows: LongArray) -> RankedLists:
         """Return the lists in these rows, in the order of `rows`."""
-        offsets = _build_offsets(np.diff(self.offsets)[rows])
+        offsets = _compute_list_offsets(np.diff(self.offsets)[rows])
         return replace(
             self,
             offsets=offsets,
-            documents=_gather_lists(self.documents, self.offsets, rows, offsets),
-            grades=_gather_lists(self.grades, self.offsets, rows, offsets),
+            documents=_concatenate_lists_of_rows(self.documents, self.offsets, rows, offsets),
+            grades=_concatenate_lists_of_rows(self.grades, self.offsets, rows, offsets),
             topics=self.topics[rows],
         )
 
-    def reorder_documents(self, order: LongArray) -> RankedLists:
-        """Return the lists with documents in another order; `order` permutes positions within lists."""
-        return replace(self, documents=self.documents[order], grades=self.grades[order])
+    def reorder_documents(self, document_order: LongArray) -> RankedLists:
+        """Return the lists with documents in another order; `document_order` permutes positions within lists."""
+        return replace(self, documents=self.documents[document_order], grades=self.grades[document_order])
 
     def to_series(self) -> pl.Series:
         """Return the lists of document ids as a Polars column."""
@@ -99,7 +99,7 @@ class RankedLists(Sequence[tuple[str, ...]]):
         return self.to_series().cast(pl.List(pl.String)).list.join("\0")
 
     @property
-    def has_relevant(self) -> NDArray[np.bool_]:
+    def has_relevant_document(self) -> NDArray[np.bool_]:
         """Whether each list contains a relevant document (grade 1 or more)."""
         before = np.concatenate([[0], np.cumsum(self.grades > 0)])
         return np.asarray(before[self.offsets[1:]] > before[self.offsets[:-1]])
@@ -114,10 +114,10 @@ def build_ranked_lists(items: pl.Series, outputs: pl.Series, qrels: pl.DataFrame
     (documents, judged), names = _encode_texts(listed, qrels["document"])
     topics = qrels["item"].unique().sort()
     judgements = _JudgementTable(
-        _find_topic_numbers(qrels["item"], topics), judged, _get_grades(qrels), len(topics), len(names)
+        _find_topic_numbers(qrels["item"], topics), judged, _get_judged_grades(qrels), len(topics), len(names)
     )
     return judgements.build_lists(
-        _build_offsets(lengths), documents, _find_topic_numbers(items, topics), names
+        _compute_list_offsets(lengths), documents, _find_topic_numbers(items, topics), names
     )
 
 
@@ -140,7 +140,7 @@ def build_ranked_lists_from_mappings(
     )
 
 
-def build_grade_mappings(items: pl.Series, qrels: pl.DataFrame) -> list[Mapping[str, int]]:
+def build_grades_by_document(items: pl.Series, qrels: pl.DataFrame) -> list[Mapping[str, int]]:
     """Return, for each item, a mapping from judged document to grade; equal items share one mapping."""
     wanted = qrels.filter(pl.col("item").is_in(items.unique().implode()))
     grades: dict[str, dict[str, int]] = {}
@@ -165,7 +165,7 @@ def rank_by_score(table: pl.DataFrame, qrels: pl.DataFrame) -> tuple[pl.DataFram
     own_system, own_topic = np.divmod(keys[starts], len(topics))
     index = pl.DataFrame({"system": system_names.gather(own_system), "item": topics.gather(own_topic)})
     judgements = _JudgementTable(
-        _find_topic_numbers(qrels["item"], topics), judged, _get_grades(qrels), len(topics), len(names)
+        _find_topic_numbers(qrels["item"], topics), judged, _get_judged_grades(qrels), len(topics), len(names)
     )
     offsets = np.append(starts, len(keys)).astype(np.int64)
     return index, judgements.build_lists(offsets, documents[order], own_topic, names)
@@ -191,7 +191,7 @@ class _JudgementTable:
     def __init__(self, topics: LongArray, documents: Codes, grades: Codes, count: int, names: int) -> None:
         small = topics.astype(np.uint16) if count <= 65_536 else topics  # radix sort, where it is possible
         order = np.argsort(small, kind="stable")
-        self.offsets = _build_offsets(np.bincount(topics, minlength=count))
+        self.offsets = _compute_list_offsets(np.bincount(topics, minlength=count))
         self.documents, self.grades, self.names = documents[order], grades[order], names
 
     def build_lists(
@@ -213,7 +213,7 @@ def _find_topic_numbers(items: pl.Series, topics: pl.Series) -> LongArray:
     return codes.to_numpy().astype(np.int64)
 
 
-def _get_grades(qrels: pl.DataFrame) -> Codes:
+def _get_judged_grades(qrels: pl.DataFrame) -> Codes:
     """Return the grades of judgements as an array."""
     return qrels["grade"].to_numpy().astype(np.int32)
 
@@ -225,9 +225,9 @@ def _encode_texts(*columns: pl.Series) -> tuple[tuple[Codes, ...], pl.Series]:
     return tuple(column.cast(kind).to_physical().to_numpy().astype(np.int32) for column in columns), names
 
 
-def _build_offsets(lengths: NDArray[np.integer]) -> LongArray:
+def _compute_list_offsets(list_lengths: NDArray[np.integer]) -> LongArray:
     """Return where each list starts when lists of these lengths are concatenated."""
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return np.concatenate([[0], np.cumsum(list_lengths)]).astype(np.int64)
 
 
 @kernel
@@ -274,7 +274,9 @@ def _sort_grades(offsets: LongArray, grades: Codes) -> tuple[Codes, LongArray]:
 
 
 @kernel
-def _gather_lists(values: Codes, offsets: LongArray, rows: LongArray, new_offsets: LongArray) -> Codes:
+def _concatenate_lists_of_rows(
+    values: Codes, offsets: LongArray, rows: LongArray, new_offsets: LongArray
+) -> Codes:
     """Concatenate the values of the lists in some rows."""
     gathered = np.empty(new_offsets[-1], np.int32)
     for i in range(len(rows)):

@@ -12,15 +12,15 @@ import polars as pl
 
 from metassay.data.assemble_rankings import assemble_rankings
 from metassay.data.assemble_texts import assemble_texts
-from metassay.data.columns import resolve_role_names
+from metassay.data.columns import resolve_role_aliases
 from metassay.data.dataset import Dataset
 from metassay.data.joins import join_columns
-from metassay.data.memory import is_large_table, release_memory, spill_to_disk
+from metassay.data.memory import release_memory, should_stay_on_disk, spill_to_disk
 from metassay.data.readers.base import RawTable, ReaderOptions
-from metassay.data.readers.judgements import read_judgements
+from metassay.data.readers.judgements import read_relevance_judgements
 from metassay.data.readers.line_scores import is_score_per_line_file, read_line_scores
 from metassay.data.readers.plain_text import read_parallel_lines
-from metassay.data.readers.registry import download_paths, read_join_table, read_tables
+from metassay.data.readers.registry import download_remote_paths, read_join_table, read_tables
 from metassay.data.readers.remote_files import download_if_remote
 from metassay.data.readers.transcripts import read_transcripts
 from metassay.errors import InputError, InputLocation, UnknownName, display_path
@@ -64,7 +64,7 @@ def read(source: Source, options: ReadOptions) -> Dataset:
     """
     if isinstance(source, Dataset):
         return source
-    options = replace(options, columns=resolve_role_names(options.columns))
+    options = replace(options, columns=resolve_role_aliases(options.columns))
     task_name = None if options.task is None else find_task(options.task).name
     reader_options = ReaderOptions(quoting=options.quoting, task=task_name)
     tables = read_tables(source, reader_options)
@@ -80,7 +80,7 @@ def read(source: Source, options: ReadOptions) -> Dataset:
     dataset = replace(dataset, task_guess=task_guess, input_files=input_files)
     dataset = dataset.with_notes(*dict.fromkeys(notes))
     dataset = _select_rows(dataset, options.where, options.systems, options.exclude_systems)
-    if is_large_table(len(dataset)):
+    if should_stay_on_disk(len(dataset)):
         dataset = replace(dataset, outputs=spill_to_disk([dataset.outputs]))
         release_memory()
     return dataset
@@ -129,7 +129,7 @@ def _assemble_rankings(tables: Sequence[RawTable], task: Task, options: ReadOpti
             location=first_file,
             remedy="Name the file that holds them with --qrels FILE.",
         )
-    qrels = read_judgements(download_if_remote(options.qrels), threshold=options.relevant_from)
+    qrels = read_relevance_judgements(download_if_remote(options.qrels), threshold=options.relevant_from)
     return assemble_rankings(tables, qrels, task=task, columns=options.columns, complete=options.complete)
 
 
@@ -198,7 +198,7 @@ def _join_files(
     """Join the columns of further files to all tables. Also returns notes."""
     joined = list(tables)
     notes = [note for table in tables for note in table.notes]
-    for file in [] if join_files is None else download_paths(join_files):
+    for file in [] if join_files is None else download_remote_paths(join_files):
         if is_score_per_line_file(file):
             joined, line_notes = _join_line_scores(joined, file)
             notes += line_notes
@@ -234,10 +234,13 @@ def _join_line_scores(tables: Sequence[RawTable], score_file: str) -> tuple[list
 
 
 def _select_rows(
-    dataset: Dataset, where: Where | None, systems: Sequence[str] | None, excluded: Sequence[str] | None
+    dataset: Dataset,
+    where: Where | None,
+    systems: Sequence[str] | None,
+    excluded_systems: Sequence[str] | None,
 ) -> Dataset:
     """Keep the rows that `--where`, `--systems` and `--exclude-systems` select."""
-    for name in [*(systems or ()), *(excluded or ())]:
+    for name in [*(systems or ()), *(excluded_systems or ())]:
         if name not in dataset.systems:
             raise UnknownName("system", name, dataset.systems)
     accepted: dict[str, list[str]] = {}
@@ -248,13 +251,13 @@ def _select_rows(
         accepted[column] = [values] if isinstance(values, str) else list(values)
     if systems:
         accepted["system"] = [*accepted.get("system", []), *systems]
-    if not accepted and not excluded:
+    if not accepted and not excluded_systems:
         return dataset
     is_selected = pl.Series([True] * len(dataset))
     for column, values in accepted.items():
         is_selected &= dataset.outputs[column].cast(pl.String).is_in(values).fill_null(value=False)
-    if excluded:
-        is_selected &= ~dataset.outputs["system"].is_in(list(excluded))
+    if excluded_systems:
+        is_selected &= ~dataset.outputs["system"].is_in(list(excluded_systems))
     if not is_selected.any():
         raise InputError("no row is left after --where, --systems and --exclude-systems.")
     return replace(dataset, outputs=dataset.outputs.filter(is_selected))

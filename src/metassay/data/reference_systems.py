@@ -51,19 +51,19 @@ def drop_reference_systems(dataset: Dataset) -> Dataset:
 
 
 def find_reference_rows(
-    table: pl.DataFrame, output: str, references: Sequence[str], *, group_columns: Sequence[str]
+    table: pl.DataFrame, output_column: str, reference_column: Sequence[str], *, group_columns: Sequence[str]
 ) -> pl.Series:
     """Return for each row whether the outputs of its system are the reference.
 
-    `references` names columns of texts or of lists of texts; an output may equal any of them, up to white
+    `reference_column` names columns of texts or of lists of texts; an output may equal any of them, up to white
     space at its ends. `group_columns` names the columns that identify a system within its test set.
     """
-    if not references:
+    if not reference_column:
         return pl.Series("is_reference", [False]).new_from_index(0, table.height)
-    has_outer_spaces = any(_has_outer_spaces(table[name]) for name in (output, *references))
-    output_text = pl.col(output).str.strip_chars() if has_outer_spaces else pl.col(output)
+    has_outer_spaces = any(_has_outer_spaces(table[name]) for name in (output_column, *reference_column))
+    output_text = pl.col(output_column).str.strip_chars() if has_outer_spaces else pl.col(output_column)
     equals_reference = []
-    for name in references:
+    for name in reference_column:
         if table.schema[name].is_nested():
             texts = pl.col(name)
             if has_outer_spaces:

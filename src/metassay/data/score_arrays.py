@@ -35,7 +35,7 @@ class ScoreArrays:
             raise InputError("a score is infinite.", remedy="A missing score is NaN.")
 
     @cached_property
-    def complete_items(self) -> NDArray[np.bool_]:
+    def has_all_scores(self) -> NDArray[np.bool_]:
         """Whether an item has the human score and the metric score of every system, `[metrics, items]`."""
         return np.asarray(~np.isnan(self.metrics + self.human).any(axis=1))
 
@@ -72,16 +72,16 @@ class ScoreArrays:
         """Keep the metrics at some positions."""
         return ScoreArrays(self.human, self.metrics[positions], self.clusters)
 
-    def repeat_items(self, counts: LongArray) -> ScoreArrays:
+    def repeat_items(self, repetitions: LongArray) -> ScoreArrays:
         """Repeat item i `counts[i]` times; each copy of a cluster becomes a cluster of its own."""
-        positions = np.repeat(np.arange(len(counts)), counts)
+        positions = np.repeat(np.arange(len(repetitions)), repetitions)
         human = self.human[:, positions]
         metrics = self.metrics[:, :, positions]
         if self.clusters is None:
             return ScoreArrays(human, metrics)
-        first_copies = np.repeat(np.cumsum(counts) - counts, counts)
+        first_copies = np.repeat(np.cumsum(repetitions) - repetitions, repetitions)
         copy_numbers = np.arange(len(positions)) - first_copies
-        clusters = self.cluster_index[positions] * (int(counts.max()) + 1) + copy_numbers
+        clusters = self.cluster_index[positions] * (int(repetitions.max()) + 1) + copy_numbers
         return ScoreArrays(human, metrics, clusters)
 
     def split_by_complete_items(self) -> Iterator[tuple[LongArray, ScoreArrays]]:
@@ -89,7 +89,7 @@ class ScoreArrays:
 
         With each come the positions of its metrics. Metrics without a complete item are left out.
         """
-        patterns, pattern_of_metric = np.unique(self.complete_items, axis=0, return_inverse=True)
+        patterns, pattern_of_metric = np.unique(self.has_all_scores, axis=0, return_inverse=True)
         for number, items in enumerate(patterns):
             if items.any():
                 metrics = np.flatnonzero(pattern_of_metric.ravel() == number)

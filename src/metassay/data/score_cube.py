@@ -85,17 +85,19 @@ class ScoreCube:
             raise UnknownName("score", score_name, scores)
         return orient_scores(scores[score_name], higher_is_better=score_name not in self.lower_is_better)
 
-    def to_arrays(self, human: str, metrics: Sequence[str], cluster: str | None = None) -> ScoreArrays:
+    def to_score_arrays(
+        self, human_score: str, metrics: Sequence[str], cluster_column: str | None = None
+    ) -> ScoreArrays:
         """Return one human score and several metrics as arrays in which higher is better.
 
-        `cluster` names the metadata column whose values are resampled together.
+        `cluster_column` names the metadata column whose values are resampled together.
         """
         oriented = [self.get_oriented_scores(name) for name in metrics]
         stacked = np.stack(oriented) if oriented else np.empty((0, len(self.systems), len(self.items)))
-        clusters = None if cluster is None else self.number_clusters(cluster)
-        return ScoreArrays(self.get_oriented_scores(human), stacked, clusters)
+        clusters = None if cluster_column is None else self.number_clusters(cluster_column)
+        return ScoreArrays(self.get_oriented_scores(human_score), stacked, clusters)
 
-    def resolve_metrics(self, metric_names: Sequence[str] | None) -> tuple[str, ...]:
+    def check_metric_names(self, metric_names: Sequence[str] | None) -> tuple[str, ...]:
         """Return the sorted names of the requested metrics, or of all metrics, and check that they exist."""
         if metric_names is None:
             return tuple(sorted(self.metric_scores))
@@ -106,7 +108,7 @@ class ScoreCube:
 
     def select_metrics(self, metric_names: Sequence[str] | None) -> ScoreCube:
         """Return the cube with only the named metrics, or with all metrics, sorted by name."""
-        selected = {name: self.metric_scores[name] for name in self.resolve_metrics(metric_names)}
+        selected = {name: self.metric_scores[name] for name in self.check_metric_names(metric_names)}
         return replace(self, metric_scores=selected)
 
     def restrict_to(
@@ -133,26 +135,26 @@ class ScoreCube:
             statistics=restrict_scores(self.statistics),
         )
 
-    def restrict_to_rated(self, human: str, *, every_system: bool = True) -> ScoreCube:
+    def restrict_to_rated_outputs(self, human_score: str, *, every_system: bool = True) -> ScoreCube:
         """Keep the systems that have human and metric scores, and the items on which they have human scores.
 
         An item needs the human score of every remaining system; without `every_system`, of at least two.
         Notes name the systems that are left out.
         """
-        if human not in self.human_scores:
-            raise UnknownName("human score", human, self.human_scores)
+        if human_score not in self.human_scores:
+            raise UnknownName("human score", human_score, self.human_scores)
         if not self.metric_scores:
             raise InputError(
                 f"{self.dataset}: there is no metric to rank: no column of numbers beside the human scores.",
                 remedy="Add scores with --join FILE, or compute them with: metassay score --per-segment FILE",
             )
-        systems, notes = _find_rated_systems(self, human)
-        is_rated = ~np.isnan(self.human_scores[human][systems])
+        systems, notes = _find_rated_systems(self, human_score)
+        is_rated = ~np.isnan(self.human_scores[human_score][systems])
         required = is_rated.shape[0] if every_system else 2
         items = np.asarray(is_rated.sum(axis=0) >= required)
         if not items.any():
             raise InputError(
-                f"{self.dataset}: no segment has a {human} score of every system.",
+                f"{self.dataset}: no segment has a {human_score} score of every system.",
                 remedy="Compare each pair of systems on what both have: --missing pairwise.",
             )
         rated = self.restrict_to(items=items, systems=systems)
@@ -182,24 +184,28 @@ class ScoreCube:
         return codes
 
 
-def _find_rated_systems(cube: ScoreCube, human: str) -> tuple[NDArray[np.bool_], list[str]]:
+def _find_rated_systems(score_cube: ScoreCube, human_score: str) -> tuple[NDArray[np.bool_], list[str]]:
     """Find the systems that have human and metric scores, with notes on all other systems."""
-    has_human = np.asarray(~np.isnan(cube.human_scores[human]).all(axis=1))
-    has_metric = np.any([~np.isnan(scores).all(axis=1) for scores in cube.metric_scores.values()], axis=0)
+    has_human = np.asarray(~np.isnan(score_cube.human_scores[human_score]).all(axis=1))
+    has_metric = np.any(
+        [~np.isnan(scores).all(axis=1) for scores in score_cube.metric_scores.values()], axis=0
+    )
     notes = []
     for is_missing, kind in ((~has_human, "human"), (has_human & ~has_metric, "metric")):
         if is_missing.any():
-            names = ", ".join(cube.systems[row] for row in np.flatnonzero(is_missing))
-            notes.append(f"{cube.dataset}: left out, since they have no {kind} scores: {names}.")
+            names = ", ".join(score_cube.systems[row] for row in np.flatnonzero(is_missing))
+            notes.append(f"{score_cube.dataset}: left out, since they have no {kind} scores: {names}.")
     rated = np.asarray(has_human & has_metric)
     if not rated.any():
-        raise InputError(f"{cube.dataset}: no system has both human and metric scores.")
+        raise InputError(f"{score_cube.dataset}: no system has both human and metric scores.")
     return rated, notes
 
 
-def _note_incomplete_metrics(cube: ScoreCube) -> list[str]:
+def _note_incomplete_metrics(score_cube: ScoreCube) -> list[str]:
     """Return notes that name the metrics without an item that is scored for every system."""
-    incomplete = [name for name, scores in cube.metric_scores.items() if np.isnan(scores).any(axis=0).all()]
+    incomplete = [
+        name for name, scores in score_cube.metric_scores.items() if np.isnan(scores).any(axis=0).all()
+    ]
     if not incomplete:
         return []
-    return [f"{cube.dataset}: no segment has a score of every system by {', '.join(incomplete)}."]
+    return [f"{score_cube.dataset}: no segment has a score of every system by {', '.join(incomplete)}."]

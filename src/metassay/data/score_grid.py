@@ -46,7 +46,7 @@ class ScoreGrid:
             _find_positions(row_items, items),
         )
 
-    def arrange_values(self, row_values: FloatArray) -> FloatArray:
+    def arrange_as_systems_by_items(self, row_values: FloatArray) -> FloatArray:
         """Arrange row values `[rows, ...]` as an array `[systems, items, ...]`; NaN where there is no row."""
         arranged = np.full((len(self.systems), len(self.items), *row_values.shape[1:]), np.nan)
         has_position = (self.system_positions >= 0) & (self.item_positions >= 0)

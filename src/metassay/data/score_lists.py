@@ -22,11 +22,11 @@ from metassay.data.columns import (
     find_reference_columns,
     is_numeric,
     is_row_number_column,
-    list_column_names,
+    list_column_names_of_role,
 )
 from metassay.data.readers.compression import COMPRESSION_ENDINGS
 from metassay.data.readers.files import decode_text, get_file_ending, get_file_stem, read_bytes
-from metassay.data.readers.in_memory import convert_to_frame
+from metassay.data.readers.in_memory import convert_to_polars_frame
 from metassay.data.readers.remote_files import download_if_remote
 from metassay.data.readers.tables import parse_table
 from metassay.errors import InputError, InputLocation
@@ -56,7 +56,7 @@ class ScoreList:
     predicted_errors: bool = False
     """Whether scores are predicted errors, so that lower is better."""
 
-    def locate_score(self, index: int) -> InputLocation:
+    def locate_score_in_file(self, index: int) -> InputLocation:
         """Return the location in the input of the score at an index, for error messages."""
         row = int(self.rows[index])
         if self.keys is None:
@@ -67,7 +67,7 @@ class ScoreList:
 def read_score_lists(source: Any) -> list[ScoreList]:
     """Read the scores of all metrics from a path, a table, or a sequence of paths and tables."""
     is_single = isinstance(source, str | os.PathLike) or not isinstance(source, Sequence)
-    if is_single or convert_to_frame(source) is not None:
+    if is_single or convert_to_polars_frame(source) is not None:
         return _read_path_or_table(source)
     score_lists = []
     for path_or_table in source:
@@ -76,10 +76,10 @@ def read_score_lists(source: Any) -> list[ScoreList]:
 
 
 def _read_path_or_table(path_or_table: Any) -> list[ScoreList]:
-    table = convert_to_frame(path_or_table)
+    table = convert_to_polars_frame(path_or_table)
     if table is not None:
         digest = _hash_content(table.write_ndjson().encode())
-        return list(_split_by_metric(table, "the table", digest))
+        return list(_split_table_by_metric(table, "the table", digest))
     if not isinstance(path_or_table, str | os.PathLike):
         raise InputError(
             f"scores cannot be read from {type(path_or_table).__name__}.",
@@ -93,7 +93,7 @@ def _read_path_or_table(path_or_table: Any) -> list[ScoreList]:
         table = _parse_json_records(content, path)
     if table is None:
         table = parse_table(content, path)
-    return list(_split_by_metric(table, path, _hash_content(content)))
+    return list(_split_table_by_metric(table, path, _hash_content(content)))
 
 
 def _parse_score_lines(content: bytes, path: str) -> ScoreList:
@@ -129,11 +129,11 @@ def _drop_nested_values(record: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in record.items() if not isinstance(value, list | dict)}
 
 
-def _split_by_metric(table: pl.DataFrame, file: str, digest: str) -> Iterator[ScoreList]:
+def _split_table_by_metric(table: pl.DataFrame, file: str, content_hash: str) -> Iterator[ScoreList]:
     """Yield the scores of each metric of a table: a column each, or rows with `metric` and `score`."""
     # of columns that differ only in case, the first one counts
     columns_by_lower_name = {name.lower(): name for name in reversed(table.columns)}
-    keys = _select_keys(table, columns_by_lower_name, file)
+    keys = _select_key_columns(table, columns_by_lower_name, file)
     rows = pl.int_range(1, table.height + 1, eager=True)
     if {"metric", "score"} <= columns_by_lower_name.keys():
         metrics = cells.parse_ids(table[columns_by_lower_name["metric"]], file)
@@ -141,7 +141,12 @@ def _split_by_metric(table: pl.DataFrame, file: str, digest: str) -> Iterator[Sc
         for metric in metrics.unique(maintain_order=True):
             is_metric = metrics == metric
             yield ScoreList(
-                metric, file, keys.filter(is_metric), scores.filter(is_metric), rows.filter(is_metric), digest
+                metric,
+                file,
+                keys.filter(is_metric),
+                scores.filter(is_metric),
+                rows.filter(is_metric),
+                content_hash,
             )
         return
     metric_columns = _find_metric_columns(table)
@@ -156,17 +161,19 @@ def _split_by_metric(table: pl.DataFrame, file: str, digest: str) -> Iterator[Sc
         is_unnamed = holds_errors or column.lower() == "score"
         metric = _name_metric_after_file(file) if is_unnamed else column
         yield ScoreList(
-            metric, file, keys, cells.parse_scores(table[column], file), rows, digest, holds_errors
+            metric, file, keys, cells.parse_scores(table[column], file), rows, content_hash, holds_errors
         )
 
 
-def _select_keys(table: pl.DataFrame, columns_by_lower_name: Mapping[str, str], file: str) -> pl.DataFrame:
+def _select_key_columns(
+    table: pl.DataFrame, columns_by_lower_name: Mapping[str, str], file: str
+) -> pl.DataFrame:
     """Return the columns that match each row to an output.
 
     These are `id` if it holds ids of `texts.jsonl`; or else `output` with `item`, or with `source` and
     `reference` as far as the table has them.
     """
-    output_column = _find_text_column(table, columns_by_lower_name, list_column_names("output"))
+    output_column = _find_text_column(table, columns_by_lower_name, list_column_names_of_role("output"))
     id_column = columns_by_lower_name.get("id")
     if id_column is not None:
         holds_text_ids = table[id_column].cast(pl.String).str.contains(_TEXT_ID_PATTERN).all()
@@ -179,7 +186,7 @@ def _select_keys(table: pl.DataFrame, columns_by_lower_name: Mapping[str, str], 
             remedy="Keep the column id of texts.jsonl, or item and output.",
         )
     keys = {"output": cells.check_texts(table[output_column], file)}
-    for name in list_column_names("item"):
+    for name in list_column_names_of_role("item"):
         item_column = columns_by_lower_name.get(name)
         if item_column is not None and item_column != output_column:
             keys["item"] = _build_item_ids(table, columns_by_lower_name, item_column, file)
@@ -225,9 +232,9 @@ def _find_metric_columns(table: pl.DataFrame) -> list[str]:
     other_names = {
         *TEST_SET_COLUMNS,
         *KNOWN_METADATA_COLUMNS,
-        *list_column_names("item"),
-        *list_column_names("system"),
-        *list_column_names("output"),
+        *list_column_names_of_role("item"),
+        *list_column_names_of_role("system"),
+        *list_column_names_of_role("output"),
         *TEXT_COLUMNS["source"],
         "variance",
     }

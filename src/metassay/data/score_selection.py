@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import polars as pl
 
-from metassay.data.directions import RequestedDirections, note_reversed_scores
+from metassay.data.directions import RequestedDirections, note_negated_scores
 from metassay.data.fingerprint import DataFingerprint, fingerprint_data
-from metassay.data.score_cautions import note_score_cautions
+from metassay.data.score_cautions import note_doubtful_scores
 from metassay.data.score_cube import ScoreCube
 from metassay.data.summary import summarize_cubes
 from metassay.errors import InputError
@@ -54,9 +54,9 @@ class SelectedScores:
         return replace(self, cubes=cubes, hashes=hashes)
 
 
-def select_cubes(
+def select_score_cubes(
     cubes: Sequence[ScoreCube],
-    request: ScoreRequest,
+    score_request: ScoreRequest,
     metrics: Sequence[str],
     notes: Sequence[str] = (),
     *,
@@ -74,50 +74,52 @@ def select_cubes(
         else:
             unusable_notes.append(f"{cube.dataset}: passed over, without metric or human scores.")
     if not usable_cubes:
-        raise _no_usable_cube_error(cubes)
-    reversal_notes = note_reversed_scores(direction for cube in usable_cubes for direction in cube.directions)
-    human = choose_human_score(usable_cubes, request.human) if needs_human_scores else ""
-    oriented_cubes = _apply_directions(usable_cubes, request.directions)
+        raise _no_comparable_scores_error(cubes)
+    reversal_notes = note_negated_scores(direction for cube in usable_cubes for direction in cube.directions)
+    human = choose_human_score(usable_cubes, score_request.human) if needs_human_scores else ""
+    oriented_cubes = _set_score_directions(usable_cubes, score_request.directions)
     for cube in oriented_cubes:
-        cube.resolve_metrics(metrics or None)  # raises an error for a name that is no metric
-    cautions = note_score_cautions(oriented_cubes, human, has_clusters=request.has_clusters)
+        cube.check_metric_names(metrics or None)  # raises an error for a name that is no metric
+    cautions = note_doubtful_scores(oriented_cubes, human, has_clusters=score_request.has_clusters)
     return SelectedScores(
         cubes=tuple(oriented_cubes),
         human=human,
         metrics=tuple(metrics),
         notes=(*notes, *unusable_notes, *reversal_notes, *cautions),
         hashes={cube.dataset: cube.content_hash for cube in oriented_cubes},
-        fingerprint=fingerprint_cubes(oriented_cubes),
+        fingerprint=fingerprint_score_cubes(oriented_cubes),
         summary=summarize_cubes(oriented_cubes, human or None),
     )
 
 
-def _no_usable_cube_error(cubes: Sequence[ScoreCube]) -> InputError:
+def _no_comparable_scores_error(score_cubes: Sequence[ScoreCube]) -> InputError:
     """Return the error for data in which no data set has both human and metric scores."""
-    has_metrics = any(cube.metric_scores for cube in cubes)
+    has_metrics = any(cube.metric_scores for cube in score_cubes)
     return InputError(
         "there are no human scores." if has_metrics else "there is no metric to rank.",
         remedy="Add a column with --join FILE, name one with --human, or compute metrics with --metrics.",
     )
 
 
-def _apply_directions(cubes: Sequence[ScoreCube], requested: RequestedDirections) -> list[ScoreCube]:
+def _set_score_directions(
+    score_cubes: Sequence[ScoreCube], requested_directions: RequestedDirections
+) -> list[ScoreCube]:
     """Set the directions that the user requested. Raises an error for a name that no cube has."""
-    names = dict.fromkeys(name for cube in cubes for name in (*cube.metric_scores, *cube.human_scores))
-    requested.check(names)
+    names = dict.fromkeys(name for cube in score_cubes for name in (*cube.metric_scores, *cube.human_scores))
+    requested_directions.check(names)
     oriented = []
-    for cube in cubes:
-        lower = requested.apply_to(cube.lower_is_better)
+    for cube in score_cubes:
+        lower = requested_directions.apply_to(cube.lower_is_better)
         oriented.append(replace(cube, lower_is_better=lower))
     return oriented
 
 
-def choose_human_score(cubes: Sequence[ScoreCube], requested: Sequence[str]) -> str:
+def choose_human_score(score_cubes: Sequence[ScoreCube], requested_names: Sequence[str]) -> str:
     """Return the first human score requested, or the only one that the cubes have."""
-    if requested:
-        return requested[0]
+    if requested_names:
+        return requested_names[0]
     # a name with a colon (`mqm:rater1`) is the score of one rater
-    names = list(dict.fromkeys(name for cube in cubes for name in cube.human_scores if ":" not in name))
+    names = list(dict.fromkeys(name for cube in score_cubes for name in cube.human_scores if ":" not in name))
     if not names:
         raise InputError("there is no column of human scores.", remedy="Name one with --human COLUMN.")
     if len(names) > 1:
@@ -127,12 +129,12 @@ def choose_human_score(cubes: Sequence[ScoreCube], requested: Sequence[str]) -> 
     return names[0]
 
 
-def fingerprint_cubes(cubes: Sequence[ScoreCube]) -> DataFingerprint:
+def fingerprint_score_cubes(score_cubes: Sequence[ScoreCube]) -> DataFingerprint:
     """Return the fingerprint of all data sets together; items are named as in a `Dataset`."""
-    human_names = sorted({name for cube in cubes for name in cube.human_scores})
+    human_names = sorted({name for cube in score_cubes for name in cube.human_scores})
     no_scores = pl.lit(None, dtype=pl.Float64)
     tables = []
-    for cube in cubes:
+    for cube in score_cubes:
         items = cube.qualified_items
         columns = {"item": np.tile(items, len(cube.systems)), "system": np.repeat(cube.systems, len(items))}
         scores = {name: array.ravel() for name, array in cube.human_scores.items()}

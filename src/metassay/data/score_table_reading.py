@@ -11,16 +11,16 @@ import polars as pl
 
 from metassay.data.columns import (
     TEST_SET_COLUMNS,
-    find_ignored_columns,
     find_reference_columns,
     find_score_columns,
-    list_column_names,
-    resolve_role_names,
+    find_unusable_columns,
+    list_column_names_of_role,
+    resolve_role_aliases,
 )
 from metassay.data.dataset import Dataset
 from metassay.data.joins import drop_repeated_rows, join_columns
 from metassay.data.readers.base import RawTable, ReaderOptions
-from metassay.data.readers.registry import download_paths, read_join_table, read_tables
+from metassay.data.readers.registry import download_remote_paths, read_join_table, read_tables
 from metassay.data.score_tables import pivot_long_scores
 from metassay.errors import InputError, UnknownName
 from metassay.options import TableReadOptions
@@ -60,7 +60,7 @@ def read_score_table(
     are scores, also if they are numbers in one table and text in another.
     """
     reader_options = ReaderOptions(options.quoting, reference=tuple(references))
-    columns = resolve_role_names(options.columns)
+    columns = resolve_role_aliases(options.columns)
     notes: list[str] = []
     left_out: Counter[str] = Counter()
     raw_tables = _read_raw_tables(source, reader_options)
@@ -73,7 +73,7 @@ def read_score_table(
         left_out.update(table.left_out)
         frames.append(pivot_long_scores(frame, table.file))
         notes += repetition_notes
-    join_paths = [] if options.join is None else download_paths(options.join)
+    join_paths = [] if options.join is None else download_remote_paths(options.join)
     for path in join_paths:
         join_table = read_join_table(path, reader_options)
         join_frame = pivot_long_scores(join_table.frame, path)
@@ -84,9 +84,9 @@ def read_score_table(
             frames[index], note = join_columns(left, right, file=path, chosen=columns)
             notes.append(note)
     frames = [_rename_chosen_columns(frame, columns) for frame in frames]
-    human_columns = _list_distinct(name for table in raw_tables for name in table.human_columns)
-    metadata_columns = _list_distinct(name for table in raw_tables for name in table.metadata_columns)
-    merged = _merge_frames(frames, [*human, *human_columns], metrics, metadata_columns)
+    human_columns = _list_distinct_names(name for table in raw_tables for name in table.human_columns)
+    metadata_columns = _list_distinct_names(name for table in raw_tables for name in table.metadata_columns)
+    merged = _merge_score_frames(frames, [*human, *human_columns], metrics, metadata_columns)
     return ScoreTable(
         frame=_select_rows(merged, options.where or {}, options.systems, options.exclude_systems),
         file=raw_tables[0].file if len(raw_tables) == 1 else "the tables",
@@ -106,14 +106,14 @@ def _read_raw_tables(source: Any, options: ReaderOptions) -> list[RawTable]:
     ]
 
 
-def _list_distinct(names: Iterable[str]) -> tuple[str, ...]:
+def _list_distinct_names(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
 def _add_item_ids(left: pl.DataFrame, right: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Build the column `item` from year, lp and seg_id in one table if only the other table has it."""
-    left_names = [name for name in list_column_names("item") if name in left.columns]
-    right_names = [name for name in list_column_names("item") if name in right.columns]
+    left_names = [name for name in list_column_names_of_role("item") if name in left.columns]
+    right_names = [name for name in list_column_names_of_role("item") if name in right.columns]
     if not left_names or not right_names or {*left_names} & {*right_names}:
         return left, right
     if left_names == ["item"]:
@@ -143,10 +143,10 @@ def _rename_chosen_columns(frame: pl.DataFrame, columns: Mapping[str, str] | Non
     return frame.drop(replaced).rename(new_names)
 
 
-def _merge_frames(
+def _merge_score_frames(
     frames: Sequence[pl.DataFrame],
     human: Sequence[str],
-    metrics: Sequence[str],
+    metric_columns: Sequence[str],
     metadata_columns: Sequence[str],
 ) -> pl.DataFrame:
     """Concatenate tables. Scores become numbers and all other columns text; nested columns are dropped."""
@@ -155,7 +155,9 @@ def _merge_frames(
     converted = []
     for frame in frames:
         human_columns = [name for name in human if name in frame.columns]
-        human_scores, metric_scores = find_score_columns(frame, human_columns, metrics, metadata_columns)
+        human_scores, metric_scores = find_score_columns(
+            frame, human_columns, metric_columns, metadata_columns
+        )
         scores = {*human_scores, *metric_scores}
         columns = []
         for name, dtype in frame.schema.items():
@@ -197,6 +199,6 @@ def find_ignored_score_columns(table: pl.DataFrame) -> dict[str, str]:
     """Find the columns without a role that can be neither scores nor contexts, with the reason."""
     role_names = {*find_reference_columns(table.columns), *TEST_SET_COLUMNS}
     for role in ("item", "system", "output", "source"):
-        role_names.update(list_column_names(role))
+        role_names.update(list_column_names_of_role(role))
     without_role = [name for name in table.columns if name.lower() not in role_names]
-    return find_ignored_columns(table.select(without_role))
+    return find_unusable_columns(table.select(without_role))

@@ -16,8 +16,8 @@ from metassay.data.columns import (
     TEST_SET_COLUMNS,
     find_reference_columns,
     find_score_columns,
-    is_unusable_type,
-    list_column_names,
+    is_unusable_column_type,
+    list_column_names_of_role,
 )
 from metassay.data.directions import RequestedDirections, find_direction
 from metassay.data.joins import drop_repeated_rows
@@ -59,12 +59,12 @@ def build_score_cubes(
     wide = pivot_long_scores(table, file)
     item_column = _find_key_column(wide, "item", file)
     system_column = _find_key_column(wide, "system", file)
-    dataset_columns = [name for name in _find_columns(wide, TEST_SET_COLUMNS) if name != item_column]
+    dataset_columns = [name for name in _find_columns_by_name(wide, TEST_SET_COLUMNS) if name != item_column]
     human_columns, metric_columns = find_score_columns(wide, human, metrics, metadata)
     keyed = wide.with_columns(
         cells.parse_ids(wide[item_column], file).alias("_item"),
         cells.parse_ids(wide[system_column], file).alias("_system"),
-        _name_datasets(wide, dataset_columns, file).alias("_dataset"),
+        _name_dataset_of_each_row(wide, dataset_columns, file).alias("_dataset"),
     )
     keyed = keyed.with_columns(
         [cells.parse_scores(wide[name], file) for name in (*human_columns, *metric_columns)]
@@ -103,7 +103,7 @@ def pivot_long_scores(table: pl.DataFrame, file: str = "") -> pl.DataFrame:
         return table
     metric_column = columns["metric"]
     score_column = columns["score"]
-    key_names = (*TEST_SET_COLUMNS, *list_column_names("item"), *list_column_names("system"))
+    key_names = (*TEST_SET_COLUMNS, *list_column_names_of_role("item"), *list_column_names_of_role("system"))
     keys = [columns[name] for name in key_names if name in columns]
     table = table.with_columns(cells.parse_scores(table[score_column], file))
     is_repeated = table.select([*keys, metric_column]).is_duplicated()
@@ -125,8 +125,8 @@ def pivot_long_scores(table: pl.DataFrame, file: str = "") -> pl.DataFrame:
 
 def _find_key_column(table: pl.DataFrame, role: str, file: str) -> str:
     """Return the column of items or systems. Raises an error if there is none."""
-    names = list_column_names("item") if role == "item" else list_column_names("system")
-    columns = _find_columns(table, names)
+    names = list_column_names_of_role("item") if role == "item" else list_column_names_of_role("system")
+    columns = _find_columns_by_name(table, names)
     if not columns:
         raise InputError(
             f"no column holds the {role} (looked for {', '.join(names)}).",
@@ -136,17 +136,17 @@ def _find_key_column(table: pl.DataFrame, role: str, file: str) -> str:
     return columns[0]
 
 
-def _find_columns(table: pl.DataFrame, names: Sequence[str]) -> list[str]:
+def _find_columns_by_name(table: pl.DataFrame, names: Sequence[str]) -> list[str]:
     """Return the columns that have one of some names in any case, in the order of the names."""
     columns = {name.lower(): name for name in reversed(table.columns)}
     return [columns[name] for name in names if name in columns]
 
 
-def _name_datasets(table: pl.DataFrame, columns: Sequence[str], file: str) -> pl.Series:
+def _name_dataset_of_each_row(table: pl.DataFrame, name_columns: Sequence[str], file: str) -> pl.Series:
     """Return the data set of each row: the values of some columns joined by `/`, as in `2023/en-de`."""
-    if not columns:
+    if not name_columns:
         return pl.Series([UNNAMED_DATASET]).new_from_index(0, table.height)
-    parts = [cells.parse_ids(table[name], file).alias(str(i)) for i, name in enumerate(columns)]
+    parts = [cells.parse_ids(table[name], file).alias(str(i)) for i, name in enumerate(name_columns)]
     return pl.DataFrame(parts).select(pl.concat_str(pl.all(), separator="/"))["0"]
 
 
@@ -174,7 +174,7 @@ def _build_cube(
 
     def arrange_columns(columns: Sequence[str]) -> dict[str, FloatArray]:
         filled = [column for column in columns if rows[column].is_not_null().any()]
-        return {column: grid.arrange_values(rows[column].to_numpy()) for column in filled}
+        return {column: grid.arrange_as_systems_by_items(rows[column].to_numpy()) for column in filled}
 
     return ScoreCube(
         dataset,
@@ -191,7 +191,7 @@ def _collect_metadata(
     rows: pl.DataFrame, columns: Sequence[str], key_column: str, key_values: Sequence[str]
 ) -> dict[str, tuple[str | None, ...]]:
     """Return the columns with a single value for each value of `key_column`, ordered as `key_values`."""
-    flat = [column for column in columns if not is_unusable_type(rows.schema[column])]
+    flat = [column for column in columns if not is_unusable_column_type(rows.schema[column])]
     if not flat:
         return {}
     counts = rows.group_by(key_column).agg(pl.col(flat).n_unique())
@@ -208,7 +208,7 @@ def _drop_reference_systems(
     rows: pl.DataFrame, dataset: str, *, keep: bool
 ) -> tuple[pl.DataFrame, list[str]]:
     """Drop the systems whose outputs are the reference. Also returns a note."""
-    output_columns = _find_columns(rows, list_column_names("output"))
+    output_columns = _find_columns_by_name(rows, list_column_names_of_role("output"))
     references = find_reference_columns(rows.columns)
     if keep or not output_columns or not references:
         return rows, []

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from metassay.data.columns import find_ignored_columns
+from metassay.data.columns import find_unusable_columns
 from metassay.data.dataset import Dataset
 from metassay.data.directions import ScoreDirection, find_direction
 from metassay.data.score_cube import ScoreCube
@@ -137,5 +137,5 @@ def summarize_verdicts(table: VerdictTable, raw_table: pl.DataFrame) -> DataSumm
         outputs=table.frame.height,
         items=table.frame["item"].n_unique(),
         systems=systems,
-        ignored_columns=dict(sorted(find_ignored_columns(raw_table).items())),
+        ignored_columns=dict(sorted(find_unusable_columns(raw_table).items())),
     )

@@ -33,7 +33,7 @@ def list_output_properties(dataset: Dataset) -> dict[str, pl.Series]:
     return properties
 
 
-def find_determining_property(scores: FloatArray, properties: dict[str, pl.Series]) -> str | None:
+def find_property_that_determines_scores(scores: FloatArray, properties: dict[str, pl.Series]) -> str | None:
     """Return the first property for which outputs with equal values always have equal scores, or None.
 
     Outputs without a score (NaN) are left out. A property needs 20 outputs whose value another output has.
@@ -42,32 +42,34 @@ def find_determining_property(scores: FloatArray, properties: dict[str, pl.Serie
     for name, values in properties.items():
         table = pl.DataFrame({"value": values, "score": scores}).filter(pl.Series(is_scored))
         # Almost always the first rows show that the property does not determine the scores.
-        if _has_equal_scores(table.head(_FIRST_ROWS)) and _has_equal_scores(table):
+        if _have_equal_values_equal_scores(table.head(_FIRST_ROWS)) and _have_equal_values_equal_scores(
+            table
+        ):
             repetitions = len(table) - table["value"].n_unique()
             if repetitions >= _FEWEST_REPETITIONS:
                 return name
     return None
 
 
-def find_uninformed_metrics(cube: ScoreCube) -> dict[str, str]:
+def find_uninformed_metrics(score_cube: ScoreCube) -> dict[str, str]:
     """Find the metrics of a cube whose scores depend on the system alone, or on the item alone.
 
     Returns the name of that property by metric.
     """
-    systems, items = len(cube.systems), len(cube.items)
+    systems, items = len(score_cube.systems), len(score_cube.items)
     properties = {
         SYSTEM: pl.Series(np.repeat(np.arange(systems), items)),
         ITEM: pl.Series(np.tile(np.arange(items), systems)),
     }
     uninformed: dict[str, str] = {}
-    for metric, scores in cube.metric_scores.items():
-        determining_property = find_determining_property(scores.ravel(), properties)
+    for metric, scores in score_cube.metric_scores.items():
+        determining_property = find_property_that_determines_scores(scores.ravel(), properties)
         if determining_property is not None:
             uninformed[metric] = determining_property
     return uninformed
 
 
-def _has_equal_scores(table: pl.DataFrame) -> bool:
+def _have_equal_values_equal_scores(table: pl.DataFrame) -> bool:
     """Whether all rows with the same value of a property have the same score."""
     score_counts = table.group_by("value").agg(pl.col("score").n_unique())["score"]
     return bool((score_counts == 1).all())

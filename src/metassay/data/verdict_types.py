@@ -69,17 +69,17 @@ def encode_labels(columns: Sequence[pl.Series]) -> dict[str, float]:
     return {label: float(code) for code, label in enumerate(labels)}
 
 
-def are_ordered_codes(first: Sequence[float], second: Sequence[float]) -> bool:
+def are_codes_ordered_grades(first_rater_codes: Sequence[float], second_rater_codes: Sequence[float]) -> bool:
     """Whether the numbers that two raters gave to the same outputs behave like grades on a scale.
 
     They are if the codes differ in enough places and are correlated there.
 
-    >>> are_ordered_codes([1, 2, 3, 4] * 10, [2, 3, 4, 5] * 10)
+    >>> are_codes_ordered_grades([1, 2, 3, 4] * 10, [2, 3, 4, 5] * 10)
     True
-    >>> are_ordered_codes([1, 2, 3, 4] * 10, [4, 3, 2, 1] * 10)
+    >>> are_codes_ordered_grades([1, 2, 3, 4] * 10, [4, 3, 2, 1] * 10)
     False
     """
-    ratings = np.array([first, second], dtype=np.float64)
+    ratings = np.array([first_rater_codes, second_rater_codes], dtype=np.float64)
     ratings = ratings[:, ~np.isnan(ratings).any(axis=0)]
     if len(np.unique(ratings)) > _MOST_CODES:
         return True

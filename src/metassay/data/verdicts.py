@@ -19,15 +19,15 @@ from metassay.data import cells
 from metassay.data.columns import (
     HUMAN_SCORE_NAMES,
     TEST_SET_COLUMNS,
-    check_column_choices,
+    check_chosen_columns,
     missing_column_error,
 )
-from metassay.data.directions import RequestedDirections, find_direction, note_reversed_scores
+from metassay.data.directions import RequestedDirections, find_direction, note_negated_scores
 from metassay.data.verdict_types import (
     GRADE,
     LABEL,
     PAIRWISE,
-    are_ordered_codes,
+    are_codes_ordered_grades,
     check_verdict_type,
     encode_labels,
     is_text_column,
@@ -37,8 +37,8 @@ from metassay.data.winners import (
     AUTO,
     OUTPUT,
     POSITION,
-    are_letters_positions,
     check_letter_meaning,
+    do_letters_name_positions,
     looks_like_winners,
     parse_winners,
 )
@@ -152,16 +152,16 @@ def parse_verdicts(
         table = table.with_columns(parsed.columns[gold].alias("gold"))
     table = _move_raters_to_columns(table, [name for name in raters if name not in frame.columns])
     if gold is None and raters:
-        table = _add_consensus(table, raters, kind)
+        table = _add_consensus_of_raters(table, raters, kind)
         gold = f"the {'mean' if kind == GRADE else 'majority'} of {', '.join(raters)}"
     if "gold" not in table.columns:
         table = table.with_columns(gold=pl.lit(None, dtype=pl.Float64))
     known_human_columns = [name for name in frame.columns if name.lower() in HUMAN_NAMES]
     used = {*roles.values(), gold, *raters, *known_human_columns}
     metadata = [name for name in frame.columns if name not in used and not frame[name].dtype.is_nested()]
-    table = _renumber_repeats(table)
+    table = _renumber_repeated_verdicts(table)
     _check_unique_verdicts(table, roles, file)
-    _check_consistent_gold(table, file)
+    _check_consistent_human_verdicts(table, file)
     return VerdictTable(
         kind=kind,
         frame=table.sort(_list_key_columns(table)),
@@ -190,7 +190,7 @@ class _RatingColumns:
         return [self.frame[name] for name in dict.fromkeys([self.verdict_column, *self.human_columns])]
 
     @property
-    def has_humans(self) -> bool:
+    def has_human_verdicts(self) -> bool:
         """Whether there are human verdicts to compare with."""
         return bool(self.human_columns or self.raters)
 
@@ -212,7 +212,7 @@ class _RatingColumns:
         pairs = pairs.filter(
             pl.col("source") < pl.col("source_other"), pl.col("is_human") | pl.col("is_human_other")
         )
-        return are_ordered_codes(pairs["value"].to_list(), pairs["value_other"].to_list())
+        return are_codes_ordered_grades(pairs["value"].to_list(), pairs["value_other"].to_list())
 
 
 def _convert_to_floats(column: pl.Series) -> pl.Series:
@@ -229,23 +229,23 @@ def _check_raters(table: pl.DataFrame, raters: Sequence[str]) -> None:
 
 
 def _choose_verdict_type(
-    ratings: _RatingColumns, roles: Mapping[str, str], verdict_type: str | None
+    ratings: _RatingColumns, role_columns: Mapping[str, str], verdict_type: str | None
 ) -> tuple[str, list[str]]:
     """Return the type of the verdicts, and a note if the type was guessed."""
     if verdict_type is not None:
         return verdict_type, []
     systems = [ratings.table[name] for name in ("system_1", "system_2") if name in ratings.table.columns]
-    if "winner" in roles and looks_like_winners(ratings.frame[ratings.verdict_column], systems):
+    if "winner" in role_columns and looks_like_winners(ratings.frame[ratings.verdict_column], systems):
         return PAIRWISE, []
     if any(is_text_column(column) for column in ratings.columns):
         return LABEL, []
     values = {
         value for column in ratings.columns for value in _convert_to_floats(column).drop_nulls().unique()
     }
-    if ratings.has_humans and values <= {0.0, 1.0}:
+    if ratings.has_human_verdicts and values <= {0.0, 1.0}:
         return LABEL, []
     are_whole = all(value == round(value) for value in values)
-    if not ratings.has_humans or not are_whole or ratings.are_grades():
+    if not ratings.has_human_verdicts or not are_whole or ratings.are_grades():
         return GRADE, []
     note = (
         "The verdicts are whole numbers and are read as labels without an order, because nothing shows that"
@@ -263,7 +263,11 @@ class _ParsedRatings:
 
 
 def _parse_ratings(
-    ratings: _RatingColumns, verdict_type: str, letters: str, directions: RequestedDirections, file: str
+    ratings: _RatingColumns,
+    verdict_type: str,
+    letter_meaning: str,
+    directions: RequestedDirections,
+    file: str,
 ) -> _ParsedRatings:
     """Parse the verdicts of judges and people to numbers."""
     directions.check([ratings.verdict_column, *ratings.human_columns], "column of grades")
@@ -275,7 +279,7 @@ def _parse_ratings(
             remedy="If they are grades, say so: --verdict-type grade.",
         )
     if verdict_type == PAIRWISE:
-        return _parse_pairwise_winners(ratings, letters, file)
+        return _parse_pairwise_winners(ratings, letter_meaning, file)
     codes = encode_labels(ratings.columns)
     columns = {}
     for role, name in _name_rating_columns(ratings).items():
@@ -299,10 +303,10 @@ def _parse_grades(ratings: _RatingColumns, directions: RequestedDirections, file
         direction = find_direction(name, grades.to_numpy(), kind=kind, requested=directions)
         found_directions.append(direction)
         columns[role] = -grades if direction.better == LOWER else grades
-    return _ParsedRatings(columns, note_reversed_scores(found_directions))
+    return _ParsedRatings(columns, note_negated_scores(found_directions))
 
 
-def _parse_pairwise_winners(ratings: _RatingColumns, letters: str, file: str) -> _ParsedRatings:
+def _parse_pairwise_winners(ratings: _RatingColumns, letter_meaning: str, file: str) -> _ParsedRatings:
     """Parse winners of pairs. The letters A and B may name outputs or the positions of outputs."""
     winners = {
         role: parse_winners(ratings.frame, name, ratings.table, file)
@@ -313,10 +317,10 @@ def _parse_pairwise_winners(ratings: _RatingColumns, letters: str, file: str) ->
     swapped = ratings.table["swapped"]
     verdicts = winners["value"]
     has_swapped_letters = bool((verdicts.is_letter & swapped).any())
-    are_positions = letters == POSITION
-    if letters == AUTO and has_swapped_letters and ratings.human_columns:
+    are_positions = letter_meaning == POSITION
+    if letter_meaning == AUTO and has_swapped_letters and ratings.human_columns:
         gold = columns[ratings.human_columns[0]]
-        are_positions = are_letters_positions(verdicts.values, gold, swapped, verdicts.is_letter)
+        are_positions = do_letters_name_positions(verdicts.values, gold, swapped, verdicts.is_letter)
         meaning = "the position shown" if are_positions else "the output, wherever it was shown"
         notes.append(
             f"A and B in {ratings.verdict_column} are read as {meaning}. To change that: --letters"
@@ -347,7 +351,7 @@ def _find_role_columns(
 ) -> dict[str, str]:
     """Return the column for each role that the table has; columns that the user chose come first."""
     columns_by_role = dict(columns_by_role or {})
-    check_column_choices(columns_by_role, set(VERDICT_COLUMNS), frame.columns, file)
+    check_chosen_columns(columns_by_role, set(VERDICT_COLUMNS), frame.columns, file)
     by_lower_name = {name.lower(): name for name in reversed(frame.columns)}
     accepted_names = dict(VERDICT_COLUMNS)
     if family is not None:
@@ -369,40 +373,45 @@ def _find_role_columns(
         names = (*VERDICT_COLUMNS["winner"], *VERDICT_COLUMNS["score"])
         raise missing_column_error("winner", names, frame.columns, file)
     # a column `order` that does not hold orders is something else
-    if roles.get("swapped", "").lower() == "order" and not _is_order_column(frame[roles["swapped"]]):
+    if roles.get("swapped", "").lower() == "order" and not _is_yes_no_column(frame[roles["swapped"]]):
         del roles["swapped"]
     if "winner" in roles:
         roles.pop("score", None)
     return roles
 
 
-def _is_order_column(column: pl.Series) -> bool:
+def _is_yes_no_column(column: pl.Series) -> bool:
     """Whether all values of a column say yes or no, so that it can tell whether two outputs were swapped."""
     text = column.cast(pl.String).str.strip_chars().str.to_lowercase()
     return bool(text.is_in([*TRUE, *FALSE]).all())
 
 
-def _build_question_columns(frame: pl.DataFrame, roles: Mapping[str, str], file: str) -> pl.DataFrame:
+def _build_question_columns(frame: pl.DataFrame, role_columns: Mapping[str, str], file: str) -> pl.DataFrame:
     """Add the columns that say what each verdict is about: item, systems, order, judge and repetition."""
     judges = pl.lit(ONLY_JUDGE)
-    if "judge" in roles:
-        judges = pl.lit(cells.parse_ids(frame[roles["judge"]], file))
+    if "judge" in role_columns:
+        judges = pl.lit(cells.parse_ids(frame[role_columns["judge"]], file))
     table = frame.with_columns(
-        _build_item_ids(frame, roles["item"], file).alias("item"),
+        _build_item_ids(frame, role_columns["item"], file).alias("item"),
         judges.alias("judge"),
-        _parse_swapped_column(frame, roles.get("swapped"), file).alias("swapped"),
+        _parse_swapped_column(frame, role_columns.get("swapped"), file).alias("swapped"),
     )
     for role in ("judge_family", "pair", "system", "family", "system_1", "system_2", "family_1", "family_2"):
-        if role in roles:
-            table = table.with_columns(frame[roles[role]].cast(pl.String).alias(role))
-    if "cost" in roles:
-        table = table.with_columns(cells.parse_scores(frame[roles["cost"]], file).alias("cost"))
-    if "output_1" in roles and "output_2" in roles:
-        table = table.with_columns(_compare_lengths(frame, roles, file).alias("longer"))
+        if role in role_columns:
+            table = table.with_columns(frame[role_columns[role]].cast(pl.String).alias(role))
+    if "cost" in role_columns:
+        table = table.with_columns(cells.parse_scores(frame[role_columns["cost"]], file).alias("cost"))
+    if "output_1" in role_columns and "output_2" in role_columns:
+        table = table.with_columns(_find_longer_outputs(frame, role_columns, file).alias("longer"))
     for role in ("repeat", "date"):
-        values = pl.col(roles[role]).cast(pl.String) if role in roles else pl.lit("0")
+        values = pl.col(role_columns[role]).cast(pl.String) if role in role_columns else pl.lit("0")
         table = table.with_columns(values.alias(role))
-    if "pair" not in roles and "winner" in roles and "system_1" in roles and "system_2" in roles:
+    if (
+        "pair" not in role_columns
+        and "winner" in role_columns
+        and "system_1" in role_columns
+        and "system_2" in role_columns
+    ):
         # an item may have a pair for every two systems
         table = table.with_columns(
             pair=pl.concat_str("system_1", "system_2", separator=" and ", ignore_nulls=True)
@@ -433,10 +442,10 @@ def _parse_swapped_column(frame: pl.DataFrame, column: str | None, file: str) ->
     return text.is_in(list(TRUE))
 
 
-def _compare_lengths(frame: pl.DataFrame, roles: Mapping[str, str], file: str) -> pl.Series:
+def _find_longer_outputs(frame: pl.DataFrame, role_columns: Mapping[str, str], file: str) -> pl.Series:
     """Return 1 where the first output has more characters, 0 where the second has, else null."""
-    first = cells.check_texts(frame[roles["output_1"]], file).str.len_chars().cast(pl.Int64)
-    second = cells.check_texts(frame[roles["output_2"]], file).str.len_chars().cast(pl.Int64)
+    first = cells.check_texts(frame[role_columns["output_1"]], file).str.len_chars().cast(pl.Int64)
+    second = cells.check_texts(frame[role_columns["output_2"]], file).str.len_chars().cast(pl.Int64)
     is_equal = (first == second).fill_null(value=False)
     return (first > second).cast(pl.Float64).set(is_equal, None)
 
@@ -456,7 +465,7 @@ def _move_raters_to_columns(table: pl.DataFrame, raters: Sequence[str]) -> pl.Da
     )
 
 
-def _add_consensus(table: pl.DataFrame, raters: Sequence[str], verdict_type: str) -> pl.DataFrame:
+def _add_consensus_of_raters(table: pl.DataFrame, raters: Sequence[str], verdict_type: str) -> pl.DataFrame:
     """Add the consensus of several raters: the mean of grades, or the most frequent verdict.
 
     Raters that are divided equally make a tie of a pair, and give an output no label.
@@ -472,7 +481,7 @@ def _add_consensus(table: pl.DataFrame, raters: Sequence[str], verdict_type: str
     return table.with_columns(gold=label)
 
 
-def _renumber_repeats(table: pl.DataFrame) -> pl.DataFrame:
+def _renumber_repeated_verdicts(table: pl.DataFrame) -> pl.DataFrame:
     """Number repetitions within each order of presentation, if `repeat` numbers the orders instead.
 
     Then no repetition of a question has both orders, although the question has.
@@ -497,16 +506,16 @@ def _list_key_columns(table: pl.DataFrame) -> list[str]:
     return [name for name in names if name in table.columns]
 
 
-def _check_unique_verdicts(table: pl.DataFrame, roles: Mapping[str, str], file: str) -> None:
+def _check_unique_verdicts(table: pl.DataFrame, role_columns: Mapping[str, str], file: str) -> None:
     """Raise an error if two rows have the same key."""
     is_repeated = table.select(_list_key_columns(table)).is_duplicated()
     if not is_repeated.any():
         return
     row = table.filter(is_repeated).row(0, named=True)
     remedy = "A column repeat numbers verdicts on one question; pair and system distinguish questions."
-    if "judge" not in roles:
+    if "judge" not in role_columns:
         remedy = "If several judges gave them, name the judge of each in a column judge."
-    elif "repeat" in roles:
+    elif "repeat" in role_columns:
         remedy = "Give each verdict its own number in the column repeat."
     raise InputError(
         f"{row['judge']} has two verdicts on item {row['item']}, and nothing distinguishes them.",
@@ -515,7 +524,7 @@ def _check_unique_verdicts(table: pl.DataFrame, roles: Mapping[str, str], file: 
     )
 
 
-def _check_consistent_gold(table: pl.DataFrame, file: str) -> None:
+def _check_consistent_human_verdicts(table: pl.DataFrame, file: str) -> None:
     """Raise an error if rows about the same outputs have different human verdicts."""
     has_several = pl.col("gold").drop_nulls().n_unique() > 1
     contradictions = table.group_by(_list_question_columns(table)).agg(has_several).filter(pl.col("gold"))

@@ -46,10 +46,10 @@ class ParsedWinners:
     note: str | None = None
 
 
-def check_letter_meaning(letters: str) -> None:
+def check_letter_meaning(letter_meaning: str) -> None:
     """Raise an error if the user named a meaning of the letters A and B that does not exist."""
-    if letters not in LETTER_MEANINGS:
-        raise UnknownName("meaning of letters", letters, LETTER_MEANINGS)
+    if letter_meaning not in LETTER_MEANINGS:
+        raise UnknownName("meaning of letters", letter_meaning, LETTER_MEANINGS)
 
 
 def parse_winners(frame: pl.DataFrame, column: str, verdicts: pl.DataFrame, file: str) -> ParsedWinners:
@@ -58,7 +58,7 @@ def parse_winners(frame: pl.DataFrame, column: str, verdicts: pl.DataFrame, file
     `verdicts` has the columns `swapped` and, if systems are known, `system_1` and `system_2`.
     """
     winners = frame[column].cast(pl.String).str.strip_chars().str.to_lowercase()
-    codes, note = _find_number_meaning(winners, column)
+    codes, note = _find_meaning_of_winner_numbers(winners, column)
     swapped = verdicts["swapped"].fill_null(value=False)
     first_systems = _get_lower_case_column(verdicts, "system_1")
     second_systems = _get_lower_case_column(verdicts, "system_2")
@@ -101,7 +101,7 @@ def looks_like_winners(column: pl.Series, systems: Sequence[pl.Series]) -> bool:
     return winners.is_empty() or bool(winners.is_in(spellings).any())
 
 
-def are_letters_positions(
+def do_letters_name_positions(
     values: pl.Series, gold: pl.Series, swapped: pl.Series, is_letter: pl.Series
 ) -> bool:
     """Whether human verdicts show that letters, which were read as outputs, are positions.
@@ -126,7 +126,7 @@ def are_letters_positions(
     return bool(in_order > 0.5 > in_swapped_order and has_evidence)
 
 
-def _find_number_meaning(winners: pl.Series, column: str) -> tuple[dict[str, float], str | None]:
+def _find_meaning_of_winner_numbers(winners: pl.Series, column: str) -> tuple[dict[str, float], str | None]:
     """Return what the numbers 0, ½ and 1 mean in a column without other values, with a note."""
     present = {*winners.drop_nulls().unique()} - {*cells.MISSING_SCORES}
     if present == {"0", "1"}:

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metassay.data.ranked_lists import build_grade_mappings, build_ranked_lists
+from metassay.data.ranked_lists import build_grades_by_document, build_ranked_lists
 from metassay.errors import InputError
 from metassay.metrics.base import Batch, Metric
 from metassay.metrics.shared_work import SharedWork
@@ -74,7 +74,7 @@ class OutputRows:
         if self.qrels is not None:
             fields["output"] = build_ranked_lists(self.frame["item"], self.frame["output"], self.qrels)
             if "qrels" in needs:
-                fields["qrels"] = build_grade_mappings(self.frame["item"], self.qrels)
+                fields["qrels"] = build_grades_by_document(self.frame["item"], self.qrels)
         fields.setdefault("output", self.frame["output"].to_list())
         return Batch(fields, self._get_language(), self.shared or SharedWork())
 

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import polars as pl
 
-from metassay.data.ranked_lists import RankedLists, build_grade_mappings, build_ranked_lists
+from metassay.data.ranked_lists import RankedLists, build_grades_by_document, build_ranked_lists
 from metassay.engine.row_scores import RowScores, check_metric_scores
 from metassay.engine.workers import count_workers
 from metassay.errors import InputError
@@ -80,5 +80,5 @@ def _score_lists_by_documents(
         "system": item_and_system["system"].to_list(),
     }
     if "qrels" in metric.needs:
-        fields["qrels"] = build_grade_mappings(item_and_system["item"], qrels)
+        fields["qrels"] = build_grades_by_document(item_and_system["item"], qrels)
     return check_metric_scores(metric, metric.score(Batch(fields)), item_and_system)

@@ -61,8 +61,10 @@ def make_ranked_pairs(
         reordering.draw_orders(lists.offsets, derive_keys(keys, reordering.name))
         for reordering in reorderings
     ]
-    has_relevant = lists.has_relevant
-    is_changed = np.array([has_relevant & _find_changed_lists(lists.offsets, order) for order in orders])
+    has_relevant_document = lists.has_relevant_document
+    is_changed = np.array(
+        [has_relevant_document & _find_changed_lists(lists.offsets, order) for order in orders]
+    )
     rows, reordering_numbers = np.nonzero(is_changed.T)
     copies = _reorder_lists(lists, orders, rows, reordering_numbers)
     specs = pl.Series([reordering.spec for reordering in reorderings], dtype=pl.String)
@@ -78,13 +80,13 @@ def make_ranked_pairs(
     counts = {
         reordering.spec: PerturbationCount(
             applied=int(changed.sum()),
-            not_applicable=int((~has_relevant).sum()),
-            unchanged=int((has_relevant & ~changed).sum()),
+            not_applicable=int((~has_relevant_document).sum()),
+            unchanged=int((has_relevant_document & ~changed).sum()),
             pairs=int(changed.sum()),
         )
         for reordering, changed in zip(reorderings, is_changed)
     }
-    notes = _list_notes(has_relevant)
+    notes = _list_notes(has_relevant_document)
     priorities = _draw_priorities(keys, reorderings, rows, reordering_numbers)
     return RankedPairs(frame, counts, notes, {}, priorities, lists=lists, rows=rows, copies=copies)
 
@@ -125,12 +127,12 @@ def _draw_priorities(
     return np.asarray(priorities[reordering_numbers, rows], dtype=np.uint64)
 
 
-def _list_notes(has_relevant: NDArray[np.bool_]) -> tuple[str, ...]:
+def _list_notes(has_relevant_document: NDArray[np.bool_]) -> tuple[str, ...]:
     """Return a note about the lists without a relevant document, if there are any."""
-    irrelevant_count = int((~has_relevant).sum())
+    irrelevant_count = int((~has_relevant_document).sum())
     if not irrelevant_count:
         return ()
-    total = len(has_relevant)
+    total = len(has_relevant_document)
     return (f"{irrelevant_count} of {total} lists hold no relevant document: no order can make them worse.",)
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from metassay.data.csv_export import escape_cell
+from metassay.data.csv_export import escape_spreadsheet_formula
 from metassay.errors import UnknownName
 from metassay.metrics.labels import find_metric_specs
 from metassay.reporting.accuracy_phrases import HasAccuracy, format_accuracy
@@ -230,8 +230,8 @@ def to_csv(rows: Sequence[Row], columns: Sequence[str] | None = None) -> str:
     """Write rows as CSV (RFC 4180) with LF line ends, full precision, and empty cells for missing values."""
     names = _choose_columns(rows, columns)
     text = io.StringIO()
-    lines = [[escape_cell(name) for name in names]]
-    lines += [[escape_cell(_join_list(row.get(name))) for name in names] for row in rows]
+    lines = [[escape_spreadsheet_formula(name) for name in names]]
+    lines += [[escape_spreadsheet_formula(_join_list(row.get(name))) for name in names] for row in rows]
     # The writer does not quote a carriage return, though many readers take it for the end of a row.
     has_return = any("\r" in str(cell) for line in lines for cell in line)
     writer = csv.writer(text, lineterminator="\n")

@@ -25,7 +25,7 @@ from metassay.data.readers.remote_files import (
     download_file,
     get_relative_path,
     is_local_filesystem,
-    open_filesystem,
+    open_remote_filesystem,
 )
 from metassay.errors import InputError, display_path, is_remote_path
 from metassay.store.layout import MANIFEST, SCORES_FOLDER, SHARDS_FOLDER, TEXTS_FOLDER
@@ -46,7 +46,7 @@ def local_path(path: str | Path) -> Path:
     """Return the local path for a path or remote address, without downloading anything."""
     if not is_remote_path(path):
         return Path(path)
-    with open_filesystem(str(path)) as (file_system, remote_path):
+    with open_remote_filesystem(str(path)) as (file_system, remote_path):
         mirror = choose_local_path(str(path), file_system, remote_path)
         if not is_local_filesystem(file_system):
             _mirrors.add(mirror)
@@ -66,7 +66,7 @@ def open_run(path: str | Path) -> Path:
     folder = local_path(path)
     if is_remote_path(path) and is_mirrored(folder):
         _clear_local_mirror(folder)
-        with open_filesystem(str(path)) as (file_system, remote_path):
+        with open_remote_filesystem(str(path)) as (file_system, remote_path):
             _download_run_files(file_system, remote_path, folder)
     return folder
 
@@ -75,7 +75,7 @@ def open_runs(path: str | Path) -> Path:
     """Return the local folder of one run or of many runs in subfolders; download remote ones."""
     folder = open_run(path)
     if is_remote_path(path) and is_mirrored(folder) and not (folder / MANIFEST).exists():
-        with open_filesystem(str(path)) as (file_system, remote_path):
+        with open_remote_filesystem(str(path)) as (file_system, remote_path):
             for name in _list_remote_names(file_system, remote_path):
                 _download_run_files(file_system, f"{remote_path}/{name}", folder / name)
     return folder
@@ -165,7 +165,7 @@ def _find_remote_original(path: Path, *, to: str = "read") -> Iterator[tuple[Any
     if not is_mirrored(path):
         yield None
         return
-    with open_filesystem(display_path(path), purpose=to) as original:
+    with open_remote_filesystem(display_path(path), purpose=to) as original:
         yield original
 
 

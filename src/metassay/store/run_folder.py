@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from metassay.data.readers.files import check_path
+from metassay.data.readers.files import check_readable_path
 from metassay.errors import InputError, InputLocation, LinkOutsideFolder, MetassayError, display_path
 from metassay.options import CURRENT_COMMAND, RESUMABLE_RUN
 from metassay.results.base import ResultT, decode_json
@@ -246,7 +246,7 @@ class RunFolder:
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Read the manifest of a run folder; raise an error if the folder is none."""
     file = folder / MANIFEST
-    check_path(str(folder))
+    check_readable_path(str(folder))
     if not file.is_file():
         raise InputError(
             "this is no run folder (it has no manifest.json).",

@@ -13,11 +13,11 @@ from metassay.data.dataset import Dataset
 from metassay.data.directions import (
     REQUESTED,
     RequestedDirections,
-    note_possible_penalties,
+    note_possible_error_counts,
     orient_human_scores,
 )
 from metassay.data.preparation import prepare_dataset
-from metassay.data.score_cautions import note_contrary_metrics
+from metassay.data.score_cautions import note_metrics_contrary_to_human
 from metassay.data.score_cube import ScoreCube
 from metassay.data.summary import summarize_dataset
 from metassay.errors import InputError
@@ -112,7 +112,7 @@ def _orient_human_scores(data: Dataset, options: AggregateOptions) -> Dataset:
     notes = []
     for direction in oriented.directions:
         if direction.better == HIGHER and direction.why != REQUESTED:
-            notes += note_possible_penalties(direction.score, oriented.outputs[direction.score].to_numpy())
+            notes += note_possible_error_counts(direction.score, oriented.outputs[direction.score].to_numpy())
     return oriented.with_notes(*notes)
 
 
@@ -123,7 +123,7 @@ def _warn_of_contrary_metrics(cubes: Sequence[ScoreCube], metrics: Sequence[Stat
     for cube in cubes:
         directed = replace(cube, lower_is_better=lower_is_better)
         for human in cube.human_scores:
-            notes += note_contrary_metrics(directed, human)
+            notes += note_metrics_contrary_to_human(directed, human)
     return list(dict.fromkeys(notes))
 
 

@@ -14,8 +14,8 @@ from metassay.data.annotation_file import (
     OutputToRate,
     format_annotation_file,
 )
-from metassay.data.columns import TEST_SET_COLUMNS, find_reference_columns, list_column_names
-from metassay.data.readers.files import refuse_overwriting
+from metassay.data.columns import TEST_SET_COLUMNS, find_reference_columns, list_column_names_of_role
+from metassay.data.readers.files import refuse_overwriting_inputs
 from metassay.data.score_table_reading import read_score_table
 from metassay.errors import InputError, UnknownName
 from metassay.meta.decisions.item_choice import ChosenItems, choose_items_to_label
@@ -126,7 +126,7 @@ def _check_options(data: Source, options: AnnotateOptions) -> None:
         sources = data if isinstance(data, list | tuple) else [data]
         files = [str(source) for source in sources if not isinstance(source, Mapping)]
         inputs = [*files, *([] if options.labels is None else [str(options.labels)])]
-        refuse_overwriting(options.csv, inputs)
+        refuse_overwriting_inputs(options.csv, inputs)
 
 
 def _plan_label_count(
@@ -203,13 +203,13 @@ def _read_texts(data: Source, options: AnnotateOptions) -> tuple[TextsByOutput, 
 
     references = find_reference_columns(table.columns)
     columns = {
-        "source": find_column(list_column_names("source")),
+        "source": find_column(list_column_names_of_role("source")),
         "reference": references[0] if references else None,
-        "output": find_column(list_column_names("output")),
+        "output": find_column(list_column_names_of_role("output")),
     }
     text_columns = [name for name in TEXT_COLUMNS if columns[name] is not None]
-    item = find_column(list_column_names("item"))
-    system = find_column(list_column_names("system"))
+    item = find_column(list_column_names_of_role("item"))
+    system = find_column(list_column_names_of_role("system"))
     if item is None or system is None:
         raise UnknownName("column", "item", table.columns)
     prefix = [by_lower_name[name] for name in TEST_SET_COLUMNS if name in by_lower_name and name != item]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from metassay.data.dataset import Dataset
 from metassay.data.memory import release_memory
-from metassay.data.uninformed_scores import find_determining_property, list_output_properties
+from metassay.data.uninformed_scores import find_property_that_determines_scores, list_output_properties
 from metassay.meta.contexts.pair_analysis import PairAnalysis, analyze_pairs
 from metassay.metrics.base import Metric
 from metassay.metrics.precomputed_scores import PrecomputedScores, list_distinct_texts
@@ -175,7 +175,7 @@ def _find_uninformed_metrics(
         return uninformed
     properties = list_output_properties(dataset)
     for metric, scores in zip(metrics, output_scores):
-        determining_property = find_determining_property(scores, properties)
+        determining_property = find_property_that_determines_scores(scores, properties)
         if determining_property is not None and not isinstance(metric, tuple(SENTINELS)):
             uninformed[metric.spec] = determining_property
     return uninformed

@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from metassay.data.clusters import Clusters, find_clusters
+from metassay.data.clusters import Clusters, assign_outputs_to_clusters
 from metassay.data.context import build_contexts
 from metassay.data.dataset import Dataset
 from metassay.data.directions import (
     REQUESTED,
     RequestedDirections,
-    looks_like_penalties,
+    look_like_error_counts,
     orient_human_scores,
 )
-from metassay.data.normalisation import choose_normalisation
+from metassay.data.normalisation import choose_text_normalisation
 from metassay.data.preparation import prepare_dataset
 from metassay.engine.ray_cluster import parse_engine_option
 from metassay.engine.score_store import ScoreStore
@@ -103,7 +103,7 @@ def prepare_assay(source: Dataset | Source | None, options: AssayOptions) -> Pre
     return PreparedAssay(
         dataset=dataset,
         plan=plan,
-        clusters=find_clusters(dataset, options.cluster),
+        clusters=assign_outputs_to_clusters(dataset, options.cluster),
         sentinels=choose_missing_sentinels(plan.metrics),
         execution=_choose_execution(options, plan, run, environment, llm),
         run=run,
@@ -133,7 +133,7 @@ def read_assay_data(source: Dataset | Source | None, options: AssayOptions) -> t
 def orient_assay_data(dataset: Dataset, options: AssayOptions) -> tuple[Dataset, RequestedDirections]:
     """Orient human scores to higher is better, normalise texts, and drop reference systems."""
     for name in split_names(options.human):
-        dataset = dataset.with_human_column(name)
+        dataset = dataset.declare_human_column(name)
     directions = RequestedDirections(
         split_names(options.lower_is_better), split_names(options.higher_is_better)
     )
@@ -151,7 +151,7 @@ def plan_assay(
 ) -> tuple[Dataset, AssayPlan]:
     """Resolve the options of an assay for its data, and add notes on what was chosen."""
     contexts = build_contexts(dataset, options.contexts)
-    normalize = choose_normalisation(dataset, options.normalize)
+    normalize = choose_text_normalisation(dataset, options.normalize)
     requested_human = next(iter(split_names(options.human)), None)
     compared_human, notes = choose_compared_human_score(dataset, options, requested_human)
     dataset = dataset.with_notes(*notes)
@@ -161,7 +161,7 @@ def plan_assay(
     oriented_by_user = {direction.score for direction in dataset.directions if direction.why == REQUESTED}
     may_count_errors = False
     if human is not None and human not in oriented_by_user:
-        may_count_errors = looks_like_penalties(human, dataset.outputs[human].to_numpy())
+        may_count_errors = look_like_error_counts(human, dataset.outputs[human].to_numpy())
     valid_pairs = options.valid_pairs
     if valid_pairs is None:
         valid_pairs = options.pairs != HUMAN_PAIRS and dataset.task_definition.valid_pairs_only

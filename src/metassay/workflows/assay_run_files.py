@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from metassay.data.dataset import Dataset
-from metassay.data.memory import is_large_table
+from metassay.data.memory import should_stay_on_disk
 from metassay.metrics.precomputed_scores import PrecomputedScores
 from metassay.metrics.sentinels import SENTINELS
 from metassay.perturbations.text_store import identify_perturbation
@@ -51,7 +51,7 @@ def write_assay_run(run: RunFolder, result: AssayResult, environment: Mapping[st
     tables = _build_pair_tables(result)
     outputs = result.dataset.outputs
     files: dict[str, Any] = {
-        OUTPUTS_FILE: [outputs] if is_large_table(outputs.height) else outputs,
+        OUTPUTS_FILE: [outputs] if should_stay_on_disk(outputs.height) else outputs,
         PAIRS_FILE: tables[PAIRS_FILE],
         EXPLORER_FILE: tables[EXPLORER_FILE],
         "resources.json": dict(result.pairs.resources),

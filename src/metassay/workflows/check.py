@@ -10,7 +10,7 @@ import polars as pl
 
 from metassay.data.columns import find_score_columns
 from metassay.data.dataset import Dataset
-from metassay.data.normalisation import choose_normalisation
+from metassay.data.normalisation import choose_text_normalisation
 from metassay.data.preparation import note_unknown_language, prepare_dataset
 from metassay.data.reading import Source
 from metassay.data.reference_systems import find_reference_systems
@@ -55,7 +55,7 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
     1
     """
     data = ensure_dataset(dataset)
-    normalisation = choose_normalisation(data, options.normalize)
+    normalisation = choose_text_normalisation(data, options.normalize)
     metrics = choose_metrics(data, options.metrics, normalisation)
     configuration = {"metrics": [metric.signature for metric in metrics], "normalize": options.normalize}
     identity = {"command": "check", "configuration": configuration, "input": data.content_hash}

@@ -59,7 +59,7 @@ def _arrange_statistics(texts: Dataset, data: RankingData, statistics: FloatArra
     grid = ScoreGrid.locate_rows(
         outputs["system"], outputs["item"], data.cube.systems, data.cube.qualified_items
     )
-    return grid.arrange_values(statistics)
+    return grid.arrange_as_systems_by_items(statistics)
 
 
 def _compare_aggregations(

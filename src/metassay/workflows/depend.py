@@ -275,7 +275,7 @@ def _correct_dataset(
     """Correct the scores of all metrics on one data set, and of a constant metric for comparison."""
     human = cube.get_oriented_scores(scores.human)
     clusters = np.arange(human.shape[1]) if options.cluster is None else cube.number_clusters(options.cluster)
-    names = [name for name in cube.resolve_metrics(scores.metrics or None) if name != options.weight]
+    names = [name for name in cube.check_metric_names(scores.metrics or None) if name != options.weight]
     metrics = {name: cube.get_oriented_scores(name) for name in names}
     metrics[CONSTANT] = np.zeros(human.shape)
     evaluator = MappingEvaluator(human, clusters, draws=options.draws, seed=options.seed)

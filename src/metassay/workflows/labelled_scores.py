@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.data.annotation_file import PROBABILITY, AnnotationFile, read_annotation_file
-from metassay.data.directions import note_possible_penalties, orient_scores
+from metassay.data.directions import note_possible_error_counts, orient_scores
 from metassay.data.score_cube import ScoreCube
 from metassay.data.score_selection import SelectedScores, choose_human_score
 from metassay.errors import InputError, InputLocation, UnknownName
@@ -65,10 +65,10 @@ def read_labelled_scores(
         cube = cube.restrict_to(systems=systems)
         notes += system_notes
         if human not in cube.lower_is_better:
-            notes += note_possible_penalties(human, cube.human_scores[human])
+            notes += note_possible_error_counts(human, cube.human_scores[human])
     probabilities = _read_probabilities(cube)
     metric_names = [
-        name for name in cube.resolve_metrics(read.metrics or None) if not _is_probability_column(name)
+        name for name in cube.check_metric_names(read.metrics or None) if not _is_probability_column(name)
     ]
     is_scored = _find_scored_items(cube, metric_names)
     if not is_scored.all():

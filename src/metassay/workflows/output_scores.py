@@ -113,7 +113,7 @@ def _build_score_cube(
     grid = ScoreGrid.from_rows(keys["system"], keys["item"], sort_items=sorted)
 
     def arrange_scores(values_by_name: Mapping[str, Scores]) -> dict[str, Scores]:
-        return {key: grid.arrange_values(values[rows]) for key, values in values_by_name.items()}
+        return {key: grid.arrange_as_systems_by_items(values[rows]) for key, values in values_by_name.items()}
 
     rated = {key: values for key, values in human_scores.items() if not np.isnan(values[rows]).all()}
     return ScoreCube(

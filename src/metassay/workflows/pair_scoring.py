@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from metassay.data.clusters import Clusters, find_clusters
+from metassay.data.clusters import Clusters, assign_outputs_to_clusters
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
 from metassay.engine.batches import OutputRows
@@ -120,7 +120,7 @@ def score_pairs(
     else:
         options = _ScoringOptions(workers, score_store, first_batch, cluster, progress)
         scores = _score_text_pairs(dataset, pairs, is_sampled, metrics, options, further_rows, output_scores)
-    clusters = clusters or find_clusters(dataset, None)
+    clusters = clusters or assign_outputs_to_clusters(dataset, None)
     perturbations = pairs.frame["perturbation"]
     names = tuple(sorted(perturbations.unique()))
     codes = perturbations.replace_strict(names, range(len(names)), return_dtype=pl.Int32).to_numpy()

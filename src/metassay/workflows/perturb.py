@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from metassay.data.dataset import Dataset
-from metassay.data.normalisation import choose_normalisation
+from metassay.data.normalisation import choose_text_normalisation
 from metassay.data.preparation import prepare_dataset
 from metassay.data.reference_systems import has_only_reference_systems
 from metassay.data.summary import summarize_dataset
@@ -120,7 +120,7 @@ def perturb(dataset: Dataset | Source, options: PerturbOptions) -> PerturbResult
     named = None if options.perturbations is None else split_specs(options.perturbations)
     configuration = options.to_dict(PerturbSettings) | {
         "perturbations": None if named is None else [str(part) for part in named],
-        "normalize": choose_normalisation(data, options.normalize),
+        "normalize": choose_text_normalisation(data, options.normalize),
         "llm": describe_language_model(options.llm),
         "seed": options.seed,
     }

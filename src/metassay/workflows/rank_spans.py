@@ -9,7 +9,7 @@ import polars as pl
 from metassay.data.columns import TEST_SET_COLUMNS, find_reference_columns
 from metassay.data.readers.error_spans import read_error_spans
 from metassay.data.readers.mt_metrics_eval import has_test_sets, read_marked_errors
-from metassay.data.readers.registry import download_paths
+from metassay.data.readers.registry import download_remote_paths
 from metassay.data.reference_systems import find_reference_rows
 from metassay.data.score_cube import UNNAMED_DATASET
 from metassay.errors import InputError, UnknownName
@@ -48,7 +48,7 @@ def _read_spans(data: Source, options: RankOptions) -> list[SpanTables]:
     """Read the spans of people and of metrics from files and mt-metrics-eval folders."""
     human = next(iter(split_names(options.human)), None)
     tables: list[SpanTables] = []
-    for path in download_paths(data):
+    for path in download_remote_paths(data):
         if has_test_sets(path):
             tables += read_marked_errors(path, human, reference=options.reference)
         else:

@@ -12,14 +12,14 @@ from typing import Any
 
 import polars as pl
 
-from metassay.data.columns import find_score_columns, list_column_names
+from metassay.data.columns import find_score_columns, list_column_names_of_role
 from metassay.data.directions import RequestedDirections
 from metassay.data.languages import find_target_languages
-from metassay.data.normalisation import choose_normalisation
+from metassay.data.normalisation import choose_text_normalisation
 from metassay.data.preparation import prepare_dataset
 from metassay.data.reading import Source, read
 from metassay.data.score_cube import ScoreCube
-from metassay.data.score_selection import ScoreRequest, SelectedScores, select_cubes
+from metassay.data.score_selection import ScoreRequest, SelectedScores, select_score_cubes
 from metassay.data.score_table_reading import (
     ScoreTable,
     find_ignored_score_columns,
@@ -68,7 +68,7 @@ def read_scores(
     cubes = _list_cubes(source)
     if cubes:
         names = [str(metric) for metric in metrics]
-        return select_cubes(cubes, request, names, needs_human_scores=needs_human_scores)
+        return select_score_cubes(cubes, request, names, needs_human_scores=needs_human_scores)
     score_table = read_score_table(
         source,
         options,
@@ -89,7 +89,7 @@ def read_scores(
         file=score_table.file,
         keep_references=options.keep_references,
     )
-    selected = select_cubes(
+    selected = select_score_cubes(
         cubes,
         request,
         scored.metrics,
@@ -133,7 +133,9 @@ def _add_missing_metrics(
         names = [next(computed_names) if metric in missing else str(metric) for metric in metrics]
         return replace(computed, metrics=names)
     if not metrics:
-        _, metric_columns = find_score_columns(table, human_columns, metadata=score_table.metadata_columns)
+        _, metric_columns = find_score_columns(
+            table, human_columns, metadata_columns=score_table.metadata_columns
+        )
         if all(name in further_columns for name in metric_columns):
             return _compute_missing_metrics(options, table, [])
     return _ScoredTable(table, [str(metric) for metric in metrics], [])
@@ -179,15 +181,15 @@ def _compute_missing_metrics(
     The result has a column for each of these metrics, and notes on how they were computed.
     """
     column_names = {name.lower() for name in table.columns}
-    if not column_names & {*list_column_names("output")}:
+    if not column_names & {*list_column_names_of_role("output")}:
         if not missing:
             return _ScoredTable(table, [], [])
-        possible = [name for name in table.columns if name not in list_column_names("item")]
+        possible = [name for name in table.columns if name not in list_column_names_of_role("item")]
         raise UnknownName("metric", str(missing[0]), possible)
     numbered = table.with_row_index(_ROW)
     data = read(numbered, task=options.task, language=options.language, references="per-output")
     data = prepare_dataset(data, normalize=None, keep_references=True)
-    metrics = choose_metrics(data, missing or None, choose_normalisation(data, None))
+    metrics = choose_metrics(data, missing or None, choose_text_normalisation(data, None))
     scores = score_rows(metrics, build_scoring_rows(data)).scores
     columns = [pl.Series(spec, values).fill_nan(None) for spec, values in scores.items()]
     computed = data.outputs.select(_ROW).with_columns(columns)

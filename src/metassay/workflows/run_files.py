@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from metassay.data.csv_export import format_csv
-from metassay.data.readers.files import check_path, refuse_overwriting
+from metassay.data.readers.files import check_readable_path, refuse_overwriting_inputs
 from metassay.errors import InputError, InputLocation, display_path, is_remote_path
 from metassay.recorded_warnings import CountedWarning
 from metassay.reporting.result_display import ResultDisplay
@@ -50,7 +50,7 @@ def find_run_folders(runs: Sequence[str | Path]) -> list[Path]:
     open_folder = open_runs if len(runs) == 1 else open_run
     folders = [open_folder(run) for run in runs]
     for folder in folders:
-        check_path(str(folder))
+        check_readable_path(str(folder))
     if len(folders) == 1 and not (folders[0] / MANIFEST).is_file() and folders[0].is_dir():
         return sorted(path.parent for path in folders[0].glob(f"*/{MANIFEST}"))
     return folders
@@ -110,7 +110,7 @@ def check_output_file(path: str | Path, inputs: Sequence[str]) -> None:
             raise InputError("there is no such folder to write to.", location=location)
         if Path(path).is_dir():
             raise InputError("this is a folder; name a file in it.", location=location)
-        refuse_overwriting(path, inputs)
+        refuse_overwriting_inputs(path, inputs)
     except OSError as error:
         raise InputError(f"cannot be written ({error.strerror}).", location=location) from None
 

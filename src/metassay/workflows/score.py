@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from metassay.data.dataset import Dataset
-from metassay.data.normalisation import choose_normalisation
+from metassay.data.normalisation import choose_text_normalisation
 from metassay.data.preparation import prepare_dataset
 from metassay.data.reference_systems import find_reference_systems
 from metassay.data.score_cube import ScoreCube
@@ -119,7 +119,7 @@ def score(dataset: Dataset | Source, options: ScoreOptions) -> ScoreResult:
     )
     if options.per_segment is not None:
         check_output_file(options.per_segment, data.input_files)
-    metrics = choose_metrics(data, options.metrics, choose_normalisation(data, options.normalize))
+    metrics = choose_metrics(data, options.metrics, choose_text_normalisation(data, options.normalize))
     run = _open_run(data, metrics, options)
     with collect_warnings() as metric_warnings:
         scores = score_outputs(data, metrics, workers=options.workers, progress=options.progress)

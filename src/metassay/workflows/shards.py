@@ -18,7 +18,7 @@ import polars as pl
 from metassay.data.clusters import Clusters
 from metassay.data.context import Context
 from metassay.data.dataset import Dataset
-from metassay.data.memory import map_table, release_memory
+from metassay.data.memory import memory_map_table, release_memory
 from metassay.engine.ray_cluster import RayCluster
 from metassay.engine.score_store import ScoreStore
 from metassay.errors import InputError
@@ -293,7 +293,7 @@ class ShardScorer:
         )
 
     def _map_tables(self, name: str) -> list[pl.DataFrame]:
-        return [map_table(file) for file in self._files[name]]
+        return [memory_map_table(file) for file in self._files[name]]
 
 
 def _copy_without_rows(pairs: Pairs) -> Pairs:

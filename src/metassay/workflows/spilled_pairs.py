@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from metassay.data.memory import map_table
+from metassay.data.memory import memory_map_table
 from metassay.meta.contexts.perturbation_validity import EditDistances
 from metassay.workflows.wrong_pairs import LargestErrors
 
@@ -36,4 +36,4 @@ class SpilledPairs:
 
     def map_tables(self) -> dict[str, list[pl.DataFrame]]:
         """Map the tables of all shards into memory, by name."""
-        return {name: [map_table(file) for file in files] for name, files in self.files.items()}
+        return {name: [memory_map_table(file) for file in files] for name, files in self.files.items()}

@@ -10,8 +10,8 @@ import polars as pl
 
 from metassay.data.joins import join_columns
 from metassay.data.readers.base import ReaderOptions
-from metassay.data.readers.in_memory import convert_to_frame
-from metassay.data.readers.registry import download_paths, read_join_table, read_tables
+from metassay.data.readers.in_memory import convert_to_polars_frame
+from metassay.data.readers.registry import download_remote_paths, read_join_table, read_tables
 from metassay.data.reading import Source
 from metassay.data.verdicts import VERDICT_COLUMNS
 from metassay.errors import InputError, InputLocation
@@ -50,7 +50,7 @@ def read_verdicts(
     notes: list[str] = []
     verdict_frames: list[NamedFrame] = []
     other_frames: list[NamedFrame] = []
-    given_frame = convert_to_frame(data)
+    given_frame = convert_to_polars_frame(data)
     if given_frame is not None:
         verdict_frames.append(NamedFrame("the table", given_frame))
     else:
@@ -63,7 +63,7 @@ def read_verdicts(
             # the table of a single judge, or one whose columns are reported as missing later
             position = next((i for i, other in enumerate(other_frames) if _has_verdicts(other.frame)), 0)
             verdict_frames.append(other_frames.pop(position))
-    for path in [] if join is None else download_paths(join):
+    for path in [] if join is None else download_remote_paths(join):
         table = read_join_table(path, options)
         other_frames.append(NamedFrame(path, table.frame))
         notes += table.notes

@@ -13,7 +13,7 @@ from metassay.data.readers.mqm_ratings import (
     compute_segment_scores,
     find_error_weight,
     is_mqm_table,
-    read_rating_file,
+    read_mqm_rating_file,
 )
 from metassay.data.readers.mt_metrics_eval import read_language_pairs
 
@@ -62,7 +62,7 @@ def test_an_unknown_severity_is_refused() -> None:
 
 def test_recomputed_mqm_equals_the_published_scores_of_wmt23(real_data: Callable[[str], Path]) -> None:
     folder = real_data("mt-metrics-eval-v2/wmt23")
-    ours = read_rating_file(folder / "human-scores" / "en-de.mqm.merged.seg.rating")
+    ours = read_mqm_rating_file(folder / "human-scores" / "en-de.mqm.merged.seg.rating")
     (tree,) = read_language_pairs(folder)
     both = tree.frame.select("system", "seg_id", published="mqm").join(ours, on=["system", "seg_id"])
     assert both["mqm"].null_count() == both["published"].null_count()

@@ -106,7 +106,7 @@ def test_stm_and_ctm(write):
     ],
 )
 def test_bad_segments_and_words(write, name, text, what):
-    reader = nist_transcripts.read_stm if name.endswith("stm") else nist_transcripts.read_ctm
+    reader = nist_transcripts.read_stm_references if name.endswith("stm") else nist_transcripts.read_ctm_words
     with pytest.raises(InputError, match=what):
         reader(write(name, text))
 

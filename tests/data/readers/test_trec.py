@@ -9,7 +9,7 @@ import pytest
 
 from metassay.data.assemble_rankings import MISSING_LIST_REASON, UNJUDGED_TOPIC_REASON, assemble_rankings
 from metassay.data.readers.base import RawTable
-from metassay.data.readers.judgements import read_judgements, read_qrels
+from metassay.data.readers.judgements import read_qrels, read_relevance_judgements
 from metassay.data.readers.rating_logs import is_rating_log, read_rating_log
 from metassay.data.readers.trec_runs import TrecRunReader, read_trec_run
 from metassay.errors import InputError
@@ -106,12 +106,12 @@ def test_graded_and_negative_grades(write):
 
 def test_judgements_without_relevant_documents_are_refused(write):
     with pytest.raises(InputError, match="no document is relevant"):
-        read_judgements(write("q1 0 d1 0\n", "qrels"))
+        read_relevance_judgements(write("q1 0 d1 0\n", "qrels"))
 
 
 def test_topics_missing_on_either_side_are_reported(write):
     run = read_trec_run(write(RUN + "q7 Q0 d1 1 3 my run\n"))
-    data = assemble_rankings([RawTable("run.txt", run)], read_judgements(write(QRELS, "qrels")))
+    data = assemble_rankings([RawTable("run.txt", run)], read_relevance_judgements(write(QRELS, "qrels")))
     assert data.left_out == {UNJUDGED_TOPIC_REASON: 1}
     assert any(note.startswith("run.txt, line 6: topic q7 is not among the judged") for note in data.notes)
     assert any(
@@ -123,7 +123,7 @@ def test_topics_missing_on_either_side_are_reported(write):
 
 
 def test_unanswered_topics_can_be_left_out(write):
-    judged = read_judgements(write(QRELS, "qrels"))
+    judged = read_relevance_judgements(write(QRELS, "qrels"))
     data = assemble_rankings([RawTable("r", read_trec_run(write(RUN)))], judged, complete=False)
     assert data.items == ("q1", "q2")
     assert data.left_out == {MISSING_LIST_REASON: 1}
@@ -132,7 +132,7 @@ def test_unanswered_topics_can_be_left_out(write):
 def test_a_run_of_which_no_topic_is_judged_is_an_error_with_its_line(write):
     run = read_trec_run(write("# x\nq8 Q0 d1 1 3 t\nq9 Q0 d1 1 3 t\n"))
     with pytest.raises(InputError, match=r"run\.txt, line 2: topic q8 .* nor is any other of the 2 here"):
-        assemble_rankings([RawTable("run.txt", run)], read_judgements(write(QRELS, "qrels")))
+        assemble_rankings([RawTable("run.txt", run)], read_relevance_judgements(write(QRELS, "qrels")))
 
 
 def test_the_same_run_in_two_files_is_refused(write):
@@ -141,7 +141,7 @@ def test_the_same_run_in_two_files_is_refused(write):
         InputError, match=r"b\.txt, line 2: document d#1 was already retrieved .*a\.txt, line 2"
     ):
         assemble_rankings(
-            [RawTable("a.txt", run), RawTable("b.txt", run)], read_judgements(write(QRELS, "q"))
+            [RawTable("a.txt", run), RawTable("b.txt", run)], read_relevance_judgements(write(QRELS, "q"))
         )
 
 
@@ -155,7 +155,7 @@ def test_long_tables_with_other_names_ints_and_metadata(write):
             "kind": ["easy", "easy", "hard"],
         }
     )
-    judged = read_judgements(write("1 0 a 1\n2 0 a 1\n3 0 a 1\n", "qrels"))
+    judged = read_relevance_judgements(write("1 0 a 1\n2 0 a 1\n3 0 a 1\n", "qrels"))
     data = assemble_rankings([RawTable("folder/bm25.csv", table)], judged)
     assert data.systems == ("bm25",)
     assert data.metadata == ("kind",)
@@ -166,7 +166,7 @@ def test_long_tables_with_other_names_ints_and_metadata(write):
 def test_a_missing_score_in_a_table_names_its_row(write):
     table = pl.DataFrame({"topic": ["1", "1"], "docid": ["a", "b"], "score": [1.0, float("nan")]})
     with pytest.raises(InputError, match=r"t\.csv, row 2, column score: the retrieval score is missing"):
-        assemble_rankings([RawTable("t.csv", table)], read_judgements(write("1 0 a 1\n", "qrels")))
+        assemble_rankings([RawTable("t.csv", table)], read_relevance_judgements(write("1 0 a 1\n", "qrels")))
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_a_missing_score_in_a_table_names_its_row(write):
 def test_movielens_layouts(write, text):
     path = write(text, "ratings.dat")
     assert is_rating_log(path)
-    frame = read_judgements(path)
+    frame = read_relevance_judgements(path)
     assert frame.rows() == [("1", "10", 1), ("1", "20", 0), ("2", "10", 1)]
     assert read_rating_log(path, threshold=5)["grade"].to_list() == [1, 0, 0]
 
@@ -197,9 +197,9 @@ def test_a_bad_rating_names_its_line(write):
 
 def test_judgements_in_a_table(write):
     path = write("topic,docid,grade\n1,a,2\n1,b,0\n", "qrels.csv")
-    assert read_judgements(path).rows() == [("1", "a", 2), ("1", "b", 0)]
+    assert read_relevance_judgements(path).rows() == [("1", "a", 2), ("1", "b", 0)]
     with pytest.raises(InputError, match=r"row 1, column grade: the grade 0\.5 is not a whole number"):
-        read_judgements(write("topic,docid,grade\n1,a,0.5\n", "qrels.csv"))
+        read_relevance_judgements(write("topic,docid,grade\n1,a,0.5\n", "qrels.csv"))
 
 
 def test_runs_judgements_and_ratings_are_distinguished(write):

@@ -55,8 +55,11 @@ def group_columns(columns, **grouping):
         "all",
         grid.systems,
         grid.items,
-        {"mqm": grid.arrange_values(np.asarray(columns["human"]))},
-        {name: grid.arrange_values(np.asarray(scores)) for name, scores in columns["metrics"].items()},
+        {"mqm": grid.arrange_as_systems_by_items(np.asarray(columns["human"]))},
+        {
+            name: grid.arrange_as_systems_by_items(np.asarray(scores))
+            for name, scores in columns["metrics"].items()
+        },
         {name: tuple(by_item[item] for item in grid.items) for name, by_item in labels.items()},
     )
     return group_outputs(cube, "mqm", GroupingColumns(contexts=list(labels), **grouping))

@@ -19,7 +19,7 @@ import polars as pl
 
 from metassay.data import cells
 from metassay.data.readers.base import RawTable, Reader
-from metassay.data.readers.files import get_file_stem, read_first_lines, read_text
+from metassay.data.readers.files import get_file_stem, read_first_content_lines, read_text
 from metassay.data.readers.json_tables import MALFORMED_CONTENT_ERRORS, malformed_content_error
 from metassay.data.readers.rater_scores import add_rater_scores
 from metassay.errors import InputError, InputLocation
@@ -52,7 +52,7 @@ class AppraiseReader(Reader):
     def sniff(self, path: str) -> bool:
         """Whether the first row of a CSV file has the columns that Appraise exports."""
         try:
-            fields = next(csv.reader(read_first_lines(path)[:1]), [])
+            fields = next(csv.reader(read_first_content_lines(path)[:1]), [])
         except csv.Error:
             return False
         if len(fields) < 9 or fields[3] not in ITEM_TYPES:
@@ -92,7 +92,7 @@ class _ExportedRow:
         """The segment with its document."""
         return f"{self.document}/{self.segment}" if self.document else self.segment
 
-    def explain_exclusion(self) -> str | None:
+    def reason_not_scored(self) -> str | None:
         """Return the reason why a row is not the score of a system's output; None if it is one."""
         if self.item_type not in OUTPUT_TYPES:
             return TEST_REASON
@@ -135,13 +135,13 @@ class AppraiseExport:
         return notes
 
 
-def read_export(path: str) -> AppraiseExport:
+def read_appraise_export(path: str) -> AppraiseExport:
     """Read the scores of an export. Of several scores of one annotator, the one that ended last counts."""
     export = AppraiseExport()
     end_times: dict[tuple[OutputKey, str], float] = {}
-    for row in _read_rows(path):
+    for row in _read_export_rows(path):
         export.has_marked_errors |= row.has_marked_errors
-        exclusion = row.explain_exclusion()
+        exclusion = row.reason_not_scored()
         if exclusion is not None:
             export.left_out[exclusion] += 1
             continue
@@ -164,14 +164,14 @@ def read_export(path: str) -> AppraiseExport:
 
 def _read_mean_scores(path: str) -> RawTable:
     """Read the mean score of all annotators for each output."""
-    export = read_export(path)
-    key_columns = _build_key_columns(export.documents)
+    export = read_appraise_export(path)
+    key_columns = _build_output_key_columns(export.documents)
     table, notes = add_rater_scores(key_columns, list(export.scores.values()), export.score_name)
     notes += export.describe_rows_left_out(path)
     return RawTable(path, table, notes=tuple(notes), left_out=dict(export.left_out))
 
 
-def _read_rows(path: str) -> Iterator[_ExportedRow]:
+def _read_export_rows(path: str) -> Iterator[_ExportedRow]:
     """Read all rows of an Appraise export."""
     for number, fields in enumerate(_read_csv_fields(path), start=1):
         if len(fields) < 9 or fields[3] not in ITEM_TYPES:
@@ -211,7 +211,7 @@ def _read_csv_fields(path: str) -> Iterator[list[str]]:
         ) from None
 
 
-def _build_key_columns(documents: Mapping[OutputKey, str]) -> pl.DataFrame:
+def _build_output_key_columns(documents: Mapping[OutputKey, str]) -> pl.DataFrame:
     """Return the columns `lp, seg_id, system` that identify outputs, and `doc_id` where it is known.
 
     The document is part of a segment's id only if segment numbers repeat over documents.

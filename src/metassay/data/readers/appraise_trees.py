@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from metassay.data.readers.appraise import AppraiseExport, AppraiseReader, OutputKey, read_export
+from metassay.data.readers.appraise import AppraiseExport, AppraiseReader, OutputKey, read_appraise_export
 from metassay.data.readers.rater_scores import add_rater_scores
 from metassay.errors import InputError, InputLocation
 
@@ -19,15 +19,15 @@ _OFFSETS = (1, 2, 0)
 """What to add to a segment number to get the line from 1: numbers from 0, from 0 without canary, from 1."""
 
 
-def list_exports(test_set: Path) -> list[Path]:
+def list_appraise_exports(test_set: Path) -> list[Path]:
     """Return the Appraise exports in `humeval/`, inside the folder of the texts or next to it."""
     folders = (test_set / EXPORT_FOLDER, test_set.parent / EXPORT_FOLDER)
     files = [path for folder in folders for path in sorted(folder.glob("*.csv"))]
     return [path for path in files if AppraiseReader().sniff(str(path))]
 
 
-def read_export_scores(
-    exports: list[Path], segments: pl.DataFrame, lp: str
+def read_appraise_scores(
+    exports: list[Path], segments: pl.DataFrame, language_pair: str
 ) -> tuple[pl.DataFrame | None, list[str]]:
     """Read `system, seg_id` and the human scores of a language pair. Also returns notes.
 
@@ -38,13 +38,13 @@ def read_export_scores(
     notes = []
     score_name = "da"
     for path in exports:
-        export = read_export(str(path))
-        keys = [key for key in export.documents if key[0] == lp]
+        export = read_appraise_export(str(path))
+        keys = [key for key in export.documents if key[0] == language_pair]
         if not keys:
             continue
         if export.has_marked_errors:
             score_name = export.score_name
-        offset = _find_offset(export, keys, document_of_line, path)
+        offset = _find_segment_number_offset(export, keys, document_of_line, path)
         for key in keys:
             output = (key[2], int(export.segments[key]) + offset)
             scores.setdefault(output, {}).update(export.scores[key])
@@ -53,20 +53,23 @@ def read_export_scores(
         return None, []
     outputs = pl.DataFrame(list(scores), schema={"system": pl.String, "seg_id": pl.Int64}, orient="row")
     table, rater_notes = add_rater_scores(outputs, list(scores.values()), score_name)
-    return table, [*notes, *(f"{lp}: {note}" for note in rater_notes)]
+    return table, [*notes, *(f"{language_pair}: {note}" for note in rater_notes)]
 
 
-def _find_offset(
+def _find_segment_number_offset(
     export: AppraiseExport, keys: list[OutputKey], document_of_line: dict[int, str], path: Path
 ) -> int:
     """Return what to add to the segment numbers of an export so that all documents match."""
     for offset in _OFFSETS:
-        if all(_get_document(export, key, offset, document_of_line) == export.documents[key] for key in keys):
+        if all(
+            _get_document_of_segment(export, key, offset, document_of_line) == export.documents[key]
+            for key in keys
+        ):
             return offset
     wrong = next(
         key
         for key in keys
-        if _get_document(export, key, _OFFSETS[0], document_of_line) != export.documents[key]
+        if _get_document_of_segment(export, key, _OFFSETS[0], document_of_line) != export.documents[key]
     )
     raise InputError(
         f"segment {export.segments[wrong]} is of document {export.documents[wrong]!r}, but the texts have "
@@ -77,7 +80,7 @@ def _find_offset(
     )
 
 
-def _get_document(
+def _get_document_of_segment(
     export: AppraiseExport, key: OutputKey, offset: int, document_of_line: dict[int, str]
 ) -> str | None:
     """Return the document of a segment in the texts; None if there is no such segment."""

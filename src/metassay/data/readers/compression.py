@@ -48,7 +48,7 @@ def check_archive_size(content: bytes, path: str) -> None:
         raise _too_large_error(limit, path)
 
 
-def decompress_beginning(file: IO[bytes], byte_count: int) -> bytes:
+def read_decompressed_beginning(file: IO[bytes], byte_count: int) -> bytes:
     """Read the first bytes of a file, decompressed."""
     stream = _open_compressed(file)
     if stream is None:
@@ -59,7 +59,7 @@ def decompress_beginning(file: IO[bytes], byte_count: int) -> bytes:
 
 def read_pipe(pipe: IO[bytes], name: str) -> bytes:
     """Read a pipe or device to its end. Raises an error if it is too long, because a device never ends."""
-    return _read_at_most(pipe, _read_requested_limit() or _MAXIMUM_PIPE_SIZE, name)
+    return _read_at_most(pipe, _read_size_limit_from_environment() or _MAXIMUM_PIPE_SIZE, name)
 
 
 def _open_compressed(file: IO[bytes]) -> gzip.GzipFile | IO[bytes] | None:
@@ -97,10 +97,10 @@ def _too_large_error(limit: int, path: str) -> InputError:
 
 def _compute_size_limit(compressed_size: int) -> int:
     """Return how many bytes compressed content of this size may have when it is decompressed."""
-    return _read_requested_limit() or max(_SIZE_WITHOUT_LIMIT, _MAXIMUM_RATIO * compressed_size)
+    return _read_size_limit_from_environment() or max(_SIZE_WITHOUT_LIMIT, _MAXIMUM_RATIO * compressed_size)
 
 
-def _read_requested_limit() -> int | None:
+def _read_size_limit_from_environment() -> int | None:
     """Read the size limit in bytes from the environment; None if the variable is not set."""
     megabytes = os.environ.get(LIMIT_VARIABLE, "").strip()
     if not megabytes:

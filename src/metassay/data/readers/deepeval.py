@@ -8,13 +8,13 @@ from typing import Any
 import polars as pl
 
 from metassay.data.readers.base import RawTable, Reader
-from metassay.data.readers.files import get_file_stem, read_first_lines, read_text
+from metassay.data.readers.files import get_file_stem, read_first_content_lines, read_text
 from metassay.data.readers.json_tables import (
     MALFORMED_CONTENT_ERRORS,
     malformed_content_error,
     parse_json_object,
 )
-from metassay.data.readers.sample_columns import build_columns, parse_optional_score, select_metadata
+from metassay.data.readers.sample_columns import build_columns, parse_optional_score, select_context_values
 from metassay.errors import InputError, InputLocation
 
 _KEYS = ('"testCases"', '"testRunData"')
@@ -29,7 +29,7 @@ class DeepEvalReader(Reader):
 
     def sniff(self, path: str) -> bool:
         """Whether a JSON file has the keys of a DeepEval test run."""
-        start = "\n".join(read_first_lines(path))
+        start = "\n".join(read_first_content_lines(path))
         return start.lstrip().startswith("{") and any(key in start for key in _KEYS)
 
     def read(self, path: str) -> RawTable:
@@ -57,7 +57,7 @@ def _read_test_run(path: str) -> RawTable:
     for number, case in enumerate(test_cases, start=1):
         rows.append(_build_output_row(case, system))
         scores.append(_collect_scores(case, InputLocation(path, row=number)))
-        metadata.append(select_metadata(case.get("additionalMetadata")))
+        metadata.append(select_context_values(case.get("additionalMetadata")))
     outputs = pl.DataFrame(rows, infer_schema_length=None)
     score_columns = build_columns(scores, outputs.columns, "score_")
     taken = [*outputs.columns, *score_columns.columns]

@@ -38,7 +38,7 @@ def parse_delimited_text(
         text = text[excel_line.end() :]
     else:
         delimiter = _guess_delimiter(text, usual_delimiter)
-    if quoting == "minimal" and delimiter == "\t" and _merges_lines(text, delimiter, file):
+    if quoting == "minimal" and delimiter == "\t" and _do_quotes_merge_lines(text, delimiter, file):
         quoting = "none"
         notes.append(
             f"{display_path(file)}: quotation marks were read as text, "
@@ -50,7 +50,7 @@ def parse_delimited_text(
     return table
 
 
-def _merges_lines(text: str, delimiter: str, file: str) -> bool:
+def _do_quotes_merge_lines(text: str, delimiter: str, file: str) -> bool:
     """Whether quotes merge lines that are complete rows by themselves.
 
     A file with quoted line ends has lines with fewer fields than its header.
@@ -102,7 +102,7 @@ def _parse_with_polars(text: str, delimiter: str, quoting: str) -> pl.DataFrame 
     if all lines end in CR LF.
     """
     has_quotes = quoting == "minimal" and '"' in text
-    if has_quotes and not _quotes_whole_fields(text, delimiter):
+    if has_quotes and not _are_fields_quoted_whole(text, delimiter):
         return None
     if "\r" in text and not text.count("\r") == text.count("\r\n") == text.count("\n"):
         return None
@@ -127,7 +127,7 @@ def _parse_with_polars(text: str, delimiter: str, quoting: str) -> pl.DataFrame 
     return table
 
 
-def _quotes_whole_fields(text: str, delimiter: str) -> bool:
+def _are_fields_quoted_whole(text: str, delimiter: str) -> bool:
     """Whether every field is quoted as a whole or contains no quote."""
     quoted = r'"[^"]*+(?:""[^"]*+)*+"\r?+'
     unquoted = rf'[^"{delimiter}\n]*+'
@@ -157,7 +157,7 @@ def _parse_row_by_row(text: str, *, delimiter: str, quoting: str, file: str) -> 
         raise missing_rows_error(file)
     for number, row in enumerate(body, start=1):
         if len(row) != len(header):
-            remedy = _suggest_field_count_remedy(file, quoting=quoting, delimiter=delimiter)
+            remedy = _suggest_remedy_for_wrong_field_count(file, quoting=quoting, delimiter=delimiter)
             raise InputError(
                 f"{len(row)} {'field' if len(row) == 1 else 'fields'} where the header has {len(header)}.",
                 location=InputLocation(file=file, row=number),
@@ -205,7 +205,7 @@ def _split_quoted_row(
             fields.append(text[start + 1 : closing_quote].replace('""', '"'))
             field_end = closing_quote + 1
             if not text.startswith(delimiter, field_end):
-                return _end_quoted_row(text, field_end, fields, location)
+                return _finish_quoted_row(text, field_end, fields, location)
         else:
             line_end = _find_line_end(text, start)
             field_end = text.find(delimiter, start, line_end)
@@ -216,7 +216,7 @@ def _split_quoted_row(
         start = field_end + len(delimiter)
 
 
-def _end_quoted_row(
+def _finish_quoted_row(
     text: str, field_end: int, fields: list[str], location: InputLocation
 ) -> tuple[list[str], int]:
     """End a row after a closing quote. A CR before the LF belongs to the last field."""
@@ -257,7 +257,7 @@ def _check_header(header: Sequence[str], file: str) -> None:
             )
 
 
-def _suggest_field_count_remedy(file: str, *, quoting: str, delimiter: str) -> str | None:
+def _suggest_remedy_for_wrong_field_count(file: str, *, quoting: str, delimiter: str) -> str | None:
     """Return the advice for a row with more or fewer fields than the header."""
     if quoting == "none":
         return "If the file quotes its fields, try --quoting minimal."

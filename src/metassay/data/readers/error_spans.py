@@ -17,7 +17,7 @@ import polars as pl
 
 from metassay.data import cells
 from metassay.data.columns import TEST_SET_COLUMNS
-from metassay.data.readers.files import get_file_ending, read_first_lines, read_text
+from metassay.data.readers.files import get_file_ending, read_first_content_lines, read_text
 from metassay.data.readers.json_tables import (
     JSON_LINES_ENDINGS,
     MALFORMED_CONTENT_ERRORS,
@@ -60,8 +60,10 @@ def read_error_spans(path: str) -> pl.DataFrame:
 def _read_span_table(path: str) -> pl.DataFrame:
     """Read the table of error spans in the format of the file."""
     if path.endswith(".seg.rating"):
-        return _read_rating_file(path)
-    if get_file_ending(path) in JSON_LINES_ENDINGS and '"errors"' in next(iter(read_first_lines(path)), ""):
+        return _read_rated_spans(path)
+    if get_file_ending(path) in JSON_LINES_ENDINGS and '"errors"' in next(
+        iter(read_first_content_lines(path)), ""
+    ):
         return _read_json_ratings(path)
     if is_pearmut_file(path):
         return _read_pearmut_spans(path)
@@ -76,14 +78,19 @@ def _read_delimited_spans(path: str) -> pl.DataFrame:
     for suffix in ("_gold", ""):
         if {f"start_indices{suffix}", f"end_indices{suffix}"} <= columns:
             spans = [
-                _parse_span_indices(row, suffix, location) for row, location in _iterate_rows(table, path)
+                _parse_span_position_lists(row, suffix, location)
+                for row, location in _iterate_rows_with_location(table, path)
             ]
             return _add_span_column(table, spans)
     if {"start", "end"} <= columns:
-        spans = [_parse_start_and_end(row, location) for row, location in _iterate_rows(table, path)]
+        spans = [
+            _parse_start_and_end(row, location) for row, location in _iterate_rows_with_location(table, path)
+        ]
         return _merge_spans_by_rater(table, spans)
     if "hyp" in columns and table["hyp"].str.contains("<v>", literal=True).any():
-        spans = [_find_tagged_spans(row, location) for row, location in _iterate_rows(table, path)]
+        spans = [
+            _find_tagged_spans(row, location) for row, location in _iterate_rows_with_location(table, path)
+        ]
         without_tags = table.with_columns(hyp=pl.col("hyp").str.replace_all(_TAG.pattern, ""))
         return _merge_spans_by_rater(without_tags, spans)
     raise InputError(
@@ -92,7 +99,9 @@ def _read_delimited_spans(path: str) -> pl.DataFrame:
     )
 
 
-def _iterate_rows(table: pl.DataFrame, path: str) -> Iterator[tuple[dict[str, Any], InputLocation]]:
+def _iterate_rows_with_location(
+    table: pl.DataFrame, path: str
+) -> Iterator[tuple[dict[str, Any], InputLocation]]:
     """Yield every row with its location in the file."""
     for number, row in enumerate(table.iter_rows(named=True), start=1):
         yield row, InputLocation(path, number)
@@ -121,7 +130,7 @@ def _is_error_severity(severity: Any) -> bool:
     return name not in {"neutral", "no-error"}
 
 
-def _parse_span_indices(row: Mapping[str, Any], suffix: str, location: InputLocation) -> list[Span]:
+def _parse_span_position_lists(row: Mapping[str, Any], suffix: str, location: InputLocation) -> list[Span]:
     """Parse lists of start and end positions as in WMT25: -1 means no error, `missing` an omission."""
     starts, ends, severities = (
         str(row.get(f"{name}{suffix}") or "").split()
@@ -136,13 +145,13 @@ def _parse_span_indices(row: Mapping[str, Any], suffix: str, location: InputLoca
     spans = []
     for start, end, severity in zip(starts, ends, severities):
         if _is_error_severity(severity) and "missing" not in {start, end}:
-            span = _parse_span(start, end, InputLocation(location.file, location.row, "start_indices"))
+            span = _parse_error_span(start, end, InputLocation(location.file, location.row, "start_indices"))
             if span is not None:
                 spans.append(span)
     return spans
 
 
-def _parse_span(start: Any, end: Any, location: InputLocation) -> Span | None:
+def _parse_error_span(start: Any, end: Any, location: InputLocation) -> Span | None:
     """Parse two numbers as [start, end). Returns None for an empty span, and for -1, which means no error."""
     try:
         first = int(start)
@@ -160,7 +169,7 @@ def _parse_start_and_end(row: Mapping[str, Any], location: InputLocation) -> lis
     """Parse the columns `start` and `end` of a row to a list with at most one span."""
     if row["start"] in {None, ""} or not _is_error_severity(row.get("severity")):
         return []
-    span = _parse_span(row["start"], row["end"], InputLocation(location.file, location.row, "start"))
+    span = _parse_error_span(row["start"], row["end"], InputLocation(location.file, location.row, "start"))
     return [] if span is None else [span]
 
 
@@ -191,13 +200,13 @@ def _parse_error_list(errors: Any, location: InputLocation) -> list[Span]:
             continue
         if error.get("is_source_error") or not _is_error_severity(error.get("severity")):
             continue
-        span = _parse_span(error.get("start"), error.get("end"), location)
+        span = _parse_error_span(error.get("start"), error.get("end"), location)
         if span is not None:
             spans.append(span)
     return spans
 
 
-def _read_rating_file(path: str) -> pl.DataFrame:
+def _read_rated_spans(path: str) -> pl.DataFrame:
     """Read a `.seg.rating` file. Line n of a system is segment n."""
     rows = []
     spans = []
@@ -249,7 +258,7 @@ def _read_pearmut_spans(path: str) -> pl.DataFrame:
 
 def _parse_inclusive_span(first: Any, last: Any, path: str) -> Span:
     """Convert a span that includes its last character to one that ends after it."""
-    start, end = _parse_span(first, last, InputLocation(path)) or (int(first), int(last))
+    start, end = _parse_error_span(first, last, InputLocation(path)) or (int(first), int(last))
     return start, end + 1
 
 

@@ -13,14 +13,14 @@ from pathlib import Path
 from metassay.data.readers.compression import (
     COMPRESSION_ENDINGS,
     decompress,
-    decompress_beginning,
+    read_decompressed_beginning,
     read_pipe,
 )
 from metassay.errors import InputError, InputLocation, NoSuchFile
 
 _BEGINNING_BYTES = 65_536
 _PIPE_CONTENTS: dict[str, bytes] = {}
-"""Content of pipes that `read_first_lines` read and nobody has taken yet: a pipe can be read only once."""
+"""Content of pipes that `read_first_content_lines` read and nobody has taken yet: a pipe can be read only once."""
 
 
 def read_bytes(path: str) -> bytes:
@@ -28,7 +28,7 @@ def read_bytes(path: str) -> bytes:
     try:
         content = _PIPE_CONTENTS.pop(path, None)
         if content is None:
-            content = _read_raw_bytes(check_path(path))
+            content = _read_raw_bytes(check_readable_path(path))
     except FileNotFoundError:
         raise NoSuchFile(location=InputLocation(file=path)) from None
     except OSError as error:
@@ -63,7 +63,7 @@ def is_pipe(path: str) -> bool:
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
-def check_path(path: str) -> str:
+def check_readable_path(path: str) -> str:
     """Return a path unchanged. Raises an error if it is empty, is not valid UTF-8 or does not exist."""
     try:
         path.encode()
@@ -116,7 +116,7 @@ def decode_text(content: bytes, path: str) -> str:
     return text
 
 
-def read_first_lines(path: str) -> list[str]:
+def read_first_content_lines(path: str) -> list[str]:
     """Read the first lines of a file that are neither empty nor comments (`#`, `;;`).
 
     Returns none if the file is unreadable.
@@ -126,22 +126,22 @@ def read_first_lines(path: str) -> list[str]:
         if is_pipe(path):
             if path not in _PIPE_CONTENTS:
                 _PIPE_CONTENTS[path] = _read_raw_bytes(path)
-            beginning = decompress_beginning(io.BytesIO(_PIPE_CONTENTS[path]), _BEGINNING_BYTES)
+            beginning = read_decompressed_beginning(io.BytesIO(_PIPE_CONTENTS[path]), _BEGINNING_BYTES)
         else:
             with Path(path).open("rb") as file:
-                beginning = decompress_beginning(file, _BEGINNING_BYTES)
+                beginning = read_decompressed_beginning(file, _BEGINNING_BYTES)
     except InputError:
         raise
     except (OSError, EOFError, ValueError, zlib.error):
         return []
-    return split_first_lines(beginning)
+    return list_first_content_lines(beginning)
 
 
-def split_first_lines(content: bytes) -> list[str]:
+def list_first_content_lines(file_content: bytes) -> list[str]:
     """Return the first lines of decompressed content that are neither empty nor comments."""
-    text = content[:_BEGINNING_BYTES].decode("utf-8", "replace")
+    text = file_content[:_BEGINNING_BYTES].decode("utf-8", "replace")
     lines = text.removeprefix("\ufeff").split("\n")
-    is_cut = len(content) >= _BEGINNING_BYTES
+    is_cut = len(file_content) >= _BEGINNING_BYTES
     if is_cut and len(lines) > 1:
         lines.pop()
     return [line for line in lines if line.strip() and not line.lstrip().startswith(("#", ";;"))]
@@ -163,10 +163,10 @@ def get_file_ending(path: str) -> str:
     return Path(name).suffix
 
 
-def refuse_overwriting(target: str | os.PathLike[str], inputs: Sequence[str]) -> None:
+def refuse_overwriting_inputs(target: str | os.PathLike[str], inputs: Sequence[str]) -> None:
     """Raise an error if writing to `target` would replace an input file or a file in an input folder."""
     for source in inputs:
-        if source == target or _is_same_or_inside(Path(target), source):
+        if source == target or _is_file_or_inside_folder(Path(target), source):
             raise InputError(
                 "this is an input, which writing would replace.",
                 location=InputLocation(file=str(target)),
@@ -174,10 +174,10 @@ def refuse_overwriting(target: str | os.PathLike[str], inputs: Sequence[str]) ->
             )
 
 
-def _is_same_or_inside(file: Path, source: str) -> bool:
+def _is_file_or_inside_folder(file: Path, file_or_folder: str) -> bool:
     """Whether an existing file is the source, or lies in the folder that is the source."""
-    if source == "-" or not file.exists() or not Path(source).exists():
+    if file_or_folder == "-" or not file.exists() or not Path(file_or_folder).exists():
         return False
-    if Path(source).samefile(file):
+    if Path(file_or_folder).samefile(file):
         return True
-    return Path(source).is_dir() and Path(source).resolve() in file.resolve().parents
+    return Path(file_or_folder).is_dir() and Path(file_or_folder).resolve() in file.resolve().parents

@@ -11,7 +11,7 @@ import polars as pl
 from metassay.errors import InputError
 
 
-def convert_to_frame(source: Any) -> pl.DataFrame | None:
+def convert_to_polars_frame(source: Any) -> pl.DataFrame | None:
     """Convert a Polars, pandas or Arrow table, a `datasets.Dataset` or a list of dicts to a Polars frame.
 
     Returns None for anything else, such as a path.
@@ -23,9 +23,9 @@ def convert_to_frame(source: Any) -> pl.DataFrame | None:
     if package == "pandas":
         return _convert_pandas_columns({str(name): source[name] for name in source.columns})
     if package == "pyarrow":
-        return _check_converted_table(pl.from_arrow(source))
+        return _check_is_data_frame(pl.from_arrow(source))
     if package == "datasets":
-        return _check_converted_table(pl.from_arrow(source.with_format("arrow")[:]))
+        return _check_is_data_frame(pl.from_arrow(source.with_format("arrow")[:]))
     if isinstance(source, Sequence) and source and all(isinstance(row, Mapping) for row in source):
         return pl.DataFrame([dict(row) for row in source], infer_schema_length=None, strict=False)
     return None
@@ -55,8 +55,8 @@ def _convert_pandas_cell(cell: Any) -> Any:
     return None if is_missing else cell
 
 
-def _check_converted_table(converted: pl.DataFrame | pl.Series) -> pl.DataFrame:
+def _check_is_data_frame(converted_table: pl.DataFrame | pl.Series) -> pl.DataFrame:
     """Return a converted table. Raises an error if it is a single column instead of a table."""
-    if not isinstance(converted, pl.DataFrame):
+    if not isinstance(converted_table, pl.DataFrame):
         raise InputError("a table was expected, not a single column.")
-    return converted
+    return converted_table

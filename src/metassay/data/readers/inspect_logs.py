@@ -22,7 +22,7 @@ from metassay.data.readers.files import (
     get_file_ending,
     get_file_stem,
     read_bytes,
-    read_first_lines,
+    read_first_content_lines,
     read_text,
 )
 from metassay.data.readers.json_tables import (
@@ -30,7 +30,7 @@ from metassay.data.readers.json_tables import (
     check_json_value,
     malformed_content_error,
 )
-from metassay.data.readers.sample_columns import build_columns, parse_optional_score, select_metadata
+from metassay.data.readers.sample_columns import build_columns, parse_optional_score, select_context_values
 from metassay.errors import InputError, InputLocation, shorten_text
 
 _ARCHIVE_ERRORS = (zipfile.BadZipFile, struct.error, zlib.error, NotImplementedError)
@@ -51,7 +51,7 @@ class InspectLogReader(Reader):
         """Whether a file is an evaluation log of Inspect."""
         if get_file_ending(path) == ".eval":
             return zipfile.is_zipfile(path)
-        beginning = "\n".join(read_first_lines(path))
+        beginning = "\n".join(read_first_content_lines(path))
         return '"status"' in beginning and re.search(r'"eval"\s*:\s*\{', beginning) is not None
 
     def read(self, path: str) -> RawTable:
@@ -60,14 +60,14 @@ class InspectLogReader(Reader):
         With several epochs, each epoch is an item, and the sample is its document.
         """
         try:
-            return _read_log(path)
+            return _read_inspect_log(path)
         except InputError:
             raise
         except MALFORMED_CONTENT_ERRORS as error:
             raise malformed_content_error(error, path) from None
 
 
-def _read_log(path: str) -> RawTable:
+def _read_inspect_log(path: str) -> RawTable:
     """Read a table with a row per sample and epoch."""
     if get_file_ending(path) == ".eval":
         header, samples = _load_archived_log(path)
@@ -91,7 +91,7 @@ def _read_log(path: str) -> RawTable:
         if has_epochs:
             rows[-1]["seg_id"] = f"{sample_id}#{sample.get('epoch', 1)}"
             rows[-1]["doc_id"] = sample_id
-        metadata.append(select_metadata(sample.get("metadata")))
+        metadata.append(select_context_values(sample.get("metadata")))
         check_json_value([rows[-1], metadata[-1]], location)
         scores.append(_parse_sample_scores(sample.get("scores"), location))
     outputs = pl.DataFrame(
@@ -112,7 +112,7 @@ def _extract_sample_texts(sample: JsonObject) -> JsonObject:
     target: Any = sample.get("target")
     targets = target if isinstance(target, list) else [target]
     return {
-        "src": _extract_text(sample.get("input")),
+        "src": _extract_message_text(sample.get("input")),
         "hyp": _extract_output_text(sample.get("output") or {}),
         "references": [str(reference) for reference in targets if reference],
     }
@@ -171,14 +171,14 @@ def _load_archived_json(archive: zipfile.ZipFile, content: bytes, member_name: s
     return json.loads(unpacked)
 
 
-def _extract_text(content: Any) -> str | None:
+def _extract_message_text(message_content: Any) -> str | None:
     """Return a prompt or an answer as text: the texts of all messages, each on lines of its own."""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, Mapping):
-        return _extract_text(content.get("content", content.get("text")))
-    if isinstance(content, list):
-        texts = [_extract_text(part) for part in content]
+    if isinstance(message_content, str):
+        return message_content
+    if isinstance(message_content, Mapping):
+        return _extract_message_text(message_content.get("content", message_content.get("text")))
+    if isinstance(message_content, list):
+        texts = [_extract_message_text(part) for part in message_content]
         return "\n".join(text for text in texts if text)
     return None
 
@@ -186,7 +186,7 @@ def _extract_text(content: Any) -> str | None:
 def _extract_output_text(output: Mapping[str, Any]) -> str | None:
     """Return the text of the first choice of a model output."""
     choices = output.get("choices") or []
-    return _extract_text(choices[0].get("message")) if choices else None
+    return _extract_message_text(choices[0].get("message")) if choices else None
 
 
 def _parse_sample_scores(scores: Any, location: InputLocation) -> dict[str, float | None]:

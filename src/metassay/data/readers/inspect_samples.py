@@ -11,13 +11,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from metassay.data.readers.base import RawTable, Reader
-from metassay.data.readers.files import get_file_ending, read_first_lines
+from metassay.data.readers.files import get_file_ending, read_first_content_lines
 from metassay.data.readers.json_tables import (
     MALFORMED_CONTENT_ERRORS,
     malformed_content_error,
     parse_json_object,
 )
-from metassay.data.readers.sample_columns import build_columns, choose_column_name, parse_optional_score
+from metassay.data.readers.sample_columns import (
+    build_columns,
+    choose_unused_column_name,
+    parse_optional_score,
+)
 from metassay.data.readers.tables import read_table
 from metassay.errors import InputError, InputLocation
 
@@ -42,7 +46,7 @@ class InspectSamplesReader(Reader):
     def sniff(self, path: str) -> bool:
         """Whether a table has the columns of Inspect's sample tables."""
         if get_file_ending(path) not in _PARQUET_ENDINGS:
-            header = next(iter(read_first_lines(path)), "")
+            header = next(iter(read_first_content_lines(path)), "")
             return {*re.split(r"[,\t]", header.strip().replace('"', ""))} >= _REQUIRED_COLUMNS
         if not Path(path).is_file():
             return False
@@ -78,7 +82,7 @@ def _read_samples(path: str) -> RawTable:
         columns["testset"] = samples["task_name"]
     used = {*_RUN_COLUMNS, *_REQUIRED_COLUMNS, *_TEXT_COLUMNS, *score_names, "model", "task_name"}
     metadata = {
-        choose_column_name(name, columns, "metadata_"): samples[name]
+        choose_unused_column_name(name, columns, "metadata_"): samples[name]
         for name, dtype in samples.schema.items()
         if name not in used and not dtype.is_nested()
     }

@@ -109,7 +109,7 @@ def _load_json(text: str, location: InputLocation) -> Any:
             text,
             parse_constant=_refuse_json_constant,
             parse_float=_parse_finite_float,
-            object_pairs_hook=_build_unique_object,
+            object_pairs_hook=_build_dict_without_repeated_keys,
         )
     except RecursionError:
         raise InputError("this JSON is nested too deeply.", location=location) from None
@@ -118,7 +118,7 @@ def _load_json(text: str, location: InputLocation) -> Any:
         raise InputError(f"this is not JSON ({reason}).", location=location) from None
 
 
-def _build_unique_object(key_value_pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _build_dict_without_repeated_keys(key_value_pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Build a dict from key-value pairs. Raises an error for a repeated key."""
     content = dict(key_value_pairs)
     if len(content) < len(key_value_pairs):

@@ -21,7 +21,7 @@ _LINE = rf"^{SPACE}*{WORD}{SPACE}+{WORD}{SPACE}+{WORD}{SPACE}+{WORD}{SPACE}*$"
 _REMEDY = "A line of judgements is: topic iteration document grade, and the grade is a whole number."
 
 
-def read_judgements(path: str, *, threshold: float = DEFAULT_THRESHOLD) -> pl.DataFrame:
+def read_relevance_judgements(path: str, *, threshold: float = DEFAULT_THRESHOLD) -> pl.DataFrame:
     """Read a table `item, document, grade`, in which each document is judged once for an item.
 
     The file may be TREC qrels, a table with topic, document and grade, or a rating log, in which ratings from
@@ -31,7 +31,7 @@ def read_judgements(path: str, *, threshold: float = DEFAULT_THRESHOLD) -> pl.Da
         ratings = read_rating_log(path, threshold=threshold)
         judgements = ratings.select(item="user", document="item", grade="grade")
     elif is_table_file(Path(path)):
-        judgements = _select_judgements(read_table(path), path)
+        judgements = _select_judgement_columns(read_table(path), path)
     else:
         judgements = read_qrels(path).select(item="topic", document="docid", grade="grade")
     if (judgements["grade"] < 1).all():
@@ -83,11 +83,11 @@ def _parse_qrels_grades(texts: pl.Series, lines: pl.Series, path: str) -> pl.Ser
     return grades
 
 
-def _select_judgements(table: pl.DataFrame, path: str) -> pl.DataFrame:
+def _select_judgement_columns(table: pl.DataFrame, path: str) -> pl.DataFrame:
     """Return `item, document, grade` of a table of judgements."""
-    item = _find_judgement_column(table, ranking.COLUMNS["item"], "item", path)
-    document = _find_judgement_column(table, ranking.COLUMNS["document"], "document", path)
-    grade = _find_judgement_column(table, _GRADE_NAMES, "grade", path)
+    item = _find_required_judgement_column(table, ranking.COLUMNS["item"], "item", path)
+    document = _find_required_judgement_column(table, ranking.COLUMNS["document"], "document", path)
+    grade = _find_required_judgement_column(table, _GRADE_NAMES, "grade", path)
     judgements = pl.DataFrame(
         {
             "item": cells.parse_ids(table[item], path),
@@ -106,7 +106,7 @@ def _select_judgements(table: pl.DataFrame, path: str) -> pl.DataFrame:
     return judgements
 
 
-def _find_judgement_column(table: pl.DataFrame, names: Sequence[str], role: str, path: str) -> str:
+def _find_required_judgement_column(table: pl.DataFrame, names: Sequence[str], role: str, path: str) -> str:
     """Return the first column with one of these names. Raises an error if there is none."""
     columns = {name.lower(): name for name in reversed(table.columns)}
     for name in names:

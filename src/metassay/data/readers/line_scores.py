@@ -5,7 +5,13 @@ from __future__ import annotations
 import polars as pl
 
 from metassay.data import cells
-from metassay.data.readers.files import get_file_ending, get_file_stem, is_pipe, read_first_lines, read_text
+from metassay.data.readers.files import (
+    get_file_ending,
+    get_file_stem,
+    is_pipe,
+    read_first_content_lines,
+    read_text,
+)
 from metassay.data.readers.tables import TABLE_ENDINGS
 
 
@@ -13,7 +19,7 @@ def is_score_per_line_file(path: str) -> bool:
     """Whether a file is no table and its first lines are numbers."""
     if get_file_ending(path) in TABLE_ENDINGS or is_pipe(path):
         return False
-    lines = read_first_lines(path)[:20]
+    lines = read_first_content_lines(path)[:20]
     cells_of_lines = pl.Series([line.rpartition("\t")[2] for line in lines], dtype=pl.String)
     is_number = cells.parse_numbers(cells_of_lines).is_not_null()
     return bool(is_number.any() and (is_number | cells.find_missing_scores(cells_of_lines)).all())

@@ -15,13 +15,13 @@ import numpy as np
 import polars as pl
 
 from metassay.data.readers.base import RawTable, Reader
-from metassay.data.readers.files import get_file_stem, read_first_lines, read_text
+from metassay.data.readers.files import get_file_stem, read_first_content_lines, read_text
 from metassay.data.readers.json_tables import (
     MALFORMED_CONTENT_ERRORS,
     malformed_content_error,
     parse_json_object,
 )
-from metassay.data.readers.sample_columns import build_columns, parse_optional_score, select_metadata
+from metassay.data.readers.sample_columns import build_columns, parse_optional_score, select_context_values
 from metassay.errors import InputError, InputLocation
 
 _REQUIRED_KEYS = ('"doc_id"', '"resps"', '"filtered_resps"')
@@ -38,7 +38,7 @@ class LmEvalReader(Reader):
 
     def sniff(self, path: str) -> bool:
         """Whether the first line of a file has the keys of a sample of lm-evaluation-harness."""
-        first_line = next(iter(read_first_lines(path)), "")
+        first_line = next(iter(read_first_content_lines(path)), "")
         return all(key in first_line for key in _REQUIRED_KEYS)
 
     def read(self, path: str) -> RawTable:
@@ -65,7 +65,7 @@ def _read_samples(path: str) -> RawTable:
         location = InputLocation(path, number)
         document = str(record.get("doc_id"))
         rows.setdefault(document, _build_sample_row(record, path, location))
-        metadata.setdefault(document, select_metadata(record.get("doc"), _MAXIMUM_METADATA_LENGTH))
+        metadata.setdefault(document, select_context_values(record.get("doc"), _MAXIMUM_METADATA_LENGTH))
         suffix = f":{record.get('filter')}" if has_filters else ""
         document_scores = scores.setdefault(document, {})
         for name in record.get("metrics") or ():

@@ -118,7 +118,7 @@ def compute_segment_scores(ratings: pl.DataFrame, *, file: str = "") -> pl.DataF
     return means.join(rater_columns, on=keys, nulls_equal=True).sort(keys)
 
 
-def read_rating_file(path: str | Path, segments: int | None = None) -> pl.DataFrame:
+def read_mqm_rating_file(path: str | Path, segments: int | None = None) -> pl.DataFrame:
     """Read `system, seg_id, mqm` from a `.seg.rating` file, with null for unrated segments.
 
     Line n of a system is segment n, so every system must have `segments` lines, or without that number as
@@ -132,7 +132,7 @@ def read_rating_file(path: str | Path, segments: int | None = None) -> pl.DataFr
         if not tab:
             raise InputError("a system, a tab and a rating were expected.", location=location)
         systems.append(system)
-        scores.append(_compute_rating_score(rating, location))
+        scores.append(_compute_mqm_score_of_rating(rating, location))
     check_segment_counts(systems, segments, path, "ratings")
     table = pl.DataFrame({"system": systems, "mqm": pl.Series(scores, dtype=pl.Float64)})
     return table.select("system", pl.int_range(1, pl.len() + 1).over("system").alias("seg_id"), "mqm")
@@ -157,9 +157,9 @@ def check_segment_counts(
             )
 
 
-def _compute_rating_score(text: str, location: InputLocation) -> float | None:
+def _compute_mqm_score_of_rating(rating_text: str, location: InputLocation) -> float | None:
     """Compute the score of a segment from the JSON object of its errors. None if it is unrated."""
-    rating, _, _ = text.partition("\t")
+    rating, _, _ = rating_text.partition("\t")
     if rating.strip().lower() in cells.MISSING_SCORES:
         return None
     try:

@@ -26,10 +26,10 @@ from typing import NamedTuple
 import polars as pl
 
 from metassay.data import cells
-from metassay.data.readers.appraise_trees import list_exports, read_export_scores
+from metassay.data.readers.appraise_trees import list_appraise_exports, read_appraise_scores
 from metassay.data.readers.base import RawTable, Reader, ReaderOptions
 from metassay.data.readers.error_spans import read_error_spans
-from metassay.data.readers.mqm_ratings import check_segment_counts, read_rating_file
+from metassay.data.readers.mqm_ratings import check_segment_counts, read_mqm_rating_file
 from metassay.data.readers.mt_metrics_eval_texts import (
     OUTPUT_KEY,
     add_metadata,
@@ -91,9 +91,13 @@ class _LanguagePair:
     """A row per segment: `lp, seg_id, domain, doc_id`."""
 
     @classmethod
-    def load(cls, test_set: Path, lp: str) -> _LanguagePair:
+    def load(cls, test_set: Path, language_pair: str) -> _LanguagePair:
         """Load the segments of a language pair."""
-        return cls(test_set, lp, _read_segments(test_set / "documents" / f"{lp}.docs", lp))
+        return cls(
+            test_set,
+            language_pair,
+            _read_segments(test_set / "documents" / f"{language_pair}.docs", language_pair),
+        )
 
     @property
     def documents(self) -> pl.DataFrame:
@@ -137,7 +141,7 @@ def read_language_pairs(folder: str | Path, *, reference: Sequence[str] = ()) ->
     tables = []
     test_sets = _list_test_sets(Path(folder))
     for test_set, lp in _list_language_pairs(test_sets):
-        if _is_readable(test_set, lp):
+        if _has_scores_or_texts(test_set, lp):
             table = _read_language_pair(_LanguagePair.load(test_set, lp), reference, str(folder))
             if len(test_sets) > 1:
                 table = replace(table, frame=table.frame.with_columns(testset=pl.lit(test_set.name)))
@@ -196,11 +200,11 @@ def _is_test_set(folder: Path) -> bool:
     return any(names <= subfolders for names in needed)
 
 
-def _is_readable(test_set: Path, lp: str) -> bool:
+def _has_scores_or_texts(test_set: Path, language_pair: str) -> bool:
     """Whether a language pair has human scores, or texts in a folder without human scores."""
     if not (test_set / "human-scores").is_dir():
-        return (test_set / "system-outputs" / lp).is_dir()
-    human_files = (test_set / "human-scores").glob(f"{lp}.*")
+        return (test_set / "system-outputs" / language_pair).is_dir()
+    human_files = (test_set / "human-scores").glob(f"{language_pair}.*")
     return any(path.name.endswith((".seg.score", ".doc.score", ".seg.rating")) for path in human_files)
 
 
@@ -234,10 +238,12 @@ def _read_language_pair(pair: _LanguagePair, requested_references: Sequence[str]
     if not human_scores and pair.list_human_files("doc"):
         return _read_document_rows(pair, references, file)
     score_tables = [*human_scores.values(), *_read_metric_scores(pair, references).values()]
-    notes = _describe_metrics_read(pair, references)
+    notes = _note_which_metrics_were_read(pair, references)
     human_columns = list(human_scores)
     if not (pair.test_set / "metric-scores").is_dir():
-        exported, export_notes = read_export_scores(list_exports(pair.test_set), pair.segments, pair.lp)
+        exported, export_notes = read_appraise_scores(
+            list_appraise_exports(pair.test_set), pair.segments, pair.lp
+        )
         if exported is not None and not human_scores:
             score_tables.append(exported)
             human_columns += [name for name in exported.columns if name not in OUTPUT_KEY]
@@ -284,7 +290,7 @@ def _add_texts_of_references(table: pl.DataFrame, pair: _LanguagePair) -> pl.Dat
     return table
 
 
-def _read_segments(path: Path, lp: str) -> pl.DataFrame:
+def _read_segments(path: Path, language_pair: str) -> pl.DataFrame:
     """Read `lp, seg_id, domain, doc_id` of every segment from a `.docs` file."""
     domains = []
     documents = []
@@ -298,7 +304,7 @@ def _read_segments(path: Path, lp: str) -> pl.DataFrame:
         documents.append(fields[1])
     return pl.DataFrame(
         {
-            "lp": [lp] * len(domains),
+            "lp": [language_pair] * len(domains),
             "seg_id": list(range(1, len(domains) + 1)),
             "domain": domains,
             "doc_id": documents,
@@ -314,7 +320,7 @@ def _read_human_scores(pair: _LanguagePair) -> dict[str, pl.DataFrame]:
         scores[name] = _read_score_file(path, name, segments)
     for path in sorted((pair.test_set / "human-scores").glob(f"{pair.lp}.mqm*.seg.rating")):
         if "mqm" not in scores:
-            scores["mqm"] = read_rating_file(path, segments)
+            scores["mqm"] = read_mqm_rating_file(path, segments)
     return scores
 
 
@@ -324,7 +330,7 @@ def _read_metric_scores(pair: _LanguagePair, references: Sequence[str]) -> dict[
     return {name: _read_score_file(path, name, pair.segments.height) for name, path in files.items()}
 
 
-def _describe_metrics_read(pair: _LanguagePair, references: Sequence[str]) -> list[str]:
+def _note_which_metrics_were_read(pair: _LanguagePair, references: Sequence[str]) -> list[str]:
     """Return notes on which metrics were read, and which have no segment scores."""
     notes = []
     with_segments = pair.list_metric_files("seg")
@@ -361,7 +367,7 @@ def _read_document_rows(pair: _LanguagePair, references: Sequence[str], file: st
     texts = _join_document_texts(pair, scores["system"].unique(), references)
     numbers = documents.select("doc_id", seg_id=pl.col("_number").cast(pl.Int64))
     table = texts.join(numbers, on="doc_id").join(scores, on=OUTPUT_KEY).sort(OUTPUT_KEY)
-    notes = _describe_metrics_read(pair, references)
+    notes = _note_which_metrics_were_read(pair, references)
     notes.append(f"{pair.lp}: people scored documents, so that a row is a document, not a segment.")
     if averaged:
         names = join_names(averaged)

@@ -10,7 +10,7 @@ import polars as pl
 from metassay.data import cells
 from metassay.data.readers.files import read_text
 from metassay.data.readers.json_tables import parse_json_lines
-from metassay.data.readers.sample_columns import choose_column_name
+from metassay.data.readers.sample_columns import choose_unused_column_name
 from metassay.errors import InputError, InputLocation, join_names
 
 OUTPUT_KEY = ["system", "seg_id"]
@@ -20,36 +20,36 @@ _TEXT_FIELDS = {"sources": "source", "references": "target", "system-outputs": "
 
 
 def add_texts(
-    table: pl.DataFrame, test_set: Path, lp: str, references: Sequence[str], segments: int
+    table: pl.DataFrame, test_set: Path, language_pair: str, references: Sequence[str], segment_count: int
 ) -> pl.DataFrame:
     """Add source, references and outputs to a table of scores, if the test set has them."""
-    files = {"src": ("sources", lp)}
+    files = {"src": ("sources", language_pair)}
     for number, reference in enumerate(references, start=1):
         column = "ref" if len(references) == 1 else f"ref{number}"
-        files[column] = ("references", f"{lp}.{reference}")
+        files[column] = ("references", f"{language_pair}.{reference}")
     for column, (folder, name) in files.items():
-        texts = read_texts(test_set / folder, name, segments)
+        texts = read_texts(test_set / folder, name, segment_count)
         if texts is not None:
             named = texts.rename({"text": column})
             table = table.join(named, on="seg_id", how="left", maintain_order="left")
-    outputs = _read_outputs(test_set / "system-outputs", lp, segments)
+    outputs = _read_outputs(test_set / "system-outputs", language_pair, segment_count)
     if outputs is None:
         return table
     return table.join(outputs, on=OUTPUT_KEY, how="left", maintain_order="left")
 
 
-def _read_outputs(folder: Path, lp: str, segments: int) -> pl.DataFrame | None:
+def _read_outputs(folder: Path, language_pair: str, segment_count: int) -> pl.DataFrame | None:
     """Read the outputs of all systems as `seg_id, hyp, system`; None if the test set has no texts."""
-    files = [path for path in (folder / lp).glob("*") if path.suffix in {".txt", ".jsonl"}]
+    files = [path for path in (folder / language_pair).glob("*") if path.suffix in {".txt", ".jsonl"}]
     tables = []
     for system in sorted({path.stem for path in files}):
-        texts = read_texts(folder, f"{lp}/{system}", segments)
+        texts = read_texts(folder, f"{language_pair}/{system}", segment_count)
         if texts is not None:
             tables.append(texts.rename({"text": "hyp"}).with_columns(system=pl.lit(system)))
     return pl.concat(tables) if tables else None
 
 
-def read_texts(folder: Path, name: str, segments: int) -> pl.DataFrame | None:
+def read_texts(folder: Path, name: str, segment_count: int) -> pl.DataFrame | None:
     """Read `seg_id, text` from a file with a line per segment; None if there is no such file."""
     plain = folder / f"{name}.txt"
     json_lines = folder / f"{name}.jsonl"
@@ -62,8 +62,8 @@ def read_texts(folder: Path, name: str, segments: int) -> pl.DataFrame | None:
         texts = _read_text_field(json_lines, _TEXT_FIELDS[folder.name])
     else:
         return None
-    _check_line_count(len(texts), segments, file)
-    ids = pl.int_range(1, segments + 1, eager=True).alias("seg_id")
+    _check_line_count(len(texts), segment_count, file)
+    ids = pl.int_range(1, segment_count + 1, eager=True).alias("seg_id")
     return pl.DataFrame([ids, pl.Series("text", texts, dtype=pl.String)])
 
 
@@ -79,29 +79,29 @@ def _read_text_field(path: Path, json_field: str) -> list[str | None]:
 
 
 def add_metadata(
-    table: pl.DataFrame, test_set: Path, lp: str, segments: int
+    table: pl.DataFrame, test_set: Path, language_pair: str, segment_count: int
 ) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Add metadata columns from `metadata/LP/SYSTEM.jsonl`. Also returns the names of these columns.
 
     A name that is taken or means something else in a table gets the prefix `metadata_`.
     """
     tables = []
-    for path in sorted((test_set / "metadata" / lp).glob("*.jsonl")):
+    for path in sorted((test_set / "metadata" / language_pair).glob("*.jsonl")):
         objects = parse_json_lines(read_text(str(path)), file=str(path))
-        _check_line_count(objects.height, segments, path)
+        _check_line_count(objects.height, segment_count, path)
         flat = objects.select([name for name, dtype in objects.schema.items() if not dtype.is_nested()])
-        names = {name: choose_column_name(name, table.columns, "metadata_") for name in flat.columns}
+        names = {name: choose_unused_column_name(name, table.columns, "metadata_") for name in flat.columns}
         named = flat.rename(names)
-        ids = pl.int_range(1, segments + 1, eager=True).alias("seg_id")
+        ids = pl.int_range(1, segment_count + 1, eager=True).alias("seg_id")
         tables.append(named.with_columns(pl.lit(path.stem).alias("system"), ids))
     if not tables:
         return table, ()
-    metadata = pl.concat(_unify_text_columns(tables), how="diagonal_relaxed")
+    metadata = pl.concat(_convert_mixed_columns_to_text(tables), how="diagonal_relaxed")
     columns = tuple(name for name in metadata.columns if name not in OUTPUT_KEY)
     return table.join(metadata, on=OUTPUT_KEY, how="left", maintain_order="left"), columns
 
 
-def _unify_text_columns(tables: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
+def _convert_mixed_columns_to_text(tables: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
     """Convert a column that is text in one of the tables to text in all of them."""
     text_columns: set[str] = set()
     for table in tables:
@@ -113,11 +113,11 @@ def _unify_text_columns(tables: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
     return unified
 
 
-def _check_line_count(lines: int, segments: int, path: Path) -> None:
+def _check_line_count(lines: int, segment_count: int, path: Path) -> None:
     """Raise an error unless a file has a line per segment."""
-    if lines != segments:
+    if lines != segment_count:
         raise InputError(
-            f"there are {lines} lines, but the test set has {segments} segments.",
+            f"there are {lines} lines, but the test set has {segment_count} segments.",
             location=InputLocation(str(path)),
         )
 

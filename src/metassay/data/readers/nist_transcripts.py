@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from metassay.data.readers.files import read_first_lines, read_text
+from metassay.data.readers.files import read_first_content_lines, read_text
 from metassay.data.readers.utterances import GENDERS, join_system_outputs
 from metassay.errors import InputError, InputLocation, display_path
 
@@ -49,11 +49,11 @@ _CTM_SCHEMA = {
 
 def is_stm_file(path: str) -> bool:
     """Whether a file starts with segments in NIST's `stm` format."""
-    lines = read_first_lines(path)[:20]
-    return bool(lines) and all(_match_stm_segment(line) for line in lines)
+    lines = read_first_content_lines(path)[:20]
+    return bool(lines) and all(_match_transcript_segment(line) for line in lines)
 
 
-def _match_stm_segment(line: str) -> re.Match[str] | None:
+def _match_transcript_segment(line: str) -> re.Match[str] | None:
     """Match a line of an `stm` file; None if it is not a segment that ends after it begins."""
     match = _STM_LINE.fullmatch(line.rstrip())
     if match is None or float(match["end"]) <= float(match["begin"]):
@@ -61,7 +61,7 @@ def _match_stm_segment(line: str) -> re.Match[str] | None:
     return match
 
 
-def read_stm(path: str) -> pl.DataFrame:
+def read_stm_references(path: str) -> pl.DataFrame:
     """Read a reference in NIST's `stm` format: a row per segment, sorted by time.
 
     The utterance is `file-channel-begin-end`. The gender is that of the label, if it names one. Segments that
@@ -71,37 +71,47 @@ def read_stm(path: str) -> pl.DataFrame:
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if not line.strip() or line.startswith(";;"):
             continue
-        match = _match_stm_segment(line)
+        match = _match_transcript_segment(line)
         if match is None:
             raise InputError(
                 "this is not a segment: file, channel, speaker, begin, a later end, and words.",
                 location=InputLocation(file=path, line=number),
             )
         if not (_UNSCORED.search(match["text"] or "") or _UNSCORED.search(match["speaker"])):
-            rows.append(_build_stm_row(match, number))
+            rows.append(_build_transcript_segment_row(match, number))
     segments = pl.DataFrame(rows, schema=_STM_SCHEMA, orient="row")
     segments = segments.sort("file", "channel", "begin", "end", "speaker_id")
     if segments.is_empty():
         raise InputError("no segment of this file is to be scored.", location=InputLocation(file=path))
-    _refuse_overlaps(segments, path)
+    _refuse_overlapping_segments(segments, path)
     if segments["gender"].is_null().all():
         return segments.drop("gender")
     return segments
 
 
-def _build_stm_row(match: re.Match[str], line: int) -> tuple[object, ...]:
+def _build_transcript_segment_row(segment_match: re.Match[str], line: int) -> tuple[object, ...]:
     """Return the row of a segment, in the order of `_STM_SCHEMA`."""
-    begin = float(match["begin"])
-    end = float(match["end"])
-    utterance = f"{match['file']}-{match['channel']}-{begin:.3f}-{end:.3f}"
+    begin = float(segment_match["begin"])
+    end = float(segment_match["end"])
+    utterance = f"{segment_match['file']}-{segment_match['channel']}-{begin:.3f}-{end:.3f}"
     gender = None
-    for label in (match["label"] or "").split(","):
+    for label in (segment_match["label"] or "").split(","):
         gender = gender or GENDERS.get(label.strip().lower())
-    text = match["text"] or ""
-    return utterance, text, match["file"], match["channel"], begin, end, match["speaker"], gender, line
+    text = segment_match["text"] or ""
+    return (
+        utterance,
+        text,
+        segment_match["file"],
+        segment_match["channel"],
+        begin,
+        end,
+        segment_match["speaker"],
+        gender,
+        line,
+    )
 
 
-def _refuse_overlaps(segments: pl.DataFrame, path: str) -> None:
+def _refuse_overlapping_segments(segments: pl.DataFrame, path: str) -> None:
     """Raise an error if segments of one channel overlap, because a word could then belong to two segments."""
     previous_end = pl.col("end").shift(1).over("file", "channel")
     overlapping = segments.filter(pl.col("begin") < previous_end - 1e-6)
@@ -112,7 +122,7 @@ def _refuse_overlaps(segments: pl.DataFrame, path: str) -> None:
         )
 
 
-def read_ctm(path: str) -> pl.DataFrame:
+def read_ctm_words(path: str) -> pl.DataFrame:
     """Read recognised words in NIST's `ctm` format, each with the middle of its time, sorted."""
     rows = []
     for number, line in enumerate(read_text(path).split("\n"), start=1):
@@ -137,11 +147,11 @@ def read_ctm_pairs(segment_file: str, outputs: Sequence[str]) -> tuple[pl.DataFr
 
     A word belongs to the segment that holds the middle of its time. Notes count words outside all segments.
     """
-    segments = read_stm(segment_file)
+    segments = read_stm_references(segment_file)
     tables = {}
     notes = []
     for path in outputs:
-        words = read_ctm(path)
+        words = read_ctm_words(path)
         assigned = _assign_words_to_segments(words, segments, path)
         outside = words.height - assigned.height
         if outside:

@@ -17,7 +17,7 @@ import polars as pl
 
 from metassay.data.columns import is_reserved_column
 from metassay.data.readers.base import RawTable, Reader
-from metassay.data.readers.files import get_file_ending, get_file_stem, read_first_lines, read_text
+from metassay.data.readers.files import get_file_ending, get_file_stem, read_first_content_lines, read_text
 from metassay.data.readers.json_tables import (
     MALFORMED_CONTENT_ERRORS,
     check_json_value,
@@ -118,7 +118,7 @@ class _AnnotatedSegment:
         return fields
 
     @property
-    def is_test(self) -> bool:
+    def is_tutorial_or_attention_check(self) -> bool:
         """Whether the segment is a tutorial or an attention check."""
         return bool(self.fields.get("validation"))
 
@@ -136,7 +136,7 @@ class _AnnotatedSegment:
         ]
 
     def _build_output(self, model: str, text: str, annotation: Any) -> AnnotatedOutput:
-        item, document_id = self._choose_ids()
+        item, document_id = self._choose_segment_and_document_ids()
         row: dict[str, Any] = {"testset": self.campaign, "seg_id": item, "doc_id": document_id}
         for name in ("src", "ref"):
             if isinstance(self.fields.get(name), str):
@@ -149,7 +149,7 @@ class _AnnotatedSegment:
         row["hyp"] = text
         return AnnotatedOutput(row, self.user, annotation, self.location)
 
-    def _choose_ids(self) -> tuple[str, str]:
+    def _choose_segment_and_document_ids(self) -> tuple[str, str]:
         """Return the ids of the segment and of its document.
 
         Without an id in the file, a hash of the source texts is used, which is the same for all users.
@@ -172,7 +172,7 @@ def is_pearmut_file(path: str) -> bool:
     ending = get_file_ending(path)
     if ending not in {".json", ".jsonl"}:
         return False
-    beginning = "\n".join(read_first_lines(path))
+    beginning = "\n".join(read_first_content_lines(path))
     if ending == ".jsonl":
         return all(key in beginning for key in ('"user_id"', '"item_i"', '"item"'))
     has_campaign = re.match(r'\s*\{\s*"[^"]*"\s*:\s*\[\s*\{', beginning) is not None
@@ -183,7 +183,7 @@ def read_pearmut_annotations(path: str) -> list[AnnotatedOutput]:
     """Read the annotation of every output by every user; the last one of a user counts."""
     latest: dict[tuple[str, ...], AnnotatedOutput] = {}
     for segment in _read_segments(path):
-        if not segment.is_test:
+        if not segment.is_tutorial_or_attention_check:
             for output in segment.list_outputs():
                 latest[*output.key, output.user] = output
     return list(latest.values())
@@ -195,7 +195,7 @@ def _read_mean_scores(path: str) -> RawTable:
     scores: dict[OutputKey, dict[str, float | None]] = {}
     tests = 0
     for segment in _read_segments(path):
-        if segment.is_test:
+        if segment.is_tutorial_or_attention_check:
             tests += 1
             continue
         for output in segment.list_outputs():

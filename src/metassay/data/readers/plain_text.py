@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from metassay.data.columns import list_column_names
+from metassay.data.columns import list_column_names_of_role
 from metassay.data.readers.files import (
     decode_text,
     get_file_ending,
     get_file_stem,
     is_pipe,
     read_bytes,
-    read_first_lines,
+    read_first_content_lines,
 )
 from metassay.data.readers.tables import TABLE_ENDINGS
 from metassay.data.readers.trn import is_trn_file
@@ -75,7 +75,7 @@ def refuse_plain_text(path: str) -> None:
     """
     if is_pipe(path) or get_file_ending(path) in TABLE_ENDINGS:
         return
-    lines = read_first_lines(path)[:20]
+    lines = read_first_content_lines(path)[:20]
     if is_trn_file(path):
         raise InputError(
             "transcripts in trn format need the transcripts of the reference.",
@@ -106,7 +106,7 @@ def _list_known_column_names() -> set[str]:
     """Return the names of columns by which a table is recognised."""
     names = {"metric", "score", "ref", "reference", "references", "worse", "lp"}
     for role in ("item", "system", "output", "source", "document"):
-        names.update(list_column_names(role))
+        names.update(list_column_names_of_role(role))
     return names
 
 

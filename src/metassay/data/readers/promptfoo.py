@@ -8,13 +8,13 @@ from typing import Any
 import polars as pl
 
 from metassay.data.readers.base import RawTable, Reader
-from metassay.data.readers.files import read_first_lines, read_text
+from metassay.data.readers.files import read_first_content_lines, read_text
 from metassay.data.readers.json_tables import (
     MALFORMED_CONTENT_ERRORS,
     malformed_content_error,
     parse_json_object,
 )
-from metassay.data.readers.sample_columns import build_columns, parse_optional_score, select_metadata
+from metassay.data.readers.sample_columns import build_columns, parse_optional_score, select_context_values
 from metassay.errors import InputError, InputLocation
 
 _REFERENCE_VARIABLES = ("reference", "ref", "expected", "expected_output", "ground_truth", "target", "answer")
@@ -43,7 +43,7 @@ class PromptfooReader(Reader):
 
     def sniff(self, path: str) -> bool:
         """Whether a JSON file has the keys of promptfoo's results."""
-        start = "\n".join(read_first_lines(path))
+        start = "\n".join(read_first_content_lines(path))
         is_object = start.lstrip().startswith("{")
         return is_object and '"results"' in start and ('"evalId"' in start or '"promptIdx"' in start)
 
@@ -65,7 +65,7 @@ def _read_results(path: str) -> RawTable:
         results = results["results"]
     if not results:
         raise InputError("there are no results.", location=InputLocation(path))
-    test_numbers = _number_tests(results)
+    test_numbers = _find_test_numbers(results)
     prompts = {_get_prompt_name(result) for result in results}
     rows = []
     scores = []
@@ -85,7 +85,7 @@ def _read_results(path: str) -> RawTable:
             }
         )
         scores.append(_collect_scores(result, InputLocation(path, row=number)))
-        metadata.append(select_metadata(result.get("vars"), _MAXIMUM_METADATA_LENGTH))
+        metadata.append(select_context_values(result.get("vars"), _MAXIMUM_METADATA_LENGTH))
     outputs = pl.DataFrame(rows, infer_schema_length=None)
     if outputs["ref"].null_count() == outputs.height:
         outputs = outputs.drop("ref")
@@ -96,7 +96,7 @@ def _read_results(path: str) -> RawTable:
     return RawTable(path, table, metadata_columns=tuple(metadata_columns.columns))
 
 
-def _number_tests(results: Sequence[Mapping[str, Any]]) -> list[str]:
+def _find_test_numbers(results: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the test number of each result; without numbers, equal variables mean the same test."""
     numbers: dict[str, str] = {}
     tests = []

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from metassay.data.readers.files import read_first_lines, read_text
+from metassay.data.readers.files import read_first_content_lines, read_text
 from metassay.data.readers.trec_lines import list_content_lines, refuse_repeated_lines
 from metassay.errors import InputError, InputLocation
 
@@ -24,10 +24,10 @@ _LINE_WITHOUT_HEADER = re.compile(rf"\S+(::|\t)\S+\1{_NUMBER}(?:\1\d{{8,}})?\s*"
 
 def is_rating_log(path: str) -> bool:
     """Whether a file is a log of ratings by users, such as MovieLens' `ratings.dat` or `u.data`."""
-    lines = read_first_lines(path)[:5]
+    lines = read_first_content_lines(path)[:5]
     if not lines:
         return False
-    if _find_column_positions(re.split(r"[,\t;]", lines[0])) is not None:
+    if _find_rating_log_columns(re.split(r"[,\t;]", lines[0])) is not None:
         return True
     return all(_LINE_WITHOUT_HEADER.fullmatch(line) for line in lines)
 
@@ -46,7 +46,7 @@ def read_rating_log(path: str, *, threshold: float = DEFAULT_THRESHOLD) -> pl.Da
             "user, item and rating are not parted by `::`, tab, comma or semicolon.",
             location=InputLocation(file=path, line=lines["line"][0]),
         )
-    positions = _find_column_positions(first_line.split(separator))
+    positions = _find_rating_log_columns(first_line.split(separator))
     if positions is None:
         positions = {"user": 0, "item": 1, "rating": 2}
     else:
@@ -56,7 +56,7 @@ def read_rating_log(path: str, *, threshold: float = DEFAULT_THRESHOLD) -> pl.Da
     return ratings.with_columns(grade=(pl.col("rating") >= threshold).cast(pl.Int32))
 
 
-def _find_column_positions(header: Sequence[str]) -> dict[str, int] | None:
+def _find_rating_log_columns(header: Sequence[str]) -> dict[str, int] | None:
     """Return the positions of user, item and rating in a header; None if one is missing."""
     names = [name.strip(' "\r').lower() for name in header]
     positions = {}

@@ -17,8 +17,8 @@ import polars as pl
 
 from metassay import plugins
 from metassay.data.readers.base import RawTable, Reader, ReaderOptions
-from metassay.data.readers.files import check_path, get_file_ending, is_pipe
-from metassay.data.readers.in_memory import convert_to_frame
+from metassay.data.readers.files import check_readable_path, get_file_ending, is_pipe
+from metassay.data.readers.in_memory import convert_to_polars_frame
 from metassay.data.readers.remote_files import download_if_remote
 from metassay.errors import LOCAL_COPIES, InputError, InputLocation, display_path
 from metassay.tasks import ranking
@@ -44,7 +44,7 @@ class ReaderEntry:
         reader: Reader = getattr(module, self.class_name)()
         return reader
 
-    def allows_path(self, path: str) -> bool:
+    def can_read_file_name(self, path: str) -> bool:
         """Whether the reader can read a file of this name, or a folder."""
         if Path(path).is_dir():
             return self.reads_folders
@@ -136,11 +136,11 @@ def load_all_readers() -> list[Reader]:
 
 def read_tables(source: Any, options: ReaderOptions) -> list[RawTable]:
     """Read all tables of a source: files, folders, `-`, a data frame of any kind or a list of rows."""
-    frame = convert_to_frame(source)
+    frame = convert_to_polars_frame(source)
     if frame is not None:
         return [RawTable("the table", add_language_pair(frame))]
     tables = []
-    for path in download_paths(source):
+    for path in download_remote_paths(source):
         tables += _read_path(path, options)
     tables = [replace(table, frame=add_language_pair(table.frame)) for table in tables]
     if LOCAL_COPIES:  # errors and notes shall name the address, not the downloaded copy
@@ -171,7 +171,7 @@ def add_language_pair(table: pl.DataFrame) -> pl.DataFrame:
     return table
 
 
-def download_paths(source: Any) -> list[str]:
+def download_remote_paths(source: Any) -> list[str]:
     """Return all paths of a source as local paths; remote files are downloaded.
 
     Raises an error if the source is neither a path nor a sequence of paths.
@@ -194,7 +194,7 @@ def _read_path(path: str, options: ReaderOptions) -> list[RawTable]:
 
         return [read_standard_input(options)]
     plugin_readers = load_plugin_readers()
-    reader = _find_reader(check_path(path), plugin_readers)
+    reader = _find_reader(check_readable_path(path), plugin_readers)
     if reader is not None:
         return reader.read_tables(path, options)
     if Path(path).is_dir():
@@ -218,7 +218,7 @@ def _find_reader(path: str, plugin_readers: Sequence[Reader]) -> Reader | None:
             if reader.sniff(path):
                 return reader
     for entry in BUILT_IN_READERS:
-        if entry.allows_path(path):
+        if entry.can_read_file_name(path):
             reader = entry.load_reader()
             if reader.sniff(path):
                 return reader

@@ -42,7 +42,7 @@ def download_if_remote(path: str | os.PathLike[str]) -> str:
     address = os.fspath(path)
     if not is_remote_path(path):
         return address
-    with open_filesystem(address) as (filesystem, remote_path):
+    with open_remote_filesystem(address) as (filesystem, remote_path):
         local_path = choose_local_path(address, filesystem, remote_path)
         if is_local_filesystem(filesystem):
             return str(local_path)
@@ -58,7 +58,7 @@ def download_if_remote(path: str | os.PathLike[str]) -> str:
 
 
 @contextmanager
-def open_filesystem(address: str, *, purpose: str = "read") -> Iterator[tuple[Any, str]]:
+def open_remote_filesystem(address: str, *, purpose: str = "read") -> Iterator[tuple[Any, str]]:
     """Yield the fsspec filesystem of a remote address, and the path in it.
 
     Errors inside the block become errors that name the address and say that it cannot be `purpose` ("read",

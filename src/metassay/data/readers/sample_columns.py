@@ -31,22 +31,22 @@ def parse_optional_score(value: Any, location: InputLocation) -> float | None:
     return float(value)
 
 
-def select_metadata(fields: Any, maximum_length: int | None = None) -> dict[str, Any]:
+def select_context_values(json_fields: Any, maximum_length: int | None = None) -> dict[str, Any]:
     """Select the values of a JSON object that can be contexts: texts, numbers and booleans.
 
     With `maximum_length`, longer texts are left out.
     """
-    if not isinstance(fields, Mapping):
+    if not isinstance(json_fields, Mapping):
         return {}
     metadata = {}
-    for name, value in fields.items():
+    for name, value in json_fields.items():
         is_long = isinstance(value, str) and maximum_length is not None and len(value) > maximum_length
         if isinstance(value, str | bool | int | float) and not is_long:
             metadata[str(name)] = value
     return metadata
 
 
-def choose_column_name(name: str, taken_names: Iterable[str], prefix: str) -> str:
+def choose_unused_column_name(name: str, taken_names: Iterable[str], prefix: str) -> str:
     """Return a column name, with the prefix if the name is already used or has another meaning."""
     return f"{prefix}{name}" if name in taken_names or is_reserved_column(name) else name
 
@@ -63,5 +63,5 @@ def build_columns(rows: Sequence[Mapping[str, Any]], taken_names: Iterable[str],
         types = {type(value) for value in values if value is not None}
         if len(types) > 1 and not types <= {int, float}:
             values = [None if value is None else str(value) for value in values]
-        columns.append(pl.Series(choose_column_name(name, taken_names, prefix), values, strict=False))
+        columns.append(pl.Series(choose_unused_column_name(name, taken_names, prefix), values, strict=False))
     return pl.DataFrame(columns)

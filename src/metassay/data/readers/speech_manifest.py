@@ -12,7 +12,7 @@ from pathlib import PurePath
 import polars as pl
 
 from metassay.data.readers.base import Reader
-from metassay.data.readers.files import get_file_stem, read_first_lines, read_text
+from metassay.data.readers.files import get_file_stem, read_first_content_lines, read_text
 from metassay.data.readers.json_tables import parse_json_lines
 from metassay.errors import InputError, InputLocation
 from metassay.tasks import asr
@@ -34,7 +34,7 @@ class SpeechManifestReader(Reader):
 
     def sniff(self, path: str) -> bool:
         """Whether the first line is an object with a recording, a transcript and an output."""
-        first_line = next(iter(read_first_lines(path)), "")
+        first_line = next(iter(read_first_content_lines(path)), "")
         if not first_line.lstrip().startswith("{"):
             return False
         try:
@@ -50,10 +50,10 @@ class SpeechManifestReader(Reader):
         is the system.
         """
         manifest = parse_json_lines(read_text(path), file=path)
-        reference = _require_key(manifest, REFERENCE_KEYS, "ref", path)
-        output = _require_key(manifest, OUTPUT_KEYS, "hyp", path)
-        id_key = _find_key(manifest, ID_KEYS)
-        recording = _find_key(manifest, RECORDING_KEYS)
+        reference = _require_manifest_key(manifest, REFERENCE_KEYS, "ref", path)
+        output = _require_manifest_key(manifest, OUTPUT_KEYS, "hyp", path)
+        id_key = _find_manifest_key(manifest, ID_KEYS)
+        recording = _find_manifest_key(manifest, RECORDING_KEYS)
         if id_key is not None:
             ids = manifest[id_key]
         elif recording is not None:
@@ -72,7 +72,7 @@ class SpeechManifestReader(Reader):
             "ref": manifest[reference],
             "hyp": manifest[output],
         }
-        speaker = _find_key(manifest, SPEAKER_KEYS)
+        speaker = _find_manifest_key(manifest, SPEAKER_KEYS)
         if speaker is not None:
             columns["speaker_id"] = manifest[speaker].cast(pl.String)
         used = {id_key, recording, speaker, "system", reference, output, *columns}
@@ -80,7 +80,7 @@ class SpeechManifestReader(Reader):
         return pl.DataFrame([column.alias(name) for name, column in columns.items()]).hstack(metadata)
 
 
-def _find_key(manifest: pl.DataFrame, key_names: Sequence[str]) -> str | None:
+def _find_manifest_key(manifest: pl.DataFrame, key_names: Sequence[str]) -> str | None:
     """Return the first of some names that is a key of the manifest."""
     for name in key_names:
         if name in manifest.columns:
@@ -88,9 +88,9 @@ def _find_key(manifest: pl.DataFrame, key_names: Sequence[str]) -> str | None:
     return None
 
 
-def _require_key(manifest: pl.DataFrame, key_names: Sequence[str], role: str, path: str) -> str:
+def _require_manifest_key(manifest: pl.DataFrame, key_names: Sequence[str], role: str, path: str) -> str:
     """Return the first of some names that is a key of the manifest. Raises an error if none is."""
-    key = _find_key(manifest, key_names)
+    key = _find_manifest_key(manifest, key_names)
     if key is None:
         raise InputError(
             f"no key holds the {role} (looked for {', '.join(key_names)}).", location=InputLocation(file=path)

@@ -14,7 +14,7 @@ from metassay.data.readers import mqm_ratings
 from metassay.data.readers.base import RawTable, Reader, ReaderOptions
 from metassay.data.readers.delimited import DELIMITERS, parse_delimited_text
 from metassay.data.readers.excel_tables import EXCEL_ENDINGS, parse_excel
-from metassay.data.readers.files import decode_text, get_file_ending, read_bytes, read_first_lines
+from metassay.data.readers.files import decode_text, get_file_ending, read_bytes, read_first_content_lines
 from metassay.data.readers.json_tables import JSON_LINES_ENDINGS, parse_json_array, parse_json_lines
 from metassay.data.readers.parquet_tables import (
     PARQUET_ENDINGS,
@@ -59,7 +59,7 @@ def is_table_file(path: Path) -> bool:
     """Whether the ending of a file is that of a table; a `.json` file must begin with an array."""
     ending = get_file_ending(str(path))
     if ending == ".json":
-        return "".join(read_first_lines(str(path))[:1]).startswith("[")
+        return "".join(read_first_content_lines(str(path))[:1]).startswith("[")
     return ending in TABLE_ENDINGS
 
 

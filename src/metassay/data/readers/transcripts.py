@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from metassay.data.readers.files import check_path
+from metassay.data.readers.files import check_readable_path
 from metassay.data.readers.kaldi import is_kaldi_folder, read_kaldi
 from metassay.data.readers.nist_transcripts import is_stm_file, read_ctm_pairs
 from metassay.data.readers.trn import is_trn_file, read_trn_pairs
@@ -19,7 +19,7 @@ def read_transcripts(reference: str, outputs: Sequence[str]) -> tuple[pl.DataFra
     file. Returns None if it is none of these.
     """
     for path in (reference, *outputs):
-        check_path(path)
+        check_readable_path(path)
     if is_kaldi_folder(reference):
         return read_kaldi(reference, outputs), []
     if is_stm_file(reference):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from metassay.data.readers.base import Reader
-from metassay.data.readers.files import read_first_lines, read_text
+from metassay.data.readers.files import read_first_content_lines, read_text
 from metassay.data.readers.trec_lines import SPACE, WORD, list_content_lines, refuse_repeated_lines
 from metassay.errors import InputError, InputLocation
 from metassay.tasks import ranking
@@ -29,7 +29,7 @@ class TrecRunReader(Reader):
 
     def sniff(self, path: str) -> bool:
         """Whether the second word of the first lines of a file is Q0."""
-        return looks_like_trec_run(read_first_lines(path))
+        return looks_like_trec_run(read_first_content_lines(path))
 
     def read(self, path: str) -> pl.DataFrame:
         """Read the retrieved documents of a run."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from metassay.data.readers.files import read_first_lines, read_text
+from metassay.data.readers.files import read_first_content_lines, read_text
 from metassay.data.readers.utterances import build_utterance_table, join_system_outputs
 from metassay.errors import InputError, InputLocation
 
@@ -17,7 +17,7 @@ _ALTERNATIVES = re.compile(r"\{[^{}]*/[^{}]*\}")
 
 def is_trn_file(path: str) -> bool:
     """Whether the first lines of a file end with an utterance id in parentheses (NIST's `trn` format)."""
-    lines = read_first_lines(path)[:20]
+    lines = read_first_content_lines(path)[:20]
     return bool(lines) and all(_split_trn_line(line) for line in lines)
 
 

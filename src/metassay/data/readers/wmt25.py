@@ -24,7 +24,7 @@ from typing import Any
 import polars as pl
 
 from metassay.data.readers.base import RawTable, Reader
-from metassay.data.readers.files import get_file_ending, read_first_lines, read_text
+from metassay.data.readers.files import get_file_ending, read_first_content_lines, read_text
 from metassay.data.readers.json_tables import (
     MALFORMED_CONTENT_ERRORS,
     check_json_value,
@@ -58,7 +58,7 @@ class Wmt25Reader(Reader):
         """Read a row per segment and system."""
         folder = _find_data_folder(path)
         assert folder is not None
-        return _run_safely(path, lambda: _read_folder(folder, path))
+        return _report_malformed_content(path, lambda: _read_folder(folder, path))
 
 
 class HumanEvaluationReader(Reader):
@@ -73,7 +73,7 @@ class HumanEvaluationReader(Reader):
         """Whether the first line has outputs and human scores by system."""
         if get_file_ending(path) != ".jsonl":
             return False
-        beginning = "\n".join(read_first_lines(path))
+        beginning = "\n".join(read_first_content_lines(path))
         return all(f'"{name}"' in beginning for name in ("scores", "src_text", "tgt_text", "doc_id"))
 
     def read(self, path: str) -> RawTable:
@@ -84,10 +84,10 @@ class HumanEvaluationReader(Reader):
             _add_human_evaluation(outputs, path)
             return outputs.build_table(path)
 
-        return _run_safely(path, read_file)
+        return _report_malformed_content(path, read_file)
 
 
-def _run_safely(path: str, read: Any) -> RawTable:
+def _report_malformed_content(path: str, read: Any) -> RawTable:
     """Turn errors about malformed content into errors for the user."""
     try:
         table: RawTable = read()
@@ -108,7 +108,7 @@ class _Outputs:
     human_scores: dict[OutputKey, dict[str, float | None]] = field(default_factory=dict)
     left_out: Counter[str] = field(default_factory=Counter)
 
-    def get_row(self, segment: str, system: str) -> dict[str, Any]:
+    def get_or_create_output_row(self, segment: str, system: str) -> dict[str, Any]:
         """Return the row of an output, which is created at first."""
         key = (segment, system)
         if key not in self.rows:
@@ -154,7 +154,7 @@ def _find_data_folder(path: str) -> Path | None:
     for folder in (Path(path), Path(path) / "data"):
         for name, field_name in (("systems", '"hypothesis"'), ("automatic_scores", '"metric_scores"')):
             first = next(iter(sorted((folder / name).glob("*.jsonl"))), None)
-            if first is not None and field_name in "".join(read_first_lines(str(first))[:1]):
+            if first is not None and field_name in "".join(read_first_content_lines(str(first))[:1]):
                 return folder
     return None
 
@@ -172,7 +172,7 @@ def _read_folder(folder: Path, path: str) -> RawTable:
     return outputs.build_table(path)
 
 
-def _read_objects(path: str) -> Iterator[tuple[dict[str, Any], InputLocation]]:
+def _read_json_objects(path: str) -> Iterator[tuple[dict[str, Any], InputLocation]]:
     """Yield the objects of a file of JSON lines."""
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if line.strip():
@@ -187,30 +187,30 @@ def _read_objects(path: str) -> Iterator[tuple[dict[str, Any], InputLocation]]:
             yield record, location
 
 
-def _get_text(record: Mapping[str, Any], name: str, location: InputLocation) -> str:
+def _get_text_field(record: Mapping[str, Any], name: str, location: InputLocation) -> str:
     value = record.get(name)
     if not isinstance(value, str):
         raise InputError(f"{name} is no text.", location=location)
     return value
 
 
-def _name_segment(document: str, number: int) -> str:
+def _build_segment_id(document: str, number: int) -> str:
     return f"{document}{ID_SEPARATOR}{number}"
 
 
 def _add_sources(outputs: _Outputs, path: str) -> None:
     """Add the paragraphs of sources, references and outputs of `*genmt.jsonl`."""
-    for record, location in _read_objects(path):
-        document = _get_text(record, "doc_id", location)
-        paragraphs = _get_text(record, "src_text", location).split(PARAGRAPH_BREAK)
+    for record, location in _read_json_objects(path):
+        document = _get_text_field(record, "doc_id", location)
+        paragraphs = _get_text_field(record, "src_text", location).split(PARAGRAPH_BREAK)
         for number, text in enumerate(paragraphs):
-            outputs.sources[_name_segment(document, number)] = text
+            outputs.sources[_build_segment_id(document, number)] = text
         refs = record.get("refs") or {}
         if REFERENCE_SYSTEM in refs:
-            reference = _get_text(refs[REFERENCE_SYSTEM], "ref", location).split(PARAGRAPH_BREAK)
+            reference = _get_text_field(refs[REFERENCE_SYSTEM], "ref", location).split(PARAGRAPH_BREAK)
             if len(reference) == len(paragraphs):
                 for number, text in enumerate(reference):
-                    outputs.references[_name_segment(document, number)] = text
+                    outputs.references[_build_segment_id(document, number)] = text
         for system, text in (record.get("tgt_text") or {}).items():
             _add_document(outputs, document, system, text, len(paragraphs))
 
@@ -222,29 +222,31 @@ def _add_document(outputs: _Outputs, document: str, system: str, text: str, expe
         outputs.left_out[UNALIGNED_REASON] += 1
         return
     for number, paragraph in enumerate(paragraphs):
-        outputs.get_row(_name_segment(document, number), system)["hyp"] = paragraph
+        outputs.get_or_create_output_row(_build_segment_id(document, number), system)["hyp"] = paragraph
 
 
 def _add_system_outputs(outputs: _Outputs, path: str) -> None:
     """Add the outputs of a system, whose name is that of the file."""
     lengths = Counter(segment.rpartition(ID_SEPARATOR)[0] for segment in outputs.sources)
-    for record, location in _read_objects(path):
-        document = _get_text(record, "doc_id", location)
-        hypothesis = _get_text(record, "hypothesis", location)
+    for record, location in _read_json_objects(path):
+        document = _get_text_field(record, "doc_id", location)
+        hypothesis = _get_text_field(record, "hypothesis", location)
         _add_document(outputs, document, Path(path).stem, hypothesis, lengths.get(document))
 
 
 def _add_metric_scores(outputs: _Outputs, path: str) -> None:
     """Add the nested metric scores of a system: a list per document and metric, a number per paragraph."""
     system = Path(path).stem
-    for record, location in _read_objects(path):
-        parts = [_get_text(record, name, location) for name in ("language_pair", "domain", "document_id")]
+    for record, location in _read_json_objects(path):
+        parts = [
+            _get_text_field(record, name, location) for name in ("language_pair", "domain", "document_id")
+        ]
         document = ID_SEPARATOR.join(parts)
         for metric, scores in record.get("metric_scores", {}).items():
             if not isinstance(scores, list):
                 raise InputError(f"the scores of {metric} are no list.", location=location)
             for number, score in enumerate(scores):
-                row = outputs.get_row(_name_segment(document, number), system)
+                row = outputs.get_or_create_output_row(_build_segment_id(document, number), system)
                 row[metric] = _check_score(score, metric, location)
 
 
@@ -258,16 +260,16 @@ def _check_score(score: Any, metric: str, location: InputLocation) -> float | No
 
 def _add_human_evaluation(outputs: _Outputs, path: str) -> None:
     """Add sources, outputs and human scores of each segment."""
-    for record, location in _read_objects(path):
-        segment = _get_text(record, "doc_id", location)
-        outputs.sources[segment] = _get_text(record, "src_text", location)
+    for record, location in _read_json_objects(path):
+        segment = _get_text_field(record, "doc_id", location)
+        outputs.sources[segment] = _get_text_field(record, "src_text", location)
         for system, text in record["tgt_text"].items():
-            outputs.get_row(segment, system)["hyp"] = text
+            outputs.get_or_create_output_row(segment, system)["hyp"] = text
         if REFERENCE_SYSTEM in record["tgt_text"]:
             outputs.references[segment] = record["tgt_text"][REFERENCE_SYSTEM]
         for system, ratings in record["scores"].items():
             scores = dict(_list_ratings(ratings, location))
-            outputs.get_row(segment, system)
+            outputs.get_or_create_output_row(segment, system)
             outputs.human_scores[segment, system] = scores
 
 

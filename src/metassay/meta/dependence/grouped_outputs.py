@@ -145,8 +145,8 @@ def group_outputs(
 def list_metrics_to_analyze(cube: ScoreCube, grouping: GroupingColumns) -> tuple[str, ...]:
     """List the metrics that the user named, or all metrics of the score cube except the weights."""
     if grouping.metrics:
-        return cube.resolve_metrics(grouping.metrics)
-    return cube.resolve_metrics([name for name in cube.metric_scores if name != grouping.weight])
+        return cube.check_metric_names(grouping.metrics)
+    return cube.check_metric_names([name for name in cube.metric_scores if name != grouping.weight])
 
 
 def _list_context_columns(cube: ScoreCube, grouping: GroupingColumns) -> list[str]:
@@ -196,7 +196,7 @@ def _get_output_weights(cube: ScoreCube, column: str | None) -> FloatArray:
     """Return the weight of each output, 0 where it has none."""
     if column is None:
         return np.ones(len(cube.systems) * len(cube.items))
-    (name,) = cube.resolve_metrics([column])
+    (name,) = cube.check_metric_names([column])
     weights = np.nan_to_num(cube.metric_scores[name].T.ravel())
     if (weights < 0).any():
         raise InputError("weights must be finite and not negative.")

@@ -211,8 +211,8 @@ def _estimate_self_preference(verdict_arrays: VerdictArrays, seed: int) -> list[
     Only the judge's own family is tested, with Holm's correction over judges.
     """
     families = sorted(set(verdict_arrays.families.values()))
-    has_humans = bool((~np.isnan(verdict_arrays.human_matrix)).any())
-    if len(families) < 2 or not (has_humans or len(verdict_arrays.judges) > 1):
+    has_human_verdicts = bool((~np.isnan(verdict_arrays.human_matrix)).any())
+    if len(families) < 2 or not (has_human_verdicts or len(verdict_arrays.judges) > 1):
         return []
     scores = np.stack([verdict_arrays.build_mean_matrix(judge) for judge in verdict_arrays.judges])
     family_of_system = np.array(
@@ -225,7 +225,7 @@ def _estimate_self_preference(verdict_arrays: VerdictArrays, seed: int) -> list[
     for position, judge in enumerate(verdict_arrays.judges):
         for family in families:
             in_family = family_of_system == family
-            if has_humans:
+            if has_human_verdicts:
                 preference = estimate_preference_at_equal_quality(
                     scores[position], verdict_arrays.human_matrix, in_family
                 )
@@ -243,7 +243,7 @@ def _estimate_self_preference(verdict_arrays: VerdictArrays, seed: int) -> list[
             low=to_optional(preference.low),
             high=to_optional(preference.high),
             p_holm=to_optional(next(adjusted)) if own else None,
-            yardstick=results.HUMANS if has_humans else results.PANEL,
+            yardstick=results.HUMANS if has_human_verdicts else results.PANEL,
             own=own,
         )
         for (judge, family, preference), own in zip(preferences, is_own)

@@ -121,10 +121,10 @@ def compute_differences_on_shared_items(
     if settings.test in {NO_TEST, WILLIAMS} or data.metric_count < 2:
         return None
     first, second = np.triu_indices(data.metric_count, 1)
-    complete_items = data.scores.complete_items
+    has_all_scores = data.scores.has_all_scores
     # pairs that share the same items and the same kind of p-values are compared together
     is_permuted = p_value_methods.is_permuted[first] | p_value_methods.is_permuted[second]
-    shared_items = complete_items[first] & complete_items[second]
+    shared_items = has_all_scores[first] & has_all_scores[second]
     patterns, pattern_of_pair = np.unique(
         np.column_stack([is_permuted, shared_items]), axis=0, return_inverse=True
     )

@@ -129,7 +129,7 @@ class MetricRanking:
         )
         rows = []
         for metric in (*self.best_first, *baselines):
-            items = self.data.scores.complete_items[metric]
+            items = self.data.scores.has_all_scores[metric]
             details = MetricDetails()
             if items.any():
                 scores = self.data.scores.select_metrics(np.array([metric])).restrict_to(items=items)

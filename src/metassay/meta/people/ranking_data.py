@@ -67,12 +67,12 @@ class RankingData:
     @property
     def is_scored_by_all_metrics(self) -> NDArray[np.bool_]:
         """Mask of the items on which every metric scored every system."""
-        return np.asarray(self.scores.complete_items[: self.metric_count].all(axis=0))
+        return np.asarray(self.scores.has_all_scores[: self.metric_count].all(axis=0))
 
     def count_items_of_metric(self, metric_index: int) -> int:
         """Count the items that the value of a metric is computed from."""
         if not self.pairwise:
-            return int(self.scores.complete_items[metric_index].sum())
+            return int(self.scores.has_all_scores[metric_index].sum())
         has_both = ~np.isnan(self.scores.metrics[metric_index] + self.scores.human)
         return int((has_both.sum(axis=0) >= 2).sum())
 
@@ -110,9 +110,9 @@ def prepare_ranking_data(
     Without `metrics` all metrics are ranked. With `pairwise` an item needs the human score of two systems
     only; see `pairwise_deletion`.
     """
-    rated = cube.select_metrics(metrics).restrict_to_rated(human, every_system=not pairwise)
+    rated = cube.select_metrics(metrics).restrict_to_rated_outputs(human, every_system=not pairwise)
     rated = _leave_out_sparse_metrics(rated, pairwise=pairwise)
-    scores = rated.to_arrays(human, tuple(rated.metric_scores), cluster)
+    scores = rated.to_score_arrays(human, tuple(rated.metric_scores), cluster)
     constant = np.zeros(scores.human.shape)
     noise = make_branch_generator(seed, NOISE_METRIC).normal(size=scores.human.shape)
     with_baselines = ScoreArrays(scores.human, np.stack([*scores.metrics, constant, noise]), scores.clusters)
