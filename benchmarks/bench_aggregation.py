@@ -22,7 +22,7 @@ from metassay.metrics.base import Batch, StatisticsMetric
 from metassay.metrics.registry import parse_metric
 from metassay.sample import get_sample_path
 from metassay.stats.resampling import draw_bootstrap_counts
-from metassay.stats.sufficient_statistics import score_resamples
+from metassay.stats.sufficient_statistics import compute_scores_of_resamples
 
 ROOT = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
 OFFICIAL = {"bleu": corpus_bleu, "chrf": corpus_chrf}
@@ -41,7 +41,7 @@ def aggregate_ours(metric: StatisticsMetric, outputs: list[str], references: lis
     """Compute the statistics once, then all resamples with one matrix product."""
     statistics = metric.statistics(Batch.of(outputs, [[reference] for reference in references]))
     counts = draw_bootstrap_counts(len(outputs), SIZE, RESAMPLES, np.random.default_rng(0))
-    return score_resamples(statistics[None], counts, metric.from_statistics)[0]
+    return compute_scores_of_resamples(statistics[None], counts, metric.from_statistics)[0]
 
 
 def main() -> None:

@@ -332,7 +332,7 @@ def time_comet(run: Run, network: object, config: dict, dtype: str, loop_rate: f
     sorting, texts = run.clock(lambda: list(dict.fromkeys(text for case in cases for text in case)))
     tokenising, tokens = run.clock(lambda: network.tokenizer(texts))
     encoding, _ = run.clock(
-        lambda: network.runner.compute_text_rows(tokens, network.encode_batch, pad_id=network.pad_id)
+        lambda: network.runner.compute_row_per_text(tokens, network.encode_batch, pad_id=network.pad_id)
     )
     work = count_operations(config, tokens.lengths) / run.peaks[dtype]
     lasting = count_operations(config, tokens.lengths) / run.lasting[dtype]
@@ -357,7 +357,9 @@ def time_comet(run: Run, network: object, config: dict, dtype: str, loop_rate: f
         for budget in (32_768, 65_536, 262_144, 524_288):
             network.runner.token_budget = budget
             tried[budget], _ = run.clock(
-                lambda: network.runner.compute_text_rows(tokens, network.encode_batch, pad_id=network.pad_id)
+                lambda: network.runner.compute_row_per_text(
+                    tokens, network.encode_batch, pad_id=network.pad_id
+                )
             )
         network.runner.token_budget = usual
         shown = ", ".join(f"{budget:,}: {seconds:.2f} s" for budget, seconds in tried.items())

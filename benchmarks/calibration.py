@@ -21,15 +21,19 @@ from metassay.meta.contexts.column_analysis import AccuracyEstimates
 from metassay.meta.contexts.confounding import measure_confounding
 from metassay.meta.contexts.context_statistics import build_context_statistics
 from metassay.meta.contexts.h1 import cross_contexts_with_perturbations, run_equal_accuracy_tests
-from metassay.meta.contexts.h2 import extrapolate_agreement
+from metassay.meta.contexts.h2 import extrapolate_agreement_to_full_sample
 from metassay.meta.contexts.human_pairs import HumanPairs
-from metassay.meta.contexts.label_error_correction import LabelReading, correct_for_label_errors
+from metassay.meta.contexts.label_error_correction import LabelReading, correct_accuracy_for_label_errors
 from metassay.meta.contexts.pair_analysis import analyze_pairs
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_global_context
 from metassay.meta.contexts.run_comparison import compare_runs
 from metassay.meta.contexts.saved_labels import measure_saved_labels
 from metassay.meta.contexts.trend import compute_trend_p_values
-from metassay.meta.dependence.deviations import expected_deviations, range_over_groups, system_dependence
+from metassay.meta.dependence.deviations import (
+    expected_deviations,
+    largest_difference_between_groups,
+    system_dependence,
+)
 from metassay.meta.dependence.null_hypotheses import equal_mapping_p_value, fair_metric_p_value
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
@@ -203,7 +207,7 @@ def measure_document_coverage(replicates, documents=40, length=10, by_document=T
 
 
 def _interval_contains(made, truth, rng, resamples):
-    found = AccuracyEstimates.from_sums(sum_pair_outcomes(made, build_global_context(made)))
+    found = AccuracyEstimates.from_outcome_sums(sum_pair_outcomes(made, build_global_context(made)))
     sums = found.accuracy_sums
     drawn = ClusterBootstrap(rng, resamples).resample_ratios(sums.credit, sums.weight, sums.clusters)
     low, high = proportion_interval(found.select_context(0), drawn)
@@ -349,7 +353,7 @@ def measure_corrected_coverage(error, replicates, read=100, items=200, pairs=4, 
         wrong = rng.random(len(item)) < error
         made = build_outcomes(right ^ wrong, item, np.arange(len(item)), item)
         counts = [LabelReading(read, 0, int(rng.binomial(read, error)))]
-        rows = correct_for_label_errors(
+        rows = correct_accuracy_for_label_errors(
             made,
             np.zeros(len(item), dtype=np.int32),
             counts,
@@ -357,7 +361,7 @@ def measure_corrected_coverage(error, replicates, read=100, items=200, pairs=4, 
             resamples=400,
             seed=int(rng.integers(2**31)),
         )
-        estimates = AccuracyEstimates.from_sums(sum_pair_outcomes(*_sorted(made)))
+        estimates = AccuracyEstimates.from_outcome_sums(sum_pair_outcomes(*_sorted(made)))
         raw = ClusterBootstrap(rng, 400)
         part = estimates.accuracy_sums
         low, high = proportion_interval(
@@ -421,7 +425,7 @@ def measure_ceiling_error(metrics, items, replicates, seed=0):
         coins = rng.random((20, items)) < 0.5
         half = np.mean([_tau(first[coin].mean(axis=0), first[~coin].mean(axis=0)) for coin in coins])
         halves.append(half)
-        full.append(extrapolate_agreement(half))
+        full.append(extrapolate_agreement_to_full_sample(half))
     return np.mean(true) - np.mean(halves), np.mean(true) - np.mean(full)
 
 
@@ -436,7 +440,7 @@ def measure_sysdep_coverage(systems, segments, replicates, noisy=1.0, seed=0):
     while len(held) < replicates:
         bias, sizes = rng.normal(0, 0.8, systems), np.r_[noisy, np.ones(systems - 1)]
         outputs = build_scored_outputs(*_draw_metric_scores(rng, bias, sizes, 30_000))
-        truth = float(range_over_groups(expected_deviations(outputs)))
+        truth = float(largest_difference_between_groups(expected_deviations(outputs)))
         for _ in range(20):
             found = system_dependence(*_draw_metric_scores(rng, bias, sizes, segments), seed=len(held))
             held.append(found.low <= truth <= found.high)
@@ -535,7 +539,7 @@ def measure_saving_claims(skill, replicates, seed=0, **design):
         scores = draw_labelled_scores(rng, skill, **design)
         metrics = [f"metric {number}" for number in range(len(scores.metrics))]
         shares = measure_saved_labels([scores], np.arange(len(metrics)))
-        choice = shares.choose_best(metrics, metrics)
+        choice = shares.choose_metric_that_saves_most_labels(metrics, metrics)
         saves += choice.p is not None and choice.p <= LEVEL
         left_out += len(choice.top_group) < len(metrics)
     return saves / replicates, left_out / replicates

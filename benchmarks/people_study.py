@@ -231,9 +231,9 @@ def compute_human_accuracy(data, kept, ties="strict"):
     )
     pairs, (one,) = sort_pairs_by_item(found, [build_global_context(found)])
     sums = sum_pair_outcomes(pairs, one, ties=ties)
-    here, there = ClusterHalves(random.make_named_generator(0, "halves"), 100).split_ratios(
-        sums.credit, sums.size, sums.cluster
-    )
+    here, there = ClusterHalves(
+        random.create_generator_for_purpose(0, "halves"), 100
+    ).compute_ratios_in_both_halves(sums.credit, sums.size, sums.cluster)
     return sums.accuracy()[:, 0], estimate_ceiling_from_halves(here, there, "kendall")
 
 
@@ -247,7 +247,7 @@ def compute_human_targets(data):
     values["acc_eq"] = parse_meta_metric("acc_eq").evaluate_metrics(ScoreArrays(human, scores))
     values["spa"] = estimate_soft_accuracies(human, scores)
     units = data["units"][data["grid"][0]].astype(np.int32)
-    halves = ClusterHalves(random.make_named_generator(0, "halves"), 100)
+    halves = ClusterHalves(random.create_generator_for_purpose(0, "halves"), 100)
     sides = [resample_soft_accuracies(human, scores, halves, units, rest=rest) for rest in (False, True)]
     ceilings["spa"] = estimate_ceiling_from_halves(*sides, "kendall")
     return values, ceilings

@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 
 from metassay.data.dataset import Dataset
-from metassay.meta.contexts.perturbation_validity import summarize_perturbations_of_pairs
+from metassay.meta.contexts.perturbation_validity import summarize_pairs_by_perturbation
 from metassay.perturbations.pairs import Pairs, make_pairs
 
 DATA = Path(os.environ.get("METASSAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -44,7 +44,7 @@ def print_rates(data: Dataset, pairs: Pairs) -> None:
         + "".join(f"{domain:>14}" for domain in domains)
         + f"{'edited':>10}{'judged':>8}{'disagree':>10}"
     )
-    for row in summarize_perturbations_of_pairs(pairs, data):
+    for row in summarize_pairs_by_perturbation(pairs, data):
         own = applied.filter(pl.col("perturbation") == row.perturbation)["domain"].value_counts()
         shares = [dict(own.iter_rows()).get(domain, 0) / totals[domain] for domain in domains]
         cells = "".join(f"{share:14.1%}" for share in shares)

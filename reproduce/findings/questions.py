@@ -20,14 +20,14 @@ from scipy.stats import t
 
 from metassay.meta.contexts.accuracy import sort_pairs_by_item, sum_pair_outcomes
 from metassay.meta.contexts.h1 import cross_contexts_with_perturbations
-from metassay.meta.contexts.h2 import extrapolate_agreement
-from metassay.meta.contexts.human_pairs import correct_for_reliability
+from metassay.meta.contexts.h2 import extrapolate_agreement_to_full_sample
+from metassay.meta.contexts.human_pairs import correct_tau_for_reliability
 from metassay.meta.contexts.pair_outcomes import PairOutcomes, build_global_context, compute_outcomes
 from metassay.meta.dependence import system_dependence
 from metassay.meta.dependence.shrinkage import split_deviations
 from metassay.meta.people.meta_metrics.acc_eq import tie_calibrated_accuracy
 from metassay.stats.arrays import BoolArray, FloatArray, LongArray
-from metassay.stats.labels_saved import jackknife_labels_saved, subtract_pairs
+from metassay.stats.labels_saved import jackknife_labels_saved, subtract_system_pairs
 from metassay.stats.rank_correlation import correlate_rows
 from metassay.stats.soft_accuracy import estimate_soft_accuracies
 
@@ -152,7 +152,7 @@ def _compute_accuracy(outcomes: PairOutcomes, ties: str) -> FloatArray:
 
 def measure_human_questions(scores: ScoreSet) -> Values:
     """Answer the questions that need human scores and no perturbed outputs."""
-    human_differences = subtract_pairs(scores.human)
+    human_differences = subtract_system_pairs(scores.human)
     human_means = scores.human.mean(axis=1)
     acc_eq = []
     labels_saved = []
@@ -160,7 +160,7 @@ def measure_human_questions(scores: ScoreSet) -> Values:
     for metric in scores.metrics:
         acc_eq.append(tie_calibrated_accuracy(scores.human, metric).accuracy)
         labels_saved.append(
-            jackknife_labels_saved(human_differences, subtract_pairs(metric), scores.documents).value
+            jackknife_labels_saved(human_differences, subtract_system_pairs(metric), scores.documents).value
         )
         deviations = system_dependence(scores.human, metric, bootstraps=0).deviations
         residual.append(-split_deviations(deviations, human_means).residual_range)
@@ -274,7 +274,7 @@ def compare_questions(
 def correct_interval(interval: Mapping[str, float], *reliabilities: float) -> dict[str, float]:
     """Correct a mean tau and both ends of its interval for the reliability of two questions."""
     return {
-        name: correct_for_reliability(float(np.clip(tau, -1, 1)), 0.0, *reliabilities).value
+        name: correct_tau_for_reliability(float(np.clip(tau, -1, 1)), 0.0, *reliabilities).value
         for name, tau in interval.items()
     }
 
@@ -299,7 +299,7 @@ def _measure_reliability(measured: MeasuredSet, question: str, drawn: LongArray)
         [_correlate_drawn(first[question], second[question], drawn) for first, second in measured.halves]
     )
     taus = taus[~np.isnan(taus)]
-    return extrapolate_agreement(float(taus.mean())) if len(taus) else 0.0
+    return extrapolate_agreement_to_full_sample(float(taus.mean())) if len(taus) else 0.0
 
 
 def estimate_mean(values: Sequence[float]) -> dict[str, float]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from reproduce.findings.score_sets import ScoreSet
 
-from metassay.stats.labels_saved import LabelsSaved, estimate_labels_saved, subtract_pairs
+from metassay.stats.labels_saved import LabelsSaved, estimate_labels_saved, subtract_system_pairs
 
 COUNTS, ENCODER, LARGE, API = "counts", "encoder", "large model", "LLM service"
 COST_CLASSES = {
@@ -50,11 +50,11 @@ def study_worth(
     """
     rows = []
     for scores in sets:
-        human_differences = subtract_pairs(scores.human)
+        human_differences = subtract_system_pairs(scores.human)
         for name, metric in zip(scores.metric_names, scores.metrics):
             for_mean = estimate_labels_saved(scores.human, metric, scores.documents)
             for_difference = estimate_labels_saved(
-                human_differences, subtract_pairs(metric), scores.documents
+                human_differences, subtract_system_pairs(metric), scores.documents
             )
             measures = official.get((scores.name, name), {})
             rows.append(

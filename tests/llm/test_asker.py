@@ -105,14 +105,14 @@ def test_the_budget_is_never_exceeded_and_the_next_run_goes_on(server, tmp_path)
     poor = asker(running.url, tmp_path, price=PRICE, budget=100e-6)
     with pytest.raises(LlmFailure, match=r"budget of 0\.0001 is spent"):
         poor.ask_all([request(i) for i in range(20)])
-    spent = poor.count_usage()["cost"]
+    spent = poor.summarize_usage()["cost"]
     assert spent == pytest.approx(18e-6 * len(running.asked))
     assert 0 < spent <= 100e-6
     kept = len(running.asked)
     rich = asker(running.url, tmp_path, price=PRICE, budget=1.0)
     rich.ask_all([request(i) for i in range(20)])
     assert len(running.asked) == 20
-    assert rich.count_usage()["cached"] == kept
+    assert rich.summarize_usage()["cached"] == kept
 
 
 def test_a_budget_without_a_price_is_refused(tmp_path):

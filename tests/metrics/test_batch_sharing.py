@@ -59,4 +59,4 @@ def test_every_setting_is_in_the_signature():
     different = ["chrf", "chrf(beta=3)", "chrf(char_order=5)", "chrf(word_order=2)", "chrf(lowercase=true)"]
     assert len({parse_metric(spec).signature for spec in different}) == len(different)
     assert f"|implementation:{chrf.implementation}" in chrf.signature
-    assert chrf.bind_to_data(["en"], "lowercased").signature == f"{chrf.signature}|text:lowercased"
+    assert chrf.adapt_to_languages(["en"], "lowercased").signature == f"{chrf.signature}|text:lowercased"

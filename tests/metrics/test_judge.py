@@ -21,7 +21,7 @@ from metassay.llm.answer_parsing import (
     parse_score_answer,
 )
 from metassay.llm.asker import Asker
-from metassay.llm.prompts import fill_known_fields
+from metassay.llm.prompts import fill_available_prompt_fields
 from metassay.llm.settings import LlmSettings
 from metassay.metrics.base import Batch
 from metassay.metrics.judge import MODES, Judge
@@ -73,7 +73,7 @@ def test_prompts_do_not_mention_missing_fields(server, tmp_path):
     running = server(lambda h, _: h.reply(answer("50")))
     connect_judge(running.url, tmp_path).score(Batch.of(["abc"]))
     assert "Reference" not in get_prompt(running.asked[0][0])
-    assert fill_known_fields("a {x}\nb {y}", {"x": "{y}", "y": None}) == "a {y}"
+    assert fill_available_prompt_fields("a {x}\nb {y}", {"x": "{y}", "y": None}) == "a {y}"
 
 
 def test_an_unreadable_answer_is_requested_again_and_then_missing(server, tmp_path):

@@ -42,7 +42,7 @@ def test_the_copy_is_the_likeliest_of_those_drawn(name: str) -> None:
     method, other = Likeliest(method=name, of=5, likelihoods=bigrams), parse_perturbation(name)
     for key in range(30):
         stream = Stream(key)
-        drawn = [other.apply(view(TEXTS[0]), Stream(stream.draw_below(1 << 32))) for _ in range(5)]
+        drawn = [other.apply(view(TEXTS[0]), Stream(stream.draw_integer_below(1 << 32))) for _ in range(5)]
         copies = [text for text in drawn if text is not None]
         chosen = method.apply(view(TEXTS[0]), Stream(key))
         assert chosen == max(copies, key=lambda text: bigrams([text])[0])

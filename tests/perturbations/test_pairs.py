@@ -120,7 +120,7 @@ class Foreign(Perturbation[str]):
     name: ClassVar[str] = "foreign"
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
-        return " ".join(view.output.split()[:-1]) if stream.draw_below(1) == 0 else None
+        return " ".join(view.output.split()[:-1]) if stream.draw_integer_below(1) == 0 else None
 
 
 def test_edits_between_spaces_are_left_out_where_there_are_none_and_noted_once() -> None:
@@ -276,7 +276,7 @@ class AnalysingPerturbation(Perturbation[str]):
         if len(self.applied) >= self.stop_after:
             raise KeyboardInterrupt
         self.applied.append(view.output)
-        return f"{view.output} {stream.draw_below(1000)} {view.collected['analysing']['longest'][:3]}"
+        return f"{view.output} {stream.draw_integer_below(1000)} {view.collected['analysing']['longest'][:3]}"
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import metassay
-from metassay.results.claim_check import find_contradictions, find_contradictions_between
+from metassay.results.claim_check import find_contradictions, find_contradictions_between_verdicts
 from metassay.results.verdict import Claim
 
 USE = Claim(kind="use", metrics=["chrf", "bleu"], sentence="Use chrF or BLEU.")
@@ -53,9 +53,9 @@ def test_claims_that_agree_are_no_contradiction():
 def test_two_verdicts_contradict_each_other_where_neither_best_metric_is_tied():
     other = Claim(kind="answer", question="rank_systems", metrics=["bleu"], sentence="BLEU.")
     tied = Claim(kind="answer", question="rank_systems", metrics=["bleu", "chrf"], sentence="BLEU.")
-    assert len(find_contradictions_between([ANSWER], [other])) == 1
-    assert find_contradictions_between([ANSWER], [tied]) == []
-    assert find_contradictions_between([tied], [ANSWER]) == []
+    assert len(find_contradictions_between_verdicts([ANSWER], [other])) == 1
+    assert find_contradictions_between_verdicts([ANSWER], [tied]) == []
+    assert find_contradictions_between_verdicts([tied], [ANSWER]) == []
 
 
 TEXT_DATA = {
@@ -77,9 +77,9 @@ def test_assay_rank_depend_and_aggregate_do_not_contradict_each_other(real_data,
     dataset = metassay.read(data, human=human)
     assayed = metassay.assay(dataset, human=human, resamples=300, permutations=199)
     ranked = metassay.rank(data, human=human, draws=299)
-    assert find_contradictions_between(assayed.content.verdict, ranked.verdict) == []
+    assert find_contradictions_between_verdicts(assayed.content.verdict, ranked.verdict) == []
     saved = metassay.rank(data, human=human, meta="labels_saved", draws=299)
-    assert find_contradictions_between(assayed.content.verdict, saved.verdict) == []
+    assert find_contradictions_between_verdicts(assayed.content.verdict, saved.verdict) == []
     metassay.depend(data, human=human, bootstraps=20, draws=99)
     metassay.aggregate(data, resamples=50, repeats=20)
     metassay.score(data, metrics="bleu,chrf", test="bootstrap", draws=100)

@@ -107,7 +107,7 @@ def test_halves_split_every_cluster_to_one_side():
     side = halves.draw_weights(clusters)
     assert set(np.unique(side)) == {0.0, 1.0}
     assert (side[::2] == side[1::2]).all()
-    here, there = halves.split_ratios(values, sizes, clusters)
+    here, there = halves.compute_ratios_in_both_halves(values, sizes, clusters)
     assert here == pytest.approx((values @ side) / side.sum(axis=0))
     assert there == pytest.approx((values @ (1 - side)) / (1 - side).sum(axis=0))
 
@@ -129,16 +129,16 @@ def test_wilson_equals_scipy_for_independent_observations():
 
 
 def test_effective_size_is_one_observation_per_cluster_when_all_agree():
-    assert found(1.0, 0.0, 12).effective_size().tolist() == [12]
+    assert found(1.0, 0.0, 12).effective_sample_size().tolist() == [12]
 
 
 def test_effective_size_falls_with_the_spread_between_clusters():
-    sizes = found([0.5, 0.5], np.array([0.25 / 160, 0.25 / 40]), 40).effective_size()
+    sizes = found([0.5, 0.5], np.array([0.25 / 160, 0.25 / 40]), 40).effective_sample_size()
     assert sizes == pytest.approx([160, 40])
 
 
 def test_clusters_that_happen_to_agree_do_not_multiply_the_observations():
-    assert found(0.5, 1e-12, 2, 80).effective_size().tolist() == [80]
+    assert found(0.5, 1e-12, 2, 80).effective_sample_size().tolist() == [80]
 
 
 def test_all_right_still_has_a_lower_end_below_one():

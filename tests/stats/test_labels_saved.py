@@ -10,7 +10,7 @@ from scipy.stats import pearsonr
 from metassay.stats.labels_saved import (
     compute_in_sample_share,
     estimate_labels_saved,
-    subtract_pairs,
+    subtract_system_pairs,
 )
 
 
@@ -88,7 +88,7 @@ def test_interval_of_a_useless_metric_contains_zero_in_95_percent(target) -> Non
     for seed in range(simulations):
         human, metric, clusters = simulate_scores(1000 + seed)
         if target == "difference":
-            human, metric = subtract_pairs(human), subtract_pairs(metric)
+            human, metric = subtract_system_pairs(human), subtract_system_pairs(metric)
         result = estimate_labels_saved(human, metric, clusters)
         contained += result.low <= 0 <= result.high
     # 95 % minus three standard errors of the simulation.
@@ -118,7 +118,7 @@ def test_figures_on_wmt23(real_data, language_pair) -> None:
         metric = table[metric_name].cast(pl.Float64).to_numpy().reshape(systems, -1)
         mean_share = compute_in_sample_share(human[:, rated], metric[:, rated])
         difference_share = compute_in_sample_share(
-            subtract_pairs(human[:, rated]), subtract_pairs(metric[:, rated])
+            subtract_system_pairs(human[:, rated]), subtract_system_pairs(metric[:, rated])
         )
         assert mean_share == pytest.approx(for_mean, abs=6e-4)
         assert difference_share == pytest.approx(for_difference, abs=6e-4)

@@ -20,11 +20,11 @@ from metassay.stats.resampling import (
 )
 from metassay.stats.sufficient_statistics import (
     approximate_randomization,
+    compute_scores_of_resamples,
     draw_bootstrap_scores,
     make_mean_statistics,
     mean_from_statistics,
     paired_bootstrap,
-    score_resamples,
 )
 
 
@@ -58,7 +58,7 @@ def test_scores_equal_the_official_corpus_scores_on_the_same_resamples(spec, off
     metric, statistics = statistics_of(spec, corpus)
     drawn = np.random.default_rng(4).integers(0, 60, size=(5, 1000))
     counts = np.stack([np.bincount(row, minlength=60) for row in drawn]).astype(float)
-    found = score_resamples(statistics, counts, metric.from_statistics)
+    found = compute_scores_of_resamples(statistics, counts, metric.from_statistics)
     for system, own in enumerate(outputs):
         for k, row in enumerate(drawn):
             expected = official.corpus_score([own[i] for i in row], [[references[i] for i in row]]).score

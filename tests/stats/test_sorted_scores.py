@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression
 
-from metassay.stats.isotonic import fit_monotone_rows
+from metassay.stats.isotonic import fit_non_decreasing_rows
 from metassay.stats.sorted_scores import sort_scores
 
 
@@ -35,7 +35,7 @@ def test_knots_and_offsets_give_the_scores():
 def test_every_row_is_an_isotonic_regression():
     rng = np.random.default_rng(0)
     rows, weights = rng.integers(0, 5, (200, 9)) / 4, rng.uniform(0.2, 3, 9)
-    nearest, distance = fit_monotone_rows(rows, weights)
+    nearest, distance = fit_non_decreasing_rows(rows, weights)
     for row, found, far in zip(rows, nearest, distance):
         expected = isotonic_regression(row, weights=weights).x
         assert found == pytest.approx(expected, abs=1e-12)
@@ -43,6 +43,6 @@ def test_every_row_is_an_isotonic_regression():
 
 
 def test_values_in_order_are_their_own_nearest():
-    nearest, distance = fit_monotone_rows(np.array([0.1, 0.1, 0.7]), np.ones(3))
+    nearest, distance = fit_non_decreasing_rows(np.array([0.1, 0.1, 0.7]), np.ones(3))
     assert nearest.tolist() == [[0.1, 0.1, 0.7]]
     assert distance.tolist() == [0.0]

@@ -7,7 +7,7 @@ from metassay.stats.streams import (
     Stream,
     derive_key,
     derive_keys,
-    draw_below,
+    draw_integer_below,
     hash_output,
     hash_outputs,
     mix_bits,
@@ -51,8 +51,8 @@ def test_keys_of_many_outputs_equal_single_keys() -> None:
 def test_each_part_of_the_key_matters(other: tuple[int, str, str, str]) -> None:
     stream = Stream.for_output(0, "17", "a b", "removal")
     other_stream = Stream.for_output(*other)
-    draws = [stream.draw_below(1 << 30) for _ in range(4)]
-    assert draws != [other_stream.draw_below(1 << 30) for _ in range(4)]
+    draws = [stream.draw_integer_below(1 << 30) for _ in range(4)]
+    assert draws != [other_stream.draw_integer_below(1 << 30) for _ in range(4)]
 
 
 def test_item_and_text_are_separated() -> None:
@@ -61,7 +61,8 @@ def test_item_and_text_are_separated() -> None:
 
 def test_draws_are_uniform() -> None:
     counts = np.bincount(
-        [Stream.for_output(0, str(i), "text", "x").draw_below(10) for i in range(20_000)], minlength=10
+        [Stream.for_output(0, str(i), "text", "x").draw_integer_below(10) for i in range(20_000)],
+        minlength=10,
     )
     chi_square = float(((counts - 2000) ** 2 / 2000).sum())
     assert chi_square < 27.9  # 99.9 % quantile with 9 degrees of freedom
@@ -80,8 +81,8 @@ def test_compiled_draws_equal_those_of_the_stream() -> None:
     key = hash_output(0, "17", "a b")
     stream, state = Stream(key), key
     for limit in (2, 3, 7, 1000):
-        state, drawn = draw_below(np.uint64(state), limit)
-        assert drawn == stream.draw_below(limit)
+        state, drawn = draw_integer_below(np.uint64(state), limit)
+        assert drawn == stream.draw_integer_below(limit)
     values = np.array([0, 1, 2**63, 2**64 - 1], dtype=np.uint64)
     assert mix_bits_of_array(values).tolist() == [mix_bits(value) for value in values.tolist()]
     assert [int(mix_bits_in_kernel(value)) for value in values] == [

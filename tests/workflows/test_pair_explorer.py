@@ -278,10 +278,10 @@ def test_names_that_do_not_exist(runs: Path) -> None:
 def test_a_query_survives_the_way_through_an_address() -> None:
     query = PairQuery(metric="bleu", outcome="wrong", text="a&b=c", page=3, shown=("bleu", "chrf"))
     values: dict[str, list[str]] = {}
-    for name, value in query.to_values():
+    for name, value in query.to_query_values():
         values.setdefault(name, []).append(value)
-    assert PairQuery.from_values(values) == query
-    assert PairQuery.from_values({"page": ["0"], "part": ["x"], "unknown": ["y"]}) == PairQuery()
+    assert PairQuery.from_query_values(values) == query
+    assert PairQuery.from_query_values({"page": ["0"], "part": ["x"], "unknown": ["y"]}) == PairQuery()
 
 
 def test_pairs_without_outcomes_can_be_read(runs: Path, tmp_path: Path) -> None:

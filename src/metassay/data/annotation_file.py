@@ -37,7 +37,7 @@ class OutputToRate:
 
 @dataclass(frozen=True)
 class AnnotationFile:
-    """A file in which raters fill in scores, with the names of its text columns and of the human score."""
+    """A CSV file in which raters fill in human scores: its rows, text columns and the name of the score."""
 
     human: str
     text_columns: tuple[str, ...]
@@ -102,7 +102,7 @@ def unescape_formula(cell_text: str) -> str:
 
 
 def _find_delimiter(file_text: str) -> str:
-    """Return the delimiter after the first column name; some spreadsheets save semicolons or tabs."""
+    """Find the delimiter of an annotation file, which some spreadsheets save with semicolons or tabs."""
     after_item = file_text[len(ITEM) : len(ITEM) + 1]
     return after_item if after_item in {",", ";", "\t"} else ","
 

@@ -39,7 +39,7 @@ def assemble_rankings(
     columns: Mapping[str, str] | None = None,
     complete: bool = True,
 ) -> Dataset:
-    """Build a data set of ranked lists from tables with a row per retrieved document, and judgements.
+    """Build a data set of ranked lists from tables of retrieved documents and relevance judgements.
 
     `qrels` has `item`, `document` and `grade`. Lists for topics without judgements are left out and counted.
     A judged topic for which a system has no list gets an empty one, so that every metric is 0 there (`-c` of
@@ -163,7 +163,7 @@ def _refuse_repeated_documents(documents: pl.DataFrame) -> None:
 def _drop_unjudged_topics(
     documents: pl.DataFrame, qrels: pl.DataFrame
 ) -> tuple[pl.DataFrame, dict[str, int], list[str]]:
-    """Drop documents of topics without judgements. Also returns the number of lists by reason, and notes."""
+    """Drop documents of topics without judgements; also return counts of dropped lists, and notes."""
     is_judged = documents["item"].is_in(qrels["item"].unique().implode())
     if is_judged.all():
         return documents, {}, []

@@ -57,7 +57,8 @@ _REPEATED_ITEM_REMEDY = (
 
 @dataclass(frozen=True)
 class _OutputTable:
-    """A table with the columns of `Dataset`, the location of each row, and the names of its human scores."""
+    """One input table with the columns of a `Dataset`, the input location of each row, and its human scores.
+    """
 
     frame: pl.DataFrame
     human: tuple[str, ...]
@@ -115,7 +116,7 @@ def assemble_texts(
 
 
 def _prepare_pair_columns(table: RawTable, chosen_columns: Mapping[str, str] | None) -> RawTable:
-    """Rename the columns of the worse text and of the perturbation to our names, and check the texts."""
+    """Rename the columns of worse text and perturbation to the names that metassay uses, and check them."""
     by_lower_name = {name.lower(): name for name in reversed(table.frame.columns)}
     chosen = {}
     for role in PAIR_COLUMNS:
@@ -183,7 +184,7 @@ def _build_output_table(
 
 
 def _list_metadata_columns(frame: pl.DataFrame, column_roles: ColumnRoles) -> list[str]:
-    """List the columns without a role. Nested columns are left out, because they cannot be contexts."""
+    """List the columns that are neither ids, texts nor scores, without nested columns."""
     used = {
         column_roles.item,
         column_roles.output,

@@ -18,7 +18,7 @@ _MAXIMUM_DIGITS = 17
 def assign_to_equal_frequency_buckets(
     numbers: NDArray[np.float64], bucket_count: int, groups: Sequence[str], column: str
 ) -> tuple[list[str | None], list[str]]:
-    """Divide numbers into `bucket_count` buckets of equal frequency within each group.
+    """Divide numbers into buckets that hold about equally many numbers, separately within each group.
 
     Equal numbers are never in different buckets. Returns the label of each number (None for NaN) and notes on
     groups with fewer buckets; `column` is named in them.
@@ -53,8 +53,8 @@ def assign_to_ranges(
 ) -> list[str | None]:
     """Assign each number to one of the ranges that a text such as `-25..-5..0` bounds; None if outside.
 
-    A range includes its lower bound, the last one also its upper bound. Errors
-    quote `context_request`, the text with which the user asked for these contexts, such as `length:0..10..20`.
+    A range includes its lower bound, the last one also its upper bound. Errors quote `context_request`, the
+    text with which the user asked for these contexts, such as `length:0..10..20`.
     """
     try:
         bounds = np.array([float(bound) for bound in bounds_text.split("..")])

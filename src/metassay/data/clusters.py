@@ -21,7 +21,7 @@ _BATCH_ITEMS = 2**16
 
 @dataclass(frozen=True)
 class Clusters:
-    """The cluster of every output."""
+    """The cluster of every output: outputs of one document or speaker are resampled together."""
 
     codes: NDArray[np.int32]
     """Number of the cluster of each output."""
@@ -35,11 +35,11 @@ class Clusters:
 
 
 def assign_outputs_to_clusters(dataset: Dataset, cluster_column: str | None) -> Clusters:
-    """Return the clusters of outputs that the values of a column define.
+    """Assign each output to a cluster, such as its document, by the values of a column.
 
-    Without `cluster_column`, the first of `CLUSTER_COLUMNS` that groups items is used, or else the items themselves.
-    Equal values in different test sets are different clusters. An output without a value belongs to the
-    cluster of its item; a note counts such outputs.
+    Without `cluster_column`, the first of `CLUSTER_COLUMNS` that groups items is used, or else the items
+    themselves. Equal values in different test sets are different clusters. An output without a value belongs
+    to the cluster of its item; a note counts such outputs.
     """
     outputs = dataset.outputs
     items = _number_distinct_labels(outputs["item"])
@@ -87,7 +87,7 @@ def _pad_numbers_in_id(item_id: str) -> str:
 
 
 def _build_cluster_labels(outputs: pl.DataFrame, cluster_column: str) -> pl.Series:
-    """Return a label for the cluster of each output that is unique over test sets."""
+    """Build the cluster label of each output; equal values in different test sets are different clusters."""
     test_set = [
         name for name in outputs.columns if name.lower() in TEST_SET_COLUMNS and name != cluster_column
     ]
@@ -98,7 +98,7 @@ def _build_cluster_labels(outputs: pl.DataFrame, cluster_column: str) -> pl.Seri
 
 
 def _find_cluster_column(dataset: Dataset) -> str | None:
-    """Find a column in which every item has one value and some values have several items."""
+    """Find a column that groups several items, such as a document id; None if there is no such column."""
     columns = {name.lower(): name for name in reversed(dataset.metadata)}
     for name in CLUSTER_COLUMNS:
         if name not in columns:

@@ -70,7 +70,7 @@ def find_columns_by_role(
     chosen: Mapping[str, str] | None = None,
     file: str = "",
 ) -> ColumnRoles:
-    """Find the columns of a table of texts that hold items, systems, outputs, references, sources and scores.
+    """Find which columns of a table hold items, systems, outputs, references, sources and scores.
 
     `chosen` has the columns that the user chose, by role. Several columns are separated by commas. Without a
     column of ids, the source identifies the item.
@@ -103,7 +103,7 @@ def find_columns_by_role(
 
 
 def resolve_role_aliases(columns_by_role: Mapping[str, str] | None) -> dict[str, str]:
-    """Replace other names of roles by ours: `ref` means `references`, `hyp` means `output`.
+    """Replace short names of column roles by the full ones: `ref` by `references`, `hyp` by `output`.
 
     >>> resolve_role_aliases({"hyp": "translation", "item": "n"})
     {'output': 'translation', 'item': 'n'}
@@ -112,7 +112,7 @@ def resolve_role_aliases(columns_by_role: Mapping[str, str] | None) -> dict[str,
 
 
 def is_human_score_column(column_name: str, metric_names: Collection[str] = ()) -> bool:
-    """Whether a column of this name holds human scores; it does not if the name is one of `metric_names`.
+    """Whether the name of a column, such as `mqm` or `esa-human2`, is that of a human score.
 
     Human scores are `mqm`, `da` and so on, numbered ones (`mqm-human1`), scores of one rater (`mqm:NAME`),
     and criteria that people rate.
@@ -137,7 +137,7 @@ def is_row_number_column(column_name: str) -> bool:
 
 
 def is_reserved_column(column_name: str) -> bool:
-    """Whether a column of this name would be read as an id, a text or a score instead of as metadata."""
+    """Whether a column of this name is read as an id, a text or a score, and so cannot be metadata."""
     lower_name = column_name.lower()
     reserved = {*TEST_SET_COLUMNS, *KNOWN_METADATA_COLUMNS, *ROLE_COLUMN_NAMES}
     reserved |= {"score", "metric", "worse", "perturbation"}
@@ -159,8 +159,8 @@ def find_score_columns(
     """Find the columns of human scores and those of metric scores.
 
     Every column of numbers is a metric, unless its name is known to be an id, metadata, a text or a human
-    score. `human` and `metadata_columns` name further columns of these kinds; `metrics` are metrics that are named
-    like something that people rate.
+    score. `human` and `metadata_columns` name further columns of these kinds; `metrics` are metrics that are
+    named like something that people rate.
     """
     for name in human:
         if name not in table.columns:
@@ -193,7 +193,7 @@ def is_numeric(column: pl.Series) -> bool:
 
 
 def find_unusable_columns(table: pl.DataFrame) -> dict[str, str]:
-    """Find the columns that can be neither scores nor contexts, with the reason.
+    """Find the columns that can be neither scores nor contexts, and return the reason for each.
 
     Texts that are mostly numbers are probably scores that cannot be read as such.
     """
@@ -283,7 +283,7 @@ def check_chosen_columns(
 def _find_first_existing_column(
     candidate_names: Sequence[str], column_names: Mapping[str, str]
 ) -> str | None:
-    """Return the first of some names that is a column."""
+    """Return the first candidate name that is a column of the table."""
     for name in candidate_names:
         if name in column_names:
             return column_names[name]

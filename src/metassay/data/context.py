@@ -34,7 +34,7 @@ _MAXIMUM_COUNT_DIGITS = 9
 
 @dataclass(frozen=True)
 class Context:
-    """A division of the outputs into contexts, such as one context per domain.
+    """A division of the outputs into named contexts, such as one context per domain.
 
     Output i is in context `values[codes[i]]`, or in none if the code is -1.
     """
@@ -50,12 +50,12 @@ class Context:
 
     @property
     def varies(self) -> bool:
-        """Whether there are at least two contexts to compare."""
+        """Whether there are at least two contexts, so that there is something to compare."""
         return len(self.values) > 1
 
 
 def divide_outputs_into_contexts(dataset: Dataset, context_request: str | RowLabel) -> Context:
-    """Divide the outputs into contexts by a request: the name of a column, or a function."""
+    """Divide the outputs into contexts by a column name, a crossing such as `year+domain`, or a function."""
     if callable(context_request):
         labels = [context_request(row) for row in dataset.outputs.iter_rows(named=True)]
         texts = [None if label is None else str(label) for label in labels]
@@ -74,7 +74,7 @@ def divide_outputs_into_contexts(dataset: Dataset, context_request: str | RowLab
 def build_contexts(
     dataset: Dataset, requests: str | RowLabel | Sequence[str | RowLabel] | None
 ) -> tuple[Context, ...]:
-    """Build all requested contexts, or the default ones. Raises an error if none of them varies."""
+    """Divide the outputs by each requested column, or by the default columns, into contexts."""
     if isinstance(requests, str) or callable(requests):
         requests = [requests]
     contexts = tuple(
@@ -102,7 +102,7 @@ def choose_default_contexts(dataset: Dataset) -> tuple[str, ...]:
 
 
 def _label_outputs_by_request(dataset: Dataset, request: str) -> tuple[pl.Series, list[str]]:
-    """Return the name of the context of each output for one part of a request, and notes.
+    """Return the context of each output by one column, or by buckets of a column of numbers, and notes.
 
     A part is the name of a column, or a column of numbers that is divided: `length:20` into 20 buckets,
     `length:0..10..20` into ranges.
@@ -165,7 +165,7 @@ def _list_language_pairs(dataset: Dataset) -> list[str]:
 
 
 def _number_context_labels(context_name: str, context_labels: pl.Series, notes: Sequence[str]) -> Context:
-    """Number the distinct labels of outputs, and add a note on outputs without a label."""
+    """Build a `Context` from the context label of each output, with a note on outputs without a label."""
     values = sorted(context_labels.drop_nulls().unique().sort().to_list(), key=_build_context_sort_key)
     codes = context_labels.cast(pl.Enum(values)).to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
     without_label = int((codes < 0).sum())

@@ -15,8 +15,8 @@ _NUMBER = r"^[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?$"
 def escape_spreadsheet_formula(cell: Any) -> Any:
     """Put an apostrophe before a text that a spreadsheet would execute as a formula; numbers are unchanged.
 
-    >>> escape_spreadsheet_formula("=1+1"), escape_spreadsheet_formula("-5"), escape_spreadsheet_formula("plain")
-    ("'=1+1", '-5', 'plain')
+    >>> [escape_spreadsheet_formula(cell) for cell in ("=1+1", "-5", "plain")]
+    ["'=1+1", '-5', 'plain']
     """
     if isinstance(cell, str) and re.match(_FORMULA, cell) and not re.match(_NUMBER, cell):
         return f"'{cell}"

@@ -143,7 +143,7 @@ class Dataset:
 
     @property
     def fingerprint(self) -> DataFingerprint:
-        """Counts and hashes by which runs on the same data are recognised."""
+        """Counts and hashes of the data set, by which two runs on the same data are recognised."""
         return fingerprint_data(self.outputs, self.human)
 
     def filter_rows(self, keep: pl.Series, *, reason: str) -> Dataset:
@@ -155,11 +155,11 @@ class Dataset:
         return replace(self, outputs=self.outputs.filter(keep), left_out=left_out)
 
     def slice_rows(self, row_slice: slice) -> Dataset:
-        """Return the data set with only these rows. The other rows do not count as left out."""
+        """Return the data set with only a slice of its rows; the other rows do not count as left out."""
         return replace(self, outputs=self.outputs[row_slice])
 
     def declare_human_column(self, column_name: str) -> Dataset:
-        """Return the data set with one more column of numbers declared as a human score. Case is ignored."""
+        """Return the data set with one more of its columns declared as a human score. Case is ignored."""
         if column_name in self.human:
             return self
         columns = {column.lower(): column for column in self.metadata}

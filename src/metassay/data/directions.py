@@ -1,7 +1,7 @@
 """Directions of scores: for which human scores and metrics lower is better, and their reversal.
 
-All comparisons work on oriented scores, for which higher is better. `find_direction` decides for every verb,
-from the user's request (`--lower-is-better`, `--higher-is-better`), the name of the score and its sign.
+All comparisons work on oriented scores, for which higher is better. `find_score_direction` decides for every
+verb, from the user's request (`--lower-is-better`, `--higher-is-better`), the name of the score and its sign.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _REFERENCE_SUFFIX = re.compile(r"-(src|ref\w*)$")
 
 @dataclass(frozen=True)
 class ScoreDirection:
-    """Whether higher or lower values of a score are better."""
+    """Whether higher or lower values of a score are better, and how that was decided."""
 
     score: str
     kind: str
@@ -64,11 +64,11 @@ class RequestedDirections:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The scores whose direction the user named."""
+        """The names of all scores for which the user said whether higher or lower is better."""
         return (*self.lower_is_better, *self.higher_is_better)
 
     def check(self, score_names: Collection[str], score_kind: str = "score") -> None:
-        """Raise an error if a requested score does not exist, or is requested in both directions."""
+        """Raise an error if a score that the user named does not exist, or is named in both lists."""
         for name in self.names:
             if name not in score_names:
                 raise UnknownName(score_kind, name, score_names)
@@ -78,7 +78,7 @@ class RequestedDirections:
             raise InputError(f"{names} cannot be both lower and higher is better.")
 
     def apply_to(self, lower_is_better: Collection[str]) -> frozenset[str]:
-        """Return the names of all scores for which lower is better after this request is applied."""
+        """Return the names of all scores for which lower is better, with the user's requests applied."""
         return frozenset(({*lower_is_better} | {*self.lower_is_better}) - {*self.higher_is_better})
 
     def exclude_scores(self, score_names: Collection[str]) -> RequestedDirections:
@@ -89,7 +89,7 @@ class RequestedDirections:
 
 
 def orient_scores(scores: ScoresT, *, higher_is_better: bool) -> ScoresT:
-    """Return the scores with the sign that makes higher better.
+    """Return the scores, negated if lower is better, so that higher is always better.
 
     >>> orient_scores(0.25, higher_is_better=False)
     -0.25
@@ -99,7 +99,7 @@ def orient_scores(scores: ScoresT, *, higher_is_better: bool) -> ScoresT:
     return -scores
 
 
-def find_direction(
+def find_score_direction(
     score_name: str,
     scores: NDArray[np.float64],
     *,
@@ -116,9 +116,9 @@ def find_direction(
 
     `kind` is `HUMAN_SCORE` or `METRIC_SCORE`; `lower_metrics` are names of metrics of which lower is better.
 
-    >>> find_direction("TER-refA", np.array([20.0, 35.0]), kind="metric").better
+    >>> find_score_direction("TER-refA", np.array([20.0, 35.0]), kind="metric").better
     'lower'
-    >>> find_direction("TER-refA", np.array([-20.0, -35.0]), kind="metric").better
+    >>> find_score_direction("TER-refA", np.array([-20.0, -35.0]), kind="metric").better
     'higher'
     """
     requested = requested or RequestedDirections()
@@ -168,7 +168,7 @@ def orient_human_scores(
     notes = []
     for name in dataset.human:
         scores = dataset.outputs[name].cast(pl.Float64).to_numpy()
-        direction = find_direction(name, scores, kind=HUMAN_SCORE, requested=requested_directions)
+        direction = find_score_direction(name, scores, kind=HUMAN_SCORE, requested=requested_directions)
         directions.append(direction)
         if direction.better == LOWER:
             reversed_columns.append(-dataset.outputs[name])
@@ -179,7 +179,7 @@ def orient_human_scores(
 
 
 def _describe_negated_score(score_direction: ScoreDirection) -> str:
-    """Return the note on one human score that was negated."""
+    """Return a note that says which human score was negated, and why."""
     note = f"Lower {score_direction.score} is better: it was reversed."
     if score_direction.why == REQUESTED:
         return note
@@ -203,7 +203,7 @@ def note_negated_scores(score_directions: Iterable[ScoreDirection]) -> list[str]
 
 
 def look_like_error_counts(score_name: str, scores: NDArray[np.float64]) -> bool:
-    """Whether human scores seem to count errors: they are called MQM and are never negative."""
+    """Whether human scores called MQM seem to count errors, because none of them is negative."""
     present = scores[~np.isnan(scores)]
     if "mqm" not in score_name.lower() or not len(present):
         return False

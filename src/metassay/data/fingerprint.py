@@ -57,7 +57,7 @@ def hash_rows(table: pl.DataFrame) -> bytes:
 
 
 def _list_scored_outputs(outputs: pl.DataFrame, column: str) -> pl.Series:
-    """Return `item, system, score without sign` of every output that has a score, as sorted texts."""
+    """Return item, system and absolute score of every output that has a score, as sorted texts."""
     score = pl.col(column).cast(pl.Float64).fill_nan(None).abs()
     scored = outputs.select("item", "system", score).drop_nulls()
     return scored.select(pl.concat_str(pl.all().cast(pl.String), separator="\0")).to_series().sort()

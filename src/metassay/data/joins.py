@@ -81,7 +81,7 @@ def join_columns(
 
 
 def _align_segment_numbers(table: pl.DataFrame, other_table: pl.DataFrame) -> tuple[pl.DataFrame, str]:
-    """Shift the segment numbers of another table if they begin one or two lower than those of the data.
+    """Shift the segment numbers of a table to be joined, if they begin one or two lower than in the data.
 
     Appraise counts segments from 0, most tables from 1, and some test sets begin with a line that is not
     counted. Documents show which numbers belong together. Also returns a sentence about the shift.
@@ -113,7 +113,8 @@ def _list_document_segments(table: pl.DataFrame) -> pl.DataFrame:
 def _rename_key_column(
     other_table: pl.DataFrame, chosen: str | None, known_names: Sequence[str], columns: Sequence[str]
 ) -> pl.DataFrame:
-    """Rename the id column of another table to the column that the user chose, if the names differ."""
+    """Rename the id column of a table to be joined to the id column that the user chose, if the names differ.
+    """
     if chosen is None or chosen in other_table.columns or chosen not in columns:
         return other_table
     for name in other_table.columns:

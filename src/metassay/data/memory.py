@@ -31,7 +31,7 @@ _open_maps_lock = threading.Lock()
 
 
 def set_memory_target(byte_count: int) -> None:
-    """Set how many bytes of memory this process should use, as far as it can choose.
+    """Set how many bytes of memory this process should use; large tables then stay on disk.
 
     The smaller the target, the more tables are mapped from disk.
     """
@@ -40,7 +40,7 @@ def set_memory_target(byte_count: int) -> None:
 
 
 def should_stay_on_disk(row_count: int) -> bool:
-    """Whether a table with this many rows should be mapped from disk instead of loaded into memory."""
+    """Whether a table with this many rows should be read from disk when needed instead of held in memory."""
     return row_count * _TARGET_PER_ROW > _memory_target
 
 
@@ -110,7 +110,7 @@ def _drop_mapped_pages() -> None:
 
 
 def _limit_mapped_memory() -> None:
-    """Drop the pages of mapped tables whenever they exceed their share of the target.
+    """Drop the pages of tables that are mapped from disk whenever they take too much memory.
 
     The system would drop them only when memory runs out. With a million outputs this thread lowers the peak
     from 2.1 to 1.4 GB; without any dropping it is 3.4 GB.

@@ -77,7 +77,7 @@ class RankedLists(Sequence[tuple[str, ...]]):
         )
 
     def reorder_documents(self, document_order: LongArray) -> RankedLists:
-        """Return the lists with documents in another order; `document_order` permutes positions within lists."""
+        """Return the lists with their documents in another order, a permutation within each list."""
         return replace(self, documents=self.documents[document_order], grades=self.grades[document_order])
 
     def to_series(self) -> pl.Series:
@@ -206,7 +206,7 @@ class _JudgementTable:
 
 
 def _find_topic_numbers(items: pl.Series, topics: pl.Series) -> LongArray:
-    """Return the position of each item in the list of judged topics."""
+    """Return the position of the topic of each item in the list of judged topics."""
     codes = items.cast(pl.Enum(topics), strict=False).to_physical()
     if codes.has_nulls():
         raise InputError(f"there are no judgements for item {items.filter(codes.is_null())[0]}.")
@@ -277,7 +277,7 @@ def _sort_grades(offsets: LongArray, grades: Codes) -> tuple[Codes, LongArray]:
 def _concatenate_lists_of_rows(
     values: Codes, offsets: LongArray, rows: LongArray, new_offsets: LongArray
 ) -> Codes:
-    """Concatenate the values of the lists in some rows."""
+    """Concatenate the values of the ranked lists in some rows."""
     gathered = np.empty(new_offsets[-1], np.int32)
     for i in range(len(rows)):
         start, new = offsets[rows[i]], new_offsets[i]

@@ -39,7 +39,7 @@ _SPEECH_COLUMNS = frozenset({"utt_id", "utterance", "speaker_id", "speaker"})
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions(OutputReadOptions):
-    """All keywords of `read`."""
+    """All keyword arguments of `metassay.read`."""
 
     pairs: bool = False
 
@@ -151,7 +151,7 @@ def _assemble_texts(tables: Sequence[RawTable], task: Task, options: ReadOptions
 
 
 def _list_input_files(*sources: Source | Paths | None) -> tuple[str, ...]:
-    """Return the paths among sources that may also be data frames and rows."""
+    """Return those of the given sources that are paths, not data frames or rows."""
     paths = []
     for source in sources:
         parts = source if isinstance(source, list | tuple) else [source]

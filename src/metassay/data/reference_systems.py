@@ -51,19 +51,19 @@ def drop_reference_systems(dataset: Dataset) -> Dataset:
 
 
 def find_reference_rows(
-    table: pl.DataFrame, output_column: str, reference_column: Sequence[str], *, group_columns: Sequence[str]
+    table: pl.DataFrame, output_column: str, reference_columns: Sequence[str], *, group_columns: Sequence[str]
 ) -> pl.Series:
     """Return for each row whether the outputs of its system are the reference.
 
-    `reference_column` names columns of texts or of lists of texts; an output may equal any of them, up to white
-    space at its ends. `group_columns` names the columns that identify a system within its test set.
+    `reference_columns` names columns of texts or of lists of texts; an output may equal any of them, up to
+    white space at its ends. `group_columns` names the columns that identify a system within its test set.
     """
-    if not reference_column:
+    if not reference_columns:
         return pl.Series("is_reference", [False]).new_from_index(0, table.height)
-    has_outer_spaces = any(_has_outer_spaces(table[name]) for name in (output_column, *reference_column))
+    has_outer_spaces = any(_has_outer_spaces(table[name]) for name in (output_column, *reference_columns))
     output_text = pl.col(output_column).str.strip_chars() if has_outer_spaces else pl.col(output_column)
     equals_reference = []
-    for name in reference_column:
+    for name in reference_columns:
         if table.schema[name].is_nested():
             texts = pl.col(name)
             if has_outer_spaces:
@@ -86,7 +86,7 @@ def _has_outer_spaces(column: pl.Series) -> bool:
 
 
 def _find_reference_outputs(dataset: Dataset) -> pl.DataFrame:
-    """Return row number and system name of all outputs of systems that are the reference."""
+    """Return row number and system of every output of systems whose outputs are the reference."""
     outputs = dataset.outputs
     if "references" not in outputs.columns or outputs["output"].dtype != pl.String:
         return pl.DataFrame(schema={"row": pl.UInt32, "name": pl.String})

@@ -36,7 +36,7 @@ class ScoreArrays:
 
     @cached_property
     def has_all_scores(self) -> NDArray[np.bool_]:
-        """Whether an item has the human score and the metric score of every system, `[metrics, items]`."""
+        """Mask `[metrics, items]` of the items with a human and a metric score for every system."""
         return np.asarray(~np.isnan(self.metrics + self.human).any(axis=1))
 
     @cached_property
@@ -49,7 +49,7 @@ class ScoreArrays:
 
     @property
     def cluster_count(self) -> int:
-        """The number of clusters, which are the independent units of every test and interval."""
+        """The number of clusters of items, which are the independent units of tests and intervals."""
         return int(self.cluster_index.max()) + 1
 
     def restrict_to(
@@ -73,7 +73,8 @@ class ScoreArrays:
         return ScoreArrays(self.human, self.metrics[positions], self.clusters)
 
     def repeat_items(self, repetitions: LongArray) -> ScoreArrays:
-        """Repeat item i `counts[i]` times; each copy of a cluster becomes a cluster of its own."""
+        """Return the arrays with item i repeated `repetitions[i]` times, each copy in a cluster of its own.
+        """
         positions = np.repeat(np.arange(len(repetitions)), repetitions)
         human = self.human[:, positions]
         metrics = self.metrics[:, :, positions]
@@ -85,7 +86,7 @@ class ScoreArrays:
         return ScoreArrays(human, metrics, clusters)
 
     def split_by_complete_items(self) -> Iterator[tuple[LongArray, ScoreArrays]]:
-        """Yield arrays without missing scores, one for each group of metrics with the same complete items.
+        """Yield arrays without missing scores, one for each group of metrics that scored the same items.
 
         With each come the positions of its metrics. Metrics without a complete item are left out.
         """

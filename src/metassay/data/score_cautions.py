@@ -20,7 +20,7 @@ _MINIMUM_ITEMS = 10
 def note_doubtful_scores(
     score_cubes: Iterable[ScoreCube], human_score: str, *, has_clusters: bool
 ) -> list[str]:
-    """Return notes on scores whose direction may be wrong, and on clusters that the user did not name."""
+    """Return notes on scores that may be lower-is-better, and on a column that could be used as cluster."""
     notes: list[str] = []
     for cube in score_cubes:
         if human_score not in cube.human_scores:
@@ -34,7 +34,7 @@ def note_doubtful_scores(
 
 
 def note_metrics_contrary_to_human(score_cube: ScoreCube, human_score: str) -> list[str]:
-    """Return a note that names the metrics that disagree with human scores more than by chance."""
+    """Return a note that names the metrics that order outputs against human scores, more than by chance."""
     human_scores = score_cube.get_oriented_scores(human_score)
     contrary = [
         name
@@ -44,8 +44,8 @@ def note_metrics_contrary_to_human(score_cube: ScoreCube, human_score: str) -> l
     if not contrary:
         return []
     note = (
-        f"Worse than a constant metric for {human_score}, because they prefer outputs that people rate lower: "
-        f"{', '.join(contrary)}. If the direction of a score is wrong, set it with --lower-is-better."
+        f"Worse than a constant metric for {human_score}, because they prefer outputs that people rate "
+        f"lower: {', '.join(contrary)}. If the direction of a score is wrong, set it with --lower-is-better."
     )
     return [note]
 
@@ -75,7 +75,8 @@ def is_contrary_to_human(human_scores: FloatArray, metric_scores: FloatArray) ->
 
 
 def _note_possible_cluster_column(score_cube: ScoreCube) -> list[str]:
-    """Return a note on the first column, such as a document id, that several items share."""
+    """Return a note on the first column, such as a document id, that groups items but is not used as cluster.
+    """
     columns = {name.lower(): name for name in reversed(list(score_cube.item_metadata))}
     for name in CLUSTER_COLUMNS:
         if name not in columns:

@@ -23,7 +23,7 @@ UNNAMED_DATASET = "all"
 
 @dataclass(frozen=True)
 class ScoreCube:
-    """Human and metric scores of one data set as arrays `[systems, items]`, one array per score.
+    """Human and metric scores of one data set: an array `[systems, items]` for each score.
 
     Every array of scores is `[systems, items]`, in the direction of the file, with NaN where a score is
     missing. Methods return restricted cubes or arrays; a cube is never changed.
@@ -61,7 +61,7 @@ class ScoreCube:
 
     @property
     def qualified_items(self) -> list[str]:
-        """The ids of the items, with the name of the data set in front if there is one."""
+        """The ids of the items, with the name of the data set in front if it has one."""
         prefix = "" if self.dataset == UNNAMED_DATASET else f"{self.dataset}/"
         return [item if item.startswith(prefix) else prefix + item for item in self.items]
 

@@ -46,7 +46,7 @@ class SelectedScores:
     """Counts of items, systems and scores. None if no scores were read."""
 
     def select_human_score(self, human: str) -> SelectedScores:
-        """Keep the cubes that have a human score of this name."""
+        """Keep the data sets that have a human score of this name."""
         cubes = tuple(cube for cube in self.cubes if human in cube.human_scores)
         if not cubes:
             raise InputError(f"no data set has the human score {human}.")
@@ -55,26 +55,26 @@ class SelectedScores:
 
 
 def select_score_cubes(
-    cubes: Sequence[ScoreCube],
+    score_cubes: Sequence[ScoreCube],
     score_request: ScoreRequest,
     metrics: Sequence[str],
     notes: Sequence[str] = (),
     *,
     needs_human_scores: bool,
 ) -> SelectedScores:
-    """Select the cubes that have metric scores and, if needed, human scores, and set their directions.
+    """Select the data sets that have metric scores and, if needed, human scores, and orient their scores.
 
     Raises an error if there is no such cube, or if a name in `metrics` is a metric of none of the cubes.
     """
     usable_cubes = []
     unusable_notes = []
-    for cube in cubes:
+    for cube in score_cubes:
         if cube.metric_scores and (cube.human_scores or not needs_human_scores):
             usable_cubes.append(cube)
         else:
             unusable_notes.append(f"{cube.dataset}: passed over, without metric or human scores.")
     if not usable_cubes:
-        raise _no_comparable_scores_error(cubes)
+        raise _no_comparable_scores_error(score_cubes)
     reversal_notes = note_negated_scores(direction for cube in usable_cubes for direction in cube.directions)
     human = choose_human_score(usable_cubes, score_request.human) if needs_human_scores else ""
     oriented_cubes = _set_score_directions(usable_cubes, score_request.directions)
@@ -104,7 +104,7 @@ def _no_comparable_scores_error(score_cubes: Sequence[ScoreCube]) -> InputError:
 def _set_score_directions(
     score_cubes: Sequence[ScoreCube], requested_directions: RequestedDirections
 ) -> list[ScoreCube]:
-    """Set the directions that the user requested. Raises an error for a name that no cube has."""
+    """Set whether higher or lower scores are better, as the user requested, in every score cube."""
     names = dict.fromkeys(name for cube in score_cubes for name in (*cube.metric_scores, *cube.human_scores))
     requested_directions.check(names)
     oriented = []
@@ -115,7 +115,7 @@ def _set_score_directions(
 
 
 def choose_human_score(score_cubes: Sequence[ScoreCube], requested_names: Sequence[str]) -> str:
-    """Return the first human score requested, or the only one that the cubes have."""
+    """Return the first human score that the user named, or else the only one in the data."""
     if requested_names:
         return requested_names[0]
     # a name with a colon (`mqm:rater1`) is the score of one rater
@@ -130,7 +130,7 @@ def choose_human_score(score_cubes: Sequence[ScoreCube], requested_names: Sequen
 
 
 def fingerprint_score_cubes(score_cubes: Sequence[ScoreCube]) -> DataFingerprint:
-    """Return the fingerprint of all data sets together; items are named as in a `Dataset`."""
+    """Compute counts and hashes by which runs on the same scores are recognised, over all data sets."""
     human_names = sorted({name for cube in score_cubes for name in cube.human_scores})
     no_scores = pl.lit(None, dtype=pl.Float64)
     tables = []

@@ -19,7 +19,7 @@ from metassay.data.columns import (
     is_unusable_column_type,
     list_column_names_of_role,
 )
-from metassay.data.directions import RequestedDirections, find_direction
+from metassay.data.directions import RequestedDirections, find_score_direction
 from metassay.data.joins import drop_repeated_rows
 from metassay.data.reference_systems import REFERENCE_SYSTEM_REASON, find_reference_rows
 from metassay.data.score_cube import UNNAMED_DATASET, ScoreCube
@@ -74,7 +74,9 @@ def build_score_cubes(
         for name in names:
             scores = keyed[name].to_numpy()
             directions.append(
-                find_direction(name, scores, kind=kind, requested=requested, lower_metrics=lower_metrics)
+                find_score_direction(
+                    name, scores, kind=kind, requested=requested, lower_metrics=lower_metrics
+                )
             )
     other_columns = {*human_columns, *metric_columns, item_column, system_column}
     metadata_columns = [name for name in wide.columns if name not in other_columns]
@@ -124,7 +126,7 @@ def pivot_long_scores(table: pl.DataFrame, file: str = "") -> pl.DataFrame:
 
 
 def _find_key_column(table: pl.DataFrame, role: str, file: str) -> str:
-    """Return the column of items or systems. Raises an error if there is none."""
+    """Return the column that holds items or systems; raise an error if there is none."""
     names = list_column_names_of_role("item") if role == "item" else list_column_names_of_role("system")
     columns = _find_columns_by_name(table, names)
     if not columns:
@@ -190,7 +192,7 @@ def _build_cube(
 def _collect_metadata(
     rows: pl.DataFrame, columns: Sequence[str], key_column: str, key_values: Sequence[str]
 ) -> dict[str, tuple[str | None, ...]]:
-    """Return the columns with a single value for each value of `key_column`, ordered as `key_values`."""
+    """Return the columns that have one value for each item (or system), in the order of `key_values`."""
     flat = [column for column in columns if not is_unusable_column_type(rows.schema[column])]
     if not flat:
         return {}
@@ -207,7 +209,7 @@ def _collect_metadata(
 def _drop_reference_systems(
     rows: pl.DataFrame, dataset: str, *, keep: bool
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Drop the systems whose outputs are the reference. Also returns a note."""
+    """Drop the systems whose outputs are the reference translation; also return a note."""
     output_columns = _find_columns_by_name(rows, list_column_names_of_role("output"))
     references = find_reference_columns(rows.columns)
     if keep or not output_columns or not references:

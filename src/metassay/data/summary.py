@@ -10,7 +10,7 @@ import polars as pl
 
 from metassay.data.columns import find_unusable_columns
 from metassay.data.dataset import Dataset
-from metassay.data.directions import ScoreDirection, find_direction
+from metassay.data.directions import ScoreDirection, find_score_direction
 from metassay.data.score_cube import ScoreCube
 from metassay.data.verdicts import VerdictTable
 from metassay.results.data_summary import (
@@ -58,13 +58,13 @@ def _summarize_human_score(data: Dataset, name: str, languages: list[str]) -> Sc
         if known_direction.score == name:
             direction = known_direction
     if direction is None:
-        direction = find_direction(name, scores.to_numpy(), kind=HUMAN_SCORE)
+        direction = find_score_direction(name, scores.to_numpy(), kind=HUMAN_SCORE)
     rated = len(scores) - scores.null_count()
     return ScoreSummary(name, HUMAN_SCORE, direction.better, direction.why, languages, rated)
 
 
 def summarize_cubes(
-    cubes: Sequence[ScoreCube],
+    score_cubes: Sequence[ScoreCube],
     human: str | None,
     *,
     left_out: Mapping[str, int] | None = None,
@@ -75,7 +75,7 @@ def summarize_cubes(
     counts = Counter(left_out or {})
     outputs_of_system: Counter[str] = Counter()
     items: set[str] = set()
-    for cube in cubes:
+    for cube in score_cubes:
         has_metric = _find_scored_outputs(cube, cube.metric_scores)
         has_human = has_metric
         if human is not None and human in cube.human_scores:
@@ -94,23 +94,23 @@ def summarize_cubes(
         systems=systems,
         left_out={reason: count for reason, count in sorted(counts.items()) if count},
         ignored_columns=dict(sorted((ignored_columns or {}).items())),
-        scores=_summarize_scores(cubes, sorted(set(languages))),
+        scores=_summarize_scores(score_cubes, sorted(set(languages))),
     )
 
 
-def _find_scored_outputs(cube: ScoreCube, scores: Mapping[str, np.ndarray]) -> np.ndarray:
+def _find_scored_outputs(score_cube: ScoreCube, scores: Mapping[str, np.ndarray]) -> np.ndarray:
     """Return which outputs have any of some scores, `[systems, items]`."""
-    has_score = np.zeros((len(cube.systems), len(cube.items)), dtype=bool)
+    has_score = np.zeros((len(score_cube.systems), len(score_cube.items)), dtype=bool)
     for array in scores.values():
         has_score |= ~np.isnan(array)
     return has_score
 
 
-def _summarize_scores(cubes: Sequence[ScoreCube], languages: list[str]) -> list[ScoreSummary]:
-    """Summarize every human and metric score of the cubes."""
+def _summarize_scores(score_cubes: Sequence[ScoreCube], languages: list[str]) -> list[ScoreSummary]:
+    """Summarize every human and metric score: range, language, and whether higher is better."""
     directions: dict[str, ScoreDirection] = {}
     counts: Counter[str] = Counter()
-    for cube in cubes:
+    for cube in score_cubes:
         reasons = {direction.score: direction.why for direction in cube.directions}
         for kind, scores in ((HUMAN_SCORE, cube.human_scores), (METRIC_SCORE, cube.metric_scores)):
             for name, array in scores.items():

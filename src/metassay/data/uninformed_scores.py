@@ -24,7 +24,7 @@ _FIRST_ROWS = 2000
 
 
 def list_output_properties(dataset: Dataset) -> dict[str, pl.Series]:
-    """Return properties of every output, such as its length, that alone should not determine a score."""
+    """Return properties of every output, such as its length, on which a good metric does not depend alone."""
     outputs = dataset.outputs
     properties = {SYSTEM: outputs["system"], ITEM: outputs["item"]}
     if outputs["output"].dtype == pl.String:
@@ -34,7 +34,7 @@ def list_output_properties(dataset: Dataset) -> dict[str, pl.Series]:
 
 
 def find_property_that_determines_scores(scores: FloatArray, properties: dict[str, pl.Series]) -> str | None:
-    """Return the first property for which outputs with equal values always have equal scores, or None.
+    """Return the first property, such as length, whose value alone determines the scores of a metric.
 
     Outputs without a score (NaN) are left out. A property needs 20 outputs whose value another output has.
     """

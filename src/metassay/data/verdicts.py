@@ -22,7 +22,7 @@ from metassay.data.columns import (
     check_chosen_columns,
     missing_column_error,
 )
-from metassay.data.directions import RequestedDirections, find_direction, note_negated_scores
+from metassay.data.directions import RequestedDirections, find_score_direction, note_negated_scores
 from metassay.data.verdict_types import (
     GRADE,
     LABEL,
@@ -174,7 +174,7 @@ def parse_verdicts(
 
 @dataclass(frozen=True)
 class _RatingColumns:
-    """The columns of a table that hold verdicts of judges and of people."""
+    """Names of the columns that hold verdicts of judges and of people."""
 
     frame: pl.DataFrame
     table: pl.DataFrame
@@ -191,7 +191,7 @@ class _RatingColumns:
 
     @property
     def has_human_verdicts(self) -> bool:
-        """Whether there are human verdicts to compare with."""
+        """Whether the table has human verdicts with which judges can be compared."""
         return bool(self.human_columns or self.raters)
 
     def are_grades(self) -> bool:
@@ -300,7 +300,7 @@ def _parse_grades(ratings: _RatingColumns, directions: RequestedDirections, file
     for role, name in _name_rating_columns(ratings).items():
         grades = cells.parse_scores(ratings.frame[name], file)
         kind = METRIC_SCORE if role == "value" else HUMAN_SCORE
-        direction = find_direction(name, grades.to_numpy(), kind=kind, requested=directions)
+        direction = find_score_direction(name, grades.to_numpy(), kind=kind, requested=directions)
         found_directions.append(direction)
         columns[role] = -grades if direction.better == LOWER else grades
     return _ParsedRatings(columns, note_negated_scores(found_directions))
@@ -482,7 +482,7 @@ def _add_consensus_of_raters(table: pl.DataFrame, raters: Sequence[str], verdict
 
 
 def _renumber_repeated_verdicts(table: pl.DataFrame) -> pl.DataFrame:
-    """Number repetitions within each order of presentation, if `repeat` numbers the orders instead.
+    """Number repeated verdicts within each order of presentation, where the data numbers the orders.
 
     Then no repetition of a question has both orders, although the question has.
     """
@@ -507,7 +507,7 @@ def _list_key_columns(table: pl.DataFrame) -> list[str]:
 
 
 def _check_unique_verdicts(table: pl.DataFrame, role_columns: Mapping[str, str], file: str) -> None:
-    """Raise an error if two rows have the same key."""
+    """Raise an error if a judge has two verdicts on the same question."""
     is_repeated = table.select(_list_key_columns(table)).is_duplicated()
     if not is_repeated.any():
         return

@@ -102,19 +102,19 @@ def looks_like_winners(column: pl.Series, systems: Sequence[pl.Series]) -> bool:
 
 
 def do_letters_name_positions(
-    values: pl.Series, gold: pl.Series, swapped: pl.Series, is_letter: pl.Series
+    winners: pl.Series, human_winners: pl.Series, is_swapped: pl.Series, is_letter: pl.Series
 ) -> bool:
-    """Whether human verdicts show that letters, which were read as outputs, are positions.
+    """Whether the letters A and B name positions on the screen instead of outputs, judging by human verdicts.
 
     Then verdicts agree with the human labels where the outputs were not swapped, and contradict them where
     they were.
     """
-    is_decided = (is_letter & gold.is_in([0.0, 1.0])).fill_null(value=False)
-    agrees = (values == gold).fill_null(value=False).to_numpy()
+    is_decided = (is_letter & human_winners.is_in([0.0, 1.0])).fill_null(value=False)
+    agrees = (winners == human_winners).fill_null(value=False).to_numpy()
     shares = []
     variance = 0.0
     for order in (False, True):
-        agreement = agrees[(is_decided & (swapped == order)).to_numpy()]
+        agreement = agrees[(is_decided & (is_swapped == order)).to_numpy()]
         if not len(agreement):
             return False
         # one more of each kind, so that a few equal verdicts prove nothing

@@ -205,7 +205,7 @@ def _build_described_metric(description: MetricDescription) -> Metric | None:
     except InputError:
         return None
     if description.languages:
-        metric = metric.bind_to_data(description.languages, description.text)
+        metric = metric.adapt_to_languages(description.languages, description.text)
     return metric if metric.signature == description.signature else None
 
 

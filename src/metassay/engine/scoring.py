@@ -20,7 +20,7 @@ from metassay.metrics.base import Batch, Metric, Scores
 from metassay.options import Progress
 from metassay.recorded_warnings import RecordedWarnings, WarningRecorder, reissue_warnings
 from metassay.stats.arrays import LongArray
-from metassay.stats.digests import find_distinct_digests
+from metassay.stats.digests import find_distinct_hashes
 
 COST_SAMPLE_ROWS = 256
 """How many outputs are scored to measure what a metric costs."""
@@ -189,7 +189,7 @@ class _DistinctRows:
 
     def __init__(self, rows: OutputRows, needs: frozenset[str], recorder: WarningRecorder) -> None:
         digests = rows.hash_contents(needs)
-        first_rows, self.numbers, self.order = find_distinct_digests(digests)
+        first_rows, self.numbers, self.order = find_distinct_hashes(digests)
         self.rows = rows.select(first_rows)
         self.digests = digests[first_rows[self.order]]
         self.needs = needs

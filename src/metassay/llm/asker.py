@@ -44,7 +44,7 @@ class Asker:
     @classmethod
     def from_settings(cls, settings: LlmSettings) -> Asker:
         """Create an asker for the model and the cache that the settings name."""
-        return cls(settings, settings.make_backend(), AnswerCache(settings.cache))
+        return cls(settings, settings.create_backend(), AnswerCache(settings.cache))
 
     def ask(self, request: Request) -> Answer | None:
         """Return the answer of the model to one request, or None if the model gave none."""
@@ -98,7 +98,7 @@ class Asker:
         self._count_tokens([answer for answer in answers.values() if answer is not None])
         return [None if request is None else answers[request.key] for request in requests]
 
-    def count_usage(self) -> dict[str, Any]:
+    def summarize_usage(self) -> dict[str, Any]:
         """Return the number of requests and tokens, and their cost if a price is known."""
         counts: dict[str, Any] = self.backend.usage.to_dict()
         cost = compute_token_cost(counts["prompt_tokens"], counts["completion_tokens"], self.settings.price)

@@ -55,7 +55,7 @@ def fill_prompt(prompt: str, field_values: Mapping[str, str]) -> str:
     return re.sub(pattern, lambda match: field_values[match[1]], prompt)
 
 
-def fill_known_fields(prompt: str, field_values: Mapping[str, str | None]) -> str:
+def fill_available_prompt_fields(prompt: str, field_values: Mapping[str, str | None]) -> str:
     """Replace the fields of a prompt by values, and drop lines with a field whose value is None."""
     unknown = [f"{{{name}}}" for name, value in field_values.items() if value is None]
     lines = [line for line in prompt.split("\n") if not any(field in line for field in unknown)]

@@ -40,7 +40,7 @@ class LlmSettings:
         """The name of the model in results: `model`, or else the path of the local model."""
         return self.model or self.local or ""
 
-    def make_backend(self) -> Backend:
+    def create_backend(self) -> Backend:
         """Create a client of the server, or load the local model."""
         if self.local is not None:
             from metassay.llm.local_model import LocalModel

@@ -118,14 +118,16 @@ def find_alignment_steps(reference: Sequence[str], output: Sequence[str]) -> lis
     token_ids: dict[str, int] = {}
     reference_ids = [token_ids.setdefault(token, len(token_ids)) for token in reference]
     output_ids = [token_ids.setdefault(token, len(token_ids)) for token in output]
-    steps = _find_cheapest_steps(
+    steps = _find_steps_of_cheapest_alignment(
         np.array(reference_ids, dtype=np.int64), np.array(output_ids, dtype=np.int64)
     )
     return [KINDS[step] for step in steps.tolist()]
 
 
 @kernel
-def _find_cheapest_steps(reference: NDArray[np.int64], output: NDArray[np.int64]) -> NDArray[np.uint8]:
+def _find_steps_of_cheapest_alignment(
+    reference: NDArray[np.int64], output: NDArray[np.int64]
+) -> NDArray[np.uint8]:
     """Find the kinds of the steps of the cheapest alignment, as positions in `KINDS`.
 
     Of alignments with equal costs, the one that, from the end, prefers a hit or substitution, then an

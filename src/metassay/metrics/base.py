@@ -103,7 +103,9 @@ class Batch:
         result: T = self._cache[key]
         return result
 
-    def apply_to_distinct_rows(self, function: Callable[[str, tuple[str, ...]], Sequence[float]]) -> Scores:
+    def compute_for_distinct_rows(
+        self, function: Callable[[str, tuple[str, ...]], Sequence[float]]
+    ) -> Scores:
         """Return `function(output, references)` of each row, computed once for equal rows: [n, s]."""
         position_of_key: dict[tuple[str, tuple[str, ...]], int] = {}
         results: list[Sequence[float]] = []
@@ -181,7 +183,7 @@ class Metric(ABC):
     dictionary_languages: ClassVar[frozenset[str]] = frozenset()
     """Languages whose dictionaries it reads; scores depend on their versions."""
     languages: ClassVar[tuple[str | None, ...]] = ()
-    """Languages of the data that `bind_to_data` bound it to; None where a language is not known."""
+    """Languages of the data that `adapt_to_languages` bound it to; None where a language is not known."""
     text_changes: ClassVar[str] = ""
     """What was done to the texts of the data that it is bound to, before it sees them."""
 
@@ -189,7 +191,7 @@ class Metric(ABC):
     def score(self, batch: Batch) -> Scores:
         """Score each output of a batch; NaN if the score of an output is undefined."""
 
-    def bind_to_data(self, languages: Iterable[str | None], text_changes: str = "") -> Self:
+    def adapt_to_languages(self, languages: Iterable[str | None], text_changes: str = "") -> Self:
         """Return the metric with settings for data in these languages; `text_changes` names preprocessing.
 
         Settings that were left open may then depend on the language of each batch. The signature names what
@@ -209,7 +211,7 @@ class Metric(ABC):
         del language
         return {parameter.name: getattr(self, parameter.name) for parameter in dataclasses.fields(self)}
 
-    def settings_language(self, batch: Batch) -> str | None:
+    def choose_settings_language(self, batch: Batch) -> str | None:
         """Return the language that decides the settings which the user left open.
 
         A metric that is not bound uses its defaults for any language, because its signature names no other.
@@ -266,7 +268,7 @@ class Metric(ABC):
         return COST_CLASSES[0]
 
     @property
-    def price(self) -> tuple[float, float] | None:
+    def price_per_million_tokens(self) -> tuple[float, float] | None:
         """Price of a million tokens sent and received; None if requests are free or it is not known."""
         return None
 

@@ -92,7 +92,7 @@ def tokenize_words(
     return _tokenize_packed_texts(pack_texts(texts), WHITE_SPACE, split_mode)
 
 
-def map_vocabulary(
+def map_distinct_words(
     tokens: TokenSequences, words: PackedTexts, function: Callable[[str], str]
 ) -> TokenSequences:
     """Replace each distinct word of token sequences by `function(word)`, for example by its stem."""

@@ -81,7 +81,7 @@ class Bleu(StatisticsMetric):
 
     def statistics(self, batch: Batch) -> Scores:
         """Compute the lengths, n-gram matches and n-gram totals of each output."""
-        tokenizer = self._choose_tokenizer(self.settings_language(batch))
+        tokenizer = self._choose_tokenizer(self.choose_settings_language(batch))
         self._warn_of_poor_tokenizer(batch.language, tokenizer)
         inputs = find_scoring_inputs(batch)
         tokens = get_bleu_tokens(batch, tokenizer, lowercase=self.lowercase)

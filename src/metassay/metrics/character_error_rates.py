@@ -54,7 +54,7 @@ class ScliteCharacterErrorRate(CharacterErrorRate):
     def statistics(self, batch: Batch) -> Scores:
         """Count hits, substitutions, deletions and insertions of characters, as sclite aligns them."""
         check_single_references(batch)
-        return batch.apply_to_distinct_rows(_count_sclite_edits)
+        return batch.compute_for_distinct_rows(_count_sclite_edits)
 
 
 def _count_sclite_edits(output: str, references: tuple[str, ...]) -> list[float]:

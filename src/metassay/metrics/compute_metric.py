@@ -99,10 +99,10 @@ class ComputeMetric(ExternalMetric):
         """Call `compute` of the object; return one number or a list of numbers."""
         result = self.computer.compute(**columns)
         if isinstance(result, Mapping):
-            result = self._choose_result(result, len(columns["predictions"]))
+            result = self._choose_scores_from_result(result, len(columns["predictions"]))
         return result.tolist() if isinstance(result, np.ndarray) else result
 
-    def _choose_result(self, results: Mapping[str, Any], size: int) -> Any:
+    def _choose_scores_from_result(self, results: Mapping[str, Any], size: int) -> Any:
         """Choose one number or list from a result: by the given key, the only one, or by a usual key."""
         key = self.key
         if key is None:

@@ -23,11 +23,11 @@ class ExternalMetric(Metric):
         """Always empty: the name identifies the metric."""
         return {}
 
-    def with_direction(self, *, higher_is_better: bool) -> Self:
+    def set_score_direction(self, *, higher_is_better: bool) -> Self:
         """Return the metric with `higher_is_better` set."""
-        return self._copy_with_attributes(higher_is_better=higher_is_better)
+        return self._copy_with_changed_attributes(higher_is_better=higher_is_better)
 
-    def _copy_with_attributes(self, **attributes: Any) -> Self:
+    def _copy_with_changed_attributes(self, **attributes: Any) -> Self:
         """Return a copy of the metric with some attributes changed."""
         changed = copy.copy(self)
         for name, value in attributes.items():
@@ -35,7 +35,9 @@ class ExternalMetric(Metric):
         return changed
 
 
-def orient_metrics(metrics: Sequence[Metric], requested: RequestedDirections) -> tuple[Metric, ...]:
+def set_score_directions_of_metrics(
+    metrics: Sequence[Metric], requested: RequestedDirections
+) -> tuple[Metric, ...]:
     """Return the metrics with the directions that the user requested.
 
     Only external metrics can be redirected: the direction of our own metrics is part of their definition.
@@ -46,7 +48,7 @@ def orient_metrics(metrics: Sequence[Metric], requested: RequestedDirections) ->
     for metric in metrics:
         if isinstance(metric, ExternalMetric) and metric.spec in requested.names:
             higher_is_better = metric.spec in requested.higher_is_better
-            oriented.append(metric.with_direction(higher_is_better=higher_is_better))
+            oriented.append(metric.set_score_direction(higher_is_better=higher_is_better))
         else:
             oriented.append(metric)
     return tuple(oriented)

@@ -51,7 +51,7 @@ class FunctionMetric(Metric):
 
     def __post_init__(self) -> None:
         parameters = _get_required_parameters(self.function)[1:]
-        fields = tuple(_find_field_of_parameter(self.function, parameter) for parameter in parameters)
+        fields = tuple(_find_batch_field_of_parameter(self.function, parameter) for parameter in parameters)
         needs = {"references" if field == SINGLE_REFERENCE else field for field in fields}
         object.__setattr__(self, "name", self.function.__name__.strip("<>"))
         object.__setattr__(self, "fields", fields)
@@ -77,7 +77,7 @@ class FunctionMetric(Metric):
         columns = [batch["output"], *(self._get_batch_column(batch, field) for field in self.fields)]
         if len(batch) == 0:
             return np.empty(0)
-        if self._accepts_lists(columns):
+        if self._accepts_lists_of_texts(columns):
             scores = self.function(*map(list, columns))
         else:
             scores = [self.function(*row) for row in zip(*columns)]
@@ -102,7 +102,7 @@ class FunctionMetric(Metric):
             )
         return [references[0] for references in batch.references]
 
-    def _accepts_lists(self, columns: Sequence[Sequence[Any]]) -> bool:
+    def _accepts_lists_of_texts(self, columns: Sequence[Sequence[Any]]) -> bool:
         """Whether the function accepts lists of texts; found out by a call with the first output."""
         try:
             scores = self.function(*([column[0]] for column in columns))
@@ -131,7 +131,7 @@ def _get_required_parameters(function: Callable[..., Any]) -> list[str]:
     return required
 
 
-def _find_field_of_parameter(function: Callable[..., Any], parameter: str) -> str:
+def _find_batch_field_of_parameter(function: Callable[..., Any], parameter: str) -> str:
     """Find the field of a batch that is passed to a parameter, by the name of the parameter."""
     for name in (parameter.lower(), parameter.lower().rstrip("s")):
         if name in _FIELD_OF_PARAMETER:

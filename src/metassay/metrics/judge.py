@@ -31,7 +31,12 @@ from metassay.llm.answer_parsing import (
     parse_score_answer,
 )
 from metassay.llm.asker import Asker
-from metassay.llm.prompts import fill_known_fields, get_language_name, load_built_in_prompt, read_user_prompt
+from metassay.llm.prompts import (
+    fill_available_prompt_fields,
+    get_language_name,
+    load_built_in_prompt,
+    read_user_prompt,
+)
 from metassay.llm.requests import Answer, Request
 from metassay.llm.settings import HOW_TO_CHOOSE_MODEL, LlmSettings
 from metassay.metrics.base import Batch, Metric, Scores
@@ -79,13 +84,13 @@ class JudgeSession:
         self.flipped_pairs = 0
         self._lock = threading.Lock()
 
-    def count_answers(self, *, questions: int, unreadable: int) -> None:
+    def add_to_answer_counts(self, *, questions: int, unreadable: int) -> None:
         """Add to the counts of questions and of unreadable answers."""
         with self._lock:
             self.questions += questions
             self.unreadable += unreadable
 
-    def count_compared_pairs(self, *, pairs: int, flipped_pairs: int) -> None:
+    def add_to_pair_counts(self, *, pairs: int, flipped_pairs: int) -> None:
         """Add to the counts of compared pairs and of verdicts that change with the order."""
         with self._lock:
             self.pairs += pairs
@@ -138,7 +143,7 @@ class Judge(Metric):
         return "neural GPU" if is_local else "paid requests"
 
     @property
-    def price(self) -> tuple[float, float] | None:
+    def price_per_million_tokens(self) -> tuple[float, float] | None:
         """Price of a million tokens sent and received; None if the user did not give it."""
         return None if self.connection is None else self.connection.asker.settings.price
 
@@ -160,7 +165,7 @@ class Judge(Metric):
             [self.name, *settings, f"prompt:{prompt_hash}", f"implementation:{self.implementation}"]
         )
 
-    def with_model_name(self, settings: LlmSettings) -> Judge:
+    def set_model_name(self, settings: LlmSettings) -> Judge:
         """Return the judge with the model name of the settings, unless it already has one."""
         return self if self.model else dataclasses.replace(self, model=settings.name)
 
@@ -170,7 +175,7 @@ class Judge(Metric):
 
     def connect_session(self, session: JudgeSession) -> Judge:
         """Return the judge with the connection of a session, whose counts it shares."""
-        judge = dataclasses.replace(self.with_model_name(session.asker.settings))
+        judge = dataclasses.replace(self.set_model_name(session.asker.settings))
         object.__setattr__(judge, "connection", session)
         return judge
 
@@ -216,7 +221,7 @@ class Judge(Metric):
             )
         in_given_order, swapped = preferences
         result = Preferences(np.stack([in_given_order, 1 - swapped]))
-        self.session.count_compared_pairs(pairs=len(first), flipped_pairs=result.flip_count)
+        self.session.add_to_pair_counts(pairs=len(first), flipped_pairs=result.flip_count)
         return result
 
     def notes(self) -> tuple[str, ...]:
@@ -249,7 +254,7 @@ class Judge(Metric):
     def _ask_questions(self, questions: Sequence[PromptValues], parse_answer: AnswerParser) -> Scores:
         """Ask all questions; repeat those without a readable answer up to `again` times."""
         prompt_text = self.prompt_text
-        prompts = [fill_known_fields(prompt_text, values) for values in questions]
+        prompts = [fill_available_prompt_fields(prompt_text, values) for values in questions]
         scores = np.full(len(prompts), np.nan)
         open_questions = list(range(len(prompts)))
         for attempt in range(self.again + 1):
@@ -266,7 +271,7 @@ class Judge(Metric):
             open_questions = unreadable
             if not open_questions:
                 break
-        self.session.count_answers(questions=len(prompts), unreadable=int(np.isnan(scores).sum()))
+        self.session.add_to_answer_counts(questions=len(prompts), unreadable=int(np.isnan(scores).sum()))
         return scores
 
     def _build_request(self, prompt: str, attempt: int) -> Request:

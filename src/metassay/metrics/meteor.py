@@ -65,7 +65,7 @@ class Meteor(Metric):
 
     def score(self, batch: Batch) -> Scores:
         """Compute the score of each output against its best reference."""
-        tokenizer = self._choose_tokenizer(self.settings_language(batch))
+        tokenizer = self._choose_tokenizer(self.choose_settings_language(batch))
         if tokenizer == _DEFAULT_TOKENIZER:
             warn_if_written_without_spaces(self, batch.language)
         inputs = find_scoring_inputs(batch)

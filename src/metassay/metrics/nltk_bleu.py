@@ -58,7 +58,7 @@ class NltkBleu(StatisticsMetric):
 
     def statistics(self, batch: Batch) -> Scores:
         """Compute lengths, matches and totals; like NLTK, count each total as at least 1."""
-        tokenizer = self._choose_tokenizer(self.settings_language(batch))
+        tokenizer = self._choose_tokenizer(self.choose_settings_language(batch))
         if tokenizer in _SPLITTING_AT_SPACES:
             warn_if_written_without_spaces(self, batch.language)
         inputs = find_scoring_inputs(batch)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import polars as pl
 
-from metassay.data.directions import ScoreDirection, find_direction
+from metassay.data.directions import ScoreDirection, find_score_direction
 from metassay.data.score_lists import ScoreList, read_score_lists
 from metassay.errors import InputError, display_path
 from metassay.metrics.base import Batch, Metric, Parameters, Scores
@@ -50,18 +50,18 @@ class PrecomputedScores(ExternalMetric):
     needs: ClassVar[frozenset[str]] = frozenset({"item", "output"})
     optional_fields: ClassVar[frozenset[str]] = frozenset({"source", "references"})
     score_of_text: ClassVar[dict[str, float]] = {}
-    """The score of each text, by the id of the text; set by `bind_to_texts`."""
+    """The score of each text, by the id of the text; set by `look_up_scores_of_texts`."""
     binding_notes: ClassVar[tuple[str, ...]] = ()
-    """What a reader must know about the scores; set by `bind_to_texts`."""
+    """What a reader must know about the scores; set by `look_up_scores_of_texts`."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.metric)
         same_name = _find_metassay_metric(self.metric)
         if same_name is not None:
             object.__setattr__(self, "tie_tolerance", same_name.tie_tolerance)
-        object.__setattr__(self, "higher_is_better", self.find_direction().better == HIGHER)
+        object.__setattr__(self, "higher_is_better", self.find_score_direction().better == HIGHER)
 
-    def find_direction(self) -> ScoreDirection:
+    def find_score_direction(self) -> ScoreDirection:
         """Decide from the name and the scores whether higher is better.
 
         A column `prediction` has MetricX's predictions of errors.
@@ -72,7 +72,7 @@ class PrecomputedScores(ExternalMetric):
         counts_errors = same_name is not None and not same_name.higher_is_better
         lower_metrics = [self.metric] if counts_errors else []
         scores = np.concatenate([score_list.scores.cast(pl.Float64).to_numpy() for score_list in self.lists])
-        return find_direction(self.metric, scores, kind=METRIC_SCORE, lower_metrics=lower_metrics)
+        return find_score_direction(self.metric, scores, kind=METRIC_SCORE, lower_metrics=lower_metrics)
 
     def resolve_settings(self, language: str | None) -> Parameters:
         """Return the hash of the files, and the direction."""
@@ -83,7 +83,7 @@ class PrecomputedScores(ExternalMetric):
         """Sentences about missing scores, scores of unknown texts, and a guessed direction."""
         return self.binding_notes
 
-    def bind_to_texts(self, texts: pl.DataFrame) -> Self:
+    def look_up_scores_of_texts(self, texts: pl.DataFrame) -> Self:
         """Return the metric with the scores of these texts, which `list_distinct_texts` lists.
 
         Raises an error where a text has two scores that differ.
@@ -106,12 +106,13 @@ class PrecomputedScores(ExternalMetric):
         if missing:
             notes.append(f"{self.name}: {missing:,} of {len(texts):,} texts have no score.")
         if not self.higher_is_better:
+            reason = self.find_score_direction().why
             notes.append(
-                f"{self.name}: lower is better ({self.find_direction().why}). If that is wrong, say so: "
+                f"{self.name}: lower is better ({reason}). If that is wrong, say so: "
                 f"--higher-is-better {self.name}."
             )
         score_of_text = {text_id: sourced.score for text_id, sourced in scores.items()}
-        return self._copy_with_attributes(score_of_text=score_of_text, binding_notes=tuple(notes))
+        return self._copy_with_changed_attributes(score_of_text=score_of_text, binding_notes=tuple(notes))
 
     def score(self, batch: Batch) -> Scores:
         """Look up the score of each output; NaN if there is none."""

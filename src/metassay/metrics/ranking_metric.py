@@ -70,19 +70,21 @@ class RankingMetric(Metric):
     @property
     def spec(self) -> str:
         """The canonical text form, such as `ndcg_cut_10` or `p_5(rel=2)`."""
-        return format_spec(self._add_name_suffix(self.name), self._parameters_in_parentheses)
+        return format_spec(self._append_cutoff_to_name(self.name), self._list_non_default_parameters)
 
     @property
     def label(self) -> str:
         """The name as trec_eval writes it: `P_5`, `ndcg_cut_10`."""
-        return format_label(self._add_name_suffix(self.title or self.name), self._parameters_in_parentheses)
+        return format_label(
+            self._append_cutoff_to_name(self.title or self.name), self._list_non_default_parameters
+        )
 
     @property
-    def _parameters_in_parentheses(self) -> Parameters:
+    def _list_non_default_parameters(self) -> Parameters:
         """The parameters that differ from their defaults and are not part of the name."""
         return {key: value for key, value in self.parameters.items() if key != self.suffix}
 
-    def _add_name_suffix(self, name: str) -> str:
+    def _append_cutoff_to_name(self, name: str) -> str:
         """Return a name with the number at its end."""
         return f"{name}_{self.name_suffix}" if self.name_suffix else name
 

@@ -16,7 +16,7 @@ from metassay.errors import InputError, UnknownName
 from metassay.metrics.base import Batch, Metric, Parameters, Scores
 from metassay.metrics.batch_tokens import (
     get_distinct_texts,
-    map_vocabulary,
+    map_distinct_words,
     tokenize_words,
     warn_if_written_without_spaces,
 )
@@ -134,7 +134,7 @@ class RougeMetric(Metric):
 
     def score(self, batch: Batch) -> Scores:
         """Compute the measure of each output, between 0 and 1."""
-        tokenizer = self._choose_tokenizer(self.settings_language(batch))
+        tokenizer = self._choose_tokenizer(self.choose_settings_language(batch))
         if tokenizer != CHARACTERS:
             warn_if_written_without_spaces(self, batch.language)
         if tokenizer in {UNICODE, CHARACTERS}:
@@ -223,7 +223,7 @@ def _tokenize_for_rouge(batch: Batch, tokenizer: str, *, stemming: bool) -> Toke
         tokens, words = tokenize_words(_separate_letters_without_spaces(_keep_unicode_words(texts)))
     else:
         tokens, words = tokenize_words(texts, SPLIT_AS_ROUGE)
-    return map_vocabulary(tokens, words, _stem_word) if stemming else tokens
+    return map_distinct_words(tokens, words, _stem_word) if stemming else tokens
 
 
 def _stem_word(word: str) -> str:

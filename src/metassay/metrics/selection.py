@@ -27,7 +27,7 @@ def choose_metrics(dataset: Dataset, metrics: MetricChoice, *text_changes: str) 
     if dataset.task_definition.is_ranking:
         return chosen
     changes = "+".join(change for change in text_changes if change != "none")
-    return tuple(metric.bind_to_data(dataset.languages, changes) for metric in chosen)
+    return tuple(metric.adapt_to_languages(dataset.languages, changes) for metric in chosen)
 
 
 def choose_missing_sentinels(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
@@ -40,5 +40,9 @@ def choose_missing_sentinels(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
 def collect_costs(metrics: Sequence[Metric]) -> MetricCosts:
     """Collect the cost classes and prices of metrics."""
     classes = {metric.spec: metric.cost_class for metric in metrics}
-    prices = {metric.spec: tuple(metric.price) for metric in metrics if metric.price is not None}
+    prices = {
+        metric.spec: tuple(metric.price_per_million_tokens)
+        for metric in metrics
+        if metric.price_per_million_tokens is not None
+    }
     return MetricCosts(classes, prices)

@@ -59,7 +59,7 @@ class Random(SentinelMetric):
         """Draw a number in [0, 1) for each output."""
         outputs = batch["output"]
         texts = outputs.join_documents() if isinstance(outputs, RankedLists) else outputs
-        return _draw_uniform_numbers(self.seed, texts)
+        return _draw_uniform_number_per_value(self.seed, texts)
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class RandomPerSystem(SentinelMetric):
     def score(self, batch: Batch) -> Scores:
         """Draw a number in [0, 1) for each system."""
         systems = list(dict.fromkeys(batch["system"]))
-        score_of_system = dict(zip(systems, _draw_uniform_numbers(self.seed, systems).tolist()))
+        score_of_system = dict(zip(systems, _draw_uniform_number_per_value(self.seed, systems).tolist()))
         return np.array([score_of_system[system] for system in batch["system"]], dtype=np.float64)
 
 
@@ -103,7 +103,7 @@ def _count_words(output: str | Sequence[str]) -> int:
     return len(output.split()) if isinstance(output, str) else len(output)
 
 
-def _draw_uniform_numbers(seed: int, values: Iterable[str | Sequence[str]]) -> Scores:
+def _draw_uniform_number_per_value(seed: int, values: Iterable[str | Sequence[str]]) -> Scores:
     """Draw a number in [0, 1) for each value, which depends only on the seed and the value."""
     keyed_hash = hashlib.blake2b(digest_size=8, key=str(seed).encode())
     digests = []

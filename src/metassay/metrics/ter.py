@@ -55,7 +55,7 @@ class TranslationEditRate(StatisticsMetric):
 
     def statistics(self, batch: Batch) -> Scores:
         """Count the edits and reference words of each output."""
-        settings = self.resolve_settings(self.settings_language(batch))
+        settings = self.resolve_settings(self.choose_settings_language(batch))
         if not settings["asian_support"]:
             warn_if_written_without_spaces(self, batch.language)
         tokens = batch.compute_once(

@@ -78,7 +78,7 @@ class LlmRewriting(Perturbation[str]):
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
         """Return the model's version of an output."""
-        request = self._make_request(view, self._load_prompt(), stream.draw_below(_SEEDS))
+        request = self._make_request(view, self._load_prompt(), stream.draw_integer_below(_SEEDS))
         answer = None if request is None else self._require_asker().ask(request)
         return _parse_answer(view, answer)
 
@@ -87,14 +87,14 @@ class LlmRewriting(Perturbation[str]):
         prompt = self._load_prompt()
         requests = []
         for view, key in zip(views, keys.tolist()):
-            requests.append(self._make_request(view, prompt, Stream(key).draw_below(_SEEDS)))
+            requests.append(self._make_request(view, prompt, Stream(key).draw_integer_below(_SEEDS)))
         answers = self._require_asker().ask_all(requests)
         return [_parse_answer(view, answer) for view, answer in zip(views, answers)]
 
     @property
     def usage(self) -> dict[str, Any] | None:
         """Numbers of requests and tokens, and the cost if the price is known."""
-        return None if self.asker is None else self.asker.count_usage()
+        return None if self.asker is None else self.asker.summarize_usage()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -216,13 +216,13 @@ class Likeliest(Perturbation[str]):
 
     def apply(self, view: View[str], stream: Stream) -> str | None:
         """Return the most likely of several perturbed versions of an output."""
-        keys_by_draw = [[stream.draw_below(1 << 32)] for _ in range(self.of)]
+        keys_by_draw = [[stream.draw_integer_below(1 << 32)] for _ in range(self.of)]
         return self._choose_likeliest([view], keys_by_draw)[0]
 
     def apply_all(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
         """Return the most likely perturbed version of each output; the model reads equal versions once."""
         streams = [Stream(key) for key in keys.tolist()]
-        keys_by_draw = [[stream.draw_below(1 << 32) for stream in streams] for _ in range(self.of)]
+        keys_by_draw = [[stream.draw_integer_below(1 << 32) for stream in streams] for _ in range(self.of)]
         return self._choose_likeliest(views, keys_by_draw)
 
     def _choose_likeliest(

@@ -19,7 +19,7 @@ from metassay.errors import InputError
 from metassay.perturbations.base import Perturbation, View
 from metassay.stats.arrays import LongArray
 from metassay.stats.compilation import kernel
-from metassay.stats.streams import Keys, Stream, draw_below, draw_high_bits
+from metassay.stats.streams import Keys, Stream, advance_random_state, draw_integer_below
 from metassay.tasks.base import OutputKind
 
 Ranking = tuple[str, ...]
@@ -146,7 +146,7 @@ class Shuffle(Reordering):
 def _start_stream_of_copy(stream: Stream, copy: int) -> Stream:
     """Start the random stream of a numbered copy, whose key is drawn from the stream of the copy before."""
     for _ in range(copy - 1):
-        stream = Stream((stream.draw_below(1 << 32) << 32) | stream.draw_below(1 << 32))
+        stream = Stream((stream.draw_integer_below(1 << 32) << 32) | stream.draw_integer_below(1 << 32))
     return stream
 
 
@@ -154,8 +154,8 @@ def _start_stream_of_copy(stream: Stream, copy: int) -> Stream:
 def _start_state_of_copy(state: np.uint64, copy: int) -> np.uint64:
     """Return the first state of the random stream of a numbered copy, as `_start_stream_of_copy` does."""
     for _ in range(copy - 1):
-        state, high = draw_high_bits(state)
-        state, low = draw_high_bits(state)
+        state, high = advance_random_state(state)
+        state, low = advance_random_state(state)
         state = (high << np.uint64(32)) | low
     return state
 
@@ -166,7 +166,7 @@ def _sample_positions(positions: LongArray, size: int, count: int, state: np.uin
     for i in range(size):
         positions[i] = i
     for i in range(count):
-        state, step = draw_below(state, size - i)
+        state, step = draw_integer_below(state, size - i)
         other = i + step
         positions[i], positions[other] = positions[other], positions[i]
 

@@ -144,7 +144,7 @@ class SentenceRepetition(SentenceEdit):
 
     def edit_sentences(self, view: View[str], sentence_spans: Sequence[Span], stream: Stream) -> str | None:
         """Return the output with a random sentence repeated, separated as sentences are in the output."""
-        drawn = stream.draw_below(len(sentence_spans))
+        drawn = stream.draw_integer_below(len(sentence_spans))
         start, end = sentence_spans[drawn]
         sentence = view.output[start:end]
         left = min(drawn, len(sentence_spans) - 2)

@@ -22,7 +22,7 @@ from metassay.perturbations.word_arrays import (
 )
 from metassay.stats.arrays import BoolArray, LongArray
 from metassay.stats.compilation import kernel
-from metassay.stats.streams import Keys, draw_below
+from metassay.stats.streams import Keys, draw_integer_below
 
 _SPACE_CODE_POINT = ord(" ")
 
@@ -97,7 +97,7 @@ def _remove_words_from_texts(
         state = keys[row]
         # The first steps of a Fisher-Yates shuffle, as in `Stream.sample`.
         for i in range(removed_counts[count]):
-            state, step = draw_below(state, count - i)
+            state, step = draw_integer_below(state, count - i)
             order[i], order[i + step] = order[i + step], order[i]
             is_removed[order[i]] = True
         output_start = position
@@ -175,8 +175,8 @@ def _insert_words_into_texts(
             continue
         state = keys[row]
         for i in range(strength):
-            state, places[i] = draw_below(state, count + can_append[row])
-            state, drawn_words[i] = draw_below(state, vocabulary_size)
+            state, places[i] = draw_integer_below(state, count + can_append[row])
+            state, drawn_words[i] = draw_integer_below(state, vocabulary_size)
         output_start = position
         done = start
         # A stable sort: several words at one place stay in the order in which they were drawn.
@@ -263,7 +263,7 @@ def _draw_swapped_order(
     for _ in range(strength):
         if free_count == 0:
             return False
-        state, drawn = draw_below(state, free_count)
+        state, drawn = draw_integer_below(state, free_count)
         first = free_words[drawn]
         candidate_count = 0
         for k in range(free_count):
@@ -275,7 +275,7 @@ def _draw_swapped_order(
                 candidate_count += 1
         if candidate_count == 0:
             return False
-        state, drawn = draw_below(state, candidate_count)
+        state, drawn = draw_integer_below(state, candidate_count)
         second = candidates[drawn]
         order[first] = second
         order[second] = first

@@ -148,7 +148,7 @@ class Insertion(AnyLanguageEdit):
             places.append(len(text))
         drawn = []
         for _ in range(self.strength):
-            place = places[stream.draw_below(len(places))]
+            place = places[stream.draw_integer_below(len(places))]
             drawn.append((place, stream.choice(vocabulary)))
         drawn.sort(key=lambda insertion: insertion[0])
         edits = []

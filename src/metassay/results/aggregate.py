@@ -40,7 +40,7 @@ class AggregatedSystem(msgspec.Struct, frozen=True):
     """The mean of corpus scores over resamples of segments."""
     standard_errors: StandardErrors
 
-    def get_score(self, aggregation: str) -> float | None:
+    def get_score_of_aggregation(self, aggregation: str) -> float | None:
         """Return the score of an aggregation by its name."""
         return {CORPUS: self.corpus, SEGMENT: self.segment, BOOTSTRAP: self.bootstrap}[aggregation]
 

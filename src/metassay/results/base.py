@@ -65,7 +65,7 @@ def decode_json(content: bytes, result_type: type[ResultT], file: str) -> Result
         raise InputError("this JSON is nested too deeply.", location=InputLocation(file=file)) from None
 
 
-def select_content(result: ResultStruct, content_type: type[ContentT]) -> ContentT:
+def select_json_fields(result: ResultStruct, content_type: type[ContentT]) -> ContentT:
     """Return the part of a result that is written as JSON: the fields that `content_type` has."""
     return content_type(**{name: getattr(result, name) for name in content_type.__struct_fields__})
 
@@ -75,19 +75,19 @@ def json_schema(result_type: type[msgspec.Struct]) -> dict[str, Any]:
     return msgspec.json.schema(result_type)
 
 
-def to_optional(number: float) -> float | None:
+def none_if_nan(number: float) -> float | None:
     """Return the number, or None where it is undefined (NaN).
 
-    >>> to_optional(0.5), to_optional(float("nan"))
+    >>> none_if_nan(0.5), none_if_nan(float("nan"))
     (0.5, None)
     """
     return None if math.isnan(number) else float(number)
 
 
-def to_optional_list(numbers: ArrayLike) -> list[Any]:
+def replace_nan_by_none(numbers: ArrayLike) -> list[Any]:
     """Return an array of any shape as nested lists with None in place of NaN.
 
-    >>> to_optional_list([[1.0, float("nan")]])
+    >>> replace_nan_by_none([[1.0, float("nan")]])
     [[1.0, None]]
     """
     array = np.asarray(numbers, dtype=np.float64)

@@ -13,14 +13,14 @@ def find_contradictions(verdict: Sequence[Claim]) -> list[str]:
     """Describe every contradiction between the claims of one verdict; empty where there is none."""
     claims = list(verdict)
     return [
-        *_check_recommendations(claims),
-        *_check_answers(claims),
-        *_check_numbers(claims),
-        *_check_repetitions(claims),
+        *_check_recommendation_claims(claims),
+        *_check_claims_that_answer_questions(claims),
+        *_check_numbers_of_claims(claims),
+        *_check_repeated_sentences(claims),
     ]
 
 
-def find_contradictions_between(first: Sequence[Claim], second: Sequence[Claim]) -> list[str]:
+def find_contradictions_between_verdicts(first: Sequence[Claim], second: Sequence[Claim]) -> list[str]:
     """Describe contradictions between two verdicts on the same data and metrics.
 
     The best metric for a question in one verdict must be the best or tied with it in the other. A test
@@ -38,7 +38,7 @@ def find_contradictions_between(first: Sequence[Claim], second: Sequence[Claim])
     return problems
 
 
-def _check_recommendations(claims: list[Claim]) -> list[str]:
+def _check_recommendation_claims(claims: list[Claim]) -> list[str]:
     """Check that one recommendation is made, that it is not to be avoided, and that others agree with it."""
     problems = []
     general = [claim for claim in select_claims(claims, "use", "none") if claim.question is None]
@@ -65,7 +65,7 @@ def _check_recommendations(claims: list[Claim]) -> list[str]:
     return problems
 
 
-def _check_answers(claims: list[Claim]) -> list[str]:
+def _check_claims_that_answer_questions(claims: list[Claim]) -> list[str]:
     """Check that each question has one answer in each scope, and none where it cannot be answered."""
     problems = []
     seen: dict[tuple[str, str | None, str | None], Claim] = {}
@@ -79,7 +79,7 @@ def _check_answers(claims: list[Claim]) -> list[str]:
     return problems
 
 
-def _check_numbers(claims: list[Claim]) -> list[str]:
+def _check_numbers_of_claims(claims: list[Claim]) -> list[str]:
     """Check that values lie in their intervals, and that what is claimed with a p-value is significant."""
     problems = []
     for claim in claims:
@@ -93,7 +93,7 @@ def _check_numbers(claims: list[Claim]) -> list[str]:
     return problems
 
 
-def _check_repetitions(claims: list[Claim]) -> list[str]:
+def _check_repeated_sentences(claims: list[Claim]) -> list[str]:
     """Check that no sentence is empty or said twice."""
     sentences = [claim.sentence for claim in claims]
     problems = [

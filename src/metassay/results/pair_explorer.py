@@ -43,7 +43,7 @@ class PairQuery:
     """The metrics whose scores are shown; empty for a few of the assayed ones."""
 
     @classmethod
-    def from_values(cls, values: Mapping[str, Sequence[str]]) -> Self:
+    def from_query_values(cls, values: Mapping[str, Sequence[str]]) -> Self:
         """Create a query from the values in an address; unknown names are ignored."""
         arguments: dict[str, Any] = {}
         for query_field in fields(cls):
@@ -59,7 +59,7 @@ class PairQuery:
                 arguments[name] = given[0]
         return cls(**arguments)
 
-    def to_values(self) -> list[tuple[str, str]]:
+    def to_query_values(self) -> list[tuple[str, str]]:
         """Return the names and values of an address, without defaults."""
         values: list[tuple[str, str]] = []
         for query_field in fields(self):

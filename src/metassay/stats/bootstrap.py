@@ -60,7 +60,7 @@ class ClusterBootstrap:
         `numerator` is [columns, units], `denominator` [columns, units] or [1, units].
         """
         sums = self.resample_sums(np.concatenate([numerator, denominator]), clusters)
-        return _divide(sums[: len(numerator)], sums[len(numerator) :])
+        return _divide_or_nan(sums[: len(numerator)], sums[len(numerator) :])
 
 
 class ClusterHalves(ClusterBootstrap):
@@ -70,7 +70,7 @@ class ClusterHalves(ClusterBootstrap):
         super().__init__(rng, splits)
         self._weight_table = _COIN_WEIGHTS
 
-    def split_ratios(
+    def compute_ratios_in_both_halves(
         self, numerator: FloatArray, denominator: FloatArray, clusters: IntArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return the ratios [columns, splits] in the first half and in the second half of each split."""
@@ -78,8 +78,8 @@ class ClusterHalves(ClusterBootstrap):
         first_sums = self.resample_sums(columns, clusters)
         second_sums = columns.sum(axis=1, keepdims=True) - first_sums
         count = len(numerator)
-        first_ratios = _divide(first_sums[:count], first_sums[count:])
-        second_ratios = _divide(second_sums[:count], second_sums[count:])
+        first_ratios = _divide_or_nan(first_sums[:count], first_sums[count:])
+        second_ratios = _divide_or_nan(second_sums[:count], second_sums[count:])
         return first_ratios, second_ratios
 
 
@@ -93,7 +93,8 @@ def _hash_weights(key: np.uint64, clusters: IntArray, resamples: int, weight_tab
     return weights
 
 
-def _divide(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
+def _divide_or_nan(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
+    """Divide elementwise; NaN where the denominator is 0 up to rounding errors."""
     denominator = np.broadcast_to(denominator, numerator.shape)
     ratio = np.full(numerator.shape, np.nan)
     np.divide(numerator, denominator, out=ratio, where=denominator > _ROUNDING_ERROR)

@@ -12,7 +12,7 @@ from metassay.stats.arrays import FloatArray, LongArray
 _MAX_GROUPS = 10
 
 
-def cluster_rows(agreement: FloatArray) -> tuple[LongArray, LongArray]:
+def group_rows_by_agreement(agreement: FloatArray) -> tuple[LongArray, LongArray]:
     """Group the rows of a symmetric agreement matrix by hierarchical clustering, and order them.
 
     Returns the order of the leaves, and the group of each row, numbered from 0 in that order. Average linkage
@@ -27,10 +27,10 @@ def cluster_rows(agreement: FloatArray) -> tuple[LongArray, LongArray]:
     np.fill_diagonal(distance, 0)
     tree = linkage(squareform(distance, checks=False), method="average", optimal_ordering=True)
     order = leaves_list(tree).astype(np.int64)
-    return order, _choose_division(tree, distance, order)
+    return order, _choose_number_of_groups(tree, distance, order)
 
 
-def _choose_division(tree: FloatArray, distance: FloatArray, order: LongArray) -> LongArray:
+def _choose_number_of_groups(tree: FloatArray, distance: FloatArray, order: LongArray) -> LongArray:
     """Cut the tree into 2 to 10 groups, and return the group of each row for the largest mean silhouette.
 
     All rows are in one group if no cut has a positive silhouette. Groups are numbered in the order of the

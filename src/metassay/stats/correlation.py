@@ -1,7 +1,8 @@
 """Correlations of score vectors: Pearson, Spearman, Kendall b and c, and the share of pairs ordered alike.
 
 NaN where a statistic is undefined, as for a vector that never varies. `correlate` takes two vectors of any
-length; `correlate_systems` and `swap_system_correlations` take many short ones, the mean scores of systems.
+length; `correlate_systems` and `compare_correlations_after_swaps` take many short ones, the mean scores of
+systems.
 """
 
 from __future__ import annotations
@@ -106,27 +107,31 @@ def correlate_systems(
     metric_rows = np.ascontiguousarray(metrics, dtype=np.float64).reshape(-1, systems)
     values = np.empty(len(metric_rows))
     tolerance = 0.0 if exact else TIE_TOLERANCE
-    _correlate_rows(_find_code(statistic), human_rows, metric_rows, tolerance, values)
+    _correlate_rows(_find_statistic_code(statistic), human_rows, metric_rows, tolerance, values)
     return values.reshape(outer)
 
 
-def swap_system_correlations(
+def compare_correlations_after_swaps(
     statistic: str, human: FloatArray, scores: FloatArray, swaps: Swaps
 ) -> Float32Array:
     """Compute the statistic of A' minus that of B' after swaps, for all metrics A < B: [draws, pairs].
 
     `human` has the mean score of each system; `scores` are standardised, [metrics, systems, segments].
     """
-    swapped = swaps.sum_swapped(scores)
+    swapped = swaps.sum_swapped_scores(scores)
     metrics = len(scores)
     differences = np.empty((len(swaps), metrics * (metrics - 1) // 2), dtype=np.float32)
     _fill_swapped_differences(
-        _find_code(statistic), np.ascontiguousarray(human), scores.sum(axis=-1), swapped, differences
+        _find_statistic_code(statistic),
+        np.ascontiguousarray(human),
+        scores.sum(axis=-1),
+        swapped,
+        differences,
     )
     return differences
 
 
-def _find_code(statistic: str) -> int:
+def _find_statistic_code(statistic: str) -> int:
     if statistic not in STATISTICS:
         raise UnknownName("statistic", statistic, STATISTICS)
     return STATISTICS[statistic]

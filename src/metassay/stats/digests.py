@@ -25,10 +25,10 @@ class DistinctDigests(NamedTuple):
     sorted_numbers: LongArray
 
 
-def sort_digests(digests: Digests) -> LongArray:
+def sort_hashes(digests: Digests) -> LongArray:
     """Return the row order that sorts 128-bit hashes; equal ones keep their order.
 
-    >>> sort_digests(np.array([[7, 2], [3, 9], [7, 1]], dtype=np.uint64)).tolist()
+    >>> sort_hashes(np.array([[7, 2], [3, 9], [7, 1]], dtype=np.uint64)).tolist()
     [1, 2, 0]
     """
     high = digests[:, 0]
@@ -43,14 +43,14 @@ def sort_digests(digests: Digests) -> LongArray:
     return order
 
 
-def find_distinct_digests(digests: Digests) -> DistinctDigests:
+def find_distinct_hashes(digests: Digests) -> DistinctDigests:
     """Find the distinct digests among rows.
 
     >>> digests = np.array([[7, 2], [3, 9], [7, 2]], dtype=np.uint64)
-    >>> [part.tolist() for part in find_distinct_digests(digests)]
+    >>> [part.tolist() for part in find_distinct_hashes(digests)]
     [[0, 1], [0, 1, 0], [1, 0]]
     """
-    order = sort_digests(digests)
+    order = sort_hashes(digests)
     ordered = digests[order]
     is_new = np.ones(len(order), dtype=np.bool_)
     is_new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
@@ -62,7 +62,7 @@ def find_distinct_digests(digests: Digests) -> DistinctDigests:
     return DistinctDigests(np.sort(first_rows), numbers, sorted_numbers)
 
 
-def find_digests(
+def find_positions_of_hashes(
     digests: Digests, sorted_high: NDArray[np.uint64], sorted_low: NDArray[np.uint64]
 ) -> LongArray:
     """Return the position of each hash among sorted hashes, -1 if it is not there.
@@ -71,7 +71,7 @@ def find_digests(
 
     >>> high = np.array([3, 7, 7], dtype=np.uint64)
     >>> low = np.array([9, 1, 2], dtype=np.uint64)
-    >>> find_digests(np.array([[7, 2], [7, 3], [3, 9]], dtype=np.uint64), high, low).tolist()
+    >>> find_positions_of_hashes(np.array([[7, 2], [7, 3], [3, 9]], dtype=np.uint64), high, low).tolist()
     [2, -1, 0]
     """
     count = len(sorted_high)

@@ -23,7 +23,7 @@ class ClusteredProportions:
     clusters: LongArray
     observations: LongArray
 
-    def effective_size(self) -> FloatArray:
+    def effective_sample_size(self) -> FloatArray:
         """Return the number of independent observations that would be as precise: p (1 - p) / variance.
 
         It is at most the number of observations. If all observations agree, the variance says nothing, and
@@ -44,7 +44,7 @@ def proportion_interval(
     percentiles collapse, the Wilson interval. NaN for a single cluster, whose variance is unknown.
     """
     estimate = proportions.estimate
-    fewer_outcomes = proportions.effective_size() * np.minimum(estimate, 1 - estimate)
+    fewer_outcomes = proportions.effective_sample_size() * np.minimum(estimate, 1 - estimate)
     use_wilson = (fewer_outcomes < _FEW_ERRORS) | (proportions.clusters < _FEW_CLUSTERS)
     low, high = widened_percentile_interval(estimate, resamples, proportions.clusters, level)
     wilson_low, wilson_high = wilson_interval(proportions, level)
@@ -62,8 +62,8 @@ def wilson_interval(proportions: ClusteredProportions, level: float = 0.95) -> t
     t is the quantile of Student's distribution for the number of clusters instead of the normal one.
     """
     p = proportions.estimate
-    n = proportions.effective_size()
-    t = _student_quantile(proportions.clusters, level)
+    n = proportions.effective_sample_size()
+    t = _student_t_quantile(proportions.clusters, level)
     centre = (p + t**2 / (2 * n)) / (1 + t**2 / n)
     half_width = t / (1 + t**2 / n) * np.sqrt(p * (1 - p) / n + t**2 / (4 * n**2))
     return np.maximum(centre - half_width, 0), np.minimum(centre + half_width, 1)
@@ -102,10 +102,10 @@ def small_sample_factor(clusters: LongArray, level: float = 0.95) -> FloatArray:
 
     A bootstrap interval over few clusters is too narrow by about this factor (Hesterberg, 2015).
     """
-    return np.asarray(_student_quantile(clusters, level) / NormalDist().inv_cdf((1 + level) / 2))
+    return np.asarray(_student_t_quantile(clusters, level) / NormalDist().inv_cdf((1 + level) / 2))
 
 
-def _student_quantile(clusters: LongArray, level: float) -> FloatArray:
+def _student_t_quantile(clusters: LongArray, level: float) -> FloatArray:
     degrees = np.maximum(clusters - 1, 1).astype(np.float64)
     if degrees.size and degrees.min() >= _MANY_DEGREES:
         # the expansion of Abramowitz and Stegun (26.7.5) saves the import of scipy, which takes 0.3 s

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from metassay.stats.arrays import FloatArray, IntArray, LongArray
 from metassay.stats.compilation import kernel
-from metassay.stats.sorted_scores import SortedScores, opens_knot
+from metassay.stats.sorted_scores import SortedScores, starts_new_distinct_score
 
 Counts = NDArray[np.uint32]
 """How often each resample contains each cluster: [resamples, clusters]."""
@@ -67,13 +67,13 @@ def predict_isotonic(scores: SortedScores, fitted: FloatArray, at: ArrayLike) ->
     return predictions
 
 
-def fit_monotone_rows(rows: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+def fit_non_decreasing_rows(rows: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Find the non-decreasing row nearest to each row, and the weighted squared distance to it.
 
     The fit at k is max over i <= k of min over j >= k of the weighted mean of the values i to j (Barlow et
     al., 1972); the distance is Σ weight · (value - fit)².
 
-    >>> nearest, distance = fit_monotone_rows(np.array([[1.0, 3.0, 2.0]]), np.ones(3))
+    >>> nearest, distance = fit_non_decreasing_rows(np.array([[1.0, 3.0, 2.0]]), np.ones(3))
     >>> nearest.tolist(), distance.tolist()
     ([[1.0, 2.5, 2.5]], [0.5])
     """
@@ -370,7 +370,7 @@ def _fit_score_rows(
             sorted_weights[p] = weights[position]
             sorted_groups[p] = groups[position]
             p += 1
-            while p < size and not opens_knot(scores[order[p]], knot_score):
+            while p < size and not starts_new_distinct_score(scores[order[p]], knot_score):
                 position = order[p]
                 knot_sum += weighted_values[position]
                 knot_weight += weights[position]

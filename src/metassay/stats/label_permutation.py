@@ -21,7 +21,7 @@ from scipy.special import fdtrc
 
 from metassay.stats.arrays import FloatArray, IntArray, LongArray
 from metassay.stats.compilation import kernel
-from metassay.stats.streams import SPLITMIX_STEP, draw_below, mix_bits_in_kernel
+from metassay.stats.streams import SPLITMIX_STEP, draw_integer_below, mix_bits_in_kernel
 
 _EQUAL_FACTOR = 1 - 1e-9  # statistics that are equal differ by rounding
 _MIN_VARIANCE_SHARE = 1e-9  # a smaller variance, as a share of the largest possible, is rounding
@@ -139,17 +139,21 @@ def _compute_statistics(tables: FloatArray, largest_variance: FloatArray) -> Flo
     used = units > 1
     degrees = np.where(used, units - 1, 0)
     within = np.where(used, np.maximum(squares - sums**2 / np.maximum(units, 1), 0), 0)
-    mean = _divide(sums, total)
+    mean = _divide_or_zero(sums, total)
 
     regularised_within = within + _PRIOR_UNITS * largest_variance
-    weight = np.where(used, _divide(total**2 * (degrees + _PRIOR_UNITS), units * regularised_within), 0)
-    centre = _divide((weight * mean).sum(axis=1), weight.sum(axis=1))
+    weight = np.where(
+        used, _divide_or_zero(total**2 * (degrees + _PRIOR_UNITS), units * regularised_within), 0
+    )
+    centre = _divide_or_zero((weight * mean).sum(axis=1), weight.sum(axis=1))
     welch = (weight * (mean - centre[:, None]) ** 2).sum(axis=1)
 
     size = np.where(used, total, 0)
-    share = _divide(size, size.sum(axis=1)[:, None])
+    share = _divide_or_zero(size, size.sum(axis=1)[:, None])
     centre = (share * mean).sum(axis=1)
-    variance = _divide(units * (within + _MIN_VARIANCE_SHARE * degrees * largest_variance), degrees * size)
+    variance = _divide_or_zero(
+        units * (within + _MIN_VARIANCE_SHARE * degrees * largest_variance), degrees * size
+    )
     between = (size * (mean - centre[:, None]) ** 2).sum(axis=1)
     brown_forsythe = _negative_log_p(between, variance, share, degrees)
     return np.where(used.sum(axis=1) > 1, np.stack([welch, brown_forsythe]), np.nan)
@@ -170,18 +174,18 @@ def _negative_log_p(
         + (share * variance).sum(axis=1) ** 2
         - 2 * (share * variance**2).sum(axis=1)
     )
-    numerator_degrees = _divide(expected**2, squares)
-    within_terms = _divide(((1 - share) * variance) ** 2, degrees)
-    denominator_degrees = _divide(expected**2, within_terms.sum(axis=1))
+    numerator_degrees = _divide_or_zero(expected**2, squares)
+    within_terms = _divide_or_zero(((1 - share) * variance) ** 2, degrees)
+    denominator_degrees = _divide_or_zero(expected**2, within_terms.sum(axis=1))
     p = fdtrc(
         np.maximum(numerator_degrees, _MIN_DEGREES),
         np.maximum(denominator_degrees, _MIN_DEGREES),
-        _divide(between, expected),
+        _divide_or_zero(between, expected),
     )
     return np.asarray(-np.log(np.maximum(p, _MIN_P)))
 
 
-def _divide(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
+def _divide_or_zero(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
     """Divide; 0 where the denominator is 0, since units that are all alike differ in nothing."""
     shape = np.broadcast_shapes(numerator.shape, denominator.shape)
     return np.divide(numerator, denominator, where=denominator > 0, out=np.zeros(shape))
@@ -208,7 +212,7 @@ def _sum_groups(
         for block in range(len(block_starts) - 1):
             first = block_starts[block]
             for last in range(block_starts[block + 1] - 1, first, -1):
-                state, offset = draw_below(state, last - first + 1)
+                state, offset = draw_integer_below(state, last - first + 1)
                 other = first + offset
                 permuted[last], permuted[other] = permuted[other], permuted[last]
     columns = residuals.shape[1]

@@ -64,8 +64,8 @@ def estimate_labels_saved(human: FloatArray, metric: FloatArray, clusters: LongA
     """Estimate the share of human labels that a metric saves, averaged over series of scores.
 
     `human` and `metric` are `[series, items]`: scores of systems for the mean of a system, differences of
-    pairs of systems (`subtract_pairs`) for a difference. Missing scores are NaN. `clusters` numbers the
-    cluster of each item from 0. The interval comes from a jackknife over clusters.
+    pairs of systems (`subtract_system_pairs`) for a difference. Missing scores are NaN. `clusters` numbers
+    the cluster of each item from 0. The interval comes from a jackknife over clusters.
     """
     return jackknife_labels_saved(human, metric, clusters).to_interval()
 
@@ -124,7 +124,7 @@ def compute_in_sample_share(human: FloatArray, metric: FloatArray) -> float:
     return float(np.mean(shares)) if shares else float("nan")
 
 
-def subtract_pairs(scores: FloatArray) -> FloatArray:
+def subtract_system_pairs(scores: FloatArray) -> FloatArray:
     """Return the differences of all pairs of systems, `[pairs, items]`, from scores `[systems, items]`."""
     first, second = np.triu_indices(len(scores), 1)
     return np.asarray(scores[first] - scores[second])

@@ -95,12 +95,12 @@ def select_possible_best(
     draws = resamples[defined]
     deviations = draws[:, ~np.isnan(draws).any(axis=0)] - estimate[:, None]
     deviations *= float(small_sample_factor(np.array(clusters), level))
-    spreads = _difference_spreads(deviations, _MIN_OBSERVATIONS / clusters)
-    p[defined] = _lead_p_values(estimate, deviations, spreads)
+    spreads = _standard_deviations_of_row_differences(deviations, _MIN_OBSERVATIONS / clusters)
+    p[defined] = _p_values_of_lead_over_rows(estimate, deviations, spreads)
     return defined & (p > 1 - level), p
 
 
-def _difference_spreads(deviations: FloatArray, minimum: float) -> FloatArray:
+def _standard_deviations_of_row_differences(deviations: FloatArray, minimum: float) -> FloatArray:
     """Return the standard deviation of the difference of every two rows, at least `minimum`.
 
     A smaller one comes from two candidates that happen never to differ.
@@ -112,7 +112,9 @@ def _difference_spreads(deviations: FloatArray, minimum: float) -> FloatArray:
     return np.asarray(np.maximum(np.sqrt(difference_variances), minimum))
 
 
-def _lead_p_values(estimate: FloatArray, deviations: FloatArray, spreads: FloatArray) -> FloatArray:
+def _p_values_of_lead_over_rows(
+    estimate: FloatArray, deviations: FloatArray, spreads: FloatArray
+) -> FloatArray:
     """Return for each candidate the share of resamples with at least its largest observed lead."""
     p = np.ones(len(estimate))
     for m in range(len(estimate)):

@@ -14,7 +14,7 @@ Block = TypeVar("Block")
 BlockResult = TypeVar("BlockResult")
 
 
-def map_blocks(
+def map_blocks_in_threads(
     function: Callable[[Block], BlockResult], blocks: Iterable[Block], workers: int | None = None
 ) -> list[BlockResult]:
     """Call a function on every block of work in threads, and return the results in order.
@@ -22,7 +22,7 @@ def map_blocks(
     `workers` is the number of threads, by default one per core. Matrix products inside use one thread each,
     so that sums are always added in the same order and results do not depend on the number of cores.
 
-    >>> map_blocks(abs, [-1, 2], workers=2)
+    >>> map_blocks_in_threads(abs, [-1, 2], workers=2)
     [1, 2]
     """
     with (

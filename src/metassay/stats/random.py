@@ -12,7 +12,7 @@ from zlib import crc32
 
 import numpy as np
 
-# Branches, for `make_branch_generator`. Changing a number changes published results.
+# Branches, for `create_generator_of_branch`. Changing a number changes published results.
 RESAMPLED_UNITS = 1
 """Below the branch of a data set: bootstrap resamples of segments, documents or items."""
 SEGMENT_SUBSETS = 2
@@ -32,8 +32,8 @@ CORRECTION_FOLDS = 8
 CORRECTION_DRAWS = 9
 """Resamples of clusters, for the gain of a correction."""
 
-# Numbers for `make_keyed_generator`. All metrics share them, so that the result for a metric does not depend
-# on the other metrics of a run.
+# Numbers for `create_generator_from_numbers`. All metrics share them, so that the result for a metric does
+# not depend on the other metrics of a run.
 EQUAL_DEPENDENCE = 1
 """Null hypothesis that all systems deviate alike."""
 FAIR_DEPENDENCE = 2
@@ -44,32 +44,32 @@ NUMBERS_OF_SYSTEMS = 2
 """Random subsets of the systems, for dependence as a function of their number."""
 
 
-def make_generator(seed: int) -> np.random.Generator:
+def create_random_generator_of_seed(seed: int) -> np.random.Generator:
     """Create the random generator of a seed."""
     return np.random.default_rng(seed)
 
 
-def make_branch_generator(seed: int, *key: int) -> np.random.Generator:
+def create_generator_of_branch(seed: int, *key: int) -> np.random.Generator:
     """Create the random generator of one branch of a seed; different branches are independent."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
-def make_keyed_generator(seed: int, *numbers: int) -> np.random.Generator:
+def create_generator_from_numbers(seed: int, *numbers: int) -> np.random.Generator:
     """Create the random generator of a seed combined with other numbers."""
     return np.random.default_rng([seed, *numbers])
 
 
-def make_named_generator(seed: int, *names: str) -> np.random.Generator:
+def create_generator_for_purpose(seed: int, *names: str) -> np.random.Generator:
     """Create the random generator of a seed for a named purpose, independent of other purposes."""
-    return make_keyed_generator(seed, *(hash_name(name) for name in names))
+    return create_generator_from_numbers(seed, *(hash_name(name) for name in names))
 
 
-def make_text_generator(seed: int, text: str) -> np.random.Generator:
+def create_generator_from_text(seed: int, text: str) -> np.random.Generator:
     """Create the random generator of a seed combined with a text."""
     digest = blake2b(text.encode(), digest_size=8).digest()
-    return make_keyed_generator(seed, int.from_bytes(digest, "little"))
+    return create_generator_from_numbers(seed, int.from_bytes(digest, "little"))
 
 
 def hash_name(name: str) -> int:
-    """Return a number below 2³² for a name, as a key of `make_branch_generator`."""
+    """Return a number below 2³² for a name, as a key of `create_generator_of_branch`."""
     return crc32(name.encode())

@@ -34,8 +34,8 @@ def tau_ap(reference: ArrayLike, estimate: ArrayLike) -> float:
     -1.0
     """
     reference_scores, estimated_scores = _check_scores(reference, estimate)
-    _refuse_ties(reference_scores, "the reference", "tau_ap_b")
-    _refuse_ties(estimated_scores, "the estimate", "tau_ap_a or tau_ap_b")
+    _refuse_tied_scores(reference_scores, "the reference", "tau_ap_b")
+    _refuse_tied_scores(estimated_scores, "the estimate", "tau_ap_a or tau_ap_b")
     return tau_ap_a(reference_scores, estimated_scores)
 
 
@@ -51,8 +51,8 @@ def tau_ap_a(reference: ArrayLike, estimate: ArrayLike) -> float:
     0.5
     """
     reference_scores, estimated_scores = _check_scores(reference, estimate)
-    _refuse_ties(reference_scores, "the reference", "tau_ap_b")
-    if _is_all_tied(estimated_scores):
+    _refuse_tied_scores(reference_scores, "the reference", "tau_ap_b")
+    if _are_all_scores_tied(estimated_scores):
         return float("nan")
     total = 0.0
     for score in np.unique(estimated_scores):
@@ -79,10 +79,10 @@ def tau_ap_b(reference: ArrayLike, estimate: ArrayLike) -> float:
     1.0
     """
     reference_scores, estimated_scores = _check_scores(reference, estimate)
-    if _is_all_tied(reference_scores) or _is_all_tied(estimated_scores):
+    if _are_all_scores_tied(reference_scores) or _are_all_scores_tied(estimated_scores):
         return float("nan")
-    forward = _tau_ap_b_direction(reference_scores, estimated_scores)
-    backward = _tau_ap_b_direction(estimated_scores, reference_scores)
+    forward = _tau_ap_b_one_direction(reference_scores, estimated_scores)
+    backward = _tau_ap_b_one_direction(estimated_scores, reference_scores)
     return (forward + backward) / 2
 
 
@@ -96,7 +96,7 @@ def weighted_tau(reference: ArrayLike, estimate: ArrayLike) -> float:
     1.0
     """
     reference_scores, estimated_scores = _check_scores(reference, estimate)
-    if _is_all_tied(reference_scores) or _is_all_tied(estimated_scores):
+    if _are_all_scores_tied(reference_scores) or _are_all_scores_tied(estimated_scores):
         return float("nan")
     from scipy.stats import weightedtau
 
@@ -110,7 +110,7 @@ def kendall_tau(reference: ArrayLike, estimate: ArrayLike) -> float:
     -1.0
     """
     reference_scores, estimated_scores = _check_scores(reference, estimate)
-    if _is_all_tied(reference_scores) or _is_all_tied(estimated_scores):
+    if _are_all_scores_tied(reference_scores) or _are_all_scores_tied(estimated_scores):
         return float("nan")
     from scipy.stats import kendalltau
 
@@ -130,17 +130,17 @@ def _check_scores(reference: ArrayLike, estimate: ArrayLike) -> tuple[FloatArray
     return x, y
 
 
-def _refuse_ties(scores: FloatArray, side: str, remedy: str) -> None:
+def _refuse_tied_scores(scores: FloatArray, side: str, remedy: str) -> None:
     """Raise an error if scores have ties."""
     if len(np.unique(scores)) < len(scores):
         raise TiedScores(f"{side} has tied scores.", remedy=f"Use {remedy}.")
 
 
-def _is_all_tied(scores: FloatArray) -> bool:
+def _are_all_scores_tied(scores: FloatArray) -> bool:
     return bool((scores == scores[0]).all())
 
 
-def _tau_ap_b_direction(reference: FloatArray, estimate: FloatArray) -> float:
+def _tau_ap_b_one_direction(reference: FloatArray, estimate: FloatArray) -> float:
     """Compute one direction of `tau_ap_b`."""
     precedes = estimate[:, None] > estimate  # [above, below]
     concordant = (precedes & (reference[:, None] > reference)).sum(axis=0)
@@ -185,21 +185,21 @@ def correlate_all_rows(rows: FloatArray, statistic: str) -> FloatArray:
 @kernel
 def _fill_tau_ap_b(left: FloatArray, right: FloatArray, values: FloatArray) -> None:
     for row in range(len(left)):
-        x, y, is_defined = _select_common(left[row], right[row])
+        x, y, is_defined = _select_items_scored_by_both(left[row], right[row])
         values[row] = _tau_ap_b(x, y) if is_defined else np.nan
 
 
 @kernel
 def _fill_tau_ap(left: FloatArray, right: FloatArray, values: FloatArray) -> None:
     for row in range(len(left)):
-        x, y, is_defined = _select_common(left[row], right[row])
+        x, y, is_defined = _select_items_scored_by_both(left[row], right[row])
         values[row] = _tau_ap(x, y) if is_defined else np.nan
 
 
 @kernel
 def _fill_weighted_tau(left: FloatArray, right: FloatArray, values: FloatArray) -> None:
     for row in range(len(left)):
-        x, y, is_defined = _select_common(left[row], right[row])
+        x, y, is_defined = _select_items_scored_by_both(left[row], right[row])
         values[row] = np.nan
         if is_defined:
             by_x = _pair_agreement(x, y, _hyperbolic_weights(x, y))
@@ -210,12 +210,12 @@ def _fill_weighted_tau(left: FloatArray, right: FloatArray, values: FloatArray) 
 @kernel
 def _fill_kendall_tau(left: FloatArray, right: FloatArray, values: FloatArray) -> None:
     for row in range(len(left)):
-        x, y, is_defined = _select_common(left[row], right[row])
+        x, y, is_defined = _select_items_scored_by_both(left[row], right[row])
         values[row] = _pair_agreement(x, y, np.full(len(x), 0.5)) if is_defined else np.nan
 
 
 @kernel
-def _select_common(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, bool]:
+def _select_items_scored_by_both(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, bool]:
     """Return the items with a score in both vectors, and whether both vectors vary over them."""
     common_x = np.empty(len(x))
     common_y = np.empty(len(x))

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from metassay.errors import InputError
 from metassay.stats.arrays import FloatArray
-from metassay.stats.parallel import map_blocks
-from metassay.stats.random import RESAMPLED_UNITS, make_branch_generator, make_generator
+from metassay.stats.parallel import map_blocks_in_threads
+from metassay.stats.random import RESAMPLED_UNITS, create_generator_of_branch, create_random_generator_of_seed
 
 DRAWS_PER_BLOCK = 100
 """Each block of draws has a random stream of its own, so that results do not depend on the threads."""
@@ -36,14 +36,14 @@ def draw_cluster_counts(clusters: int, bootstraps: int, seed: int) -> NDArray[np
     """Draw bootstrap resamples of clusters; return how often each is drawn, [bootstraps, clusters]."""
     if bootstraps < 0:
         raise InputError(f"bootstraps must be 0 or more, not {bootstraps}.")
-    rng = make_generator(seed)
+    rng = create_random_generator_of_seed(seed)
     counts = np.empty((bootstraps, clusters), dtype=np.uint32)
     for row in counts:
         row[:] = np.bincount(rng.integers(0, clusters, clusters), minlength=clusters)
     return counts
 
 
-def map_bootstrap(
+def map_bootstrap_resamples(
     function: Callable[[FloatArray], FloatArray],
     units: int,
     *,
@@ -58,7 +58,7 @@ def map_bootstrap(
     Resamples have `size` units, by default as many as there are.
     """
     blocks = _draw_bootstrap_blocks(units, size or units, draws, seed, (stream, RESAMPLED_UNITS))
-    return np.concatenate(map_blocks(function, blocks, workers), axis=1)
+    return np.concatenate(map_blocks_in_threads(function, blocks, workers), axis=1)
 
 
 def draw_subset_blocks(
@@ -84,4 +84,4 @@ def _make_block_generators(
 ) -> Iterator[tuple[np.random.Generator, int]]:
     """Yield the generator and the number of draws of each block."""
     for block, start in enumerate(range(0, draws, DRAWS_PER_BLOCK)):
-        yield make_branch_generator(seed, *key, block), min(DRAWS_PER_BLOCK, draws - start)
+        yield create_generator_of_branch(seed, *key, block), min(DRAWS_PER_BLOCK, draws - start)

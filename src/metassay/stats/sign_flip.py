@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from metassay.stats.arrays import BoolArray, FloatArray
 from metassay.stats.compilation import kernel
-from metassay.stats.random import make_generator
+from metassay.stats.random import create_random_generator_of_seed
 
 MTME_SEED = 4
 """The seed of mt-metrics-eval."""
@@ -122,7 +122,7 @@ def sign_flip_p_values(scores: FloatArray, rng: np.random.Generator, flips: int)
     largest_sums = np.abs(centred).max(axis=-2, initial=0.0).sum(axis=-1).reshape(-1)
     counts = np.zeros((len(largest_sums), systems * (systems - 1) // 2), dtype=np.int64)
     for start in range(0, flips, FLIPS_PER_BLOCK):
-        flipped = draw_flips(rng, min(FLIPS_PER_BLOCK, flips - start), segments)
+        flipped = draw_sign_flips(rng, min(FLIPS_PER_BLOCK, flips - start), segments)
         sums = (rows @ flipped.T.astype(np.float64)).reshape(-1, systems, len(flipped))
         _count_half_wins(sums, TIE_TOLERANCE * largest_sums, counts)
     return (counts / (2.0 * flips)).reshape(*outer, -1)
@@ -146,7 +146,7 @@ def corpus_p_values(
     first, second = np.triu_indices(systems, 1)
     counts = np.zeros(len(first))
     for start in range(0, flips, FLIPS_PER_BLOCK):
-        flipped = draw_flips(rng, min(FLIPS_PER_BLOCK, flips - start), segments).astype(np.float64)
+        flipped = draw_sign_flips(rng, min(FLIPS_PER_BLOCK, flips - start), segments).astype(np.float64)
         flipped_sums = np.stack([flipped @ system_statistics for system_statistics in statistics])
         for pair, (i, j) in enumerate(zip(first, second)):
             change = flipped_sums[j] - flipped_sums[i]
@@ -157,13 +157,13 @@ def corpus_p_values(
     return counts / (2.0 * flips)
 
 
-def mtme_p_values(scores: FloatArray, flips: int) -> FloatArray:
+def compute_p_values_like_mt_metrics_eval(scores: FloatArray, flips: int) -> FloatArray:
     """Compute p-values exactly as mt-metrics-eval does: its seed, its float32 arithmetic, its `>=`.
 
     They depend on the order of the systems: with ties, p_ij + p_ji exceeds 1.
     """
     *outer, systems, segments = scores.shape
-    rng = make_generator(MTME_SEED)
+    rng = create_random_generator_of_seed(MTME_SEED)
     signs = 2 * np.rint(rng.random((flips, segments), dtype=np.float32)) - 1
     first, second = np.triu_indices(systems, 1)
     p_values = []
@@ -175,14 +175,14 @@ def mtme_p_values(scores: FloatArray, flips: int) -> FloatArray:
     return np.array(p_values).reshape(*outer, -1)
 
 
-def draw_flips(rng: np.random.Generator, flips: int, segments: int) -> BoolArray:
+def draw_sign_flips(rng: np.random.Generator, flips: int, segments: int) -> BoolArray:
     """Draw fair coins, [flips, segments], row by row, so that blocks of rows continue the same stream."""
     return rng.random((flips, segments), dtype=np.float32) < 0.5
 
 
 def draw_sign_flip_sums(differences: FloatArray, rng: np.random.Generator, draws: int) -> FloatArray:
     """Sum the rows of `differences` [rows, units] under random signs, [rows, draws]; rows share the signs."""
-    flipped = draw_flips(rng, draws, differences.shape[1])
+    flipped = draw_sign_flips(rng, draws, differences.shape[1])
     sums: FloatArray = differences @ (1.0 - 2.0 * flipped).T
     return sums
 

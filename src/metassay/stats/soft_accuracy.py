@@ -6,7 +6,7 @@ import numpy as np
 
 from metassay.stats.arrays import FloatArray, IntArray
 from metassay.stats.bootstrap import ClusterBootstrap
-from metassay.stats.random import make_generator
+from metassay.stats.random import create_random_generator_of_seed
 from metassay.stats.sign_flip import (
     estimate_normal_error,
     normal_p_values,
@@ -39,7 +39,7 @@ def estimate_soft_accuracies(human: FloatArray, metrics: FloatArray, seed: int =
         values[~is_inaccurate] = soft_accuracy(p_values[0], p_values[1:])
     if is_inaccurate.any():
         scores = np.concatenate([human[None], metrics[is_inaccurate]])
-        p_values = sign_flip_p_values(scores, make_generator(seed), FLIPS)
+        p_values = sign_flip_p_values(scores, create_random_generator_of_seed(seed), FLIPS)
         values[is_inaccurate] = soft_accuracy(p_values[0], p_values[1:])
     return values
 

@@ -38,7 +38,7 @@ class SortedScores:
 
 
 class SortingSpace(NamedTuple):
-    """Arrays that `fill_order` needs, allocated once for any number of sorts of the same size."""
+    """Arrays that `fill_sorting_order` needs, allocated once for any number of sorts of the same size."""
 
     order: LongArray
     other_order: LongArray
@@ -47,7 +47,7 @@ class SortingSpace(NamedTuple):
 
 
 class KnotSpace(NamedTuple):
-    """Arrays that `fill_knots` fills, allocated once for any number of sorts of the same size."""
+    """Arrays that `fill_distinct_scores` fills, allocated once for any number of sorts of the same size."""
 
     knot_of_score: LongArray
     offset: FloatArray
@@ -63,8 +63,8 @@ def sort_scores(scores: ArrayLike) -> SortedScores:
     scores = np.asarray(scores, dtype=np.float64) + 0.0  # which turns -0.0 into 0.0
     sorting = allocate_sorting_space(len(scores))
     space = allocate_knot_space(len(scores))
-    fill_order(scores.view(np.uint64), sorting)
-    knot_count = fill_knots(scores, sorting.order, space)
+    fill_sorting_order(scores.view(np.uint64), sorting)
+    knot_count = fill_distinct_scores(scores, sorting.order, space)
     return SortedScores(sorting.order, space.knot_of_score, space.offset, space.knots[:knot_count].copy())
 
 
@@ -84,7 +84,7 @@ def allocate_knot_space(size: int) -> KnotSpace:
 
 
 @kernel
-def fill_order(bits: BitArray, space: SortingSpace) -> None:
+def fill_sorting_order(bits: BitArray, space: SortingSpace) -> None:
     """Fill `space.order` with the stable order that sorts float64 scores, which are given as bits.
 
     A radix sort, four times as fast as NumPy's stable sort. The bits of a float sort like an integer once the
@@ -115,20 +115,20 @@ def fill_order(bits: BitArray, space: SortingSpace) -> None:
 
 
 @kernel
-def opens_knot(score: float, last_knot: float) -> bool:
+def starts_new_distinct_score(score: float, last_knot: float) -> bool:
     """Return whether a score is more than a rounding error above the last knot."""
     gap = score - last_knot
     return gap > 0.0 and gap >= min(_ABSOLUTE_ROUNDING, _RELATIVE_ROUNDING * abs(last_knot))
 
 
 @kernel
-def fill_knots(scores: FloatArray, order: LongArray, space: KnotSpace) -> int:
+def fill_distinct_scores(scores: FloatArray, order: LongArray, space: KnotSpace) -> int:
     """Fill `space` with the knots of sorted scores, their distinct values up to rounding; return how many."""
     knots = space.knots
     count = 0
     for p in range(len(order)):
         score = scores[order[p]]
-        if count == 0 or opens_knot(score, knots[count - 1]):
+        if count == 0 or starts_new_distinct_score(score, knots[count - 1]):
             knots[count] = score
             count += 1
         space.knot_of_score[p] = count - 1

@@ -2,7 +2,7 @@
 
 One hash per output gives a 64-bit key, the name of the perturbation is mixed in, and each draw is one step of
 SplitMix64 (Steele, Lea and Flood, 2014). A NumPy generator per output would take longer than the edit itself.
-`mix_bits_in_kernel`, `draw_high_bits` and `draw_below` are the same steps in compiled code.
+`mix_bits_in_kernel`, `advance_random_state` and `draw_integer_below` are the same steps in compiled code.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Stream:
 
     >>> first = Stream.for_output(0, "17", "a b c", "removal")
     >>> second = Stream.for_output(0, "17", "a b c", "removal")
-    >>> first.draw_below(3) == second.draw_below(3)
+    >>> first.draw_integer_below(3) == second.draw_integer_below(3)
     True
     """
 
@@ -49,20 +49,20 @@ class Stream:
         """Make the stream of a perturbation for the output `text` of `item`."""
         return cls(derive_key(hash_output(seed, item, text), perturbation))
 
-    def draw_below(self, limit: int) -> int:
+    def draw_integer_below(self, limit: int) -> int:
         """Draw an integer from 0 to `limit` - 1, all equally likely to within limit / 2³²."""
         self._state = (self._state + _INCREMENT) & _MASK
         return ((mix_bits(self._state) >> 32) * limit) >> 32
 
     def choice(self, options: Sequence[T]) -> T:
         """Draw one of several options at random."""
-        return options[self.draw_below(len(options))]
+        return options[self.draw_integer_below(len(options))]
 
     def sample(self, size: int, count: int) -> list[int]:
         """Draw `count` different integers below `size`, in random order (a partial Fisher–Yates shuffle)."""
         order = list(range(size))
         for position in range(count):
-            other = position + self.draw_below(size - position)
+            other = position + self.draw_integer_below(size - position)
             order[position], order[other] = order[other], order[position]
         return order[:count]
 
@@ -80,16 +80,16 @@ def hash_outputs(seed: int, items: Iterable[str], texts: Iterable[str]) -> Keys:
 
 def derive_key(key: int, name: str) -> int:
     """Return the key of an output's random numbers for one purpose, such as one perturbation."""
-    return mix_bits(key ^ _hash_purpose(name))
+    return mix_bits(key ^ _hash_purpose_name(name))
 
 
 def derive_keys(keys: Keys, name: str) -> Keys:
     """Return the keys of many outputs for one purpose, as `derive_key` does."""
-    return mix_bits_of_array(keys ^ np.uint64(_hash_purpose(name)))
+    return mix_bits_of_array(keys ^ np.uint64(_hash_purpose_name(name)))
 
 
 @functools.lru_cache(maxsize=1024)
-def _hash_purpose(name: str) -> int:
+def _hash_purpose_name(name: str) -> int:
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little")
 
 
@@ -116,14 +116,14 @@ def mix_bits_in_kernel(value: np.uint64) -> np.uint64:
 
 
 @kernel
-def draw_high_bits(state: np.uint64) -> tuple[np.uint64, np.uint64]:
+def advance_random_state(state: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Advance a random state; return the new state and 32 random bits."""
     state = state + SPLITMIX_STEP
     return state, mix_bits_in_kernel(state) >> np.uint64(32)
 
 
 @kernel
-def draw_below(state: np.uint64, limit: int | np.int64) -> tuple[np.uint64, np.int64]:
-    """Return the next state and a number below `limit`, as `Stream.draw_below` does."""
-    state, high = draw_high_bits(state)
+def draw_integer_below(state: np.uint64, limit: int | np.int64) -> tuple[np.uint64, np.int64]:
+    """Return the next state and a number below `limit`, as `Stream.draw_integer_below` does."""
+    state, high = advance_random_state(state)
     return state, np.int64((high * np.uint64(limit)) >> np.uint64(32))

@@ -47,7 +47,7 @@ def sum_resamples(statistics: FloatArray, counts: FloatArray) -> FloatArray:
     return (counts @ by_segment).reshape(len(counts), systems, width).transpose(1, 0, 2)
 
 
-def score_resamples(
+def compute_scores_of_resamples(
     statistics: FloatArray, counts: FloatArray, from_statistics: FromStatistics
 ) -> FloatArray:
     """Score each system on each resample: [systems, draws]."""
@@ -72,7 +72,7 @@ def draw_bootstrap_scores(
     for start in range(0, draws, draws_per_block):
         block_draws = min(draws_per_block, draws - start)
         counts = draw_bootstrap_counts(segments, size or segments, block_draws, rng)
-        blocks.append(score_resamples(statistics, counts, from_statistics))
+        blocks.append(compute_scores_of_resamples(statistics, counts, from_statistics))
     return np.concatenate(blocks, axis=-1)
 
 
@@ -98,7 +98,7 @@ def paired_bootstrap(
     for i in range(len(scores)):
         for j in range(i):
             resampled = scores[i] - scores[j]
-            extreme = _reaches(np.abs(resampled - resampled.mean()), differences[i, j]).sum()
+            extreme = _is_at_least_observed(np.abs(resampled - resampled.mean()), differences[i, j]).sum()
             p[i, j] = p[j, i] = (extreme + 1) / (len(resampled) + 1)
     return SystemComparisons(differences, p)
 
@@ -136,12 +136,12 @@ def approximate_randomization(
             for j in range(i):
                 exchanged = np.stack([chosen_sums[i] + other_sums[j], chosen_sums[j] + other_sums[i]])
                 first, second = from_statistics(exchanged)
-                extreme[i, j] += _reaches(np.abs(first - second), differences[i, j]).sum()
+                extreme[i, j] += _is_at_least_observed(np.abs(first - second), differences[i, j]).sum()
     extreme += extreme.T + draws * np.eye(systems)
     return SystemComparisons(differences, (extreme + 1) / (draws + 1))
 
 
-def _reaches(absolute_differences: FloatArray, observed: float) -> BoolArray:
+def _is_at_least_observed(absolute_differences: FloatArray, observed: float) -> BoolArray:
     """Whether absolute differences are at least the observed one; equal up to rounding counts."""
     threshold = abs(observed)
     reached: BoolArray = absolute_differences >= threshold - _ROUNDING_ERROR * max(1.0, threshold)

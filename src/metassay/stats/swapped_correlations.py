@@ -48,7 +48,7 @@ def make_correlation_swapper(
     totals = [sum_systems(moment.sum(axis=-1)) for moment in moments]
 
     def compute_differences(swaps: Swaps) -> Float32Array:
-        swapped = [sum_systems(swaps.sum_swapped(moment)) for moment in moments]
+        swapped = [sum_systems(swaps.sum_swapped_scores(moment)) for moment in moments]
         changes = [sums[:, second] - sums[:, first] for sums in swapped]
         first_moments = [total[first] + change for total, change in zip(totals, changes)]
         second_moments = [total[second] - change for total, change in zip(totals, changes)]

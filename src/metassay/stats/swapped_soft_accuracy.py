@@ -25,7 +25,7 @@ _FLOAT32_TIE = 1e-7
 """Sums are equal if they differ by less than this share of their possible size."""
 
 
-def swap_segments(
+def compare_accuracies_after_segment_swaps(
     p_human: FloatArray, scores: FloatArray, metric_pairs: LongArray, swaps: Swaps
 ) -> Float32Array:
     """Compute differences of soft accuracy between metrics after swapping whole segments of their scores.
@@ -53,7 +53,7 @@ def swap_segments(
     return accuracy_differences
 
 
-def swap_cells(
+def compare_accuracies_after_score_swaps(
     p_human: FloatArray, scores: FloatArray, metric_pairs: LongArray, swaps: Swaps
 ) -> Float32Array:
     """Compute differences of soft accuracy between metrics after swapping single scores.
@@ -63,7 +63,7 @@ def swap_cells(
     """
     by_segment = np.ascontiguousarray(scores.astype(np.float32).reshape(-1, scores.shape[2]).T)
     total = by_segment.T @ by_segment
-    swapped_sums = swaps.sum_swapped(scores)
+    swapped_sums = swaps.sum_swapped_scores(scores)
     kept_sums = scores.sum(axis=-1) - swapped_sums
     accuracy_differences = _allocate_differences(len(swaps), metric_pairs)
     for draw in range(len(swaps)):
@@ -82,7 +82,7 @@ def swap_cells(
     return accuracy_differences
 
 
-def swap_permuted_segments(
+def compare_permutation_accuracies_after_swaps(
     p_human: FloatArray, scores: FloatArray, metric_pairs: LongArray, swaps: Swaps, flips: Float32Array
 ) -> Float32Array:
     """Swap any cells, with p-values from sign flips; `flips` is [segments, flips], 1 where the sign changes.
@@ -104,18 +104,21 @@ def swap_permuted_segments(
     return accuracy_differences
 
 
-def swap_systems(contributions: Float32Array, swaps: Swaps) -> Float32Array:
+def compare_accuracies_after_system_swaps(contributions: Float32Array, swaps: Swaps) -> Float32Array:
     """Swap whole systems: look up what each pair of systems contributes to the difference of two metrics.
 
-    `contributions` [metric pairs, system pairs, 4] is from `tabulate_normal_swaps` or
-    `tabulate_permuted_swaps`. This is exact, because a pair of systems has only four states.
+    `contributions` [metric pairs, system pairs, 4] is from `tabulate_swap_effects_with_normal_p_values` or
+    `tabulate_swap_effects_with_permutation_p_values`. This is exact, because a pair of systems has only four
+    states.
     """
     accuracy_differences = np.empty((len(swaps), len(contributions)), dtype=np.float32)
     _fill_system_swaps(contributions, swaps.rows, accuracy_differences)
     return accuracy_differences
 
 
-def tabulate_normal_swaps(p_human: FloatArray, scores: FloatArray, metric_pairs: LongArray) -> Float32Array:
+def tabulate_swap_effects_with_normal_p_values(
+    p_human: FloatArray, scores: FloatArray, metric_pairs: LongArray
+) -> Float32Array:
     """Tabulate |p_B' - p_human| - |p_A' - p_human| for the states of two systems, with normal p-values.
 
     Returns [metric pairs, system pairs, 4]. State 2 k + l: the first system is swapped if k is 1, the second
@@ -129,10 +132,14 @@ def tabulate_normal_swaps(p_human: FloatArray, scores: FloatArray, metric_pairs:
     return contributions
 
 
-def tabulate_permuted_swaps(
+def tabulate_swap_effects_with_permutation_p_values(
     p_human: FloatArray, scores: FloatArray, metric_pairs: LongArray, flips: Float32Array
 ) -> Float32Array:
-    """Tabulate the same as `tabulate_normal_swaps`, with p-values from sign flips [segments, flips]."""
+    """Tabulate |p_B' - p_human| - |p_A' - p_human| for the states of two systems, with permutation p-values.
+
+    Same table as that of `tabulate_swap_effects_with_normal_p_values`, with p-values from sign flips
+    [segments, flips].
+    """
     metrics, systems, segments = scores.shape
     rows = scores.astype(np.float32).reshape(-1, segments)
     flipped_sums = (rows @ flips).reshape(metrics, systems, flips.shape[1])
@@ -209,7 +216,7 @@ def _split_by_rows(
 
 
 @kernel
-def _interpolate_tail(total: float, squares: float, upper_tail: FloatArray) -> float:
+def _interpolate_normal_tail(total: float, squares: float, upper_tail: FloatArray) -> float:
     """Interpolate 1 - Phi(total / √squares); .5 where there is no difference."""
     if squares <= 0.0:
         return 0.5
@@ -239,10 +246,10 @@ def _fill_segment_swaps(
             for pair in range(pairs):
                 change = sums[draw, b, pair] - sums[draw, a, pair]
                 square_change = squares[draw, b, pair] - squares[draw, a, pair]
-                p_a = _interpolate_tail(
+                p_a = _interpolate_normal_tail(
                     total_sums[a, pair] + change, total_squares[a, pair] + square_change, upper_tail
                 )
-                p_b = _interpolate_tail(
+                p_b = _interpolate_normal_tail(
                     total_sums[b, pair] - change, total_squares[b, pair] - square_change, upper_tail
                 )
                 difference += abs(p_b - p_human[pair]) - abs(p_a - p_human[pair])
@@ -297,7 +304,7 @@ def _fill_cell_swaps(
                     squares = max(square_sum - 2.0 * products[i, j], _FLOAT32_RESOLUTION * square_sum)
                     total = kept_sums[metric, i] + swapped_sums[other_metric, i]
                     total -= kept_sums[metric, j] + swapped_sums[other_metric, j]
-                    p_metric = _interpolate_tail(total, squares, upper_tail)
+                    p_metric = _interpolate_normal_tail(total, squares, upper_tail)
                     difference += sign * abs(p_metric - p_human[pair])
                     pair += 1
         accuracy_differences[column] = difference / len(p_human)
@@ -356,7 +363,7 @@ def _tabulate_normal_swaps(
                     other_row = second * systems + j
                     square_sum = products[row, row] + products[other_row, other_row]
                     squares = max(square_sum - 2.0 * products[row, other_row], _ROUNDING * square_sum)
-                    p_metric = _interpolate_tail(sums[first, i] - sums[second, j], squares, upper_tail)
+                    p_metric = _interpolate_normal_tail(sums[first, i] - sums[second, j], squares, upper_tail)
                     errors[state] = abs(p_metric - p_human[pair])
                 for state in range(4):  # where A' has a score of A, B' has one of B
                     contributions[column, pair, state] = errors[3 - state] - errors[state]

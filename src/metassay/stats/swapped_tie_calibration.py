@@ -57,7 +57,9 @@ def compare_calibrated_accuracies(right_pairs: Float32Array, pairs: float) -> Fl
     return differences
 
 
-def swap_calibrated_accuracies(right_pairs: Float32Array, pairs: float, swaps: Swaps) -> Float32Array:
+def compare_calibrated_accuracies_after_swaps(
+    right_pairs: Float32Array, pairs: float, swaps: Swaps
+) -> Float32Array:
     """Compute `compare_calibrated_accuracies` after swaps of whole segments, [draws, pairs of metrics]."""
     mask = swaps.columns.astype(np.float32)
     swapped = np.stack([mask @ metric_counts for metric_counts in right_pairs], axis=1)

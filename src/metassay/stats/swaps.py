@@ -15,8 +15,8 @@ import numpy as np
 
 from metassay.errors import UnknownName
 from metassay.stats.arrays import BoolArray, Float32Array, FloatArray, LongArray
-from metassay.stats.parallel import map_blocks
-from metassay.stats.random import make_branch_generator
+from metassay.stats.parallel import map_blocks_in_threads
+from metassay.stats.random import create_generator_of_branch
 
 SWAP_KINDS = ("perm-inputs", "perm-systems", "perm-both", "cells")
 DRAWS_PER_BLOCK = 50
@@ -39,7 +39,7 @@ class Swaps:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def sum_swapped(self, scores: FloatArray) -> FloatArray:
+    def sum_swapped_scores(self, scores: FloatArray) -> FloatArray:
         """Sum the swapped cells of every metric and system: [draws, metrics, systems]."""
         metrics, systems, segments = scores.shape
         if self.cells is not None:
@@ -105,7 +105,7 @@ def draw_swapped_differences(
         differences[start : start + len(swaps)] = statistic(swaps)
 
     blocks = draw_swap_blocks(kind, draws=draws, systems=systems, segments=segments, seed=seed, stream=stream)
-    map_blocks(compute_block, blocks, workers)
+    map_blocks_in_threads(compute_block, blocks, workers)
     return np.ascontiguousarray(differences.T)
 
 
@@ -116,7 +116,7 @@ def draw_swap_blocks(
     if kind not in SWAP_KINDS:
         raise UnknownName("kind of swap", kind, SWAP_KINDS)
     for block, start in enumerate(range(0, draws, DRAWS_PER_BLOCK)):
-        rng = make_branch_generator(seed, stream, block)
+        rng = create_generator_of_branch(seed, stream, block)
         yield start, _draw_swaps(kind, rng, min(DRAWS_PER_BLOCK, draws - start), systems, segments)
 
 

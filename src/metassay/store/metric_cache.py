@@ -26,7 +26,7 @@ from metassay.errors import InputError
 from metassay.metrics.base import COST_CLASSES, Metric, Scores
 from metassay.plugins import hash_user_source
 from metassay.recorded_warnings import RecordedWarnings
-from metassay.stats.digests import Digests, sort_digests
+from metassay.stats.digests import Digests, sort_hashes
 from metassay.store.parts import PackedPart, hash_bytes, log_note, pack_part, read_part, write_part
 from metassay.store.remote import list_files
 from metassay.store.score_tables import fill_in_scores, make_score_table
@@ -175,7 +175,7 @@ class MetricCache:
 
 def _hash_batch_contents(digests: Digests) -> str:
     """Hash the contents of a batch, regardless of their order."""
-    return hash_bytes(digests[sort_digests(digests)].tobytes())
+    return hash_bytes(digests[sort_hashes(digests)].tobytes())
 
 
 def _mark_as_used(path: Path) -> None:

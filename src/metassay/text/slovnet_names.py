@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from metassay.stats.arrays import BoolArray, Float32Array, LongArray, build_row_offsets, find_distinct
 from metassay.stats.compilation import kernel
-from metassay.stats.parallel import map_blocks
+from metassay.stats.parallel import map_blocks_in_threads
 from metassay.text.indexed_words import index_non_space_runs
 from metassay.text.razdel_words import KIND_COUNT, classify_character, split_non_space_run
 from metassay.text.spacy_models import Entity
@@ -47,7 +47,9 @@ def find_russian_names(texts: Sequence[str]) -> list[list[Entity]]:
     boundaries = np.flatnonzero(np.diff(block_of_text, prepend=-1, append=-1)).tolist()
     blocks = [texts[start:end] for start, end in itertools.pairwise(boundaries)]
     return [
-        names for block in map_blocks(_load_name_finder().find_names, blocks, workers=1) for names in block
+        names
+        for block in map_blocks_in_threads(_load_name_finder().find_names, blocks, workers=1)
+        for names in block
     ]
 
 

@@ -18,7 +18,7 @@ from metassay.errors import InputError
 from metassay.metrics.alignment import Alignment, align_with_fewest_edits
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.align import AlignContent, AlignedWord
-from metassay.results.base import select_content
+from metassay.results.base import select_json_fields
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.read import Source, ensure_dataset
 
@@ -35,11 +35,11 @@ class AlignResult(ResultDisplay, AlignContent, frozen=True, kw_only=True):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object of `metassay align` as plain values."""
-        return select_content(self, AlignContent).to_dict()
+        return select_json_fields(self, AlignContent).to_dict()
 
     def to_json(self) -> str:
         """Return the JSON object of `metassay align`."""
-        return select_content(self, AlignContent).to_json()
+        return select_json_fields(self, AlignContent).to_json()
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table with one row per word."""

@@ -17,12 +17,12 @@ from metassay.meta.contexts.difficulty import (
     measure_accuracy_by_difficulty,
     summarize_human_pair_distances,
 )
-from metassay.meta.contexts.label_error_correction import LabelReading, correct_for_label_errors
+from metassay.meta.contexts.label_error_correction import LabelReading, correct_accuracy_for_label_errors
 from metassay.meta.contexts.pair_outcomes import RIGHT, PairOutcomes
 from metassay.meta.contexts.perturbation_validity import (
     EditDistances,
     average_edits_by_perturbation,
-    compare_human_scores,
+    compute_human_score_differences,
     measure_edit_distances,
     summarize_perturbations,
 )
@@ -124,7 +124,7 @@ def _summarize_perturbations(
     spilled = outcome.scored.spilled
     human_differences: Mapping[str, Sequence[float]]
     if spilled is None:
-        human_differences = compare_human_scores(outcome.pairs.frame, dataset)
+        human_differences = compute_human_score_differences(outcome.pairs.frame, dataset)
     else:
         human_differences = spilled.human_differences
     mean_edits = average_edits_by_perturbation(
@@ -173,7 +173,7 @@ def _correct_accuracies(
             return None
         readings.append(LabelReading(error.pairs_read, error.not_worse - error.better, error.better))
     strata = (np.cumsum(has_pairs) - 1).astype(np.int32)[codes]
-    return correct_for_label_errors(
+    return correct_accuracy_for_label_errors(
         sampled_outcomes,
         strata,
         readings,

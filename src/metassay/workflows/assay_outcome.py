@@ -162,7 +162,8 @@ def bind_precomputed_scores(dataset: Dataset, pairs: Pairs, metrics: Sequence[Me
         return tuple(metrics)
     texts = list_distinct_texts(list_scored_texts(dataset, pairs))
     return tuple(
-        metric.bind_to_texts(texts) if isinstance(metric, PrecomputedScores) else metric for metric in metrics
+        metric.look_up_scores_of_texts(texts) if isinstance(metric, PrecomputedScores) else metric
+        for metric in metrics
     )
 
 

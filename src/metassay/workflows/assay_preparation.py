@@ -24,7 +24,7 @@ from metassay.engine.workers import count_workers
 from metassay.errors import InputError
 from metassay.llm.settings import LlmSettings
 from metassay.metrics.base import Metric
-from metassay.metrics.external import orient_metrics
+from metassay.metrics.external import set_score_directions_of_metrics
 from metassay.metrics.judge import connect_judges
 from metassay.metrics.precomputed_scores import read_precomputed_scores
 from metassay.metrics.registry import parse_metrics
@@ -195,7 +195,7 @@ def _choose_metrics(
         computed = ()
     else:
         computed = parse_metrics(dataset.task_definition.default_metrics)
-    metrics = orient_metrics((*computed, *precomputed), directions)
+    metrics = set_score_directions_of_metrics((*computed, *precomputed), directions)
     preprocess = options.preprocess if options.pairs == PERTURBED_PAIRS else "none"
     return choose_metrics(dataset, metrics, normalize, preprocess)
 

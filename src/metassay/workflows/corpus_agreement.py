@@ -39,7 +39,7 @@ def measure_corpus_agreement(
     for metric in parse_metrics(metrics):
         if not isinstance(metric, StatisticsMetric):
             raise InputError(f"{metric.spec} has no sufficient statistics, hence no corpus score of its own.")
-        bound_metric = metric.bind_to_data(texts.languages)
+        bound_metric = metric.adapt_to_languages(texts.languages)
         statistics = _compute_statistics(bound_metric, texts)
         for data in datasets:
             arranged = _arrange_statistics(texts, data, statistics)

@@ -86,7 +86,7 @@ class Dashboard:
             if any(len(text) > LONGEST_VALUE for text in texts):
                 raise BadRequest(f"a value has more than {LONGEST_VALUE} characters.")
         run = self._open_run(name)
-        query = PairQuery.from_values(values)
+        query = PairQuery.from_query_values(values)
         explorer, lock = self._open_explorer(name)
         other_table = self._open_explorer(query.other_run)[0].table if query.other_run else None
         if other_table is not None and not query.other_metric and query.metric in other_table.metrics:
@@ -192,7 +192,7 @@ def _build_run_path(name: str, page: str = "") -> str:
 
 
 def _build_explorer_path(name: str, query: PairQuery) -> str:
-    values = urlencode(query.to_values())
+    values = urlencode(query.to_query_values())
     return f"{_build_run_path(name)}?{values}" if values else _build_run_path(name)
 
 

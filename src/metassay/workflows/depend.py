@@ -36,7 +36,7 @@ from metassay.reporting.depend_page import (
 )
 from metassay.reporting.pages import Page
 from metassay.reporting.result_display import ResultDisplay
-from metassay.results.base import select_content
+from metassay.results.base import select_json_fields
 from metassay.results.depend import Correction, DependContent, MetricCurves, MetricDependence
 from metassay.stats.arrays import FloatArray
 from metassay.store.run_folder import RunFolder
@@ -73,11 +73,11 @@ class DependResult(ResultDisplay, DependContent, frozen=True, kw_only=True):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object of `metassay depend` as plain values."""
-        return select_content(self, DependContent).to_dict()
+        return select_json_fields(self, DependContent).to_dict()
 
     def to_json(self) -> str:
         """Return the JSON object of `metassay depend`."""
-        return select_content(self, DependContent).to_json()
+        return select_json_fields(self, DependContent).to_json()
 
     @property
     def curves(self) -> dict[str, dict[str, MetricCurves]]:

@@ -17,7 +17,7 @@ from metassay.options import accept_options, split_names
 from metassay.reporting.estimate_page import build_estimate_page, render_estimate_files
 from metassay.reporting.pages import Page
 from metassay.reporting.result_display import ResultDisplay
-from metassay.results.base import Interval, to_optional
+from metassay.results.base import Interval, none_if_nan
 from metassay.results.estimate import (
     CandidateMetric,
     ContextEstimate,
@@ -204,7 +204,7 @@ def _build_candidate(candidate: MetricCandidate) -> CandidateMetric:
 
 
 def _build_interval(saved: LabelsSaved) -> Interval:
-    return Interval(to_optional(saved.value), to_optional(saved.low), to_optional(saved.high))
+    return Interval(none_if_nan(saved.value), none_if_nan(saved.low), none_if_nan(saved.high))
 
 
 def _test_random_sample(scores: LabelledScores, seed: int) -> RandomSampleTest | None:

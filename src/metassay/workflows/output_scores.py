@@ -19,7 +19,7 @@ from metassay.engine.scoring import score_rows
 from metassay.engine.workers import count_workers
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
 from metassay.options import Progress
-from metassay.stats.parallel import map_blocks
+from metassay.stats.parallel import map_blocks_in_threads
 from metassay.workflows.scoring_rows import build_scoring_rows
 
 BatchStatistics = list[tuple[Scores, Scores]]
@@ -82,7 +82,7 @@ def _compute_statistics(
             progress("scoring", len(finished), len(batches))
         return results
 
-    results = map_blocks(compute_batch_statistics, batches, count_workers(workers))
+    results = map_blocks_in_threads(compute_batch_statistics, batches, count_workers(workers))
     statistics: dict[str, Scores] = {}
     segment_scores: dict[str, Scores] = {}
     for position, metric in enumerate(metrics):

@@ -11,8 +11,8 @@ import numpy as np
 from metassay.data.score_arrays import ScoreArrays
 from metassay.data.score_cube import ScoreCube
 from metassay.errors import InputError
-from metassay.meta.decisions.agreement_curves import estimate_agreement_curves
-from metassay.meta.people.discrimination import measure_discrimination
+from metassay.meta.decisions.agreement_curves import estimate_human_agreement_curves
+from metassay.meta.people.discrimination import count_significant_differences_of_metrics
 from metassay.meta.people.human_ceiling import estimate_human_ceiling
 from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
@@ -102,7 +102,7 @@ def _analyse_discrimination(analysis_input: AnalysisInput) -> list[Discriminatio
     for data, scores in analysis_input.iterate_complete_datasets():
         settings = replace(analysis_input.settings, stream=hash_name(data.cube.dataset))
         rows += [
-            measure_discrimination(data.cube.dataset, meta_metric, scores, settings)
+            count_significant_differences_of_metrics(data.cube.dataset, meta_metric, scores, settings)
             for meta_metric in analysis_input.meta_metrics_with_pa_and_spa
         ]
     return rows
@@ -141,13 +141,13 @@ def _analyse_thresholds(analysis_input: AnalysisInput) -> list[AgreementCurve]:
     for data, scores in analysis_input.iterate_complete_datasets():
         dataset = data.cube.dataset
         metrics = tuple(data.cube.metric_scores)
-        curves += estimate_agreement_curves(scores, metrics, dataset=dataset, context=GLOBAL, seed=seed)
+        curves += estimate_human_agreement_curves(scores, metrics, dataset=dataset, context=GLOBAL, seed=seed)
         for column in analysis_input.context_columns:
             labels = np.array(data.cube.item_metadata[column], dtype=object)[data.is_scored_by_all_metrics]
             for context in sorted({label for label in labels if label is not None}):
                 is_inside = labels == context
                 if is_inside.sum() >= analysis_input.fewest_items:
-                    curves += estimate_agreement_curves(
+                    curves += estimate_human_agreement_curves(
                         scores.restrict_to(items=is_inside),
                         metrics,
                         dataset=dataset,

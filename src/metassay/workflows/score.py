@@ -16,7 +16,7 @@ from metassay.data.reference_systems import find_reference_systems
 from metassay.data.score_cube import ScoreCube
 from metassay.data.summary import summarize_dataset
 from metassay.errors import InputError, UnknownName
-from metassay.meta.aggregation.system_comparison import TESTS, compare_systems, get_score_statistics
+from metassay.meta.aggregation.system_comparison import TESTS, compare_systems, get_sufficient_statistics
 from metassay.meta.aggregation.system_scores import (
     ResamplingSettings,
     compute_bootstrap_scores,
@@ -37,7 +37,7 @@ from metassay.reporting.score_page import (
 )
 from metassay.reporting.tables import format_rows
 from metassay.results.aggregate import AGGREGATIONS, BOOTSTRAP, CORPUS, SEGMENT
-from metassay.results.base import select_content, to_optional
+from metassay.results.base import none_if_nan, select_json_fields
 from metassay.results.official_score import OfficialScore
 from metassay.results.score import DifferenceMeaning, ScoreContent, ScoredSystem, SystemComparison
 from metassay.store.run_folder import RunFolder
@@ -58,11 +58,11 @@ class ScoreResult(ResultDisplay, ScoreContent, frozen=True, kw_only=True):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object of `metassay score` as plain values."""
-        return select_content(self, ScoreContent).to_dict()
+        return select_json_fields(self, ScoreContent).to_dict()
 
     def to_json(self) -> str:
         """Return the JSON object of `metassay score`."""
-        return select_content(self, ScoreContent).to_json()
+        return select_json_fields(self, ScoreContent).to_json()
 
     def to_frame(self) -> pl.DataFrame:
         """Return a table with one row per system and metric."""
@@ -197,10 +197,10 @@ def _score_systems_of_test_set(
     if data.task_definition.is_ranking:
         corpus = segment  # trec_eval prints the mean over judged topics as the score of `all`
     elif isinstance(metric, StatisticsMetric):
-        corpus = [to_optional(value) for value in compute_corpus_scores(cube, metric)]
+        corpus = [none_if_nan(value) for value in compute_corpus_scores(cube, metric)]
     if isinstance(metric, StatisticsMetric) and BOOTSTRAP in options.aggregate:
         bootstrap_scores = compute_bootstrap_scores(cube, metric, ResamplingSettings(seed=options.seed))
-        bootstrap = [to_optional(value) for value in bootstrap_scores]
+        bootstrap = [none_if_nan(value) for value in bootstrap_scores]
     low, high = _estimate_intervals(cube, metric, options)
     return [
         ScoredSystem(
@@ -211,8 +211,8 @@ def _score_systems_of_test_set(
             corpus=corpus[position] if CORPUS in options.aggregate else None,
             segment=segment[position] if SEGMENT in options.aggregate else None,
             bootstrap=bootstrap[position],
-            low=to_optional(low[position]),
-            high=to_optional(high[position]),
+            low=none_if_nan(low[position]),
+            high=none_if_nan(high[position]),
             official=_build_official_score(cube, metric, position, data),
         )
         for position, system in enumerate(cube.systems)
@@ -226,7 +226,7 @@ def _compute_mean(scores: Scores) -> float | None:
 
 def _estimate_intervals(cube: ScoreCube, metric: Metric, options: ScoreOptions) -> tuple[Scores, Scores]:
     first_aggregation = next(iter(options.aggregate), "")
-    statistics, from_statistics = get_score_statistics(
+    statistics, from_statistics = get_sufficient_statistics(
         cube, metric, use_segment_means=first_aggregation == SEGMENT
     )
     if options.resamples == 0:

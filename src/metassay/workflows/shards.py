@@ -24,7 +24,10 @@ from metassay.engine.score_store import ScoreStore
 from metassay.errors import InputError
 from metassay.llm.settings import LlmSettings
 from metassay.meta.contexts.pair_outcomes import OutcomeArray, PairOutcomes
-from metassay.meta.contexts.perturbation_validity import compare_human_scores, measure_edit_distances
+from metassay.meta.contexts.perturbation_validity import (
+    compute_human_score_differences,
+    measure_edit_distances,
+)
 from metassay.metrics.base import Metric
 from metassay.options import Progress
 from metassay.perturbations.pairs import Pairs, PerturbationCount
@@ -195,7 +198,7 @@ class ShardScorer:
     def _write_shard(self, shard: slice, sample: Pairs, scored: ScoredPairs) -> None:
         """Write the tables of a shard to files, and keep what statistics need in memory."""
         self._write_tables(shard, sample, scored)
-        differences = compare_human_scores(sample.frame, self.dataset.slice_rows(shard))
+        differences = compute_human_score_differences(sample.frame, self.dataset.slice_rows(shard))
         for perturbation, values in differences.items():
             self._human_differences.setdefault(perturbation, []).extend(values)
         outcomes = scored.outcomes

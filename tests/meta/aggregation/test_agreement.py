@@ -20,7 +20,7 @@ from metassay.meta.aggregation.agreement import (
 )
 from metassay.meta.aggregation.system_scores import (
     ResamplingSettings,
-    aggregate_systems,
+    aggregate_scores_of_systems,
     compute_bootstrap_scores,
     compute_corpus_scores,
 )
@@ -62,7 +62,7 @@ def test_corpus_and_segment_scores_equal_those_of_sacrebleu(small):
         (BLEU, corpus_bleu, sentence_bleu),
         (CHRF, corpus_chrf, sentence_chrf),
     ):
-        for row in aggregate_systems(cube, metric, FEW):
+        for row in aggregate_scores_of_systems(cube, metric, FEW):
             own = outputs[row.system]
             assert row.corpus == pytest.approx(corpus(own, [references]).score, rel=1e-12)
             mean = np.mean([sentence(o, [r]).score for o, r in zip(own, references)])
@@ -72,7 +72,7 @@ def test_corpus_and_segment_scores_equal_those_of_sacrebleu(small):
 def test_bootstrap_is_the_mean_of_official_scores_over_the_same_resamples(small):
     outputs, references, cube = small
     drawn = FEW.create_random_generator(cube.dataset, "bootstrap", 30).integers(0, 30, size=(50, 40))
-    for row in aggregate_systems(cube, BLEU, FEW):
+    for row in aggregate_scores_of_systems(cube, BLEU, FEW):
         own = outputs[row.system]
         official = [corpus_bleu([own[i] for i in k], [[references[i] for i in k]]).score for k in drawn]
         assert row.bootstrap == pytest.approx(np.mean(official), rel=1e-12)
@@ -82,7 +82,8 @@ def test_bootstrap_is_the_mean_of_official_scores_over_the_same_resamples(small)
 def test_standard_error_of_the_segment_mean_is_sd_over_root_n(small):
     *_, cube = small
     for row, scores in zip(
-        aggregate_systems(cube, CHRF, ResamplingSettings(resamples=4000)), cube.metric_scores["chrf"]
+        aggregate_scores_of_systems(cube, CHRF, ResamplingSettings(resamples=4000)),
+        cube.metric_scores["chrf"],
     ):
         assert row.standard_errors.segment == pytest.approx(scores.std() / np.sqrt(30), rel=0.06)
 
@@ -138,7 +139,7 @@ def test_systems_are_scored_on_the_segments_that_they_have(small):
         scores[1, 20:] = np.nan
         scores[4] = np.nan
     gaps = replace(cube, statistics={"bleu": statistics}, metric_scores={"bleu": segments}, human_scores={})
-    rows = {row.system: row for row in aggregate_systems(gaps, BLEU, FEW)}
+    rows = {row.system: row for row in aggregate_scores_of_systems(gaps, BLEU, FEW)}
     assert set(rows) == {"s0", "s1", "s2", "s3"}
     expected = corpus_bleu(outputs["s1"][:20], [references[:20]]).score
     assert rows["s1"].corpus == pytest.approx(expected, rel=1e-12)

@@ -73,7 +73,7 @@ def test_metrics_that_never_differ_lead_nowhere():
     )
     assert np.isnan(leads.statistics).all()
     assert not leads.tested.any()
-    assert not leads.find_less_accurate(np.ones(2, dtype=bool)).any()
+    assert not leads.find_less_accurate_metrics(np.ones(2, dtype=bool)).any()
 
 
 TWENTY = np.arange(20 * 40) % 20
@@ -176,7 +176,7 @@ def test_who_is_behind_takes_a_t_of_1_96():
             ClusterHalves(np.random.default_rng(0), 20),
         )
         assert leads.statistics[0, 1] == pytest.approx((2 * ahead - 25) / 5)
-        assert leads.find_less_accurate(np.ones(2, dtype=bool)).tolist() == [False, behind]
+        assert leads.find_less_accurate_metrics(np.ones(2, dtype=bool)).tolist() == [False, behind]
 
 
 def test_claims_that_metrics_vary_pay_for_every_column():

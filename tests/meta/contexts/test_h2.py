@@ -6,7 +6,7 @@ from by_hand import assay_pairs
 
 from metassay.meta.contexts.accuracy import sum_pair_outcomes
 from metassay.meta.contexts.context_statistics import build_context_statistics
-from metassay.meta.contexts.h2 import compare_ranking_with_global, estimate_noise_ceiling
+from metassay.meta.contexts.h2 import compare_context_with_global_ranking, estimate_noise_ceiling
 from metassay.meta.contexts.pair_analysis import analyze_pairs
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_global_context
 from metassay.reporting.assay_sentences import list_warnings
@@ -25,13 +25,13 @@ def sampled(truth, clusters, rng, resamples=300):
 
 def p_against(truth, clusters, rng):
     fixed = OVERALL[:, None].repeat(300, axis=1)
-    return compare_ranking_with_global(*sampled(truth, clusters, rng), OVERALL, fixed, "tau_ap_b", clusters)[
-        2
-    ]
+    return compare_context_with_global_ranking(
+        *sampled(truth, clusters, rng), OVERALL, fixed, "tau_ap_b", clusters
+    )[2]
 
 
 def test_reversed_order_differs_from_the_whole():
-    low, high, p = compare_ranking_with_global(
+    low, high, p = compare_context_with_global_ranking(
         *sampled(OVERALL[::-1].copy(), 500, np.random.default_rng(0)),
         OVERALL,
         OVERALL[:, None].repeat(300, 1),
@@ -71,12 +71,14 @@ def test_equal_orders_do_not_differ_even_with_ties():
     deviations = np.random.default_rng(6).normal(0, 1e-4, (4, 300))
     deviations[2] = deviations[1]  # the same metric twice
     draws = accuracy[:, None] + deviations
-    assert compare_ranking_with_global(accuracy, draws, accuracy - 0.01, draws, "tau_ap_b", 80)[2] == 1
+    assert (
+        compare_context_with_global_ranking(accuracy, draws, accuracy - 0.01, draws, "tau_ap_b", 80)[2] == 1
+    )
 
 
 def test_without_order_nothing_is_compared():
     flat = np.full(5, 0.5)
-    values = compare_ranking_with_global(
+    values = compare_context_with_global_ranking(
         flat, flat[:, None].repeat(10, 1), OVERALL, OVERALL[:, None].repeat(10, 1), "kendall", 50
     )
     assert np.isnan(values).all()

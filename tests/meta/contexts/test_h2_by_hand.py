@@ -11,7 +11,7 @@ from scipy.stats import kendalltau, norm, t
 from assay_builders import make_claims, make_recommendation
 from metassay.meta.contexts.accuracy import sum_pair_outcomes
 from metassay.meta.contexts.choice import RunChoice, build_table_of_exact_accuracies
-from metassay.meta.contexts.context_statistics import build_answer, group_similar_contexts
+from metassay.meta.contexts.context_statistics import build_run_answer, group_similar_contexts
 from metassay.meta.contexts.h1 import (
     _combine_p_values_of_levels,
     build_exchange_levels,
@@ -21,7 +21,7 @@ from metassay.meta.contexts.h1 import (
 from metassay.meta.contexts.h2 import (
     ContextRankingComparison,
     compare_all_rankings,
-    compare_ranking_with_global,
+    compare_context_with_global_ranking,
     estimate_noise_ceiling,
 )
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_global_context
@@ -65,14 +65,14 @@ def test_all_cells_have_intervals_with_the_low_end_below_the_high_one():
 
 def test_an_interval_holds_an_estimate_that_no_resample_reaches():
     """The observed order is that of the whole, but every resample has it reversed."""
-    low, high, _ = compare_ranking_with_global(OVERALL, FIXED[::-1], OVERALL, FIXED, "kendall", 50)
+    low, high, _ = compare_context_with_global_ranking(OVERALL, FIXED[::-1], OVERALL, FIXED, "kendall", 50)
     assert (low, high) == (-1, 1)
 
 
 def test_the_test_of_order_never_says_that_something_cannot_be():
     rng = np.random.default_rng(0)
     draws = OVERALL[::-1, None] + rng.normal(0, 1e-4, (3, 40))
-    *_, p = compare_ranking_with_global(OVERALL[::-1].copy(), draws, OVERALL, FIXED, "kendall", 1000)
+    *_, p = compare_context_with_global_ranking(OVERALL[::-1].copy(), draws, OVERALL, FIXED, "kendall", 1000)
     assert p == pytest.approx(1 / 41)
 
 
@@ -84,9 +84,15 @@ def test_the_test_of_order_allows_for_few_clusters(clusters):
     deviations = rng.normal(0, 0.03, (3, 40))
     wider = t.ppf(0.975, clusters - 1) / norm.ppf(0.975)
     arguments = (OVERALL, FIXED, "kendall")
-    few = compare_ranking_with_global(accuracy, accuracy[:, None] + deviations, *arguments, clusters)[2]
-    many = compare_ranking_with_global(accuracy, accuracy[:, None] + wider * deviations, *arguments, 10**9)[2]
-    plain = compare_ranking_with_global(accuracy, accuracy[:, None] + deviations, *arguments, 10**9)[2]
+    few = compare_context_with_global_ranking(accuracy, accuracy[:, None] + deviations, *arguments, clusters)[
+        2
+    ]
+    many = compare_context_with_global_ranking(
+        accuracy, accuracy[:, None] + wider * deviations, *arguments, 10**9
+    )[2]
+    plain = compare_context_with_global_ranking(accuracy, accuracy[:, None] + deviations, *arguments, 10**9)[
+        2
+    ]
     assert few == many > plain
 
 
@@ -178,6 +184,6 @@ def test_the_answer_leaves_out_who_is_behind_over_all_outputs():
         MetricLead(column="domain", context="news", better="a", worse="c", p=0.01),
     ]
     recommendation = {"domain": {"news": make_recommendation("a"), "talk": make_recommendation("c")}}
-    found = build_answer(recommendation, make_claims(leads=leads), RunChoice("a"), ["a", "b", "c"])
+    found = build_run_answer(recommendation, make_claims(leads=leads), RunChoice("a"), ["a", "b", "c"])
     exception = ContextException(column="domain", context="talk", metric="c")
     assert found == Answer(metric="a", top_group=["a", "c"], exceptions=[exception])

@@ -9,8 +9,8 @@ from scipy.stats import kendalltau
 
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.contexts.h2 import estimate_ceiling_from_halves
-from metassay.meta.contexts.human_pairs import HumanPairs, correct_for_reliability
-from metassay.meta.contexts.label_error_correction import LabelReading, correct_for_label_errors
+from metassay.meta.contexts.human_pairs import HumanPairs, correct_tau_for_reliability
+from metassay.meta.contexts.label_error_correction import LabelReading, correct_accuracy_for_label_errors
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.meta.pairwise import soft_pairwise_accuracy
 from metassay.reporting.assay_sentences import add_sentences
@@ -198,7 +198,7 @@ def test_correction_gives_back_the_accuracy_that_wrong_labels_hid(ties, credit) 
     outcome = np.array([right_labels + wrong_labels])
     item = np.arange(125)
     pairs = PairOutcomes(("a",), ("removal",), outcome, item, item, item, np.zeros(125, dtype=int))
-    found = correct_for_label_errors(
+    found = correct_accuracy_for_label_errors(
         pairs, np.zeros(125, dtype=np.int32), [LabelReading(500, 0, 100)], ties=ties, resamples=200, seed=0
     )
     assert found is not None
@@ -212,7 +212,7 @@ def test_equal_readings_are_not_better_ones() -> None:
     outcome = np.array([[1] * 71 + [-1] * 29])
     item = np.arange(100)
     pairs = PairOutcomes(("a",), ("removal",), outcome, item, item, item, np.zeros(100, dtype=int))
-    (row,) = correct_for_label_errors(
+    (row,) = correct_accuracy_for_label_errors(
         pairs,
         np.zeros(100, dtype=np.int32),
         [LabelReading(1000, 300, 0)],
@@ -229,7 +229,7 @@ def test_correction_is_by_stratum_and_items_weigh_as_in_the_accuracy() -> None:
     outcome = np.array([[1, 1, -1, 1]])
     item = np.array([0, 0, 0, 1])
     pairs = PairOutcomes(("a",), ("x", "y"), outcome, item, np.arange(4), item, np.array([0, 1, 1, 0]))
-    found = correct_for_label_errors(
+    found = correct_accuracy_for_label_errors(
         pairs,
         np.array([0, 1, 1, 0], dtype=np.int32),
         [LabelReading(100, 0, 0), LabelReading(100, 0, 25)],
@@ -258,17 +258,19 @@ def test_few_readings_widen_the_interval_and_none_or_half_wrong_labels_leave_it_
     codes = np.zeros(400, dtype=np.int32)
 
     def width(read):
-        row = correct_for_label_errors(
+        row = correct_accuracy_for_label_errors(
             pairs, codes, [LabelReading(read[0], 0, read[1])], ties="strict", resamples=400, seed=0
         )[0]
         return row.corrected_high - row.corrected_low
 
     assert width((20, 2)) > 1.5 * width((2000, 200))
     assert (
-        correct_for_label_errors(pairs, codes, [LabelReading(10, 0, 5)], ties="strict", resamples=50, seed=0)
+        correct_accuracy_for_label_errors(
+            pairs, codes, [LabelReading(10, 0, 5)], ties="strict", resamples=50, seed=0
+        )
         is None
     )
-    assert correct_for_label_errors(pairs, codes, [], ties="strict", resamples=50, seed=0) is None
+    assert correct_accuracy_for_label_errors(pairs, codes, [], ties="strict", resamples=50, seed=0) is None
 
 
 def simulate_human_pairs(rng, systems=6, items=60):
@@ -356,7 +358,7 @@ def test_tau_corrected_for_reliability_covers_the_true_tau(closeness, agree) -> 
         tau = kendalltau(first.mean(axis=0), second.mean(axis=0)).statistic
         weights = rng.multinomial(100, np.full(100, 0.01), size=200) / 100
         resampled = correlate_rows(weights @ first, weights @ second, "kendall")
-        corrected = correct_for_reliability(
+        corrected = correct_tau_for_reliability(
             tau,
             float(resampled.std()),
             estimate_reliability(rng, first),

@@ -9,7 +9,7 @@ from metassay.meta.contexts.accuracy import sort_pairs_by_item
 from metassay.meta.contexts.cluster_credits import (
     ClusterCredits,
     collect_cluster_credits,
-    match_credits_of_runs,
+    match_clusters_of_runs,
 )
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_global_context
 from metassay.meta.contexts.run_comparison import compare_runs
@@ -114,6 +114,6 @@ def test_four_clusters_that_changed_alike_are_no_evidence():
     weights = {"m": np.ones(400)}
     old = ClusterCredits(clusters, {"m": before}, weights)
     new = ClusterCredits(clusters, {"m": after}, weights)
-    change = match_credits_of_runs(old, new, ["m"]).test_accuracy_change("m")
+    change = match_clusters_of_runs(old, new, ["m"]).test_accuracy_change("m")
     assert ttest_rel(before, after).pvalue < 0.05
     assert change.p == 0.125

@@ -7,7 +7,7 @@ import pytest
 
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.contexts.saved_labels import SavedLabels, measure_saved_labels
-from metassay.stats.labels_saved import estimate_labels_saved, subtract_pairs
+from metassay.stats.labels_saved import estimate_labels_saved, subtract_system_pairs
 from metassay.workflows.assay import assay, read_bundled_sample
 from metassay.workflows.rank import rank
 
@@ -26,7 +26,9 @@ def test_one_test_set_has_the_interval_of_the_meta_metric():
     shares = measure_saved_labels([scores], np.array([0, 2]))
     for position, metric in enumerate([0, 2]):
         expected = estimate_labels_saved(
-            subtract_pairs(scores.human), subtract_pairs(scores.metrics[metric]), scores.cluster_index
+            subtract_system_pairs(scores.human),
+            subtract_system_pairs(scores.metrics[metric]),
+            scores.cluster_index,
         )
         assert shares.values[position] == pytest.approx(expected.value, abs=1e-12)
         assert shares.low[position] == pytest.approx(expected.low, abs=1e-12)
@@ -53,18 +55,23 @@ def test_a_test_set_given_twice_is_no_more_evidence():
 
 def test_clearly_worse_metrics_are_not_tied_with_the_best():
     shares = measure_saved_labels([simulate_test_set(3, np.arange(200))], np.arange(3))
-    choice = shares.choose_best(NAMES, NAMES)
+    choice = shares.choose_metric_that_saves_most_labels(NAMES, NAMES)
     assert choice is not None
     assert (choice.metric, choice.top_group) == ("good", ["good"])
     assert choice.p < 1e-6
-    among_others = shares.choose_best(NAMES, ["fair", "useless"])
+    among_others = shares.choose_metric_that_saves_most_labels(NAMES, ["fair", "useless"])
     assert among_others is not None
     assert among_others.metric == "fair"
 
 
 def test_without_a_defined_share_there_is_no_choice():
     undefined = np.full(3, np.nan)
-    assert SavedLabels(undefined, undefined, undefined, np.zeros((3, 5))).choose_best(NAMES, NAMES) is None
+    assert (
+        SavedLabels(undefined, undefined, undefined, np.zeros((3, 5))).choose_metric_that_saves_most_labels(
+            NAMES, NAMES
+        )
+        is None
+    )
 
 
 def test_an_assay_reports_the_shares_of_rank():

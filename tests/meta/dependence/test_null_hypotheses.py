@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import ks_2samp
 from sklearn.isotonic import IsotonicRegression
 
-from metassay.meta.dependence.deviations import expected_deviations, range_over_groups
+from metassay.meta.dependence.deviations import expected_deviations, largest_difference_between_groups
 from metassay.meta.dependence.null_hypotheses import (
     equal_mapping_p_value,
     equal_mapping_p_values,
@@ -180,7 +180,7 @@ def test_metric_with_negative_correlation_is_compared_with_noise():
     assert pooled_pearson_correlation(backwards) == pytest.approx(-1)
     assert fair_metric_p_value(backwards, np.random.default_rng(0), 99) == 1
     simulated = simulate_residual_ranges_of_fair_metrics([backwards], np.random.default_rng(0), 20)[0]
-    assert simulated.max() < range_over_groups(expected_deviations(backwards))
+    assert simulated.max() < largest_difference_between_groups(expected_deviations(backwards))
 
 
 def test_fairness_of_two_systems_cannot_be_tested():

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from metassay.meta.dependence.deviations import expected_deviations, predicted_human_means
-from metassay.meta.dependence.rankings import find_inversions, rank_groups, sort_names_by_mean
+from metassay.meta.dependence.rankings import find_inversions, rank_groups, sort_names_by_descending_mean
 from metassay.meta.dependence.scored_outputs import build_scored_outputs
 
 NAMES = ["A", "B", "C"]
 
 
 def test_equal_means_are_ordered_by_name():
-    assert sort_names_by_mean(["z", "b", "a"], np.array([1.0, 2.0, 2.0])) == ["a", "b", "z"]
+    assert sort_names_by_descending_mean(["z", "b", "a"], np.array([1.0, 2.0, 2.0])) == ["a", "b", "z"]
 
 
 def test_deviations_explain_an_inversion_of_a_biased_metric():

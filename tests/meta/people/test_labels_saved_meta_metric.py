@@ -10,7 +10,7 @@ from metassay import rank
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.labels_saved import LabelsSavedShare
-from metassay.stats.labels_saved import compute_in_sample_share, subtract_pairs
+from metassay.stats.labels_saved import compute_in_sample_share, subtract_system_pairs
 
 
 def simulate_metrics(seed: int, noise: tuple[float, ...], *, items: int = 150) -> ScoreArrays:
@@ -37,7 +37,9 @@ def test_value_is_for_a_difference_and_for_mean_for_the_mean_of_a_system() -> No
     scores = simulate_metrics(0, (1.0, 6.0), items=800)
     ranking = rank(to_rows(scores), human="mqm", meta="labels_saved").rankings[0]
     best = ranking.metrics[0]
-    differences = compute_in_sample_share(subtract_pairs(scores.human), subtract_pairs(scores.metrics[0]))
+    differences = compute_in_sample_share(
+        subtract_system_pairs(scores.human), subtract_system_pairs(scores.metrics[0])
+    )
     means = compute_in_sample_share(scores.human, scores.metrics[0])
     assert best.metric == "A"
     assert best.value == pytest.approx(differences, abs=0.01)

@@ -26,7 +26,7 @@ attend = build_short_attention(torch.zeros(1), 16, attend_to_long_texts)
 assert attend is not None
 for lengths in ([SHORT_TEXT, 70, 17, 1], [3, 1], [SHORT_TEXT + 1, 2]):
     projected = torch.randn((sum(lengths), 3, 2, 16), generator=torch.Generator().manual_seed(1))
-    texts = TokenizedTexts.from_sequences([[5] * length for length in lengths])
+    texts = TokenizedTexts.from_token_sequences([[5] * length for length in lengths])
     batch = build_packed_batch(texts, np.arange(len(lengths)), 0, torch.from_numpy)
     np.testing.assert_allclose(attend(projected, batch), attend_by_length(projected, batch), atol=1e-5)
 assert longest_texts == [SHORT_TEXT + 1]

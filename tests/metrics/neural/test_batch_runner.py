@@ -10,7 +10,7 @@ from metassay.metrics.neural.tokenizer import TokenizedTexts
 
 
 def test_the_budget_is_halved_when_memory_runs_out(torch) -> None:
-    tokens = TokenizedTexts.from_sequences([[number] * (1 + number % 7) for number in range(100)])
+    tokens = TokenizedTexts.from_token_sequences([[number] * (1 + number % 7) for number in range(100)])
     sizes = []
 
     def sum_ids(batch):
@@ -20,22 +20,22 @@ def test_the_budget_is_halved_when_memory_runs_out(torch) -> None:
         return batch.ids.sum(1, keepdim=True)
 
     runner = BatchRunner("cpu", 200)
-    sums = runner.compute_text_rows(tokens, sum_ids, pad_id=0)[:, 0]
+    sums = runner.compute_row_per_text(tokens, sum_ids, pad_id=0)[:, 0]
     assert sums.tolist() == [number * (1 + number % 7) for number in range(100)]
     assert runner.token_budget <= 50
     assert sum(size > 40 for size in sizes) <= 4
     with pytest.raises(InputError, match="not enough memory"):
-        BatchRunner("cpu", 200).compute_text_rows(
-            TokenizedTexts.from_sequences([[1] * 50]), sum_ids, pad_id=0
+        BatchRunner("cpu", 200).compute_row_per_text(
+            TokenizedTexts.from_token_sequences([[1] * 50]), sum_ids, pad_id=0
         )
 
 
 @pytest.mark.usefixtures("torch")
 def test_every_text_is_in_one_batch_within_the_budget() -> None:
     lengths = [1 + (number * 37) % 23 for number in range(500)]
-    tokens = TokenizedTexts.from_sequences([[5] * length for length in lengths])
+    tokens = TokenizedTexts.from_token_sequences([[5] * length for length in lengths])
     seen: list[int] = []
-    for texts, batch in BatchRunner("cpu", 64).run_batches(tokens, lambda batch: batch, pad_id=0):
+    for texts, batch in BatchRunner("cpu", 64).run_network_in_batches(tokens, lambda batch: batch, pad_id=0):
         seen += texts.tolist()
         assert batch.ids.numel() <= 64
         assert (batch.mask is None) == (len(set(batch.lengths.tolist())) == 1)

@@ -131,10 +131,10 @@ def test_packed_states_of_rembert_equal_those_of_transformers(
     )
     model = transformers.RemBertModel(config).eval().to(getattr(torch, dtype))
     rng = np.random.default_rng(0)
-    texts = TokenizedTexts.from_sequences(
+    texts = TokenizedTexts.from_token_sequences(
         [rng.integers(1, 50, length).tolist() for length in (9, 5, 5, 2, 1)]
     )
-    segment_ids = texts.with_ids(rng.integers(0, 2, len(texts.ids)))
+    segment_ids = texts.replace_token_ids(rng.integers(0, 2, len(texts.ids)))
     to_device = BatchRunner(device="cpu").move_to_device
     batch = build_packed_batch(texts, np.arange(5), 0, to_device, segment_ids)
     tolerance = 1e-5 if dtype == "float32" else 0.06

@@ -41,7 +41,7 @@ OutputKey = tuple[str, str, str]
 
 
 class AppraiseReader(Reader):
-    """Reader of human scores exported from Appraise."""
+    """Reader of human scores exported from the annotation tool Appraise."""
 
     name = "appraise"
     files = ".csv without header"
@@ -74,7 +74,7 @@ class AppraiseReader(Reader):
 
 @dataclass(frozen=True)
 class _ExportedRow:
-    """One row of the export."""
+    """One row of a score export of the annotation tool Appraise."""
 
     annotator: str
     systems: list[str]
@@ -93,7 +93,7 @@ class _ExportedRow:
         return f"{self.document}/{self.segment}" if self.document else self.segment
 
     def reason_not_scored(self) -> str | None:
-        """Return the reason why a row is not the score of a system's output; None if it is one."""
+        """Return the reason why a row is not a score of a system output; None if it is one."""
         if self.item_type not in OUTPUT_TYPES:
             return TEST_REASON
         names = "+".join([self.document, self.segment, *self.systems]).lower()
@@ -107,7 +107,7 @@ class _ExportedRow:
 
 @dataclass
 class AppraiseExport:
-    """The scores of one export, without rows that are no scores of outputs."""
+    """The human scores of one export of the annotation tool Appraise."""
 
     scores: dict[OutputKey, dict[str, float]] = field(default_factory=dict)
     """Scores of each output by annotator; empty if the output has no score."""
@@ -120,11 +120,11 @@ class AppraiseExport:
 
     @property
     def score_name(self) -> str:
-        """`esa` if errors are marked, else `da`."""
+        """Name of the score: `esa` if the raters marked errors, else `da`."""
         return "esa" if self.has_marked_errors else "da"
 
     def describe_rows_left_out(self, path: str) -> list[str]:
-        """Return notes on rows and scores that do not count."""
+        """Return notes on the rows and scores of an export that are not used."""
         name = get_file_stem(path)
         notes = [f"{name}: {count} rows were left out ({reason})." for reason, count in self.left_out.items()]
         if self.repeated_scores:

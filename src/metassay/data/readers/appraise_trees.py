@@ -59,7 +59,7 @@ def read_appraise_scores(
 def _find_segment_number_offset(
     export: AppraiseExport, keys: list[OutputKey], document_of_line: dict[int, str], path: Path
 ) -> int:
-    """Return what to add to the segment numbers of an export so that all documents match."""
+    """Return what to add to the segment numbers of an export so that they match those of the texts."""
     for offset in _OFFSETS:
         if all(
             _get_document_of_segment(export, key, offset, document_of_line) == export.documents[key]

@@ -29,7 +29,7 @@ class RawTable:
 
 @dataclass(frozen=True)
 class ReaderOptions:
-    """Options of the user for reading files. Most readers ignore them."""
+    """Options that the user set for reading files. Most readers ignore them."""
 
     quoting: str = "minimal"
     """Quoting of CSV and TSV files: "minimal" or "none"."""

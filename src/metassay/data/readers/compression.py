@@ -96,7 +96,7 @@ def _too_large_error(limit: int, path: str) -> InputError:
 
 
 def _compute_size_limit(compressed_size: int) -> int:
-    """Return how many bytes compressed content of this size may have when it is decompressed."""
+    """Return how many bytes compressed content of a given size may have after decompression."""
     return _read_size_limit_from_environment() or max(_SIZE_WITHOUT_LIMIT, _MAXIMUM_RATIO * compressed_size)
 
 

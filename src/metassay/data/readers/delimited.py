@@ -51,7 +51,7 @@ def parse_delimited_text(
 
 
 def _do_quotes_merge_lines(text: str, delimiter: str, file: str) -> bool:
-    """Whether quotes merge lines that are complete rows by themselves.
+    """Whether quote characters join several lines to one row although each line is a complete row.
 
     A file with quoted line ends has lines with fewer fields than its header.
     """
@@ -95,7 +95,7 @@ def parse_delimited(text: str, *, delimiter: str, quoting: str, file: str) -> pl
 
 
 def _parse_with_polars(text: str, delimiter: str, quoting: str) -> pl.DataFrame | None:
-    """Parse a table with Polars, which is fast; None if the result may be wrong.
+    """Parse a delimited table quickly with Polars; None if the result may be wrong.
 
     Polars fills up short rows, ignores an empty last field of a file without final LF, takes any quote for
     one that opens or closes a field (as in `5" disk`), and drops the CR before every LF, which is right only

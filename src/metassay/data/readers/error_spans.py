@@ -71,9 +71,9 @@ def _read_span_table(path: str) -> pl.DataFrame:
 
 
 def _read_delimited_spans(path: str) -> pl.DataFrame:
-    """Read error spans from a table, in whichever columns it has them."""
+    """Read error spans from a CSV or TSV table, in any of the column layouts that are known."""
     table = read_table(path, quoting="none" if path.endswith(".tsv") else "minimal")
-    table = _rename_columns(table.rename({name: name.lower() for name in table.columns}), path)
+    table = _rename_span_columns(table.rename({name: name.lower() for name in table.columns}), path)
     columns = {*table.columns}
     for suffix in ("_gold", ""):
         if {f"start_indices{suffix}", f"end_indices{suffix}"} <= columns:
@@ -107,8 +107,8 @@ def _iterate_rows_with_location(
         yield row, InputLocation(path, number)
 
 
-def _rename_columns(table: pl.DataFrame, path: str) -> pl.DataFrame:
-    """Give the columns the names of `_COLUMN_NAMES`, and check the ids."""
+def _rename_span_columns(table: pl.DataFrame, path: str) -> pl.DataFrame:
+    """Rename the columns of a table of error spans to the usual names, and check the ids."""
     for name, known_names in _COLUMN_NAMES.items():
         present = [known for known in known_names if known in table.columns]
         if not present and name in {"system", "seg_id"}:

@@ -20,7 +20,7 @@ from metassay.errors import InputError, InputLocation, NoSuchFile
 
 _BEGINNING_BYTES = 65_536
 _PIPE_CONTENTS: dict[str, bytes] = {}
-"""Content of pipes that `read_first_content_lines` read and nobody has taken yet: a pipe can be read only once."""
+"""Content of pipes that `read_first_content_lines` read, kept because a pipe can be read only once."""
 
 
 def read_bytes(path: str) -> bytes:
@@ -64,7 +64,7 @@ def is_pipe(path: str) -> bool:
 
 
 def check_readable_path(path: str) -> str:
-    """Return a path unchanged. Raises an error if it is empty, is not valid UTF-8 or does not exist."""
+    """Return the path unchanged; raise an error if it is empty, is not valid UTF-8 or does not exist."""
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -175,7 +175,7 @@ def refuse_overwriting_inputs(target: str | os.PathLike[str], inputs: Sequence[s
 
 
 def _is_file_or_inside_folder(file: Path, file_or_folder: str) -> bool:
-    """Whether an existing file is the source, or lies in the folder that is the source."""
+    """Whether a file is the given file, or lies inside the given folder."""
     if file_or_folder == "-" or not file.exists() or not Path(file_or_folder).exists():
         return False
     if Path(file_or_folder).samefile(file):

@@ -137,7 +137,7 @@ def _parse_finite_float(text: str) -> float:
 
 
 def _refuse_json_constant(name: str) -> float:
-    """Raise an error for NaN and Infinity, which JSON does not allow."""
+    """Raise an error for NaN and Infinity, which the JSON standard does not allow."""
     raise ValueError(f"{name} is no JSON number")
 
 

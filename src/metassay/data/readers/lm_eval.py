@@ -98,7 +98,7 @@ def _build_sample_row(sample: Mapping[str, Any], path: str, location: InputLocat
 def _find_output_and_target(
     sample: Mapping[str, Any], requests: Sequence[Mapping[str, Any]]
 ) -> tuple[str | None, str | None]:
-    """Return output and target of a sample.
+    """Return the text that the model generated and the expected text of one sample.
 
     In a task with choices, every choice is a request with its likelihood, and a target that is a number is
     the number of the correct choice.

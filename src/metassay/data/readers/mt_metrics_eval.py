@@ -83,7 +83,7 @@ class MarkedErrors(NamedTuple):
 
 @dataclass(frozen=True)
 class _LanguagePair:
-    """The files and segments of one language pair of a test set."""
+    """The files and segments of one language pair in a test set of mt-metrics-eval."""
 
     test_set: Path
     lp: str

@@ -123,7 +123,7 @@ def _refuse_overlapping_segments(segments: pl.DataFrame, path: str) -> None:
 
 
 def read_ctm_words(path: str) -> pl.DataFrame:
-    """Read recognised words in NIST's `ctm` format, each with the middle of its time, sorted."""
+    """Read recognised words in NIST's `ctm` format, sorted by the middle of their time."""
     rows = []
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if not line.strip() or line.startswith((";;", "#")):

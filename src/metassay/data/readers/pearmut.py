@@ -86,7 +86,7 @@ class AnnotatedOutput:
 
     @property
     def error_spans(self) -> list[tuple[Any, Any]]:
-        """First and last character of each marked error; the last character is included.
+        """Positions of the first and last character of each marked error, the last one included.
 
         Neutral remarks are left out, and so are omissions, which have no position in the output.
         """
@@ -101,7 +101,7 @@ class AnnotatedOutput:
 
 @dataclass(frozen=True)
 class _AnnotatedSegment:
-    """One segment of a document with the annotations that one user made of its outputs."""
+    """One segment of a document, with what one user annotated about the outputs of all models."""
 
     campaign: str
     user: str
@@ -113,7 +113,7 @@ class _AnnotatedSegment:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The JSON object of the segment."""
+        """The JSON object with which the annotation tool describes this segment."""
         fields: dict[str, Any] = self.document[self.position]
         return fields
 

@@ -45,7 +45,7 @@ class ReaderEntry:
         return reader
 
     def can_read_file_name(self, path: str) -> bool:
-        """Whether the reader can read a file of this name, or a folder."""
+        """Whether this reader may read a path: a folder, or a file with one of its endings."""
         if Path(path).is_dir():
             return self.reads_folders
         if self.reads_folders:
@@ -99,7 +99,7 @@ MULTI_FILE_FORMATS = (
 
 
 class PluginReader(Reader):
-    """Reader from an installed plug-in package: any object with `sniff` and `read`."""
+    """Reader that an installed plug-in package provides: any object with `sniff` and `read`."""
 
     def __init__(self, name: str, plugin: Any) -> None:
         docstring_lines = (getattr(plugin, "__doc__", None) or "").strip().splitlines()

@@ -100,7 +100,7 @@ def _report_malformed_content(path: str, read: Any) -> RawTable:
 
 @dataclass
 class _Outputs:
-    """What the files say about each output."""
+    """Texts, scores and metadata of all outputs, collected from several files of WMT25."""
 
     rows: dict[OutputKey, dict[str, Any]] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
@@ -109,7 +109,7 @@ class _Outputs:
     left_out: Counter[str] = field(default_factory=Counter)
 
     def get_or_create_output_row(self, segment: str, system: str) -> dict[str, Any]:
-        """Return the row of an output, which is created at first."""
+        """Return the row of one output; the row is created at the first call."""
         key = (segment, system)
         if key not in self.rows:
             self.rows[key] = {**_split_segment_id(segment), "system": system}
@@ -140,7 +140,8 @@ class _Outputs:
 
 
 def _split_segment_id(segment: str) -> dict[str, str]:
-    """Return language pair, domain and document of a segment. WMT24 has `DOCUMENT_#_NUMBER` only."""
+    """Return the parts of a segment id: its document and, where the id names them, language pair and domain.
+    """
     parts = segment.split(ID_SEPARATOR)
     document = segment.rpartition(ID_SEPARATOR)[0] or segment
     names = {"seg_id": segment, "doc_id": document}
@@ -216,7 +217,7 @@ def _add_sources(outputs: _Outputs, path: str) -> None:
 
 
 def _add_document(outputs: _Outputs, document: str, system: str, text: str, expected: int | None) -> None:
-    """Add the paragraphs of a translated document, if there are as many as in the source."""
+    """Add each paragraph of a translated document as an output, if there are as many as in the source."""
     paragraphs = text.split(PARAGRAPH_BREAK)
     if expected is not None and len(paragraphs) != expected:
         outputs.left_out[UNALIGNED_REASON] += 1

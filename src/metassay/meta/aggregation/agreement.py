@@ -15,7 +15,7 @@ from metassay.data.score_cube import ScoreCube
 from metassay.errors import InputError
 from metassay.meta.aggregation.system_scores import (
     ResamplingSettings,
-    aggregate_systems,
+    aggregate_scores_of_systems,
     find_present_outputs,
 )
 from metassay.metrics.base import Scores, StatisticsMetric
@@ -30,7 +30,7 @@ from metassay.results.aggregate import (
     DownsampledAgreement,
     HumanAgreement,
 )
-from metassay.results.base import to_optional
+from metassay.results.base import none_if_nan
 from metassay.stats.resampling import draw_subset_counts
 from metassay.stats.sufficient_statistics import make_mean_statistics, mean_from_statistics, sum_resamples
 
@@ -42,7 +42,7 @@ SystemsByMetric = Mapping[str, Sequence[AggregatedSystem]]
 
 @dataclass(frozen=True)
 class AggregationComparison:
-    """System scores under three aggregations, and their agreement with each other and with people."""
+    """System scores by corpus, segment and bootstrap aggregation, and their agreement with human scores."""
 
     systems: list[AggregatedSystem]
     between: list[AggregationPair]
@@ -51,25 +51,27 @@ class AggregationComparison:
 
 
 def compare_aggregations(
-    cubes: Sequence[ScoreCube],
+    score_cubes: Sequence[ScoreCube],
     metrics: Sequence[StatisticsMetric],
     resampling: ResamplingSettings | None = None,
 ) -> AggregationComparison:
-    """Aggregate the scores of all test sets in three ways, and compare the results."""
-    if not cubes or not metrics:
+    """Compute system scores by corpus, segment and bootstrap aggregation, and compare the three."""
+    if not score_cubes or not metrics:
         raise InputError("aggregation needs at least one test set and one metric with statistics.")
     resampling = resampling or ResamplingSettings()
     with threadpool_limits(1):  # one BLAS thread, so that results are equal to the last bit on any machine
         systems_by_metric: dict[str, list[AggregatedSystem]] = {}
         downsampled: list[DownsampledAgreement] = []
         for metric in metrics:
-            systems = [row for cube in cubes for row in aggregate_systems(cube, metric, resampling)]
+            systems = [
+                row for cube in score_cubes for row in aggregate_scores_of_systems(cube, metric, resampling)
+            ]
             systems_by_metric[metric.spec] = systems
         for metric in metrics:
             downsampled += _compare_on_segment_samples(
-                cubes, metric, systems_by_metric[metric.spec], resampling
+                score_cubes, metric, systems_by_metric[metric.spec], resampling
             )
-        human = _correlate_with_human_scores(cubes, metrics, systems_by_metric, resampling)
+        human = _correlate_with_human_scores(score_cubes, metrics, systems_by_metric, resampling)
     return AggregationComparison(
         systems=list(itertools.chain.from_iterable(systems_by_metric.values())),
         between=_correlate_aggregations(metrics, systems_by_metric),
@@ -78,8 +80,8 @@ def compare_aggregations(
     )
 
 
-def _orient_score(metric: StatisticsMetric, score: float | None) -> float:
-    """Return the score with a sign such that higher is better; NaN where it is undefined."""
+def _make_higher_score_better(metric: StatisticsMetric, score: float | None) -> float:
+    """Return the score, negated if lower is better for this metric; NaN where it is undefined."""
     if score is None:
         return math.nan
     return orient_scores(score, higher_is_better=metric.higher_is_better)
@@ -88,12 +90,14 @@ def _orient_score(metric: StatisticsMetric, score: float | None) -> float:
 def _correlate_aggregations(
     metrics: Sequence[StatisticsMetric], systems_by_metric: SystemsByMetric
 ) -> list[AggregationPair]:
-    """Correlate every two aggregated metrics over all systems of all test sets."""
+    """Correlate every two metrics, each under every aggregation, over all systems of all test sets."""
     scores_by_name: dict[str, dict[tuple[str, str], float]] = {}
     for metric in metrics:
         for aggregation in AGGREGATIONS:
             scores_by_name[PREFIXES[aggregation] + metric.spec] = {
-                (row.group, row.system): _orient_score(metric, row.get_score(aggregation))
+                (row.group, row.system): _make_higher_score_better(
+                    metric, row.get_score_of_aggregation(aggregation)
+                )
                 for row in systems_by_metric[metric.spec]
             }
     pairs = []
@@ -102,12 +106,12 @@ def _correlate_aggregations(
         x_scores = [scores_by_name[x][system] for system in systems]
         y_scores = [scores_by_name[y][system] for system in systems]
         correlation = pearson_correlation(x_scores, y_scores)
-        pairs.append(AggregationPair(x, y, groups=len(systems), pearson=to_optional(correlation)))
+        pairs.append(AggregationPair(x, y, groups=len(systems), pearson=none_if_nan(correlation)))
     return pairs
 
 
 def _compare_on_segment_samples(
-    cubes: Sequence[ScoreCube],
+    score_cubes: Sequence[ScoreCube],
     metric: StatisticsMetric,
     systems: Sequence[AggregatedSystem],
     resampling: ResamplingSettings,
@@ -116,7 +120,7 @@ def _compare_on_segment_samples(
     bootstrap_scores = np.array([_nan_if_none(row.bootstrap) for row in systems])
     rows = []
     for sample_size in resampling.sample_sizes:
-        samples = [_score_segment_samples(cube, metric, sample_size, resampling) for cube in cubes]
+        samples = [_score_segment_samples(cube, metric, sample_size, resampling) for cube in score_cubes]
         corpus = np.concatenate([sample.corpus for sample in samples])
         segment = np.concatenate([sample.segment for sample in samples])
         bootstrap = np.broadcast_to(bootstrap_scores[:, None], corpus.shape)
@@ -150,21 +154,21 @@ class SampleScores:
 
 
 def _score_segment_samples(
-    cube: ScoreCube, metric: StatisticsMetric, sample_size: int, resampling: ResamplingSettings
+    score_cube: ScoreCube, metric: StatisticsMetric, sample_size: int, resampling: ResamplingSettings
 ) -> SampleScores:
     """Score systems on random samples of segments, the same samples for all systems.
 
     A segment that a system lacks adds nothing to the sums of that system.
     """
-    statistics = cube.statistics[metric.spec]
+    statistics = score_cube.statistics[metric.spec]
     is_present = find_present_outputs(statistics)
     has_outputs = is_present.any(axis=1)
     segment_count = statistics.shape[1]
-    rng = resampling.create_random_generator(cube.dataset, f"downsampled {sample_size}", segment_count)
+    rng = resampling.create_random_generator(score_cube.dataset, f"downsampled {sample_size}", segment_count)
     counts = draw_subset_counts(segment_count, min(sample_size, segment_count), resampling.repeats, rng)
     statistics_or_zero = np.where(is_present[..., None], statistics, 0.0)[has_outputs]
     sums = sum_resamples(statistics_or_zero, counts)
-    segment_scores = cube.metric_scores[metric.spec][has_outputs]
+    segment_scores = score_cube.metric_scores[metric.spec][has_outputs]
     segment_sums = sum_resamples(make_mean_statistics(segment_scores), counts)
     return SampleScores(
         corpus=metric.from_statistics(np.ascontiguousarray(sums)), segment=mean_from_statistics(segment_sums)
@@ -186,7 +190,7 @@ def _compute_quantiles(values: Iterable[float]) -> tuple[float | None, float | N
 
 
 def _correlate_with_human_scores(
-    cubes: Sequence[ScoreCube],
+    score_cubes: Sequence[ScoreCube],
     metrics: Sequence[StatisticsMetric],
     systems_by_metric: SystemsByMetric,
     resampling: ResamplingSettings,
@@ -195,10 +199,10 @@ def _correlate_with_human_scores(
 
     A test set needs at least two rated systems.
     """
-    human_names = sorted({name for cube in cubes for name in cube.human_scores})
+    human_names = sorted({name for cube in score_cubes for name in cube.human_scores})
     rows: list[HumanAgreement] = []
     for human in human_names:
-        rated_cubes = [cube for cube in cubes if _count_rated_systems(cube, human) >= 2]
+        rated_cubes = [cube for cube in score_cubes if _count_rated_systems(cube, human) >= 2]
         for metric in metrics:
             by_group = {
                 cube.dataset: _correlate_test_set_with_human(
@@ -210,11 +214,11 @@ def _correlate_with_human_scores(
     return rows
 
 
-def _count_rated_systems(cube: ScoreCube, human_column: str) -> int:
+def _count_rated_systems(score_cube: ScoreCube, human_column: str) -> int:
     """Count the systems that have a human score."""
-    if human_column not in cube.human_scores:
+    if human_column not in score_cube.human_scores:
         return 0
-    is_rated = ~np.isnan(cube.human_scores[human_column])
+    is_rated = ~np.isnan(score_cube.human_scores[human_column])
     return int(is_rated.any(axis=1).sum())
 
 
@@ -227,24 +231,26 @@ class HumanCorrelations:
 
 
 def _correlate_test_set_with_human(
-    cube: ScoreCube,
+    score_cube: ScoreCube,
     human_column: str,
     metric: StatisticsMetric,
     systems: Sequence[AggregatedSystem],
     resampling: ResamplingSettings,
 ) -> HumanCorrelations:
     """Correlate the scores of systems on rated segments with their mean human scores."""
-    human_scores = cube.human_scores[human_column]
+    human_scores = score_cube.human_scores[human_column]
     is_rated = ~np.isnan(human_scores)
-    is_present = find_present_outputs(cube.statistics[metric.spec])
+    is_present = find_present_outputs(score_cube.statistics[metric.spec])
     if (is_rated | ~is_present).all():  # all scored segments are rated: the scores are known already
-        rows = [row for row in systems if row.group == cube.dataset]
+        rows = [row for row in systems if row.group == score_cube.dataset]
     else:
-        rows = aggregate_systems(cube, metric, resampling, is_rated)
-    human_means = [float(np.nanmean(human_scores[cube.systems.index(row.system)])) for row in rows]
+        rows = aggregate_scores_of_systems(score_cube, metric, resampling, is_rated)
+    human_means = [float(np.nanmean(human_scores[score_cube.systems.index(row.system)])) for row in rows]
     by_aggregation = {}
     for aggregation in AGGREGATIONS:
-        scores = [_orient_score(metric, row.get_score(aggregation)) for row in rows]
+        scores = [
+            _make_higher_score_better(metric, row.get_score_of_aggregation(aggregation)) for row in rows
+        ]
         by_aggregation[aggregation] = pearson_correlation(scores, human_means)
     return HumanCorrelations(len(rows), by_aggregation)
 
@@ -261,7 +267,7 @@ def _list_human_agreement(
             if not math.isnan(correlation):
                 defined.append(correlation)
             row = HumanAgreement(
-                human_column, metric, aggregation, group, correlations.systems, to_optional(correlation)
+                human_column, metric, aggregation, group, correlations.systems, none_if_nan(correlation)
             )
             rows.append(row)
         if defined:

@@ -10,7 +10,7 @@ from metassay.data.score_cube import ScoreCube
 from metassay.errors import InputError
 from metassay.meta.aggregation.system_scores import ResamplingSettings
 from metassay.metrics.base import Metric, StatisticsMetric
-from metassay.results.base import to_optional
+from metassay.results.base import none_if_nan
 from metassay.results.score import SystemComparison
 from metassay.stats.arrays import FloatArray
 from metassay.stats.multiplicity import adjust_holm
@@ -27,9 +27,9 @@ DEFAULT_DRAWS = {"bootstrap": 1000, "randomization": 10_000}
 
 
 def compare_systems(
-    cube: ScoreCube,
+    score_cube: ScoreCube,
     metric: Metric,
-    test: str,
+    test_name: str,
     *,
     draws: int | None = None,
     seed: int = 0,
@@ -37,40 +37,40 @@ def compare_systems(
 ) -> list[SystemComparison]:
     """Test the differences of all pairs of systems of a test set, on the segments that all systems have.
 
-    Corpus scores are compared where the metric has them, else means of segment scores. `test` is `bootstrap`
-    or `randomization`. p-values are two-sided; `p_holm` is corrected for all pairs. `group` is the name of
-    the test set in the result.
+    Corpus scores are compared where the metric has them, else means of segment scores. `test_name` is
+    `bootstrap` or `randomization`. p-values are two-sided; `p_holm` is corrected for all pairs. `group` is
+    the name of the test set in the result.
     """
-    draws = DEFAULT_DRAWS[test] if draws is None else draws
+    draws = DEFAULT_DRAWS[test_name] if draws is None else draws
     if draws < 1:
         raise InputError(f"{draws} draws are not enough for a test.")
-    statistics, from_statistics = get_score_statistics(cube, metric)
+    statistics, from_statistics = get_sufficient_statistics(score_cube, metric)
     is_common = ~np.isnan(statistics).any(axis=(0, 2))
     segment_count = int(is_common.sum())
-    if len(cube.systems) < 2 or segment_count == 0:
+    if len(score_cube.systems) < 2 or segment_count == 0:
         return []
-    rng = ResamplingSettings(seed=seed).create_random_generator(cube.dataset, test, segment_count)
-    result = TESTS[test](statistics[:, is_common], from_statistics, rng, draws=draws)
-    pairs = list(combinations(range(len(cube.systems)), 2))
+    rng = ResamplingSettings(seed=seed).create_random_generator(score_cube.dataset, test_name, segment_count)
+    result = TESTS[test_name](statistics[:, is_common], from_statistics, rng, draws=draws)
+    pairs = list(combinations(range(len(score_cube.systems)), 2))
     adjusted = adjust_holm([result.p[pair] for pair in pairs])
     return [
         SystemComparison(
             group=group,
             metric=metric.spec,
-            a=cube.systems[a],
-            b=cube.systems[b],
-            difference=to_optional(result.differences[a, b]),
-            p=to_optional(result.p[a, b]),
-            test=test,
-            p_holm=to_optional(p_holm),
+            a=score_cube.systems[a],
+            b=score_cube.systems[b],
+            difference=none_if_nan(result.differences[a, b]),
+            p=none_if_nan(result.p[a, b]),
+            test=test_name,
+            p_holm=none_if_nan(p_holm),
             segments=segment_count,
         )
         for (a, b), p_holm in zip(pairs, adjusted)
     ]
 
 
-def get_score_statistics(
-    cube: ScoreCube, metric: Metric, *, use_segment_means: bool = False
+def get_sufficient_statistics(
+    score_cube: ScoreCube, metric: Metric, *, use_segment_means: bool = False
 ) -> tuple[FloatArray, FromStatistics]:
     """Return the statistics of all outputs, and the function that computes scores from their sums.
 
@@ -78,8 +78,8 @@ def get_score_statistics(
     score. With `use_segment_means`, and for metrics without statistics, it is the mean of the segment scores.
     """
     if isinstance(metric, StatisticsMetric) and not use_segment_means:
-        return cube.statistics[metric.spec], metric.from_statistics
-    segment_scores = cube.metric_scores[metric.spec]
+        return score_cube.statistics[metric.spec], metric.from_statistics
+    segment_scores = score_cube.metric_scores[metric.spec]
     statistics = make_mean_statistics(segment_scores)
     statistics[np.isnan(segment_scores)] = np.nan
     return statistics, mean_from_statistics

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from metassay.data.score_cube import ScoreCube
 from metassay.metrics.base import Scores, StatisticsMetric
 from metassay.results.aggregate import AggregatedSystem, StandardErrors
-from metassay.results.base import to_optional
+from metassay.results.base import none_if_nan
 from metassay.stats.intervals import small_sample_factor
-from metassay.stats.random import make_text_generator
+from metassay.stats.random import create_generator_from_text
 from metassay.stats.sufficient_statistics import (
     FromStatistics,
     draw_bootstrap_scores,
@@ -51,18 +51,18 @@ class ResamplingSettings:
 
         Systems and metrics with the same segments therefore get the same resamples.
         """
-        return make_text_generator(self.seed, f"{test_set}\0{purpose}\0{segment_count}")
+        return create_generator_from_text(self.seed, f"{test_set}\0{purpose}\0{segment_count}")
 
 
 @dataclass(frozen=True)
 class SystemsWithSameSegments:
-    """Systems of a cube that have outputs for exactly the same segments, as row and column numbers."""
+    """Systems that have outputs for exactly the same segments, as row and column numbers of a score cube."""
 
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
 
     def select_outputs(self, values: Scores) -> Scores:
-        """Return the rows and columns of this group from an array `[systems, segments, ...]`."""
+        """Select the outputs of this group of systems from an array `[systems, segments, ...]`."""
         return values[np.ix_(self.rows, self.columns)]
 
 
@@ -86,40 +86,40 @@ def find_present_outputs(statistics: Scores) -> BoolArray:
     return ~np.isnan(statistics[..., 0])
 
 
-def aggregate_systems(
-    cube: ScoreCube,
+def aggregate_scores_of_systems(
+    score_cube: ScoreCube,
     metric: StatisticsMetric,
     resampling: ResamplingSettings,
     is_included: BoolArray | None = None,
 ) -> list[AggregatedSystem]:
-    """Compute the scores of every system of a test set under the three aggregations.
+    """Compute the corpus, segment and bootstrap score of every system of a test set.
 
     `is_included`, `[systems, segments]`, restricts the segments of each system. Systems without segments are
     left out.
     """
-    is_present = find_present_outputs(cube.statistics[metric.spec])
+    is_present = find_present_outputs(score_cube.statistics[metric.spec])
     if is_included is not None:
         is_present &= is_included
     aggregated: dict[int, AggregatedSystem] = {}
     for systems in group_systems_by_segments(is_present):
-        rows = _aggregate_systems_with_same_segments(cube, metric, systems, resampling)
+        rows = _aggregate_systems_with_same_segments(score_cube, metric, systems, resampling)
         aggregated.update(zip(systems.rows.tolist(), rows))
     return [aggregated[system] for system in sorted(aggregated)]
 
 
 def _aggregate_systems_with_same_segments(
-    cube: ScoreCube,
+    score_cube: ScoreCube,
     metric: StatisticsMetric,
     system_group: SystemsWithSameSegments,
     resampling: ResamplingSettings,
 ) -> list[AggregatedSystem]:
     """Compute scores and standard errors of systems that have the same segments."""
-    statistics = system_group.select_outputs(cube.statistics[metric.spec])
-    segment_scores = system_group.select_outputs(cube.metric_scores[metric.spec])
+    statistics = system_group.select_outputs(score_cube.statistics[metric.spec])
+    segment_scores = system_group.select_outputs(score_cube.metric_scores[metric.spec])
     segment_count = segment_scores.shape[1]
     corpus = metric.from_statistics(statistics.sum(axis=1))
     segment = mean_from_statistics(make_mean_statistics(segment_scores).sum(axis=1))
-    resampled_bootstrap = _resample_corpus_scores(cube.dataset, metric, statistics, resampling)
+    resampled_bootstrap = _resample_corpus_scores(score_cube.dataset, metric, statistics, resampling)
     bootstrap = resampled_bootstrap.mean(axis=1)
 
     def score_corpus_and_segments(statistic_sums: Scores) -> Scores:
@@ -129,7 +129,7 @@ def _aggregate_systems_with_same_segments(
 
     # one array with the statistics of both, so that their standard errors come from the same resamples
     both_statistics = np.concatenate([statistics, make_mean_statistics(segment_scores)], axis=2)
-    rng = resampling.create_random_generator(cube.dataset, "standard error", segment_count)
+    rng = resampling.create_random_generator(score_cube.dataset, "standard error", segment_count)
     resampled_corpus, resampled_segment = draw_bootstrap_scores(
         both_statistics, score_corpus_and_segments, rng, draws=resampling.resamples
     )
@@ -144,12 +144,12 @@ def _aggregate_systems_with_same_segments(
         else:
             standard_errors = StandardErrors(None, None, None)  # resamples of one segment do not vary
         entry = AggregatedSystem(
-            group=cube.dataset,
-            system=cube.systems[system],
+            group=score_cube.dataset,
+            system=score_cube.systems[system],
             metric=metric.spec,
-            corpus=to_optional(corpus[position]),
-            segment=to_optional(segment[position]),
-            bootstrap=to_optional(bootstrap[position]),
+            corpus=none_if_nan(corpus[position]),
+            segment=none_if_nan(segment[position]),
+            bootstrap=none_if_nan(bootstrap[position]),
             standard_errors=standard_errors,
         )
         entries.append(entry)
@@ -158,7 +158,7 @@ def _aggregate_systems_with_same_segments(
 
 def _compute_standard_error(resampled_scores: Scores) -> float | None:
     """Compute the standard error of a score as its standard deviation over resamples."""
-    return to_optional(resampled_scores.std(ddof=1))
+    return none_if_nan(resampled_scores.std(ddof=1))
 
 
 def _resample_corpus_scores(
@@ -171,23 +171,23 @@ def _resample_corpus_scores(
     )
 
 
-def compute_corpus_scores(cube: ScoreCube, metric: StatisticsMetric) -> Scores:
+def compute_corpus_scores(score_cube: ScoreCube, metric: StatisticsMetric) -> Scores:
     """Compute the corpus score of each system on the segments that it has; NaN if it has none."""
-    statistics = cube.statistics[metric.spec]
+    statistics = score_cube.statistics[metric.spec]
     scores = metric.from_statistics(np.nansum(statistics, axis=1))
     has_outputs = find_present_outputs(statistics).any(axis=1)
     return np.where(has_outputs, scores, np.nan)
 
 
 def compute_bootstrap_scores(
-    cube: ScoreCube, metric: StatisticsMetric, resampling: ResamplingSettings
+    score_cube: ScoreCube, metric: StatisticsMetric, resampling: ResamplingSettings
 ) -> Scores:
     """Compute the bootstrap score of each system on the segments that it has; NaN if it has none."""
-    statistics = cube.statistics[metric.spec]
-    scores = np.full(len(cube.systems), np.nan)
+    statistics = score_cube.statistics[metric.spec]
+    scores = np.full(len(score_cube.systems), np.nan)
     for systems in group_systems_by_segments(find_present_outputs(statistics)):
         group_statistics = systems.select_outputs(statistics)
-        resampled = _resample_corpus_scores(cube.dataset, metric, group_statistics, resampling)
+        resampled = _resample_corpus_scores(score_cube.dataset, metric, group_statistics, resampling)
         scores[systems.rows] = resampled.mean(axis=1)
     return scores
 

@@ -43,7 +43,7 @@ _CREDIT, _WEIGHT, RIGHT_PAIRS, _TIES, ALL_PAIRS, _ITEMS, _OUTPUTS = range(7)
 
 @dataclass(frozen=True)
 class AccuracySums:
-    """Sums of the outcomes of pairs in each context and cluster, from which accuracies are computed.
+    """Sums of the outcomes of pairs (right, tie, wrong) by context and cluster, from which accuracies follow.
 
     `credit` and `weight` are [metrics, cells], where a cell is the part of a cluster that lies in one
     context: the weighted sum of its items' accuracies and the sum of their weights, so that sum(credit) /
@@ -105,7 +105,7 @@ class AccuracySums:
         total_weight = self._sum_over_clusters_of_contexts(self.weight)
         return small_sample_factor * divide_or_nan(np.maximum(squares, 0), total_weight**2)
 
-    def p_values_below_half(self) -> FloatArray:
+    def p_values_of_accuracy_below_half(self) -> FloatArray:
         """One-sided p-values [metrics, contexts] of the hypothesis that the accuracy is at least ½.
 
         NaN for a single cluster. Student's t; the variance is at least ¼ / n, that of n equal clusters at
@@ -118,7 +118,7 @@ class AccuracySums:
         return np.asarray(stdtr(clusters - 1, t))
 
     def drop_cluster_sums(self) -> AccuracySums:
-        """Return the same sums without those of single clusters, which take most of the memory."""
+        """Return the sums by context only, without those by cluster, which take most of the memory."""
         no_cells = np.empty((len(self.credit), 0))
         return replace(
             self,
@@ -128,14 +128,15 @@ class AccuracySums:
             starts=np.zeros_like(self.starts),
         )
 
-    def find_cells_of_context(self, context: int) -> slice:
-        """Return the slice of the cells (combinations of context and cluster) of one context."""
+    def find_slice_of_context(self, context: int) -> slice:
+        """Return which entries of the arrays by context and cluster belong to one context."""
         return slice(int(self.starts[context]), int(self.starts[context + 1]))
 
     def _sum_over_clusters_of_contexts(
         self, cell_values: NDArray[Any], factors: FloatArray | None = None
     ) -> FloatArray:
-        """Sum values of cells, or products of values, over the clusters of each context."""
+        """Sum values by context and cluster, or products of two of them, over the clusters of each context.
+        """
         sums = np.zeros((len(cell_values), len(self.starts) - 1))
         has_cells = self.starts[1:] > self.starts[:-1]
         starts = self.starts[:-1][has_cells]
@@ -153,7 +154,7 @@ class AccuracySums:
 def sort_pairs_by_item(
     outcomes: PairOutcomes, contexts: Sequence[PairContexts]
 ) -> tuple[PairOutcomes, list[PairContexts]]:
-    """Sort pairs by item and output, and return their outcomes and contexts in this order.
+    """Sort pairs by item and output, and return their outcomes and contexts in the new order.
 
     `sum_pair_outcomes` expects this order.
     """
@@ -175,7 +176,7 @@ def sort_pairs_by_item(
 def assign_pairs_to_both_systems(
     outcomes: PairOutcomes, contexts: PairContexts
 ) -> tuple[PairOutcomes, PairContexts]:
-    """List each pair of outputs in the contexts of both systems, once where these contexts are the same.
+    """List each pair of two outputs in the contexts of both systems, once if the contexts are the same.
 
     A metric that prefers the name of a system would be right in every pair that this system wins. Counted
     for the better output alone, these are all of its pairs. Pairs with a perturbed version stay as they are.
@@ -199,8 +200,8 @@ def assign_pairs_to_both_systems(
 def sum_pair_outcomes(
     outcomes: PairOutcomes, contexts: PairContexts, *, ties: str = "strict"
 ) -> AccuracySums:
-    """Sum the outcomes of pairs, sorted by `sort_pairs_by_item`, for each context and cluster."""
-    batches = divide_contexts_into_batches(contexts)
+    """Sum for each context and cluster how many pairs each metric ordered correctly; pairs must be sorted."""
+    batches = divide_contexts_into_memory_batches(contexts)
     sums_by_batch = sum_outcomes_in_batches(outcomes, contexts, ties=ties)
     if len(batches) == 1:
         return next(sums_by_batch)
@@ -234,7 +235,7 @@ def sum_pair_outcomes(
 
 
 def _has_missing_outcomes(outcomes: PairOutcomes) -> bool:
-    """Whether some metric could not score some pair; otherwise all metrics share one row of weights."""
+    """Whether some metric could not score some pair."""
     return int(outcomes.outcomes.min()) == MISSING
 
 
@@ -245,14 +246,14 @@ def sum_outcomes_in_batches(
     if ties not in TIE_CREDIT:
         raise InputError(f"unknown treatment of ties {ties!r}.", remedy="Known: half, strict.")
     has_missing = _has_missing_outcomes(outcomes)
-    for context_range, pairs in divide_contexts_into_batches(contexts):
+    for context_range, pairs in divide_contexts_into_memory_batches(contexts):
         yield _sum_outcomes_of_batch(
             outcomes, contexts, pairs, context_range, has_missing=has_missing, tie_credit=TIE_CREDIT[ties]
         )
 
 
-def divide_contexts_into_batches(contexts: PairContexts) -> list[tuple[slice, IntArray | slice]]:
-    """Divide contexts into ranges of about 2^20 pairs; each comes with its pairs, sorted by context."""
+def divide_contexts_into_memory_batches(contexts: PairContexts) -> list[tuple[slice, IntArray | slice]]:
+    """Divide contexts into ranges of about 2^20 pairs; yield each range with its pairs, sorted by context."""
     if len(contexts.values) == 1 and contexts.codes.min(initial=0) == 0:
         return [(slice(0, 1), slice(0, len(contexts.codes)))]
     ends = np.cumsum(count_codes(contexts.codes, len(contexts.values)))
@@ -286,7 +287,7 @@ def _sum_outcomes_of_batch(
     item_starts = find_run_starts(codes, outcomes.items[pair_positions])
     context_of_item = codes[item_starts[:-1]] - first_context
     cluster_of_item = outcomes.clusters[pair_positions][item_starts[:-1]]
-    cell_of_item, first_item_of_cell = _number_cells_of_items(context_of_item, cluster_of_item)
+    cell_of_item, first_item_of_cell = _number_context_cluster_combinations(context_of_item, cluster_of_item)
     weights = np.empty(0) if outcomes.weights is None else outcomes.weights[pair_positions]
     metrics = len(outcomes.metrics)
     context_count = context_range.stop - first_context
@@ -319,7 +320,7 @@ def _sum_outcomes_of_batch(
 def compute_accuracy_by_context(
     outcomes: PairOutcomes, contexts: PairContexts, *, ties: str
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute accuracies [metrics, contexts] and `AccuracySums.totals`, a batch of contexts at a time."""
+    """Compute accuracies [metrics, contexts] and counts of pairs, one batch of contexts at a time."""
     accuracies = []
     totals = []
     for accuracy_sums in sum_outcomes_in_batches(outcomes, contexts, ties=ties):
@@ -337,10 +338,10 @@ def divide_or_nan(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
     return quotient
 
 
-def _number_cells_of_items(
+def _number_context_cluster_combinations(
     context_of_item: IntArray, cluster_of_item: IntArray
 ) -> tuple[LongArray, LongArray]:
-    """Number the combinations of context and cluster (cells).
+    """Number the combinations of context and cluster that occur, and return that of each item.
 
     Returns the cell of each item and the first item of each cell.
     """
@@ -365,7 +366,7 @@ def _sum_outcomes_of_metric(
     weight: FloatArray,
     totals: FloatArray,
 ) -> None:
-    """Sum the outcomes of the pairs of one metric, item by item, into the last three arguments.
+    """Add the outcomes of all pairs of one metric, item by item, to the arrays of sums.
 
     The accuracy and the mean weight of every item are added to `credit` and `weight` of its cell, sums over
     its pairs to `totals` of its context.
@@ -397,7 +398,7 @@ def _sum_outcomes_of_item(
     end_pair: int,
     tie_credit: float,
 ) -> tuple[int, int, int, int, float, float]:
-    """Count right, tied and scored pairs of one item, from `first_pair` to `end_pair`, and their outputs.
+    """Count the right, tied and scored pairs of one item, and the outputs that these pairs contain.
 
     The last two numbers are the weight that the metric earned and the weight of all scored pairs. The pairs
     of an output are neighbours; without weights each pair has 1.

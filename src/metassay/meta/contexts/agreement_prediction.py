@@ -14,7 +14,7 @@ from metassay.errors import InputError
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.results.assay import AgreementPrediction
 from metassay.stats.arrays import FloatArray, LongArray, count_codes
-from metassay.stats.random import make_keyed_generator
+from metassay.stats.random import create_generator_from_numbers
 
 ContextFacts = Mapping[str, Sequence[str | float]]
 """Facts about the contexts of a column: by name, one value per context."""
@@ -23,14 +23,14 @@ _ROUNDING = 1e-9
 _PAIRS_PER_COEFFICIENT = 3
 
 
-def predict_context_agreement(
+def predict_ranking_agreement_of_contexts(
     agreement_matrix: FloatArray,
     context_facts: ContextFacts,
     *,
     have_equal_cluster_overlap: bool = True,
     seed: int = 0,
 ) -> AgreementPrediction | None:
-    """Predict the agreement of two contexts from facts about them by least squares.
+    """Predict from facts about two contexts how far both rank the metrics alike, by least squares.
 
     `agreement_matrix` is [contexts, contexts], NaN where unknown. The errors are those on left-out contexts.
     None where there are too few pairs of contexts for the fit, or the agreement or all facts are constant.
@@ -100,7 +100,7 @@ def collect_context_facts(
     used_contexts: Sequence[PairContexts],
     given_facts: Mapping[str, ContextFacts],
 ) -> dict[str, ContextFacts]:
-    """Collect facts about the contexts of each column: given facts, and values of enclosing columns.
+    """Collect facts about contexts: those that the user gave, and columns with one value in each context.
 
     `used_contexts` are the given ones without contexts that have no pairs; facts about those are dropped.
     """
@@ -110,17 +110,17 @@ def collect_context_facts(
         kept = [positions[value] for value in used.values]
         other_columns = [contexts for contexts in used_contexts if contexts is not used]
         column_facts: dict[str, Sequence[str | float]] = {}
-        column_facts.update(find_enclosing_values(used, other_columns))
+        column_facts.update(find_columns_constant_within_contexts(used, other_columns))
         for name, values in given_facts.get(used.column, {}).items():
             column_facts[name] = [values[c] for c in kept]
         facts[used.column] = column_facts
     return facts
 
 
-def find_enclosing_values(
+def find_columns_constant_within_contexts(
     contexts: PairContexts, other_columns: Sequence[PairContexts]
 ) -> dict[str, list[str]]:
-    """Find the columns that have a single value inside each context, with this value for every context.
+    """Find the columns that have a single value within each context, and return these values.
 
     Each document lies in one domain, so that `domain` is such a column for the contexts of `document`.
     """
@@ -143,8 +143,9 @@ def _compute_permutation_p_value(
     observed_residuals: float,
     seed: int,
 ) -> float:
-    """Compute the p-value of a prediction by random exchanges of facts between contexts."""
-    rng = make_keyed_generator(seed, len(agreement_matrix))
+    """Compute the p-value of a prediction of rank agreement by exchanging facts between contexts at random.
+    """
+    rng = create_generator_from_numbers(seed, len(agreement_matrix))
     first, second = pairs
     agreements = agreement_matrix[first, second]
     similarities = [
@@ -186,7 +187,7 @@ def _compute_left_out_errors(
     second_contexts: LongArray,
     context_count: int,
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute prediction errors for each context when the fit leaves it out, and errors of a constant."""
+    """Compute the errors of predictions for each context by a fit without it, and by a constant."""
     errors = []
     baseline_errors = []
     for context in range(context_count):

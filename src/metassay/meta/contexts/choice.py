@@ -26,7 +26,7 @@ _TIE_DECIMALS = 12  # accuracies that differ only in later decimals are equal
 
 @dataclass(frozen=True)
 class ChoiceTable:
-    """Accuracies of metrics [metrics, contexts], "global" first, and costs, from which a metric is chosen.
+    """Accuracies [metrics, contexts] and costs of metrics, from which a metric is recommended.
 
     `may_be_best` marks the metrics that may be the best in a context, `is_behind` those that are clearly less
     accurate there than another of them. `spread` is how much a metric's true accuracy varies between
@@ -47,15 +47,15 @@ class ChoiceTable:
     criteria: Criteria = field(default_factory=dict)
     uninformed: frozenset[str] = frozenset()
 
-    def select_informed_metrics(self, metric_positions: Sequence[int]) -> list[int]:
-        """Select the metrics that carry information about quality; all metrics if none does."""
+    def drop_uninformed_metrics(self, metric_positions: Sequence[int]) -> list[int]:
+        """Drop the metrics whose scores say nothing about quality; keep all if none would remain."""
         informed = [m for m in metric_positions if self.metrics[m] not in self.uninformed]
         return informed or list(metric_positions)
 
 
 @dataclass(frozen=True)
 class RunChoice:
-    """The metric that a run recommends for all contexts, and the contexts with a better metric.
+    """The metric that a run recommends for all contexts, and the contexts in which another metric is better.
 
     `ahead` has these others by context. `human_top_group` is given where the choice follows human pairs: the
     metrics that these do not put behind it.
@@ -67,11 +67,11 @@ class RunChoice:
 
 
 def rank_cost_class(cost_class: str | None) -> float:
-    """Return the rank of a cost class, 0 for the cheapest; infinity where the class is not known."""
+    """Return the rank of a cost class, 0 for the cheapest; infinity for an unknown class."""
     return COST_CLASSES.index(cost_class) if cost_class in COST_CLASSES else np.inf
 
 
-def round_accuracy_spread(spread: FloatArray) -> FloatArray:
+def round_spread_of_accuracies(spread: FloatArray) -> FloatArray:
     """Round the spread of accuracies between contexts, so that nearly equal spreads are equal."""
     return np.asarray(np.round(spread / STABILITY_STEP))
 
@@ -147,7 +147,7 @@ def choose_metric_for_all_contexts(
     cost_ranks: FloatArray,
     is_uninformed: BoolArray | None = None,
 ) -> int:
-    """Choose the metric for all contexts: of those that may be best the cheapest, then most accurate.
+    """Choose one metric for all contexts: the cheapest, then most accurate, of those that may be the best.
 
     Metrics behind another of them come later, uninformed ones last. `cost_ranks` are ranks of cost classes,
     so that only classes break ties.
@@ -194,7 +194,7 @@ def choose_robust_metric(choice_table: ChoiceTable) -> str | None:
     """Choose the metric for unknown contexts: highest robust accuracy, then highest worst-case accuracy."""
     robust = np.round(choice_table.robust_accuracy, _TIE_DECIMALS).tolist()
     worst_case = choice_table.worst_case.tolist()
-    known = choice_table.select_informed_metrics(
+    known = choice_table.drop_uninformed_metrics(
         [m for m in range(len(choice_table.metrics)) if not np.isnan(robust[m])]
     )
     if not known:
@@ -205,7 +205,7 @@ def choose_robust_metric(choice_table: ChoiceTable) -> str | None:
 
 def _build_preference_keys(choice_table: ChoiceTable) -> list[tuple[float, ...]]:
     """Return a sort key for each metric, smallest for the preferred metric; unknown values come last."""
-    spread = round_accuracy_spread(choice_table.spread).tolist()
+    spread = round_spread_of_accuracies(choice_table.spread).tolist()
     robust = np.round(choice_table.robust_accuracy, _TIE_DECIMALS).tolist()
     keys = []
     for m, metric in enumerate(choice_table.metrics):
@@ -241,8 +241,12 @@ def _recommend_for_context(
             behind=[],
             choice=run_choice.metric,
         )
-    chosen = None if run_choice is None else _apply_run_choice(choice_table, context, by_accuracy, run_choice)
-    candidates = choice_table.select_informed_metrics(
+    chosen = (
+        None
+        if run_choice is None
+        else _get_recommendation_of_run(choice_table, context, by_accuracy, run_choice)
+    )
+    candidates = choice_table.drop_uninformed_metrics(
         [m for m in positions if choice_table.may_be_best[m, context]]
     )
     top = sorted(
@@ -259,10 +263,10 @@ def _recommend_for_context(
     )
 
 
-def _apply_run_choice(
+def _get_recommendation_of_run(
     choice_table: ChoiceTable, context: int, metrics_by_accuracy: list[int], run_choice: RunChoice
 ) -> int | None:
-    """Return the metric of the run for one context: an exception if there is one, else the common choice.
+    """Return the metric that the run recommends for one context.
 
     None where it scored no pair here.
     """
@@ -285,11 +289,11 @@ def find_pareto_front(choice_table: ChoiceTable) -> list[str] | None:
     costs = np.where(np.isinf(costs), np.nan, costs)
     return [
         choice_table.metrics[m]
-        for m in np.flatnonzero(mark_pareto_optimal(choice_table.accuracy[:, 0], costs))
+        for m in np.flatnonzero(mark_pareto_optimal_metrics(choice_table.accuracy[:, 0], costs))
     ]
 
 
-def mark_pareto_optimal(accuracies: FloatArray, cost_ranks: FloatArray) -> BoolArray:
+def mark_pareto_optimal_metrics(accuracies: FloatArray, cost_ranks: FloatArray) -> BoolArray:
     """Mark the metrics that no other metric beats in accuracy or cost without being worse in the other.
 
     Metrics without accuracy or cost (NaN) are not marked.

@@ -39,7 +39,7 @@ ClaimT = TypeVar(
 
 @dataclass(frozen=True)
 class ClaimCandidates:
-    """All differences that could be claimed, by kind, with p-values adjusted within each kind.
+    """All differences that a report could claim, by kind of claim, with p-values adjusted within each kind.
 
     `human_leads` is None where there are no human pairs.
     """
@@ -66,13 +66,13 @@ def select_significant_claims(claim_candidates: ClaimCandidates) -> Claims:
         by_kind["people"] = claim_candidates.human_leads
     tests = {kind: len(tested) for kind, tested in by_kind.items()}
     kinds = sum(count > 0 for count in tests.values())
-    all_leads = _adjust_for_kinds(claim_candidates.leads, kinds)
+    all_leads = _adjust_for_number_of_claim_kinds(claim_candidates.leads, kinds)
     order: dict[str, dict[str, float]] = {}
     for lead in all_leads:
         if lead.column is not None:
             p_by_context = order.setdefault(lead.column, {})
             p_by_context[lead.context] = min(lead.p, p_by_context.get(lead.context, 1.0))
-    all_variations = _adjust_for_kinds(claim_candidates.variations, kinds)
+    all_variations = _adjust_for_number_of_claim_kinds(claim_candidates.variations, kinds)
     variation_p: dict[str, dict[str, float]] = {}
     for variation in all_variations:
         variation_p.setdefault(variation.column, {})[variation.metric] = variation.p
@@ -82,26 +82,32 @@ def select_significant_claims(claim_candidates: ClaimCandidates) -> Claims:
         small_contexts={
             column: list(names) for column, names in claim_candidates.small_contexts.items() if names
         },
-        leads=_select_significant(all_leads),
-        variations=_select_significant(all_variations),
-        trends=_select_significant(_adjust_for_kinds(claim_candidates.trends, kinds)),
-        predictions=_select_significant(_adjust_for_kinds(claim_candidates.predictions, kinds)),
-        perturbation_dependences=_select_significant(
-            _adjust_for_kinds(claim_candidates.perturbation_dependences, kinds)
+        leads=_select_significant_candidates(all_leads),
+        variations=_select_significant_candidates(all_variations),
+        trends=_select_significant_candidates(
+            _adjust_for_number_of_claim_kinds(claim_candidates.trends, kinds)
         ),
-        human_leads=_select_significant(_adjust_for_kinds(claim_candidates.human_leads or (), kinds)),
+        predictions=_select_significant_candidates(
+            _adjust_for_number_of_claim_kinds(claim_candidates.predictions, kinds)
+        ),
+        perturbation_dependences=_select_significant_candidates(
+            _adjust_for_number_of_claim_kinds(claim_candidates.perturbation_dependences, kinds)
+        ),
+        human_leads=_select_significant_candidates(
+            _adjust_for_number_of_claim_kinds(claim_candidates.human_leads or (), kinds)
+        ),
         order=order,
         variation_p=variation_p,
     )
 
 
-def _adjust_for_kinds(candidates: Sequence[ClaimT], kind_count: int) -> list[ClaimT]:
-    """Multiply p-values by the number of kinds of claims."""
+def _adjust_for_number_of_claim_kinds(candidates: Sequence[ClaimT], kind_count: int) -> list[ClaimT]:
+    """Multiply the p-values of claims by the number of kinds of claims (Bonferroni)."""
     return [msgspec.structs.replace(claim, p=min(claim.p * kind_count, 1.0)) for claim in candidates]
 
 
-def _select_significant(candidates: Sequence[ClaimT]) -> list[ClaimT]:
-    """Select the candidates with a significant p-value."""
+def _select_significant_candidates(candidates: Sequence[ClaimT]) -> list[ClaimT]:
+    """Select the claims whose p-value is significant."""
     return [claim for claim in candidates if claim.p <= ERROR_RATE]
 
 
@@ -113,7 +119,7 @@ def collect_claim_candidates(
     metric_names: Sequence[str],
     human_leads: Sequence[MetricLead] | None = None,
 ) -> ClaimCandidates:
-    """Collect all differences that an assay could claim between the metrics that may be recommended."""
+    """Collect all differences between recommendable metrics that an assay could claim."""
     compared = {name: column for name, column in column_analyses.items() if len(column.contexts.values) > 1}
     small_contexts = {}
     for name, column in compared.items():
@@ -135,7 +141,7 @@ def _collect_lead_candidates(
     global_analysis: GlobalAnalysis,
     metric_names: Sequence[str],
 ) -> list[MetricLead]:
-    """Collect leads of one metric over another, over all outputs and in contexts that contradict these."""
+    """Collect the claims that one metric is more accurate than another, over all outputs and by context."""
     places: list[tuple[str | None, str, ContextLeads]] = [(None, GLOBAL, global_analysis.context.leads)]
     for name, column in column_analyses.items():
         contexts = zip(column.contexts.values, column.context_analyses, column.is_large)
@@ -159,7 +165,7 @@ def _collect_lead_candidates(
 def select_leads_to_report(
     p_values: FloatArray, first_choice: int, *, is_global: bool
 ) -> list[tuple[int, int]]:
-    """Select the leads to report, as (better, worse); over all outputs only those of the first choice.
+    """Select the pairs (better, worse) of metrics whose difference in accuracy is to be reported.
 
     In a context: leads over the first choice, and the clearest lead.
     """

@@ -22,7 +22,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class ClusterCredits:
-    """Credits and weights of metrics in the clusters of one context; their ratio of sums is the accuracy.
+    """Points that metrics earned, and could have earned, on the pairs of each cluster in one context.
 
     `clusters` are names, or codes of names that the caller keeps.
     """
@@ -34,7 +34,7 @@ class ClusterCredits:
 
 @dataclass(frozen=True)
 class PairedChange:
-    """The change of an accuracy, or of a lead of one metric over another, between two runs.
+    """The change between two runs of an accuracy, or of the difference in accuracy of two metrics.
 
     `low` and `high` are its 95 % interval, None with one cluster; `p` is two-sided. `has_changes` is false
     where every cluster has the same credit in both runs.
@@ -49,7 +49,7 @@ class PairedChange:
 
 @dataclass(frozen=True)
 class MatchedCredits:
-    """The credits of two runs in one context, matched by cluster.
+    """The points that metrics earned in two runs, matched by cluster, in one context.
 
     For each metric, `changes` are the contributions of the clusters to the change of its accuracy (after -
     before), which is their sum. `deviations` are the contributions less those expected from the weights of
@@ -64,7 +64,7 @@ class MatchedCredits:
         return _test_mean_change(self.changes[metric], self.deviations[metric])
 
     def test_lead_change(self, first_metric: str, second_metric: str) -> PairedChange:
-        """Test whether the lead of one metric over another changed between two runs."""
+        """Test whether the difference in accuracy of two metrics changed between two runs."""
         changes = self.changes[first_metric] - self.changes[second_metric]
         deviations = self.deviations[first_metric] - self.deviations[second_metric]
         return _test_mean_change(changes, deviations)
@@ -73,11 +73,11 @@ class MatchedCredits:
 def collect_cluster_credits(
     outcomes: PairOutcomes, contexts: PairContexts, *, ties: str
 ) -> Iterator[tuple[str, ClusterCredits]]:
-    """Yield every context with the credits of its clusters, from pairs sorted by `sort_pairs_by_item`."""
+    """Yield for every context the points that metrics earned on the pairs of each cluster."""
     outcomes, contexts = assign_pairs_to_both_systems(outcomes, contexts)
     for accuracy_sums in sum_outcomes_in_batches(outcomes, contexts, ties=ties):
         for number, context in enumerate(accuracy_sums.contexts):
-            cells = accuracy_sums.find_cells_of_context(number)
+            cells = accuracy_sums.find_slice_of_context(number)
             weights = np.broadcast_to(accuracy_sums.weight[:, cells], accuracy_sums.credit[:, cells].shape)
             yield (
                 context,
@@ -89,10 +89,10 @@ def collect_cluster_credits(
             )
 
 
-def match_credits_of_runs(
+def match_clusters_of_runs(
     before: ClusterCredits, after: ClusterCredits, metrics: Sequence[str]
 ) -> MatchedCredits:
-    """Match the clusters of two runs by name; a cluster that one run lacks has weight 0 in it."""
+    """Match the clusters of two runs by name; a cluster that one run lacks has no weight in it."""
     names, positions = np.unique(np.concatenate([before.clusters, after.clusters]), return_inverse=True)
     old_positions = positions[: len(before.clusters)]
     new_positions = positions[len(before.clusters) :]
@@ -119,7 +119,7 @@ def _compute_cluster_contributions(
 
 
 def _test_mean_change(changes: FloatArray, deviations: FloatArray) -> PairedChange:
-    """Test a change with Student's t over clusters.
+    """Test whether a mean change over clusters differs from 0, with Student's t.
 
     p is at least 2^(1 - clusters that changed): so often would all changes have the same sign by chance.
     Without this bound, four clusters that changed alike among hundreds that did not would seem significant.

@@ -28,7 +28,7 @@ from metassay.meta.contexts.h2 import (
     AgreementMatrix,
     ContextRankingComparison,
     compare_all_rankings,
-    compare_ranking_with_global,
+    compare_context_with_global_ranking,
     estimate_noise_ceiling,
 )
 from metassay.meta.contexts.leads import ContextLeads, compute_context_leads
@@ -75,7 +75,7 @@ class AccuracyEstimates:
     pairs: LongArray
 
     @classmethod
-    def from_sums(cls, accuracy_sums: AccuracySums) -> AccuracyEstimates:
+    def from_outcome_sums(cls, accuracy_sums: AccuracySums) -> AccuracyEstimates:
         """Compute accuracies, variances and numbers of clusters from sums of outcomes."""
         accuracy = accuracy_sums.accuracy()
         clusters = np.broadcast_to(accuracy_sums.count_clusters(), accuracy.shape)
@@ -93,7 +93,7 @@ class AccuracyEstimates:
 
 @dataclass(frozen=True)
 class ContextAnalysis:
-    """Intervals of the accuracies in one context, the metrics that may be best, and their order.
+    """Intervals of the accuracies of all metrics in one context, which may be best, and their ranking.
 
     `resamples` are those of the competing metrics, [metrics, resamples]; None where contexts are too many to
     keep them.
@@ -108,13 +108,14 @@ class ContextAnalysis:
 
     @property
     def is_behind(self) -> BoolArray:
-        """Mask of metrics that may be best, but that a paired test finds less accurate than another one."""
-        return self.leads.find_less_accurate(self.may_be_best) & self.may_be_best
+        """Mask of the metrics that may be best, but that a paired test finds less accurate than another one.
+        """
+        return self.leads.find_less_accurate_metrics(self.may_be_best) & self.may_be_best
 
 
 @dataclass(frozen=True)
 class GlobalAnalysis:
-    """The analysis of all outputs together, and the metric to use over all contexts.
+    """Accuracies of all metrics over all outputs, and the metric to use in all contexts.
 
     `first_choice` is the position of that metric among the competing metrics.
     """
@@ -126,7 +127,7 @@ class GlobalAnalysis:
     first_choice: int
 
     def expected_order(self, competing_metrics: LongArray) -> FloatArray:
-        """Return accuracies over all outputs, rounded, that of the first choice raised to the highest.
+        """Return the rounded accuracies over all outputs, that of the recommended metric raised to the highest.
 
         Their order is the one that a context may contradict.
         """
@@ -159,9 +160,9 @@ class ColumnAnalysis:
 
 
 def analyze_all_pairs(outcomes: PairOutcomes, settings: AnalysisSettings) -> GlobalAnalysis:
-    """Analyse all pairs as one context, and choose the metric to use."""
+    """Analyse the accuracy of metrics on all pairs together, and choose the metric to use."""
     contexts = build_global_context(outcomes)
-    estimates = AccuracyEstimates.from_sums(sum_pair_outcomes(outcomes, contexts, ties=settings.ties))
+    estimates = AccuracyEstimates.from_outcome_sums(sum_pair_outcomes(outcomes, contexts, ties=settings.ties))
     crossed = cross_contexts_with_perturbations(outcomes, contexts)
     by_perturbation, _ = compute_accuracy_by_context(outcomes, crossed, ties=settings.ties)
     resamples = resample_accuracy(estimates.accuracy_sums, 0, settings)
@@ -182,11 +183,11 @@ def analyze_all_pairs(outcomes: PairOutcomes, settings: AnalysisSettings) -> Glo
         settings.cost_ranks,
         settings.is_uninformed,
     )
-    standardised = standardise_accuracy(by_perturbation, outcomes, 1)
+    standardised = average_accuracy_with_equal_perturbation_shares(by_perturbation, outcomes, 1)
     return GlobalAnalysis(estimates, standardised, resamples, analysis, first_choice)
 
 
-def analyze_column(
+def analyze_contexts_of_column(
     outcomes: PairOutcomes,
     contexts: PairContexts,
     global_analysis: GlobalAnalysis,
@@ -198,7 +199,7 @@ def analyze_column(
     The pairs are sorted by `sort_pairs_by_item`.
     """
     outcomes, contexts = assign_pairs_to_both_systems(outcomes, contexts)
-    estimates = AccuracyEstimates.from_sums(sum_pair_outcomes(outcomes, contexts, ties=settings.ties))
+    estimates = AccuracyEstimates.from_outcome_sums(sum_pair_outcomes(outcomes, contexts, ties=settings.ties))
     crossed = cross_contexts_with_perturbations(outcomes, contexts)
     by_perturbation, totals = compute_accuracy_by_context(outcomes, crossed, ties=settings.ties)
     context_count = len(contexts.values)
@@ -240,7 +241,9 @@ def analyze_column(
     return ColumnAnalysis(
         contexts=contexts,
         estimates=estimates,
-        standardised=standardise_accuracy(by_perturbation, outcomes, context_count),
+        standardised=average_accuracy_with_equal_perturbation_shares(
+            by_perturbation, outcomes, context_count
+        ),
         perturbation_shares=_compute_perturbation_shares(
             crossed, context_count, len(outcomes.perturbation_names)
         ),
@@ -261,12 +264,12 @@ def estimate_accuracy_intervals(
 
     The pairs of an output may lie in several contexts here.
     """
-    estimates = AccuracyEstimates.from_sums(sum_pair_outcomes(outcomes, contexts, ties=ties))
+    estimates = AccuracyEstimates.from_outcome_sums(sum_pair_outcomes(outcomes, contexts, ties=ties))
     accuracy_sums = estimates.accuracy_sums
     lows = []
     highs = []
     for context in range(len(contexts.values)):
-        cells = accuracy_sums.find_cells_of_context(context)
+        cells = accuracy_sums.find_slice_of_context(context)
         drawn = bootstrap.resample_ratios(
             accuracy_sums.credit[:, cells], accuracy_sums.weight[:, cells], accuracy_sums.clusters[cells]
         )
@@ -276,10 +279,10 @@ def estimate_accuracy_intervals(
     return estimates, np.stack(lows, axis=1), np.stack(highs, axis=1)
 
 
-def standardise_accuracy(
+def average_accuracy_with_equal_perturbation_shares(
     accuracy_by_perturbation: FloatArray, outcomes: PairOutcomes, context_count: int
 ) -> FloatArray:
-    """Average accuracies over perturbations, with the same share of each perturbation in every context.
+    """Average the accuracy over perturbations, with the same mix of perturbations in every context.
 
     `accuracy_by_perturbation` is [metrics, contexts · perturbations]; the shares are those among all pairs.
     Perturbations that a context has no pair of are left out there and the other shares scaled up.
@@ -303,7 +306,7 @@ def _compute_perturbation_shares(
 
 def resample_accuracy(accuracy_sums: AccuracySums, context: int, settings: AnalysisSettings) -> FloatArray:
     """Compute the accuracies of one context on every resample of the clusters, [metrics, resamples]."""
-    cells = accuracy_sums.find_cells_of_context(context)
+    cells = accuracy_sums.find_slice_of_context(context)
     return settings.bootstrap.resample_ratios(
         accuracy_sums.credit[:, cells], accuracy_sums.weight[:, cells], accuracy_sums.clusters[cells]
     )
@@ -320,7 +323,7 @@ def _analyze_context(
     expected_order: FloatArray | None,
     keep_resamples: bool,
 ) -> ContextAnalysis:
-    """Compute intervals, best metrics, ranking and leads of one context.
+    """Compute for one context the intervals of accuracies, the best metrics, and their ranking.
 
     `expected_order` is the order of the metrics that leads may contradict; None for all outputs together.
     """
@@ -330,7 +333,7 @@ def _analyze_context(
     low, high = proportion_interval(estimates.select_context(context), resamples)
     cluster_count = int(estimates.clusters[competing, context].max(initial=0))
     top_group, _ = select_possible_best(accuracy, competing_resamples, cluster_count)
-    agreement_low, agreement_high, order_p = compare_ranking_with_global(
+    agreement_low, agreement_high, order_p = compare_context_with_global_ranking(
         accuracy,
         competing_resamples,
         global_accuracy[competing],

@@ -22,7 +22,7 @@ import numpy as np
 from metassay.meta.contexts.accuracy import (
     TIE_CREDIT,
     AccuracySums,
-    divide_contexts_into_batches,
+    divide_contexts_into_memory_batches,
     divide_or_nan,
     sum_outcomes_in_batches,
     sum_pair_outcomes,
@@ -30,7 +30,7 @@ from metassay.meta.contexts.accuracy import (
 from metassay.meta.contexts.h1 import cross_contexts_with_perturbations
 from metassay.meta.contexts.pair_outcomes import MISSING, RIGHT, TIE, PairContexts, PairOutcomes
 from metassay.results.assay import CombinationVariance, MetricConfounding, OverlookedPerturbation
-from metassay.results.base import to_optional
+from metassay.results.base import none_if_nan
 from metassay.stats.arrays import FloatArray, IntArray, LongArray, find_run_starts
 from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.intervals import percentile_interval, small_sample_factor
@@ -45,7 +45,7 @@ _LEAST_SPREAD = 0.5  # the spread of an accuracy is at least this difference in 
 
 @dataclass(frozen=True)
 class Confounding:
-    """How much the accuracy of every metric depends on the perturbation.
+    """How much the accuracy of every metric depends on which perturbation made the worse output.
 
     `by_perturbation` is [metrics, perturbations]. `variance` is σ² with its interval, `net_variance` σ² less
     what sampling error adds to it; `share` and `share_low` are the net variance, and the low end of its
@@ -81,17 +81,17 @@ class Confounding:
             rows.append(
                 MetricConfounding(
                     metric=metric,
-                    variance=to_optional(self.variance[m]),
-                    low=to_optional(self.low[m]),
-                    high=to_optional(self.high[m]),
+                    variance=none_if_nan(self.variance[m]),
+                    low=none_if_nan(self.low[m]),
+                    high=none_if_nan(self.high[m]),
                     flag=is_flagged,
                     by_perturbation=self._list_accuracies_by_perturbation(m),
                     by_k=self._list_combination_variances(m),
-                    variance_net=to_optional(self.net_variance[m]),
-                    share=to_optional(self.share[m]),
-                    share_low=to_optional(self.share_low[m]),
-                    p=to_optional(self.p[m]),
-                    p_holm=to_optional(p_holm[m]),
+                    variance_net=none_if_nan(self.net_variance[m]),
+                    share=none_if_nan(self.share[m]),
+                    share_low=none_if_nan(self.share_low[m]),
+                    p=none_if_nan(self.p[m]),
+                    p_holm=none_if_nan(p_holm[m]),
                     responsible=self._find_responsible_perturbations(m) if is_flagged else [],
                     overlooked=self.overlooked[m],
                     sentinel=metric in sentinels,
@@ -101,7 +101,7 @@ class Confounding:
 
     def _list_accuracies_by_perturbation(self, metric: int) -> dict[str, float | None]:
         """Return the accuracy of a metric for each perturbation."""
-        return {name: to_optional(a) for name, a in zip(self.perturbations, self.by_perturbation[metric])}
+        return {name: none_if_nan(a) for name, a in zip(self.perturbations, self.by_perturbation[metric])}
 
     def _list_combination_variances(self, metric: int) -> list[CombinationVariance]:
         """List, for k = 1, 2, …, the variance of a metric's accuracy over combinations of k perturbations.
@@ -117,7 +117,7 @@ class Confounding:
             variance = self.combination_variances[metric, k - 1]
             rows.append(
                 CombinationVariance(
-                    k=k, variance=to_optional(variance), law=to_optional(law), combinations=count
+                    k=k, variance=none_if_nan(variance), law=none_if_nan(law), combinations=count
                 )
             )
         return rows
@@ -140,21 +140,21 @@ def measure_confounding(
     rng: np.random.Generator,
     workers: int = 1,
 ) -> Confounding:
-    """Measure how much the accuracy of metrics depends on the perturbation.
+    """Measure how much the accuracy of each metric depends on which perturbation made the worse output.
 
     The pairs are sorted and hold all applicable perturbations of every output.
     """
     crossed = cross_contexts_with_perturbations(outcomes, contexts)
     crossed_sums = sum_outcomes_in_batches(outcomes, crossed, ties=ties)
     accuracy, resampled = _compute_accuracy_by_perturbation(crossed_sums, outcomes, bootstrap, workers)
-    by_perturbation = _mean_of_defined(accuracy, axis=1)
-    variance = _variance_of_defined(by_perturbation)
-    resampled_variances = _variance_of_defined(resampled)
+    by_perturbation = _mean_without_nan(accuracy, axis=1)
+    variance = _variance_without_nan(by_perturbation)
+    resampled_variances = _variance_without_nan(resampled)
     # Sampling error adds as much to σ² as resampling adds to it again.
-    excess = _mean_of_defined(resampled_variances, axis=1) - variance
+    excess = _mean_without_nan(resampled_variances, axis=1) - variance
     low, high = percentile_interval(resampled_variances - _EXCESS * excess[:, None])
     net_variance = np.maximum(variance - excess, 0)
-    mean_accuracy = _mean_of_defined(by_perturbation, axis=1)
+    mean_accuracy = _mean_without_nan(by_perturbation, axis=1)
     most_possible = mean_accuracy * (1 - mean_accuracy)
     counts, combination_variances = _compute_combination_variances(outcomes, contexts, ties, rng)
     return Confounding(
@@ -183,7 +183,7 @@ def _find_overlooked_perturbations(outcomes: PairOutcomes) -> tuple[list[Overloo
     contexts = PairContexts("perturbation", names, outcomes.perturbations)
     accuracy_sums = sum_pair_outcomes(outcomes, contexts, ties="strict")
     accuracy = accuracy_sums.accuracy()
-    p = accuracy_sums.p_values_below_half()
+    p = accuracy_sums.p_values_of_accuracy_below_half()
     p_holm = adjust_holm(p.ravel()).reshape(p.shape)
     found: list[list[OverlookedPerturbation]] = []
     for m, accuracies in enumerate(accuracy):
@@ -216,10 +216,10 @@ def _compute_accuracy_by_perturbation(
     accuracies: list[FloatArray] = []
 
     def add_perturbation(perturbation: int, accuracy_sums: AccuracySums, first_context: int) -> None:
-        """Add the resampled accuracies of one perturbation in a batch of contexts."""
+        """Add the accuracies of one perturbation on bootstrap resamples, in a batch of contexts."""
         first = (perturbation - first_context) % perturbation_count
         for context in range(first, len(accuracy_sums.contexts), perturbation_count):
-            cells = accuracy_sums.find_cells_of_context(context)
+            cells = accuracy_sums.find_slice_of_context(context)
             if cells.start == cells.stop:
                 continue
             drawn = bootstrap.resample_ratios(
@@ -281,7 +281,9 @@ def _compute_combination_variances(
     Returns how many combinations each k = 1, 2, … had, and the variances [metrics, perturbations - 1].
     """
     perturbation_count = len(outcomes.perturbation_names)
-    chosen = [_sample_combinations(perturbation_count, k, rng) for k in range(1, perturbation_count)]
+    chosen = [
+        _sample_perturbation_combinations(perturbation_count, k, rng) for k in range(1, perturbation_count)
+    ]
     masks = np.zeros((perturbation_count, sum(map(len, chosen))))
     column = 0
     for group in chosen:
@@ -291,16 +293,16 @@ def _compute_combination_variances(
     accuracy = _compute_accuracy_of_combinations(outcomes, contexts, ties, masks)
     counts = tuple(len(group) for group in chosen)
     ends = np.cumsum(counts)
-    variances = [_variance_of_defined(accuracy[:, end - count : end]) for count, end in zip(counts, ends)]
+    variances = [_variance_without_nan(accuracy[:, end - count : end]) for count, end in zip(counts, ends)]
     if not variances:
         return counts, np.empty((len(accuracy), 0))
     return counts, np.stack(variances, axis=1)
 
 
-def _sample_combinations(
+def _sample_perturbation_combinations(
     perturbation_count: int, combination_size: int, rng: np.random.Generator
 ) -> list[tuple[int, ...]]:
-    """Return all combinations of perturbations of a given size, or ten different ones if there are more."""
+    """Return all combinations of `combination_size` perturbations, or ten random ones if there are more."""
     if comb(perturbation_count, combination_size) <= _COMBINATIONS:
         return list(combinations(range(perturbation_count), combination_size))
     drawn: set[tuple[int, ...]] = set()
@@ -316,12 +318,12 @@ def _compute_accuracy_of_combinations(
 ) -> FloatArray:
     """Compute the mean accuracy over contexts for each combination of perturbations."""
     local = []
-    for _, pairs in divide_contexts_into_batches(contexts):
+    for _, pairs in divide_contexts_into_memory_batches(contexts):
         if len(contexts.codes[pairs]):
             local.append(
                 _compute_local_accuracy_of_combinations(outcomes, contexts, ties, combination_masks, pairs)
             )
-    return _mean_of_defined(np.concatenate(local, axis=2), axis=2)
+    return _mean_without_nan(np.concatenate(local, axis=2), axis=2)
 
 
 def _compute_local_accuracy_of_combinations(
@@ -412,13 +414,13 @@ def _compute_weighted_combinations(
     return accuracy
 
 
-def _variance_of_defined(values: FloatArray) -> FloatArray:
+def _variance_without_nan(values: FloatArray) -> FloatArray:
     """Mean squared deviation along axis 1, without NaN."""
-    centre = np.expand_dims(_mean_of_defined(values, axis=1), 1)
-    return _mean_of_defined((values - centre) ** 2, axis=1)
+    centre = np.expand_dims(_mean_without_nan(values, axis=1), 1)
+    return _mean_without_nan((values - centre) ** 2, axis=1)
 
 
-def _mean_of_defined(values: FloatArray, axis: int) -> FloatArray:
+def _mean_without_nan(values: FloatArray, axis: int) -> FloatArray:
     """Mean along an axis, without NaN; NaN where all values are."""
     is_known = ~np.isnan(values)
     sums = np.where(is_known, values, 0).sum(axis=axis)

@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from metassay.meta.contexts.agreement_prediction import ContextFacts, predict_context_agreement
+from metassay.meta.contexts.agreement_prediction import ContextFacts, predict_ranking_agreement_of_contexts
 from metassay.meta.contexts.choice import (
     ChoiceTable,
     RunChoice,
@@ -37,7 +37,7 @@ from metassay.results.assay import (
     Recommendation,
     SharedErrors,
 )
-from metassay.results.base import Interval, to_optional, to_optional_list
+from metassay.results.base import Interval, none_if_nan, replace_nan_by_none
 from metassay.stats.arrays import FloatArray
 from metassay.stats.multiplicity import adjust_holm
 
@@ -77,7 +77,7 @@ def build_context_statistics(pair_analysis: PairAnalysis) -> ContextStatistics:
         recommendation[name] = recommend_metric_by_context(tables[name], run_choice)
     answer = None
     if eligible:
-        answer = build_answer(recommendation, claims, human_choice or RunChoice(first), eligible)
+        answer = build_run_answer(recommendation, claims, human_choice or RunChoice(first), eligible)
     contexts = {}
     for name, column in pair_analysis.columns.items():
         regret = None if answer is None else _estimate_column_regret(pair_analysis, column, answer.metric)
@@ -96,7 +96,7 @@ def build_context_statistics(pair_analysis: PairAnalysis) -> ContextStatistics:
         same_decisions=pair_analysis.same_decisions,
         pareto=find_pareto_front(next(iter(tables.values()))) if tables else None,
         shared_errors=SharedErrors(
-            metrics=pair_analysis.competing_metrics, matrix=to_optional_list(pair_analysis.phi)
+            metrics=pair_analysis.competing_metrics, matrix=replace_nan_by_none(pair_analysis.phi)
         ),
         claims=claims,
         pairs_from=pair_analysis.pairs_from,
@@ -104,7 +104,7 @@ def build_context_statistics(pair_analysis: PairAnalysis) -> ContextStatistics:
 
 
 def find_eligible_metrics(pair_analysis: PairAnalysis) -> list[str]:
-    """Find the metrics that may be recommended: those with an accuracy and information about quality.
+    """Find the metrics that may be recommended: they have an accuracy, and their scores tell about quality.
 
     The first choice is eligible in any case: it is uninformed only where all metrics are.
     """
@@ -119,7 +119,7 @@ def find_eligible_metrics(pair_analysis: PairAnalysis) -> list[str]:
 def build_run_choice(
     claims: Claims, column: str, first_metric: str, uninformed_metrics: frozenset[str]
 ) -> RunChoice:
-    """Return the choice of the run for one column: one metric, and exceptions by context."""
+    """Return which metric the run recommends for one column, and for which contexts another one."""
     ahead: dict[str, list[str]] = {}
     for lead in claims.leads:
         if lead.column == column and lead.worse == first_metric and lead.better not in uninformed_metrics:
@@ -127,19 +127,20 @@ def build_run_choice(
     return RunChoice(first_metric, ahead)
 
 
-def build_answer(
+def build_run_answer(
     recommendation: Mapping[str, Mapping[str, Recommendation]],
     claims: Claims,
     choice: RunChoice,
-    eligible: Sequence[str],
+    eligible_metrics: Sequence[str],
 ) -> Answer:
-    """Build the answer of the run: the metric, those not shown to be worse, and exceptions by context."""
+    """Build the answer of a run: the metric to use, those not shown to be worse, and exceptions by context.
+    """
     if choice.human_top_group:
         top_group = list(choice.human_top_group)
     else:
         behind = {lead.worse for lead in claims.leads if lead.column is None and lead.better == choice.metric}
         top_group = [choice.metric]
-        top_group += [metric for metric in eligible if metric not in {choice.metric, *behind}]
+        top_group += [metric for metric in eligible_metrics if metric not in {choice.metric, *behind}]
     exceptions = []
     for column, recommendations in recommendation.items():
         for context, entry in recommendations.items():
@@ -149,7 +150,8 @@ def build_answer(
 
 
 def build_choice_table(pair_analysis: PairAnalysis, column: ColumnAnalysis) -> ChoiceTable:
-    """Build the table from which a metric is chosen for every context of a column."""
+    """Build the table of accuracies and costs from which a metric is recommended in each context of a column.
+    """
     competing = pair_analysis.settings.competing
     estimates = column.estimates
     analyses = [pair_analysis.overall.context, *column.context_analyses]
@@ -185,7 +187,7 @@ def _build_column_result(
     trends = accuracy_trends(
         column.contexts.column, column.contexts.values, column.estimates.accuracy[competing]
     )
-    trend_p = to_optional_list(column.trend_p[competing])
+    trend_p = replace_nan_by_none(column.trend_p[competing])
     shares = {}
     for value, row in zip(column.contexts.values, column.perturbation_shares.tolist()):
         shares[value] = dict(zip(pair_analysis.perturbations, row))
@@ -206,7 +208,7 @@ def _build_column_result(
 def _estimate_column_regret(
     pair_analysis: PairAnalysis, column: ColumnAnalysis, metric: str
 ) -> Interval | None:
-    """Estimate how much accuracy a metric loses against the best metric of each large context."""
+    """Estimate how much accuracy one metric loses against the best metric of each context of a column."""
     competing = pair_analysis.settings.competing
     is_informed = np.array([name not in pair_analysis.uninformed for name in pair_analysis.competing_metrics])
     informed_metrics = [
@@ -272,12 +274,12 @@ def build_accuracy_rows(
     low = np.stack([analysis.low for analysis in analyses], axis=1)
     high = np.stack([analysis.high for analysis in analyses], axis=1)
     # Whole tables become lists at once: there may be a million cells. Rows are [contexts, metrics].
-    accuracy_cells = to_optional_list(estimates.accuracy.T)
-    low_cells = to_optional_list(low.T)
-    high_cells = to_optional_list(high.T)
-    micro_cells = to_optional_list(accuracy_sums.micro_accuracy().T)
-    standardised_cells = to_optional_list(standardised_accuracies.T)
-    tie_cells = to_optional_list(accuracy_sums.tie_share().T)
+    accuracy_cells = replace_nan_by_none(estimates.accuracy.T)
+    low_cells = replace_nan_by_none(low.T)
+    high_cells = replace_nan_by_none(high.T)
+    micro_cells = replace_nan_by_none(accuracy_sums.micro_accuracy().T)
+    standardised_cells = replace_nan_by_none(standardised_accuracies.T)
+    tie_cells = replace_nan_by_none(accuracy_sums.tie_share().T)
     items = accuracy_sums.count_items().T.tolist()
     outputs = accuracy_sums.count_outputs().T.tolist()
     pairs = accuracy_sums.count_pairs().T.tolist()
@@ -312,7 +314,7 @@ def predict_column_agreement(column: ColumnAnalysis, facts: ContextFacts) -> Agr
         return None
     kept = np.flatnonzero(column.is_large[h2.order])
     ordered_facts = {name: [values[c] for c in h2.order[kept]] for name, values in facts.items()}
-    return predict_context_agreement(
+    return predict_ranking_agreement_of_contexts(
         h2.matrix[1:, 1:][np.ix_(kept, kept)],
         ordered_facts,
         have_equal_cluster_overlap=column.have_equal_cluster_overlap,
@@ -332,12 +334,12 @@ def _build_rank_agreement(
     return RankAgreement(
         statistic=h2.statistic,
         contexts=[GLOBAL, *(column.contexts.values[c] for c in h2.order)],
-        matrix=to_optional_list(h2.matrix),
-        low=to_optional_list(h2.low),
-        high=to_optional_list(h2.high),
-        ceiling=to_optional_list(h2.ceiling),
-        p_global=to_optional_list(p_global),
-        p_global_holm=to_optional_list(adjust_holm(np.where(is_tested, p_global, np.nan))),
+        matrix=replace_nan_by_none(h2.matrix),
+        low=replace_nan_by_none(h2.low),
+        high=replace_nan_by_none(h2.high),
+        ceiling=replace_nan_by_none(h2.ceiling),
+        p_global=replace_nan_by_none(p_global),
+        p_global_holm=replace_nan_by_none(adjust_holm(np.where(is_tested, p_global, np.nan))),
         context_groups=group_similar_contexts(column, choice_table),
         prediction=prediction,
     )
@@ -369,18 +371,18 @@ def group_similar_contexts(column: ColumnAnalysis, choice_table: ChoiceTable) ->
 
 
 def _build_robustness_rows(
-    column: ColumnAnalysis, choice_table: ChoiceTable, competing: Sequence[int]
+    column: ColumnAnalysis, choice_table: ChoiceTable, competing_metrics: Sequence[int]
 ) -> list[MetricRobustness]:
     """Build the result on how the accuracy of metrics varies over the contexts of a column."""
-    low = np.array([analysis.low for analysis in column.context_analyses])[:, competing]
+    low = np.array([analysis.low for analysis in column.context_analyses])[:, competing_metrics]
     worst_contexts = np.where(np.isnan(low), np.inf, low).argmin(axis=0)
     return [
         MetricRobustness(
             metric=metric,
-            stability=to_optional(choice_table.spread[m]),
-            worst_case=to_optional(choice_table.worst_case[m]),
+            stability=none_if_nan(choice_table.spread[m]),
+            worst_case=none_if_nan(choice_table.worst_case[m]),
             worst_context=column.contexts.values[worst_contexts[m]],
-            robust_accuracy=to_optional(choice_table.robust_accuracy[m]),
+            robust_accuracy=none_if_nan(choice_table.robust_accuracy[m]),
         )
         for m, metric in enumerate(choice_table.metrics)
     ]

@@ -15,7 +15,7 @@ _CENTRES = 2000  # kernels per context: more change the density little and cost 
 
 
 def estimate_density_weights(output_features: FloatArray, context_codes: IntArray) -> FloatArray:
-    """Weight each output by the density of its features in its context; weights of a context have mean 1.
+    """Weight each output by how common its features are in its context; the mean weight is 1.
 
     `output_features` is [outputs, features], scaled here to unit variance over all outputs; `context_codes`
     are the outputs' contexts, -1 for none (weight 1). The density is a Gaussian kernel estimate with Scott's

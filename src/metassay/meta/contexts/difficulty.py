@@ -12,7 +12,7 @@ from metassay.meta.contexts.accuracy import sort_pairs_by_item
 from metassay.meta.contexts.column_analysis import estimate_accuracy_intervals
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.results.assay import BinAccuracy, Difficulty, DifficultyBin, HumanPairDistances
-from metassay.results.base import to_optional
+from metassay.results.base import none_if_nan
 from metassay.stats import random
 from metassay.stats.arrays import FloatArray, IntArray
 from metassay.stats.bootstrap import ClusterBootstrap
@@ -80,7 +80,7 @@ def measure_accuracy_by_difficulty(
     contexts = PairContexts("difficulty", tuple(map(str, range(bin_count))), difficulty_bins.codes)
     pairs, (contexts,) = sort_pairs_by_item(outcomes, [contexts])
     with threadpool_limits(1):  # so that results have the same bytes on any machine
-        bootstrap = ClusterBootstrap(random.make_named_generator(seed, "bootstrap"), resamples)
+        bootstrap = ClusterBootstrap(random.create_generator_for_purpose(seed, "bootstrap"), resamples)
         estimates, low, high = estimate_accuracy_intervals(pairs, contexts, ties, bootstrap)
     tie_share = estimates.accuracy_sums.tie_share()
     items = estimates.accuracy_sums.count_items()
@@ -88,10 +88,10 @@ def measure_accuracy_by_difficulty(
         BinAccuracy(
             metric=metric,
             bin=code,
-            accuracy=to_optional(estimates.accuracy[m, code]),
-            low=to_optional(low[m, code]),
-            high=to_optional(high[m, code]),
-            ties=to_optional(tie_share[m, code]),
+            accuracy=none_if_nan(estimates.accuracy[m, code]),
+            low=none_if_nan(low[m, code]),
+            high=none_if_nan(high[m, code]),
+            ties=none_if_nan(tie_share[m, code]),
             items=int(items[m, code]),
             pairs=int(estimates.pairs[m, code]),
         )

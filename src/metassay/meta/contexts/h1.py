@@ -23,7 +23,7 @@ import numpy as np
 from metassay.meta.contexts.accuracy import ALL_PAIRS, RIGHT_PAIRS, TIE_CREDIT
 from metassay.meta.contexts.pair_outcomes import MISSING, RIGHT, TIE, PairContexts, PairOutcomes
 from metassay.results.assay import AccuracyTest
-from metassay.results.base import to_optional
+from metassay.results.base import none_if_nan
 from metassay.stats.arrays import (
     BoolArray,
     FloatArray,
@@ -43,7 +43,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class AccuracyTests:
-    """Tests of H1, that a metric is equally accurate in all contexts: statistics and p-values [metrics].
+    """Tests of hypothesis H1, that a metric is equally accurate in all contexts: statistics and p-values.
 
     `p_family` are permutation p-values adjusted for all metrics together. `exchanges` names the levels of the
     permutation test; `exchangeable_share` is the share of units that could get another label, at the level
@@ -71,16 +71,16 @@ class AccuracyTests:
         return [
             AccuracyTest(
                 metric=metric,
-                chi2=to_optional(self.chi2[m]),
+                chi2=none_if_nan(self.chi2[m]),
                 dof=int(self.dof[m]),
-                p=to_optional(self.p[m]),
-                cramers_v=to_optional(self.cramers_v[m]),
-                p_permutation=to_optional(self.p_permutation[m]),
-                p_cmh=to_optional(self.p_cmh[m]),
-                p_holm=to_optional(p_holm[m]),
-                p_permutation_holm=to_optional(p_permutation_holm[m]),
-                p_cmh_holm=to_optional(p_cmh_holm[m]),
-                cluster_variance_ratio=to_optional(self.cluster_variance_ratio[m]),
+                p=none_if_nan(self.p[m]),
+                cramers_v=none_if_nan(self.cramers_v[m]),
+                p_permutation=none_if_nan(self.p_permutation[m]),
+                p_cmh=none_if_nan(self.p_cmh[m]),
+                p_holm=none_if_nan(p_holm[m]),
+                p_permutation_holm=none_if_nan(p_permutation_holm[m]),
+                p_cmh_holm=none_if_nan(p_cmh_holm[m]),
+                cluster_variance_ratio=none_if_nan(self.cluster_variance_ratio[m]),
             )
             for m, metric in enumerate(self.metrics)
         ]
@@ -88,7 +88,7 @@ class AccuracyTests:
 
 @dataclass(frozen=True)
 class ExchangeLevel:
-    """Units (outputs, parts of clusters, or clusters) that exchange context labels in a permutation test.
+    """The units (outputs, parts of clusters, or clusters) whose context labels a permutation test exchanges.
 
     Labels are exchanged within blocks. Units are sorted by block; those of block b are
     `block_starts[b]:block_starts[b + 1]`. `right` and `total` are counts of pairs [units, metrics], doubled
@@ -102,7 +102,7 @@ class ExchangeLevel:
     block_starts: LongArray
 
     def exchangeable_share(self) -> float:
-        """Share of the units that can exchange labels: their block holds more than one label."""
+        """Share of the units that can exchange labels with another unit of the same block."""
         lowest = np.minimum.reduceat(self.labels, self.block_starts[:-1])
         highest = np.maximum.reduceat(self.labels, self.block_starts[:-1])
         sizes = np.diff(self.block_starts)
@@ -198,7 +198,7 @@ def _count_right_and_all_pairs(pair_totals: FloatArray, context_count: int) -> t
 def build_exchange_levels(
     outcomes: PairOutcomes, contexts: PairContexts, *, ties: str
 ) -> Iterator[ExchangeLevel]:
-    """Yield the levels at which context labels can be exchanged, finest first."""
+    """Yield the kinds of units whose context labels a permutation test can exchange, smallest first."""
     in_context = contexts.codes >= 0
     if not in_context.any():
         return
@@ -221,7 +221,7 @@ def build_exchange_levels(
         ("clusters", outcomes.clusters, one_block),
     )
     for name, level_units, blocks in levels:
-        group_count, group_of_label = _find_linked_labels(labels, blocks)
+        group_count, group_of_label = _find_labels_linked_by_blocks(labels, blocks)
         if group_count == int(labels.max()) + 1:
             continue  # every block lies in one context: nothing to exchange at this level
         yield _build_exchange_level(name, outcomes, labels, level_units, blocks, ties)
@@ -293,8 +293,8 @@ def _subtract_group_means(values: FloatArray, group_codes: IntArray | LongArray)
     return np.asarray(values - means[group_codes])
 
 
-def _find_linked_labels(labels: IntArray, blocks: IntArray) -> tuple[int, IntArray]:
-    """Find groups of labels that occur in common blocks: their number, and the group of each label.
+def _find_labels_linked_by_blocks(labels: IntArray, blocks: IntArray) -> tuple[int, IntArray]:
+    """Group context labels that occur in common blocks; return the number of groups and that of each label.
 
     Two labels that occur in one block are in the same group, and so are labels linked by a chain of blocks.
     """
@@ -336,7 +336,7 @@ def _find_lowest_linked_labels(
 def _build_exchange_level(
     name: str, outcomes: PairOutcomes, labels: IntArray, units: IntArray, blocks: IntArray, ties: str
 ) -> ExchangeLevel:
-    """Count the pairs of every unit that exchanges labels, sorted by block."""
+    """Count right and all pairs of each unit whose context label can be exchanged."""
     # Outputs are sorted within their items already; other units are numbered in the order of their blocks.
     order = _find_sorting_order(blocks if units is outcomes.outputs else units)
     units, blocks, labels = units[order], blocks[order], labels[order]

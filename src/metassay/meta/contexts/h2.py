@@ -17,9 +17,9 @@ import numpy as np
 from metassay.meta.contexts.accuracy import AccuracySums
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.bootstrap import ClusterHalves
-from metassay.stats.clustering import cluster_rows
+from metassay.stats.clustering import group_rows_by_agreement
 from metassay.stats.intervals import percentile_interval, small_sample_factor
-from metassay.stats.isotonic import fit_monotone_rows
+from metassay.stats.isotonic import fit_non_decreasing_rows
 from metassay.stats.rank_correlation import correlate_all_rows, correlate_rows
 
 FULL_MATRIX = 300
@@ -39,7 +39,7 @@ class AgreementInterval:
 
 @dataclass(frozen=True)
 class ContextRankingComparison:
-    """Agreement of the ranking in one context with that over all outputs: interval, p-value, ceiling."""
+    """How far one context ranks the metrics as all outputs do: interval, p-value and noise ceiling."""
 
     low: float
     high: float
@@ -66,7 +66,7 @@ class AgreementMatrix:
     p_global: FloatArray
 
 
-def compare_ranking_with_global(
+def compare_context_with_global_ranking(
     accuracy: FloatArray,
     resamples: FloatArray,
     global_accuracy: FloatArray,
@@ -121,44 +121,44 @@ def _compute_same_ranking_p_value(
     variances = deviations.var(axis=0)
     # The floor keeps a metric that is always right from deciding everything.
     weights = 1 / np.maximum(variances, variances.max() * 1e-3 + 1e-12)
-    nearest, distance = fit_monotone_rows(accuracy[order], weights)
-    _, null_distances = fit_monotone_rows(nearest + deviations, weights)
+    nearest, distance = fit_non_decreasing_rows(accuracy[order], weights)
+    _, null_distances = fit_non_decreasing_rows(nearest + deviations, weights)
     return float((1 + (null_distances >= distance[0] - _ROUNDING).sum()) / (1 + len(null_distances)))
 
 
 def estimate_noise_ceiling(
     accuracy_sums: AccuracySums, metrics: LongArray, context: int, halves: ClusterHalves, statistic: str
 ) -> float:
-    """Estimate the agreement of the rankings in two samples of one context; NaN if undefined.
+    """Estimate how far two random samples of one context would rank the metrics alike; NaN if undefined.
 
     The agreement of random halves of the context's clusters is extrapolated to the full number of clusters
-    (`extrapolate_agreement`).
+    (`extrapolate_agreement_to_full_sample`).
     """
-    cells = accuracy_sums.find_cells_of_context(context)
+    cells = accuracy_sums.find_slice_of_context(context)
     weight = accuracy_sums.weight if len(accuracy_sums.weight) == 1 else accuracy_sums.weight[metrics]
-    first, second = halves.split_ratios(
+    first, second = halves.compute_ratios_in_both_halves(
         accuracy_sums.credit[metrics, cells], weight[:, cells], accuracy_sums.clusters[cells]
     )
     return estimate_ceiling_from_halves(first, second, statistic)
 
 
 def estimate_ceiling_from_halves(first_half: FloatArray, second_half: FloatArray, statistic: str) -> float:
-    """Estimate the agreement at full sample size from values on two halves, [metrics, splits] each."""
+    """Estimate the rank agreement of two full samples from accuracies on two halves, [metrics, splits]."""
     agreements = correlate_rows(_round_accuracies(first_half.T), _round_accuracies(second_half.T), statistic)
     agreements = agreements[~np.isnan(agreements)]
     if not len(agreements):
         return float("nan")
-    return extrapolate_agreement(float(agreements.mean()))
+    return extrapolate_agreement_to_full_sample(float(agreements.mean()))
 
 
-def extrapolate_agreement(half_agreement: float) -> float:
-    """Extrapolate the agreement of two half samples to samples of full size.
+def extrapolate_agreement_to_full_sample(half_agreement: float) -> float:
+    """Extrapolate the rank agreement of two half samples to two samples of full size.
 
     Kendall's τ is taken as a correlation r = sin(π τ / 2) (Greiner, 1909), which is 2 r / (1 + r) for samples
     twice as large (Spearman, 1910; Brown, 1910), and converted back. Both samples rank the same truth, so
     that a negative agreement is noise; it is returned as it is.
 
-    >>> round(extrapolate_agreement(0.5), 3), extrapolate_agreement(1.0)
+    >>> round(extrapolate_agreement_to_full_sample(0.5), 3), extrapolate_agreement_to_full_sample(1.0)
     (0.622, 1.0)
     """
     if half_agreement <= 0:
@@ -183,7 +183,7 @@ def compare_all_rankings(
     with_global = correlate_rows(rows[:1], rows, statistic)
     if context_count <= FULL_MATRIX:
         matrix = correlate_all_rows(rows, statistic)
-        order, groups = cluster_rows(matrix[1:, 1:])
+        order, groups = group_rows_by_agreement(matrix[1:, 1:])
     else:
         matrix = with_global[None]
         groups = np.zeros(context_count, dtype=np.int64)

@@ -13,7 +13,7 @@ Each gives an order of the metrics. How far two orders agree is Kendall's tau-b;
 the same weights of clusters, so its interval knows that they rest on the same items. The reliability of an
 order is how far it would agree with that of a second sample as large as this one, estimated from halves.
 Noise in either order lowers tau, most of all among metrics that are equally good. So tau is also given
-corrected for the reliability of both (`correct_for_reliability`).
+corrected for the reliability of both (`correct_tau_for_reliability`).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ from metassay.results.assay import (
     MetricLead,
     OrderAgreement,
 )
-from metassay.results.base import to_optional
+from metassay.results.base import none_if_nan
 from metassay.stats.arrays import FloatArray
 from metassay.stats.intervals import proportion_interval
 from metassay.stats.rank_correlation import correlate_rows
@@ -72,7 +72,7 @@ _UNDEFINED = AgreementInterval(float("nan"), float("nan"), float("nan"))
 
 @dataclass(frozen=True)
 class HumanPairs:
-    """Outcomes on pairs of outputs with different human scores, and the test sets of rated systems.
+    """Outcomes of metrics on pairs of outputs with different human scores, and rated systems by test set.
 
     `human` names the human score. `outcomes` has the metrics of the perturbed pairs, in the same order. Each
     test set holds the items in which every system has a human score; its clusters are numbered as those of
@@ -87,7 +87,7 @@ class HumanPairs:
 
 @dataclass(frozen=True)
 class MetricRankingValues:
-    """Values [metrics] that rank the metrics, and values on resamples [metrics, resamples].
+    """The values [metrics] by which metrics are ranked, and the same on bootstrap resamples.
 
     `reliability` is the tau of this order with that of a second sample as large; NaN if it is not known.
     """
@@ -107,7 +107,7 @@ class RankingComparison:
 
 @dataclass(frozen=True)
 class HumanContextAnalysis:
-    """Accuracies [metrics] on the human pairs of one context, and agreement with the perturbed pairs.
+    """Accuracies [metrics] on the human pairs of one context, and agreement with those on perturbed pairs.
 
     `agreement` is that of the two rankings of the metrics; `ceiling` is the agreement of two samples of human
     pairs.
@@ -125,7 +125,7 @@ class HumanContextAnalysis:
 
 @dataclass(frozen=True)
 class HumanAnalysis:
-    """Accuracies on human pairs, soft pairwise accuracies on systems, and agreement with perturbed pairs.
+    """Accuracies on human pairs, soft pairwise accuracies, and agreement with accuracies on perturbed pairs.
 
     `metrics` are the competing ones; `best` is the position of the one that is most often right on human
     pairs.
@@ -149,7 +149,7 @@ class HumanAnalysis:
         return np.asarray(self.overall.estimates.accuracy[self.settings.competing, 0])
 
     def collect_lead_candidates(self) -> list[MetricLead]:
-        """Test the leads of the best metric over all other metrics on human pairs, with joint adjustment."""
+        """Test whether the best metric on human pairs is more accurate than each other metric."""
         p_values = compute_lead_p_values([self.overall.context.leads])[0][self.best]
         best = self.metrics[self.best]
         return [
@@ -159,12 +159,12 @@ class HumanAnalysis:
         ]
 
     def choose_better_metric(
-        self, metric: str, claims: Claims, eligible: Collection[str]
+        self, metric: str, claims: Claims, eligible_metrics: Collection[str]
     ) -> RunChoice | None:
         """Return the best metric on human pairs if it is shown to be better than the given one, else None."""
         if not any(lead.worse == metric for lead in claims.human_leads):
             return None
-        top_group = self._find_best_metrics(claims, eligible)
+        top_group = self._find_best_metrics(claims, eligible_metrics)
         return RunChoice(self.metrics[self.best], human_top_group=top_group)
 
     def _find_best_metrics(self, claims: Claims, eligible_metrics: Collection[str]) -> list[str]:
@@ -172,7 +172,7 @@ class HumanAnalysis:
         best = self.metrics[self.best]
         behind = {lead.worse for lead in claims.human_leads}
         group = [best]
-        for row in self._build_metric_rows():
+        for row in self._build_results_of_metrics():
             is_defined = row.accuracy is not None
             if is_defined and row.metric in eligible_metrics and row.metric not in {best, *behind}:
                 group.append(row.metric)
@@ -188,7 +188,7 @@ class HumanAnalysis:
             return None
         return MetricChoice(metric=self.metrics[int(np.nanargmax(values))])
 
-    def _build_metric_rows(self) -> list[HumanAccuracy]:
+    def _build_results_of_metrics(self) -> list[HumanAccuracy]:
         """Build the result of each metric, best on human pairs first; equal values share a rank."""
         accuracy = self.accuracy
         context = self.overall.context
@@ -204,19 +204,19 @@ class HumanAnalysis:
         rows = [
             HumanAccuracy(
                 metric=metric,
-                accuracy=to_optional(accuracy[position]),
-                low=to_optional(context.low[m]),
-                high=to_optional(context.high[m]),
-                ties=to_optional(ties[m]),
+                accuracy=none_if_nan(accuracy[position]),
+                low=none_if_nan(context.low[m]),
+                high=none_if_nan(context.high[m]),
+                ties=none_if_nan(ties[m]),
                 pairs=int(pairs[m]),
                 rank=_find_rank(accuracy, position),
-                spa=to_optional(spa[position]),
-                spa_low=to_optional(spa_low[position]),
-                spa_high=to_optional(spa_high[position]),
+                spa=none_if_nan(spa[position]),
+                spa_low=none_if_nan(spa_low[position]),
+                spa_high=none_if_nan(spa_high[position]),
                 rank_spa=_find_rank(spa, position),
-                labels_saved=None if saved is None else to_optional(saved.values[position]),
-                labels_saved_low=to_optional(saved_low[position]),
-                labels_saved_high=to_optional(saved_high[position]),
+                labels_saved=None if saved is None else none_if_nan(saved.values[position]),
+                labels_saved_low=none_if_nan(saved_low[position]),
+                labels_saved_high=none_if_nan(saved_high[position]),
             )
             for position, (m, metric) in enumerate(zip(self.settings.competing, self.metrics))
         ]
@@ -248,10 +248,10 @@ class HumanAnalysis:
             by_labels_saved=(
                 None
                 if self.saved_labels is None
-                else self.saved_labels.choose_best(self.metrics, eligible_metrics)
+                else self.saved_labels.choose_metric_that_saves_most_labels(self.metrics, eligible_metrics)
             ),
-            spa_constant=None if self.spa is None else to_optional(self.spa.constant),
-            metrics=self._build_metric_rows(),
+            spa_constant=None if self.spa is None else none_if_nan(self.spa.constant),
+            metrics=self._build_results_of_metrics(),
             agreement=HumanAgreement(
                 statistic=KENDALL,
                 perturbed_with_human=_to_ranking_agreement(self.perturbed_with_human),
@@ -259,8 +259,8 @@ class HumanAnalysis:
                 human_with_spa=_to_ranking_agreement(self.human_with_spa),
             ),
             ceiling=HumanCeiling(
-                pairs=to_optional(self.overall.context.order.ceiling),
-                spa=None if self.spa is None else to_optional(self.spa.ceiling),
+                pairs=none_if_nan(self.overall.context.order.ceiling),
+                spa=None if self.spa is None else none_if_nan(self.spa.ceiling),
             ),
             contexts=contexts,
         )
@@ -270,18 +270,18 @@ class HumanAnalysis:
         metrics = [
             ContextHumanAccuracy(
                 metric=metric,
-                accuracy=to_optional(context_analysis.accuracy[m]),
-                low=to_optional(context_analysis.low[m]),
-                high=to_optional(context_analysis.high[m]),
+                accuracy=none_if_nan(context_analysis.accuracy[m]),
+                low=none_if_nan(context_analysis.low[m]),
+                high=none_if_nan(context_analysis.high[m]),
             )
             for m, metric in enumerate(self.metrics)
         ]
         return ContextHumanAgreement(
             context=context_analysis.context,
-            tau=to_optional(context_analysis.agreement.value),
-            low=to_optional(context_analysis.agreement.low),
-            high=to_optional(context_analysis.agreement.high),
-            ceiling=to_optional(context_analysis.ceiling),
+            tau=none_if_nan(context_analysis.agreement.value),
+            low=none_if_nan(context_analysis.agreement.low),
+            high=none_if_nan(context_analysis.agreement.high),
+            ceiling=none_if_nan(context_analysis.ceiling),
             items=context_analysis.items,
             pairs=context_analysis.pairs,
             metrics=metrics,
@@ -296,7 +296,7 @@ def analyze_human_pairs(
     soft_pairwise_accuracy: SoftAccuracyEstimates | None,
     saved_labels: SavedLabels | None = None,
 ) -> HumanAnalysis:
-    """Measure metrics on human pairs, and compare their ranking with that on perturbed pairs.
+    """Measure metrics on pairs with different human scores, and compare with perturbed pairs.
 
     `perturbed_analysis` and `column_analyses` are the analyses of the perturbed pairs.
     `soft_pairwise_accuracy` and `saved_labels` are given where several systems have human scores. Contexts
@@ -360,7 +360,7 @@ def _analyze_human_contexts(
 ) -> list[HumanContextAnalysis]:
     """Analyse every context that has enough human pairs and enough perturbed pairs."""
     outcomes, contexts = assign_pairs_to_both_systems(outcomes, contexts)
-    estimates = AccuracyEstimates.from_sums(sum_pair_outcomes(outcomes, contexts, ties=settings.ties))
+    estimates = AccuracyEstimates.from_outcome_sums(sum_pair_outcomes(outcomes, contexts, ties=settings.ties))
     competing = settings.competing
     items = estimates.accuracy_sums.count_items()
     items_of_competing = items[competing].max(axis=0, initial=0)
@@ -411,20 +411,20 @@ def _compare_rankings(first: MetricRankingValues, second: MetricRankingValues | 
     observed = compare_rankings(first.values, first.resamples, second.values, second.resamples, KENDALL)
     resampled = correlate_rows(first.resamples.T, second.resamples.T, KENDALL)
     spread = float(np.nanstd(resampled)) if (~np.isnan(resampled)).sum() > 1 else float("nan")
-    corrected = correct_for_reliability(observed.value, spread, first.reliability, second.reliability)
+    corrected = correct_tau_for_reliability(observed.value, spread, first.reliability, second.reliability)
     return RankingComparison(observed, corrected)
 
 
-def correct_for_reliability(
+def correct_tau_for_reliability(
     tau: float, standard_deviation: float, first_reliability: float, second_reliability: float
 ) -> AgreementInterval:
-    """Correct Kendall's tau of two noisy orders for attenuation, with a 95 % interval.
+    """Correct Kendall's tau of two noisy rankings for the noise in each, with a 95 % interval.
 
     Each tau as a correlation, r = sin(π τ / 2) (Greiner, 1909), is divided by the root of the product of both
     reliabilities (Spearman, 1904), and turned back into a tau. The interval does the same to tau ± 2.25
     standard deviations. Undefined where a reliability is below .05: such an order is noise.
 
-    >>> round(correct_for_reliability(0.5, 0.1, 0.6, 0.6).value, 2)
+    >>> round(correct_tau_for_reliability(0.5, 0.1, 0.6, 0.6).value, 2)
     0.68
     """
     reliabilities = np.array([first_reliability, second_reliability])
@@ -443,12 +443,12 @@ def _to_ranking_agreement(comparison: RankingComparison) -> OrderAgreement:
     observed = comparison.observed
     corrected = comparison.corrected
     return OrderAgreement(
-        tau=to_optional(observed.value),
-        low=to_optional(observed.low),
-        high=to_optional(observed.high),
-        corrected_tau=to_optional(corrected.value),
-        corrected_low=to_optional(corrected.low),
-        corrected_high=to_optional(corrected.high),
+        tau=none_if_nan(observed.value),
+        low=none_if_nan(observed.low),
+        high=none_if_nan(observed.high),
+        corrected_tau=none_if_nan(corrected.value),
+        corrected_low=none_if_nan(corrected.low),
+        corrected_high=none_if_nan(corrected.high),
     )
 
 

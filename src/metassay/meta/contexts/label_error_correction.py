@@ -15,7 +15,7 @@ import numpy as np
 from metassay.meta.contexts.accuracy import TIE_CREDIT, divide_or_nan
 from metassay.meta.contexts.pair_outcomes import MISSING, RIGHT, TIE, OutcomeArray, PairOutcomes
 from metassay.results.assay import CorrectedAccuracy
-from metassay.results.base import to_optional
+from metassay.results.base import none_if_nan
 from metassay.stats import random
 from metassay.stats.arrays import BoolArray, FloatArray, IntArray
 from metassay.stats.bootstrap import ClusterBootstrap
@@ -28,17 +28,17 @@ _LEAST_DRAWN_INFORMATION = 0.1  # draws below this would give arbitrarily large 
 
 @dataclass(frozen=True)
 class LabelReading:
-    """How many pairs of a stratum people read, and in how many the perturbed output is equal or better."""
+    """How many pairs of one kind people read, and in how many the perturbed output is not worse."""
 
     read: int
     equal: int
     better: int
 
 
-def correct_for_label_errors(
+def correct_accuracy_for_label_errors(
     outcomes: PairOutcomes,
     strata: IntArray,
-    readings: Sequence[LabelReading],
+    label_readings: Sequence[LabelReading],
     *,
     ties: str,
     resamples: int,
@@ -46,9 +46,9 @@ def correct_for_label_errors(
 ) -> list[CorrectedAccuracy] | None:
     """Correct the accuracy of each metric for pairs with wrong labels (Rogan and Gladen, 1978).
 
-    A stratum is a perturbation and a language; `strata` has the stratum of every pair, `readings` what is
-    known of each. Let v, u and e be the shares of pairs whose perturbed output is worse, equal and better, t
-    the share of ties and c the credit for a tie; then m = 1 - (1 - 2 c) t is what a metric and its opposite
+    A stratum is a perturbation and a language; `strata` has the stratum of every pair, `label_readings` what
+    is known of each. Let v, u and e be the shares of pairs whose perturbed output is worse, equal and better,
+    t the share of ties and c the credit for a tie; then m = 1 - (1 - 2 c) t is what a metric and its opposite
     get together. A metric of accuracy a on pairs with a true difference, undecided on equal ones, is seen to
     be right in
 
@@ -57,14 +57,14 @@ def correct_for_label_errors(
     for each stratum. Intervals have both errors: clusters are resampled, and rates drawn from Beta
     distributions (Jeffreys). None where v - e is below .2 in a stratum.
     """
-    equal = np.array([reading.equal for reading in readings], dtype=np.float64)
-    better = np.array([reading.better for reading in readings], dtype=np.float64)
-    worse = np.array([reading.read for reading in readings], dtype=np.float64) - equal - better
-    if not len(readings) or ((worse - better) / (worse + equal + better) < _LEAST_INFORMATION).any():
+    equal = np.array([reading.equal for reading in label_readings], dtype=np.float64)
+    better = np.array([reading.better for reading in label_readings], dtype=np.float64)
+    worse = np.array([reading.read for reading in label_readings], dtype=np.float64) - equal - better
+    if not len(label_readings) or ((worse - better) / (worse + equal + better) < _LEAST_INFORMATION).any():
         return None
-    stratum_count = len(readings)
-    bootstrap = ClusterBootstrap(random.make_named_generator(seed, "bootstrap"), resamples)
-    rng = random.make_named_generator(seed, "labels")
+    stratum_count = len(label_readings)
+    bootstrap = ClusterBootstrap(random.create_generator_for_purpose(seed, "bootstrap"), resamples)
+    rng = random.create_generator_for_purpose(seed, "labels")
     shape = (stratum_count, resamples)
     drawn_not_worse = rng.beta((equal + better)[:, None] + 0.5, worse[:, None] + 0.5, shape)
     drawn_better = drawn_not_worse * rng.beta(better[:, None] + 0.5, equal[:, None] + 0.5, shape)
@@ -88,10 +88,10 @@ def correct_for_label_errors(
         has_interval = len(clusters) > 1
         corrected.append(
             CorrectedAccuracy(
-                accuracy_corrected=to_optional(clipped[0]),
-                corrected_low=to_optional(clipped[1]) if has_interval else None,
-                corrected_high=to_optional(clipped[2]) if has_interval else None,
-                label_error=to_optional(clipped[3]),
+                accuracy_corrected=none_if_nan(clipped[0]),
+                corrected_low=none_if_nan(clipped[1]) if has_interval else None,
+                corrected_high=none_if_nan(clipped[2]) if has_interval else None,
+                label_error=none_if_nan(clipped[3]),
             )
         )
     return corrected
@@ -106,8 +106,8 @@ def _sum_outcomes_by_stratum(
 ) -> tuple[FloatArray, IntArray]:
     """Sum the outcomes of one metric over each stratum and cluster, [3 · strata, clusters].
 
-    The rows are, for each stratum: credit, m · weight (m as in `correct_for_label_errors`), and weight. Also
-    returns the codes of the clusters; clusters without pairs are left out.
+    The rows are, for each stratum: credit, m · weight (m as in `correct_accuracy_for_label_errors`), and
+    weight. Also returns the codes of the clusters; clusters without pairs are left out.
     """
     weights = np.empty(0) if outcomes.weights is None else outcomes.weights
     sums, is_used = _sum_outcomes_of_all_clusters(

@@ -20,11 +20,16 @@ from metassay.meta.contexts.column_analysis import (
     ColumnAnalysis,
     GlobalAnalysis,
     analyze_all_pairs,
-    analyze_column,
+    analyze_contexts_of_column,
 )
 from metassay.meta.contexts.confounding import Confounding, measure_confounding
 from metassay.meta.contexts.human_pairs import HumanAnalysis, HumanPairs, analyze_human_pairs
-from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_global_context, check_pairs
+from metassay.meta.contexts.pair_outcomes import (
+    PairContexts,
+    PairOutcomes,
+    build_global_context,
+    check_pairs_can_be_assayed,
+)
 from metassay.meta.contexts.saved_labels import SavedLabels, measure_saved_labels
 from metassay.meta.contexts.shared_errors import find_equivalent_metrics, phi_coefficients
 from metassay.meta.contexts.soft_pairwise_accuracy import (
@@ -89,7 +94,7 @@ def analyze_pairs(
     pairs_from: str = "",
     human_pairs: HumanPairs | None = None,
 ) -> PairAnalysis:
-    """Compute accuracies, tests and confounding for every column of contexts.
+    """Compute accuracies, tests and the effect of perturbations for every column of contexts.
 
     `all_perturbations` are outcomes with all applicable perturbations of every output, for confounding, with
     the same metrics and codes of outputs; by default `outcomes`. `cost_classes` only order a top group.
@@ -100,7 +105,7 @@ def analyze_pairs(
     bounds the shift of the mix of contexts in the robust accuracy. `pairs_from` says where the pairs come
     from: rule, model or people. Results depend on `seed`, never on `workers` or the order of the pairs.
     """
-    check_pairs(outcomes, contexts, agreement, sentinels)
+    check_pairs_can_be_assayed(outcomes, contexts, agreement, sentinels)
     competing = [m for m, name in enumerate(outcomes.metrics) if name not in sentinels]
     competing_metrics = [outcomes.metrics[m] for m in competing]
     known_costs = cost_classes or {}
@@ -110,15 +115,15 @@ def analyze_pairs(
         permutations=permutations,
         workers=workers,
         competing=np.array(competing, dtype=np.int64),
-        bootstrap=ClusterBootstrap(random.make_named_generator(seed, "bootstrap"), resamples),
-        halves=ClusterHalves(random.make_named_generator(seed, "halves"), _SPLITS),
-        signs=ClusterHalves(random.make_named_generator(seed, "signs"), resamples),
+        bootstrap=ClusterBootstrap(random.create_generator_for_purpose(seed, "bootstrap"), resamples),
+        halves=ClusterHalves(random.create_generator_for_purpose(seed, "halves"), _SPLITS),
+        signs=ClusterHalves(random.create_generator_for_purpose(seed, "signs"), resamples),
         minimum_items=minimum_items,
         cost_ranks=np.array([rank_cost_class(known_costs.get(metric)) for metric in competing_metrics]),
         is_uninformed=np.array([metric in uninformed for metric in competing_metrics], dtype=np.bool_),
     )
     pairs, columns = sort_pairs_by_item(outcomes, [column.drop_empty_contexts() for column in contexts])
-    combinations_rng = random.make_named_generator(seed, "combinations")
+    combinations_rng = random.create_generator_for_purpose(seed, "combinations")
     concurrent_workers = workers if pairs.pair_count <= _MOST_CONCURRENT_PAIRS else 1
     # One thread of BLAS, so that results have the same bytes on any machine.
     with threadpool_limits(1), _open_background_executor(concurrent_workers) as start:
@@ -130,8 +135,8 @@ def analyze_pairs(
         overall = analyze_all_pairs(pairs, settings)
         column_analyses = {}
         for column in columns:
-            rng = random.make_named_generator(seed, "exchange", column.column)
-            column_analyses[column.column] = analyze_column(pairs, column, overall, settings, rng)
+            rng = random.create_generator_for_purpose(seed, "exchange", column.column)
+            column_analyses[column.column] = analyze_contexts_of_column(pairs, column, overall, settings, rng)
         spa = get_spa()
         confounding = get_confounding()
         human = None
@@ -197,7 +202,7 @@ def _measure_confounding(
     settings: AnalysisSettings,
     rng: np.random.Generator,
 ) -> Confounding:
-    """Measure confounding, averaged over the contexts of the first column if they are not too many."""
+    """Measure how accuracy depends on the perturbation, averaged over contexts if they are not too many."""
     contexts = build_global_context(pairs)
     if context_columns and 1 < len(context_columns[0].values) <= _MOST_CONFOUNDING_CONTEXTS:
         contexts = context_columns[0]

@@ -234,7 +234,7 @@ def _fill_single_values(keys: IntArray, values: IntArray, value_of_key: IntArray
     return True
 
 
-def check_pairs(
+def check_pairs_can_be_assayed(
     outcomes: PairOutcomes, contexts: Sequence[PairContexts], agreement_name: str, sentinels: Collection[str]
 ) -> None:
     """Raise an error if the pairs cannot be assayed in these contexts, or by this rank agreement."""

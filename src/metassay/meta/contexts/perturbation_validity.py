@@ -74,8 +74,8 @@ def average_edits_by_perturbation(
     return averages
 
 
-def compare_human_scores(pairs: pl.DataFrame, dataset: Dataset) -> dict[str, list[float]]:
-    """Compute by perturbation the human score of the output minus that of the perturbed output.
+def compute_human_score_differences(pairs: pl.DataFrame, dataset: Dataset) -> dict[str, list[float]]:
+    """Compute for each perturbation the human score of the output minus that of the perturbed output.
 
     Only pairs count whose perturbed output is also the output of some system, with a human score.
     """
@@ -98,10 +98,11 @@ def summarize_perturbations(
     human_differences: Mapping[str, Sequence[float]],
     gain_changes: Mapping[str, Mapping[str, int]],
 ) -> list[PerturbationStatistics]:
-    """Summarise the pairs of every perturbation, sorted by name.
+    """Describe the pairs of every perturbation: counts, mean edits and differences in human score.
 
-    `edits` and `human_differences` come from `average_edits_by_perturbation` and `compare_human_scores`;
-    `gain_changes` counts, for rankings, how the perturbed rankings changed in discounted gain.
+    `edits` and `human_differences` come from `average_edits_by_perturbation` and
+    `compute_human_score_differences`; `gain_changes` counts, for rankings, how the perturbed rankings changed
+    in discounted gain.
     """
     rows = []
     for name, count in sorted(pair_counts.items()):
@@ -131,14 +132,14 @@ def summarize_perturbations(
     return rows
 
 
-def summarize_perturbations_of_pairs(pairs: Pairs, dataset: Dataset) -> list[PerturbationStatistics]:
-    """Summarise the perturbations of pairs that are in memory."""
+def summarize_pairs_by_perturbation(pairs: Pairs, dataset: Dataset) -> list[PerturbationStatistics]:
+    """Count and describe the pairs of every perturbation, for pairs that are in memory."""
     names = sorted(pairs.counts)
     edits = measure_edit_distances(pairs.frame["output"], pairs.frame["worse"])
     codes = pairs.frame["perturbation"].cast(pl.Enum(names)).to_physical().to_numpy().astype(np.int32)
     return summarize_perturbations(
         pairs.counts,
         average_edits_by_perturbation(edits, names, codes),
-        compare_human_scores(pairs.frame, dataset),
+        compute_human_score_differences(pairs.frame, dataset),
         pairs.validity,
     )

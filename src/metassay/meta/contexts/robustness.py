@@ -53,7 +53,7 @@ def _tilted_divergence(shares: FloatArray, gaps: FloatArray, tilt: float) -> flo
 
 
 def true_accuracy_spread(accuracy: FloatArray, variance: FloatArray) -> FloatArray:
-    """Standard deviation of the true accuracies between contexts, [metrics].
+    """Standard deviation of the true accuracies between contexts, [metrics], without sampling noise.
 
     The variance between contexts less the mean sampling variance inside them, at least 0. NaN with fewer than
     two contexts. Both arguments are [metrics, contexts].

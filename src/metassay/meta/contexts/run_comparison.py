@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from metassay.meta.contexts.cluster_credits import ClusterCredits, MatchedCredits, match_credits_of_runs
+from metassay.meta.contexts.cluster_credits import ClusterCredits, MatchedCredits, match_clusters_of_runs
 from metassay.results.assay import GLOBAL, ContextStatistics, MetricAccuracy, Recommendation
-from metassay.results.base import to_optional
+from metassay.results.base import none_if_nan
 from metassay.results.compare import AccuracyChange, ChoiceChange, MetricSwap, OrderChange, RunComparison
 from metassay.stats.arrays import BoolArray, FloatArray
 from metassay.stats.multiplicity import adjust_weighted_holm
@@ -99,7 +99,7 @@ def compare_runs(
             matched = None
             if credits_before is not None and credits_after is not None:
                 key = (name, context)
-                matched = match_credits_of_runs(credits_before[key], credits_after[key], metrics)
+                matched = match_clusters_of_runs(credits_before[key], credits_after[key], metrics)
             old_rows = old_table[context]
             new_rows = new_table[context]
             differences += [
@@ -114,7 +114,7 @@ def compare_runs(
     accuracy_changes, order_changes = _adjust_p_values(differences, orders, small_contexts)
     choices: list[ChoiceChange] = []
     for name in columns:
-        choices += _compare_choices(
+        choices += _compare_recommended_metrics(
             name, before.recommendation[name], after.recommendation[name], order_changes
         )
     has_moved = any(change.moved for change in accuracy_changes)
@@ -204,7 +204,7 @@ def _adjust_p_values(
     adjusted = iter(_adjust_by_group(np.array(p_values), np.array(is_overall, dtype=np.bool_)).tolist())
     accuracy_changes = []
     for difference in differences:
-        p_holm = to_optional(next(adjusted))
+        p_holm = none_if_nan(next(adjusted))
         if not difference.is_possible:
             p_holm = 1.0
         accuracy_changes.append(_to_accuracy_change(difference, p_holm))
@@ -212,7 +212,7 @@ def _adjust_p_values(
     for order in rankings:
         swaps = []
         for swap in order.swaps:
-            p_holm = to_optional(next(adjusted))
+            p_holm = none_if_nan(next(adjusted))
             swaps.append(
                 MetricSwap(
                     better_before=swap.better_before,
@@ -228,7 +228,7 @@ def _adjust_p_values(
                 context=order.context,
                 before=order.before,
                 after=order.after,
-                agreement=to_optional(order.agreement),
+                agreement=none_if_nan(order.agreement),
                 swapped=swaps,
             )
         )
@@ -388,16 +388,16 @@ def _variance_from_interval(accuracy: MetricAccuracy) -> float:
     return float((accuracy.high - accuracy.low) / (2 * _NORMAL)) ** 2
 
 
-def _compare_choices(
-    column: str,
+def _compare_recommended_metrics(
+    context_column: str,
     old_result: Mapping[str, Recommendation],
     new_result: Mapping[str, Recommendation],
     rankings: Sequence[OrderChange],
 ) -> list[ChoiceChange]:
-    """Compare the recommended metrics of two runs in the contexts of one column."""
+    """Compare which metric two runs recommend in each context of one column."""
     swapped = set()
     for order in rankings:
-        if order.column in {column, GLOBAL}:
+        if order.column in {context_column, GLOBAL}:
             for swap in order.swapped:
                 if swap.is_significant:
                     swapped.add((order.context, swap.better_before, swap.better_after))
@@ -410,7 +410,11 @@ def _compare_choices(
         changed = left_top_group and (context, before.choice, after.choice) in swapped
         choices.append(
             ChoiceChange(
-                column=column, context=context, before=before.choice, after=after.choice, changed=changed
+                column=context_column,
+                context=context,
+                before=before.choice,
+                after=after.choice,
+                changed=changed,
             )
         )
     return choices

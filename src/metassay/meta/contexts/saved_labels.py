@@ -15,16 +15,16 @@ from scipy.special import stdtr, stdtrit
 
 from metassay.data.score_arrays import ScoreArrays
 from metassay.results.assay import SavingChoice
-from metassay.results.base import to_optional
+from metassay.results.base import none_if_nan
 from metassay.stats.arrays import FloatArray, LongArray
-from metassay.stats.labels_saved import jackknife_labels_saved, subtract_pairs
+from metassay.stats.labels_saved import jackknife_labels_saved, subtract_system_pairs
 
 _LEVEL = 0.05
 
 
 @dataclass(frozen=True)
 class SavedLabels:
-    """Share of labels saved by each metric [metrics], its 95 % interval, and how clusters contribute to it.
+    """Share of human labels that each metric makes unnecessary, with intervals and contributions of clusters.
 
     `contributions` [metrics, clusters] are deviations; n / (n - 1) · Σ of their squares over n clusters is
     the variance of the share. Those of two metrics can be subtracted.
@@ -35,13 +35,15 @@ class SavedLabels:
     high: FloatArray
     contributions: FloatArray
 
-    def choose_best(self, metrics: Sequence[str], eligible: Collection[str]) -> SavingChoice | None:
-        """Choose the eligible metric that saves most labels, and those not shown to save fewer.
+    def choose_metric_that_saves_most_labels(
+        self, metrics: Sequence[str], eligible_metrics: Collection[str]
+    ) -> SavingChoice | None:
+        """Choose the metric that saves most human labels, and those not shown to save fewer.
 
         All p-values are Bonferroni-corrected: that the best saves anything, for the number of metrics, as it
         was chosen among them; that another saves fewer, for the number of ordered pairs of metrics.
         """
-        is_eligible = np.array([metric in eligible for metric in metrics])
+        is_eligible = np.array([metric in eligible_metrics for metric in metrics])
         values = np.where(is_eligible, self.values, np.nan)
         if np.isnan(values).all():
             return None
@@ -57,7 +59,7 @@ class SavedLabels:
             if m != best and not is_behind:
                 top_group.append(metrics[m])
         return SavingChoice(
-            metric=metrics[best], top_group=top_group, p=to_optional(min(1.0, p_saves * count))
+            metric=metrics[best], top_group=top_group, p=none_if_nan(min(1.0, p_saves * count))
         )
 
     def _test_positive(self, value: float, contributions: FloatArray) -> float:
@@ -69,20 +71,20 @@ class SavedLabels:
         return float(stdtr(cluster_count - 1, -value / error))
 
 
-def measure_saved_labels(test_sets: Sequence[ScoreArrays], competing: LongArray) -> SavedLabels:
-    """Estimate the share of labels that each competing metric saves for the difference of two systems.
+def measure_saved_labels(test_sets: Sequence[ScoreArrays], competing_metrics: LongArray) -> SavedLabels:
+    """Estimate the share of human labels that each metric saves when two systems are compared.
 
     It is averaged over test sets. The interval comes from a jackknife over clusters.
     """
     all_clusters = np.unique(np.concatenate([_get_clusters(test_set) for test_set in test_sets]))
-    values = np.zeros((len(test_sets), len(competing)))
-    contributions = np.zeros((len(competing), len(all_clusters)))
+    values = np.zeros((len(test_sets), len(competing_metrics)))
+    contributions = np.zeros((len(competing_metrics), len(all_clusters)))
     for number, test_set in enumerate(test_sets):
         clusters, cluster_index = np.unique(_get_clusters(test_set), return_inverse=True)
         positions = np.searchsorted(all_clusters, clusters)
-        human_differences = subtract_pairs(test_set.human)
-        for m, metric in enumerate(competing):
-            metric_differences = subtract_pairs(test_set.metrics[metric])
+        human_differences = subtract_system_pairs(test_set.human)
+        for m, metric in enumerate(competing_metrics):
+            metric_differences = subtract_system_pairs(test_set.metrics[metric])
             share = jackknife_labels_saved(human_differences, metric_differences, cluster_index.ravel())
             values[number, m] = share.value
             deviations = share.pseudo_values - share.pseudo_values.mean()
@@ -90,7 +92,7 @@ def measure_saved_labels(test_sets: Sequence[ScoreArrays], competing: LongArray)
     means = values.mean(axis=0)
     cluster_count = len(all_clusters)
     if cluster_count < 2:
-        undefined = np.full(len(competing), np.nan)
+        undefined = np.full(len(competing_metrics), np.nan)
         return SavedLabels(means, undefined, undefined, contributions)
     quantile = float(stdtrit(cluster_count - 1, 0.975))
     margins = quantile * np.array([_compute_standard_error(row) for row in contributions])

@@ -14,7 +14,7 @@ _BATCH = 1 << 20  # pairs at a time, so that counts stay exact in float32
 
 
 def phi_coefficients(outcomes: PairOutcomes) -> FloatArray:
-    """Correlation (phi) of being right, [metrics, metrics], over the pairs that both metrics scored.
+    """Correlation (phi) of being right on the same pairs, for every two metrics.
 
     1: two metrics err on exactly the same pairs; near 0: their errors are unrelated, and a vote of both gains
     most. NaN where a metric is always right or never.
@@ -40,7 +40,7 @@ def phi_coefficients(outcomes: PairOutcomes) -> FloatArray:
 
 
 def find_equivalent_metrics(outcome_tables: Sequence[PairOutcomes]) -> list[list[str]]:
-    """Find groups of metrics with the same outcome on every pair, such as `wil` and `wip`."""
+    """Find groups of metrics that ordered every pair of outputs in the same way, such as `wil` and `wip`."""
     groups: dict[bytes, list[str]] = {}
     for m, metric in enumerate(outcome_tables[0].metrics):
         digest = blake2b(digest_size=16)

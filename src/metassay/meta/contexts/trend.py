@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from metassay.meta.contexts.accuracy import AccuracySums, divide_or_nan
-from metassay.results.base import to_optional
+from metassay.results.base import none_if_nan
 from metassay.stats.arrays import BoolArray, FloatArray, average_ranks
 from metassay.stats.correlation import correlate
 
@@ -62,7 +62,7 @@ def accuracy_trends(
 
 
 def compute_trend_p_values(column_name: str, accuracy_sums: AccuracySums, is_large: BoolArray) -> FloatArray:
-    """Two-sided p-values [metrics] of the hypothesis that accuracy does not follow the order of contexts.
+    """Compute the p-value [metrics] that accuracy neither rises nor falls with the order of the contexts.
 
     The contrast L = Σ_c w_c a_c, w the centred ranks of the contexts, over its standard error from the spread
     between clusters: cluster k adds Σ_c w_c (credit_kc - a_c weight_kc) / weight_c to L, whether contexts are
@@ -79,7 +79,7 @@ def compute_trend_p_values(column_name: str, accuracy_sums: AccuracySums, is_lar
     contrast = np.zeros(len(weight))
     cluster_parts = np.zeros((len(weight), int(accuracy_sums.clusters.max()) + 1))
     for rank_weight, context in zip(rank_weights, large_contexts):
-        cells = accuracy_sums.find_cells_of_context(int(context))
+        cells = accuracy_sums.find_slice_of_context(int(context))
         credit = accuracy_sums.credit[:, cells]
         cell_weights = weight[:, cells]
         total_weight = cell_weights.sum(axis=1, keepdims=True)
@@ -107,4 +107,4 @@ def _rank_correlation(context_numbers: FloatArray, accuracy: FloatArray) -> floa
     is_defined = ~np.isnan(accuracy)
     if is_defined.sum() < FEWEST_CONTEXTS:
         return None
-    return to_optional(correlate("spearman", context_numbers[is_defined], accuracy[is_defined]))
+    return none_if_nan(correlate("spearman", context_numbers[is_defined], accuracy[is_defined]))

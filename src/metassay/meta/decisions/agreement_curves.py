@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from metassay.data.score_arrays import ScoreArrays
-from metassay.meta.decisions.output_differences import estimate_output_agreement
-from metassay.meta.decisions.system_differences import estimate_system_agreement, resample_system_pairs
+from metassay.meta.decisions.output_differences import estimate_human_agreement_on_outputs
+from metassay.meta.decisions.system_differences import (
+    estimate_human_agreement_on_systems,
+    resample_system_pairs,
+)
 from metassay.results.rank import AgreementCurve
-from metassay.stats.random import AGREEMENT_THRESHOLDS, hash_name, make_branch_generator
+from metassay.stats.random import AGREEMENT_THRESHOLDS, create_generator_of_branch, hash_name
 
 SYSTEMS = "systems"
 OUTPUTS = "outputs"
 FEWEST_SYSTEMS = 3
 
 
-def estimate_agreement_curves(
+def estimate_human_agreement_curves(
     scores: ScoreArrays,
     metric_names: Sequence[str],
     *,
@@ -24,7 +27,7 @@ def estimate_agreement_curves(
     context_column: str | None = None,
     seed: int = 0,
 ) -> list[AgreementCurve]:
-    """Estimate, for each metric, how often people agree with a difference in its scores of a given size.
+    """Estimate how often people agree with a score difference of a metric, as a function of its size.
 
     One curve is for differences between the mean scores of two systems, and one for differences between two
     outputs of an item. There is none for systems if there are fewer than three systems, and none for a metric
@@ -34,12 +37,12 @@ def estimate_agreement_curves(
     key = (AGREEMENT_THRESHOLDS, hash_name(dataset), hash_name(f"{context_column}={context}"))
     resamples = None
     if systems >= FEWEST_SYSTEMS:
-        resamples = resample_system_pairs(scores, make_branch_generator(seed, *key))
+        resamples = resample_system_pairs(scores, create_generator_of_branch(seed, *key))
     curves = []
     for position, metric in enumerate(metric_names):
         system_agreement = None
         if resamples is not None:
-            system_agreement = estimate_system_agreement(scores, position, resamples)
+            system_agreement = estimate_human_agreement_on_systems(scores, position, resamples)
         if system_agreement is not None:
             curve = AgreementCurve(
                 dataset=dataset,
@@ -57,8 +60,8 @@ def estimate_agreement_curves(
             )
             curves.append(curve)
         # every metric gets the same resamples, so that its curve does not depend on the other metrics
-        output_rng = make_branch_generator(seed, *key, 1)
-        output_agreement = estimate_output_agreement(scores, position, output_rng)
+        output_rng = create_generator_of_branch(seed, *key, 1)
+        output_agreement = estimate_human_agreement_on_outputs(scores, position, output_rng)
         if output_agreement is not None:
             curve = AgreementCurve(
                 dataset=dataset,

@@ -50,7 +50,7 @@ class RunSeries:
 
 @dataclass(frozen=True)
 class MeanWithMargin:
-    """The mean over several runs, and the margin within which the true mean is at every look."""
+    """The mean over several runs, and a margin that holds however often the runs are looked at."""
 
     value: float
     margin: float
@@ -73,8 +73,10 @@ class DetectedChange:
 def compute_confidence_sequence(
     run_series: RunSeries, error_rate: float = ERROR_RATE
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute the mean of the first 1, 2, … runs, with margins that contain all true means at once."""
-    return _compute_means_and_margins(run_series.values, _raise_small_variances(run_series), error_rate)
+    """Compute the mean of the first 1, 2, … runs, with margins that all hold at the same time."""
+    return _compute_running_means_and_margins(
+        run_series.values, _raise_small_variances(run_series), error_rate
+    )
 
 
 def detect_change(
@@ -89,7 +91,7 @@ def detect_change(
     variances = _raise_small_variances(run_series)
     log_evidence = _compute_log_evidence(run_series.values, variances, typical_change)
     starts = np.arange(1, len(run_series.values))
-    weight_of_future_changes = 1 - np.cumsum(_weight_start(starts))
+    weight_of_future_changes = 1 - np.cumsum(_weight_of_change_start(starts))
     evidence = np.exp(np.minimum(log_evidence, _LARGEST_LOG_EVIDENCE))
     total_evidence = evidence.sum(axis=0) + weight_of_future_changes
     alarms = np.flatnonzero(total_evidence >= 1 / error_rate)
@@ -98,12 +100,12 @@ def detect_change(
     look = int(alarms[0])
     start = int(starts[log_evidence[:, look].argmax()])
     alarm = look + 1
-    before = _compute_means_and_margins(run_series.values[:start], variances[:start], error_rate / 2)
-    rate_of_start = error_rate / 2 * float(_weight_start(np.array(start)))
-    after = _compute_means_and_margins(
+    before = _compute_running_means_and_margins(run_series.values[:start], variances[:start], error_rate / 2)
+    rate_of_start = error_rate / 2 * float(_weight_of_change_start(np.array(start)))
+    after = _compute_running_means_and_margins(
         run_series.values[start : alarm + 1], variances[start : alarm + 1], rate_of_start
     )
-    return DetectedChange(alarm, start, _get_last(before), _get_last(after))
+    return DetectedChange(alarm, start, _get_last_element(before), _get_last_element(after))
 
 
 def estimate_detection_delay(
@@ -142,18 +144,18 @@ def _raise_small_variances(run_series: RunSeries) -> FloatArray:
 
 
 def _compute_log_evidence(
-    values: FloatArray, variances: FloatArray, typical_change: float, only_start: int | None = None
+    run_values: FloatArray, variances: FloatArray, typical_change: float, only_start: int | None = None
 ) -> FloatArray:
-    """Compute log(w_s E_s) for changes after s runs at the second, third … look, `[starts, looks]`.
+    """Compute log(w_s E_s), the log evidence of a change after s runs, `[starts, looks]`.
 
     It is −∞ for changes after the look. `only_start` computes the row of one s.
     """
     precisions = 1 / variances
     total_precisions = np.cumsum(precisions)
-    means = np.cumsum(precisions * values) / total_precisions
+    means = np.cumsum(precisions * run_values) / total_precisions
     deviations = np.sqrt(variances[1:] + 1 / total_precisions[:-1])
-    z = (values[1:] - means[:-1]) / deviations
-    looks = np.arange(1, len(values))
+    z = (run_values[1:] - means[:-1]) / deviations
+    looks = np.arange(1, len(run_values))
     starts = (looks if only_start is None else np.array([only_start]))[:, None]
     is_after = looks >= starts
     # The mean of the earlier runs has moved by the share of the precision that lies after the change.
@@ -162,24 +164,24 @@ def _compute_log_evidence(
     b = np.cumsum(c**2, axis=1)
     spread = typical_change**2
     log_ratios = spread * a**2 / (2 + 2 * spread * b) - 0.5 * np.log1p(spread * b)
-    return np.asarray(np.where(is_after, log_ratios + np.log(_weight_start(starts)), -np.inf))
+    return np.asarray(np.where(is_after, log_ratios + np.log(_weight_of_change_start(starts)), -np.inf))
 
 
-def _weight_start(start: LongArray) -> FloatArray:
-    """Compute w_s, the weight of a change after s runs; all weights sum to 1.
+def _weight_of_change_start(start: LongArray) -> FloatArray:
+    """Compute w_s, the prior weight of a change after s runs; all weights sum to 1.
 
     It falls slowly at first, so that a change after 30 runs is shown nearly as soon as one after three.
     """
     return np.asarray(_FLAT_RUNS / ((start + _FLAT_RUNS - 1) * (start + _FLAT_RUNS)))
 
 
-def _compute_means_and_margins(
-    values: FloatArray, variances: FloatArray, error_rate: float
+def _compute_running_means_and_margins(
+    run_values: FloatArray, variances: FloatArray, error_rate: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute means and margins of the confidence sequence of these runs."""
+    """Compute the mean of the first 1, 2, … runs, and the margin of each mean."""
     precisions = 1 / variances
     totals = np.cumsum(precisions)
-    means = np.cumsum(precisions * values) / totals
+    means = np.cumsum(precisions * run_values) / totals
     # r is fixed by the first run, before any other is seen; its value only decides where margins are small.
     log_term = 2 * np.log(1 / error_rate)
     r = _TUNED_RUNS * float(precisions[0]) / (log_term + np.log(1 + log_term))
@@ -187,6 +189,6 @@ def _compute_means_and_margins(
     return np.asarray(means), np.asarray(margins)
 
 
-def _get_last(sequence: tuple[FloatArray, FloatArray]) -> MeanWithMargin:
+def _get_last_element(sequence: tuple[FloatArray, FloatArray]) -> MeanWithMargin:
     means, margins = sequence
     return MeanWithMargin(float(means[-1]), float(margins[-1]))

@@ -58,7 +58,7 @@ class LabelledSample:
 
 @dataclass(frozen=True)
 class SeriesEstimates:
-    """Estimated mean human scores with standard errors, and bootstrap draws for intervals and tests.
+    """Estimated mean human scores with standard errors and bootstrap draws.
 
     `t_draws` `[draws, series]` are (bootstrap estimate − estimate) / (bootstrap standard error); NaN where a
     resample had no variance.
@@ -132,13 +132,13 @@ def estimate_mean_human_scores(
     t_draws = np.empty((resamples, series_count))
     for series in range(series_count):
         unit_sums = _sum_scores_by_unit(labelled_sample, series, use_metric=use_metric)
-        values[series], slopes[series], residuals = _fit_units(
+        values[series], slopes[series], residuals = _estimate_mean_from_units(
             units_with_labels, unit_sums.labelled, unit_sums.metric_variance
         )
         standard_errors[series] = _compute_standard_error(
             unit_sums, units_with_labels, slopes[series], residuals, target
         )
-        resampled_values, resampled_errors = _fit_resamples(
+        resampled_values, resampled_errors = _estimate_means_of_resamples(
             drawn_units, unit_sums.labelled, unit_sums.metric_variance
         )
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -209,8 +209,10 @@ def _average_by_unit(item_values: FloatArray, unit_of_item: LongArray, unit_coun
 
 
 @kernel
-def _fit_units(units: LongArray, sums: FloatArray, metric_variance: float) -> tuple[float, float, FloatArray]:
-    """Estimate the mean from these units; a unit may occur several times.
+def _estimate_mean_from_units(
+    units: LongArray, unit_sums: FloatArray, metric_variance: float
+) -> tuple[float, float, FloatArray]:
+    """Estimate a mean human score from some sampling units; a unit may occur several times.
 
     Returns the estimate, the slope λ, and by how much each unit moves the estimate. Leaving out a unit moves
     it by residual / (1 − leverage): the jackknife, in closed form.
@@ -219,7 +221,7 @@ def _fit_units(units: LongArray, sums: FloatArray, metric_variance: float) -> tu
     totals = np.zeros(5)
     for unit in units:
         for term in range(5):
-            totals[term] += sums[unit, term]
+            totals[term] += unit_sums[unit, term]
     size = totals[_COUNT]
     if size == 0:
         return np.nan, np.nan, residuals
@@ -230,13 +232,15 @@ def _fit_units(units: LongArray, sums: FloatArray, metric_variance: float) -> tu
         slope = (totals[_PRODUCT] / size - human_mean * metric_mean) / metric_variance
     metric_squares = totals[_METRIC_SQUARED] - size * metric_mean**2
     for position, unit in enumerate(units):
-        count = sums[unit, _COUNT]
-        metric_deviation = sums[unit, _METRIC] - metric_mean * count
-        residual = sums[unit, _HUMAN] - human_mean * count - slope * metric_deviation
+        count = unit_sums[unit, _COUNT]
+        metric_deviation = unit_sums[unit, _METRIC] - metric_mean * count
+        residual = unit_sums[unit, _HUMAN] - human_mean * count - slope * metric_deviation
         leverage = count / size
         if metric_variance > 0 and metric_squares > 0:
             unit_squares = (
-                sums[unit, _METRIC_SQUARED] - 2 * metric_mean * sums[unit, _METRIC] + metric_mean**2 * count
+                unit_sums[unit, _METRIC_SQUARED]
+                - 2 * metric_mean * unit_sums[unit, _METRIC]
+                + metric_mean**2 * count
             )
             leverage += unit_squares / metric_squares
         residuals[position] = residual / (1 - min(leverage, _LARGEST_LEVERAGE)) / size
@@ -244,14 +248,14 @@ def _fit_units(units: LongArray, sums: FloatArray, metric_variance: float) -> tu
 
 
 @kernel
-def _fit_resamples(
-    drawn_units: LongArray, sums: FloatArray, metric_variance: float
+def _estimate_means_of_resamples(
+    drawn_units: LongArray, unit_sums: FloatArray, metric_variance: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Estimate the mean, and its standard error (with replacement), from each resample of units."""
+    """Estimate a mean human score and its standard error from each bootstrap resample of units."""
     values = np.empty(len(drawn_units))
     standard_errors = np.empty(len(drawn_units))
     for draw in range(len(drawn_units)):
-        value, _, residuals = _fit_units(drawn_units[draw], sums, metric_variance)
+        value, _, residuals = _estimate_mean_from_units(drawn_units[draw], unit_sums, metric_variance)
         values[draw] = value
         standard_errors[draw] = np.sqrt((residuals**2).sum())
     return values, standard_errors

@@ -63,7 +63,7 @@ def renumber_codes_from_zero(codes: LongArray) -> LongArray:
     return np.asarray(np.unique(codes, return_inverse=True)[1], dtype=np.int64)
 
 
-def find_sampling_unit(cube: ScoreCube, labelled_items: NDArray[np.bool_]) -> str:
+def find_sampling_unit(score_cube: ScoreCube, labelled_items: NDArray[np.bool_]) -> str:
     """Return the document column if every document is labelled completely or not at all, else `ITEM`.
 
     People often rate whole documents. The labels of a document are then one draw, not several. Without any
@@ -71,11 +71,11 @@ def find_sampling_unit(cube: ScoreCube, labelled_items: NDArray[np.bool_]) -> st
     """
     if not labelled_items.any():
         return ITEM
-    columns = {name.lower(): name for name in reversed(list(cube.item_metadata))}
+    columns = {name.lower(): name for name in reversed(list(score_cube.item_metadata))}
     for name in CLUSTER_COLUMNS:
         if name not in columns:
             continue
-        documents = renumber_codes_from_zero(cube.number_clusters(columns[name]))
+        documents = renumber_codes_from_zero(score_cube.number_clusters(columns[name]))
         sizes = np.bincount(documents)
         labelled_counts = np.bincount(documents, labelled_items)
         is_whole = (labelled_counts == 0) | (labelled_counts == sizes)

@@ -8,7 +8,7 @@ import numpy as np
 
 from metassay.meta.decisions.labelled_scores import LabelledScores
 from metassay.stats.arrays import FloatArray
-from metassay.stats.labels_saved import LabelsSaved, estimate_labels_saved, subtract_pairs
+from metassay.stats.labels_saved import LabelsSaved, estimate_labels_saved, subtract_system_pairs
 
 _SMALLEST_RESIDUAL_SHARE = 1e-6
 
@@ -57,17 +57,19 @@ def _measure_labels_saved(labelled_scores: LabelledScores, metric_name: str) -> 
     units = labelled_scores.unit_of_item[labelled]
     for_difference = LabelsSaved(np.nan, np.nan, np.nan)
     if len(human) > 1:
-        for_difference = estimate_labels_saved(subtract_pairs(human), subtract_pairs(metric), units)
+        for_difference = estimate_labels_saved(
+            subtract_system_pairs(human), subtract_system_pairs(metric), units
+        )
     return MetricCandidate(
         metric_name,
         estimate_labels_saved(human, metric, units),
         for_difference,
-        _copies_labels(human, metric),
+        _does_metric_copy_labels(human, metric),
     )
 
 
-def _copies_labels(human_by_system: FloatArray, metric_by_system: FloatArray) -> bool:
-    """Whether the metric explains all of the variance of the human labels of some system."""
+def _does_metric_copy_labels(human_by_system: FloatArray, metric_by_system: FloatArray) -> bool:
+    """Whether a metric explains all of the variance of the human labels of some system."""
     for human_scores, metric_scores in zip(human_by_system, metric_by_system):
         labelled = ~np.isnan(human_scores)
         labels = human_scores[labelled]

@@ -37,7 +37,7 @@ class OutputAgreement:
     thresholds: list[AgreementThreshold]
 
 
-def estimate_output_agreement(
+def estimate_human_agreement_on_outputs(
     scores: ScoreArrays, metric_index: int, rng: np.random.Generator, resamples: int = RESAMPLES
 ) -> OutputAgreement | None:
     """Estimate how often people agree with the differences of one metric between two outputs of an item.

@@ -21,7 +21,7 @@ from metassay.meta.decisions.control_variates import (
 )
 from metassay.meta.decisions.labelled_scores import LabelledScores
 from metassay.meta.decisions.metric_choice import choose_metric_by_labels_saved
-from metassay.stats.labels_saved import subtract_pairs
+from metassay.stats.labels_saved import subtract_system_pairs
 
 LEVEL = 0.95
 
@@ -80,8 +80,8 @@ def _estimate_means(
     human = labelled_scores.human
     metric_scores = np.zeros_like(human) if metric_name is None else labelled_scores.metrics[metric_name]
     if differences:
-        human = subtract_pairs(human)
-        metric_scores = subtract_pairs(metric_scores)
+        human = subtract_system_pairs(human)
+        metric_scores = subtract_system_pairs(metric_scores)
     sample = LabelledSample(human, metric_scores, labelled_scores.unit_of_item, labelled_scores.probabilities)
     return estimate_mean_human_scores(
         sample,

@@ -77,7 +77,7 @@ def resample_system_pairs(
     )
 
 
-def estimate_system_agreement(
+def estimate_human_agreement_on_systems(
     scores: ScoreArrays, metric_index: int, resampled_pairs: ResampledSystemPairs
 ) -> SystemAgreement | None:
     """Estimate how often people agree with the differences of one metric between two systems.

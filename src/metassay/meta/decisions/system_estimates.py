@@ -14,10 +14,10 @@ from metassay.meta.decisions.control_variates import (
 )
 from metassay.meta.decisions.labelled_scores import LabelledScores
 from metassay.meta.decisions.metric_choice import MetricChoice
-from metassay.results.base import Interval, to_optional
+from metassay.results.base import Interval, none_if_nan
 from metassay.results.estimate import SystemDifference, SystemEstimate
 from metassay.stats.arrays import FloatArray
-from metassay.stats.labels_saved import estimate_labels_saved, subtract_pairs
+from metassay.stats.labels_saved import estimate_labels_saved, subtract_system_pairs
 from metassay.stats.multiplicity import adjust_holm
 
 
@@ -106,8 +106,8 @@ def _estimate_system_differences(
     """Estimate the difference of each pair of systems on the items on which both are labelled."""
     if len(best_first) < 2:
         return []
-    human_differences = subtract_pairs(labelled_scores.human[best_first])
-    metric_differences = None if metric_scores is None else subtract_pairs(metric_scores[best_first])
+    human_differences = subtract_system_pairs(labelled_scores.human[best_first])
+    metric_differences = None if metric_scores is None else subtract_system_pairs(metric_scores[best_first])
     estimates = _estimate_means(
         labelled_scores, human_differences, metric_differences, target, seed, resamples
     )
@@ -119,10 +119,10 @@ def _estimate_system_differences(
         difference = SystemDifference(
             a=better,
             b=worse,
-            difference=to_optional(estimates.values[position]),
-            low=to_optional(lows[position]),
-            high=to_optional(highs[position]),
-            p_holm=to_optional(p_values[position]),
+            difference=none_if_nan(estimates.values[position]),
+            low=none_if_nan(lows[position]),
+            high=none_if_nan(highs[position]),
+            p_holm=none_if_nan(p_values[position]),
         )
         differences.append(difference)
     return differences
@@ -132,7 +132,7 @@ def _list_intervals(estimates: SeriesEstimates) -> list[Interval]:
     """List the estimated mean of each system with its 95 % interval."""
     lows, highs = estimates.intervals()
     return [
-        Interval(to_optional(value), to_optional(low), to_optional(high))
+        Interval(none_if_nan(value), none_if_nan(low), none_if_nan(high))
         for value, low, high in zip(estimates.values, lows, highs)
     ]
 
@@ -149,7 +149,7 @@ def _estimate_labels_saved(
         metric_scores[[system]][:, labelled],
         labelled_scores.unit_of_item[labelled],
     )
-    return to_optional(share.value)
+    return none_if_nan(share.value)
 
 
 def _find_possible_ranks(systems: list[str], differences: list[SystemDifference]) -> list[tuple[int, int]]:

@@ -19,7 +19,11 @@ from metassay.meta.dependence.comparison import (
     measure_and_compare_dependence,
 )
 from metassay.meta.dependence.curves import fit_human_score_curves
-from metassay.meta.dependence.deviations import SystemDependence, measure_system_dependence, range_over_groups
+from metassay.meta.dependence.deviations import (
+    SystemDependence,
+    largest_difference_between_groups,
+    measure_system_dependence,
+)
 from metassay.meta.dependence.estimators import compute_deviations_by_estimator
 from metassay.meta.dependence.grouped_outputs import (
     GroupedOutputs,
@@ -42,11 +46,11 @@ from metassay.meta.dependence.shrinkage import (
     dependence_without_each_group,
     split_deviations,
 )
-from metassay.results.base import to_optional_list
+from metassay.results.base import replace_nan_by_none
 from metassay.results.depend import DependenceComparison, LocalDependence, MetricCurves, MetricDependence
 from metassay.stats.arrays import FloatArray
 from metassay.stats.isotonic import Counts
-from metassay.stats.random import EQUAL_DEPENDENCE, FAIR_DEPENDENCE, make_keyed_generator
+from metassay.stats.random import EQUAL_DEPENDENCE, FAIR_DEPENDENCE, create_generator_from_numbers
 from metassay.stats.resampling import draw_cluster_counts
 
 Progress = Callable[[str, int, int], None]
@@ -70,7 +74,7 @@ class SamplingSettings:
 
 @dataclass(frozen=True)
 class PValues:
-    """P-values of the two null hypotheses for one metric.
+    """P-values of two hypotheses for one metric: it treats all systems alike; it is human score plus noise.
 
     `equal`: metric scores mean the same human quality in every group. `fair`: the residual range is that of
     human scores plus noise; None for two groups.
@@ -82,7 +86,7 @@ class PValues:
 
 @dataclass(frozen=True)
 class MetricMeasurement:
-    """The outputs that a metric was measured on, and its system dependence.
+    """The system dependence of one metric, and the outputs that it was measured on.
 
     `is_scored` marks these outputs among all outputs of the data set.
     """
@@ -95,7 +99,7 @@ class MetricMeasurement:
 
 @dataclass(frozen=True)
 class DependenceAnalysis:
-    """System dependence of all metrics of one data set, lowest first.
+    """System dependence (SysDep) of all metrics of one data set, lowest first.
 
     `left_out` has the reason for each metric that could not be measured. `measurements` are by metric.
     """
@@ -131,7 +135,7 @@ def analyze_dependence(
     resample_counts = draw_cluster_counts(len(outputs.cluster.names), sampling.bootstraps, sampling.seed)
     left_out: dict[str, str] = {}
     for metric in outputs.metrics:
-        reason = _reason_not_measurable(outputs, metric)
+        reason = _explain_why_not_measurable(outputs, metric)
         if reason is not None:
             left_out[metric] = reason
     metrics = sorted(set(outputs.metrics) - set(left_out))
@@ -144,7 +148,7 @@ def analyze_dependence(
     workers = max(1, workers)
     with ThreadPoolExecutor(workers) as pool:
         measurements = dict(zip(metrics, pool.map(measure, metrics)))
-        p_values = _test_metrics(measurements, sampling, workers)
+        p_values = _test_null_hypotheses_of_metrics(measurements, sampling, workers)
 
         def build_entry(metric: str) -> MetricDependence:
             return _build_metric_result(
@@ -164,7 +168,7 @@ def analyze_dependence(
 
 
 def analyze_panel_dependence(
-    cube: ScoreCube,
+    score_cube: ScoreCube,
     grouping: GroupingColumns,
     sampling: SamplingSettings,
     *,
@@ -175,15 +179,19 @@ def analyze_panel_dependence(
     The mean of standardised scores takes the place of human scores. No two metrics are compared, because each
     is measured against another panel.
     """
-    metrics = list_metrics_to_analyze(cube, grouping)
+    metrics = list_metrics_to_analyze(score_cube, grouping)
     if len(metrics) < 2:
-        raise InputError(f"{cube.dataset} has only one metric: a panel needs at least two.")
-    standardized_scores = {metric: standardize_scores(cube.get_oriented_scores(metric)) for metric in metrics}
+        raise InputError(f"{score_cube.dataset} has only one metric: a panel needs at least two.")
+    standardized_scores = {
+        metric: standardize_scores(score_cube.get_oriented_scores(metric)) for metric in metrics
+    }
     entries: list[MetricDependence] = []
     left_out: dict[str, str] = {}
     measurements: dict[str, MetricMeasurement] = {}
     for done, metric in enumerate(metrics, start=1):
-        panel_cube = replace(cube, human_scores={PANEL: average_other_metrics(standardized_scores, metric)})
+        panel_cube = replace(
+            score_cube, human_scores={PANEL: average_other_metrics(standardized_scores, metric)}
+        )
         try:
             outputs = group_outputs(panel_cube, PANEL, replace(grouping, metrics=(metric,)))
             analysis = analyze_dependence(outputs, sampling)
@@ -204,12 +212,12 @@ def sort_by_system_dependence(metric_results: Sequence[MetricDependence]) -> lis
     return sorted(metric_results, key=lambda entry: (entry.sysdep, entry.metric))
 
 
-def _reason_not_measurable(outputs: GroupedOutputs, *metrics: str) -> str | None:
+def _explain_why_not_measurable(outputs: GroupedOutputs, *metrics: str) -> str | None:
     """Return why system dependence cannot be measured for some metrics; None if it can be.
 
     Several metrics are measured on the outputs that all of them scored.
     """
-    group_count = len(outputs.group.find_present_codes(outputs.find_scored_outputs(*metrics)))
+    group_count = len(outputs.group.find_codes_of_selected_outputs(outputs.find_scored_outputs(*metrics)))
     if group_count == 0:
         return "no output has both scores"
     if group_count == 1:
@@ -228,10 +236,10 @@ def _measure_metric_dependence(
     return MetricMeasurement(scored_outputs, is_scored, scored_resamples, dependence)
 
 
-def _test_metrics(
+def _test_null_hypotheses_of_metrics(
     measurements: Mapping[str, MetricMeasurement], sampling: SamplingSettings, workers: int
 ) -> dict[str, PValues]:
-    """Test both null hypotheses for every metric; metrics that scored the same outputs share the draws."""
+    """Test for every metric that it treats all systems alike, and that it is human score plus noise."""
     metrics_by_outputs: dict[bytes, list[str]] = {}
     for metric, measurement in measurements.items():
         metrics_by_outputs.setdefault(measurement.is_scored.tobytes(), []).append(metric)
@@ -239,8 +247,8 @@ def _test_metrics(
     for metrics in metrics_by_outputs.values():
         scored = [measurements[metric].outputs for metric in metrics]
         # every metric gets the same random numbers, so that no metric depends on which others there are
-        equal_rng = make_keyed_generator(sampling.seed, EQUAL_DEPENDENCE)
-        fair_rng = make_keyed_generator(sampling.seed, FAIR_DEPENDENCE)
+        equal_rng = create_generator_from_numbers(sampling.seed, EQUAL_DEPENDENCE)
+        fair_rng = create_generator_from_numbers(sampling.seed, FAIR_DEPENDENCE)
         equal = equal_mapping_p_values(scored, equal_rng, sampling.draws, workers=workers)
         fair = fair_metric_p_values(scored, fair_rng, sampling.draws, workers=workers)
         p_values.update(zip(metrics, map(PValues, equal, fair)))
@@ -261,7 +269,7 @@ def _build_metric_result(
     parts = split_deviations(dependence.deviations, outputs.human_means)
     constant = constant_metric_dependence(outputs)
     estimators = {
-        name: float(range_over_groups(deviations))
+        name: float(largest_difference_between_groups(deviations))
         for name, deviations in compute_deviations_by_estimator(outputs).items()
     }
     return MetricDependence(
@@ -308,7 +316,7 @@ def _map_groups_to_optional_values(
     """Return a dictionary from the name of each group to its value, None where it is undefined."""
     if group_values is None:
         return dict.fromkeys(outputs.group_names)
-    return dict(zip(outputs.group_names, to_optional_list(group_values)))
+    return dict(zip(outputs.group_names, replace_nan_by_none(group_values)))
 
 
 def _measure_dependence_in_contexts(
@@ -321,12 +329,12 @@ def _measure_dependence_in_contexts(
     is_scored = outputs.find_scored_outputs(metric)
     entries = []
     for column_name, column in outputs.contexts.items():
-        codes = column.find_present_codes(is_scored).tolist()
+        codes = column.find_codes_of_selected_outputs(is_scored).tolist()
         if len(codes) < 2:
             continue
         for code in codes:
             in_context = is_scored & (column.codes == code)
-            if len(outputs.group.find_present_codes(in_context)) < 2:
+            if len(outputs.group.find_codes_of_selected_outputs(in_context)) < 2:
                 continue
             entry = _measure_dependence_in_context(
                 outputs, metric, resample_counts, in_context, column_name, column.names[code]
@@ -379,7 +387,9 @@ def _compare_metric_pairs(
 
     Pairs whose common outputs belong to fewer than two groups are left out.
     """
-    pairs = [pair for pair in combinations(measurements, 2) if _reason_not_measurable(outputs, *pair) is None]
+    pairs = [
+        pair for pair in combinations(measurements, 2) if _explain_why_not_measurable(outputs, *pair) is None
+    ]
 
     def compare_metric_pair(pair: tuple[str, str]) -> DependenceDifference:
         return _compare_two_metrics(outputs, measurements, resample_counts, *pair)

@@ -10,8 +10,8 @@ from metassay.errors import InputError
 from metassay.meta.dependence.deviations import (
     CONFIDENCE,
     SystemDependence,
+    largest_difference_between_groups,
     measure_system_dependence,
-    range_over_groups,
 )
 from metassay.meta.dependence.scored_outputs import ScoredOutputs
 from metassay.stats.arrays import FloatArray
@@ -54,12 +54,12 @@ def compare_dependence(first: SystemDependence, second: SystemDependence) -> Dep
     if first.resampled_deviations is None or second.resampled_deviations is None:
         raise InputError("two metrics can only be compared with a bootstrap.", remedy="Set bootstraps=200.")
     estimate = first.sysdep - second.sysdep
-    single_fit_difference = range_over_groups(first.single_fit_deviations) - range_over_groups(
-        second.single_fit_deviations
-    )
-    resampled_differences = range_over_groups(first.resampled_deviations) - range_over_groups(
-        second.resampled_deviations
-    )
+    single_fit_difference = largest_difference_between_groups(
+        first.single_fit_deviations
+    ) - largest_difference_between_groups(second.single_fit_deviations)
+    resampled_differences = largest_difference_between_groups(
+        first.resampled_deviations
+    ) - largest_difference_between_groups(second.resampled_deviations)
     errors = resampled_differences - single_fit_difference
     half_width = float(np.quantile(np.abs(errors), CONFIDENCE))
     threshold = np.abs(single_fit_difference) - ROUNDING * (first.sysdep + second.sysdep)

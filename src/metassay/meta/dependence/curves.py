@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from metassay.meta.dependence.deviations import CONFIDENCE
 from metassay.meta.dependence.scored_outputs import ScoredOutputs
-from metassay.results.base import to_optional_list
+from metassay.results.base import replace_nan_by_none
 from metassay.results.depend import Curve, MetricCurves
 from metassay.stats.arrays import FloatArray
 from metassay.stats.isotonic import Counts, fit_isotonic, predict_isotonic
@@ -56,7 +56,7 @@ def _fit_human_score_curve(
     is_outside = (grid < scores.knots[0]) | (grid > scores.knots[-1])
 
     def clear_outside_observed_range(curve_values: FloatArray) -> list[float | None]:
-        return to_optional_list(np.where(is_outside, np.nan, curve_values))
+        return replace_nan_by_none(np.where(is_outside, np.nan, curve_values))
 
     return Curve(
         mean=clear_outside_observed_range(curves.mean(axis=0)),

@@ -34,7 +34,7 @@ STEP_COST = 1.5
 
 @dataclass(frozen=True)
 class SystemDependence:
-    """System dependence of one metric, and the expected deviation of each system that it results from.
+    """System dependence (SysDep) of one metric: how much more it overrates one system than another.
 
     `deviations` has the expected deviation of each group, in row order; `single_fit_deviations` has those of
     one fit to all data instead of the mean over bootstrap fits. `low` and `high` are the 95 % interval of
@@ -61,7 +61,7 @@ def system_dependence(
     clusters: ArrayLike | None = None,
     weights: ArrayLike | None = None,
 ) -> SystemDependence:
-    """Compute the system dependence of a metric from `[systems, segments]` scores, higher is better.
+    """Compute how much more a metric overrates one system than another, from `[systems, segments]` scores.
 
     An output with a missing score (NaN) is left out. The bootstrap resamples whole segments, or whole
     `clusters` (a label per segment), jointly over systems. `weights` are per segment or per output. With
@@ -83,7 +83,9 @@ def measure_system_dependence(outputs: ScoredOutputs, resample_counts: Counts) -
     """
     if not len(resample_counts):
         deviations = expected_deviations(outputs)
-        return SystemDependence(float(range_over_groups(deviations)), None, None, deviations, deviations)
+        return SystemDependence(
+            float(largest_difference_between_groups(deviations)), None, None, deviations, deviations
+        )
     fits = fit_isotonic_by_group(
         outputs.sorted_metric_scores,
         outputs.metric_scores,
@@ -102,7 +104,7 @@ def measure_system_dependence(outputs: ScoredOutputs, resample_counts: Counts) -
     low, high = estimate_range_interval(deviations, errors)
     half_widths = np.nanquantile(np.abs(errors), CONFIDENCE, axis=0)
     return SystemDependence(
-        sysdep=float(range_over_groups(deviations)),
+        sysdep=float(largest_difference_between_groups(deviations)),
         low=low,
         high=high,
         deviations=deviations,
@@ -125,9 +127,10 @@ def _check_every_group_was_drawn(outputs: ScoredOutputs, resampled_human_means: 
 
 
 def error_inflation_factor(fitted_values: FloatArray, output_count: int) -> float:
-    """Factor that converts residuals of an isotonic fit to errors: √(n / (n − 1.5 D)), D steps of the fit.
+    """Factor that converts residuals of an isotonic fit to errors; the fit follows the data too closely.
 
-    D estimates the degrees of freedom of an isotonic fit. An error variance from its residuals divides by
+    The factor is √(n / (n − 1.5 D)) for n outputs and a fit with D steps. D estimates the degrees of freedom
+    of an isotonic fit. An error variance from its residuals divides by
     n − cD with c between 1 (the true function is flat) and 2 (it is steep) (Meyer and Woodroofe, 2000).
     """
     steps = 1 + np.count_nonzero(np.diff(fitted_values))
@@ -157,13 +160,13 @@ def predicted_human_means(outputs: ScoredOutputs) -> FloatArray:
     return means
 
 
-def range_over_groups(group_values: FloatArray) -> FloatArray:
-    """Maximum minus minimum over groups (the last axis), without groups that are NaN."""
+def largest_difference_between_groups(group_values: FloatArray) -> FloatArray:
+    """Maximum minus minimum over groups (the last axis); groups that are NaN are ignored."""
     return np.asarray(np.nanmax(group_values, axis=-1) - np.nanmin(group_values, axis=-1))
 
 
 def estimate_range_interval(group_values: FloatArray, bootstrap_errors: FloatArray) -> tuple[float, float]:
-    """Estimate the 95 % interval of a range over groups from bootstrap errors `[resamples, groups]`.
+    """Estimate the 95 % interval of the maximum minus minimum over groups, from bootstrap errors.
 
     The largest of several noisy values is too large on average, which percentiles of resampled ranges ignore:
     where all groups are equal the true range is 0, below every percentile. The lower end therefore allows for
@@ -183,7 +186,7 @@ def estimate_range_interval(group_values: FloatArray, bootstrap_errors: FloatArr
     excess = largest_errors - smallest_errors
     shortfall = bootstrap_errors[:, bottom] - bootstrap_errors[:, top]
     tail = (1 + CONFIDENCE) / 2
-    estimate = float(range_over_groups(group_values))
+    estimate = float(largest_difference_between_groups(group_values))
     low = max(0.0, estimate - max(0.0, float(np.nanquantile(excess, tail))))
     high = estimate + max(0.0, float(np.nanquantile(shortfall, tail)))
     return low, high

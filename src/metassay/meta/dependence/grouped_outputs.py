@@ -51,14 +51,14 @@ class LabelColumn:
         names, codes = np.unique(labels, return_inverse=True)
         return cls(tuple(names.tolist()), codes.astype(np.int64))
 
-    def find_present_codes(self, is_selected: BoolArray) -> LongArray:
+    def find_codes_of_selected_outputs(self, is_selected: BoolArray) -> LongArray:
         """Return the sorted distinct codes of the selected outputs."""
         return np.flatnonzero(np.bincount(self.codes[is_selected], minlength=len(self.names)))
 
-    def renumber_codes(self, is_selected: BoolArray) -> LongArray:
+    def renumber_codes_of_selected_outputs(self, is_selected: BoolArray) -> LongArray:
         """Return the codes of the selected outputs, renumbered from 0 without gaps."""
         new_codes = np.zeros(len(self.names), dtype=np.int64)
-        remaining = self.find_present_codes(is_selected)
+        remaining = self.find_codes_of_selected_outputs(is_selected)
         new_codes[remaining] = np.arange(len(remaining))
         return new_codes[self.codes[is_selected]]
 
@@ -101,103 +101,113 @@ class GroupedOutputs:
             human_scores=self.get_scores(self.human)[is_selected],
             metric_scores=self.get_scores(metric)[is_selected],
             weights=self.weights[is_selected],
-            groups=self.group.renumber_codes(is_selected),
-            systems=self.system.renumber_codes(is_selected),
-            items=self.item.renumber_codes(is_selected),
-            clusters=self.cluster.renumber_codes(is_selected),
-            group_names=tuple(self.group.names[code] for code in self.group.find_present_codes(is_selected)),
+            groups=self.group.renumber_codes_of_selected_outputs(is_selected),
+            systems=self.system.renumber_codes_of_selected_outputs(is_selected),
+            items=self.item.renumber_codes_of_selected_outputs(is_selected),
+            clusters=self.cluster.renumber_codes_of_selected_outputs(is_selected),
+            group_names=tuple(
+                self.group.names[code] for code in self.group.find_codes_of_selected_outputs(is_selected)
+            ),
         )
 
     def restrict_resamples(self, resample_counts: Counts, is_selected: BoolArray) -> Counts:
         """Restrict resamples of all clusters to the clusters of the selected outputs."""
-        return np.ascontiguousarray(resample_counts[:, self.cluster.find_present_codes(is_selected)])
+        return np.ascontiguousarray(
+            resample_counts[:, self.cluster.find_codes_of_selected_outputs(is_selected)]
+        )
 
 
 def group_outputs(
-    cube: ScoreCube, human_column: str, grouping: GroupingColumns | None = None
+    score_cube: ScoreCube, human_column: str, grouping: GroupingColumns | None = None
 ) -> GroupedOutputs:
     """Assign a group, a cluster and a weight to each output of a score cube.
 
     Outputs without a group are left out.
     """
     grouping = grouping or GroupingColumns()
-    groups = _get_output_labels(cube, grouping.by)
+    groups = _get_output_labels(score_cube, grouping.by)
     positions = np.flatnonzero([label is not None for label in groups])
     # padded with zeros, so that sorting the labels keeps the order of the segments
-    items = np.repeat([f"{segment:09}" for segment in range(len(cube.items))], len(cube.systems))
-    clusters = items if grouping.cluster is None else _get_output_clusters(cube, grouping.cluster)
-    contexts = _list_context_columns(cube, grouping)
+    items = np.repeat([f"{segment:09}" for segment in range(len(score_cube.items))], len(score_cube.systems))
+    clusters = items if grouping.cluster is None else _get_output_clusters(score_cube, grouping.cluster)
+    contexts = _list_context_columns(score_cube, grouping)
     return GroupedOutputs(
-        cube=cube,
+        cube=score_cube,
         human=human_column,
         by=grouping.by,
-        metrics=list_metrics_to_analyze(cube, grouping),
+        metrics=list_metrics_to_analyze(score_cube, grouping),
         positions=positions,
         group=LabelColumn.encode_labels(groups[positions].astype(np.str_)),
-        system=LabelColumn.encode_labels(_get_output_labels(cube, SYSTEM)[positions].astype(np.str_)),
+        system=LabelColumn.encode_labels(_get_output_labels(score_cube, SYSTEM)[positions].astype(np.str_)),
         item=LabelColumn.encode_labels(items[positions]),
         cluster=LabelColumn.encode_labels(clusters[positions]),
-        weights=_get_output_weights(cube, grouping.weight)[positions],
-        contexts=_encode_context_columns(cube, contexts, positions),
+        weights=_get_output_weights(score_cube, grouping.weight)[positions],
+        contexts=_encode_context_columns(score_cube, contexts, positions),
     )
 
 
-def list_metrics_to_analyze(cube: ScoreCube, grouping: GroupingColumns) -> tuple[str, ...]:
+def list_metrics_to_analyze(score_cube: ScoreCube, grouping: GroupingColumns) -> tuple[str, ...]:
     """List the metrics that the user named, or all metrics of the score cube except the weights."""
     if grouping.metrics:
-        return cube.check_metric_names(grouping.metrics)
-    return cube.check_metric_names([name for name in cube.metric_scores if name != grouping.weight])
+        return score_cube.check_metric_names(grouping.metrics)
+    return score_cube.check_metric_names(
+        [name for name in score_cube.metric_scores if name != grouping.weight]
+    )
 
 
-def _list_context_columns(cube: ScoreCube, grouping: GroupingColumns) -> list[str]:
+def _list_context_columns(score_cube: ScoreCube, grouping: GroupingColumns) -> list[str]:
     """List the columns whose values are used as contexts."""
     contexts = grouping.contexts
     if contexts is None:
-        contexts = (DOMAIN,) if DOMAIN in cube.item_metadata else ()
+        contexts = (DOMAIN,) if DOMAIN in score_cube.item_metadata else ()
     return [name for name in contexts if name != grouping.by]
 
 
 def _encode_context_columns(
-    cube: ScoreCube, column_names: Sequence[str], output_positions: LongArray
+    score_cube: ScoreCube, column_names: Sequence[str], output_positions: LongArray
 ) -> dict[str, LabelColumn]:
     """Encode the context columns as integer codes, one per output."""
     columns: dict[str, LabelColumn] = {}
     for name in column_names:
-        labels = _get_output_labels(cube, name)
+        labels = _get_output_labels(score_cube, name)
         shown_labels = np.array([NO_LABEL if label is None else label for label in labels])
         columns[name] = LabelColumn.encode_labels(shown_labels[output_positions])
     return columns
 
 
-def _get_output_labels(cube: ScoreCube, column: str) -> Labels:
+def _get_output_labels(score_cube: ScoreCube, column: str) -> Labels:
     """Return the value of a column for each output, None where it has none."""
-    if column in cube.item_metadata:
-        return np.repeat(np.array(cube.item_metadata[column], dtype=np.object_), len(cube.systems))
-    system_columns = {SYSTEM: cube.systems, **cube.system_metadata}
+    if column in score_cube.item_metadata:
+        return np.repeat(
+            np.array(score_cube.item_metadata[column], dtype=np.object_), len(score_cube.systems)
+        )
+    system_columns = {SYSTEM: score_cube.systems, **score_cube.system_metadata}
     if column in system_columns:
-        return np.tile(np.array(system_columns[column], dtype=np.object_), len(cube.items))
+        return np.tile(np.array(system_columns[column], dtype=np.object_), len(score_cube.items))
     raise UnknownName(
-        "column of segments or systems", column, (SYSTEM, *cube.item_metadata, *cube.system_metadata)
+        "column of segments or systems",
+        column,
+        (SYSTEM, *score_cube.item_metadata, *score_cube.system_metadata),
     )
 
 
-def _get_output_clusters(cube: ScoreCube, column: str) -> NDArray[np.str_]:
+def _get_output_clusters(score_cube: ScoreCube, column: str) -> NDArray[np.str_]:
     """Return the cluster of each output; a segment without a cluster forms one by itself."""
-    if column not in cube.item_metadata:
-        raise UnknownName("column of segments", column, cube.item_metadata)
+    if column not in score_cube.item_metadata:
+        raise UnknownName("column of segments", column, score_cube.item_metadata)
     clusters = [
         f"segment {segment}" if label is None else f"cluster {label}"
-        for label, segment in zip(cube.item_metadata[column], cube.items)
+        for label, segment in zip(score_cube.item_metadata[column], score_cube.items)
     ]
-    return np.repeat(clusters, len(cube.systems))
+    return np.repeat(clusters, len(score_cube.systems))
 
 
-def _get_output_weights(cube: ScoreCube, column: str | None) -> FloatArray:
+def _get_output_weights(score_cube: ScoreCube, column: str | None) -> FloatArray:
     """Return the weight of each output, 0 where it has none."""
     if column is None:
-        return np.ones(len(cube.systems) * len(cube.items))
-    (name,) = cube.check_metric_names([column])
-    weights = np.nan_to_num(cube.metric_scores[name].T.ravel())
+        return np.ones(len(score_cube.systems) * len(score_cube.items))
+    (name,) = score_cube.check_metric_names([column])
+    weights = np.nan_to_num(score_cube.metric_scores[name].T.ravel())
     if (weights < 0).any():
         raise InputError("weights must be finite and not negative.")
     return weights

@@ -21,7 +21,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.meta.dependence.deviations import error_inflation_factor, expected_deviations, range_over_groups
+from metassay.meta.dependence.deviations import (
+    error_inflation_factor,
+    expected_deviations,
+    largest_difference_between_groups,
+)
 from metassay.meta.dependence.scored_outputs import ScoredOutputs
 from metassay.meta.dependence.shrinkage import measure_residual_ranges, split_deviations
 from metassay.stats.arrays import FloatArray, IntArray, LongArray
@@ -56,7 +60,7 @@ def equal_mapping_p_values(
     simulated = simulate_dependence_of_equal_mappings(metrics, rng, draws, workers=workers)
     p_values = []
     for outputs, sysdep in zip(metrics, simulated):
-        observed = float(range_over_groups(expected_deviations(outputs)))
+        observed = float(largest_difference_between_groups(expected_deviations(outputs)))
         p_values.append(_compute_p_value(observed, sysdep, outputs))
     return p_values
 
@@ -115,7 +119,7 @@ def simulate_residual_ranges_of_fair_metrics(
     distribution depends on the metric only through r. It is simulated for angles arccos r in steps of π/64;
     between them, each quantile is interpolated. Returns sorted values [metrics, draws].
     """
-    positions = np.array([_angle(metric) for metric in metrics]) / ANGLE_STEP
+    positions = np.array([_correlation_angle(metric) for metric in metrics]) / ANGLE_STEP
     below = np.floor(positions).astype(np.int64)
     above = np.ceil(positions).astype(np.int64)
     steps = np.unique(np.concatenate([below, above]))
@@ -126,17 +130,17 @@ def simulate_residual_ranges_of_fair_metrics(
     return lower + (positions - below)[:, np.newaxis] * (upper - lower)
 
 
-def _angle(outputs: ScoredOutputs) -> float:
-    """Arccos of the correlation with human scores; π/2 if the correlation is not positive."""
+def _correlation_angle(outputs: ScoredOutputs) -> float:
+    """Arccosine of the correlation of a metric with human scores; π/2 if it is not positive."""
     return float(np.arccos(max(0.0, pooled_pearson_correlation(outputs))))
 
 
 def _simulate_noisy_metrics(
     outputs: ScoredOutputs, angles: FloatArray, rng: np.random.Generator, draws: int, workers: int
 ) -> FloatArray:
-    """Draw residual ranges of metrics whose correlation with human scores has these arccosines."""
+    """Draw residual ranges of metrics that are human scores plus noise, for given correlation angles."""
     human_scores = outputs.human_scores
-    human_sd = _human_sd(outputs)
+    human_sd = _human_standard_deviation(outputs)
     residual_ranges = np.empty((len(angles), draws))
     with ThreadPoolExecutor(workers) as pool:
         for batch in _split_into_batches(draws, len(human_scores)):
@@ -165,7 +169,7 @@ def pooled_pearson_correlation(outputs: ScoredOutputs) -> float:
     return float(np.clip(weights @ (human * metric) / scale, -1, 1))
 
 
-def _human_sd(outputs: ScoredOutputs) -> float:
+def _human_standard_deviation(outputs: ScoredOutputs) -> float:
     """Standard deviation of the human scores."""
     mean = np.average(outputs.human_scores, weights=outputs.weights)
     return float(np.sqrt(np.average((outputs.human_scores - mean) ** 2, weights=outputs.weights)))
@@ -179,7 +183,7 @@ def _split_into_batches(draws: int, numbers_per_draw: int) -> Iterator[slice]:
 
 
 def _fit_residuals(outputs: ScoredOutputs) -> tuple[FloatArray, FloatArray]:
-    """Predict human scores with f_G; return the predictions and the residuals, scaled to errors."""
+    """Predict human scores by isotonic regression; return predictions, and residuals scaled to errors."""
     fit = fit_isotonic(outputs.sorted_metric_scores, outputs.human_scores, outputs.weights)
     fitted = predict_isotonic(outputs.sorted_metric_scores, fit, outputs.metric_scores)
     return fitted, (outputs.human_scores - fitted) * error_inflation_factor(fit, len(fitted))
@@ -194,7 +198,7 @@ def _has_one_group_per_unit(units: LongArray, groups: LongArray) -> bool:
 def _simulate_by_permuting_groups(
     metrics: Sequence[ScoredOutputs], units: LongArray, rng: np.random.Generator, draws: int
 ) -> FloatArray:
-    """Draw SysDep with the groups of whole units permuted; f_G does not depend on groups."""
+    """Draw the system dependence of a metric after permuting the groups of whole items or clusters."""
     outputs = metrics[0]
     unit_groups = np.zeros(units.max() + 1, dtype=np.int64)
     unit_groups[units] = outputs.groups
@@ -208,16 +212,16 @@ def _simulate_by_permuting_groups(
         groups = rng.permutation(unit_groups)
         group_weights = np.bincount(groups, total_weights)
         for row, sums in enumerate(residual_sums):
-            sysdep[row, draw] = range_over_groups(np.bincount(groups, sums) / group_weights)
+            sysdep[row, draw] = largest_difference_between_groups(np.bincount(groups, sums) / group_weights)
     return sysdep
 
 
 def _simulate_by_permuting_residuals(
     metrics: Sequence[ScoredOutputs], rng: np.random.Generator, draws: int, workers: int
 ) -> FloatArray:
-    """Draw SysDep with residuals permuted between the systems of each item, and f_G fitted again."""
+    """Draw the system dependence of a metric after permuting residuals between the systems of each item."""
     outputs = metrics[0]
-    output_positions = _arrange_positions(outputs)
+    output_positions = _arrange_output_positions(outputs)
     item_clusters = np.zeros(len(output_positions), dtype=np.int64)
     item_clusters[outputs.items] = outputs.clusters
     fits = [_fit_residuals(metric) for metric in metrics]
@@ -242,13 +246,13 @@ def _simulate_by_permuting_residuals(
                     metric.groups,
                     metric.group_count,
                 )
-                return range_over_groups(deviations)
+                return largest_difference_between_groups(deviations)
 
             sysdep[:, batch] = list(pool.map(simulate, metrics, fits))
     return sysdep
 
 
-def _arrange_positions(outputs: ScoredOutputs) -> LongArray:
+def _arrange_output_positions(outputs: ScoredOutputs) -> LongArray:
     """Return the position of each output: [items, systems], -1 where there is none."""
     item_count = int(outputs.items.max()) + 1
     system_count = int(outputs.systems.max()) + 1

@@ -14,13 +14,13 @@ def rank_groups(outputs: ScoredOutputs, expected_deviations: FloatArray) -> Rank
     """Rank groups by mean human score, mean metric score, and human score as predicted from the metric."""
     names = outputs.group_names
     return Rankings(
-        human=sort_names_by_mean(names, outputs.human_means),
-        metric=sort_names_by_mean(names, outputs.metric_means),
-        remapped=sort_names_by_mean(names, outputs.human_means + expected_deviations),
+        human=sort_names_by_descending_mean(names, outputs.human_means),
+        metric=sort_names_by_descending_mean(names, outputs.metric_means),
+        remapped=sort_names_by_descending_mean(names, outputs.human_means + expected_deviations),
     )
 
 
-def sort_names_by_mean(names: Sequence[str], means: FloatArray) -> list[str]:
+def sort_names_by_descending_mean(names: Sequence[str], means: FloatArray) -> list[str]:
     """Sort names by descending mean; names with equal means are sorted alphabetically."""
     return [name for _, name in sorted(zip((-means).tolist(), names))]
 

@@ -8,14 +8,14 @@ import numpy as np
 
 from metassay.meta.dependence.deviations import (
     expected_deviations,
+    largest_difference_between_groups,
     measure_system_dependence,
-    range_over_groups,
 )
 from metassay.meta.dependence.scored_outputs import ScoredOutputs
 from metassay.meta.dependence.shrinkage import constant_metric_dependence, split_deviations
 from metassay.results.depend import Sensitivity
 from metassay.stats.arrays import FloatArray
-from metassay.stats.random import NUMBERS_OF_SYSTEMS, SAMPLE_SIZES, make_keyed_generator
+from metassay.stats.random import NUMBERS_OF_SYSTEMS, SAMPLE_SIZES, create_generator_from_numbers
 from metassay.stats.resampling import draw_cluster_counts
 
 BOOTSTRAPS = (50, 100, 200, 500)
@@ -29,8 +29,8 @@ def measure_dependence_sensitivity(outputs: ScoredOutputs, *, seed: int = 0) -> 
     """Measure how system dependence changes with resamples, sample size, number and quality of systems."""
     return [
         *vary_number_of_resamples(outputs, seed=seed),
-        *vary_sample_size(outputs, make_keyed_generator(seed, SAMPLE_SIZES)),
-        *vary_number_of_systems(outputs, make_keyed_generator(seed, NUMBERS_OF_SYSTEMS)),
+        *vary_sample_size(outputs, create_generator_from_numbers(seed, SAMPLE_SIZES)),
+        *vary_number_of_systems(outputs, create_generator_from_numbers(seed, NUMBERS_OF_SYSTEMS)),
         *vary_quality_of_systems(outputs),
     ]
 
@@ -128,7 +128,7 @@ def _average_over_draws(
     constant = []
     residual_range = []
     for outputs, deviations in draws:
-        sysdep.append(float(range_over_groups(deviations)))
+        sysdep.append(float(largest_difference_between_groups(deviations)))
         constant.append(constant_metric_dependence(outputs))
         residual_range.append(split_deviations(deviations, outputs.human_means).residual_range)
     return Sensitivity(

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metassay.meta.dependence.deviations import expected_deviations, range_over_groups
+from metassay.meta.dependence.deviations import expected_deviations, largest_difference_between_groups
 from metassay.meta.dependence.scored_outputs import ScoredOutputs
 from metassay.stats.arrays import FloatArray
 
 
 @dataclass(frozen=True)
 class DeviationParts:
-    """Expected deviations of groups, split into shrinkage to the mean and residual.
+    """Expected deviations of systems from human scores, split into shrinkage to the mean and a residual.
 
     `slope` is the deviation per point of human mean: −1 for a constant metric, 0 without shrinkage.
     """
@@ -32,11 +32,12 @@ class DeviationParts:
     @property
     def residual_range(self) -> float:
         """Maximum minus minimum residual: system dependence that is not due to shrinkage."""
-        return float(range_over_groups(self.residual))
+        return float(largest_difference_between_groups(self.residual))
 
 
 def split_deviations(expected_deviations: FloatArray, human_means: FloatArray) -> DeviationParts:
-    """Split expected deviations into a line in the human means (shrinkage) and the remainder (residual)."""
+    """Split the expected deviation of each system into a linear function of its human mean, and a residual.
+    """
     centred_means = human_means - human_means.mean()
     sum_of_squares = float(centred_means @ centred_means)
     slope = float(centred_means @ expected_deviations) / sum_of_squares if sum_of_squares > 0 else 0.0
@@ -50,12 +51,12 @@ def measure_residual_ranges(deviations: FloatArray, human_means: FloatArray) -> 
     sum_of_squares = float(centred_means @ centred_means)
     slopes = deviations @ centred_means / sum_of_squares if sum_of_squares > 0 else np.zeros(len(deviations))
     # the mean of a row does not change its range
-    return range_over_groups(deviations - slopes[:, np.newaxis] * centred_means)
+    return largest_difference_between_groups(deviations - slopes[:, np.newaxis] * centred_means)
 
 
 def constant_metric_dependence(outputs: ScoredOutputs) -> float:
     """System dependence of a metric that gives every output the same score: the range of the human means."""
-    return float(range_over_groups(outputs.human_means))
+    return float(largest_difference_between_groups(outputs.human_means))
 
 
 def dependence_without_each_group(outputs: ScoredOutputs) -> FloatArray:
@@ -68,5 +69,5 @@ def dependence_without_each_group(outputs: ScoredOutputs) -> FloatArray:
     sysdep = np.empty(outputs.group_count)
     for group in range(outputs.group_count):
         others = outputs.select(outputs.groups != group)
-        sysdep[group] = range_over_groups(expected_deviations(others))
+        sysdep[group] = largest_difference_between_groups(expected_deviations(others))
     return sysdep

@@ -46,7 +46,7 @@ class AlternativeAnnotatorTest:
 
     @property
     def passes(self) -> bool:
-        """Whether the judge can replace at least half of the annotators."""
+        """Whether the judge passes the test: it can replace at least half of the annotators."""
         return self.winning_rate >= 0.5
 
 

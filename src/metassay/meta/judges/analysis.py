@@ -29,10 +29,10 @@ from metassay.meta.judges.self_preference import (
 )
 from metassay.meta.judges.verdict_arrays import VerdictArrays
 from metassay.results import judge as results
-from metassay.results.base import to_optional
+from metassay.results.base import none_if_nan
 from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.multiplicity import adjust_holm
-from metassay.stats.random import make_generator
+from metassay.stats.random import create_random_generator_of_seed
 from metassay.stats.resampling import draw_bootstrap_counts
 
 RESAMPLES = 1000
@@ -65,7 +65,7 @@ def analyze_judges(
     `price` is the cost of a judge whose verdicts have no cost of their own.
     """
     arrays = VerdictArrays(verdict_table)
-    bootstrap = ClusterBootstrap(make_generator(seed), RESAMPLES)
+    bootstrap = ClusterBootstrap(create_random_generator_of_seed(seed), RESAMPLES)
     columns = arrays.choose_default_contexts() if contexts is None else contexts
     measures = {
         judge: _measure_judge(arrays, judge, arrays.get_verdicts_of_judge(judge), bootstrap, ties)
@@ -100,7 +100,7 @@ def _measure_judge(
     if verdict_arrays.table.kind == LABEL:
         return measure_label_judge(verdicts, bootstrap)
     return measure_score_judge(
-        verdict_arrays.build_mean_matrix(judge), verdict_arrays.human_matrix, verdicts, bootstrap
+        verdict_arrays.build_mean_matrix(judge), verdict_arrays.human_score_matrix, verdicts, bootstrap
     )
 
 
@@ -123,14 +123,14 @@ def _build_judge_result(
     return results.JudgeEntry(
         judge=judge,
         pairs=measures.accuracy.pairs,
-        accuracy=to_optional(measures.accuracy.value),
-        low=to_optional(measures.accuracy.low),
-        high=to_optional(measures.accuracy.high),
-        base_rate=to_optional(measures.base_rate),
-        both_orders_same=to_optional(measures.both_orders_same.value),
-        position_bias=to_optional(measures.position_bias.value),
-        length_bias=to_optional(measures.length_bias.value),
-        repeats_same=to_optional(measures.repeats_same.value),
+        accuracy=none_if_nan(measures.accuracy.value),
+        low=none_if_nan(measures.accuracy.low),
+        high=none_if_nan(measures.accuracy.high),
+        base_rate=none_if_nan(measures.base_rate),
+        both_orders_same=none_if_nan(measures.both_orders_same.value),
+        position_bias=none_if_nan(measures.position_bias.value),
+        length_bias=none_if_nan(measures.length_bias.value),
+        repeats_same=none_if_nan(measures.repeats_same.value),
         missing=measures.missing_count,
         corrected=_convert_correction(measures.corrected),
         cost=float(verdict_rows["cost"].sum()) if has_costs else price,
@@ -145,11 +145,11 @@ def _convert_correction(correction: ShareCorrection | None) -> results.Corrected
         return None
     return results.CorrectedShare(
         value=correction.value,
-        low=to_optional(correction.low),
-        high=to_optional(correction.high),
-        judged=to_optional(correction.judged),
-        sensitivity=to_optional(correction.sensitivity),
-        specificity=to_optional(correction.specificity),
+        low=none_if_nan(correction.low),
+        high=none_if_nan(correction.high),
+        judged=none_if_nan(correction.judged),
+        sensitivity=none_if_nan(correction.sensitivity),
+        specificity=none_if_nan(correction.specificity),
         labelled=correction.labelled,
     )
 
@@ -169,9 +169,9 @@ def _measure_judges_in_contexts(
             row = results.ContextAccuracy(
                 judge=judge,
                 context=context,
-                accuracy=to_optional(accuracy.value),
-                low=to_optional(accuracy.low),
-                high=to_optional(accuracy.high),
+                accuracy=none_if_nan(accuracy.value),
+                low=none_if_nan(accuracy.low),
+                high=none_if_nan(accuracy.high),
                 pairs=accuracy.pairs,
             )
             rows.append(row)
@@ -193,11 +193,11 @@ def _test_judges_as_annotators(
         )
         entry = results.AlternativeTestEntry(
             judge=judge,
-            winning_rate=to_optional(test.winning_rate),
-            advantage=to_optional(test.advantage),
+            winning_rate=none_if_nan(test.winning_rate),
+            advantage=none_if_nan(test.advantage),
             epsilon=epsilon,
-            p_fdr={rater: to_optional(p) for rater, p in zip(raters, test.p_fdr)},
-            advantages={rater: to_optional(share) for rater, share in zip(raters, test.advantages)},
+            p_fdr={rater: none_if_nan(p) for rater, p in zip(raters, test.p_fdr)},
+            advantages={rater: none_if_nan(share) for rater, share in zip(raters, test.advantages)},
             items=dict(zip(raters, test.items.tolist())),
             passes=None if math.isnan(test.winning_rate) else test.passes,
         )
@@ -211,7 +211,7 @@ def _estimate_self_preference(verdict_arrays: VerdictArrays, seed: int) -> list[
     Only the judge's own family is tested, with Holm's correction over judges.
     """
     families = sorted(set(verdict_arrays.families.values()))
-    has_human_verdicts = bool((~np.isnan(verdict_arrays.human_matrix)).any())
+    has_human_verdicts = bool((~np.isnan(verdict_arrays.human_score_matrix)).any())
     if len(families) < 2 or not (has_human_verdicts or len(verdict_arrays.judges) > 1):
         return []
     scores = np.stack([verdict_arrays.build_mean_matrix(judge) for judge in verdict_arrays.judges])
@@ -219,7 +219,7 @@ def _estimate_self_preference(verdict_arrays: VerdictArrays, seed: int) -> list[
         [verdict_arrays.families.get(system, "") for system in verdict_arrays.systems]
     )
     item_count = len(verdict_arrays.items)
-    counts = draw_bootstrap_counts(item_count, item_count, RESAMPLES, make_generator(seed))
+    counts = draw_bootstrap_counts(item_count, item_count, RESAMPLES, create_random_generator_of_seed(seed))
     resample_counts = counts.astype(np.uint32)
     preferences: list[tuple[str, str, FamilyPreference]] = []
     for position, judge in enumerate(verdict_arrays.judges):
@@ -227,7 +227,7 @@ def _estimate_self_preference(verdict_arrays: VerdictArrays, seed: int) -> list[
             in_family = family_of_system == family
             if has_human_verdicts:
                 preference = estimate_preference_at_equal_quality(
-                    scores[position], verdict_arrays.human_matrix, in_family
+                    scores[position], verdict_arrays.human_score_matrix, in_family
                 )
             else:
                 preference = estimate_preference_against_panel(scores, position, in_family, resample_counts)
@@ -239,10 +239,10 @@ def _estimate_self_preference(verdict_arrays: VerdictArrays, seed: int) -> list[
         results.SelfPreference(
             judge=judge,
             family=family,
-            deviation=to_optional(preference.deviation),
-            low=to_optional(preference.low),
-            high=to_optional(preference.high),
-            p_holm=to_optional(next(adjusted)) if own else None,
+            deviation=none_if_nan(preference.deviation),
+            low=none_if_nan(preference.low),
+            high=none_if_nan(preference.high),
+            p_holm=none_if_nan(next(adjusted)) if own else None,
             yardstick=results.HUMANS if has_human_verdicts else results.PANEL,
             own=own,
         )
@@ -282,8 +282,8 @@ def _build_drift_result(
         judge=judge,
         first_date=first_date,
         last_date=last_date,
-        change=to_optional(change.value),
-        low=to_optional(change.low),
-        high=to_optional(change.high),
+        change=none_if_nan(change.value),
+        low=none_if_nan(change.low),
+        high=none_if_nan(change.high),
         pairs=change.pairs,
     )

@@ -34,7 +34,7 @@ class ItemEstimate:
     high: float
     pairs: int
 
-    def add_constant(self, amount: float) -> ItemEstimate:
+    def add_constant_to_estimate(self, amount: float) -> ItemEstimate:
         """Return the estimate with a constant added to value and interval."""
         return ItemEstimate(self.value + amount, self.low + amount, self.high + amount, self.pairs)
 
@@ -45,7 +45,7 @@ UNDEFINED = ItemEstimate(np.nan, np.nan, np.nan, 0)
 
 @dataclass(frozen=True)
 class ItemMeans:
-    """The mean value of each item that has values."""
+    """The mean value of each item, for items that have values."""
 
     means: FloatArray
     items: IntArray

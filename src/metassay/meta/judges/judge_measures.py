@@ -67,7 +67,7 @@ class JudgeVerdicts:
 
 @dataclass(frozen=True)
 class JudgeCredits:
-    """How right each verdict of a judge is, from 0 to 1, and the item of each verdict.
+    """How right each verdict of a judge is, from 0 to 1, and the item of the verdict.
 
     `label_positions` says where the context label of each credit is: the position of a verdict, or of an
     item.
@@ -80,7 +80,7 @@ class JudgeCredits:
     def estimate_accuracy(
         self, bootstrap: ClusterBootstrap, is_selected: BoolArray | None = None
     ) -> ItemEstimate:
-        """Estimate the accuracy from all credits, or from the selected ones."""
+        """Estimate the accuracy of a judge from all of its verdicts, or from the selected ones."""
         if is_selected is None:
             return estimate_item_mean(self.values, self.items, bootstrap)
         return estimate_item_mean(self.values[is_selected], self.items[is_selected], bootstrap)
@@ -121,7 +121,9 @@ def measure_preference_judge(
         accuracy=judge_credits.estimate_accuracy(bootstrap),
         base_rate=base_rate(combined.verdicts, gold, ties=ties),
         both_orders_same=estimate_item_mean(combined.is_consistent, items, bootstrap),
-        position_bias=estimate_item_mean(prefers_first, verdicts.items, bootstrap).add_constant(-0.5),
+        position_bias=estimate_item_mean(prefers_first, verdicts.items, bootstrap).add_constant_to_estimate(
+            -0.5
+        ),
         length_bias=_estimate_length_bias(judge_credits, gold, verdicts.longer[first], bootstrap),
         repeats_same=verdicts.estimate_repeat_agreement(bootstrap),
         corrected=correct_share_of_good(combined.verdicts, gold, items, bootstrap),

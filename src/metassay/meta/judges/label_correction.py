@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from metassay.stats.arrays import FloatArray
 from metassay.stats.bootstrap import ClusterBootstrap
 from metassay.stats.intervals import percentile_interval
-from metassay.stats.random import make_generator
+from metassay.stats.random import create_random_generator_of_seed
 
 IntArray = NDArray[np.int32]
 
@@ -84,7 +84,7 @@ def correct_share_of_good(
         return ShareCorrection(np.nan, np.nan, np.nan, share, sensitivity, specificity, labelled)
     numerator_sums = bootstrap.resample_sums(numerators, items[is_read])
     denominator_sums = bootstrap.resample_sums(denominators, items[is_read])
-    rng = make_generator(0)  # the same pseudo-outputs for every judge
+    rng = create_random_generator_of_seed(0)  # the same pseudo-outputs for every judge
     right, wrong = rng.gamma(PSEUDO_OUTPUTS, size=(2, 2, bootstrap.resamples))
     numerator_sums[1:] += right
     denominator_sums[1:] += right + wrong

@@ -38,7 +38,7 @@ _LEAST_FREEDOM = 0.1  # an output that determines its own fit still counts with 
 
 @dataclass(frozen=True)
 class FamilyPreference:
-    """Deviation of a family from other systems, with its 95 % interval and two-sided p-value."""
+    """How much higher a judge rates one family of systems than others, with interval and p-value."""
 
     deviation: float
     low: float

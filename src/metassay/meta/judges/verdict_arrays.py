@@ -77,8 +77,8 @@ class VerdictArrays:
         return matrix
 
     @cached_property
-    def human_matrix(self) -> FloatArray:
-        """Human scores of the outputs, `[systems, items]`, from the rows of whichever judge has them."""
+    def human_score_matrix(self) -> FloatArray:
+        """Human scores of the outputs, `[systems, items]`; NaN where there is none."""
         matrix = np.full((len(self.systems), len(self.items)), np.nan)
         for judge in self.judges:
             gold = self.build_mean_matrix(judge, "gold")

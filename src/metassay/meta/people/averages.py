@@ -16,7 +16,7 @@ from metassay.meta.people.significance_clusters import (
     list_metric_comparisons,
     sort_metrics_best_first,
 )
-from metassay.results.base import to_optional
+from metassay.results.base import none_if_nan
 from metassay.results.rank import AveragedMetric, AverageRanking
 from metassay.stats.arrays import FloatArray, LongArray
 
@@ -66,9 +66,9 @@ def _average_meta_metric(meta_metric: MetaMetric, rankings: Sequence[MetricRanki
     metrics = [
         AveragedMetric(
             metric=names[m],
-            value=to_optional(mean[m]),
+            value=none_if_nan(mean[m]),
             rank=clusters.get(m),
-            pooled=None if pooled is None else to_optional(pooled[m]),
+            pooled=None if pooled is None else none_if_nan(pooled[m]),
         )
         for m in best_first
     ]

@@ -22,7 +22,7 @@ from metassay.meta.people.significance_clusters import (
 from metassay.results.rank import DiscriminationRow
 
 
-def measure_discrimination(
+def count_significant_differences_of_metrics(
     dataset: str, meta_metric: MetaMetric, scores: ScoreArrays, settings: ComparisonSettings
 ) -> DiscriminationRow:
     """Count the distinct values, significant differences and significance clusters of a meta-metric."""

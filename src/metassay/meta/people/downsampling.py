@@ -22,18 +22,18 @@ def list_subset_sizes(item_count: int) -> list[int]:
 
 
 def evaluate_on_item_subsets(
-    data: RankingData, meta_metric: MetaMetric, settings: ComparisonSettings
+    ranking_data: RankingData, meta_metric: MetaMetric, settings: ComparisonSettings
 ) -> list[DownsampledValue]:
     """Compute the value of each metric on random subsets of the items, for several subset sizes.
 
     The constant baseline is included, because its SPA falls as the number of items grows.
     """
-    count = data.metric_count
-    items = int(data.is_scored_by_all_metrics.sum())
-    if data.pairwise or items < _FEWEST_ITEMS or count < 2:
+    count = ranking_data.metric_count
+    items = int(ranking_data.is_scored_by_all_metrics.sum())
+    if ranking_data.pairwise or items < _FEWEST_ITEMS or count < 2:
         return []
-    with_constant = data.scores.select_metrics(np.arange(count + 1))
-    scores = with_constant.restrict_to(items=data.is_scored_by_all_metrics)
+    with_constant = ranking_data.scores.select_metrics(np.arange(count + 1))
+    scores = with_constant.restrict_to(items=ranking_data.is_scored_by_all_metrics)
     rows = []
     for size in list_subset_sizes(items):
         if size < items:
@@ -57,7 +57,7 @@ def evaluate_on_item_subsets(
                 continue
             row = DownsampledValue(
                 items=size,
-                metric=data.metric_names[metric],
+                metric=ranking_data.metric_names[metric],
                 median=float(np.median(values[metric])),
                 low=float(low[metric]),
                 high=float(high[metric]),

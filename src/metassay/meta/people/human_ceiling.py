@@ -13,7 +13,7 @@ import numpy as np
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.intervals import bootstrap_meta_metric, percentile_interval
 from metassay.meta.people.meta_metrics.base import MetaMetric
-from metassay.results.base import to_optional
+from metassay.results.base import none_if_nan
 from metassay.results.rank import HumanCeiling
 from metassay.stats.arrays import FloatArray
 
@@ -40,12 +40,12 @@ def estimate_human_ceiling(
         value = low = high = None
         if is_shared.any():
             shared = ScoreArrays(others_mean[:, is_shared], scores[None][:, :, is_shared])
-            value = to_optional(meta_metric.evaluate_metrics(shared)[0])
+            value = none_if_nan(meta_metric.evaluate_metrics(shared)[0])
             resampled = bootstrap_meta_metric(meta_metric, shared, draws=draws, seed=seed)
             if resampled is not None:
                 lows, highs = percentile_interval(resampled)
-                low = to_optional(lows[0])
-                high = to_optional(highs[0])
+                low = none_if_nan(lows[0])
+                high = none_if_nan(highs[0])
         rows.append(
             HumanCeiling(
                 dataset=dataset,

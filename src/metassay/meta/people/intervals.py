@@ -16,9 +16,9 @@ from metassay.meta.people.meta_metrics.comparison_settings import NORMAL, PERMUT
 from metassay.meta.people.pairwise_deletion import estimate_with_pairwise_deletion
 from metassay.meta.people.ranking_data import BASELINES, RankingData
 from metassay.stats.arrays import BoolArray, FloatArray
-from metassay.stats.parallel import map_blocks
+from metassay.stats.parallel import map_blocks_in_threads
 from metassay.stats.random import SEGMENT_SUBSETS
-from metassay.stats.resampling import draw_subset_blocks, map_bootstrap
+from metassay.stats.resampling import draw_subset_blocks, map_bootstrap_resamples
 from metassay.stats.soft_accuracy import MAX_NORMAL_ERROR
 
 FEWEST_SYSTEMS = 3
@@ -31,7 +31,7 @@ SUBSETS_PER_CONTEXT = 200
 
 @dataclass(frozen=True)
 class PValueMethods:
-    """For each metric, whether the p-values inside a meta-metric are normal or from permutations.
+    """Whether the p-values of each metric are from the normal distribution or from permutations.
 
     The choice for a metric depends on its scores and the human scores only, so that its value does not change
     when other metrics are added.
@@ -60,53 +60,54 @@ class PValueMethods:
 
 
 def choose_p_value_methods(
-    data: RankingData, meta_metric: MetaMetric, settings: ComparisonSettings
+    ranking_data: RankingData, meta_metric: MetaMetric, settings: ComparisonSettings
 ) -> PValueMethods:
     """Choose permutations instead of normal p-values for metrics whose normal p-values are inaccurate."""
-    errors = np.zeros(len(data.metric_names))
+    errors = np.zeros(len(ranking_data.metric_names))
     has_p_values = False
-    if not data.pairwise:
-        for metrics, scores in data.scores.split_by_complete_items():
+    if not ranking_data.pairwise:
+        for metrics, scores in ranking_data.scores.split_by_complete_items():
             metric_errors = meta_metric.estimate_closed_form_errors(scores)
             if metric_errors is not None:
                 has_p_values = True
                 errors[metrics] = metric_errors
     # the error of the constant baseline is that of people alone, which is all that matters for baselines
-    errors[data.metric_count :] = errors[data.metric_count]
+    errors[ranking_data.metric_count :] = errors[ranking_data.metric_count]
     is_permuted = errors > MAX_NORMAL_ERROR
     if settings.method != NORMAL:
         is_permuted[:] = False
-    inaccurate = [data.metric_names[metric] for metric in data.metric_positions if is_permuted[metric]]
+    inaccurate = [
+        ranking_data.metric_names[metric] for metric in ranking_data.metric_positions if is_permuted[metric]
+    ]
     if not inaccurate:
         return PValueMethods(settings, has_p_values, is_permuted)
-    names = "all metrics" if len(inaccurate) == data.metric_count else ", ".join(inaccurate)
+    names = "all metrics" if len(inaccurate) == ranking_data.metric_count else ", ".join(inaccurate)
     note = (
-        f"{data.cube.dataset}: a few segments carry most differences, so the closed form of "
+        f"{ranking_data.cube.dataset}: a few segments carry most differences, so the closed form of "
         f"{meta_metric.name.upper()} would be off by up to {errors.max():.3f} per pair of systems; "
         f"p-values are from {settings.permutations} permutations instead for {names}."
     )
     return PValueMethods(settings, has_p_values, is_permuted, notes=(note,))
 
 
-def explain_too_little_data(data: RankingData, meta_metric: MetaMetric) -> str | None:
+def explain_too_little_data(ranking_data: RankingData, meta_metric: MetaMetric) -> str | None:
     """Say why the data is too small for intervals and for a best metric; None if it is large enough."""
-    systems = len(data.cube.systems)
-    clusters = data.scores.cluster_count
+    systems = len(ranking_data.cube.systems)
+    clusters = ranking_data.scores.cluster_count
     if meta_metric.level == SYSTEM and systems < FEWEST_SYSTEMS:
         reason = f"{systems} systems"
     elif clusters < FEWEST_CLUSTERS:
         reason = f"{clusters} {'item' if clusters == 1 else 'items'}"
-        if data.scores.clusters is not None:
+        if ranking_data.scores.clusters is not None:
             reason = f"{clusters} {'cluster' if clusters == 1 else 'clusters'} of items"
     else:
         return None
-    return (
-        f"{data.cube.dataset}: {reason} are too few for intervals of {meta_metric} and to name a best metric."
-    )
+    dataset = ranking_data.cube.dataset
+    return f"{dataset}: {reason} are too few for intervals of {meta_metric} and to name a best metric."
 
 
 def estimate_meta_metric_values(
-    data: RankingData,
+    ranking_data: RankingData,
     meta_metric: MetaMetric,
     p_value_methods: PValueMethods,
     equal_item_count: int | None = None,
@@ -119,10 +120,10 @@ def estimate_meta_metric_values(
     subsets of that size. An interval always contains its value.
     """
     settings = p_value_methods.settings
-    if data.pairwise:
-        return _estimate_with_missing_scores(data, meta_metric, settings)
-    values, low, high = (np.full(len(data.metric_names), np.nan) for _ in range(3))
-    for metrics, scores in data.scores.split_by_complete_items():
+    if ranking_data.pairwise:
+        return _estimate_with_missing_scores(ranking_data, meta_metric, settings)
+    values, low, high = (np.full(len(ranking_data.metric_names), np.nan) for _ in range(3))
+    for metrics, scores in ranking_data.scores.split_by_complete_items():
         estimates = meta_metric.estimate_values(scores)
         if estimates is not None:
             values[metrics] = estimates.values
@@ -176,14 +177,14 @@ def compute_meta_metric_values(
 
 
 def _estimate_with_missing_scores(
-    data: RankingData, meta_metric: MetaMetric, settings: ComparisonSettings
+    ranking_data: RankingData, meta_metric: MetaMetric, settings: ComparisonSettings
 ) -> MetaMetricEstimates:
     """Estimate the value of each metric with each pair of systems on the items that both have."""
     estimates = [
         estimate_with_pairwise_deletion(
-            meta_metric, data.scores.human, metric, draws=settings.draws, seed=settings.seed
+            meta_metric, ranking_data.scores.human, metric, draws=settings.draws, seed=settings.seed
         )
-        for metric in data.scores.metrics
+        for metric in ranking_data.scores.metrics
     ]
     return MetaMetricEstimates(
         np.array([estimate.value for estimate in estimates]),
@@ -209,7 +210,7 @@ def bootstrap_meta_metric(
     evaluate_resamples = meta_metric.build_resampling_function(scores)
     if evaluate_resamples is None:
         return None
-    return map_bootstrap(
+    return map_bootstrap_resamples(
         evaluate_resamples,
         scores.cluster_count,
         draws=draws,
@@ -242,11 +243,11 @@ def evaluate_weighted_clusters(
     weight_blocks: Iterable[FloatArray],
     workers: int | None = None,
 ) -> FloatArray | None:
-    """Compute a meta-metric for blocks of cluster weights `[draws, clusters]`; None if that is too slow."""
+    """Compute a meta-metric for bootstrap weights `[draws, clusters]` in blocks; None if that is too slow."""
     evaluate_resamples = meta_metric.build_resampling_function(scores)
     if evaluate_resamples is None:
         return None
-    return np.concatenate(map_blocks(evaluate_resamples, weight_blocks, workers), axis=1)
+    return np.concatenate(map_blocks_in_threads(evaluate_resamples, weight_blocks, workers), axis=1)
 
 
 def percentile_interval(resampled_values: FloatArray, level: float = 0.95) -> tuple[FloatArray, FloatArray]:

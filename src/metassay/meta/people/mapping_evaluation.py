@@ -16,9 +16,9 @@ import numpy as np
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.intervals import percentile_interval
 from metassay.meta.people.meta_metrics.registry import parse_meta_metric
-from metassay.results.base import to_optional
+from metassay.results.base import none_if_nan
 from metassay.stats.arrays import FloatArray, LongArray
-from metassay.stats.random import CORRECTION_DRAWS, make_branch_generator
+from metassay.stats.random import CORRECTION_DRAWS, create_generator_of_branch
 
 RAW, POOLED, UNSEEN, OWN = "raw", "f_G", "f_G unseen", "f_k"
 """Scores as they are; mapped by f_G; by an f_G fitted without the two systems; by the f_k of each system."""
@@ -88,7 +88,7 @@ class MappingEvaluator:
 
     def __init__(self, human: FloatArray, clusters: LongArray, *, draws: int, seed: int) -> None:
         count = int(clusters.max()) + 1
-        rng = make_branch_generator(seed, CORRECTION_DRAWS)
+        rng = create_generator_of_branch(seed, CORRECTION_DRAWS)
         cluster_weights = rng.multinomial(count, np.full(count, 1 / count), size=draws)
         self._human = human
         # the first row is the data itself
@@ -194,13 +194,13 @@ def _find_rated_pair_positions(system_count: int, rated_systems: LongArray) -> L
 
 def _estimate_gain(values_by_mapping: Mapping[str, FloatArray], mapping: str) -> _GainEstimate:
     """Estimate the gain of a mapping over unmapped scores; values are `[1 + draws]`, observed value first."""
-    value = to_optional(float(values_by_mapping[mapping][0]))
+    value = none_if_nan(float(values_by_mapping[mapping][0]))
     if mapping == RAW:
         return _GainEstimate(value)
     gains = values_by_mapping[mapping] - values_by_mapping[RAW]
     low, high = percentile_interval(gains[1:])
     return _GainEstimate(
-        value, to_optional(float(gains[0])), to_optional(float(low)), to_optional(float(high))
+        value, none_if_nan(float(gains[0])), none_if_nan(float(low)), none_if_nan(float(high))
     )
 
 
@@ -211,7 +211,7 @@ def _compute_kendall_within_items(
     values = parse_meta_metric("kendall:item").evaluate_metrics(
         ScoreArrays(human, np.stack(list(scores_by_mapping.values())))
     )
-    return {name: to_optional(float(value)) for name, value in zip(scores_by_mapping, values)}
+    return {name: none_if_nan(float(value)) for name, value in zip(scores_by_mapping, values)}
 
 
 def _share_of_pairs_tied_by_mapping(

@@ -25,7 +25,7 @@ from metassay.meta.people.meta_metrics.comparison_settings import (
     WILLIAMS,
     ComparisonSettings,
 )
-from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, subtract_pairs
+from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, subtract_all_pairs
 from metassay.meta.people.ranking_data import RankingData
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.correlation import correlate, williams_test
@@ -104,24 +104,24 @@ def compute_metric_differences(
     )
     if resampled is None:
         return None
-    observed = subtract_pairs(meta_metric.evaluate_metrics(scores, settings))
-    drawn = subtract_pairs(resampled).astype(np.float32)
+    observed = subtract_all_pairs(meta_metric.evaluate_metrics(scores, settings))
+    drawn = subtract_all_pairs(resampled).astype(np.float32)
     differences = MetricDifferences(observed, drawn, is_resampled=True)
     return differences.select_pairs(metric_pairs, len(scores.metrics))
 
 
 def compute_differences_on_shared_items(
-    data: RankingData, meta_metric: MetaMetric, p_value_methods: PValueMethods
+    ranking_data: RankingData, meta_metric: MetaMetric, p_value_methods: PValueMethods
 ) -> MetricDifferences | None:
     """Compute differences between all pairs of metrics, each pair on the items that both metrics have.
 
     p-values inside the meta-metric are from permutations for the pairs in which one metric needs them.
     """
     settings = p_value_methods.settings
-    if settings.test in {NO_TEST, WILLIAMS} or data.metric_count < 2:
+    if settings.test in {NO_TEST, WILLIAMS} or ranking_data.metric_count < 2:
         return None
-    first, second = np.triu_indices(data.metric_count, 1)
-    has_all_scores = data.scores.has_all_scores
+    first, second = np.triu_indices(ranking_data.metric_count, 1)
+    has_all_scores = ranking_data.scores.has_all_scores
     # pairs that share the same items and the same kind of p-values are compared together
     is_permuted = p_value_methods.is_permuted[first] | p_value_methods.is_permuted[second]
     shared_items = has_all_scores[first] & has_all_scores[second]
@@ -136,7 +136,7 @@ def compute_differences_on_shared_items(
             continue
         pairs = np.flatnonzero(pattern_of_pair.ravel() == number)
         metrics = np.unique(np.concatenate([first[pairs], second[pairs]]))
-        scores = data.scores.select_metrics(metrics).restrict_to(items=items)
+        scores = ranking_data.scores.select_metrics(metrics).restrict_to(items=items)
         metric_pairs = np.searchsorted(metrics, np.column_stack([first[pairs], second[pairs]]))
         differences = compute_metric_differences(
             meta_metric, scores, p_value_methods.select_settings(permuted=bool(pattern[0])), metric_pairs
@@ -149,42 +149,49 @@ def compute_differences_on_shared_items(
 
 
 def compute_p_value_matrices(
-    data: RankingData,
+    ranking_data: RankingData,
     settings: ComparisonSettings,
     metric_values: FloatArray,
     differences: MetricDifferences | None,
 ) -> PValueMatrices:
     """Compute the p-values of all pairs of metrics."""
     if settings.test == WILLIAMS:
-        metrics = data.scores.select_metrics(data.metric_positions)
-        one_sided = compute_williams_p_values(metrics.restrict_to(items=data.is_scored_by_all_metrics))
+        metrics = ranking_data.scores.select_metrics(ranking_data.metric_positions)
+        one_sided = compute_williams_p_values(
+            metrics.restrict_to(items=ranking_data.is_scored_by_all_metrics)
+        )
         return PValueMatrices(one_sided, 2 * np.minimum(one_sided, one_sided.T))
     if differences is None:
-        return PValueMatrices.create_untested(data.metric_count)
-    first, second = np.triu_indices(data.metric_count, 1)
+        return PValueMatrices.create_untested(ranking_data.metric_count)
+    first, second = np.triu_indices(ranking_data.metric_count, 1)
     is_defined = ~(
         np.isnan(differences.observed) | np.isnan(metric_values[first]) | np.isnan(metric_values[second])
     )
-    return PValueMatrices.create_from_differences(differences, data.metric_count, is_defined)
+    return PValueMatrices.create_from_differences(differences, ranking_data.metric_count, is_defined)
 
 
 def compute_p_values_of_other_population(
-    data: RankingData, meta_metric: MetaMetric, p_value_methods: PValueMethods, metric_values: FloatArray
+    ranking_data: RankingData,
+    meta_metric: MetaMetric,
+    p_value_methods: PValueMethods,
+    metric_values: FloatArray,
 ) -> FloatArray | None:
-    """Compute one-sided p-values of a second test, which generalises to another population of systems.
+    """Compute p-values of a second test: for other systems if the first is for these, or vice versa.
 
     For systems like these where the first test is for these systems, and the other way round. None with few
     systems, where one of the tests has no power.
     """
     settings = p_value_methods.settings
     other_test = OTHER_TEST.get(settings.test)
-    if other_test is None or meta_metric.level != SYSTEM or len(data.cube.systems) < MANY_SYSTEMS:
+    if other_test is None or meta_metric.level != SYSTEM or len(ranking_data.cube.systems) < MANY_SYSTEMS:
         return None
     other_methods = replace(p_value_methods, settings=replace(settings, test=other_test))
-    differences = compute_differences_on_shared_items(data, meta_metric, other_methods)
+    differences = compute_differences_on_shared_items(ranking_data, meta_metric, other_methods)
     if differences is None:
         return None
-    return compute_p_value_matrices(data, other_methods.settings, metric_values, differences).one_sided
+    return compute_p_value_matrices(
+        ranking_data, other_methods.settings, metric_values, differences
+    ).one_sided
 
 
 def compute_williams_p_values(scores: ScoreArrays) -> FloatArray:

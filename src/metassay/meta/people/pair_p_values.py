@@ -19,20 +19,20 @@ MOST_SYSTEMS = 20
 
 
 def list_system_pair_p_values(
-    data: RankingData, meta_metric: MetaMetric, p_value_methods: PValueMethods
+    ranking_data: RankingData, meta_metric: MetaMetric, p_value_methods: PValueMethods
 ) -> SystemPairPValues | None:
     """List for people and for each metric the p-value that one system is better than another by chance.
 
     0 means that the first system of a pair is certainly better, 1 that the second is. None for meta-metrics
     without p-values, for scores with gaps, and for fewer than three or more than `MOST_SYSTEMS` systems.
     """
-    systems = len(data.cube.systems)
-    if data.pairwise or not 3 <= systems <= MOST_SYSTEMS:
+    systems = len(ranking_data.cube.systems)
+    if ranking_data.pairwise or not 3 <= systems <= MOST_SYSTEMS:
         return None
-    best_first = np.argsort(-data.scores.human.mean(axis=1), kind="stable")
+    best_first = np.argsort(-ranking_data.scores.human.mean(axis=1), kind="stable")
     first, second = np.triu_indices(systems, 1)
     rows = []
-    for metrics, scores, settings in _split_metrics_by_p_value_method(data, p_value_methods):
+    for metrics, scores, settings in _split_metrics_by_p_value_method(ranking_data, p_value_methods):
         p_values = meta_metric.compute_pair_p_values(scores, settings)
         if p_values is None:
             return None
@@ -43,20 +43,22 @@ def list_system_pair_p_values(
         for metric, metric_p_values in zip(metrics, of_metrics):
             rows.append(
                 MetricPairPValues(
-                    metric=data.metric_names[metric], human=human, metric_p_values=metric_p_values
+                    metric=ranking_data.metric_names[metric], human=human, metric_p_values=metric_p_values
                 )
             )
     if not rows:
         return None
     rows.sort(key=lambda row: row.metric)
-    return SystemPairPValues(systems=[data.cube.systems[system] for system in best_first], rows=rows)
+    return SystemPairPValues(systems=[ranking_data.cube.systems[system] for system in best_first], rows=rows)
 
 
 def _split_metrics_by_p_value_method(
-    data: RankingData, p_value_methods: PValueMethods
+    ranking_data: RankingData, p_value_methods: PValueMethods
 ) -> Iterator[tuple[LongArray, ScoreArrays, ComparisonSettings]]:
     """Yield the scores of metrics that have the same items and the same method for p-values."""
-    for metrics, scores in data.scores.select_metrics(data.metric_positions).split_by_complete_items():
+    for metrics, scores in ranking_data.scores.select_metrics(
+        ranking_data.metric_positions
+    ).split_by_complete_items():
         for permuted in (False, True):
             positions = np.flatnonzero(p_value_methods.is_permuted[metrics] == permuted)
             if len(positions):

@@ -13,7 +13,7 @@ from scipy.special import ndtri
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.intervals import bootstrap_meta_metric
 from metassay.meta.people.meta_metrics.base import MetaMetric
-from metassay.meta.people.meta_metrics.metric_differences import subtract_pairs
+from metassay.meta.people.meta_metrics.metric_differences import subtract_all_pairs
 from metassay.stats.arrays import FloatArray
 from metassay.stats.sign_flip import sum_differences
 
@@ -50,9 +50,9 @@ def count_items_to_separate_metrics(
     resampled = bootstrap_meta_metric(meta_metric, scores, draws=draws, seed=seed)
     if resampled is None:
         return None
-    variance_per_item = subtract_pairs(resampled).var(axis=1) * scores.human.shape[1]
+    variance_per_item = subtract_all_pairs(resampled).var(axis=1) * scores.human.shape[1]
     return _count_required_items(
-        variance_per_item, subtract_pairs(meta_metric.evaluate_metrics(scores)), alpha, power
+        variance_per_item, subtract_all_pairs(meta_metric.evaluate_metrics(scores)), alpha, power
     )
 
 

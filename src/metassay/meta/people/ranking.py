@@ -34,7 +34,7 @@ from metassay.meta.people.significance_clusters import (
     list_metric_comparisons,
     sort_metrics_best_first,
 )
-from metassay.results.base import to_optional
+from metassay.results.base import none_if_nan
 from metassay.results.rank import DownsampledValue, RankedMetric, Ranking, SystemPairPValues
 from metassay.stats.arrays import FloatArray
 from metassay.stats.random import hash_name
@@ -48,7 +48,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class RankingPlan:
-    """By which meta-metrics, in which contexts and with which tests metrics are ranked."""
+    """Which meta-metrics, contexts and tests are used to rank metrics."""
 
     meta_metrics: tuple[MetaMetric, ...]
     settings: ComparisonSettings = field(default_factory=ComparisonSettings)
@@ -137,18 +137,18 @@ class MetricRanking:
             rows.append(
                 RankedMetric(
                     metric=self.data.metric_names[metric],
-                    value=to_optional(self.values[metric]),
-                    low=to_optional(self.low[metric]),
-                    high=to_optional(self.high[metric]),
+                    value=none_if_nan(self.values[metric]),
+                    low=none_if_nan(self.low[metric]),
+                    high=none_if_nan(self.high[metric]),
                     rank=clusters.get(metric),
                     items=self.data.count_items_of_metric(metric),
                     baseline=metric >= count,
                     uninformed=metric < count and self.data.metric_names[metric] in self.data.uninformed,
-                    epsilon=to_optional(details.epsilon),
-                    chance=to_optional(details.chance),
-                    for_mean=to_optional(details.for_mean),
-                    for_mean_low=to_optional(details.for_mean_low),
-                    for_mean_high=to_optional(details.for_mean_high),
+                    epsilon=none_if_nan(details.epsilon),
+                    chance=none_if_nan(details.chance),
+                    for_mean=none_if_nan(details.for_mean),
+                    for_mean_low=none_if_nan(details.for_mean_low),
+                    for_mean_high=none_if_nan(details.for_mean_high),
                 )
             )
         return rows
@@ -180,7 +180,7 @@ def rank_metrics(
 def replace_undefined_meta_metrics(
     meta_metrics: Sequence[MetaMetric], system_count: int
 ) -> tuple[tuple[MetaMetric, ...], str | None]:
-    """Replace meta-metrics that need more systems by a correlation over items, with a note."""
+    """Replace meta-metrics that are undefined for so few systems by a correlation over items, with a note."""
     defined = [meta_metric for meta_metric in meta_metrics if meta_metric.fewest_systems <= system_count]
     undefined = [meta_metric for meta_metric in meta_metrics if meta_metric.fewest_systems > system_count]
     if not undefined:
@@ -192,7 +192,7 @@ def replace_undefined_meta_metrics(
 
 
 def rank_dataset(
-    data: RankingData,
+    ranking_data: RankingData,
     meta_metric: MetaMetric,
     settings: ComparisonSettings,
     *,
@@ -205,50 +205,56 @@ def rank_dataset(
 
     With `equal_items` values are means over random subsets of that size.
     """
-    methods = choose_p_value_methods(data, meta_metric, settings)
+    methods = choose_p_value_methods(ranking_data, meta_metric, settings)
     if equal_items is None:
-        data = data.add_notes(*methods.notes)
+        ranking_data = ranking_data.add_notes(*methods.notes)
     else:  # values on subsets are always in closed form
         methods = replace(methods, is_permuted=np.zeros_like(methods.is_permuted))
-    too_small = explain_too_little_data(data, meta_metric)
+    too_small = explain_too_little_data(ranking_data, meta_metric)
     if too_small is not None:
-        data = data.add_notes(too_small)
+        ranking_data = ranking_data.add_notes(too_small)
     estimates = estimate_meta_metric_values(
-        data, meta_metric, methods, equal_items, with_intervals=too_small is None
+        ranking_data, meta_metric, methods, equal_items, with_intervals=too_small is None
     )
-    differences = compute_differences_on_shared_items(data, meta_metric, methods)
+    differences = compute_differences_on_shared_items(ranking_data, meta_metric, methods)
     is_global = context_column is None
     return MetricRanking(
-        data=data,
+        data=ranking_data,
         meta_metric=meta_metric,
         settings=settings,
         values=estimates.values,
         low=estimates.low,
         high=estimates.high,
         differences=differences,
-        p_values=compute_p_value_matrices(data, settings, estimates.values, differences),
-        other_one_sided=compute_p_values_of_other_population(data, meta_metric, methods, estimates.values),
+        p_values=compute_p_value_matrices(ranking_data, settings, estimates.values, differences),
+        other_one_sided=compute_p_values_of_other_population(
+            ranking_data, meta_metric, methods, estimates.values
+        ),
         holm=holm,
         context_column=context_column,
         context=context,
         equal_items=equal_items,
         p_value_method=methods.name,
         is_too_small=too_small is not None,
-        pair_p_values=list_system_pair_p_values(data, meta_metric, methods) if is_global else None,
-        downsampled=evaluate_on_item_subsets(data, meta_metric, settings) if is_global else (),
+        pair_p_values=list_system_pair_p_values(ranking_data, meta_metric, methods) if is_global else None,
+        downsampled=evaluate_on_item_subsets(ranking_data, meta_metric, settings) if is_global else (),
     )
 
 
 def _rank_in_contexts(
-    data: RankingData, meta_metric: MetaMetric, settings: ComparisonSettings, column: str, plan: RankingPlan
+    ranking_data: RankingData,
+    meta_metric: MetaMetric,
+    settings: ComparisonSettings,
+    column: str,
+    plan: RankingPlan,
 ) -> list[MetricRanking]:
     """Rank metrics within each value of a column, on equal numbers of items; small contexts are skipped."""
-    values, codes = data.cube.encode_metadata(column)
+    values, codes = ranking_data.cube.encode_metadata(column)
     sizes = {code: int((codes == code).sum()) for code in range(len(values))}
     sizes = {code: size for code, size in sizes.items() if size >= plan.fewest_items}
     return [
         rank_dataset(
-            data.restrict_to_context(column, values[code]),
+            ranking_data.restrict_to_context(column, values[code]),
             meta_metric,
             settings,
             holm=plan.holm,
@@ -270,17 +276,17 @@ def _check_williams_test(plan: RankingPlan) -> None:
         )
 
 
-def _note_small_contexts(cube: ScoreCube, columns: Sequence[str], fewest_items: int) -> list[str]:
+def _note_small_contexts(score_cube: ScoreCube, columns: Sequence[str], fewest_items: int) -> list[str]:
     """List a note for each column with values that have too few items to be ranked."""
     notes = []
     for column in columns:
-        values, codes = cube.encode_metadata(column)
+        values, codes = score_cube.encode_metadata(column)
         small = [value for code, value in enumerate(values) if (codes == code).sum() < fewest_items]
         if small:
             names = ", ".join(small[:5])
             if len(small) > 5:
                 names += f" and {len(small) - 5} more"
             notes.append(
-                f"{cube.dataset}: left out, with fewer than {fewest_items} segments: {column} {names}."
+                f"{score_cube.dataset}: left out, with fewer than {fewest_items} segments: {column} {names}."
             )
     return notes

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from metassay.data.score_arrays import ScoreArrays
 from metassay.data.score_cube import Metadata, ScoreCube
 from metassay.stats.arrays import LongArray
-from metassay.stats.random import NOISE_METRIC, make_branch_generator
+from metassay.stats.random import NOISE_METRIC, create_generator_of_branch
 
 GLOBAL = "global"
 """The context of all items."""
@@ -96,7 +96,7 @@ class RankingData:
 
 
 def prepare_ranking_data(
-    cube: ScoreCube,
+    score_cube: ScoreCube,
     *,
     human: str,
     metrics: Sequence[str] | None = None,
@@ -110,14 +110,14 @@ def prepare_ranking_data(
     Without `metrics` all metrics are ranked. With `pairwise` an item needs the human score of two systems
     only; see `pairwise_deletion`.
     """
-    rated = cube.select_metrics(metrics).restrict_to_rated_outputs(human, every_system=not pairwise)
+    rated = score_cube.select_metrics(metrics).restrict_to_rated_outputs(human, every_system=not pairwise)
     rated = _leave_out_sparse_metrics(rated, pairwise=pairwise)
     scores = rated.to_score_arrays(human, tuple(rated.metric_scores), cluster)
     constant = np.zeros(scores.human.shape)
-    noise = make_branch_generator(seed, NOISE_METRIC).normal(size=scores.human.shape)
+    noise = create_generator_of_branch(seed, NOISE_METRIC).normal(size=scores.human.shape)
     with_baselines = ScoreArrays(scores.human, np.stack([*scores.metrics, constant, noise]), scores.clusters)
     rated_items = set(rated.items)
-    dropped = cube.restrict_to(items=np.array([item not in rated_items for item in cube.items]))
+    dropped = score_cube.restrict_to(items=np.array([item not in rated_items for item in score_cube.items]))
     return RankingData(
         rated,
         human,
@@ -129,20 +129,20 @@ def prepare_ranking_data(
     )
 
 
-def _leave_out_sparse_metrics(cube: ScoreCube, *, pairwise: bool) -> ScoreCube:
+def _leave_out_sparse_metrics(score_cube: ScoreCube, *, pairwise: bool) -> ScoreCube:
     """Leave out metrics with scores for less than half as many items as another metric, with a note.
 
     An item counts if it has the scores of every system; with `pairwise`, of two systems.
     """
-    required_systems = 2 if pairwise else len(cube.systems)
+    required_systems = 2 if pairwise else len(score_cube.systems)
     counts = {}
-    for name, scores in cube.metric_scores.items():
+    for name, scores in score_cube.metric_scores.items():
         systems_with_score = (~np.isnan(scores)).sum(axis=0)
         counts[name] = int((systems_with_score >= required_systems).sum())
     most = max(counts.values())
     sparse = [name for name, count in counts.items() if 0 < count < SMALLEST_SHARE_OF_ITEMS * most]
     if not sparse:
-        return cube
+        return score_cube
     names = ", ".join(f"{name} ({counts[name]})" for name in sparse)
-    note = f"{cube.dataset}: left out, with scores for less than half of the {most} segments: {names}."
-    return cube.select_metrics([name for name in counts if name not in sparse]).add_notes(note)
+    note = f"{score_cube.dataset}: left out, with scores for less than half of the {most} segments: {names}."
+    return score_cube.select_metrics([name for name in counts if name not in sparse]).add_notes(note)

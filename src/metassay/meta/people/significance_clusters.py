@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.meta.people.metric_comparison import PValueMatrices
-from metassay.results.base import to_optional
+from metassay.results.base import none_if_nan
 from metassay.results.rank import MetricComparison
 from metassay.stats.arrays import FloatArray
 from metassay.stats.multiplicity import adjust_holm
@@ -80,7 +80,7 @@ def list_metric_comparisons(
     adjusted = adjust_holm(one_sided) if holm and pairs else None
     comparisons = []
     for position, pair in enumerate(pairs):
-        p_by_test = {test: to_optional(matrix[pair]) for test, matrix in one_sided_by_test.items()}
+        p_by_test = {test: none_if_nan(matrix[pair]) for test, matrix in one_sided_by_test.items()}
         comparisons.append(
             MetricComparison(
                 better=names[pair[0]],

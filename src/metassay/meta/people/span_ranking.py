@@ -34,10 +34,10 @@ from metassay.meta.people.spans import (
     compute_span_scores,
     count_marked_characters,
 )
-from metassay.results.base import to_optional
+from metassay.results.base import none_if_nan
 from metassay.results.rank import RankedMetric, Ranking
 from metassay.stats.arrays import FloatArray, LongArray
-from metassay.stats.random import RESAMPLED_UNITS, SPAN_SWAPS, hash_name, make_branch_generator
+from metassay.stats.random import RESAMPLED_UNITS, SPAN_SWAPS, create_generator_of_branch, hash_name
 
 SPAN_TESTS = ("perm-inputs", "perm-systems", "cells", BOOTSTRAP, NO_TEST)
 NOTHING, EVERYTHING = "nothing", "everything"
@@ -120,7 +120,7 @@ def match_span_ratings(
     """
     if not metric_tables:
         raise InputError("no metric marks spans here.", remedy="Name a file of them: --spans METRIC=FILE.")
-    human_spans = [_to_start_end_pairs(spans) for spans in human_table["spans"]]
+    human_spans = [_convert_to_start_end_pairs(spans) for spans in human_table["spans"]]
     counts: list[list[tuple[float, float, float]]] = []
     notes = []
     for name, table in metric_tables.items():
@@ -164,13 +164,13 @@ def _count_baseline_characters(
 
 
 def _count_characters_if_scored(human_spans: Spans, metric_spans: Spans | None) -> tuple[float, float, float]:
-    """Count marked characters of one output; NaN if the metric has no spans for it."""
+    """Count the characters of one output marked by people and by a metric; NaN if the metric lacks it."""
     if metric_spans is None:
         return (np.nan, np.nan, np.nan)
     return count_marked_characters(human_spans, metric_spans)
 
 
-def _to_start_end_pairs(spans: Any) -> list[tuple[int, int]]:
+def _convert_to_start_end_pairs(spans: Any) -> list[tuple[int, int]]:
     """Convert spans to pairs of start and end."""
     return [(span["start"], span["end"]) for span in spans]
 
@@ -187,7 +187,8 @@ def _index_spans_by_output(
         row = int(is_repeated.arg_max() or 0) + 1
         raise InputError(f"{metric_name} marks one output twice: {', '.join(keys)} repeat in row {row}.")
     spans_by_key: dict[tuple[Any, ...], Spans] = {
-        key: _to_start_end_pairs(spans) for key, spans in zip(table.select(keys).iter_rows(), table["spans"])
+        key: _convert_to_start_end_pairs(spans)
+        for key, spans in zip(table.select(keys).iter_rows(), table["spans"])
     }
     return spans_by_key, keys
 
@@ -241,17 +242,17 @@ class SpanRanking:
         macro = average_span_scores(counts[is_scored])
         return RankedMetric(
             metric=self.ratings.metrics[metric_index],
-            value=to_optional(self.values[metric_index]),
-            low=to_optional(self.low[metric_index]),
-            high=to_optional(self.high[metric_index]),
+            value=none_if_nan(self.values[metric_index]),
+            low=none_if_nan(self.low[metric_index]),
+            high=none_if_nan(self.high[metric_index]),
             rank=rank,
             items=len(set(itertools.compress(self.ratings.items, is_scored))),
             baseline=metric_index >= self.ratings.metric_count,
-            precision=to_optional(micro.precision),
-            recall=to_optional(micro.recall),
-            macro_precision=to_optional(macro.precision),
-            macro_recall=to_optional(macro.recall),
-            macro_f1=to_optional(macro.f1),
+            precision=none_if_nan(micro.precision),
+            recall=none_if_nan(micro.recall),
+            macro_precision=none_if_nan(macro.precision),
+            macro_recall=none_if_nan(macro.recall),
+            macro_f1=none_if_nan(macro.f1),
         )
 
 
@@ -270,7 +271,9 @@ def rank_metrics_by_spans(
             f"{settings.test} is no test for spans.", remedy=f"Use one of {', '.join(SPAN_TESTS)}."
         )
     rankings = [
-        _rank_metrics(span_ratings, settings, cluster, holm=holm, context_column=None, context=GLOBAL)
+        _rank_metrics_on_ratings(
+            span_ratings, settings, cluster, holm=holm, context_column=None, context=GLOBAL
+        )
     ]
     for column in context_columns:
         if column not in span_ratings.metadata:
@@ -280,14 +283,14 @@ def rank_metrics_by_spans(
             in_context = span_ratings.restrict_to(np.array([label == context for label in labels]))
             if len(set(in_context.items)) >= fewest_items:
                 rankings.append(
-                    _rank_metrics(
+                    _rank_metrics_on_ratings(
                         in_context, settings, cluster, holm=holm, context_column=column, context=context
                     )
                 )
     return rankings
 
 
-def _rank_metrics(
+def _rank_metrics_on_ratings(
     span_ratings: SpanRatings,
     settings: ComparisonSettings,
     cluster_column: str | None,
@@ -323,7 +326,7 @@ def _draw_cluster_weights(
     span_ratings: SpanRatings, settings: ComparisonSettings, cluster_count: int
 ) -> FloatArray:
     """Draw how often each bootstrap resample contains each cluster, `[draws, clusters]`."""
-    rng = make_branch_generator(settings.seed, hash_name(span_ratings.dataset), RESAMPLED_UNITS)
+    rng = create_generator_of_branch(settings.seed, hash_name(span_ratings.dataset), RESAMPLED_UNITS)
     weights = rng.multinomial(cluster_count, np.full(cluster_count, 1 / cluster_count), size=settings.draws)
     return weights.astype(np.float64)
 
@@ -341,7 +344,7 @@ def _compute_f1_differences(
     if is_resampled:
         weights = _draw_cluster_weights(span_ratings, settings, cluster_count)
     else:
-        rng = make_branch_generator(settings.seed, hash_name(span_ratings.dataset), SPAN_SWAPS)
+        rng = create_generator_of_branch(settings.seed, hash_name(span_ratings.dataset), SPAN_SWAPS)
         weights = (rng.random((settings.draws, cluster_count)) < 0.5).astype(np.float64)
     pairs = list(itertools.combinations(range(span_ratings.metric_count), 2))
     observed = np.empty(len(pairs))

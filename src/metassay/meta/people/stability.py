@@ -20,7 +20,7 @@ from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.results.rank import StabilityRow
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.correlation import correlate_systems
-from metassay.stats.random import SYSTEM_SUBSETS, make_branch_generator
+from metassay.stats.random import SYSTEM_SUBSETS, create_generator_of_branch
 
 
 def measure_stability_over_systems(
@@ -69,7 +69,7 @@ def _choose_system_subsets(systems: int, subset_size: int, trials: int, seed: in
     """Return [subsets, systems]: all subsets of a size if there are at most `trials`, else random ones."""
     if comb(systems, subset_size) <= trials:
         return np.array(list(combinations(range(systems), subset_size)))
-    rng = make_branch_generator(seed, SYSTEM_SUBSETS, subset_size)
+    rng = create_generator_of_branch(seed, SYSTEM_SUBSETS, subset_size)
     return np.argsort(rng.random((trials, systems)), axis=1)[:, :subset_size]
 
 

@@ -71,7 +71,7 @@ def count_edits(
         else:
             set_position_bits(reference, row_of_token, position_bits)
             _fill_distance_changes(len(reference), output, row_of_token, position_bits, increases, decreases)
-            _count_steps_of_alignment(reference, output, increases, decreases, counts[k])
+            _count_alignment_steps_by_kind(reference, output, increases, decreases, counts[k])
             clear_token_rows(reference, row_of_token)
     return counts
 
@@ -141,7 +141,7 @@ def _fill_distance_changes(
 
 
 @kernel
-def _count_steps_of_alignment(
+def _count_alignment_steps_by_kind(
     reference: TokenIds,
     output: TokenIds,
     increases: BitVectors,

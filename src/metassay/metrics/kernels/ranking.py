@@ -116,7 +116,7 @@ def _compute_ranking_measure(  # noqa: PLR0911 - one return per measure
         return _count_relevant_documents(grades, min_relevant_grade, min(relevant, retrieved)) / relevant
     if measure >= SET_PRECISION:
         hits = _count_relevant_documents(grades, min_relevant_grade, retrieved)
-        return _measure_of_set(measure, hits, retrieved, relevant, argument) if hits else 0.0
+        return _compute_set_measure(measure, hits, retrieved, relevant, argument) if hits else 0.0
     cutoff = int(argument)
     end = min(cutoff, retrieved)
     if measure == AVERAGE_PRECISION:
@@ -235,7 +235,7 @@ def _binary_preference(
 
 
 @kernel
-def _measure_of_set(
+def _compute_set_measure(
     measure: int, hit_count: int, retrieved_count: int, relevant_count: int, beta: float
 ) -> float:
     """Compute a measure that ignores the order of the documents."""

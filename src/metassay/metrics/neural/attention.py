@@ -55,7 +55,7 @@ def build_flash_attention(weight: Tensor, head_size: int) -> Attention | None:
 
     def attend_with_flash(projected: Tensor, batch: TokenBatch) -> Tensor:
         """Compute attention with flash attention."""
-        packing = get_packing(batch)
+        packing = get_text_positions(batch)
         query, key, value = projected.unbind(1)
         bounds = packing.text_bounds
         return varlen_attn(query, key, value, bounds, bounds, packing.longest, packing.longest)
@@ -93,7 +93,7 @@ def build_short_attention(weight: Tensor, head_size: int, long_attention: Attent
         tl.store(attended + (start + rows) * heads * size + cells, mean, mask=is_token)
 
     def attend_to_short_texts(projected: Tensor, batch: TokenBatch) -> Tensor:
-        packing = get_packing(batch)
+        packing = get_text_positions(batch)
         if packing.longest > SHORT_TEXT:
             return long_attention(projected, batch)
         tokens, _, heads, size = projected.shape
@@ -109,7 +109,7 @@ def build_short_attention(weight: Tensor, head_size: int, long_attention: Attent
     return attend_to_short_texts if _is_attention_correct(attend_to_short_texts, weight, head_size) else None
 
 
-def get_packing(batch: TokenBatch) -> Packing:
+def get_text_positions(batch: TokenBatch) -> Packing:
     """Return where the texts of a packed batch are; raise an error if the batch is padded."""
     if batch.packing is None:
         raise TypeError("this batch is not packed")
@@ -124,7 +124,7 @@ def _is_attention_correct(attention: Attention, weight: Tensor, head_size: int) 
         generator = torch.Generator(device=weight.device).manual_seed(0)
         shape = (60, 3, 2, head_size)
         projected = torch.randn(shape, generator=generator, device=weight.device).to(weight.dtype)
-        texts = TokenizedTexts.from_sequences([[5] * 37, [5] * 20, [5] * 3])
+        texts = TokenizedTexts.from_token_sequences([[5] * 37, [5] * 20, [5] * 3])
         batch = build_packed_batch(
             texts, np.arange(3), 0, lambda array: torch.from_numpy(array).to(weight.device)
         )

@@ -19,7 +19,7 @@ from metassay.metrics.neural.checkpoints import (
 )
 from metassay.metrics.neural.loaded_models import cache_loaded_models
 from metassay.metrics.neural.seq2seq import BART, load_seq2seq_model
-from metassay.metrics.neural.text_vectors import compute_each_once
+from metassay.metrics.neural.text_vectors import compute_once_for_equal_items
 from metassay.metrics.neural.token_batches import TokenBatch
 from metassay.metrics.neural.tokenizer import TokenizedTexts, Tokenizer
 from metassay.metrics.shared_work import SharedWork
@@ -61,7 +61,9 @@ class BartNetwork:
         scores = []
         truncated_count = 0
         for pairs in directions:
-            likelihoods = compute_each_once(shared_work, (self, "pairs"), pairs, self.compute_likelihoods)
+            likelihoods = compute_once_for_equal_items(
+                shared_work, (self, "pairs"), pairs, self.compute_likelihoods
+            )
             scores.append([likelihood.log_probability for likelihood in likelihoods])
             truncated_count += sum(likelihood.truncated for likelihood in likelihoods)
         return NetworkScores(np.mean(scores, axis=0), truncated_count, self.tokenizer.limit)
@@ -72,7 +74,7 @@ class BartNetwork:
         tokens = self.tokenizer(texts)
         position_of_text = {text: position for position, text in enumerate(texts)}
         given = [tokens[position_of_text[pair.given]].tolist() for pair in pairs]
-        predicted = TokenizedTexts.from_sequences(
+        predicted = TokenizedTexts.from_token_sequences(
             [tokens[position_of_text[pair.predicted]].tolist() for pair in pairs]
         )
 
@@ -82,8 +84,8 @@ class BartNetwork:
             token_counts = self.runner.move_to_device(predicted.lengths[batch.texts])
             return self._sum_log_probabilities(batch, labels) / token_counts
 
-        rows = self.runner.compute_text_rows(
-            TokenizedTexts.from_sequences(given), compute_batch_likelihoods, pad_id=self.pad_id
+        rows = self.runner.compute_row_per_text(
+            TokenizedTexts.from_token_sequences(given), compute_batch_likelihoods, pad_id=self.pad_id
         )
         likelihoods = []
         for pair, log_probability in zip(pairs, rows.double().cpu().tolist()):

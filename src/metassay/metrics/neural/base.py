@@ -112,7 +112,7 @@ class NeuralMetric(Metric, Generic[N]):
         if self.needs_torch:
             require_torch()
         self._warn_if_language_not_supported(batch.language)
-        found = find_distinct_inputs(batch, self.needs)
+        found = find_distinct_scoring_inputs(batch, self.needs)
         if not found.inputs:
             return np.full(len(batch), np.nan)
 
@@ -151,7 +151,7 @@ class NeuralMetric(Metric, Generic[N]):
             )
 
 
-def find_distinct_inputs(batch: Batch, needs: frozenset[str]) -> InputsOfBatch:
+def find_distinct_scoring_inputs(batch: Batch, needs: frozenset[str]) -> InputsOfBatch:
     """Find the distinct inputs of a batch; rows with a missing field have none."""
     sources = batch["source"] if "source" in needs else [None] * len(batch)
     references = batch.references if "references" in needs else [(None,)] * len(batch)

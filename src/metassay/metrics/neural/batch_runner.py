@@ -56,7 +56,7 @@ class BatchRunner:
         if self.token_budget == TOKEN_BUDGETS["cuda"]:
             self.token_budget = PACKED_TOKEN_BUDGET
 
-    def run_batches(
+    def run_network_in_batches(
         self,
         tokens: TokenizedTexts,
         forward: Callable[[TokenBatch], R],
@@ -83,7 +83,7 @@ class BatchRunner:
             yield texts, result
             start += len(texts)
 
-    def compute_text_rows(
+    def compute_row_per_text(
         self,
         tokens: TokenizedTexts,
         forward: Callable[[TokenBatch], Tensor],
@@ -98,7 +98,9 @@ class BatchRunner:
         import torch
 
         rows: Tensor | None = None
-        for texts, batch_rows in self.run_batches(tokens, forward, pad_id=pad_id, segment_ids=segment_ids):
+        for texts, batch_rows in self.run_network_in_batches(
+            tokens, forward, pad_id=pad_id, segment_ids=segment_ids
+        ):
             if rows is None:
                 rows = torch.empty((len(tokens), *batch_rows.shape[1:]), device=batch_rows.device)
             rows[self.move_to_device(texts)] = batch_rows.float()
@@ -122,7 +124,7 @@ class BatchRunner:
         truncated = np.zeros(len(texts), np.bool_)
         in_background = get_device_kind(self.device) == "cuda"
         for chunk, tokens in tokenize_in_chunks(tokenizer, texts, in_background=in_background):
-            chunk_rows = self.compute_text_rows(tokens, forward, pad_id=pad_id)
+            chunk_rows = self.compute_row_per_text(tokens, forward, pad_id=pad_id)
             truncated[chunk] = tokens.truncated
             if len(chunk) == len(texts):
                 return chunk_rows, truncated

@@ -119,7 +119,7 @@ class TokenEncoder:
         """
         parts: list[tuple[list[str], StoredVectors]] = []
         for groups in group_levels:
-            text_groups, texts = groups.split_by_group(texts)
+            text_groups, texts = groups.split_texts_by_group(texts)
             encode_group = partial(self._encode_groups, groups)
             parts += [groups.compute_once(self, group, encode_group) for group in text_groups]
         parts.append((texts, StoredVectors(self.tokenize(texts), None)))
@@ -162,13 +162,15 @@ class TokenEncoder:
                 states = output.last_hidden_state.float()
             return states / states.norm(dim=-1, keepdim=True)
 
-        for texts, vectors in self.runner.run_batches(tokens, encode_token_batch, pad_id=self.pad_id):
-            positions, is_token = tokens.locate_tokens(texts)
+        for texts, vectors in self.runner.run_network_in_batches(
+            tokens, encode_token_batch, pad_id=self.pad_id
+        ):
+            positions, is_token = tokens.arrange_token_positions(texts)
             target_rows = self.runner.move_to_device(positions[is_token])
             is_packed = vectors.ndim == 2
             target[target_rows] = vectors if is_packed else vectors[self.runner.move_to_device(is_token)]
 
-    def weigh_tokens(self, tokens: TokenizedTexts, idf: TokenWeights | None) -> NDArray[np.float32]:
+    def compute_token_weights(self, tokens: TokenizedTexts, idf: TokenWeights | None) -> NDArray[np.float32]:
         """Return the weight of every token: its idf; without idf, 1, and 0 for special tokens."""
         if idf is None:
             return (~np.isin(tokens.ids, self.unweighted_ids)).astype(np.float32)
@@ -209,7 +211,7 @@ def score_text_pairs(
         truncated = encoded.tokens.truncated
         truncated_texts.update(text for text in texts if truncated[position_of_text[text]])
         pair_positions = np.array([[position_of_text[text] for text in pairs[i]] for i in chunk])
-        weights = encoder.weigh_tokens(encoded.tokens, idf)
+        weights = encoder.compute_token_weights(encoded.tokens, idf)
         scores[chunk] = _score_encoded_pairs(encoder.runner, encoded, pair_positions, weights)
     return NetworkScores(scores, len(truncated_texts), encoder.tokenizer.limit)
 
@@ -274,7 +276,7 @@ def _match_tokens(
 
     sides = []
     for texts in pairs.T:
-        positions, is_token = encoded.tokens.locate_tokens(texts)
+        positions, is_token = encoded.tokens.arrange_token_positions(texts)
         device_positions = runner.move_to_device(positions)
         mask = runner.move_to_device(is_token)
         sides.append((encoded.unit_vectors[device_positions], weights[device_positions] * mask, mask))

@@ -146,13 +146,13 @@ class BleurtNetwork:
             reference_ids, output_ids = truncate_token_pair(reference_ids, output_ids, max_tokens)
             sequences.append([start_id, *reference_ids, end_id, *output_ids, end_id])
             first_segment_lengths.append(len(reference_ids) + 2)
-        tokens = TokenizedTexts.from_sequences(sequences)
+        tokens = TokenizedTexts.from_token_sequences(sequences)
         segment_ids = _make_segment_ids(tokens, np.array(first_segment_lengths))
 
         def score_batch(batch: TokenBatch) -> Tensor:
             return self._score_batch(batch, segment_ids)
 
-        rows = self.runner.compute_text_rows(tokens, score_batch, pad_id=0, segment_ids=segment_ids)
+        rows = self.runner.compute_row_per_text(tokens, score_batch, pad_id=0, segment_ids=segment_ids)
         return NetworkScores(rows.double().cpu().numpy(), truncated_count, self.limit)
 
     def _score_batch(self, batch: TokenBatch, segment_ids: TokenizedTexts) -> Tensor:
@@ -196,7 +196,7 @@ def _make_segment_ids(
     """Return segment ids for each token: 0 for the reference, 1 for the output."""
     positions = np.arange(len(tokens.ids)) - np.repeat(tokens.offsets[:-1], tokens.lengths)
     is_second = positions >= np.repeat(first_segment_lengths, tokens.lengths)
-    return tokens.with_ids(is_second.astype(np.int64))
+    return tokens.replace_token_ids(is_second.astype(np.int64))
 
 
 def _load_vocabulary(file: Path) -> Vocabulary:

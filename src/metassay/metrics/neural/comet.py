@@ -53,7 +53,7 @@ class SeparateNetwork(CometNetwork):
 
         columns = [list(map(str, column)) for column in zip(*inputs) if column[0] is not None]
         text_vectors = TextVectors(shared_work, self, self.encode, self.runner.move_to_device)
-        vectors, rows, truncated_count = text_vectors.look_up_vectors(columns)
+        vectors, rows, truncated_count = text_vectors.get_or_encode_vectors(columns)
         starts = range(0, len(inputs), ESTIMATOR_BATCH)
         scores = [
             self._estimate_scores(vectors, rows[:, start : start + ESTIMATOR_BATCH]) for start in starts

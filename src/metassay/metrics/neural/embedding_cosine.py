@@ -66,7 +66,7 @@ class EmbeddingCosine(NeuralMetric[SentenceEncoder]):
         if "references" not in self.needs:
             compared_texts = [scoring_input.source or "" for scoring_input in inputs]
         text_vectors = TextVectors(shared_work, network, network.encode)
-        vectors, rows, truncated_count = text_vectors.look_up_vectors([outputs, compared_texts])
+        vectors, rows, truncated_count = text_vectors.get_or_encode_vectors([outputs, compared_texts])
         output_rows, compared_rows = rows
         vectors = vectors.astype(np.float64)
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)

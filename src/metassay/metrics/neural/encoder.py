@@ -50,7 +50,7 @@ def load_encoder(
     from transformers import AutoConfig, AutoModel
 
     settings = {name: value for name, value in config.items() if name != "model_type"}
-    with skip_weight_initialization():
+    with skip_random_weight_initialization():
         model = AutoModel.from_config(
             AutoConfig.for_model(config["model_type"], **settings), dtype=torch.float32
         )
@@ -86,7 +86,7 @@ def compile_function(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return call
 
 
-def skip_weight_initialization() -> AbstractContextManager[Any]:
+def skip_random_weight_initialization() -> AbstractContextManager[Any]:
     """Return a context in which new models get no random weights, which would be overwritten anyway."""
     try:
         from transformers.initialization import no_init_weights

@@ -101,7 +101,7 @@ class RectangleCollector:
         if weight == 0:
             return
         if self.mix.normalises_layers:
-            states = self._normalise_states(states.float())
+            states = self._normalise_hidden_states(states.float())
         if self.pool == MAX_POOL:  # the maximum of a mixture is not the mixture of maxima: pooled at the end
             contribution = states.float() * weight
         else:
@@ -128,7 +128,7 @@ class RectangleCollector:
             states = states.masked_fill(is_padding, 0.0)
         return states.sum(1, dtype=torch.float32) / self.batch.lengths[:, None]
 
-    def _normalise_states(self, states: Tensor) -> Tensor:
+    def _normalise_hidden_states(self, states: Tensor) -> Tensor:
         """Centre and scale the states of each text over its tokens and channels."""
         mask = self.batch.attention_mask[..., None].float()
         count = (self.batch.lengths * states.shape[2]).float()[:, None, None]

@@ -46,8 +46,10 @@ class MetricXNetwork:
         """Score texts of `format_metricx_input`: the logit of `SCORE_TOKEN`, clamped to [0, 25]."""
         tokens = self.tokenizer(texts)
         # MetricX was trained without the token that ends a text.
-        without_end = TokenizedTexts.from_sequences([tokens[i][:-1].tolist() for i in range(len(tokens))])
-        rows = self.runner.compute_text_rows(without_end, self._score_batch, pad_id=0)
+        without_end = TokenizedTexts.from_token_sequences(
+            [tokens[i][:-1].tolist() for i in range(len(tokens))]
+        )
+        rows = self.runner.compute_row_per_text(without_end, self._score_batch, pad_id=0)
         truncated_count = int(tokens.truncated.sum())
         return NetworkScores(rows.double().cpu().numpy(), truncated_count, self.tokenizer.limit)
 

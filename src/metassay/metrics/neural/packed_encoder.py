@@ -10,7 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from metassay.metrics.neural.attention import Attention, attend_by_length, choose_attention, get_packing
+from metassay.metrics.neural.attention import (
+    Attention,
+    attend_by_length,
+    choose_attention,
+    get_text_positions,
+)
 from metassay.metrics.neural.encoder import compile_function, is_compilation_enabled
 from metassay.metrics.neural.tf32_products import (
     apply_split_linear,
@@ -128,7 +133,7 @@ class PackedEncoder:
 
     def _embed_tokens(self, batch: TokenBatch) -> Tensor:
         """Return the embeddings of all tokens of a batch."""
-        packing = get_packing(batch)
+        packing = get_text_positions(batch)
         positions = packing.positions
         if self.first_position is not None:
             positions = packing.positions_without_padding + self.first_position
@@ -154,7 +159,7 @@ def has_supported_layers(model: Any) -> bool:
 
 def get_first_states(states: Tensor, batch: TokenBatch) -> Tensor:
     """Return the state of the first token of each text of a packed batch: [texts, hidden]."""
-    return states[get_packing(batch).text_bounds[:-1].long()]
+    return states[get_text_positions(batch).text_bounds[:-1].long()]
 
 
 def _return_weights_unchanged(weight: Tensor, bias: Tensor) -> Weights:

@@ -72,7 +72,7 @@ class TransformerSentenceEncoder:
     def encode(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         """Encode texts: the mean of the last states over the tokens, or the state of the first token."""
         tokens = self.tokenizer(texts)
-        rows = self.runner.compute_text_rows(tokens, self._encode_batch, pad_id=self.pad_id)
+        rows = self.runner.compute_row_per_text(tokens, self._encode_batch, pad_id=self.pad_id)
         return rows.cpu().numpy(), tokens.truncated
 
     def _encode_batch(self, batch: TokenBatch) -> Tensor:

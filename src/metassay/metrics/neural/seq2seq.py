@@ -13,7 +13,7 @@ from metassay.metrics.neural.checkpoints import (
     read_config,
     read_weights,
 )
-from metassay.metrics.neural.encoder import load_model_weights, parse_dtype, skip_weight_initialization
+from metassay.metrics.neural.encoder import load_model_weights, parse_dtype, skip_random_weight_initialization
 
 if TYPE_CHECKING:
     from torch import nn
@@ -35,7 +35,7 @@ def load_seq2seq_model(folder: Path, model: str, architecture: str, dtype: str, 
             f"{model} is of type {model_type}, not {architecture}.",
             location=InputLocation(file=str(folder / CONFIG_FILE)),
         )
-    with skip_weight_initialization():
+    with skip_random_weight_initialization():
         if architecture == MT5:
             network = transformers.MT5ForConditionalGeneration(transformers.MT5Config(**config))
         else:

@@ -18,7 +18,7 @@ MAX_BYTES_IN_MEMORY = 2**30
 """Arrays of a run beyond this size are stored in temporary files instead of memory."""
 
 
-def compute_each_once(
+def compute_once_for_equal_items(
     shared_work: SharedWork,
     cache_key: Hashable,
     items: Sequence[K],
@@ -59,7 +59,7 @@ class TextGroups:
             shared_work.run_cache[GroupResults] = GroupResults(members)
         self.stored: GroupResults = shared_work.run_cache[GroupResults]
 
-    def split_by_group(self, texts: Iterable[str]) -> tuple[list[TextGroup], list[str]]:
+    def split_texts_by_group(self, texts: Iterable[str]) -> tuple[list[TextGroup], list[str]]:
         """Return the groups that these texts belong to, and the texts without a group."""
         groups: set[TextGroup] = set()
         ungrouped: list[str] = []
@@ -119,7 +119,7 @@ class EncodedTexts:
         self.blocks.append(vectors)
         self.truncated.append(truncated)
 
-    def join_blocks(self) -> Any:
+    def join_vector_blocks(self) -> Any:
         """Join all vectors into one block and return it."""
         if len(self.blocks) > 1 and isinstance(self.blocks[0], np.ndarray):
             self.blocks = [np.concatenate(self.blocks)]
@@ -152,11 +152,11 @@ class TextVectors:
             (EncodedTexts, network), EncodedTexts()
         )
 
-    def look_up_vectors(self, columns: Sequence[Sequence[str]]) -> VectorRows:
+    def get_or_encode_vectors(self, columns: Sequence[Sequence[str]]) -> VectorRows:
         """Return the vectors of several columns of texts; encode the texts that have none yet."""
         for column in columns:
             new_texts = [text for text in dict.fromkeys(column) if text not in self.encoded.row_of_text]
-            groups, ungrouped = self.groups.split_by_group(new_texts)
+            groups, ungrouped = self.groups.split_texts_by_group(new_texts)
             for group in groups:
                 texts, (vectors, truncated) = self.groups.compute_once(
                     self.network, group, self._encode_and_store
@@ -167,7 +167,7 @@ class TextVectors:
         row_of_text = self.encoded.row_of_text
         rows = np.array([[row_of_text[text] for text in column] for column in columns], dtype=np.int64)
         truncated_count = int(np.concatenate(self.encoded.truncated)[np.unique(rows)].sum())
-        return VectorRows(self.encoded.join_blocks(), rows, truncated_count)
+        return VectorRows(self.encoded.join_vector_blocks(), rows, truncated_count)
 
     def _encode_and_store(self, texts: list[str]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Encode texts and store their vectors for the rest of the run."""

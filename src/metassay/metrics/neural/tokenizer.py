@@ -35,7 +35,7 @@ class TokenizedTexts:
     """For each text, whether it was longer than the model reads."""
 
     @classmethod
-    def from_sequences(
+    def from_token_sequences(
         cls, sequences: Sequence[Sequence[int]], truncated: NDArray[np.bool_] | None = None
     ) -> TokenizedTexts:
         """Make tokenized texts from lists of token ids; without `truncated`, no text counts as truncated."""
@@ -67,16 +67,16 @@ class TokenizedTexts:
         """Number of tokens of each text."""
         return np.diff(self.offsets)
 
-    def with_ids(self, ids: NDArray[np.int64]) -> TokenizedTexts:
+    def replace_token_ids(self, ids: NDArray[np.int64]) -> TokenizedTexts:
         """Return a copy with other ids, such as segment ids, for the same tokens."""
         return replace(self, ids=ids)
 
     def pad_texts(self, text_numbers: Positions, pad_id: int) -> NDArray[np.int64]:
         """Return the ids of the chosen texts as a padded array: [texts, longest]."""
-        positions, is_token = self.locate_tokens(text_numbers)
+        positions, is_token = self.arrange_token_positions(text_numbers)
         return np.where(is_token, self.ids[positions], pad_id)
 
-    def locate_tokens(self, text_numbers: Positions) -> tuple[Positions, NDArray[np.bool_]]:
+    def arrange_token_positions(self, text_numbers: Positions) -> tuple[Positions, NDArray[np.bool_]]:
         """Return the positions of the chosen texts' tokens as a padded array, and which cells are tokens."""
         lengths = self.lengths[text_numbers]
         columns = np.arange(int(lengths.max()))
@@ -107,7 +107,7 @@ class Tokenizer:
         truncated = np.fromiter(
             (bool(encoding.overflowing) for encoding in encodings), np.bool_, len(encodings)
         )
-        return TokenizedTexts.from_sequences([encoding.ids for encoding in encodings], truncated)
+        return TokenizedTexts.from_token_sequences([encoding.ids for encoding in encodings], truncated)
 
     def tokenize_with_offsets(self, texts: Sequence[str]) -> list[TextWithOffsets]:
         """Tokenize texts, with the span of characters of each token."""

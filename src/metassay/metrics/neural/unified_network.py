@@ -17,7 +17,7 @@ from metassay.metrics.neural.base import NetworkScores, ScoringInput
 from metassay.metrics.neural.comet_checkpoint import UNIFIED, XCOMET, CometFiles, find_comet_files
 from metassay.metrics.neural.comet_network import CometNetwork
 from metassay.metrics.neural.loaded_models import cache_loaded_models
-from metassay.metrics.neural.text_vectors import compute_each_once
+from metassay.metrics.neural.text_vectors import compute_once_for_equal_items
 from metassay.metrics.neural.token_batches import TokenBatch
 from metassay.metrics.neural.tokenizer import TokenizedTexts
 from metassay.metrics.shared_work import SharedWork
@@ -89,7 +89,7 @@ class UnifiedNetwork(CometNetwork):
                 tuple(str(getattr(scoring_input, field)) for field in FIELDS_OF_INPUT[kind])
                 for scoring_input in inputs
             ]
-            predictions[kind] = compute_each_once(
+            predictions[kind] = compute_once_for_equal_items(
                 shared_work,
                 (self, kind),
                 texts_to_join,
@@ -112,7 +112,9 @@ class UnifiedNetwork(CometNetwork):
     ) -> tuple[TokenizedTexts, list[int]]:
         """Tokenize texts joined to one sequence each; return them and the number of tokens of each output."""
         distinct_texts = sorted({text for texts in texts_to_join for text in texts})
-        segments = compute_each_once(shared_work, (self, "segments"), distinct_texts, self._tokenize_segments)
+        segments = compute_once_for_equal_items(
+            shared_work, (self, "segments"), distinct_texts, self._tokenize_segments
+        )
         segment_of_text = dict(zip(distinct_texts, segments))
         sequences = []
         truncated = []
@@ -131,7 +133,7 @@ class UnifiedNetwork(CometNetwork):
             sequences.append(sequence)
             truncated.append(was_cut or any(segment.truncated for segment in text_segments))
             output_lengths.append(len(text_segments[0].ids))
-        tokens = TokenizedTexts.from_sequences(sequences, np.array(truncated, dtype=np.bool_))
+        tokens = TokenizedTexts.from_token_sequences(sequences, np.array(truncated, dtype=np.bool_))
         return tokens, output_lengths
 
     def _tokenize_segments(self, texts: Sequence[str]) -> list[Segment]:
@@ -144,11 +146,11 @@ class UnifiedNetwork(CometNetwork):
         """Predict the score of each joined text and, with XCOMET, the tags of the output's tokens."""
         truncated = tokens.truncated.tolist()
         if self.tag_weight is None:
-            rows = self.runner.compute_text_rows(tokens, self._score_batch, pad_id=self.pad_id)
+            rows = self.runner.compute_row_per_text(tokens, self._score_batch, pad_id=self.pad_id)
             scores = rows.double().cpu().tolist()
             return [Prediction(score, cut, _NO_TAGS) for score, cut in zip(scores, truncated)]
         predictions: dict[int, Prediction] = {}
-        batches = self.runner.run_batches(tokens, self._score_and_tag_batch, pad_id=self.pad_id)
+        batches = self.runner.run_network_in_batches(tokens, self._score_and_tag_batch, pad_id=self.pad_id)
         for texts, (batch_scores, batch_probabilities) in batches:
             scores = batch_scores.double().cpu().tolist()
             probabilities = batch_probabilities.cpu().numpy()

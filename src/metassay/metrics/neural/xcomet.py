@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from metassay.metrics.base import Batch
 from metassay.metrics.neural.base import NetworkScores, ScoringInput
 from metassay.metrics.neural.checkpoints import require_torch
-from metassay.metrics.neural.text_vectors import compute_each_once
+from metassay.metrics.neural.text_vectors import compute_once_for_equal_items
 from metassay.metrics.neural.unified_network import (
     FULL_INPUT,
     REFERENCE_INPUT,
@@ -101,7 +101,7 @@ def find_marked_errors(
     network: UnifiedNetwork, inputs: Sequence[ScoringInput], predictions: Predictions, shared_work: SharedWork
 ) -> list[list[ErrorSpan]]:
     """Return the error spans of each output, from tag probabilities averaged over the kinds of input."""
-    outputs = compute_each_once(
+    outputs = compute_once_for_equal_items(
         shared_work,
         (network, "offsets"),
         [scoring_input.output for scoring_input in inputs],

@@ -30,11 +30,11 @@ from metassay.meta.people.meta_metrics.base import (
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences
 from metassay.stats.arrays import FloatArray
-from metassay.stats.random import make_generator
+from metassay.stats.random import create_random_generator_of_seed
 from metassay.stats.swapped_tie_calibration import (
     compare_calibrated_accuracies,
+    compare_calibrated_accuracies_after_swaps,
     count_right_pairs,
-    swap_calibrated_accuracies,
 )
 from metassay.stats.swaps import draw_swapped_differences, standardize_metrics
 
@@ -77,7 +77,7 @@ class AccuracyWithTies(MetaMetric):
             counts = scores.sum_over_clusters(item_counts).swapaxes(1, 2).astype(np.float32)
         observed = compare_calibrated_accuracies(counts, pair_count)
         drawn = draw_swapped_differences(
-            partial(swap_calibrated_accuracies, counts, pair_count),
+            partial(compare_calibrated_accuracies_after_swaps, counts, pair_count),
             "perm-inputs",
             draws=settings.draws,
             systems=systems,
@@ -122,7 +122,9 @@ def tie_calibrated_accuracy(
     """
     pairs = _SystemPairs.from_scores(*drop_incomplete_items(human, metric))
     if epsilon is None and cross_fit_seed is not None:
-        item_accuracies, epsilon = _cross_fit_tie_threshold(pairs, make_generator(cross_fit_seed))
+        item_accuracies, epsilon = _cross_fit_tie_threshold(
+            pairs, create_random_generator_of_seed(cross_fit_seed)
+        )
     else:
         epsilon = _calibrate_tie_threshold(pairs) if epsilon is None else epsilon
         item_accuracies = pairs.compute_item_accuracies(epsilon)

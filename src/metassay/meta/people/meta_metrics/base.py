@@ -18,7 +18,7 @@ import numpy as np
 from metassay.data.score_arrays import ScoreArrays
 from metassay.errors import InputError, UnknownName
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
-from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, subtract_pairs
+from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, subtract_all_pairs
 from metassay.stats.arrays import Float32Array, FloatArray, LongArray
 from metassay.stats.swaps import SwapStatistic, draw_swapped_differences
 
@@ -56,7 +56,7 @@ class MetaMetric(ABC):
     """Base class of meta-metrics: measures of how well metrics agree with human scores.
 
     A subclass needs a `name`, a `summary` and `evaluate_metrics`. It then has intervals, by recomputing the
-    value on resampled items. For tests between metrics it overrides `build_swap_function` or
+    value on resampled items. For tests between metrics it overrides `build_swapped_difference_function` or
     `compare_metrics`; faster intervals come with `build_resampling_function`. All methods receive complete
     scores, higher is better.
 
@@ -133,7 +133,9 @@ class MetaMetric(ABC):
 
         return evaluate_resamples
 
-    def build_swap_function(self, scores: ScoreArrays, settings: ComparisonSettings) -> SwapStatistic | None:
+    def build_swapped_difference_function(
+        self, scores: ScoreArrays, settings: ComparisonSettings
+    ) -> SwapStatistic | None:
         """Return a function that computes differences between metrics whose scores were swapped.
 
         None where the meta-metric has no permutation test.
@@ -143,10 +145,10 @@ class MetaMetric(ABC):
 
     def compare_metrics(self, scores: ScoreArrays, settings: ComparisonSettings) -> MetricDifferences | None:
         """Compute the differences between all pairs of metrics, observed and after random swaps."""
-        compare_swapped_metrics = self.build_swap_function(scores, settings)
+        compare_swapped_metrics = self.build_swapped_difference_function(scores, settings)
         if compare_swapped_metrics is None:
             return None
-        observed = subtract_pairs(self.evaluate_metrics(scores, settings))
+        observed = subtract_all_pairs(self.evaluate_metrics(scores, settings))
         drawn = draw_differences_after_swaps(compare_swapped_metrics, len(observed), scores, settings)
         return MetricDifferences(observed, drawn)
 

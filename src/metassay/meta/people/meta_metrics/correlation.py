@@ -40,10 +40,12 @@ class CorrelationMetaMetric(MetaMetric):
         """Return a function that computes correlations from weights of the clusters; None if too slow."""
         return self._correlation_level.build_resampling_function(scores)
 
-    def build_swap_function(self, scores: ScoreArrays, settings: ComparisonSettings) -> SwapStatistic | None:
+    def build_swapped_difference_function(
+        self, scores: ScoreArrays, settings: ComparisonSettings
+    ) -> SwapStatistic | None:
         """Return a function that compares metrics by correlations of swapped scores; None if too slow."""
         del settings
-        return self._correlation_level.build_swap_function(scores)
+        return self._correlation_level.build_swapped_difference_function(scores)
 
     def compare_metrics(self, scores: ScoreArrays, settings: ComparisonSettings) -> MetricDifferences | None:
         """Compute the differences between all pairs of metrics, observed and after random swaps."""

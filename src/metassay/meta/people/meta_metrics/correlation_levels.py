@@ -27,14 +27,14 @@ from metassay.meta.people.meta_metrics.base import (
     build_item_resampling_function,
 )
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
-from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, subtract_pairs
+from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, subtract_all_pairs
 from metassay.meta.people.meta_metrics.system_means import (
     build_mean_resampling_function,
     build_mean_swap_function,
 )
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.correlation import correlate, correlate_systems
-from metassay.stats.random import make_branch_generator
+from metassay.stats.random import create_generator_of_branch
 from metassay.stats.sign_flip import draw_sign_flip_sums
 from metassay.stats.swapped_correlations import make_correlation_swapper
 from metassay.stats.swaps import SwapStatistic, standardize_metrics
@@ -65,7 +65,7 @@ class CorrelationLevel(ABC):
         """Compute the correlation within each item, `[metrics, items]`; None except at item level."""
         return None
 
-    def build_swap_function(self, scores: ScoreArrays) -> SwapStatistic | None:  # noqa: ARG002 (for subclasses)
+    def build_swapped_difference_function(self, scores: ScoreArrays) -> SwapStatistic | None:  # noqa: ARG002 (for subclasses)
         """Return a function that compares metrics by correlations of swapped scores; None if too slow."""
         return None
 
@@ -86,7 +86,7 @@ class SystemLevel(CorrelationLevel):
         """Return a function that computes the correlation of weighted system means."""
         return build_mean_resampling_function(self.correlation, scores)
 
-    def build_swap_function(self, scores: ScoreArrays) -> SwapStatistic:
+    def build_swapped_difference_function(self, scores: ScoreArrays) -> SwapStatistic:
         """Return a function that compares metrics by the correlation of means of swapped scores."""
         return build_mean_swap_function(self.correlation, scores)
 
@@ -139,7 +139,7 @@ class SegmentLevel(CorrelationLevel):
 
         return evaluate_resamples
 
-    def build_swap_function(self, scores: ScoreArrays) -> SwapStatistic | None:
+    def build_swapped_difference_function(self, scores: ScoreArrays) -> SwapStatistic | None:
         """Return a function that compares metrics by Pearson's r or Spearman's rho of swapped scores."""
         if self.correlation not in {PEARSON, SPEARMAN}:
             return None
@@ -186,14 +186,14 @@ class ItemLevel(CorrelationLevel):
         recomputed. Whole items are swapped whatever the test.
         """
         by_item = self.evaluate_metrics_by_item(scores)
-        item_differences = subtract_pairs(by_item)
+        item_differences = subtract_all_pairs(by_item)
         is_defined = ~np.isnan(item_differences)
         defined_items = np.maximum(is_defined.sum(axis=1), 1)
         cluster_sums = scores.sum_over_clusters(np.where(is_defined, item_differences, 0.0))
-        rng = make_branch_generator(settings.seed, settings.stream)
+        rng = create_generator_of_branch(settings.seed, settings.stream)
         null_sums = draw_sign_flip_sums(cluster_sums, rng, settings.draws)
         drawn: NDArray[np.float32] = (null_sums / defined_items[:, None]).astype(np.float32)
-        return MetricDifferences(subtract_pairs(average_defined_values(by_item)), drawn)
+        return MetricDifferences(subtract_all_pairs(average_defined_values(by_item)), drawn)
 
 
 LEVELS: dict[str, type[CorrelationLevel]] = {

@@ -12,10 +12,10 @@ import numpy as np
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.meta_metrics.base import ITEM, MetaMetric, MetaMetricEstimates, MetricDetails
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
-from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, subtract_pairs
+from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences, subtract_all_pairs
 from metassay.stats.arrays import FloatArray
 from metassay.stats.labels_saved import JackknifedShare, estimate_labels_saved, jackknife_labels_saved
-from metassay.stats.resampling import map_bootstrap
+from metassay.stats.resampling import map_bootstrap_resamples
 
 
 class LabelsSavedShare(MetaMetric):
@@ -65,9 +65,9 @@ class LabelsSavedShare(MetaMetric):
         centred = pseudo_values - pseudo_values.mean(axis=1, keepdims=True)
 
         def average_resampled_differences(cluster_weights: FloatArray) -> FloatArray:
-            return subtract_pairs(centred @ cluster_weights.T / cluster_count)
+            return subtract_all_pairs(centred @ cluster_weights.T / cluster_count)
 
-        drawn = map_bootstrap(
+        drawn = map_bootstrap_resamples(
             average_resampled_differences,
             cluster_count,
             draws=settings.draws,
@@ -75,14 +75,14 @@ class LabelsSavedShare(MetaMetric):
             stream=settings.stream,
             workers=settings.workers,
         )
-        observed = subtract_pairs(np.array([share.value for share in shares]))
+        observed = subtract_all_pairs(np.array([share.value for share in shares]))
         return MetricDifferences(observed, drawn.astype(np.float32))
 
 
 def _jackknife_labels_saved(scores: ScoreArrays) -> list[JackknifedShare]:
     """Estimate for each metric the share of labels saved when two systems are compared."""
-    human_differences = subtract_pairs(scores.human)
+    human_differences = subtract_all_pairs(scores.human)
     return [
-        jackknife_labels_saved(human_differences, subtract_pairs(metric), scores.cluster_index)
+        jackknife_labels_saved(human_differences, subtract_all_pairs(metric), scores.cluster_index)
         for metric in scores.metrics
     ]

@@ -64,7 +64,7 @@ class MetricDifferences:
         return np.asarray((is_extreme.sum(axis=1) + 1) / (draws.shape[1] + 1), dtype=np.float64)
 
 
-def subtract_pairs(values: FloatArray) -> FloatArray:
+def subtract_all_pairs(values: FloatArray) -> FloatArray:
     """Return `values[a] - values[b]` for all a < b, over the first axis."""
     first, second = np.triu_indices(len(values), 1)
     differences: FloatArray = values[first] - values[second]

@@ -52,7 +52,9 @@ class PairwiseAccuracy(MetaMetric):
         """Return a function that computes pairwise accuracy from weights of the clusters."""
         return build_mean_resampling_function(self.name, scores)
 
-    def build_swap_function(self, scores: ScoreArrays, settings: ComparisonSettings) -> SwapStatistic:
+    def build_swapped_difference_function(
+        self, scores: ScoreArrays, settings: ComparisonSettings
+    ) -> SwapStatistic:
         """Return a function that compares the pairwise accuracy of metrics whose scores were swapped."""
         del settings
         return build_mean_swap_function(self.name, scores)

@@ -26,11 +26,11 @@ from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSett
 from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences
 from metassay.meta.people.meta_metrics.pairwise_accuracy import average_over_subset_pairs
 from metassay.stats.arrays import FloatArray, LongArray
-from metassay.stats.random import make_generator
+from metassay.stats.random import create_random_generator_of_seed
 from metassay.stats.sign_flip import (
+    compute_p_values_like_mt_metrics_eval,
     corpus_p_values,
-    draw_flips,
-    mtme_p_values,
+    draw_sign_flips,
     normal_p_values,
     normal_upper_tail,
     sign_flip_p_values,
@@ -38,12 +38,12 @@ from metassay.stats.sign_flip import (
 )
 from metassay.stats.soft_accuracy import estimate_normal_errors, soft_accuracy
 from metassay.stats.swapped_soft_accuracy import (
-    swap_cells,
-    swap_permuted_segments,
-    swap_segments,
-    swap_systems,
-    tabulate_normal_swaps,
-    tabulate_permuted_swaps,
+    compare_accuracies_after_score_swaps,
+    compare_accuracies_after_segment_swaps,
+    compare_accuracies_after_system_swaps,
+    compare_permutation_accuracies_after_swaps,
+    tabulate_swap_effects_with_normal_p_values,
+    tabulate_swap_effects_with_permutation_p_values,
 )
 from metassay.stats.swaps import SwapStatistic, list_metric_pairs, standardize_metrics
 
@@ -84,7 +84,7 @@ def corpus_soft_pairwise_accuracy(
     if human.shape != statistics.shape[:2]:
         raise InputError(f"statistics {statistics.shape} do not fit human scores {human.shape}.")
     p_human = compute_pair_p_values(human, method="permutation", permutations=permutations, seed=seed)
-    p_metric = corpus_p_values(statistics, score, make_generator(seed), permutations)
+    p_metric = corpus_p_values(statistics, score, create_random_generator_of_seed(seed), permutations)
     return float(soft_accuracy(p_human, p_metric))
 
 
@@ -99,14 +99,14 @@ def compute_pair_p_values(
             f"{permutations} permutations are too few.", remedy="Ask for at least 1; 1000 is usual."
         )
     if method == "permutation":
-        return sign_flip_p_values(scores, make_generator(seed), permutations)
+        return sign_flip_p_values(scores, create_random_generator_of_seed(seed), permutations)
     if method == "mtme":
-        return mtme_p_values(scores, permutations)
+        return compute_p_values_like_mt_metrics_eval(scores, permutations)
     raise UnknownName("method", method, METHODS)
 
 
 class SoftPairwiseAccuracy(MetaMetric):
-    """`spa`: agreement with people about which of two systems is better, and with how much certainty.
+    """`spa`: soft pairwise accuracy, the agreement of metric and human p-values for each pair of systems.
 
     Resamples use normal p-values whatever the method, because they differ from those of permutations by less
     than Monte Carlo error. Prefer swaps of whole items (`perm-inputs`) in tests: other swaps compare system i
@@ -143,7 +143,9 @@ class SoftPairwiseAccuracy(MetaMetric):
 
         return evaluate_resamples
 
-    def build_swap_function(self, scores: ScoreArrays, settings: ComparisonSettings) -> SwapStatistic:
+    def build_swapped_difference_function(
+        self, scores: ScoreArrays, settings: ComparisonSettings
+    ) -> SwapStatistic:
         """Return a function that compares the soft pairwise accuracy of metrics whose scores were swapped."""
         return _build_pair_swap_function(scores, settings, list_metric_pairs(len(scores.metrics)))
 
@@ -201,14 +203,28 @@ def _build_pair_swap_function(
     if settings.method == "normal":
         p_human = compute_pair_p_values(human)
         if swaps_systems:
-            return partial(swap_systems, tabulate_normal_swaps(p_human, metrics, metric_pairs))
-        swap_function = swap_segments if settings.test == "perm-inputs" else swap_cells
+            return partial(
+                compare_accuracies_after_system_swaps,
+                tabulate_swap_effects_with_normal_p_values(p_human, metrics, metric_pairs),
+            )
+        swap_function = (
+            compare_accuracies_after_segment_swaps
+            if settings.test == "perm-inputs"
+            else compare_accuracies_after_score_swaps
+        )
         return partial(swap_function, p_human, metrics, metric_pairs)
     p_human = compute_pair_p_values(
         human, method="permutation", permutations=settings.permutations, seed=settings.seed
     )
-    flips = draw_flips(make_generator(settings.seed), settings.permutations, human.shape[1])
+    flips = draw_sign_flips(
+        create_random_generator_of_seed(settings.seed), settings.permutations, human.shape[1]
+    )
     flip_numbers = np.ascontiguousarray(flips.T.astype(np.float32))
     if swaps_systems:
-        return partial(swap_systems, tabulate_permuted_swaps(p_human, metrics, metric_pairs, flip_numbers))
-    return partial(swap_permuted_segments, p_human, metrics, metric_pairs, flips=flip_numbers)
+        return partial(
+            compare_accuracies_after_system_swaps,
+            tabulate_swap_effects_with_permutation_p_values(p_human, metrics, metric_pairs, flip_numbers),
+        )
+    return partial(
+        compare_permutation_accuracies_after_swaps, p_human, metrics, metric_pairs, flips=flip_numbers
+    )

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.meta_metrics.base import WeightedValues
 from metassay.stats.arrays import FloatArray
-from metassay.stats.correlation import correlate_systems, swap_system_correlations
+from metassay.stats.correlation import compare_correlations_after_swaps, correlate_systems
 from metassay.stats.swaps import Swaps, SwapStatistic, standardize_metrics
 
 
@@ -32,6 +32,6 @@ def build_mean_swap_function(statistic: str, scores: ScoreArrays) -> SwapStatist
     cluster_sums = scores.sum_over_clusters(standardize_metrics(scores.metrics))
 
     def compare_swapped_metrics(swaps: Swaps) -> NDArray[np.float32]:
-        return swap_system_correlations(statistic, human_means, cluster_sums, swaps)
+        return compare_correlations_after_swaps(statistic, human_means, cluster_sums, swaps)
 
     return compare_swapped_metrics
