@@ -18,8 +18,8 @@ from metassay.errors import InputError, InputLocation, NoSuchFile
 ITEM = "item"
 SYSTEM = "system"
 PROBABILITY = "probability"
+# Columns for the raters; a file has those that the data has.
 TEXT_COLUMNS = ("source", "reference", "output")
-"""Columns for the raters; a file has those that the data has."""
 _STARTS_OF_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 _TEXT_MARK = "'"
 

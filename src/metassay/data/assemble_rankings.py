@@ -22,13 +22,13 @@ from metassay.tasks.ranking import TASK as RANKING
 
 UNJUDGED_TOPIC_REASON = "topic without judgements"
 MISSING_LIST_REASON = "judged topic without a list"
+# Columns that hold the location of each retrieved document in the input, for errors.
 _FILE = "_file"
 _ROW = "_row"
 _LINE = "line"
-"""Columns that hold the location of each retrieved document in the input, for errors."""
 _RANK = "rank"
+# Columns of runs without meaning; trec_eval ignores them too.
 _IGNORED_COLUMNS = ("rank", "iteration", "q0", _LINE)
-"""Columns of runs without meaning; trec_eval ignores them too."""
 
 
 def assemble_rankings(

@@ -39,14 +39,14 @@ from metassay.errors import InputError, InputLocation
 from metassay.tasks import find_task
 from metassay.tasks.base import Task
 
+# Columns of a table of pairs besides those of outputs: the worse text, and how it was made.
 PAIR_COLUMNS = ("worse", "perturbation")
-"""Columns of a table of pairs besides those of outputs: the worse text, and how it was made."""
 REFERENCE_RULES = ("per-item", "per-output")
 _WRITTEN_LIST = r"""^\s*\[\s*["'].*["']\s*\]\s*$"""
 _LIST_SAMPLE = 100
+# Columns that hold the location of each row in the input, for errors.
 _FILE = "_file"
 _ROW = "_row"
-"""Columns that hold the location of each row in the input, for errors."""
 _UNNAMED_SYSTEM_REMEDY = (
     "That is the file's name. If another column says which system it is: --column system=COLUMN."
 )
@@ -57,8 +57,7 @@ _REPEATED_ITEM_REMEDY = (
 
 @dataclass(frozen=True)
 class _OutputTable:
-    """One input table with the columns of a `Dataset`, the input location of each row, and its human scores.
-    """
+    """One input table with the columns of a `Dataset`, the location of each row, and its human scores."""
 
     frame: pl.DataFrame
     human: tuple[str, ...]

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from metassay.errors import InputError
 
 _MINIMUM_DIGITS = 6
+# So many significant digits distinguish any two float64 numbers.
 _MAXIMUM_DIGITS = 17
-"""So many significant digits distinguish any two float64 numbers."""
 
 
 def assign_to_equal_frequency_buckets(

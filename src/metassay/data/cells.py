@@ -9,10 +9,10 @@ import polars as pl
 
 from metassay.errors import InputError, InputLocation, display_path, shorten_text
 
+# What people write for a score that is not there, in lower case.
 MISSING_SCORES = frozenset({"", "none", "na", "n/a", "n.a.", "n.a", "#n/a", "null", "nan", "-"})
-"""What people write for a score that is not there, in lower case."""
+# Squares and sums of larger scores overflow, and results would be undefined.
 LARGEST_SCORE = 1e100
-"""Squares and sums of larger scores overflow, and results would be undefined."""
 _THOUSANDS = r"^\s*[+-]?[1-9]\d{0,2},\d{3}\s*$"
 _DECIMAL_COMMA = r"^\s*[+-]?\d*,\d+\s*$"
 

@@ -13,8 +13,8 @@ from metassay.data.columns import TEST_SET_COLUMNS
 from metassay.data.dataset import Dataset
 from metassay.errors import UnknownName
 
+# Columns that may name clusters. The first that groups items is the default.
 CLUSTER_COLUMNS = ("doc_id", "document", "chapter_id", "speaker_id", "session_id")
-"""Columns that may name clusters. The first that groups items is the default."""
 _DIGITS = re.compile(r"([0-9]{1,15})")
 _BATCH_ITEMS = 2**16
 

@@ -17,17 +17,18 @@ from metassay.errors import InputError, InputLocation, UnknownName, join_names, 
 from metassay.tasks import FALLBACK_TASK, list_human_criteria, load_tasks
 from metassay.tasks.base import TEXT_COLUMNS, Task
 
+# Columns that name the test set. Together with the segment they make an item unique over files.
 TEST_SET_COLUMNS = ("year", "lp", "testset")
-"""Columns that name the test set. Together with the segment they make an item unique over files."""
+# Columns that describe an output. They are never metric scores, even if they hold numbers.
 KNOWN_METADATA_COLUMNS = (
     *("domain", "doc_id", "doc", "document", "document_id", "speaker", "speaker_id", "rater", "is_human"),
     *("ref_name", "hyp_source", "position", "line", "rank", "split", "language", "gender", "accent", "age"),
 )
-"""Columns that describe an output. They are never metric scores, even if they hold numbers."""
+# Names of human scores in all tasks.
 HUMAN_SCORE_NAMES = ("mqm", "da", "da_sqm", "esa", "human")
-"""Names of human scores in all tasks."""
+# Column names of `Dataset`. A column of a file that has such a name without the role is dropped.
 ROLE_COLUMN_NAMES = ("item", "system", "output", "source", "references")
-"""Column names of `Dataset`. A column of a file that has such a name without the role is dropped."""
+# Other names that people use for roles of columns.
 ROLE_ALIASES = {
     "ref": "references",
     "refs": "references",
@@ -39,9 +40,8 @@ ROLE_ALIASES = {
     "sys": "system",
     "model": "system",
 }
-"""Other names that people use for roles of columns."""
+# Share of numbers from which a column of texts is probably meant to be a score.
 _MOSTLY_NUMBERS = 0.5
-"""Share of numbers from which a column of texts is probably meant to be a score."""
 _NUMERIC_SAMPLE = 100
 _HUMAN_SCORE = re.compile(rf"({'|'.join(HUMAN_SCORE_NAMES)})_?\d*|.+_human_?\d+")
 _ROW_NUMBER = re.compile(r"__index_level_\d+__|Unnamed: \d+(\.\d+)?|")

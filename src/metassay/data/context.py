@@ -25,10 +25,10 @@ from metassay.data.buckets import assign_to_equal_frequency_buckets, assign_to_r
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError, UnknownName
 
+# A function from a row of the outputs to the label of its context.
 RowLabel = Callable[[dict[str, Any]], str | None]
-"""A function from a row of the outputs to the label of its context."""
+# Columns that are contexts of pairs by default, if they vary.
 _PAIR_CONTEXTS = ("perturbation", "severity", "language", "system", "domain")
-"""Columns that are contexts of pairs by default, if they vary."""
 _MAXIMUM_COUNT_DIGITS = 9
 
 

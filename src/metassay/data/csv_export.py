@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import polars as pl
 
+# The first characters of a cell that spreadsheets take for a formula.
 _FORMULA = r"^[=+\-@\t\r]"
-"""The first characters of a cell that spreadsheets take for a formula."""
 _NUMBER = r"^[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?$"
 
 

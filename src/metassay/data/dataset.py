@@ -19,10 +19,10 @@ from metassay.tasks import find_task
 from metassay.tasks.base import Task
 from metassay.text.languages import parse_target_language
 
+# Columns with a fixed meaning. Every other column is a human score or metadata.
 ROLE_COLUMNS = ("item", "system", "output", "source", "references")
-"""Columns with a fixed meaning. Every other column is a human score or metadata."""
+# Cached properties that do not depend on `notes`.
 _CACHED_PROPERTIES = ("systems", "items", "languages", "content_hash")
-"""Cached properties that do not depend on `notes`."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -23,23 +23,23 @@ if TYPE_CHECKING:
 
 ScoresT = TypeVar("ScoresT", float, NDArray[np.float64])
 REQUESTED = "requested by the user"
+# Metrics of which lower is better, if their name comes first: `mbr-metricx-qe` is a similarity.
 _LEADING_ERROR_WORDS = frozenset({"metricx"})
-"""Metrics of which lower is better, if their name comes first: `mbr-metricx-qe` is a similarity."""
+# First or last words of the names of scores of which lower is better.
 _ERROR_WORDS = frozenset(
     {
         *("ter", "hter", "wer", "mer", "wil", "cer", "eed", "perplexity", "ppl", "loss", "nll"),
         *("error", "errors", "mistakes", "penalty", "penalties", "distance", "divergence", "edits"),
     }
 )
-"""First or last words of the names of scores of which lower is better."""
+# Whole names of scores of which lower is better: CharacTER, unlike a count of characters.
 _ERROR_NAMES = frozenset({"character"})
-"""Whole names of scores of which lower is better: CharacTER, unlike a count of characters."""
+# Last words of human scores that are ranks, of which 1 is best.
 _RANK_WORDS = frozenset({"rank", "ranking"})
-"""Last words of human scores that are ranks, of which 1 is best."""
+# Error rates are taken as reversed already if negative scores weigh more than this times the others.
 _REVERSED_RATIO = 5
-"""Error rates are taken as reversed already if negative scores weigh more than this times the others."""
+# What mt-metrics-eval appends to the name of a metric to name its reference.
 _REFERENCE_SUFFIX = re.compile(r"-(src|ref\w*)$")
-"""What mt-metrics-eval appends to the name of a metric to name its reference."""
 
 
 @dataclass(frozen=True)

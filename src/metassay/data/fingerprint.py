@@ -10,8 +10,8 @@ from typing import TypedDict
 import numpy as np
 import polars as pl
 
+# Rows that are hashed together, so that memory stays small.
 _BATCH_ROWS = 2**16
-"""Rows that are hashed together, so that memory stays small."""
 
 
 class DataFingerprint(TypedDict):

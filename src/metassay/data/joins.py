@@ -15,8 +15,8 @@ from metassay.data.columns import (
 )
 from metassay.errors import InputError, InputLocation
 
+# Keys besides those of items and systems.
 _OTHER_KEYS = ("doc_id", "speaker_id")
-"""Keys besides those of items and systems."""
 
 
 def join_columns(
@@ -113,8 +113,7 @@ def _list_document_segments(table: pl.DataFrame) -> pl.DataFrame:
 def _rename_key_column(
     other_table: pl.DataFrame, chosen: str | None, known_names: Sequence[str], columns: Sequence[str]
 ) -> pl.DataFrame:
-    """Rename the id column of a table to be joined to the id column that the user chose, if the names differ.
-    """
+    """Rename the id column of a table to be joined to the id column that the user chose."""
     if chosen is None or chosen in other_table.columns or chosen not in columns:
         return other_table
     for name in other_table.columns:

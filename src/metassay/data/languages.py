@@ -12,8 +12,8 @@ from metassay.text.languages import (
 )
 
 TARGET_LANGUAGE_COLUMNS = ("tgt_lang", "target_lang", "target_language", "tgt", "target")
+# Used only for data without a source, because otherwise the column may mean the language of the source.
 LANGUAGE_COLUMNS = ("language", "lang", "language_code", "lang_code")
-"""Used only for data without a source, because otherwise the column may mean the language of the source."""
 
 
 def find_target_languages(outputs: pl.DataFrame) -> list[str | None] | None:

@@ -17,12 +17,12 @@ import polars as pl
 
 from metassay.errors import InputError, InputLocation
 
+# Bytes of the memory target that one row of a table in memory uses up, with all that is derived from it.
 _TARGET_PER_ROW = 16_000
-"""Bytes of the memory target that one row of a table in memory uses up, with all that is derived from it."""
+# Mapped tables may take one part in so many of the memory target.
 _MAPPED_SHARE = 16
-"""Mapped tables may take one part in so many of the memory target."""
+# Seconds between two checks of how much memory mapped tables take.
 _CHECK_INTERVAL = 0.01
-"""Seconds between two checks of how much memory mapped tables take."""
 _PROCESS_MEMORY_FILE = Path("/proc/self/statm")
 
 _memory_target = 4_000_000_000

@@ -11,8 +11,8 @@ import polars as pl
 from metassay.data.dataset import Dataset
 from metassay.text.normalize import normalize_text
 
+# Number of texts of each side that are compared for style.
 _STYLE_SAMPLE = 2_000
-"""Number of texts of each side that are compared for style."""
 
 
 def choose_text_normalisation(dataset: Dataset, requested_scheme: str | None) -> str:

@@ -7,8 +7,8 @@ from metassay.data.normalisation import choose_text_normalisation, normalise_tex
 from metassay.data.reference_systems import drop_reference_systems
 from metassay.text.words import is_spaceless_script
 
+# Number of outputs that are checked for spaces.
 _LANGUAGE_SAMPLE = 1000
-"""Number of outputs that are checked for spaces."""
 
 
 def prepare_dataset(dataset: Dataset, *, normalize: str | None, keep_references: bool) -> Dataset:

@@ -16,8 +16,8 @@ from metassay.stats.arrays import LongArray
 from metassay.stats.compilation import kernel
 
 Codes = NDArray[np.int32]
+# The grade of a retrieved document that nobody judged.
 UNJUDGED = -1
-"""The grade of a retrieved document that nobody judged."""
 
 
 @dataclass(frozen=True)

@@ -29,12 +29,12 @@ from metassay.tasks import asr, find_task, guess_task
 from metassay.tasks.base import TableEvidence, Task
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+# A path or several, a Polars or pandas DataFrame, an Arrow table, a `datasets.Dataset`, a list of dicts.
 Source = Any
-"""A path or several, a Polars or pandas DataFrame, an Arrow table, a `datasets.Dataset`, a list of dicts."""
+# Accepted values by column.
 Where = Mapping[str, str | Sequence[str]]
-"""Accepted values by column."""
+# Columns that speech data often has, and other data may have too.
 _SPEECH_COLUMNS = frozenset({"utt_id", "utterance", "speaker_id", "speaker"})
-"""Columns that speech data often has, and other data may have too."""
 
 
 @dataclass(frozen=True, kw_only=True)

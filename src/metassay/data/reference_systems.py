@@ -16,8 +16,8 @@ from metassay.data.columns import TEST_SET_COLUMNS
 from metassay.data.dataset import Dataset
 from metassay.errors import InputError
 
+# A system is the reference if at least this share of its outputs equals the reference.
 MINIMUM_EQUAL_SHARE = 0.99
-"""A system is the reference if at least this share of its outputs equals the reference."""
 REFERENCE_SYSTEM_REASON = "system is its own reference"
 
 

@@ -73,8 +73,7 @@ class ScoreArrays:
         return ScoreArrays(self.human, self.metrics[positions], self.clusters)
 
     def repeat_items(self, repetitions: LongArray) -> ScoreArrays:
-        """Return the arrays with item i repeated `repetitions[i]` times, each copy in a cluster of its own.
-        """
+        """Return the arrays with item i repeated `repetitions[i]` times, each copy its own cluster."""
         positions = np.repeat(np.arange(len(repetitions)), repetitions)
         human = self.human[:, positions]
         metrics = self.metrics[:, :, positions]
@@ -86,7 +85,7 @@ class ScoreArrays:
         return ScoreArrays(human, metrics, clusters)
 
     def split_by_complete_items(self) -> Iterator[tuple[LongArray, ScoreArrays]]:
-        """Yield arrays without missing scores, one for each group of metrics that scored the same items.
+        """Yield arrays without missing scores, one for each group of metrics with the same items.
 
         With each come the positions of its metrics. Metrics without a complete item are left out.
         """

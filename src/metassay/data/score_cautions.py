@@ -12,8 +12,8 @@ from metassay.data.directions import note_possible_error_counts
 from metassay.data.score_cube import ScoreCube
 from metassay.stats.arrays import FloatArray
 
+# How often a metric that knows nothing is said to be worse than a constant.
 CONTRARY_LEVEL = 0.001
-"""How often a metric that knows nothing is said to be worse than a constant."""
 _MINIMUM_ITEMS = 10
 
 
@@ -34,7 +34,7 @@ def note_doubtful_scores(
 
 
 def note_metrics_contrary_to_human(score_cube: ScoreCube, human_score: str) -> list[str]:
-    """Return a note that names the metrics that order outputs against human scores, more than by chance."""
+    """Return a note on metrics that order outputs against human scores, more than by chance."""
     human_scores = score_cube.get_oriented_scores(human_score)
     contrary = [
         name
@@ -75,8 +75,7 @@ def is_contrary_to_human(human_scores: FloatArray, metric_scores: FloatArray) ->
 
 
 def _note_possible_cluster_column(score_cube: ScoreCube) -> list[str]:
-    """Return a note on the first column, such as a document id, that groups items but is not used as cluster.
-    """
+    """Return a note on the first column that groups items, such as a document id."""
     columns = {name.lower(): name for name in reversed(list(score_cube.item_metadata))}
     for name in CLUSTER_COLUMNS:
         if name not in columns:

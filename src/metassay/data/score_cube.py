@@ -17,8 +17,8 @@ from metassay.stats.arrays import FloatArray, LongArray
 
 Metadata = Mapping[str, tuple[str | None, ...]]
 
+# The name of a data set that has no year, language pair or test set.
 UNNAMED_DATASET = "all"
-"""The name of a data set that has no year, language pair or test set."""
 
 
 @dataclass(frozen=True)

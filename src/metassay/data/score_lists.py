@@ -33,11 +33,11 @@ from metassay.errors import InputError, InputLocation
 from metassay.tasks.base import TEXT_COLUMNS
 
 _SEGMENT_SCORES_ENDING = ".seg.score"
+# The column of MetricX's scores: predicted errors, lower is better.
 _METRICX_COLUMN = "prediction"
-"""The column of MetricX's scores: predicted errors, lower is better."""
 _UNNAMED_METRIC = "score"
+# The ids in `texts.jsonl`, which metassay writes for programs that compute scores.
 _TEXT_ID_PATTERN = r"^[0-9a-f]{16}$"
-"""The ids in `texts.jsonl`, which metassay writes for programs that compute scores."""
 
 
 @dataclass(frozen=True)

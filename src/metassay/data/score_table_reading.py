@@ -27,8 +27,8 @@ from metassay.options import TableReadOptions
 
 _REPEATED_ROW_REASON = "exact copy of another row"
 _COLUMN_ROLES = ("item", "system", "human", "output", "source", "references")
+# The usual column name of a role, where it is not the name of the role itself.
 _COLUMN_OF_ROLE = {"item": "seg_id", "references": "ref"}
-"""The usual column name of a role, where it is not the name of the role itself."""
 
 
 @dataclass(frozen=True)

@@ -19,16 +19,16 @@ GRADE = "grade"
 LABEL = "label"
 VERDICT_TYPES = (PAIRWISE, GRADE, LABEL)
 
+# Spellings of the two labels whose share can be corrected, in lower case.
 GOOD = ("good", "yes", "true", "correct", "pass", "1", "1.0")
 BAD = ("bad", "no", "false", "incorrect", "fail", "0", "0.0")
-"""Spellings of the two labels whose share can be corrected, in lower case."""
 _FEW_CODES = 10
+# More distinct whole numbers than this are grades.
 _MOST_CODES = 50
-"""More distinct whole numbers than this are grades."""
 _FEWEST_DISAGREEMENTS = 30
+# Correlation of codes between raters who disagree from which codes are grades: few codes, and many codes.
 _SCALE_CORRELATION = 0.2
 _CODE_CORRELATION = 0.4
-"""Correlation of codes between raters who disagree from which codes are grades: few codes, and many codes."""
 
 
 def check_verdict_type(verdict_type: str | None) -> None:

@@ -45,8 +45,9 @@ from metassay.data.winners import (
 from metassay.errors import InputError, InputLocation, UnknownName
 from metassay.results.data_summary import HUMAN_SCORE, LOWER, METRIC_SCORE
 
+# Columns that identify what a verdict is about, as far as a table has them.
 QUESTION_COLUMNS = ("item", "pair", "system")
-"""Columns that identify what a verdict is about, as far as a table has them."""
+# Accepted names of the column for each role, in lower case.
 VERDICT_COLUMNS: dict[str, tuple[str, ...]] = {
     "item": ("item", "seg_id", "id", "pair_id", "question_id", "prompt_id"),
     "pair": ("pair",),
@@ -68,14 +69,13 @@ VERDICT_COLUMNS: dict[str, tuple[str, ...]] = {
     "cost": ("cost",),
     "date": ("date",),
 }
-"""Accepted names of the column for each role, in lower case."""
+# Spellings of whether the second output was shown first, also as the order of the two.
 TRUE = ("true", "1", "yes", "ba", "b,a", "21", "swapped")
 FALSE = ("false", "0", "no", "ab", "a,b", "12", "original")
-"""Spellings of whether the second output was shown first, also as the order of the two."""
+# Names of columns of human labels, in lower case.
 HUMAN_NAMES = (*HUMAN_SCORE_NAMES, "human_score", "human_rating", "human_label")
-"""Names of columns of human labels, in lower case."""
+# Name of the judge in a table that does not name any.
 ONLY_JUDGE = "judge"
-"""Name of the judge in a table that does not name any."""
 
 
 @dataclass(frozen=True)

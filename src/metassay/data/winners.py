@@ -15,23 +15,23 @@ import polars as pl
 from metassay.data import cells
 from metassay.errors import InputError, InputLocation, UnknownName
 
+# What the letters A and B can mean.
 AUTO = "auto"
 OUTPUT = "output"
 POSITION = "position"
 LETTER_MEANINGS = (AUTO, OUTPUT, POSITION)
-"""What the letters A and B can mean."""
 
+# Accepted spellings of a winner, in lower case.
 FIRST_OUTPUT = ("1", "output_1", "output_a", "model_1", "model_a", "response_1", "response_a", "1.0")
 SECOND_OUTPUT = ("2", "output_2", "output_b", "model_2", "model_b", "response_2", "response_b", "2.0")
 TIE = ("0", "c", "[[c]]", "tie", "both", "draw", "equal", "0.5", "0.0", "tie (bothbad)", "both_bad")
 POSITIONS = {"first": 1.0, "second": 0.0}
 LETTERS = {"a": 1.0, "[[a]]": 1.0, "b": 0.0, "[[b]]": 0.0}
-"""Accepted spellings of a winner, in lower case."""
+# Columns that contain nothing else number outputs from 0, or hold the score of the first output.
 ZERO_BASED = {"0": 1.0, "1": 0.0}
 SHARE_OF_FIRST = {"0": 0.0, "0.0": 0.0, "0.5": 0.5, "1": 1.0, "1.0": 1.0}
-"""Columns that contain nothing else number outputs from 0, or hold the score of the first output."""
+# Standard errors by which accuracy must differ between the orders to show that letters are positions.
 _EVIDENCE = 3.0
-"""Standard errors by which accuracy must differ between the orders to show that letters are positions."""
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+# The penalty of an error of each severity, as in MQM.
 SEVERITY_WEIGHTS = {"minor": 1.0, "major": 5.0, "critical": 10.0}
-"""The penalty of an error of each severity, as in MQM."""
 
 _NUMBER = r"(\d{1,3}(?:[.,]\d{1,3})?)"
 _GAP = r"[\s:=*_`\"]*"  # without a minus sign: -5 is not 5

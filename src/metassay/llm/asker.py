@@ -13,13 +13,13 @@ from metassay.llm.budget import Budget, compute_token_cost
 from metassay.llm.requests import Answer, Backend, LlmFailure, Request
 from metassay.llm.settings import LlmSettings
 
+# If this many requests fail and none was answered, the run stops.
 MAX_FAILURES_WITHOUT_ANSWER = 8
-"""If this many requests fail and none was answered, the run stops."""
+# If a larger share of requests has no answer, the run is an error, not a result.
 MAX_FAILED_SHARE = 0.1
-"""If a larger share of requests has no answer, the run is an error, not a result."""
 
+# Function that is called with the number of answered requests and their total.
 AnswerProgress = Callable[[int, int], None]
-"""Function that is called with the number of answered requests and their total."""
 
 
 @dataclass

@@ -23,19 +23,19 @@ import httpx
 from metassay.errors import InputError
 from metassay.llm.requests import Answer, Request, Usage
 
+# Environment variables with keys, which are never stored. OpenAI's key is sent to OpenAI's host only.
 METASSAY_KEY = "METASSAY_LLM_KEY"
 OPENAI_KEY = "OPENAI_API_KEY"
 OPENAI_HOST = "api.openai.com"
-"""Environment variables with keys, which are never stored. OpenAI's key is sent to OpenAI's host only."""
 RETRY_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+# Statuses about the address or the key, not about one request: every other request would fail too.
 FATAL_STATUSES = frozenset({401, 403, 404, 405, 407})
-"""Statuses about the address or the key, not about one request: every other request would fail too."""
+# An answer of a few hundred tokens has thousands of bytes.
 MAX_BODY_BYTES = 4 << 20
-"""An answer of a few hundred tokens has thousands of bytes."""
+# Seconds before the second attempt; doubled for each further one.
 FIRST_WAIT = 1.0
-"""Seconds before the second attempt; doubled for each further one."""
+# Seconds before any attempt at most.
 LONGEST_WAIT = 60.0
-"""Seconds before any attempt at most."""
 
 
 class _RequestRefused(Exception):

@@ -11,8 +11,8 @@ from typing import Any
 from metassay.errors import InputError, MissingBackend
 from metassay.llm.requests import Answer, Request, Usage
 
+# Raised for a text that is longer than the model reads, or too large for memory.
 _MODEL_CANNOT_READ = (IndexError, RuntimeError, ValueError)
-"""Raised for a text that is longer than the model reads, or too large for memory."""
 
 
 class LocalModel:

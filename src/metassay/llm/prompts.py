@@ -19,8 +19,8 @@ LANGUAGE_NAMES = {
     "it": "Italian",
 }
 UNKNOWN_FIELD = "(not known)"
+# Characters of a prompt that the user wrote.
 MAX_PROMPT_LENGTH = 100_000
-"""Characters of a prompt that the user wrote."""
 
 
 @lru_cache(maxsize=64)

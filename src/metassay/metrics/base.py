@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 Scores = NDArray[np.float64]
 ParameterValue = str | int | float | bool | None
+# Parameters of a metric, by name.
 Parameters = dict[str, ParameterValue]
-"""Parameters of a metric, by name."""
 T = TypeVar("T")
 
+# What using a metric takes, cheapest first: arithmetic on words, a tagger, a network that runs on a CPU, one
+# that needs a GPU, requests that somebody pays for.
 COST_CLASSES = ("cheap", "tagger", "neural CPU", "neural GPU", "paid requests")
-"""What using a metric takes, cheapest first: arithmetic on words, a tagger, a network that runs on a CPU,
-one that needs a GPU, requests that somebody pays for."""
+# How the names of the cost classes of neural metrics begin.
 NEURAL_PREFIX = "neural"
-"""How the names of the cost classes of neural metrics begin."""
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from metassay.text.languages import get_base_language
 from metassay.text.tokenizers import SPACE, TokenizerScheme, find_tokenizer_scheme, load_plain_classes
 from metassay.text.words import WITHOUT_SPACES
 
+# The tokeniser that splits at white space and does nothing else.
 WHITE_SPACE = TokenizerScheme(load_plain_classes)
-"""The tokeniser that splits at white space and does nothing else."""
 
 
 def get_distinct_texts(batch: Batch, *, lowercase: bool) -> Sequence[str]:

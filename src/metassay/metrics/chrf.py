@@ -19,10 +19,10 @@ from metassay.results.official_score import OfficialScore
 from metassay.specs import format_label
 
 _MAX_ORDER = 100
+# chrF++ has word_order=2; higher orders have no name of their own.
 _MAX_PLUS_SIGNS = 2
-"""chrF++ has word_order=2; higher orders have no name of their own."""
+# What sacrebleu takes for a precision or recall without n-grams, with `eps_smoothing`.
 _EPSILON = 1e-16
-"""What sacrebleu takes for a precision or recall without n-grams, with `eps_smoothing`."""
 
 
 @dataclass(frozen=True)

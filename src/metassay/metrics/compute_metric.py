@@ -17,8 +17,8 @@ from metassay.metrics.base import Batch, Parameters, Scores
 from metassay.metrics.external import ExternalMetric
 from metassay.metrics.user_scores import to_score_array
 
+# Under which objects with several results usually return the main one.
 _USUAL_KEYS = ("score", "scores", "mean_score", "f1")
-"""Under which objects with several results usually return the main one."""
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from metassay.metrics.kernels.edit_counts import DELETIONS, HITS, INSERTIONS, SU
 from metassay.metrics.kernels.text_arrays import TokenIds, TokenSequences
 from metassay.metrics.scoring_inputs import find_scoring_inputs
 
+# The name that rapidfuzz gives to each kind of edit.
 _EDIT_TAGS = {"replace": SUBSTITUTIONS, "delete": DELETIONS, "insert": INSERTIONS}
-"""The name that rapidfuzz gives to each kind of edit."""
 
 
 def compute_edit_statistics(batch: Batch, tokens: TokenSequences) -> Scores:

@@ -16,8 +16,8 @@ from metassay.metrics.base import Batch, Metric, Parameters, Scores
 from metassay.metrics.user_scores import to_score_array
 
 REMEDY = "A metric is a function from outputs and references to numbers, or a subclass of metassay's Metric."
+# The field of a function that takes the only reference of each output, as a text.
 SINGLE_REFERENCE = "reference"
-"""The field of a function that takes the only reference of each output, as a text."""
 _FIELD_OF_PARAMETER = {
     "references": "references",
     "refs": "references",

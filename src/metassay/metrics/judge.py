@@ -42,12 +42,12 @@ from metassay.llm.settings import HOW_TO_CHOOSE_MODEL, LlmSettings
 from metassay.metrics.base import Batch, Metric, Scores
 
 DIRECT, RUBRIC, SPANS, PAIRWISE = MODES = ("direct", "rubric", "spans", "pairwise")
+# The lowest temperature of repeated requests: at 0 a model would give the same unreadable answer again.
 RETRY_TEMPERATURE = 0.5
-"""The lowest temperature of repeated requests: at 0 a model would give the same unreadable answer again."""
+# What is filled into the fields of a prompt, by name; None where the data has no such field.
 PromptValues = dict[str, str | None]
-"""What is filled into the fields of a prompt, by name; None where the data has no such field."""
+# Parses the answer to question number i; None where it cannot be parsed.
 AnswerParser = Callable[[int, str], float | None]
-"""Parses the answer to question number i; None where it cannot be parsed."""
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from typing import Any
 from metassay.errors import InputError
 from metassay.metrics.registry import find_metric
 
+# Keys of a result under which metrics are listed.
 _METRIC_LISTS = ("metrics", "top_group", "behind", "pareto")
-"""Keys of a result under which metrics are listed."""
 _KEYS_WITHOUT_METRICS = frozenset({"manifest", "notes", "warnings"})
 
 

@@ -24,8 +24,8 @@ from metassay.metrics.external import ExternalMetric
 from metassay.metrics.registry import find_metric
 from metassay.results.data_summary import HIGHER, LOWER, METRIC_SCORE
 
+# Every field on which the score of a text may depend.
 IDENTIFYING_FIELDS = ("item", "output", "source", "references")
-"""Every field on which the score of a text may depend."""
 
 
 class SourcedScore(NamedTuple):

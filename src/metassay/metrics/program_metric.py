@@ -17,10 +17,10 @@ from metassay.errors import InputError, InputLocation
 from metassay.metrics.base import Batch, Parameters, Scores
 from metassay.metrics.external import ExternalMetric
 
+# Fields of each output that are sent to a program, where the data has them.
 PROGRAM_FIELDS = ("output", "references", "source", "item", "system")
-"""Fields of each output that are sent to a program, where the data has them."""
+# Time that a program has for one batch of outputs.
 TIMEOUT_SECONDS = 600.0
-"""Time that a program has for one batch of outputs."""
 
 
 @dataclass(frozen=True)

@@ -264,6 +264,7 @@ class Judged(CutMetric):
 
 
 PAPER_CUTOFFS = (5, 10, 15, 20, 30)
+# The 23 measures of Deviyani and Diaz (2025): the default set for rankings.
 PAPER_MEASURES = (
     AveragePrecision(),
     RPrecision(),
@@ -273,4 +274,3 @@ PAPER_MEASURES = (
     *(Recall(k=k) for k in PAPER_CUTOFFS),
     *(CutNDCG(k=k) for k in PAPER_CUTOFFS),
 )
-"""The 23 measures of Deviyani and Diaz (2025): the default set for rankings."""

@@ -20,6 +20,7 @@ from metassay.metrics.base import Metric, Parameters, ParameterValue
 from metassay.metrics.conversion import convert_to_metric
 from metassay.specs import parse_parameter_value, parse_spec, reject_duplicate_specs, split_specs
 
+# The module, below `metassay.metrics`, and the class of every metric, by name.
 METRIC_CLASSES = {
     "bleu": "bleu:Bleu",
     "chrf": "chrf:Chrf",
@@ -76,7 +77,6 @@ METRIC_CLASSES = {
     "embedding_cosine_src": "neural.embedding_cosine:EmbeddingCosineSource",
     "judge": "judge:Judge",
 }
-"""The module, below `metassay.metrics`, and the class of every metric, by name."""
 
 
 class Alias(NamedTuple):
@@ -120,8 +120,8 @@ CUTOFF_ALIASES = {
 _WITH_CUTOFF = re.compile(r"\s*(?P<name>[^\s()@]+)\s*(?P<parameters>\(.*\))?\s*@\s*(?P<value>\d*\.?\d+)\s*")
 _WITH_SUFFIX = re.compile(r"(?P<name>.+)_(?P<value>\d*\.?\d+)")
 
+# What users may name metrics by: specs, metrics, functions, or several of these; None for the defaults.
 MetricChoice = str | Metric | Callable[..., Any] | Sequence[str | Metric | Callable[..., Any]] | None
-"""What users may name metrics by: specs, metrics, functions, or several of these; None for the defaults."""
 
 
 def load_metric_class(name: str) -> type[Metric] | None:

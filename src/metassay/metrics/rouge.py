@@ -36,17 +36,17 @@ if TYPE_CHECKING:
 OFFICIAL, UNICODE, CHARACTERS = "official", "unicode", "characters"
 TOKENIZERS = (AUTO, OFFICIAL, UNICODE, CHARACTERS)
 MEASURES = ("precision", "recall", "fmeasure")
+# rouge-score stems words of more than three characters only.
 _SHORTEST_STEMMED = 4
-"""rouge-score stems words of more than three characters only."""
 
 # fmt: off
+# Languages not written in Latin script, of which the official tokeniser leaves nothing.
 _NON_LATIN_LANGUAGES = frozenset({
     "am", "ar", "be", "bg", "bn", "el", "fa", "gu", "he", "hi", "hy", "ja",
     "ka", "kk", "km", "kn", "ko", "lo", "mk", "ml", "mn", "mr", "my", "ne",
     "pa", "ru", "si", "sr", "ta", "te", "th", "uk", "ur", "yi", "zh",
 })
 # fmt: on
-"""Languages not written in Latin script, of which the official tokeniser leaves nothing."""
 _SPACELESS_SCRIPTS = ("Han", "Hiragana", "Katakana", "Bopomofo", "Thai", "Lao", "Khmer", "Myanmar", "Tibetan")
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+# The first batch that has a text, and the first field (output, references, source) that has it there.
 TextGroup = tuple[int, int]
-"""The first batch that has a text, and the first field (output, references, source) that has it there."""
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from metassay.metrics.scoring_inputs import find_scoring_inputs
 from metassay.results.official_score import OfficialScore
 from metassay.text.languages import get_base_language
 
+# Languages that sacrebleu's tokeniser for TER can split into characters.
 _CHARACTER_LANGUAGES = frozenset({"zh", "yue", "ja"})
-"""Languages that sacrebleu's tokeniser for TER can split into characters."""
 
 
 @dataclass(frozen=True)

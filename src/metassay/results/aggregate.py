@@ -8,13 +8,13 @@ from metassay.results.base import Count, ResultStruct
 from metassay.results.data_summary import DataSummary
 from metassay.results.verdict import Claim
 
+# Names of the ways in which segment scores become a system score.
 CORPUS = "corpus"
 SEGMENT = "segment"
 BOOTSTRAP = "bootstrap"
 AGGREGATIONS = (CORPUS, SEGMENT, BOOTSTRAP)
-"""Names of the ways in which segment scores become a system score."""
+# Name of the row that averages over test sets.
 MEAN_GROUP = "mean"
-"""Name of the row that averages over test sets."""
 
 
 class StandardErrors(msgspec.Struct, frozen=True):

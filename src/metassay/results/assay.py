@@ -12,8 +12,8 @@ from metassay.results.base import Count, Interval, ResultStruct, Share
 from metassay.results.data_summary import DataSummary
 from metassay.results.verdict import Claim
 
+# The context of all outputs together.
 GLOBAL = "global"
-"""The context of all outputs together."""
 
 
 class MetricAccuracy(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,10 +14,10 @@ from metassay.errors import InputError, InputLocation
 SCHEMA_VERSION = 1
 ResultT = TypeVar("ResultT")
 ContentT = TypeVar("ContentT", bound="ResultStruct")
+# A number from 0 to 1: an accuracy, a p-value, a share of pairs.
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
-"""A number from 0 to 1: an accuracy, a p-value, a share of pairs."""
+# A number of items, outputs, pairs …
 Count = Annotated[int, msgspec.Meta(ge=0)]
-"""A number of items, outputs, pairs …"""
 
 
 class ResultStruct(msgspec.Struct, frozen=True, kw_only=True):

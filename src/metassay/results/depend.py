@@ -8,8 +8,8 @@ from metassay.results.base import Count, ResultStruct
 from metassay.results.data_summary import DataSummary
 from metassay.results.verdict import Claim
 
+# A number for each group (system, or value of another column).
 ByGroup = dict[str, float | None]
-"""A number for each group (system, or value of another column)."""
 
 
 class Rankings(msgspec.Struct, frozen=True):

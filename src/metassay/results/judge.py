@@ -8,9 +8,9 @@ from metassay.results.base import Count, ResultStruct, Share
 from metassay.results.data_summary import DataSummary
 from metassay.results.verdict import Claim
 
+# Yardsticks for self-preference: human scores, or the other judges.
 HUMANS = "people"
 PANEL = "panel"
-"""Yardsticks for self-preference: human scores, or the other judges."""
 
 
 class CorrectedShare(msgspec.Struct, frozen=True):

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 PAIRS_PER_PAGE = 20
+# How a metric can judge a pair. `undefined`: it has no score for one of the outputs.
 OUTCOMES = ("right", "tie", "wrong", "undefined")
-"""How a metric can judge a pair. `undefined`: it has no score for one of the outputs."""
+# A text, or for rankings the list of document names.
 Text = str | list[str]
-"""A text, or for rankings the list of document names."""
 _PAGE_NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 
 

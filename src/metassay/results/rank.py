@@ -14,8 +14,8 @@ from metassay.results.base import Count, ResultStruct, Share
 from metassay.results.data_summary import DataSummary
 from metassay.results.verdict import Claim
 
+# A share that only rankings by error spans have; None where it is undefined.
 SpanShare = Share | None | UnsetType
-"""A share that only rankings by error spans have; None where it is undefined."""
 
 
 class RankedMetric(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -6,6 +6,13 @@ from typing import Literal
 
 import msgspec
 
+# What a claim says.
+#
+# `use`: which metric to use. `none`: no metric can be recommended. `avoid`: which metrics not to use. `data`:
+# what the verdict rests on. `answer`: the best metric for one question. `unanswered`: a question that the
+# data cannot answer. `prior`: what is known from other data. `next`: what to do next, with the command.
+# `regret`: what it costs to use one metric in all contexts. `caveat`: the main reason for doubt. `finding`:
+# another statement.
 ClaimKind = Literal[
     "use",
     "none",
@@ -19,23 +26,14 @@ ClaimKind = Literal[
     "caveat",
     "finding",
 ]
-"""What a claim says.
 
-`use`: which metric to use. `none`: no metric can be recommended. `avoid`: which metrics not to use. `data`:
-what the verdict rests on. `answer`: the best metric for one question. `unanswered`: a question that the data
-cannot answer. `prior`: what is known from other data. `next`: what to do next, with the command. `regret`:
-what it costs to use one metric in all contexts. `caveat`: the main reason for doubt. `finding`: another
-statement.
-"""
-
+# What a user wants to do with a metric.
+#
+# `detect_errors`: detect an error in a single output (perturbed pairs). `prefer_better`: prefer the better
+# output of pairs that the user made. `choose_outputs`: choose between two outputs as people do (human pairs).
+# `rank_systems`: rank systems as people do (SPA). `save_labels`: replace human labels when two systems are
+# compared (share of labels saved).
 Question = Literal["detect_errors", "prefer_better", "choose_outputs", "rank_systems", "save_labels"]
-"""What a user wants to do with a metric.
-
-`detect_errors`: detect an error in a single output (perturbed pairs). `prefer_better`: prefer the better
-output of pairs that the user made. `choose_outputs`: choose between two outputs as people do (human pairs).
-`rank_systems`: rank systems as people do (SPA). `save_labels`: replace human labels when two systems are
-compared (share of labels saved).
-"""
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):

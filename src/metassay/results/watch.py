@@ -6,14 +6,14 @@ import msgspec
 
 from metassay.results.base import Count, Interval, ResultStruct, Share
 
+# How often a metric prefers the better output of a pair.
 ACCURACY = "accuracy"
-"""How often a metric prefers the better output of a pair."""
+# How often a metric prefers the output with the higher human score.
 HUMAN_AGREEMENT = "agreement"
-"""How often a metric prefers the output with the higher human score."""
+# How often a judge agrees with human labels.
 JUDGE_ACCURACY = "judge accuracy"
-"""How often a judge agrees with human labels."""
+# How often a judge gives the same verdict when two outputs are shown in the other order.
 JUDGE_CONSISTENCY = "judge consistency"
-"""How often a judge gives the same verdict when two outputs are shown in the other order."""
 
 
 class WatchedRun(msgspec.Struct, frozen=True):

@@ -6,8 +6,8 @@ import msgspec
 
 from metassay.results.base import Count, ResultStruct
 
+# A text, or for rankings the ids of the first documents.
 Text = str | list[str]
-"""A text, or for rankings the ids of the first documents."""
 
 
 class ScoredOutcome(msgspec.Struct, frozen=True, array_like=True):

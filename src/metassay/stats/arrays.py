@@ -15,8 +15,8 @@ IntArray = NDArray[np.int32]
 LongArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
+# Values that are processed at a time where there may be many millions: bounds memory.
 _BLOCK = 2**20
-"""Values that are processed at a time where there may be many millions: bounds memory."""
 
 
 @overload

@@ -25,8 +25,8 @@ STATISTICS = {
     "kendall_c": _KENDALL_C,
     "pa": _PAIRWISE_ACCURACY,
 }
+# Two means are equal if they differ by less than this share of the largest.
 TIE_TOLERANCE = 1e-11
-"""Two means are equal if they differ by less than this share of the largest."""
 
 
 def correlate(statistic: str, x: FloatArray, y: FloatArray) -> float:

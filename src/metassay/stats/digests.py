@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from metassay.stats.arrays import LongArray
 
+# One digest per row: [n, 2].
 Digests = NDArray[np.uint64]
-"""One digest per row: [n, 2]."""
 
 
 class DistinctDigests(NamedTuple):

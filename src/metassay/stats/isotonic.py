@@ -19,8 +19,8 @@ from metassay.stats.arrays import FloatArray, IntArray, LongArray
 from metassay.stats.compilation import kernel
 from metassay.stats.sorted_scores import SortedScores, starts_new_distinct_score
 
+# How often each resample contains each cluster: [resamples, clusters].
 Counts = NDArray[np.uint32]
-"""How often each resample contains each cluster: [resamples, clusters]."""
 _ROWS_PER_BLOCK = 1024
 
 

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 from metassay.stats.arrays import BoolArray, FloatArray
 from metassay.stats.intervals import small_sample_factor
 
+# The standard deviation of a difference is at least that of this many observations.
 _MIN_OBSERVATIONS = 0.5
-"""The standard deviation of a difference is at least that of this many observations."""
 
 
 def adjust_holm(p_values: ArrayLike) -> FloatArray:

@@ -13,35 +13,35 @@ from zlib import crc32
 import numpy as np
 
 # Branches, for `create_generator_of_branch`. Changing a number changes published results.
+# Below the branch of a data set: bootstrap resamples of segments, documents or items.
 RESAMPLED_UNITS = 1
-"""Below the branch of a data set: bootstrap resamples of segments, documents or items."""
+# Below the branch of a data set: random subsets of the segments, drawn without replacement.
 SEGMENT_SUBSETS = 2
-"""Below the branch of a data set: random subsets of the segments, drawn without replacement."""
+# The baseline metric of random scores.
 NOISE_METRIC = 3
-"""The baseline metric of random scores."""
+# Random subsets of the systems; the number of systems is the next key.
 SYSTEM_SUBSETS = 4
-"""Random subsets of the systems; the number of systems is the next key."""
+# Resamples of the systems, for the score difference above which human scores agree.
 AGREEMENT_THRESHOLDS = 5
-"""Resamples of the systems, for the score difference above which human scores agree."""
+# Resamples of segments where every pair of systems uses the segments that both have.
 PAIRWISE_DELETION = 6
-"""Resamples of segments where every pair of systems uses the segments that both have."""
+# Below the branch of a data set: segments whose error spans two metrics exchange.
 SPAN_SWAPS = 7
-"""Below the branch of a data set: segments whose error spans two metrics exchange."""
+# Folds of clusters, each of which is mapped by a function fitted to the others.
 CORRECTION_FOLDS = 8
-"""Folds of clusters, each of which is mapped by a function fitted to the others."""
+# Resamples of clusters, for the gain of a correction.
 CORRECTION_DRAWS = 9
-"""Resamples of clusters, for the gain of a correction."""
 
 # Numbers for `create_generator_from_numbers`. All metrics share them, so that the result for a metric does
 # not depend on the other metrics of a run.
+# Null hypothesis that all systems deviate alike.
 EQUAL_DEPENDENCE = 1
-"""Null hypothesis that all systems deviate alike."""
+# Null hypothesis that a metric favours no system.
 FAIR_DEPENDENCE = 2
-"""Null hypothesis that a metric favours no system."""
+# Random subsets of the clusters, for dependence as a function of the sample size.
 SAMPLE_SIZES = 1
-"""Random subsets of the clusters, for dependence as a function of the sample size."""
+# Random subsets of the systems, for dependence as a function of their number.
 NUMBERS_OF_SYSTEMS = 2
-"""Random subsets of the systems, for dependence as a function of their number."""
 
 
 def create_random_generator_of_seed(seed: int) -> np.random.Generator:

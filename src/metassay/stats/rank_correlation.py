@@ -319,10 +319,10 @@ def _pair_agreement(x: FloatArray, y: FloatArray, weights: FloatArray) -> float:
     return float(agreement / np.sqrt(untied_x * untied_y))
 
 
+# The statistics of `correlate_rows` by name.
 STATISTICS = {
     "tau_ap_b": _fill_tau_ap_b,
     "tau_ap": _fill_tau_ap,
     "weighted_tau": _fill_weighted_tau,
     "kendall": _fill_kendall_tau,
 }
-"""The statistics of `correlate_rows` by name."""

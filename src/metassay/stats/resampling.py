@@ -12,8 +12,8 @@ from metassay.stats.arrays import FloatArray
 from metassay.stats.parallel import map_blocks_in_threads
 from metassay.stats.random import RESAMPLED_UNITS, create_generator_of_branch, create_random_generator_of_seed
 
+# Each block of draws has a random stream of its own, so that results do not depend on the threads.
 DRAWS_PER_BLOCK = 100
-"""Each block of draws has a random stream of its own, so that results do not depend on the threads."""
 
 
 def draw_bootstrap_counts(segments: int, size: int, draws: int, rng: np.random.Generator) -> FloatArray:

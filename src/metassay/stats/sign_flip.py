@@ -21,12 +21,12 @@ from metassay.stats.arrays import BoolArray, FloatArray
 from metassay.stats.compilation import kernel
 from metassay.stats.random import create_random_generator_of_seed
 
+# The seed of mt-metrics-eval.
 MTME_SEED = 4
-"""The seed of mt-metrics-eval."""
+# Flips evaluated at a time: bounds memory. Fixed, so that results do not depend on it.
 FLIPS_PER_BLOCK = 2048
-"""Flips evaluated at a time: bounds memory. Fixed, so that results do not depend on it."""
+# Sums are equal if they differ by less than this share of their possible size.
 TIE_TOLERANCE = 1e-11
-"""Sums are equal if they differ by less than this share of their possible size."""
 
 
 def normal_p_values(scores: FloatArray) -> FloatArray:

@@ -14,8 +14,8 @@ from metassay.stats.sign_flip import (
     sign_flip_p_values,
 )
 
+# Mean error per pair of systems up to which the normal p-values are used: twice the noise of 1,000 flips.
 MAX_NORMAL_ERROR = 0.003
-"""Mean error per pair of systems up to which the normal p-values are used: twice the noise of 1,000 flips."""
 FLIPS = 1000
 
 

@@ -26,8 +26,8 @@ _FIRST_MULTIPLIER = 0xBF58476D1CE4E5B9
 _SECOND_MULTIPLIER = 0x94D049BB133111EB
 _FIRST_FACTOR = np.uint64(_FIRST_MULTIPLIER)
 _SECOND_FACTOR = np.uint64(_SECOND_MULTIPLIER)
+# The difference of two successive states of SplitMix64.
 SPLITMIX_STEP = np.uint64(_INCREMENT)
-"""The difference of two successive states of SplitMix64."""
 
 
 class Stream:

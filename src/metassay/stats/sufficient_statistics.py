@@ -14,10 +14,10 @@ import numpy as np
 from metassay.stats.arrays import BoolArray, FloatArray
 from metassay.stats.resampling import draw_bootstrap_counts
 
+# Function from sums of statistics [..., s] to scores [...].
 FromStatistics = Callable[[FloatArray], FloatArray]
-"""Function from sums of statistics [..., s] to scores [...]."""
+# Counts that are in memory at a time.
 _COUNTS_PER_BLOCK = 4_000_000
-"""Counts that are in memory at a time."""
 _ROUNDING_ERROR = 1e-12
 
 

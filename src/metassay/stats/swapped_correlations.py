@@ -13,8 +13,8 @@ import numpy as np
 from metassay.stats.arrays import Float32Array, FloatArray, average_ranks
 from metassay.stats.swaps import Swaps, SwapStatistic
 
+# A variance below this share of the sum of squares is rounding.
 _ROUNDING_ERROR = 1e-12
-"""A variance below this share of the sum of squares is rounding."""
 
 
 def make_correlation_swapper(

@@ -15,14 +15,14 @@ from metassay.stats.swaps import Swaps
 
 _STEPS_PER_UNIT = 512
 _LARGEST_Z = 8.0
+# 1 - Phi on a grid. Linear interpolation is off by at most 1.2e-7, a thousandth of the Monte-Carlo error.
 _UPPER_TAIL = ndtr(-np.linspace(-_LARGEST_Z, _LARGEST_Z, int(2 * _LARGEST_Z * _STEPS_PER_UNIT) + 1))
-"""1 - Phi on a grid. Linear interpolation is off by at most 1.2e-7, a thousandth of the Monte-Carlo error."""
+# A sum of squared differences below this share of the sums of squares is rounding in float32.
 _FLOAT32_RESOLUTION = 1e-6
-"""A sum of squared differences below this share of the sums of squares is rounding in float32."""
+# The same share in float64.
 _ROUNDING = 1e-12
-"""The same share in float64."""
+# Sums are equal if they differ by less than this share of their possible size.
 _FLOAT32_TIE = 1e-7
-"""Sums are equal if they differ by less than this share of their possible size."""
 
 
 def compare_accuracies_after_segment_swaps(

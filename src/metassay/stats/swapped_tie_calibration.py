@@ -15,10 +15,10 @@ from metassay.stats.arrays import Float32Array, FloatArray, LongArray
 from metassay.stats.compilation import kernel
 from metassay.stats.swaps import Swaps
 
+# Size of the grid: 0, and quantiles of the differences of all metrics.
 EPSILONS = 256
-"""Size of the grid: 0, and quantiles of the differences of all metrics."""
+# Differences of each metric from which the quantiles are taken.
 _SAMPLED_DIFFERENCES = 4096
-"""Differences of each metric from which the quantiles are taken."""
 
 
 def count_right_pairs(human: FloatArray, scores: FloatArray) -> Float32Array:

@@ -19,10 +19,10 @@ from metassay.stats.parallel import map_blocks_in_threads
 from metassay.stats.random import create_generator_of_branch
 
 SWAP_KINDS = ("perm-inputs", "perm-systems", "perm-both", "cells")
+# Each block of draws has a random stream of its own, so that results do not depend on the threads.
 DRAWS_PER_BLOCK = 50
-"""Each block of draws has a random stream of its own, so that results do not depend on the threads."""
+# A standard deviation below this share of the largest score is rounding.
 _ROUNDING_ERROR = 1e-13
-"""A standard deviation below this share of the largest score is rounding."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ class Swaps:
         return mask
 
 
+# Function from a block of swaps to the differences of pairs of metrics: [draws, metric pairs].
 SwapStatistic = Callable[[Swaps], Float32Array]
-"""Function from a block of swaps to the differences of pairs of metrics: [draws, metric pairs]."""
 
 
 def list_metric_pairs(metric_count: int) -> LongArray:

@@ -26,18 +26,18 @@ from metassay.errors import InputError, InputLocation
 from metassay.text.languages import parse_language
 
 ITEM_TYPES = ("TGT", "CHK", "BAD", "REF")
+# Types of items that are outputs of systems. The others test the annotators.
 OUTPUT_TYPES = ("TGT", "CHK")
-"""Types of items that are outputs of systems. The others test the annotators."""
 TEST_REASON = "tests the raters: BAD or REF"
 TUTORIAL_REASON = "tutorial"
+# Marks that campaigns append to the names of documents, and what they mean.
 MARKED_DOCUMENTS = {
     "#bad": TEST_REASON,
     "#dup": "document shown again: #dup",
     "#incomplete": "incomplete document: #incomplete",
 }
-"""Marks that campaigns append to the names of documents, and what they mean."""
+# Language pair, segment (with its document) and system.
 OutputKey = tuple[str, str, str]
-"""Language pair, segment (with its document) and system."""
 
 
 class AppraiseReader(Reader):

@@ -15,8 +15,8 @@ from metassay.data.readers.rater_scores import add_rater_scores
 from metassay.errors import InputError, InputLocation
 
 EXPORT_FOLDER = "humeval"
+# What to add to a segment number to get the line from 1: numbers from 0, from 0 without canary, from 1.
 _OFFSETS = (1, 2, 0)
-"""What to add to a segment number to get the line from 1: numbers from 0, from 0 without canary, from 1."""
 
 
 def list_appraise_exports(test_set: Path) -> list[Path]:

@@ -11,14 +11,14 @@ from typing import IO
 from metassay.errors import InputError, InputLocation
 
 COMPRESSION_ENDINGS = (".gz", ".zst", ".zstd")
+# Environment variable: maximum size in MB of a decompressed file, and of the content of a pipe.
 LIMIT_VARIABLE = "METASSAY_UNPACK_LIMIT"
-"""Environment variable: maximum size in MB of a decompressed file, and of the content of a pipe."""
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _MEGABYTE = 1_000_000
 _SIZE_WITHOUT_LIMIT = 256 * _MEGABYTE
+# Text shrinks to a third or a twentieth. What grows a hundredfold is hardly text.
 _MAXIMUM_RATIO = 100
-"""Text shrinks to a third or a twentieth. What grows a hundredfold is hardly text."""
 _MAXIMUM_PIPE_SIZE = 4096 * _MEGABYTE
 _CHUNK_BYTES = 1 << 20
 

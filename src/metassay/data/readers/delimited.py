@@ -15,13 +15,13 @@ from metassay.data.cells import replace_decimal_commas
 from metassay.errors import InputError, InputLocation, display_path
 
 QUOTINGS = ("minimal", "none")
+# Usual delimiter by file ending.
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
-"""Usual delimiter by file ending."""
 PLAIN_TEXT_REMEDY = "If this is plain text, name its reference: --reference FILE OUTPUT…"
 _QUOTING_REMEDY = "Files such as WMT's are written without quoting: try --quoting none."
 _POSSIBLE_DELIMITERS = ",\t;|"
+# A line before the header in which Excel notes the delimiter for itself.
 _EXCEL_SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n")
-"""A line before the header in which Excel notes the delimiter for itself."""
 
 
 def parse_delimited_text(

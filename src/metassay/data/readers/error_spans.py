@@ -32,6 +32,7 @@ from metassay.errors import InputError, InputLocation, join_names
 Span = tuple[int, int]
 SPANS_DTYPE = pl.List(pl.Struct({"start": pl.Int64, "end": pl.Int64}))
 _KNOWN_FORMS = "start and end, start_indices and end_indices, or a target with <v> … </v>"
+# Names of the columns in files, by the name that they have here.
 _COLUMN_NAMES = {
     "system": ("system", "system_id", "model"),
     "seg_id": ("seg_id", "segment_id", "item", "id", "segment"),
@@ -39,7 +40,6 @@ _COLUMN_NAMES = {
     "rater": ("rater", "rater_id", "annotator"),
     "hyp": ("hyp", "hypothesis", "hypothesis_segment", "output", "target"),
 }
-"""Names of the columns in files, by the name that they have here."""
 _TAG = re.compile(r"</?v>")
 _DEFAULT_RATER = "rater"
 

@@ -11,8 +11,8 @@ from metassay.data.readers.trn import read_trn_pairs
 from metassay.errors import InputError, InputLocation
 from metassay.tasks import asr
 
+# Holds transcripts split into words; `score_cer` and `score_ter` hold the same ones split otherwise.
 SCORE_FOLDER = "score_wer"
-"""Holds transcripts split into words; `score_cer` and `score_ter` hold the same ones split otherwise."""
 _MAXIMUM_DEPTH = 4
 
 

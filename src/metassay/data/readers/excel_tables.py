@@ -13,8 +13,8 @@ from metassay.data.readers.parquet_tables import PYTHON_ERRORS
 from metassay.errors import InputError, InputLocation, MissingBackend
 
 EXCEL_ENDINGS = (".xlsx", ".xlsm", ".xlsb", ".xls")
+# Above it, a float does not hold every whole number.
 _LARGEST_EXACT_INTEGER = 2.0**53
-"""Above it, a float does not hold every whole number."""
 
 
 def parse_excel(content: bytes, *, file: str) -> pl.DataFrame:

@@ -19,8 +19,8 @@ from metassay.data.readers.compression import (
 from metassay.errors import InputError, InputLocation, NoSuchFile
 
 _BEGINNING_BYTES = 65_536
+# Content of pipes that `read_first_content_lines` read, kept because a pipe can be read only once.
 _PIPE_CONTENTS: dict[str, bytes] = {}
-"""Content of pipes that `read_first_content_lines` read, kept because a pipe can be read only once."""
 
 
 def read_bytes(path: str) -> bytes:

@@ -35,8 +35,8 @@ from metassay.errors import InputError, InputLocation, shorten_text
 
 _ARCHIVE_ERRORS = (zipfile.BadZipFile, struct.error, zlib.error, NotImplementedError)
 _MAXIMUM_SAMPLE_BYTES = 64_000_000
+# Number of zstd among the compression methods of ZIP, which `zipfile` does not know.
 _ZSTD_METHOD = 93
-"""Number of zstd among the compression methods of ZIP, which `zipfile` does not know."""
 JsonObject = dict[str, Any]
 
 

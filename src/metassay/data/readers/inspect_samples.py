@@ -26,12 +26,12 @@ from metassay.data.readers.tables import read_table
 from metassay.errors import InputError, InputLocation
 
 _REQUIRED_COLUMNS = frozenset({"sample_id", "eval_id", "epoch", "id"})
+# Columns about how a sample was run. They cannot be contexts.
 _RUN_COLUMNS = (
     *("sample_id", "eval_id", "log", "description", "choices", "model_usage", "role_usage", "total_tokens"),
     *("total_time", "working_time", "message_count", "turn_count", "token_limit_usage", "error", "limit"),
     *("limit_reason", "retries", "fallbacks"),
 )
-"""Columns about how a sample was run. They cannot be contexts."""
 _TEXT_COLUMNS = {"input": "src", "target": "ref"}
 _PARQUET_ENDINGS = (".parquet", ".pq")
 

@@ -15,11 +15,11 @@ import polars as pl
 from metassay.errors import InputError, InputLocation, shorten_text
 
 JSON_LINES_ENDINGS = (".jsonl", ".ndjson", ".jsonlines")
+# What code raises that reads nested objects, if they have the right names but unexpected content.
 MALFORMED_CONTENT_ERRORS = (
     *(AttributeError, TypeError, KeyError, IndexError, ValueError, OverflowError, RecursionError),
     *(pl.exceptions.PolarsError, pl.exceptions.PanicException),
 )
-"""What code raises that reads nested objects, if they have the right names but unexpected content."""
 _MAXIMUM_DEPTH = 20
 _LARGEST_FLOAT = int(sys.float_info.max)
 _TYPE_NAMES = {
@@ -30,15 +30,15 @@ _TYPE_NAMES = {
     list: "a list",
     dict: "an object",
 }
+# Columns that may hold both numbers and texts: 1, 2 or "tie".
 _MIXED_COLUMNS = frozenset({"winner", "better", "verdict", "preference", "preferred", "gold", "human_winner"})
-"""Columns that may hold both numbers and texts: 1, 2 or "tie"."""
+# Types of lists that become columns of lists.
 _LIST_TYPES: dict[type, type[pl.DataType]] = {
     str: pl.String,
     int: pl.Int64,
     float: pl.Float64,
     bool: pl.Boolean,
 }
-"""Types of lists that become columns of lists."""
 
 
 def parse_json_lines(text: str, *, file: str) -> pl.DataFrame:

@@ -25,8 +25,8 @@ from metassay.data.readers.sample_columns import build_columns, parse_optional_s
 from metassay.errors import InputError, InputLocation
 
 _REQUIRED_KEYS = ('"doc_id"', '"resps"', '"filtered_resps"')
+# Longer texts of a document are questions and passages, not contexts.
 _MAXIMUM_METADATA_LENGTH = 60
-"""Longer texts of a document are questions and passages, not contexts."""
 
 
 class LmEvalReader(Reader):

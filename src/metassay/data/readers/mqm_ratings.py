@@ -35,8 +35,8 @@ SEVERITY_WEIGHTS = {
 }
 NON_TRANSLATION_WEIGHT = 25.0
 MINOR_PUNCTUATION_WEIGHT = 0.1
+# Categories that cost nothing, whatever their severity.
 FREE_CATEGORIES = ("source error", "source issue", "creative reinterpretation")
-"""Categories that cost nothing, whatever their severity."""
 
 
 def find_error_weight(category: str, severity: str) -> float:

@@ -39,17 +39,17 @@ from metassay.data.readers.mt_metrics_eval_texts import (
 )
 from metassay.errors import InputError, InputLocation, UnknownName, join_names
 
+# The shared task's standard reference by test set and language pair, if it is not `refA`.
 STANDARD_REFERENCES = {
     ("wmt21.news", "en-de"): "refC",
     ("wmt21.news", "zh-en"): "refB",
     ("wmt23", "he-en"): "refB",
 }
-"""The shared task's standard reference by test set and language pair, if it is not `refA`."""
+# The folder of texts in the repository of WMT24.
 TEXT_FOLDER = "txt"
-"""The folder of texts in the repository of WMT24."""
 CANARY_DOMAIN = "canary"
+# Stands in the name of a metric that uses no reference.
 SOURCE_ONLY = "src"
-"""Stands in the name of a metric that uses no reference."""
 _HUMAN_SCORE_NAMES = {"da-sqm": "da_sqm", "wmt-z": "da"}
 
 

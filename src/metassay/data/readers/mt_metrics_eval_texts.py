@@ -13,10 +13,10 @@ from metassay.data.readers.json_tables import parse_json_lines
 from metassay.data.readers.sample_columns import choose_unused_column_name
 from metassay.errors import InputError, InputLocation, join_names
 
+# Columns that identify an output.
 OUTPUT_KEY = ["system", "seg_id"]
-"""Columns that identify an output."""
+# The field that holds the text in JSON lines, by folder.
 _TEXT_FIELDS = {"sources": "source", "references": "target", "system-outputs": "hypothesis"}
-"""The field that holds the text in JSON lines, by folder."""
 
 
 def add_texts(

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 PARQUET_ENDINGS = (".parquet", ".pq")
 _MAGIC = b"PAR1"
+# Larger files are not loaded into memory as a whole before they are parsed.
 _LARGE_FILE_BYTES = 2**26
-"""Larger files are not loaded into memory as a whole before they are parsed."""
+# What libraries that parse binary files raise besides errors of their own.
 PYTHON_ERRORS = (OSError, ValueError, TypeError, KeyError, NotImplementedError, OverflowError, MemoryError)
-"""What libraries that parse binary files raise besides errors of their own."""
 
 
 def looks_like_parquet(content: bytes) -> bool:

@@ -26,16 +26,16 @@ from metassay.data.readers.json_tables import (
 from metassay.data.readers.rater_scores import add_rater_scores
 from metassay.errors import InputError, InputLocation
 
+# Columns of the table that are not metadata.
 _COLUMNS = ("testset", "seg_id", "doc_id", "system", "hyp", "src", "ref")
-"""Columns of the table that are not metadata."""
+# Fields of a segment that are not metadata.
 _IGNORED_FIELDS = (
     *("src", "tgt", "ref", "item_id", "doc_id", "instructions"),
     *("validation", "error_spans", "model", "models"),
 )
-"""Fields of a segment that are not metadata."""
 _SEGMENT_NUMBER = re.compile(r"_#_\d+$")
+# Campaign, segment and model.
 OutputKey = tuple[str, str, str]
-"""Campaign, segment and model."""
 
 
 class PearmutReader(Reader):

@@ -17,8 +17,9 @@ from metassay.data.readers.json_tables import (
 from metassay.data.readers.sample_columns import build_columns, parse_optional_score, select_context_values
 from metassay.errors import InputError, InputLocation
 
+# Variables of a test that hold the expected output.
 _REFERENCE_VARIABLES = ("reference", "ref", "expected", "expected_output", "ground_truth", "target", "answer")
-"""Variables of a test that hold the expected output."""
+# Assertions whose value is the expected output.
 _REFERENCE_ASSERTIONS = (
     "equals",
     "similar",
@@ -29,9 +30,8 @@ _REFERENCE_ASSERTIONS = (
     "meteor",
     "factuality",
 )
-"""Assertions whose value is the expected output."""
+# Longer variables are texts, not contexts.
 _MAXIMUM_METADATA_LENGTH = 60
-"""Longer variables are texts, not contexts."""
 
 
 class PromptfooReader(Reader):

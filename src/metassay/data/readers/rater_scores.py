@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
+# With more raters, there is no column for each of them, because most of its cells would be empty.
 MAXIMUM_RATER_COLUMNS = 30
-"""With more raters, there is no column for each of them, because most of its cells would be empty."""
 _SORT_COLUMNS = ("testset", "lp", "seg_id", "system")
 
 

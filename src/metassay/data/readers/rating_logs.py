@@ -11,8 +11,8 @@ from metassay.data.readers.files import read_first_content_lines, read_text
 from metassay.data.readers.trec_lines import list_content_lines, refuse_repeated_lines
 from metassay.errors import InputError, InputLocation
 
+# Ratings from here on are relevant: 4 of 5 stars.
 DEFAULT_THRESHOLD = 4.0
-"""Ratings from here on are relevant: 4 of 5 stars."""
 _COLUMN_NAMES = {
     "user": ("user", "userid", "user_id", "uid"),
     "item": ("item", "itemid", "item_id", "movieid", "movie_id", "iid", "product", "productid"),

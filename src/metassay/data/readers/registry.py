@@ -23,8 +23,8 @@ from metassay.data.readers.remote_files import download_if_remote
 from metassay.errors import LOCAL_COPIES, InputError, InputLocation, display_path
 from metassay.tasks import ranking
 
+# Other names of the column `lp`, in lower case.
 LANGUAGE_PAIR_COLUMNS = ("language_pair", "lang_pair", "langpair", "languagepair")
-"""Other names of the column `lp`, in lower case."""
 _PACKAGE = "metassay.data.readers"
 
 
@@ -53,6 +53,7 @@ class ReaderEntry:
         return not self.endings or get_file_ending(path) in self.endings
 
 
+# Special formats come before general ones, because the first reader that recognises a file is used.
 BUILT_IN_READERS = (
     ReaderEntry("mt_metrics_eval", "MtMetricsEvalReader", reads_folders=True),
     ReaderEntry("wmt25", "Wmt25Reader", reads_folders=True),
@@ -69,7 +70,6 @@ BUILT_IN_READERS = (
     ReaderEntry("trec_runs", "TrecRunReader"),
     ReaderEntry("tables", "TableReader"),
 )
-"""Special formats come before general ones, because the first reader that recognises a file is used."""
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ import polars as pl
 from metassay.data.columns import is_reserved_column
 from metassay.errors import InputError, InputLocation
 
+# Scores that inspect writes as letters: correct, incorrect, partially correct, no answer.
 SCORE_LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
-"""Scores that inspect writes as letters: correct, incorrect, partially correct, no answer."""
 
 
 def parse_optional_score(value: Any, location: InputLocation) -> float | None:

@@ -8,8 +8,8 @@ from metassay.data.readers.tables import parse_table
 from metassay.data.readers.trec_runs import looks_like_trec_run, parse_trec_run
 from metassay.tasks import ranking
 
+# The name of standard input in errors and notes.
 STANDARD_INPUT = "standard input"
-"""The name of standard input in errors and notes."""
 
 
 def read_standard_input(options: ReaderOptions) -> RawTable:

@@ -10,8 +10,8 @@ from metassay.data.readers.files import get_file_stem
 from metassay.errors import InputError, InputLocation
 
 UTTERANCE_SCHEMA = {"utt_id": pl.String, "text": pl.String, "line": pl.Int64}
+# How speech formats write the gender of a speaker.
 GENDERS = {"m": "male", "f": "female", "male": "male", "female": "female"}
-"""How speech formats write the gender of a speaker."""
 
 
 def build_utterance_table(rows: Sequence[tuple[str, str, int]], path: str) -> pl.DataFrame:

@@ -38,8 +38,8 @@ PARAGRAPH_BREAK = "\n\n"
 REFERENCE_SYSTEM = "refA"
 HUMAN_SCORE = "esa"
 UNALIGNED_REASON = "other number of paragraphs than the source"
+# Id of the segment, and system.
 OutputKey = tuple[str, str]
-"""Id of the segment, and system."""
 
 
 class Wmt25Reader(Reader):
@@ -140,8 +140,7 @@ class _Outputs:
 
 
 def _split_segment_id(segment: str) -> dict[str, str]:
-    """Return the parts of a segment id: its document and, where the id names them, language pair and domain.
-    """
+    """Return the document of a segment id and, where the id names them, language pair and domain."""
     parts = segment.split(ID_SEPARATOR)
     document = segment.rpartition(ID_SEPARATOR)[0] or segment
     names = {"seg_id": segment, "doc_id": document}

@@ -34,8 +34,8 @@ from metassay.results.base import none_if_nan
 from metassay.stats.resampling import draw_subset_counts
 from metassay.stats.sufficient_statistics import make_mean_statistics, mean_from_statistics, sum_resamples
 
+# How the paper marks the aggregation in the name of a metric.
 PREFIXES = {CORPUS: "", SEGMENT: "m-", BOOTSTRAP: "x-"}
-"""How the paper marks the aggregation in the name of a metric."""
 
 SystemsByMetric = Mapping[str, Sequence[AggregatedSystem]]
 

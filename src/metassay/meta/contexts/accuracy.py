@@ -135,8 +135,7 @@ class AccuracySums:
     def _sum_over_clusters_of_contexts(
         self, cell_values: NDArray[Any], factors: FloatArray | None = None
     ) -> FloatArray:
-        """Sum values by context and cluster, or products of two of them, over the clusters of each context.
-        """
+        """Sum values (or products of two) by context and cluster over the clusters of each context."""
         sums = np.zeros((len(cell_values), len(self.starts) - 1))
         has_cells = self.starts[1:] > self.starts[:-1]
         starts = self.starts[:-1][has_cells]
@@ -253,7 +252,7 @@ def sum_outcomes_in_batches(
 
 
 def divide_contexts_into_memory_batches(contexts: PairContexts) -> list[tuple[slice, IntArray | slice]]:
-    """Divide contexts into ranges of about 2^20 pairs; yield each range with its pairs, sorted by context."""
+    """Divide contexts into ranges of about 2^20 pairs, each with its pairs sorted by context."""
     if len(contexts.values) == 1 and contexts.codes.min(initial=0) == 0:
         return [(slice(0, 1), slice(0, len(contexts.codes)))]
     ends = np.cumsum(count_codes(contexts.codes, len(contexts.values)))

@@ -16,8 +16,8 @@ from metassay.results.assay import AgreementPrediction
 from metassay.stats.arrays import FloatArray, LongArray, count_codes
 from metassay.stats.random import create_generator_from_numbers
 
+# Facts about the contexts of a column: by name, one value per context.
 ContextFacts = Mapping[str, Sequence[str | float]]
-"""Facts about the contexts of a column: by name, one value per context."""
 _EXCHANGES = 499
 _ROUNDING = 1e-9
 _PAIRS_PER_COEFFICIENT = 3
@@ -143,8 +143,7 @@ def _compute_permutation_p_value(
     observed_residuals: float,
     seed: int,
 ) -> float:
-    """Compute the p-value of a prediction of rank agreement by exchanging facts between contexts at random.
-    """
+    """Compute the p-value of the predicted rank agreement by exchanging facts between contexts."""
     rng = create_generator_from_numbers(seed, len(agreement_matrix))
     first, second = pairs
     agreements = agreement_matrix[first, second]

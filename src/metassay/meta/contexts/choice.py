@@ -17,10 +17,10 @@ from metassay.metrics.base import COST_CLASSES
 from metassay.results.assay import GLOBAL, ContextStatistics, Recommendation
 from metassay.stats.arrays import BoolArray, FloatArray
 
+# A user's own criteria, the most important first: by name, a number per metric, higher is better.
 Criteria = Mapping[str, Mapping[str, float]]
-"""A user's own criteria, the most important first: by name, a number per metric, higher is better."""
+# Standard deviations between contexts that differ by less are equally stable.
 STABILITY_STEP = 0.01
-"""Standard deviations between contexts that differ by less are equally stable."""
 _TIE_DECIMALS = 12  # accuracies that differ only in later decimals are equal
 
 

@@ -108,8 +108,7 @@ class ContextAnalysis:
 
     @property
     def is_behind(self) -> BoolArray:
-        """Mask of the metrics that may be best, but that a paired test finds less accurate than another one.
-        """
+        """Mask of the metrics that may be best, but that a paired test finds less accurate."""
         return self.leads.find_less_accurate_metrics(self.may_be_best) & self.may_be_best
 
 
@@ -127,7 +126,7 @@ class GlobalAnalysis:
     first_choice: int
 
     def expected_order(self, competing_metrics: LongArray) -> FloatArray:
-        """Return the rounded accuracies over all outputs, that of the recommended metric raised to the highest.
+        """Return the rounded accuracies over all outputs, with the recommended metric raised to the top.
 
         Their order is the one that a context may contradict.
         """

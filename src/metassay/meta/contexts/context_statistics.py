@@ -133,8 +133,7 @@ def build_run_answer(
     choice: RunChoice,
     eligible_metrics: Sequence[str],
 ) -> Answer:
-    """Build the answer of a run: the metric to use, those not shown to be worse, and exceptions by context.
-    """
+    """Build the answer of a run: the metric to use, those not shown to be worse, and exceptions."""
     if choice.human_top_group:
         top_group = list(choice.human_top_group)
     else:
@@ -150,8 +149,7 @@ def build_run_answer(
 
 
 def build_choice_table(pair_analysis: PairAnalysis, column: ColumnAnalysis) -> ChoiceTable:
-    """Build the table of accuracies and costs from which a metric is recommended in each context of a column.
-    """
+    """Build the table of accuracies and costs from which a metric is recommended by context."""
     competing = pair_analysis.settings.competing
     estimates = column.estimates
     analyses = [pair_analysis.overall.context, *column.context_analyses]

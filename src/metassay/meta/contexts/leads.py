@@ -96,8 +96,7 @@ def _find_largest_differences(values: FloatArray, scale: FloatArray) -> FloatArr
 
 
 def compute_lead_p_values(context_leads: Sequence[ContextLeads]) -> list[FloatArray]:
-    """Compute p-values [better, worse] of the differences between metrics in all contexts, jointly adjusted.
-    """
+    """Compute jointly adjusted p-values [better, worse] of the differences between metrics."""
     if not context_leads:
         return []
     largest_of_all = np.sort(np.stack([leads.largest_by_chance for leads in context_leads]).max(axis=0))

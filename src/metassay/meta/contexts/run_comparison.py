@@ -26,13 +26,13 @@ from metassay.stats.rank_correlation import correlate_rows
 _LEVEL = 0.05
 _NORMAL = float(ndtri(0.975))
 _TIE_DECIMALS = 12
+# Share of the error rate for the accuracies over all contexts.
 _OVERALL_SHARE = 0.8
-"""Share of the error rate for the accuracies over all contexts."""
 
+# Accuracies of a column by context and metric.
 AccuracyTable = Mapping[str, Mapping[str, MetricAccuracy]]
-"""Accuracies of a column by context and metric."""
+# Credits of a run by column and context.
 CreditTable = Mapping[tuple[str, str], ClusterCredits]
-"""Credits of a run by column and context."""
 
 
 @dataclass(frozen=True)

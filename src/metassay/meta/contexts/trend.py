@@ -14,8 +14,8 @@ from metassay.results.base import none_if_nan
 from metassay.stats.arrays import BoolArray, FloatArray, average_ranks
 from metassay.stats.correlation import correlate
 
+# Fewer contexts than this show no trend.
 FEWEST_CONTEXTS = 5
-"""Fewer contexts than this show no trend."""
 _BUCKET = re.compile(r"^[\[(]\s*(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*,")
 _IDENTIFIER = re.compile(
     r"(^|[_ .-])(id|item|seg|segment|doc|document|chapter|speaker|session|system|rater|topic|query|user)s?$",

@@ -29,14 +29,14 @@ import numpy as np
 from metassay.stats.arrays import FloatArray, LongArray
 
 ERROR_RATE = 0.05
+# τ: changes of about this size are shown soonest.
 TYPICAL_CHANGE = 0.05
-"""τ: changes of about this size are shown soonest."""
+# Intervals are narrowest for about this many runs like the first.
 _TUNED_RUNS = 10
-"""Intervals are narrowest for about this many runs like the first."""
+# More than any error rate needs, and small enough for the exponential function.
 _LARGEST_LOG_EVIDENCE = 100.0
-"""More than any error rate needs, and small enough for the exponential function."""
+# Up to about this many runs, a change is given the same weight after each.
 _FLAT_RUNS = 10
-"""Up to about this many runs, a change is given the same weight after each."""
 
 
 @dataclass(frozen=True)

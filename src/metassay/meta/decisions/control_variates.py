@@ -31,8 +31,8 @@ LEVEL = 0.95
 THESE_ITEMS = "these items"
 ITEMS_LIKE_THESE = "items like these"
 _LARGEST_LEVERAGE = 0.9
+# The only method with which a new draw exceeds the quantile of few draws with exactly its probability.
 _QUANTILE_METHOD: Literal["weibull"] = "weibull"
-"""The only method with which a new draw exceeds the quantile of few draws with exactly its probability."""
 _SMALLEST_SHARE_OF_DRAWS = 0.5
 
 

@@ -16,8 +16,8 @@ from metassay.results.rank import AgreementCurve
 from metassay.results.score import DifferenceMeaning
 from metassay.stats.arrays import FloatArray
 
+# With fewer items than this share of those of the run, differences are noisier than there.
 SMALLEST_SHARE_OF_ITEMS = 0.5
-"""With fewer items than this share of those of the run, differences are noisier than there."""
 
 
 def find_agreement_curve(

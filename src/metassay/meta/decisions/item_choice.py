@@ -16,12 +16,12 @@ from metassay.meta.decisions.labelled_scores import LabelledScores
 from metassay.meta.decisions.metric_choice import choose_metric_by_labels_saved
 from metassay.stats.arrays import BoolArray, FloatArray, LongArray
 
+# The part of the inclusion probabilities that is the same for all items.
 UNIFORM_SHARE = 0.2
-"""The part of the inclusion probabilities that is the same for all items."""
+# With fewer labelled items the sizes of errors are predicted from the metrics alone.
 _SMALLEST_PILOT = 20
-"""With fewer labelled items the sizes of errors are predicted from the metrics alone."""
+# Lower limit of a predicted error, relative to the mean.
 _SMALLEST_ERROR = 0.1
-"""Lower limit of a predicted error, relative to the mean."""
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from metassay.data.clusters import CLUSTER_COLUMNS
 from metassay.data.score_cube import ScoreCube
 from metassay.stats.arrays import FloatArray, LongArray
 
+# The sampling unit where single items were chosen for labelling.
 ITEM = "item"
-"""The sampling unit where single items were chosen for labelling."""
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from metassay.stats.resampling import draw_bootstrap_counts
 BINS = 20
 RESAMPLES = 200
 _TAILS = (0.025, 0.975)
+# Weight of a bin that a resample leaves empty; isotonic regression needs positive weights.
 _SMALLEST_WEIGHT = 1e-9
-"""Weight of a bin that a resample leaves empty; isotonic regression needs positive weights."""
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ AGREEMENT_SHARES = (0.8, 0.9, 0.95)
 RESAMPLES = 500
 POINTS = 21
 _TAILS = (0.025, 0.975)
+# Bound of beta d: where every pair agrees with certainty, the likelihood grows with beta without end.
 _LARGEST_EXPONENT = 50.0
-"""Bound of beta d: where every pair agrees with certainty, the likelihood grows with beta without end."""
 _BISECTIONS = 15
 _NEWTON_STEPS = 3
 

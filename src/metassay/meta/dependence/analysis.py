@@ -55,8 +55,8 @@ from metassay.stats.resampling import draw_cluster_counts
 
 Progress = Callable[[str, int, int], None]
 
+# Name of the score that takes the place of the human score where there is none.
 PANEL = "the mean of the other metrics"
-"""Name of the score that takes the place of the human score where there is none."""
 
 
 @dataclass(frozen=True)

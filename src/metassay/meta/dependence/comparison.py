@@ -17,8 +17,8 @@ from metassay.meta.dependence.scored_outputs import ScoredOutputs
 from metassay.stats.arrays import FloatArray
 from metassay.stats.isotonic import Counts
 
+# Relative difference below which two values of SysDep are equal.
 ROUNDING = 1e-9
-"""Relative difference below which two values of SysDep are equal."""
 
 
 @dataclass(frozen=True)

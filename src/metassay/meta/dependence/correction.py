@@ -25,8 +25,8 @@ from metassay.stats.resampling import draw_cluster_counts
 from metassay.stats.sorted_scores import sort_scores
 
 FOLDS = 5
+# Resamples for pairs of unseen systems: fewer than elsewhere, because every pair needs fits of its own.
 UNSEEN_FITS = 20
-"""Resamples for pairs of unseen systems: fewer than elsewhere, because every pair needs fits of its own."""
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from metassay.stats.arrays import FloatArray
 from metassay.stats.isotonic import Counts, fit_isotonic, predict_isotonic
 from metassay.stats.sorted_scores import sort_scores
 
+# Points at which a curve is evaluated.
 POINTS = 60
-"""Points at which a curve is evaluated."""
 
 
 def fit_human_score_curves(

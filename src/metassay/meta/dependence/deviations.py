@@ -26,10 +26,10 @@ from metassay.stats.isotonic import Counts, fit_values_by_group
 from metassay.stats.resampling import draw_cluster_counts
 
 CONFIDENCE = 0.95
+# Standard errors within which a group may be the one with the highest, or the lowest, deviation.
 NEAR = 2.5
-"""Standard errors within which a group may be the one with the highest, or the lowest, deviation."""
+# Degrees of freedom that one step of an isotonic fit uses.
 STEP_COST = 1.5
-"""Degrees of freedom that one step of an isotonic fit uses."""
 
 
 @dataclass(frozen=True)

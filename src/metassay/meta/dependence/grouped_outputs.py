@@ -16,8 +16,8 @@ from metassay.stats.isotonic import Counts
 
 SYSTEM = "system"
 DOMAIN = "domain"
+# Shown as the context of outputs that have no value in a context column.
 NO_LABEL = "(none)"
-"""Shown as the context of outputs that have no value in a context column."""
 
 Labels = NDArray[np.object_]
 BoolArray = NDArray[np.bool_]

@@ -38,10 +38,10 @@ from metassay.stats.isotonic import (
 )
 
 DRAWS = 999
+# Distance of the angles, arccos of a correlation with human scores, for which noise is simulated.
 ANGLE_STEP = np.pi / 64
-"""Distance of the angles, arccos of a correlation with human scores, for which noise is simulated."""
+# Random numbers that are held in memory at the same time.
 BATCH_NUMBERS = 2**19
-"""Random numbers that are held in memory at the same time."""
 
 
 def equal_mapping_p_value(outputs: ScoredOutputs, rng: np.random.Generator, draws: int = DRAWS) -> float:

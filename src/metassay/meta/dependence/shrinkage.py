@@ -36,8 +36,7 @@ class DeviationParts:
 
 
 def split_deviations(expected_deviations: FloatArray, human_means: FloatArray) -> DeviationParts:
-    """Split the expected deviation of each system into a linear function of its human mean, and a residual.
-    """
+    """Split expected deviations into a linear function of the human means (shrinkage) and a residual."""
     centred_means = human_means - human_means.mean()
     sum_of_squares = float(centred_means @ centred_means)
     slope = float(centred_means @ expected_deviations) / sum_of_squares if sum_of_squares > 0 else 0.0

@@ -24,8 +24,8 @@ IntArray = NDArray[np.int32]
 BoolArray = NDArray[np.bool_]
 
 JUDGEBENCH = "judgebench"
+# Ways of counting ties. `judgebench` adds up both orders, as JudgeBench does (Tan et al., 2024).
 TIES = ("half", "strict", JUDGEBENCH)
-"""Ways of counting ties. `judgebench` adds up both orders, as JudgeBench does (Tan et al., 2024)."""
 
 
 def compute_verdict_credits(

@@ -22,8 +22,8 @@ from scipy.special import stdtr
 from metassay.stats.arrays import FloatArray
 from metassay.stats.multiplicity import adjust_benjamini_yekutieli
 
+# Annotators who share fewer items with others are left out.
 MINIMUM_ITEMS = 30
-"""Annotators who share fewer items with others are left out."""
 LEVEL = 0.05
 
 

@@ -25,12 +25,12 @@ from metassay.stats.random import create_random_generator_of_seed
 
 IntArray = NDArray[np.int32]
 
+# With a smaller Se + Sp − 1 a judge carries too little information to be corrected.
 MINIMUM_INFORMATION = 0.2
-"""With a smaller Se + Sp − 1 a judge carries too little information to be corrected."""
+# With fewer labelled good or bad outputs, their number decides nothing about the judge's information.
 FEW_LABELS = 10
-"""With fewer labelled good or bad outputs, their number decides nothing about the judge's information."""
+# Outputs that are added to each of good and bad, called good and called bad.
 PSEUDO_OUTPUTS = 0.5
-"""Outputs that are added to each of good and bad, called good and called bad."""
 
 
 @dataclass(frozen=True)

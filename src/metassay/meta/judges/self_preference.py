@@ -29,8 +29,8 @@ from metassay.stats.isotonic import Counts
 
 BoolArray = NDArray[np.bool_]
 
+# Up to this number of distinct human scores, each has its own step.
 FEW_VALUES = 10
-"""Up to this number of distinct human scores, each has its own step."""
 SPLINE_KNOTS = 4
 _ROUNDING = 1e-9
 _LEAST_FREEDOM = 0.1  # an output that determines its own fit still counts with a finite error

@@ -15,8 +15,8 @@ from metassay.errors import InputError, UnknownName
 from metassay.meta.judges.judge_measures import JudgeVerdicts
 from metassay.stats.arrays import FloatArray
 
+# Columns that are contexts if the user names none, in lower case.
 DEFAULT_CONTEXTS = ("subset", "category", "domain", "lp", "language")
-"""Columns that are contexts if the user names none, in lower case."""
 
 
 class VerdictArrays:

@@ -12,8 +12,8 @@ from metassay.results.rank import DownsampledValue
 
 SHARES_OF_ITEMS = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 SUBSETS_PER_SIZE = 100
+# Data sets with fewer items are not made smaller.
 _FEWEST_ITEMS = 10
-"""Data sets with fewer items are not made smaller."""
 
 
 def list_subset_sizes(item_count: int) -> list[int]:

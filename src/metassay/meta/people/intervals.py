@@ -21,12 +21,12 @@ from metassay.stats.random import SEGMENT_SUBSETS
 from metassay.stats.resampling import draw_subset_blocks, map_bootstrap_resamples
 from metassay.stats.soft_accuracy import MAX_NORMAL_ERROR
 
+# Two systems form one pair, which every metric orders either as people do or not.
 FEWEST_SYSTEMS = 3
-"""Two systems form one pair, which every metric orders either as people do or not."""
+# Resamples of fewer items, or clusters of items, do not show how uncertain a value is.
 FEWEST_CLUSTERS = 5
-"""Resamples of fewer items, or clusters of items, do not show how uncertain a value is."""
+# Random subsets over which the value in a context is averaged, where contexts differ in size.
 SUBSETS_PER_CONTEXT = 200
-"""Random subsets over which the value in a context is averaged, where contexts differ in size."""
 
 
 @dataclass(frozen=True)

@@ -31,10 +31,11 @@ from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.correlation import correlate, williams_test
 from metassay.stats.swaps import list_metric_pairs
 
+# From this number of systems on, a test for systems like these is reported next to one for these systems.
 MANY_SYSTEMS = 8
-"""From this number of systems on, a test for systems like these is reported next to one for these systems."""
 THESE_SYSTEMS = "these systems"
 SYSTEMS_LIKE_THESE = "systems like these"
+# What each test generalises to: metrics that differ on these systems may not differ on others.
 POPULATION_OF_TEST = {
     "perm-inputs": THESE_SYSTEMS,
     "perm-both": THESE_SYSTEMS,
@@ -43,10 +44,9 @@ POPULATION_OF_TEST = {
     "perm-systems": SYSTEMS_LIKE_THESE,
     WILLIAMS: SYSTEMS_LIKE_THESE,
 }
-"""What each test generalises to: metrics that differ on these systems may not differ on others."""
 
+# The test that generalises the other way.
 OTHER_TEST = {"perm-inputs": "perm-systems", "perm-systems": "perm-inputs"}
-"""The test that generalises the other way."""
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from metassay.meta.people.ranking_data import RankingData
 from metassay.results.rank import MetricPairPValues, SystemPairPValues
 from metassay.stats.arrays import LongArray
 
+# With more systems p-values are not listed: their heatmap could not be read.
 MOST_SYSTEMS = 20
-"""With more systems p-values are not listed: their heatmap could not be read."""
 
 
 def list_system_pair_p_values(

@@ -39,10 +39,10 @@ from metassay.results.rank import DownsampledValue, RankedMetric, Ranking, Syste
 from metassay.stats.arrays import FloatArray
 from metassay.stats.random import hash_name
 
+# Contexts with fewer items are not ranked, and named in a note.
 FEWEST_ITEMS = 20
-"""Contexts with fewer items are not ranked, and named in a note."""
+# The meta-metric for data with one system, where systems cannot be compared.
 ITEM_CORRELATION = "pearson:segment"
-"""The meta-metric for data with one system, where systems cannot be compared."""
 Progress = Callable[[str, int, int], None]
 
 

@@ -20,12 +20,12 @@ from metassay.data.score_cube import Metadata, ScoreCube
 from metassay.stats.arrays import LongArray
 from metassay.stats.random import NOISE_METRIC, create_generator_of_branch
 
+# The context of all items.
 GLOBAL = "global"
-"""The context of all items."""
 CONSTANT, RANDOM = "constant", "random"
 BASELINES = (CONSTANT, RANDOM)
+# Share of the items of the most complete metric that a metric must have to be ranked.
 SMALLEST_SHARE_OF_ITEMS = 0.5
-"""Share of the items of the most complete metric that a metric must have to be ranked."""
 
 
 @dataclass(frozen=True)

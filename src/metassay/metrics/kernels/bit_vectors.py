@@ -13,8 +13,8 @@ BitVectors = NDArray[np.uint64]
 ZERO_BITS = np.uint64(0)
 ONE_BIT = np.uint64(1)
 ALL_BITS = ~np.uint64(0)
+# The highest position in a block; also the mask that takes a position to its place in its block.
 LAST_BIT = np.uint64(63)
-"""The highest position in a block; also the mask that takes a position to its place in its block."""
 
 
 @kernel

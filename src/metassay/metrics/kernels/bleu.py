@@ -14,8 +14,8 @@ from metassay.stats.compilation import kernel
 
 SMOOTH_NONE, SMOOTH_FLOOR, SMOOTH_ADD_K, SMOOTH_EXP = range(4)
 
+# What sacrebleu takes for the logarithm of a precision of 0.
 _LOG_OF_ZERO = -9999999999.0
-"""What sacrebleu takes for the logarithm of a precision of 0."""
 
 
 @kernel

@@ -33,8 +33,8 @@ from metassay.stats.compilation import kernel
 
 HITS, SUBSTITUTIONS, DELETIONS, INSERTIONS = range(4)
 
+# From a matrix of this size on, rapidfuzz divides the problem, and may choose another alignment.
 SPLIT_MATRIX_BYTES = 1 << 20
-"""From a matrix of this size on, rapidfuzz divides the problem, and may choose another alignment."""
 
 
 @kernel

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from metassay.metrics.kernels.text_arrays import Offsets, Positions, TokenIds, find_longest_length
 from metassay.stats.compilation import kernel
 
+# Stands for no position.
 _NONE = -1
-"""Stands for no position."""
 
 
 @kernel

@@ -17,8 +17,8 @@ Keys = NDArray[np.uint64]
 Counts = NDArray[np.int32]
 Slots = NDArray[np.uint32]
 
+# 2^64 divided by the golden ratio: multiplying by it spreads keys evenly over the table (Knuth).
 _FIBONACCI_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-"""2^64 divided by the golden ratio: multiplying by it spreads keys evenly over the table (Knuth)."""
 _PREFIX_SHIFT = np.uint64(32)
 _ONE = np.uint64(1)
 _EMPTY_SLOT = np.uint64(0)

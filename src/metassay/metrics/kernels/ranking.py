@@ -38,8 +38,8 @@ Scores = NDArray[np.float64]
     EXPECTED_RECIPROCAL_RANK,
     JUDGED,
 ) = range(18)
+# A cut-off beyond the end of any list.
 NO_CUTOFF = np.int64(2**31 - 1)
-"""A cut-off beyond the end of any list."""
 
 
 @kernel

@@ -12,10 +12,10 @@ from metassay.stats.compilation import kernel
 
 CodePoints = NDArray[np.uint32]
 TokenIds = NDArray[np.int32]
+# Where each text or sequence begins in a flat array, and where the last one ends: n + 1 entries.
 Offsets = NDArray[np.int64]
-"""Where each text or sequence begins in a flat array, and where the last one ends: n + 1 entries."""
+# Numbers of texts or sequences, counted from 0.
 Positions = NDArray[np.int64]
-"""Numbers of texts or sequences, counted from 0."""
 
 
 class PackedTexts(NamedTuple):

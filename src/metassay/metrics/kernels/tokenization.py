@@ -14,10 +14,10 @@ from metassay.metrics.kernels.vocabulary import create_vocabulary, enlarge_vocab
 from metassay.stats.compilation import kernel
 from metassay.text.tokenizers import ISOLATE, SPACE, SPLIT_SECOND
 
+# For every code point, the classes that it belongs to, as bits.
 CharacterClasses = NDArray[np.uint8]
-"""For every code point, the classes that it belongs to, as bits."""
+# One row per pass: its kind, the class of the first character, the class of the second.
 Passes = NDArray[np.int64]
-"""One row per pass: its kind, the class of the first character, the class of the second."""
 
 SPLIT_AT_SPACES, SPLIT_AS_CHRF, SPLIT_AS_JIWER, SPLIT_AS_ROUGE = range(4)
 """How a text is split: at white space; at white space, with one punctuation mark separated from each word

@@ -20,8 +20,8 @@ from metassay.metrics.neural.tokenizer import TokenizedTexts
 if TYPE_CHECKING:
     from torch import Tensor
 
+# Tokens of a text that one program of the triton kernel attends to at once.
 SHORT_TEXT = 128
-"""Tokens of a text that one program of the triton kernel attends to at once."""
 Attention = Callable[["Tensor", TokenBatch], "Tensor"]
 
 

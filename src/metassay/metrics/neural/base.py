@@ -19,8 +19,8 @@ from metassay.metrics.shared_work import SharedWork
 from metassay.recorded_warnings import CountedWarning
 from metassay.text.languages import get_base_language
 
+# The network of a metric.
 N = TypeVar("N")
-"""The network of a metric."""
 MEAN, MAX = "mean", "max"
 
 

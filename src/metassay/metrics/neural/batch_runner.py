@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 R = TypeVar("R")
+# Tokens in a batch, padding included, by kind of device.
 TOKEN_BUDGETS = {"cpu": 4_096, "cuda": 65_536}
-"""Tokens in a batch, padding included, by kind of device."""
+# Tokens in a packed batch on a GPU.
 PACKED_TOKEN_BUDGET = 131_072
-"""Tokens in a packed batch on a GPU."""
 
 
 def choose_device() -> str:

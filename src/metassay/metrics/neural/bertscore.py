@@ -39,19 +39,19 @@ from metassay.metrics.shared_work import SharedWork
 if TYPE_CHECKING:
     from torch import Tensor
 
+# The three scores of an input, in the order of the columns that are computed.
 PARTS = ("precision", "recall", "f1")
-"""The three scores of an input, in the order of the columns that are computed."""
 SUPPORTED_ENCODERS = {"bert", "roberta", "xlm-roberta"}
+# Architectures whose byte-level tokenizer gets a space before the text.
 SPACE_PREFIXED_ENCODERS = {"roberta"}
-"""Architectures whose byte-level tokenizer gets a space before the text."""
+# Tokens of a text where the tokenizer does not say.
 DEFAULT_LIMIT = 512
-"""Tokens of a text where the tokenizer does not say."""
+# The tokens that open and close a text; a text that has no others is empty.
 SPECIAL_TOKENS = 2
-"""The tokens that open and close a text; a text that has no others is empty."""
+# Memory for token vectors at a time, by kind of device.
 MAX_VECTOR_BYTES = {"cpu": 2**30, "cuda": 2**33}
-"""Memory for token vectors at a time, by kind of device."""
+# Similarities of tokens computed at a time, by kind of device.
 MAX_SIMILARITIES = {"cpu": 2**18, "cuda": 2**22}
-"""Similarities of tokens computed at a time, by kind of device."""
 _BELOW_ANY_COSINE = -2.0
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from metassay.errors import InputError, InputLocation
 
+# The layer that bert-score chose for each model, by agreement with human scores on WMT16.
 BEST_LAYERS = {
     "roberta-large": 17,
     "roberta-base": 10,
@@ -21,7 +22,6 @@ BEST_LAYERS = {
     "bert-base-turkish-cased": 10,
     "scibert_scivocab_uncased": 8,
 }
-"""The layer that bert-score chose for each model, by agreement with human scores on WMT16."""
 
 
 class Baseline(NamedTuple):

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 VOCABULARY_FILES = ("tokenizer.json", "spm.model", "sent_piece.model", "vocab.txt")
+# Settings that have the same name in BLEURT and in transformers.
 SHARED_SETTINGS = (
     "vocab_size",
     "hidden_size",
@@ -45,9 +46,8 @@ SHARED_SETTINGS = (
     "type_vocab_size",
     "layer_norm_eps",
 )
-"""Settings that have the same name in BLEURT and in transformers."""
+# [CLS] and two [SEP] in `[CLS] reference [SEP] output [SEP]`.
 SPECIAL_TOKENS = 3
-"""[CLS] and two [SEP] in `[CLS] reference [SEP] output [SEP]`."""
 NO_LIMIT = 10**6
 _SPECIAL_TOKEN = re.compile(r"(\[(?:CLS|SEP|PAD|MASK|UNK)\])")
 

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
     from torch import Tensor
 
+# The weights of a model, by name.
 StateDict = dict[str, "Tensor"]
-"""The weights of a model, by name."""
+# The content of a `config.json`: settings of any type, by name.
 ModelConfig = Mapping[str, Any]
-"""The content of a `config.json`: settings of any type, by name."""
 
 CONFIG_FILE = "config.json"
 WEIGHT_FILES = ("model.safetensors", "pytorch_model.bin", "model.ckpt")

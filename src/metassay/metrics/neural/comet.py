@@ -28,8 +28,8 @@ from metassay.metrics.shared_work import SharedWork
 if TYPE_CHECKING:
     from torch import Tensor
 
+# Inputs that the estimator scores at a time.
 ESTIMATOR_BATCH = 4_096
-"""Inputs that the estimator scores at a time."""
 
 
 class SeparateNetwork(CometNetwork):

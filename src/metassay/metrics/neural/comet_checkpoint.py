@@ -19,12 +19,12 @@ from metassay.metrics.neural.checkpoints import (
 CHECKPOINT_FILES = ("checkpoints/model.ckpt", "model.ckpt")
 HPARAMS_FILE = "hparams.yaml"
 SPARSEMAX, SPARSEMAX_PATCH = "sparsemax", "sparsemax_patch"
+# COMET's names of its model classes.
 REGRESSION = "regression_metric"
 REFERENCELESS = "referenceless_regression_metric"
 UNIFIED = "unified_metric"
 XCOMET = "xcomet_metric"
 RANKING = "ranking_metric"
-"""COMET's names of its model classes."""
 _SHARED_DEFAULTS: Mapping[str, Any] = {
     "layer_norm": True,
     "layer_transformation": "softmax",
@@ -34,6 +34,7 @@ _SHARED_DEFAULTS: Mapping[str, Any] = {
     "final_activation": None,
     "layer": "mix",
 }
+# What unbabel-comet 2.2.7 assumes where a checkpoint does not say, by model class.
 CLASS_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     REGRESSION: _SHARED_DEFAULTS,
     REFERENCELESS: _SHARED_DEFAULTS,
@@ -41,7 +42,6 @@ CLASS_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     XCOMET: {**_SHARED_DEFAULTS, "layer_transformation": SPARSEMAX, "layer_norm": False, "word_layer": 36},
     RANKING: _SHARED_DEFAULTS,
 }
-"""What unbabel-comet 2.2.7 assumes where a checkpoint does not say, by model class."""
 
 
 @dataclass(frozen=True)

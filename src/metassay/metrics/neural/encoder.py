@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 DTYPES = ("float32", "bfloat16", "float16")
+# Parts of names of weights that a checkpoint may lack without changing a score.
 OPTIONAL_WEIGHTS = ("pooler.", "position_ids", "token_type_ids")
-"""Parts of names of weights that a checkpoint may lack without changing a score."""
+# An environment variable: set to 1, encoders are compiled by torch, which takes minutes once.
 COMPILE_VARIABLE = "METASSAY_COMPILE"
-"""An environment variable: set to 1, encoders are compiled by torch, which takes minutes once."""
 
 
 def is_compilation_enabled() -> bool:

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 AVERAGE_POOL, FIRST_TOKEN_POOL, MAX_POOL = "avg", "cls", "max"
+# How the names of weights in a COMET checkpoint begin.
 SCALARS_PREFIX = "layerwise_attention.scalar_parameters."
 ENCODER_LAYERS_PREFIX = "encoder.model.encoder.layer."
-"""How the names of weights in a COMET checkpoint begin."""
 
 
 class LayerCollector(Protocol):

@@ -10,10 +10,10 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 Network = TypeVar("Network")
 
+# Held while a model loads or scores: it uses all cores, or the whole GPU, for one batch at a time.
 MODEL_LOCK = threading.RLock()
-"""Held while a model loads or scores: it uses all cores, or the whole GPU, for one batch at a time."""
+# Models of one kind that stay in memory.
 MAX_LOADED_MODELS = 16
-"""Models of one kind that stay in memory."""
 
 
 def cache_loaded_models(load: Callable[P, Network]) -> Callable[P, Network]:

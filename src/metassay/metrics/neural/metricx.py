@@ -25,11 +25,11 @@ from metassay.metrics.shared_work import SharedWork
 if TYPE_CHECKING:
     from torch import Tensor
 
+# `<extra_id_10>`, whose logit at the first step of the decoder is the score.
 SCORE_TOKEN = 250_089
-"""`<extra_id_10>`, whose logit at the first step of the decoder is the score."""
 WORST_SCORE = 25.0
+# Tokens that each version of MetricX reads.
 TOKEN_LIMITS = {"23": 1024, "24": 1536}
-"""Tokens that each version of MetricX reads."""
 
 
 class MetricXNetwork:

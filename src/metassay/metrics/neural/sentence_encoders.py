@@ -30,11 +30,11 @@ from metassay.metrics.neural.tokenizer import Tokenizer
 if TYPE_CHECKING:
     from torch import Tensor
 
+# The weights of the multilingual universal sentence encoder, which needs no torch.
 NUMPY_WEIGHTS_FILE = "weights.npz"
-"""The weights of the multilingual universal sentence encoder, which needs no torch."""
 SENTENCEPIECE_FILE = "sp.model"
+# Texts that the universal sentence encoder encodes at a time.
 CHUNK_SIZE = 4_096
-"""Texts that the universal sentence encoder encodes at a time."""
 UNIVERSAL_DIMENSION = 512
 MEAN_POOLING, FIRST_TOKEN_POOLING = "mean", "cls"
 _POOLING_MODES = {

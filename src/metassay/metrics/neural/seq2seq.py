@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from torch import nn
 
 MT5, BART = "mt5", "bart"
+# Weights that equal the shared embedding, and may be left out of a file.
 _EMBEDDING_COPIES = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight")
-"""Weights that equal the shared embedding, and may be left out of a file."""
 
 
 def load_seq2seq_model(folder: Path, model: str, architecture: str, dtype: str, device: str) -> nn.Module:

@@ -14,8 +14,8 @@ from metassay.metrics.shared_work import SharedWork, TextGroup
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+# Arrays of a run beyond this size are stored in temporary files instead of memory.
 MAX_BYTES_IN_MEMORY = 2**30
-"""Arrays of a run beyond this size are stored in temporary files instead of memory."""
 
 
 def compute_once_for_equal_items(

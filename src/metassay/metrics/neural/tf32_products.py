@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from torch import Tensor
 
+# A mask of the bits of a float32 that TF32 keeps: sign, exponent and the upper ten of the fraction.
 TF32_BITS = -(2**13)
-"""A mask of the bits of a float32 that TF32 keeps: sign, exponent and the upper ten of the fraction."""
+# Terms that tensor cores add up; docs/speed.md compares the error with that of plain products.
 TERMS_PER_SUM = 256
-"""Terms that tensor cores add up; docs/speed.md compares the error with that of plain products."""
+# How far a trial product may be from float64, as a share of its largest entry.
 MAX_RELATIVE_ERROR = 2e-6
-"""How far a trial product may be from float64, as a share of its largest entry."""
 
 
 def split_for_tf32(values: Tensor) -> tuple[Tensor, Tensor]:

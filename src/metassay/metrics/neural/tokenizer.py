@@ -17,11 +17,11 @@ from metassay.errors import InputError, InputLocation
 
 Positions = NDArray[np.int64]
 
+# Texts tokenised at a time in the background, while a GPU encodes those before: few at first, so that the GPU
+# starts soon, then more, but no more than the GPU takes up while the next are tokenised.
 FIRST_CHUNK = 1_024
 CHUNK_GROWTH = 1.5
 LARGEST_CHUNK = 8_192
-"""Texts tokenised at a time in the background, while a GPU encodes those before: few at first, so that the
-GPU starts soon, then more, but no more than the GPU takes up while the next are tokenised."""
 _UNKNOWN_WORD = "[UNK]"
 
 

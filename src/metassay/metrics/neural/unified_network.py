@@ -33,8 +33,8 @@ FIELDS_OF_INPUT = {
     FULL_INPUT: ("output", "source", "reference"),
 }
 SUPPORTED_ENCODERS = {"xlm-roberta", "xlm-roberta-xl"}
+# The severities that XCOMET tags tokens with; the first is no error.
 TAGS = ("", "minor", "major", "critical")
-"""The severities that XCOMET tags tokens with; the first is no error."""
 _NO_TAGS = np.empty((0, len(TAGS)), np.float32)
 
 
@@ -54,8 +54,8 @@ class Segment(NamedTuple):
     truncated: bool
 
 
+# The predictions for all inputs, by kind of input.
 Predictions = Mapping[str, Sequence[Prediction]]
-"""The predictions for all inputs, by kind of input."""
 
 
 def count_truncated_inputs(predictions: Predictions) -> int:

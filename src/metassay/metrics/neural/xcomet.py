@@ -25,12 +25,12 @@ from metassay.metrics.neural.unified_network import (
 from metassay.metrics.neural.unite import UnifiedMetric
 from metassay.metrics.shared_work import SharedWork
 
+# Weights of the regression scores, by kind of input.
 SCORE_WEIGHTS = {SOURCE_INPUT: 0.12, REFERENCE_INPUT: 0.33, FULL_INPUT: 0.33}
-"""Weights of the regression scores, by kind of input."""
+# Weight of the score that the marked errors give.
 MQM_WEIGHT = 0.22
-"""Weight of the score that the marked errors give."""
+# Weights of the tag probabilities, by kind of input.
 TAG_WEIGHTS = {SOURCE_INPUT: 0.1667, REFERENCE_INPUT: 0.3333, FULL_INPUT: 0.5}
-"""Weights of the tag probabilities, by kind of input."""
 PENALTIES = {"minor": 1, "major": 5, "critical": 10}
 MAX_PENALTY = 25
 

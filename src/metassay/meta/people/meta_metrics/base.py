@@ -24,8 +24,8 @@ from metassay.stats.swaps import SwapStatistic, draw_swapped_differences
 
 SYSTEM, SEGMENT, ITEM, PER_SYSTEM = "system", "segment", "item", "per_system"
 
+# Computes values `[metrics, draws]` from weights of the clusters `[draws, clusters]`.
 WeightedValues = Callable[[FloatArray], FloatArray]
-"""Computes values `[metrics, draws]` from weights of the clusters `[draws, clusters]`."""
 
 
 @dataclass(frozen=True)

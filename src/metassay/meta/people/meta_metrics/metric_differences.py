@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from metassay.stats.arrays import FloatArray, LongArray
 
+# Draws are stored as float32, so a draw this close to the observed difference counts as equal to it.
 _TOLERANCE = 1e-6
-"""Draws are stored as float32, so a draw this close to the observed difference counts as equal to it."""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from metassay.meta.people.meta_metrics.base import MetaMetric
 
 ENTRY_POINT_GROUP = "meta_metrics"
+# Meta-metrics of metassay, as `module:class` in this package.
 BUILT_IN = {
     "spa": "soft_pairwise_accuracy:SoftPairwiseAccuracy",
     "pa": "pairwise_accuracy:PairwiseAccuracy",
@@ -26,9 +27,8 @@ BUILT_IN = {
     "kendall": "kendall:Kendall",
     "kendall_c": "kendall_c:KendallC",
 }
-"""Meta-metrics of metassay, as `module:class` in this package."""
+# Named among meta-metrics although it compares marked errors, not scores (`meta.people.span_ranking`).
 SPANS = "spans"
-"""Named among meta-metrics although it compares marked errors, not scores (`meta.people.span_ranking`)."""
 SPANS_LABEL = "span F1"
 SPANS_SUMMARY = "F1 of the characters that metric and people mark as errors"
 
