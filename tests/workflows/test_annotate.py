@@ -145,3 +145,18 @@ def test_command_prints_json_that_follows_its_schema(tmp_path, capsys) -> None:
     assert read_annotation_file(tmp_path / "run" / "ratings.csv").human == "mqm"
     page = (tmp_path / "run" / "report.html").read_text()
     assert report(tmp_path / "run").read_text() == page
+
+
+@pytest.mark.parametrize("command", [metassay.annotate, metassay.estimate])
+def test_a_partly_filled_column_must_be_named_a_human_score_or_left_out(command) -> None:
+    table = build_table(200, labelled=40)[0].rename({"mqm": "rating"})
+    options = {"count": 10} if command is metassay.annotate else {}
+    with pytest.raises(InputError, match="rating has scores on 40 of 200 items") as error:
+        command(table, **options)
+    assert "human rating" in error.value.remedy
+    assert command(table, human="rating", **options).human == "rating"
+
+
+def test_named_metrics_answer_the_question_about_a_partly_filled_column() -> None:
+    table = build_table(200, labelled=40)[0].rename({"mqm": "rating"})
+    assert metassay.annotate(table, metrics="good", count=10).labelled == 0

@@ -173,7 +173,8 @@ def _choose_human_column(
 ) -> str:
     """Choose the human score: the named one, that of the annotation file, or the only one in the data.
 
-    Without any label the name is `human`, unless `needs_labels`.
+    Without any label the name is `human`, unless `needs_labels`. A column that is empty on whole items may be
+    a human score under an unusual name, so that the user has to name it, or the metrics.
     """
     names = split_names(options.human)
     if labels_file is not None and not names:
@@ -181,9 +182,25 @@ def _choose_human_column(
     has_labels = any(cube.human_scores for cube in read.cubes)
     if names or has_labels:
         return choose_human_score(read.cubes, names)
+    if not read.metrics:
+        _refuse_partly_filled_column(read.cubes)
     if needs_labels:
         raise build_no_labels_error("the human score")
     return "human"
+
+
+def _refuse_partly_filled_column(cubes: Sequence[ScoreCube]) -> None:
+    """Raise an error if a column that was taken for a metric has scores on some items only."""
+    for cube in cubes:
+        for name, scores in cube.metric_scores.items():
+            has_score = ~np.isnan(scores).all(axis=0)
+            if _is_probability_column(name) or has_score.all():
+                continue
+            raise InputError(
+                f"{name} has scores on {int(has_score.sum())} of {len(has_score)} items."
+                " It is not known whether it is a human score or a metric.",
+                remedy=f"Add --human {name} if it is a human score, or name the metrics with --metrics.",
+            )
 
 
 def _choose_cube(cubes: Sequence[ScoreCube], human: str, *, needs_labels: bool) -> ScoreCube:
