@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import polars as pl
 import pytest
@@ -81,16 +83,31 @@ def test_perfect_metric_saves_nearly_everything() -> None:
     assert compute_in_sample_share(human, 2 * human + 1) == pytest.approx(1.0)
 
 
+def simulate_useless_metric(kind: str, shape: tuple[int, int], clusters: np.ndarray, seed: int) -> np.ndarray:
+    """Scores that know nothing of the human scores, as `random`, `constant` and `length` give them."""
+    generator = np.random.default_rng(seed)
+    if kind == "constant":
+        return np.ones(shape)
+    if kind == "random":
+        return generator.normal(size=shape)
+    # The lengths of the outputs of an item are similar, and those of a document too.
+    typical = 3 + 0.4 * generator.normal(size=clusters.max() + 1)[clusters] + generator.normal(size=shape[1])
+    return np.round(np.exp(typical + 0.1 * generator.normal(size=shape)))
+
+
 @pytest.mark.parametrize("target", ["mean", "difference"])
-def test_interval_of_a_useless_metric_contains_zero_in_95_percent(target) -> None:
+@pytest.mark.parametrize("kind", ["random", "constant", "length"])
+def test_interval_of_a_useless_metric_contains_zero_in_95_percent(kind, target) -> None:
     contained = 0
     simulations = 300
     for seed in range(simulations):
-        human, metric, clusters = simulate_scores(1000 + seed)
+        human, _, clusters = simulate_scores(1000 + seed)
+        metric = simulate_useless_metric(kind, human.shape, clusters, seed)
         if target == "difference":
             human, metric = subtract_system_pairs(human), subtract_system_pairs(metric)
         result = estimate_labels_saved(human, metric, clusters)
         contained += result.low <= 0 <= result.high
+    print(f"{kind}, {target}: {contained / simulations:.3f}")
     # 95 % minus three standard errors of the simulation.
     assert contained / simulations >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / simulations)
 
@@ -122,3 +139,34 @@ def test_figures_on_wmt23(real_data, language_pair) -> None:
         )
         assert mean_share == pytest.approx(for_mean, abs=6e-4)
         assert difference_share == pytest.approx(for_difference, abs=6e-4)
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("language_pair", PUBLISHED)
+def test_in_sample_shares_of_all_metrics_equal_those_of_scipy_on_wmt23(real_data, language_pair) -> None:
+    table = pl.read_parquet(real_data(f"wmt23/wmt23_{language_pair}_metrics.parquet"))
+    metric_names = [name for name in table.columns if name not in {"lp", "system", "seg_id", "mqm"}]
+    tables = [
+        group.sort("seg_id") for _, group in table.sort("system").group_by("system", maintain_order=True)
+    ]
+    human = np.stack([group["mqm"].cast(pl.Float64).to_numpy() for group in tables])
+    compared = 0
+    for name in metric_names:
+        metric = np.stack([group[name].cast(pl.Float64).to_numpy() for group in tables])
+        if np.isnan(metric).any() or (metric.std(axis=1) == 0).any():
+            continue
+        correlations = [pearsonr(h, m).statistic for h, m in zip(human, metric)]
+        assert compute_in_sample_share(human, metric) == pytest.approx(
+            np.square(correlations).mean(), abs=1e-9
+        )
+        of_differences = []
+        for a, b in itertools.combinations(range(len(human)), 2):
+            metric_difference = metric[a] - metric[b]
+            if metric_difference.std() > 0:
+                of_differences.append(pearsonr(human[a] - human[b], metric_difference).statistic ** 2)
+            else:
+                of_differences.append(0.0)
+        share = compute_in_sample_share(subtract_pairs(human), subtract_pairs(metric))
+        assert share == pytest.approx(np.mean(of_differences), abs=1e-9)
+        compared += 1
+    assert compared >= 30
