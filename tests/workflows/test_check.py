@@ -1,7 +1,9 @@
 """`check` foretells what `perturb` does, and texts without spaces can be assayed like any other."""
 
+import math
 import re
 import shlex
+import statistics
 from pathlib import Path
 
 import polars as pl
@@ -141,6 +143,41 @@ def test_check_ends_with_the_questions_that_the_data_can_answer():
     )
     assert single["score"] == "there is one system only"
     assert single["rank"] == "needs 3 systems, there are 1"
+
+
+def make_rows_with_difference(difference: float, lower_is_better: bool) -> list[dict]:
+    """Rate 25 of 40 items; per item the scores of a and b differ by ±1, plus the difference."""
+    sign = -1 if lower_is_better else 1
+    rows = []
+    for row in make_rated_rows(25):
+        noise = 1 if row["seg_id"] % 2 else -1
+        quality = {"a": difference + noise, "b": 0.0, "c": -5.0}[row["system"]]
+        score = None if row["mqm"] is None else sign * (quality - 10)
+        rows.append(row | {"mqm": None, "errors" if lower_is_better else "quality": score})
+    return rows
+
+
+@pytest.mark.parametrize("lower_is_better", [False, True])
+def test_check_says_how_many_ratings_would_separate_the_best_two_systems(lower_is_better):
+    rows = make_rows_with_difference(0.3, lower_is_better)
+    human = "errors" if lower_is_better else "quality"
+    result = metassay.check(metassay.read(rows, language="en", human=human), metrics="chrf")
+    pair = result.undecided_systems
+    assert {pair.best, pair.second} == {"a", "b"}
+    differences = [0.3 + (1 if n % 2 else -1) for n in range(25)]
+    mean = statistics.mean(differences)
+    assert pair.difference == pytest.approx(abs(mean))
+    # Two-sided test at 5 %, power 80 %: (1.959964 + 0.841621)² = 7.848879.
+    assert pair.needed == math.ceil(7.848879 * statistics.pvariance(differences) / mean**2)
+    (question,) = [each for each in result.questions if each.question.startswith("do people prefer")]
+    assert f"about {pair.needed - 25} more rated items" in question.missing
+
+
+def test_systems_that_differ_already_need_no_more_ratings():
+    rows = make_rows_with_difference(3.0, lower_is_better=False)
+    result = metassay.check(metassay.read(rows, language="en", human="quality"), metrics="chrf")
+    assert result.rated_items["quality"] == 25
+    assert result.undecided_systems is None
 
 
 def test_columns_of_metric_scores_are_not_contexts():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metassay.reporting.wording import find_task, format_count, format_plural
+from metassay.reporting.wording import find_task, format_count, format_number, format_plural
 from metassay.results.check import CheckContent, CheckedQuestion
 
 FEWEST_RATED_ITEMS = 20
@@ -24,6 +24,7 @@ def list_questions(result: CheckContent) -> list[CheckedQuestion]:
         questions += [
             _ask_for_ranking(result),
             _ask_for_estimates(result),
+            *_ask_for_best_two_systems(result),
             _ask_for_favoured_systems(result),
             *_ask_for_items_to_rate(result),
         ]
@@ -63,6 +64,28 @@ def _ask_for_estimates(result: CheckContent) -> CheckedQuestion:
         f"metassay estimate {DATA} --human {human or 'COLUMN'}",
         missing,
     )
+
+
+def _ask_for_best_two_systems(result: CheckContent) -> list[CheckedQuestion]:
+    """Say how many more rated items would separate the two best systems, if they are not separated yet."""
+    pair = result.undecided_systems
+    if pair is None:
+        return []
+    rated = format_plural(pair.rated, "rated item")
+    more = format_plural(pair.needed - pair.rated, "more rated item")
+    missing = (
+        f"the difference of {format_number(pair.difference)} on {rated} may be chance;"
+        f" if it is real, about {more} show it with probability 80 %"
+    )
+    if pair.needed > result.items:
+        missing += f", and only {format_count(result.items - pair.rated)} are left"
+    return [
+        CheckedQuestion(
+            f"do people prefer {pair.best} or {pair.second}?",
+            f"metassay estimate {DATA} --human {pair.human}",
+            missing,
+        )
+    ]
 
 
 def _ask_for_favoured_systems(result: CheckContent) -> CheckedQuestion:

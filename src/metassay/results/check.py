@@ -56,6 +56,20 @@ class CheckedQuestion(msgspec.Struct, frozen=True):
     """What the data lacks for an answer; None if it can be answered."""
 
 
+class UndecidedSystems(msgspec.Struct, frozen=True):
+    """The two systems with the best mean human scores, whose difference may be chance so far."""
+
+    human: str
+    best: str
+    second: str
+    difference: float
+    """Difference of their means, on the items that are rated for both."""
+    rated: Count
+    """Number of these items."""
+    needed: Count
+    """Rated items that would show this difference with probability 80 % (two-sided test at 5 %)."""
+
+
 class CheckContent(ResultStruct, frozen=True, kw_only=True):
     """What a data set holds. Counts are numbers of outputs unless stated otherwise."""
 
@@ -76,6 +90,8 @@ class CheckContent(ResultStruct, frozen=True, kw_only=True):
     """Columns of numbers that `rank` takes for metric scores; name human scores among them with `--human`."""
     rated_items: dict[str, Count] = msgspec.field(default_factory=dict)
     """Number of items for which every rated system has a human score, by human score."""
+    undecided_systems: UndecidedSystems | None = None
+    """None if the two best systems differ already, or too few items are rated."""
     missing: dict[str, Count]
     """Number of missing values by column, for columns that have any."""
     empty_outputs: Count

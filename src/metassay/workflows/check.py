@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
+import numpy as np
 import polars as pl
 
 from metassay.data.columns import find_score_columns
 from metassay.data.dataset import Dataset
+from metassay.data.directions import RequestedDirections, orient_human_scores
 from metassay.data.normalisation import choose_text_normalisation
 from metassay.data.preparation import note_unknown_language, prepare_dataset
 from metassay.data.reading import Source
@@ -17,6 +19,7 @@ from metassay.data.reference_systems import find_reference_systems
 from metassay.data.summary import summarize_dataset
 from metassay.engine.scoring import measure_costs
 from metassay.engine.workers import count_workers
+from metassay.meta.people.power import count_items_to_separate_systems
 from metassay.metrics.base import Metric
 from metassay.metrics.selection import choose_metrics
 from metassay.options import accept_options
@@ -24,7 +27,14 @@ from metassay.perturbations.forecast import PerturbationForecast, forecast_pertu
 from metassay.perturbations.registry import list_default_perturbations
 from metassay.reporting.check_questions import list_questions
 from metassay.reporting.result_display import ResultDisplay
-from metassay.results.check import CheckContent, CheckedMetric, CheckedPerturbation, CostEstimate, SystemCount
+from metassay.results.check import (
+    CheckContent,
+    CheckedMetric,
+    CheckedPerturbation,
+    CostEstimate,
+    SystemCount,
+    UndecidedSystems,
+)
 from metassay.store.layout import TIMINGS
 from metassay.store.run_folder import RunFolder
 from metassay.workflows.options import CheckOptions
@@ -34,6 +44,9 @@ from metassay.workflows.scoring_rows import build_scoring_rows
 
 _MOST_NUMBERED_CONTEXTS = 50
 """Whole numbers with more values than this are taken for scores instead of contexts."""
+_SMALLEST_PILOT = 20
+"""The fewest rated items from which it can be said how many more are needed."""
+_SIGNIFICANT_T = 2.0
 
 
 class CheckResult(ResultDisplay, CheckContent, frozen=True, kw_only=True):
@@ -79,6 +92,7 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
         contexts={name: data.outputs[name].n_unique() for name in ("system", *contexts)},
         metric_columns=metric_columns,
         rated_items={name: _count_rated_items(data, name) for name in data.human},
+        undecided_systems=_find_undecided_systems(data),
         missing=_count_missing_values(data.outputs),
         empty_outputs=_count_empty_outputs(data.outputs["output"]),
         reference_systems=list(find_reference_systems(data)),
@@ -125,6 +139,34 @@ def _count_rated_items(data: Dataset, human_column: str) -> int:
     systems = rated["system"].n_unique()
     counts = rated.group_by("item").agg(pl.col("system").n_unique())
     return int((counts["system"] == systems).sum())
+
+
+def _find_undecided_systems(data: Dataset) -> UndecidedSystems | None:
+    """Find the two best systems by human scores, and how many rated items would separate them.
+
+    The first human score with enough rated items counts. None if the two differ significantly already.
+    """
+    if not data.directions:
+        data, _ = orient_human_scores(data, RequestedDirections())
+    for human in data.human:
+        rated = data.outputs.drop_nulls(human)
+        means = rated.group_by("system").agg(pl.col(human).mean()).sort(human, "system")
+        if means.height < 2:
+            continue
+        second, best = means["system"].tail(2)
+        of_both = rated.filter(pl.col("system").is_in([best, second]))
+        table = of_both.pivot(on="system", index="item", values=human, aggregate_function="mean").drop_nulls()
+        scores = table.select(best, second).to_numpy().T.astype(np.float64)
+        if scores.shape[1] < _SMALLEST_PILOT:
+            continue
+        differences = scores[0] - scores[1]
+        standard_error = differences.std(ddof=1) / np.sqrt(len(differences))
+        difference = float(differences.mean())
+        if difference == 0 or abs(difference) > _SIGNIFICANT_T * standard_error:
+            return None
+        needed = count_items_to_separate_systems(scores, alpha=0.025)[0]
+        return UndecidedSystems(human, best, second, abs(difference), len(differences), int(needed))
+    return None
 
 
 def _count_languages(data: Dataset) -> dict[str, int]:
