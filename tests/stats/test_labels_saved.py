@@ -166,7 +166,7 @@ def test_in_sample_shares_of_all_metrics_equal_those_of_scipy_on_wmt23(real_data
                 of_differences.append(pearsonr(human[a] - human[b], metric_difference).statistic ** 2)
             else:
                 of_differences.append(0.0)
-        share = compute_in_sample_share(subtract_pairs(human), subtract_pairs(metric))
+        share = compute_in_sample_share(subtract_system_pairs(human), subtract_system_pairs(metric))
         assert share == pytest.approx(np.mean(of_differences), abs=1e-9)
         compared += 1
     assert compared >= 30
