@@ -193,7 +193,7 @@ def _refuse_partly_filled_column(cubes: Sequence[ScoreCube]) -> None:
     """Raise an error if a column that was taken for a metric has scores on some items only."""
     for cube in cubes:
         for name, scores in cube.metric_scores.items():
-            has_score = ~np.isnan(scores).all(axis=0)
+            has_score = np.asarray(~np.isnan(scores).all(axis=0))
             if _is_probability_column(name) or has_score.all():
                 continue
             raise InputError(
