@@ -15,8 +15,8 @@ from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent))  # several folders of tests share these
 
+from claim_check import find_contradictions
 from fake_llm_server import server  # noqa: F401 - a fixture
-from metassay.results.claim_check import find_contradictions
 from metassay.results.verdict import Claim
 from real_llm import smollm  # noqa: F401 - a fixture
 from s3_server import bucket, there  # noqa: F401 - fixtures

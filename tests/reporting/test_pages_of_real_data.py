@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import metassay
-from metassay.results.claim_check import find_contradictions
+from claim_check import find_contradictions
 from metassay.results.verdict import Claim
 from metassay.workflows.assay import demo
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import metassay
-from metassay.results.claim_check import find_contradictions, find_contradictions_between_verdicts
+from claim_check import find_contradictions, find_contradictions_between_verdicts
 from metassay.results.verdict import Claim
 
 USE = Claim(kind="use", metrics=["chrf", "bleu"], sentence="Use chrF or BLEU.")

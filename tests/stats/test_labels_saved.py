@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 from scipy.stats import pearsonr
 
+from in_sample_share import compute_in_sample_share
 from metassay.stats.labels_saved import (
-    compute_in_sample_share,
     estimate_labels_saved,
     subtract_system_pairs,
 )

@@ -78,10 +78,9 @@ def read_annotation_file(path: str | Path) -> AnnotationFile:
             location=location,
             remedy="Fill in the last column and leave the others as they are.",
         )
-    rows = [
-        _parse_annotation_row(record, len(header), str(path), n)
-        for n, record in enumerate(records[1:], start=1)
-    ]
+    rows = []
+    for n, record in enumerate(records[1:], start=1):
+        rows.append(_parse_annotation_row(record, len(header), str(path), n))
     return AnnotationFile(header[-1], text_columns, tuple(rows))
 
 

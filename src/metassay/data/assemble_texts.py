@@ -193,11 +193,11 @@ def _list_metadata_columns(frame: pl.DataFrame, column_roles: ColumnRoles) -> li
         *column_roles.human,
     }
     used.update(ROLE_COLUMN_NAMES)
-    return [
-        name
-        for name, dtype in frame.schema.items()
-        if name not in used and not is_unusable_column_type(dtype) and not is_row_number_column(name)
-    ]
+    metadata_columns = []
+    for name, dtype in frame.schema.items():
+        if name not in used and not is_unusable_column_type(dtype) and not is_row_number_column(name):
+            metadata_columns.append(name)
+    return metadata_columns
 
 
 def _build_item_ids(frame: pl.DataFrame, column_roles: ColumnRoles, file: str) -> pl.Series:

@@ -188,11 +188,10 @@ def _describe_negated_score(score_direction: ScoreDirection) -> str:
 
 def note_negated_scores(score_directions: Iterable[ScoreDirection]) -> list[str]:
     """Return a note that names the scores that were negated although the user did not request it."""
-    reversed_scores = {
-        direction.score
-        for direction in score_directions
-        if direction.better == LOWER and direction.why != REQUESTED
-    }
+    reversed_scores = set()
+    for direction in score_directions:
+        if direction.better == LOWER and direction.why != REQUESTED:
+            reversed_scores.add(direction.score)
     if not reversed_scores:
         return []
     note = (

@@ -38,11 +38,10 @@ def join_columns(
         *list_column_names_of_role("system"),
         *_OTHER_KEYS,
     ]
-    keys = [
-        name
-        for name in table.columns
-        if name in other_table.columns and (name.lower() in possible_keys or name in chosen_keys)
-    ]
+    keys = []
+    for name in table.columns:
+        if name in other_table.columns and (name.lower() in possible_keys or name in chosen_keys):
+            keys.append(name)
     other_table, shift_note = _align_segment_numbers(table, other_table)
     if not keys:
         raise InputError(

@@ -37,10 +37,9 @@ def normalise_texts(dataset: Dataset, normalisation_scheme: str) -> Dataset:
     # Many outputs share their reference: each distinct text is normalised once.
     distinct = pl.concat(texts).drop_nulls().unique()
     normalised = {text: normalize_text(text, normalisation_scheme) for text in distinct}
-    columns = [
-        pl.Series(name, [normalised[text] for text in outputs[name]], dtype=pl.String)
-        for name in text_columns
-    ]
+    columns = []
+    for name in text_columns:
+        columns.append(pl.Series(name, [normalised[text] for text in outputs[name]], dtype=pl.String))
     if "references" in outputs.columns:
         lists = [[normalised[text] for text in references] for references in outputs["references"]]
         columns.append(pl.Series("references", lists, dtype=pl.List(pl.String)))

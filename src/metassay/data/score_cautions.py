@@ -36,11 +36,10 @@ def note_doubtful_scores(
 def note_metrics_contrary_to_human(score_cube: ScoreCube, human_score: str) -> list[str]:
     """Return a note on metrics that order outputs against human scores, more than by chance."""
     human_scores = score_cube.get_oriented_scores(human_score)
-    contrary = [
-        name
-        for name in score_cube.metric_scores
-        if is_contrary_to_human(human_scores, score_cube.get_oriented_scores(name))
-    ]
+    contrary = []
+    for name in score_cube.metric_scores:
+        if is_contrary_to_human(human_scores, score_cube.get_oriented_scores(name)):
+            contrary.append(name)
     if not contrary:
         return []
     note = (

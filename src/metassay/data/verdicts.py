@@ -308,10 +308,9 @@ def _parse_grades(ratings: _RatingColumns, directions: RequestedDirections, file
 
 def _parse_pairwise_winners(ratings: _RatingColumns, letter_meaning: str, file: str) -> _ParsedRatings:
     """Parse winners of pairs. The letters A and B may name outputs or the positions of outputs."""
-    winners = {
-        role: parse_winners(ratings.frame, name, ratings.table, file)
-        for role, name in _name_rating_columns(ratings).items()
-    }
+    winners = {}
+    for role, name in _name_rating_columns(ratings).items():
+        winners[role] = parse_winners(ratings.frame, name, ratings.table, file)
     notes = [parsed.note for parsed in winners.values() if parsed.note is not None]
     columns = {role: parsed.values for role, parsed in winners.items()}
     swapped = ratings.table["swapped"]

@@ -117,11 +117,10 @@ class FunctionMetric(Metric):
 def _get_required_parameters(function: Callable[..., Any]) -> list[str]:
     """Return the parameters of a function that have no default."""
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    required = [
-        parameter.name
-        for parameter in inspect.signature(function).parameters.values()
-        if parameter.kind in positional and parameter.default is parameter.empty
-    ]
+    required = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind in positional and parameter.default is parameter.empty:
+            required.append(parameter.name)
     if not required:
         raise InputError(
             f"{function.__name__} takes no outputs.",

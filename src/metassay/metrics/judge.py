@@ -211,11 +211,12 @@ class Judge(Metric):
         """Ask which of two outputs is better, pair by pair, each in both orders."""
         preferences = []
         for shown_first, shown_second in ((first, second), (second, first)):
-            questions = [
-                self._get_prompt_values(first, row)
-                | {"output_a": shown_first.output[row], "output_b": shown_second.output[row]}
-                for row in range(len(first))
-            ]
+            questions = []
+            for row in range(len(first)):
+                questions.append(
+                    self._get_prompt_values(first, row)
+                    | {"output_a": shown_first.output[row], "output_b": shown_second.output[row]}
+                )
             preferences.append(
                 self._ask_questions(questions, lambda _, answer: parse_preference_answer(answer))
             )

@@ -40,9 +40,8 @@ def choose_missing_sentinels(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
 def collect_costs(metrics: Sequence[Metric]) -> MetricCosts:
     """Collect the cost classes and prices of metrics."""
     classes = {metric.spec: metric.cost_class for metric in metrics}
-    prices = {
-        metric.spec: tuple(metric.price_per_million_tokens)
-        for metric in metrics
-        if metric.price_per_million_tokens is not None
-    }
+    prices = {}
+    for metric in metrics:
+        if metric.price_per_million_tokens is not None:
+            prices[metric.spec] = tuple(metric.price_per_million_tokens)
     return MetricCosts(classes, prices)

@@ -124,11 +124,11 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def defined_metrics(self) -> list[RankedMetric]:
         """The metrics that have a value and may be named best, best first."""
-        return [
-            metric
-            for metric in self.metrics
-            if metric.value is not None and not metric.baseline and not metric.uninformed
-        ]
+        metrics = []
+        for metric in self.metrics:
+            if metric.value is not None and not metric.baseline and not metric.uninformed:
+                metrics.append(metric)
+        return metrics
 
 
 class AveragedMetric(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

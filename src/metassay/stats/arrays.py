@@ -116,10 +116,9 @@ def find_distinct(numbers: LongArray) -> tuple[LongArray, LongArray]:
 
 def find_positions(mask: BoolArray) -> NDArray[np.uint32]:
     """Return where a mask is true, in order: `np.flatnonzero` in half the memory."""
-    blocks = [
-        (start + np.flatnonzero(mask[start : start + _BLOCK])).astype(np.uint32)
-        for start in range(0, len(mask), _BLOCK)
-    ]
+    blocks = []
+    for start in range(0, len(mask), _BLOCK):
+        blocks.append((start + np.flatnonzero(mask[start : start + _BLOCK])).astype(np.uint32))
     return np.concatenate(blocks) if blocks else np.empty(0, dtype=np.uint32)
 
 

@@ -72,10 +72,11 @@ def permute_labels_test(
     residuals, largest_variance = _compute_residuals(right, total, block_starts)
 
     def compute_statistics(permutation_numbers: range, *, shuffled: bool) -> FloatArray:
-        sums = [
-            _sum_groups(residuals, total, labels, block_starts, group_count, key, number, shuffled)
-            for number in permutation_numbers
-        ]
+        sums = []
+        for number in permutation_numbers:
+            sums.append(
+                _sum_groups(residuals, total, labels, block_starts, group_count, key, number, shuffled)
+            )
         return _compute_statistics(np.stack(sums), largest_variance)
 
     def compute_permuted(first: int) -> FloatArray:

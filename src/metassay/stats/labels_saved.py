@@ -104,26 +104,6 @@ def _compute_block_shares(human: FloatArray, metric: FloatArray, clusters: LongA
     return np.concatenate([with_all, without_one], axis=1)
 
 
-def compute_in_sample_share(human: FloatArray, metric: FloatArray) -> float:
-    """Return the mean over series of the squared sample correlation of human and metric scores.
-
-    A series in which the metric is constant saves nothing. A series in which the human scores are constant
-    is left out, because its mean is known without labels.
-    """
-    shares = []
-    for human_scores, metric_scores in zip(human, metric):
-        scored = ~np.isnan(human_scores + metric_scores)
-        human_scored = human_scores[scored]
-        metric_scored = metric_scores[scored]
-        if len(human_scored) < 2 or human_scored.std() == 0:
-            continue
-        if metric_scored.std() == 0:
-            shares.append(0.0)
-        else:
-            shares.append(float(np.corrcoef(human_scored, metric_scored)[0, 1] ** 2))
-    return float(np.mean(shares)) if shares else float("nan")
-
-
 def subtract_system_pairs(scores: FloatArray) -> FloatArray:
     """Return the differences of all pairs of systems, `[pairs, items]`, from scores `[systems, items]`."""
     first, second = np.triu_indices(len(scores), 1)

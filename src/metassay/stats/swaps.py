@@ -43,10 +43,9 @@ class Swaps:
         """Sum the swapped cells of every metric and system: [draws, metrics, systems]."""
         metrics, systems, segments = scores.shape
         if self.cells is not None:
-            by_system = [
-                self.cells[:, i].astype(np.float64) @ np.ascontiguousarray(scores[:, i].T)
-                for i in range(systems)
-            ]
+            by_system = []
+            for i in range(systems):
+                by_system.append(self.cells[:, i].astype(np.float64) @ np.ascontiguousarray(scores[:, i].T))
             return np.stack(by_system, axis=-1)
         flat_scores = scores.reshape(metrics * systems, segments)
         sums = (self.columns.astype(np.float64) @ flat_scores.T).reshape(len(self), metrics, systems)

@@ -6,11 +6,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from in_sample_share import compute_in_sample_share
 from metassay import rank
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.labels_saved import LabelsSavedShare
-from metassay.stats.labels_saved import compute_in_sample_share, subtract_system_pairs
+from metassay.stats.labels_saved import subtract_system_pairs
 
 
 def simulate_metrics(seed: int, noise: tuple[float, ...], *, items: int = 150) -> ScoreArrays:

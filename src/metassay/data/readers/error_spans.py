@@ -77,10 +77,9 @@ def _read_delimited_spans(path: str) -> pl.DataFrame:
     columns = {*table.columns}
     for suffix in ("_gold", ""):
         if {f"start_indices{suffix}", f"end_indices{suffix}"} <= columns:
-            spans = [
-                _parse_span_position_lists(row, suffix, location)
-                for row, location in _iterate_rows_with_location(table, path)
-            ]
+            spans = []
+            for row, location in _iterate_rows_with_location(table, path):
+                spans.append(_parse_span_position_lists(row, suffix, location))
             return _add_span_column(table, spans)
     if {"start", "end"} <= columns:
         spans = [

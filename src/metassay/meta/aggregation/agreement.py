@@ -204,12 +204,11 @@ def _correlate_with_human_scores(
     for human in human_names:
         rated_cubes = [cube for cube in score_cubes if _count_rated_systems(cube, human) >= 2]
         for metric in metrics:
-            by_group = {
-                cube.dataset: _correlate_test_set_with_human(
+            by_group = {}
+            for cube in rated_cubes:
+                by_group[cube.dataset] = _correlate_test_set_with_human(
                     cube, human, metric, systems_by_metric[metric.spec], resampling
                 )
-                for cube in rated_cubes
-            }
             rows += _list_human_agreement(human, metric.spec, by_group)
     return rows
 

@@ -53,20 +53,22 @@ def compare_systems(
     result = TESTS[test_name](statistics[:, is_common], from_statistics, rng, draws=draws)
     pairs = list(combinations(range(len(score_cube.systems)), 2))
     adjusted = adjust_holm([result.p[pair] for pair in pairs])
-    return [
-        SystemComparison(
-            group=group,
-            metric=metric.spec,
-            a=score_cube.systems[a],
-            b=score_cube.systems[b],
-            difference=none_if_nan(result.differences[a, b]),
-            p=none_if_nan(result.p[a, b]),
-            test=test_name,
-            p_holm=none_if_nan(p_holm),
-            segments=segment_count,
+    comparisons = []
+    for (a, b), p_holm in zip(pairs, adjusted):
+        comparisons.append(
+            SystemComparison(
+                group=group,
+                metric=metric.spec,
+                a=score_cube.systems[a],
+                b=score_cube.systems[b],
+                difference=none_if_nan(result.differences[a, b]),
+                p=none_if_nan(result.p[a, b]),
+                test=test_name,
+                p_holm=none_if_nan(p_holm),
+                segments=segment_count,
+            )
         )
-        for (a, b), p_holm in zip(pairs, adjusted)
-    ]
+    return comparisons
 
 
 def get_sufficient_statistics(

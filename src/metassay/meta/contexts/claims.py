@@ -233,8 +233,8 @@ def _collect_dependence_candidates(
 def _adjust_by_holm(candidates: Sequence[ClaimT]) -> list[ClaimT]:
     """Adjust p-values by Holm's method, and drop candidates that could not be tested (NaN)."""
     adjusted = adjust_holm(np.array([claim.p for claim in candidates], dtype=np.float64))
-    return [
-        msgspec.structs.replace(claim, p=p)
-        for claim, p in zip(candidates, adjusted.tolist())
-        if not np.isnan(p)
-    ]
+    tested_candidates = []
+    for claim, p in zip(candidates, adjusted.tolist()):
+        if not np.isnan(p):
+            tested_candidates.append(msgspec.structs.replace(claim, p=p))
+    return tested_candidates

@@ -187,13 +187,14 @@ def _find_overlooked_perturbations(outcomes: PairOutcomes) -> tuple[list[Overloo
     p_holm = adjust_holm(p.ravel()).reshape(p.shape)
     found: list[list[OverlookedPerturbation]] = []
     for m, accuracies in enumerate(accuracy):
-        rows = [
-            OverlookedPerturbation(
-                perturbation=names[k], accuracy=float(accuracies[k]), p_holm=float(p_holm[m, k])
-            )
-            for k in np.argsort(accuracies, kind="stable")
-            if p_holm[m, k] <= _LEVEL
-        ]
+        rows = []
+        for k in np.argsort(accuracies, kind="stable"):
+            if p_holm[m, k] <= _LEVEL:
+                rows.append(
+                    OverlookedPerturbation(
+                        perturbation=names[k], accuracy=float(accuracies[k]), p_holm=float(p_holm[m, k])
+                    )
+                )
         found.append(rows)
     return tuple(found)
 

@@ -282,24 +282,26 @@ def build_accuracy_rows(
     outputs = accuracy_sums.count_outputs().T.tolist()
     pairs = accuracy_sums.count_pairs().T.tolist()
     clusters = estimates.clusters.T.tolist()
-    return [
-        row_type(
-            context=context,
-            metric=metric_names[m],
-            accuracy=accuracy_cells[c][m],
-            low=low_cells[c][m],
-            high=high_cells[c][m],
-            micro=micro_cells[c][m],
-            standardised=standardised_cells[c][m],
-            ties=tie_cells[c][m],
-            items=items[c][m],
-            outputs=outputs[c][m],
-            pairs=pairs[c][m],
-            clusters=clusters[c][m],
-        )
-        for c, context in enumerate(accuracy_sums.contexts)
-        for m in metric_positions
-    ]
+    rows = []
+    for c, context in enumerate(accuracy_sums.contexts):
+        for m in metric_positions:
+            rows.append(
+                row_type(
+                    context=context,
+                    metric=metric_names[m],
+                    accuracy=accuracy_cells[c][m],
+                    low=low_cells[c][m],
+                    high=high_cells[c][m],
+                    micro=micro_cells[c][m],
+                    standardised=standardised_cells[c][m],
+                    ties=tie_cells[c][m],
+                    items=items[c][m],
+                    outputs=outputs[c][m],
+                    pairs=pairs[c][m],
+                    clusters=clusters[c][m],
+                )
+            )
+    return rows
 
 
 def predict_column_agreement(column: ColumnAnalysis, facts: ContextFacts) -> AgreementPrediction | None:
@@ -374,13 +376,15 @@ def _build_robustness_rows(
     """Build the result on how the accuracy of metrics varies over the contexts of a column."""
     low = np.array([analysis.low for analysis in column.context_analyses])[:, competing_metrics]
     worst_contexts = np.where(np.isnan(low), np.inf, low).argmin(axis=0)
-    return [
-        MetricRobustness(
-            metric=metric,
-            stability=none_if_nan(choice_table.spread[m]),
-            worst_case=none_if_nan(choice_table.worst_case[m]),
-            worst_context=column.contexts.values[worst_contexts[m]],
-            robust_accuracy=none_if_nan(choice_table.robust_accuracy[m]),
+    rows = []
+    for m, metric in enumerate(choice_table.metrics):
+        rows.append(
+            MetricRobustness(
+                metric=metric,
+                stability=none_if_nan(choice_table.spread[m]),
+                worst_case=none_if_nan(choice_table.worst_case[m]),
+                worst_context=column.contexts.values[worst_contexts[m]],
+                robust_accuracy=none_if_nan(choice_table.robust_accuracy[m]),
+            )
         )
-        for m, metric in enumerate(choice_table.metrics)
-    ]
+    return rows

@@ -84,20 +84,21 @@ def measure_accuracy_by_difficulty(
         estimates, low, high = estimate_accuracy_intervals(pairs, contexts, ties, bootstrap)
     tie_share = estimates.accuracy_sums.tie_share()
     items = estimates.accuracy_sums.count_items()
-    rows = [
-        BinAccuracy(
-            metric=metric,
-            bin=code,
-            accuracy=none_if_nan(estimates.accuracy[m, code]),
-            low=none_if_nan(low[m, code]),
-            high=none_if_nan(high[m, code]),
-            ties=none_if_nan(tie_share[m, code]),
-            items=int(items[m, code]),
-            pairs=int(estimates.pairs[m, code]),
-        )
-        for m, metric in enumerate(pairs.metrics)
-        for code in range(bin_count)
-    ]
+    rows = []
+    for m, metric in enumerate(pairs.metrics):
+        for code in range(bin_count):
+            rows.append(
+                BinAccuracy(
+                    metric=metric,
+                    bin=code,
+                    accuracy=none_if_nan(estimates.accuracy[m, code]),
+                    low=none_if_nan(low[m, code]),
+                    high=none_if_nan(high[m, code]),
+                    ties=none_if_nan(tie_share[m, code]),
+                    items=int(items[m, code]),
+                    pairs=int(estimates.pairs[m, code]),
+                )
+            )
     return Difficulty(
         measure="edit_share",
         median=difficulty_bins.median,

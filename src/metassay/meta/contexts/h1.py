@@ -68,22 +68,24 @@ class AccuracyTests:
         p_holm = adjust_holm(self.p)
         p_permutation_holm = adjust_holm(self.p_permutation)
         p_cmh_holm = adjust_holm(self.p_cmh)
-        return [
-            AccuracyTest(
-                metric=metric,
-                chi2=none_if_nan(self.chi2[m]),
-                dof=int(self.dof[m]),
-                p=none_if_nan(self.p[m]),
-                cramers_v=none_if_nan(self.cramers_v[m]),
-                p_permutation=none_if_nan(self.p_permutation[m]),
-                p_cmh=none_if_nan(self.p_cmh[m]),
-                p_holm=none_if_nan(p_holm[m]),
-                p_permutation_holm=none_if_nan(p_permutation_holm[m]),
-                p_cmh_holm=none_if_nan(p_cmh_holm[m]),
-                cluster_variance_ratio=none_if_nan(self.cluster_variance_ratio[m]),
+        rows = []
+        for m, metric in enumerate(self.metrics):
+            rows.append(
+                AccuracyTest(
+                    metric=metric,
+                    chi2=none_if_nan(self.chi2[m]),
+                    dof=int(self.dof[m]),
+                    p=none_if_nan(self.p[m]),
+                    cramers_v=none_if_nan(self.cramers_v[m]),
+                    p_permutation=none_if_nan(self.p_permutation[m]),
+                    p_cmh=none_if_nan(self.p_cmh[m]),
+                    p_holm=none_if_nan(p_holm[m]),
+                    p_permutation_holm=none_if_nan(p_permutation_holm[m]),
+                    p_cmh_holm=none_if_nan(p_cmh_holm[m]),
+                    cluster_variance_ratio=none_if_nan(self.cluster_variance_ratio[m]),
+                )
             )
-            for m, metric in enumerate(self.metrics)
-        ]
+        return rows
 
 
 @dataclass(frozen=True)

@@ -152,11 +152,11 @@ class HumanAnalysis:
         """Test whether the best metric on human pairs is more accurate than each other metric."""
         p_values = compute_lead_p_values([self.overall.context.leads])[0][self.best]
         best = self.metrics[self.best]
-        return [
-            MetricLead(column=None, context=GLOBAL, better=best, worse=worse, p=p)
-            for worse, p in zip(self.metrics, p_values.tolist())
-            if not np.isnan(p)
-        ]
+        candidates = []
+        for worse, p in zip(self.metrics, p_values.tolist()):
+            if not np.isnan(p):
+                candidates.append(MetricLead(column=None, context=GLOBAL, better=best, worse=worse, p=p))
+        return candidates
 
     def choose_better_metric(
         self, metric: str, claims: Claims, eligible_metrics: Collection[str]
@@ -201,25 +201,26 @@ class HumanAnalysis:
         saved = self.saved_labels
         saved_low = undefined if saved is None else saved.low
         saved_high = undefined if saved is None else saved.high
-        rows = [
-            HumanAccuracy(
-                metric=metric,
-                accuracy=none_if_nan(accuracy[position]),
-                low=none_if_nan(context.low[m]),
-                high=none_if_nan(context.high[m]),
-                ties=none_if_nan(ties[m]),
-                pairs=int(pairs[m]),
-                rank=_find_rank(accuracy, position),
-                spa=none_if_nan(spa[position]),
-                spa_low=none_if_nan(spa_low[position]),
-                spa_high=none_if_nan(spa_high[position]),
-                rank_spa=_find_rank(spa, position),
-                labels_saved=None if saved is None else none_if_nan(saved.values[position]),
-                labels_saved_low=none_if_nan(saved_low[position]),
-                labels_saved_high=none_if_nan(saved_high[position]),
+        rows = []
+        for position, (m, metric) in enumerate(zip(self.settings.competing, self.metrics)):
+            rows.append(
+                HumanAccuracy(
+                    metric=metric,
+                    accuracy=none_if_nan(accuracy[position]),
+                    low=none_if_nan(context.low[m]),
+                    high=none_if_nan(context.high[m]),
+                    ties=none_if_nan(ties[m]),
+                    pairs=int(pairs[m]),
+                    rank=_find_rank(accuracy, position),
+                    spa=none_if_nan(spa[position]),
+                    spa_low=none_if_nan(spa_low[position]),
+                    spa_high=none_if_nan(spa_high[position]),
+                    rank_spa=_find_rank(spa, position),
+                    labels_saved=None if saved is None else none_if_nan(saved.values[position]),
+                    labels_saved_low=none_if_nan(saved_low[position]),
+                    labels_saved_high=none_if_nan(saved_high[position]),
+                )
             )
-            for position, (m, metric) in enumerate(zip(self.settings.competing, self.metrics))
-        ]
         return sorted(rows, key=lambda row: row.rank or len(rows) + 1)
 
     def to_result(
@@ -267,15 +268,16 @@ class HumanAnalysis:
 
     def _build_context_result(self, context_analysis: HumanContextAnalysis) -> ContextHumanAgreement:
         """Build the result of one context."""
-        metrics = [
-            ContextHumanAccuracy(
-                metric=metric,
-                accuracy=none_if_nan(context_analysis.accuracy[m]),
-                low=none_if_nan(context_analysis.low[m]),
-                high=none_if_nan(context_analysis.high[m]),
+        metrics = []
+        for m, metric in enumerate(self.metrics):
+            metrics.append(
+                ContextHumanAccuracy(
+                    metric=metric,
+                    accuracy=none_if_nan(context_analysis.accuracy[m]),
+                    low=none_if_nan(context_analysis.low[m]),
+                    high=none_if_nan(context_analysis.high[m]),
+                )
             )
-            for m, metric in enumerate(self.metrics)
-        ]
         return ContextHumanAgreement(
             context=context_analysis.context,
             tau=none_if_nan(context_analysis.agreement.value),

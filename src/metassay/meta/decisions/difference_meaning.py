@@ -29,11 +29,10 @@ def find_agreement_curve(
     several, none.
     """
     names = {name.lower() for name in metric_names}
-    candidates = [
-        curve
-        for curve in agreement_curves
-        if curve.is_global and curve.between == SYSTEMS and curve.metric.lower() in names
-    ]
+    candidates = []
+    for curve in agreement_curves:
+        if curve.is_global and curve.between == SYSTEMS and curve.metric.lower() in names:
+            candidates.append(curve)
     of_dataset = [curve for curve in candidates if curve.dataset == dataset]
     if of_dataset:
         return of_dataset[0]

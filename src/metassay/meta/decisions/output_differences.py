@@ -96,15 +96,17 @@ def _list_curve_points(
     low, high = np.quantile(curves[1:], _TAILS, axis=0)
     differences = np.append(bin_differences, largest_difference)
     bins = [*range(len(bin_differences)), len(bin_differences) - 1]
-    return [
-        AgreementPoint(
-            difference=float(difference),
-            probability=float(curves[0, k]),
-            low=float(low[k]),
-            high=float(high[k]),
+    points = []
+    for difference, k in zip(differences, bins):
+        points.append(
+            AgreementPoint(
+                difference=float(difference),
+                probability=float(curves[0, k]),
+                low=float(low[k]),
+                high=float(high[k]),
+            )
         )
-        for difference, k in zip(differences, bins)
-    ]
+    return points
 
 
 def _find_agreement_threshold(

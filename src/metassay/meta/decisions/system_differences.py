@@ -152,15 +152,17 @@ def _list_curve_points(slopes: FloatArray, largest_difference: float) -> list[Ag
     differences = np.linspace(0.0, largest_difference, POINTS)
     probabilities = expit(slopes[:, None] * differences)
     low, high = np.quantile(probabilities[1:], _TAILS, axis=0)
-    return [
-        AgreementPoint(
-            difference=float(differences[k]),
-            probability=float(probabilities[0, k]),
-            low=float(low[k]),
-            high=float(high[k]),
+    points = []
+    for k in range(POINTS):
+        points.append(
+            AgreementPoint(
+                difference=float(differences[k]),
+                probability=float(probabilities[0, k]),
+                low=float(low[k]),
+                high=float(high[k]),
+            )
         )
-        for k in range(POINTS)
-    ]
+    return points
 
 
 def _find_agreement_threshold(

@@ -268,10 +268,9 @@ def _build_metric_result(
     dependence = measurement.dependence
     parts = split_deviations(dependence.deviations, outputs.human_means)
     constant = constant_metric_dependence(outputs)
-    estimators = {
-        name: float(largest_difference_between_groups(deviations))
-        for name, deviations in compute_deviations_by_estimator(outputs).items()
-    }
+    estimators = {}
+    for name, deviations in compute_deviations_by_estimator(outputs).items():
+        estimators[name] = float(largest_difference_between_groups(deviations))
     return MetricDependence(
         metric=metric,
         dataset=grouped_outputs.cube.dataset,

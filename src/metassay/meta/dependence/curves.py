@@ -28,10 +28,9 @@ def fit_human_score_curves(
     if not len(resample_counts):
         resample_counts = np.ones((1, outputs.cluster_count), dtype=np.uint32)
     every_output = np.ones(len(outputs.groups), dtype=bool)
-    group_curves = {
-        name: _fit_human_score_curve(outputs, outputs.groups == group, resample_counts, grid)
-        for group, name in enumerate(outputs.group_names)
-    }
+    group_curves = {}
+    for group, name in enumerate(outputs.group_names):
+        group_curves[name] = _fit_human_score_curve(outputs, outputs.groups == group, resample_counts, grid)
     return MetricCurves(
         grid=grid.tolist(),
         pooled=_fit_human_score_curve(outputs, every_output, resample_counts, grid),

@@ -195,10 +195,9 @@ def _get_output_clusters(score_cube: ScoreCube, column: str) -> NDArray[np.str_]
     """Return the cluster of each output; a segment without a cluster forms one by itself."""
     if column not in score_cube.item_metadata:
         raise UnknownName("column of segments", column, score_cube.item_metadata)
-    clusters = [
-        f"segment {segment}" if label is None else f"cluster {label}"
-        for label, segment in zip(score_cube.item_metadata[column], score_cube.items)
-    ]
+    clusters = []
+    for label, segment in zip(score_cube.item_metadata[column], score_cube.items):
+        clusters.append(f"segment {segment}" if label is None else f"cluster {label}")
     return np.repeat(clusters, len(score_cube.systems))
 
 

@@ -70,12 +70,14 @@ def vary_sample_size(
             clusters = rng.choice(outputs.cluster_count, size, replace=False)
             yield outputs.select(np.isin(outputs.clusters, clusters))
 
-    return [
-        _average_over_draws(
-            "share of clusters", f"{share:g}", _add_expected_deviations(draw_cluster_subsets(share))
+    sensitivities = []
+    for share in shares:
+        sensitivities.append(
+            _average_over_draws(
+                "share of clusters", f"{share:g}", _add_expected_deviations(draw_cluster_subsets(share))
+            )
         )
-        for share in shares
-    ]
+    return sensitivities
 
 
 def vary_number_of_systems(

@@ -67,10 +67,9 @@ def analyze_judges(
     arrays = VerdictArrays(verdict_table)
     bootstrap = ClusterBootstrap(create_random_generator_of_seed(seed), RESAMPLES)
     columns = arrays.choose_default_contexts() if contexts is None else contexts
-    measures = {
-        judge: _measure_judge(arrays, judge, arrays.get_verdicts_of_judge(judge), bootstrap, ties)
-        for judge in arrays.judges
-    }
+    measures = {}
+    for judge in arrays.judges:
+        measures[judge] = _measure_judge(arrays, judge, arrays.get_verdicts_of_judge(judge), bootstrap, ties)
     return JudgeAnalysis(
         items=len(arrays.items),
         judges=[
@@ -115,11 +114,10 @@ def _build_judge_result(
         "length_bias": measures.length_bias,
         "repeats_same": measures.repeats_same,
     }
-    intervals = {
-        name: (estimate.low, estimate.high)
-        for name, estimate in estimates.items()
-        if not math.isnan(estimate.low)
-    }
+    intervals = {}
+    for name, estimate in estimates.items():
+        if not math.isnan(estimate.low):
+            intervals[name] = (estimate.low, estimate.high)
     return results.JudgeEntry(
         judge=judge,
         pairs=measures.accuracy.pairs,

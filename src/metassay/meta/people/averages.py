@@ -28,11 +28,10 @@ def average_rankings_over_datasets(rankings: Sequence[MetricRanking]) -> list[Av
     """Average the rankings of metrics over data sets, for each meta-metric that has several data sets."""
     averages = []
     for meta_metric in dict.fromkeys(ranking.meta_metric for ranking in rankings):
-        of_datasets = [
-            ranking
-            for ranking in rankings
-            if ranking.meta_metric == meta_metric and ranking.context_column is None
-        ]
+        of_datasets = []
+        for ranking in rankings:
+            if ranking.meta_metric == meta_metric and ranking.context_column is None:
+                of_datasets.append(ranking)
         if len(of_datasets) > 1:
             averages.append(_average_meta_metric(meta_metric, of_datasets))
     return averages
@@ -63,15 +62,16 @@ def _average_meta_metric(meta_metric: MetaMetric, rankings: Sequence[MetricRanki
     clusters = cluster_metrics_by_significance(best_first, mean, p_values.one_sided, holm=holm)
     system_counts = np.array([len(ranking.data.cube.systems) for ranking in rankings])
     pooled = meta_metric.pool_values_over_datasets(values, system_counts * (system_counts - 1) / 2)
-    metrics = [
-        AveragedMetric(
-            metric=names[m],
-            value=none_if_nan(mean[m]),
-            rank=clusters.get(m),
-            pooled=None if pooled is None else none_if_nan(pooled[m]),
+    metrics = []
+    for m in best_first:
+        metrics.append(
+            AveragedMetric(
+                metric=names[m],
+                value=none_if_nan(mean[m]),
+                rank=clusters.get(m),
+                pooled=None if pooled is None else none_if_nan(pooled[m]),
+            )
         )
-        for m in best_first
-    ]
     return AverageRanking(
         meta_metric=str(meta_metric),
         datasets=[ranking.data.cube.dataset for ranking in rankings],

@@ -180,12 +180,13 @@ def _estimate_with_missing_scores(
     ranking_data: RankingData, meta_metric: MetaMetric, settings: ComparisonSettings
 ) -> MetaMetricEstimates:
     """Estimate the value of each metric with each pair of systems on the items that both have."""
-    estimates = [
-        estimate_with_pairwise_deletion(
-            meta_metric, ranking_data.scores.human, metric, draws=settings.draws, seed=settings.seed
+    estimates = []
+    for metric in ranking_data.scores.metrics:
+        estimates.append(
+            estimate_with_pairwise_deletion(
+                meta_metric, ranking_data.scores.human, metric, draws=settings.draws, seed=settings.seed
+            )
         )
-        for metric in ranking_data.scores.metrics
-    ]
     return MetaMetricEstimates(
         np.array([estimate.value for estimate in estimates]),
         np.array([estimate.low for estimate in estimates]),

@@ -175,10 +175,11 @@ def _average_meta_metric_over_folds(
 ) -> FloatArray:
     """Compute a meta-metric on each cross-validation fold and average over folds, `[1 + draws]`."""
     measure = parse_meta_metric(meta_metric)
-    by_fold = [
-        measure.evaluate_with_missing_scores(score_differences, item_weights * (folds == fold))
-        for fold in np.unique(folds)
-    ]
+    by_fold = []
+    for fold in np.unique(folds):
+        by_fold.append(
+            measure.evaluate_with_missing_scores(score_differences, item_weights * (folds == fold))
+        )
     mean: FloatArray = np.mean(by_fold, axis=0)
     return mean
 

@@ -252,18 +252,20 @@ def _rank_in_contexts(
     values, codes = ranking_data.cube.encode_metadata(column)
     sizes = {code: int((codes == code).sum()) for code in range(len(values))}
     sizes = {code: size for code, size in sizes.items() if size >= plan.fewest_items}
-    return [
-        rank_dataset(
-            ranking_data.restrict_to_context(column, values[code]),
-            meta_metric,
-            settings,
-            holm=plan.holm,
-            context_column=column,
-            context=values[code],
-            equal_items=min(sizes.values()),
+    rankings = []
+    for code in sizes:
+        rankings.append(
+            rank_dataset(
+                ranking_data.restrict_to_context(column, values[code]),
+                meta_metric,
+                settings,
+                holm=plan.holm,
+                context_column=column,
+                context=values[code],
+                equal_items=min(sizes.values()),
+            )
         )
-        for code in sizes
-    ]
+    return rankings
 
 
 def _check_williams_test(plan: RankingPlan) -> None:

@@ -97,11 +97,10 @@ def _read_pooling(folder: Path) -> str:
     file = folder / "1_Pooling" / "config.json"
     if not file.is_file():
         return MEAN_POOLING
-    modes = [
-        name
-        for name, value in read_json_object(file).items()
-        if name.startswith("pooling_mode") and value is True
-    ]
+    modes = []
+    for name, value in read_json_object(file).items():
+        if name.startswith("pooling_mode") and value is True:
+            modes.append(name)
     if len(modes) == 1 and modes[0] in _POOLING_MODES:
         return _POOLING_MODES[modes[0]]
     raise InputError(

@@ -85,10 +85,11 @@ class UnifiedNetwork(CometNetwork):
         """Predict score and tags of each input, for each kind of input."""
         predictions = {}
         for kind in input_kinds:
-            texts_to_join = [
-                tuple(str(getattr(scoring_input, field)) for field in FIELDS_OF_INPUT[kind])
-                for scoring_input in inputs
-            ]
+            texts_to_join = []
+            for scoring_input in inputs:
+                texts_to_join.append(
+                    tuple(str(getattr(scoring_input, field)) for field in FIELDS_OF_INPUT[kind])
+                )
             predictions[kind] = compute_once_for_equal_items(
                 shared_work,
                 (self, kind),

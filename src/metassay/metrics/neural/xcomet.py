@@ -76,10 +76,9 @@ class XComet(UnifiedMetric):
         """Find the errors that XCOMET marks in each output, compared with its first reference."""
         require_torch()
         references = batch.references if "references" in self.needs else [(None,)] * len(batch)
-        inputs = [
-            ScoringInput(output, source, output_references[0])
-            for output, source, output_references in zip(batch.output, batch["source"], references)
-        ]
+        inputs = []
+        for output, source, output_references in zip(batch.output, batch["source"], references):
+            inputs.append(ScoringInput(output, source, output_references[0]))
         network = self.load_network()
         shared_work = SharedWork()
         predictions = network.predict_inputs(inputs, self.input_kinds, shared_work)

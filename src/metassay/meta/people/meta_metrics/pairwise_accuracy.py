@@ -83,10 +83,9 @@ class PairwiseAccuracy(MetaMetric):
 
     def pool_values_over_datasets(self, dataset_values: FloatArray, pair_counts: FloatArray) -> FloatArray:
         """Compute pairwise accuracy over the system pairs of all data sets, as WMT21 to WMT23 did."""
-        pooled = [
-            pair_counts @ dataset_values[:, metric] / pair_counts.sum()
-            for metric in range(dataset_values.shape[1])
-        ]
+        pooled = []
+        for metric in range(dataset_values.shape[1]):
+            pooled.append(pair_counts @ dataset_values[:, metric] / pair_counts.sum())
         return np.array(pooled, dtype=np.float64)
 
 
