@@ -42,7 +42,9 @@ from metassay.tasks.base import Task
 # Columns of a table of pairs besides those of outputs: the worse text, and how it was made.
 PAIR_COLUMNS = ("worse", "perturbation")
 REFERENCE_RULES = ("per-item", "per-output")
+# A list of texts written out in one cell, in JSON or Python notation.
 _WRITTEN_LIST = r"""^\s*\[\s*["'].*["']\s*\]\s*$"""
+# The first texts of a column decide whether it holds written lists such as ["a", "b"].
 _LIST_SAMPLE = 100
 # Columns that hold the location of each row in the input, for errors.
 _FILE = "_file"

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from metassay.errors import InputError
 
+# Six digits are easy to read; more are written only where two bounds would look equal.
 _MINIMUM_DIGITS = 6
 # So many significant digits distinguish any two float64 numbers.
 _MAXIMUM_DIGITS = 17

@@ -16,6 +16,7 @@ from metassay.errors import UnknownName
 # Columns that may name clusters. The first that groups items is the default.
 CLUSTER_COLUMNS = ("doc_id", "document", "chapter_id", "speaker_id", "session_id")
 _DIGITS = re.compile(r"([0-9]{1,15})")
+# Items whose sort keys are built at a time: the keys are longer than the ids, and Python texts.
 _BATCH_ITEMS = 2**16
 
 

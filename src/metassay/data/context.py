@@ -29,6 +29,7 @@ from metassay.errors import InputError, UnknownName
 RowLabel = Callable[[dict[str, Any]], str | None]
 # Columns that are contexts of pairs by default, if they vary.
 _PAIR_CONTEXTS = ("perturbation", "severity", "language", "system", "domain")
+# A request for a billion buckets or more is refused as a typing error.
 _MAXIMUM_COUNT_DIGITS = 9
 
 

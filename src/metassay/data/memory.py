@@ -25,6 +25,7 @@ _MAPPED_SHARE = 16
 _CHECK_INTERVAL = 0.01
 _PROCESS_MEMORY_FILE = Path("/proc/self/statm")
 
+# Bytes that the process should use; the command line sets it from --memory.
 _memory_target = 4_000_000_000
 _open_maps: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
 _open_maps_lock = threading.Lock()

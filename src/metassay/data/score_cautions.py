@@ -14,6 +14,7 @@ from metassay.stats.arrays import FloatArray
 
 # How often a metric that knows nothing is said to be worse than a constant.
 CONTRARY_LEVEL = 0.001
+# With fewer items a metric may disagree with people by chance.
 _MINIMUM_ITEMS = 10
 
 

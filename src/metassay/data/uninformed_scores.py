@@ -20,6 +20,7 @@ CHARACTER_COUNT = "number of characters"
 
 # With fewer repetitions, equal scores of outputs with, say, the same length may be a coincidence.
 _FEWEST_REPETITIONS = 20
+# Most properties are ruled out by the first rows, which is much faster than a look at all of them.
 _FIRST_ROWS = 2000
 
 

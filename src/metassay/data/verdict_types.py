@@ -25,6 +25,7 @@ BAD = ("bad", "no", "false", "incorrect", "fail", "0", "0.0")
 _FEW_CODES = 10
 # More distinct whole numbers than this are grades.
 _MOST_CODES = 50
+# Fewer cases in which two raters disagree do not show whether codes are ordered.
 _FEWEST_DISAGREEMENTS = 30
 # Correlation of codes between raters who disagree from which codes are grades: few codes, and many codes.
 _SCALE_CORRELATION = 0.2

@@ -28,6 +28,7 @@ _KIND_OF_OPERATION: dict[str, Kind] = {
     "delete": "deletion",
     "insert": "insertion",
 }
+# The costs of sclite: a substitution is cheaper than a deletion with an insertion.
 _SUBSTITUTION_COST = 4
 _DELETION_COST = 3
 _INSERTION_COST = 3

@@ -30,6 +30,7 @@ _SMOOTHINGS = {"none": SMOOTH_NONE, "floor": SMOOTH_FLOOR, "add-k": SMOOTH_ADD_K
 _DEFAULT_SMOOTH_VALUES = {"none": 0.0, "floor": 0.1, "add-k": 1.0, "exp": 0.0}
 _DEFAULT_TOKENIZER = "13a"
 _DEFAULT_ORDER = 4
+# Far above any n-gram order in use; it bounds the memory for the statistics.
 _MAX_ORDER = 100
 _SPLITTING_AT_SPACES = frozenset({"13a", "none", "intl"})
 

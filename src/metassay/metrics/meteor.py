@@ -21,6 +21,7 @@ from metassay.text.tokenizers import AUTO, WORD_TOKENIZERS, choose_character_tok
 from metassay.text.wordnet import PARTS_OF_SPEECH, open_wordnet
 
 _DEFAULT_TOKENIZER = "whitespace"
+# Words whose synonyms are kept, because looking them up in WordNet is slow.
 _CACHED_WORDS = 1 << 18
 
 

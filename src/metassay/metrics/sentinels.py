@@ -15,6 +15,7 @@ import numpy as np
 from metassay.data.ranked_lists import RankedLists
 from metassay.metrics.base import Batch, Metric, Scores, check_parameter_range
 
+# Seeds of at most 64 bits.
 _MAX_SEED = 2**63
 
 

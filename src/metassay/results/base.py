@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from metassay.errors import InputError, InputLocation
 
+# Every JSON object begins with it.
 SCHEMA_VERSION = 1
 ResultT = TypeVar("ResultT")
 ContentT = TypeVar("ContentT", bound="ResultStruct")

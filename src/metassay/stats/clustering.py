@@ -9,6 +9,7 @@ from scipy.spatial.distance import squareform
 
 from metassay.stats.arrays import FloatArray, LongArray
 
+# The number of groups is chosen between 2 and this one.
 _MAX_GROUPS = 10
 
 

@@ -21,6 +21,7 @@ from metassay.stats.sorted_scores import SortedScores, starts_new_distinct_score
 
 # How often each resample contains each cluster: [resamples, clusters].
 Counts = NDArray[np.uint32]
+# Rows fitted at a time, which bounds memory.
 _ROWS_PER_BLOCK = 1024
 
 

@@ -16,6 +16,7 @@ from metassay.stats.sign_flip import (
 
 # Mean error per pair of systems up to which the normal p-values are used: twice the noise of 1,000 flips.
 MAX_NORMAL_ERROR = 0.003
+# Sign flips per p-value: the number that Thompson et al. (2024) use.
 FLIPS = 1000
 
 

@@ -18,6 +18,7 @@ BitArray = NDArray[np.uint64]
 _ABSOLUTE_ROUNDING = 1e-15
 _RELATIVE_ROUNDING = 1e-14
 
+# Radix sort by digits of 11 bits: six passes sort the 64 bits of a float.
 _DIGIT_BITS = 11
 _DIGIT_VALUES = 1 << _DIGIT_BITS
 _PASSES = 6  # of 11 bits cover the 64 of a float; an even number leaves the result where it began

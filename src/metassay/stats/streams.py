@@ -21,6 +21,7 @@ Keys = NDArray[np.uint64]
 T = TypeVar("T")
 
 _MASK = (1 << 64) - 1
+# The constants of SplitMix64 (Steele, Lea and Flood, 2014).
 _INCREMENT = 0x9E3779B97F4A7C15
 _FIRST_MULTIPLIER = 0xBF58476D1CE4E5B9
 _SECOND_MULTIPLIER = 0x94D049BB133111EB

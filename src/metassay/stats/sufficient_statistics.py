@@ -18,6 +18,7 @@ from metassay.stats.resampling import draw_bootstrap_counts
 FromStatistics = Callable[[FloatArray], FloatArray]
 # Counts that are in memory at a time.
 _COUNTS_PER_BLOCK = 4_000_000
+# A resampled difference that equals the observed one must count, although it was summed in another order.
 _ROUNDING_ERROR = 1e-12
 
 

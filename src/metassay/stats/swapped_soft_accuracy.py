@@ -13,6 +13,7 @@ from metassay.stats.arrays import BoolArray, Float32Array, FloatArray, LongArray
 from metassay.stats.compilation import kernel
 from metassay.stats.swaps import Swaps
 
+# The grid of z values on which the upper tail of the normal distribution is tabulated.
 _STEPS_PER_UNIT = 512
 _LARGEST_Z = 8.0
 # 1 - Phi on a grid. Linear interpolation is off by at most 1.2e-7, a thousandth of the Monte-Carlo error.

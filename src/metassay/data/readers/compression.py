@@ -13,13 +13,17 @@ from metassay.errors import InputError, InputLocation
 COMPRESSION_ENDINGS = (".gz", ".zst", ".zstd")
 # Environment variable: maximum size in MB of a decompressed file, and of the content of a pipe.
 LIMIT_VARIABLE = "METASSAY_UNPACK_LIMIT"
+# The first bytes of gzip and zstd files. The ending of a file does not always tell.
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _MEGABYTE = 1_000_000
+# Decompressed content up to this size is read, however strongly it was compressed.
 _SIZE_WITHOUT_LIMIT = 256 * _MEGABYTE
 # Text shrinks to a third or a twentieth. What grows a hundredfold is hardly text.
 _MAXIMUM_RATIO = 100
+# A pipe has no size that could be checked before reading, and a device never ends.
 _MAXIMUM_PIPE_SIZE = 4096 * _MEGABYTE
+# Bytes read at a time, so that a decompression bomb is noticed before it fills memory.
 _CHUNK_BYTES = 1 << 20
 
 

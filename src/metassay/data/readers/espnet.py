@@ -13,6 +13,7 @@ from metassay.tasks import asr
 
 # Holds transcripts split into words; `score_cer` and `score_ter` hold the same ones split otherwise.
 SCORE_FOLDER = "score_wer"
+# Results lie in SYSTEM/TESTSET/score_wer; a folder around several systems may be given, too.
 _MAXIMUM_DEPTH = 4
 
 

@@ -18,6 +18,7 @@ from metassay.data.readers.compression import (
 )
 from metassay.errors import InputError, InputLocation, NoSuchFile
 
+# Bytes from which a format is recognised.
 _BEGINNING_BYTES = 65_536
 # Content of pipes that `read_first_content_lines` read, kept because a pipe can be read only once.
 _PIPE_CONTENTS: dict[str, bytes] = {}

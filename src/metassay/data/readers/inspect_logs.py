@@ -34,6 +34,7 @@ from metassay.data.readers.sample_columns import build_columns, parse_optional_s
 from metassay.errors import InputError, InputLocation, shorten_text
 
 _ARCHIVE_ERRORS = (zipfile.BadZipFile, struct.error, zlib.error, NotImplementedError)
+# Larger members of an archive are refused before they are unpacked into memory.
 _MAXIMUM_SAMPLE_BYTES = 64_000_000
 # Number of zstd among the compression methods of ZIP, which `zipfile` does not know.
 _ZSTD_METHOD = 93

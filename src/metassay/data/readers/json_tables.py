@@ -20,6 +20,7 @@ MALFORMED_CONTENT_ERRORS = (
     *(AttributeError, TypeError, KeyError, IndexError, ValueError, OverflowError, RecursionError),
     *(pl.exceptions.PolarsError, pl.exceptions.PanicException),
 )
+# Checked by recursion, so that deeper values would exhaust the stack.
 _MAXIMUM_DEPTH = 20
 _LARGEST_FLOAT = int(sys.float_info.max)
 _TYPE_NAMES = {

@@ -33,6 +33,8 @@ SEVERITY_WEIGHTS = {
     "no-error": 0.0,
     "no_error": 0.0,
 }
+# Weights of Freitag et al. (2021): a segment that is no translation at all costs as much as five major
+# errors.
 NON_TRANSLATION_WEIGHT = 25.0
 MINOR_PUNCTUATION_WEIGHT = 0.1
 # Categories that cost nothing, whatever their severity.

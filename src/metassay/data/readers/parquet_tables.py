@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 PARQUET_ENDINGS = (".parquet", ".pq")
+# The first bytes of every Parquet file.
 _MAGIC = b"PAR1"
 # Larger files are not loaded into memory as a whole before they are parsed.
 _LARGE_FILE_BYTES = 2**26

@@ -34,6 +34,7 @@ from metassay.meta.contexts.pair_outcomes import (
 from metassay.stats.arrays import FloatArray, IntArray, LongArray, count_codes, find_run_starts, sort_by_code
 from metassay.stats.compilation import kernel
 
+# Pairs whose outcomes are summed at a time, which bounds memory for data sets with millions of pairs.
 _PAIRS_PER_BATCH = 2**20
 TIE_CREDIT = {"strict": 0.0, "half": 0.5}
 

@@ -31,6 +31,7 @@ from metassay.results.assay import (
 from metassay.stats.arrays import FloatArray
 from metassay.stats.multiplicity import adjust_holm
 
+# Probability that any claim of a run is wrong, over all kinds of claims together.
 ERROR_RATE = 0.05
 ClaimT = TypeVar(
     "ClaimT", MetricLead, AccuracyVariation, AccuracyTrend, PredictableAgreement, PerturbationDependence

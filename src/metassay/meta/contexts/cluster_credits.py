@@ -17,6 +17,7 @@ from metassay.meta.contexts.accuracy import assign_pairs_to_both_systems, sum_ou
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.stats.arrays import BoolArray, FloatArray, IntArray
 
+# Smaller changes come from summing in another order, not from other outcomes.
 _ROUNDING = 1e-9
 
 

@@ -39,6 +39,7 @@ from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
 from metassay.stats.intervals import ClusteredProportions, proportion_interval
 from metassay.stats.multiplicity import select_possible_best
 
+# Accuracies that agree to so many decimals are tied: sums over items round differently.
 _TIE_DECIMALS = 12
 
 

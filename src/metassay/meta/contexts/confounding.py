@@ -37,6 +37,7 @@ from metassay.stats.intervals import percentile_interval, small_sample_factor
 from metassay.stats.multiplicity import adjust_holm
 
 _LEVEL = 0.05
+# Combinations of perturbations per size, min(C(n, k), 10), as in the appendix of Deviyani and Diaz (2025).
 _COMBINATIONS = 10
 _ENTRIES_PER_BATCH = 1 << 20  # of a matrix of combinations and cells: what a cache holds
 _EXCESS = 2.0  # times what resampling adds to σ²: once as sampling error did, once on top of it

@@ -17,8 +17,10 @@ from metassay.stats import random
 from metassay.stats.arrays import FloatArray, IntArray
 from metassay.stats.bootstrap import ClusterBootstrap
 
+# Bins of about equally many pairs, by the share of edited characters.
 _BINS = 5
 _FEWEST_PAIRS = 20  # in a bin
+# Pairs assigned to bins at a time, which bounds memory.
 _SHARES_PER_BATCH = 2**20
 
 

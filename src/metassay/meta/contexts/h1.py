@@ -38,6 +38,7 @@ from metassay.stats.contingency import chi_square_test, cochran_mantel_haenszel_
 from metassay.stats.label_permutation import permute_labels_test
 from metassay.stats.multiplicity import adjust_holm
 
+# Below this sum of squares all items of a metric have the same accuracy, up to rounding.
 _ROUNDING = 1e-12
 
 

@@ -22,8 +22,11 @@ from metassay.stats.intervals import percentile_interval, small_sample_factor
 from metassay.stats.isotonic import fit_non_decreasing_rows
 from metassay.stats.rank_correlation import correlate_all_rows, correlate_rows
 
+# Above this number of contexts, each is compared with the whole only: a matrix would grow with the square.
 FULL_MATRIX = 300
+# Above this number of contexts the cells get no intervals: each needs a rank correlation per resample.
 ALL_INTERVALS = 100
+# Distances that are equal up to rounding count as reached.
 _ROUNDING = 1e-9
 _TIE_DECIMALS = 12  # sums in another order differ in the 16th decimal; such accuracies are tied
 

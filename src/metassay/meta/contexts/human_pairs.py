@@ -62,7 +62,9 @@ from metassay.stats.arrays import FloatArray
 from metassay.stats.intervals import proportion_interval
 from metassay.stats.rank_correlation import correlate_rows
 
+# Accuracies that agree to so many decimals are tied: sums over items round differently.
 _TIE_DECIMALS = 12
+# A ranking with a lower reliability is noise, and the correction would divide by almost 0.
 _LEAST_RELIABILITY = 0.05
 # 1.96 would be too few, because reliabilities are estimated too: in simulations of 6 and 20 metrics intervals
 # with 1.96 contained the true tau in .86 to .99, with 2.25 in .91 to .99 of data sets.

@@ -22,6 +22,7 @@ from metassay.stats.arrays import BoolArray, FloatArray, LongArray
 from metassay.stats.bootstrap import ClusterHalves
 from metassay.stats.compilation import kernel
 
+# Differences that are equal up to rounding count as equal, so that identical metrics get no p-value.
 _ROUNDING = 1e-9
 _CLEAR = float(ndtri(0.975))
 

@@ -40,8 +40,10 @@ from metassay.stats import random
 from metassay.stats.arrays import FloatArray
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
 
+# Random divisions of the clusters into halves, from which the noise ceiling is estimated.
 _SPLITS = 100
 _MOST_CONCURRENT_PAIRS = 2**22  # with more pairs the analyses run one after the other, to save memory
+# With more contexts, the effect of perturbations is measured over all outputs together.
 _MOST_CONFOUNDING_CONTEXTS = 300
 
 

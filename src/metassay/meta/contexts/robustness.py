@@ -6,6 +6,7 @@ import numpy as np
 
 from metassay.stats.arrays import FloatArray
 
+# More halvings than a float64 has bits, so that the bisection ends by precision.
 _BISECTION_STEPS = 200
 
 

@@ -25,6 +25,7 @@ from metassay.stats.rank_correlation import correlate_rows
 
 _LEVEL = 0.05
 _NORMAL = float(ndtri(0.975))
+# Accuracies that agree to so many decimals are tied: sums over items round differently.
 _TIE_DECIMALS = 12
 # Share of the error rate for the accuracies over all contexts.
 _OVERALL_SHARE = 0.8

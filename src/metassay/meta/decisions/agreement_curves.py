@@ -15,6 +15,7 @@ from metassay.stats.random import AGREEMENT_THRESHOLDS, create_generator_of_bran
 
 SYSTEMS = "systems"
 OUTPUTS = "outputs"
+# Two systems make one pair, to which no curve can be fitted.
 FEWEST_SYSTEMS = 3
 
 

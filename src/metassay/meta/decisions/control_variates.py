@@ -30,9 +30,11 @@ from metassay.stats.compilation import kernel
 LEVEL = 0.95
 THESE_ITEMS = "these items"
 ITEMS_LIKE_THESE = "items like these"
+# A residual is divided by 1 − leverage (HC3); a unit that decides the slope alone would be divided by 0.
 _LARGEST_LEVERAGE = 0.9
 # The only method with which a new draw exceeds the quantile of few draws with exactly its probability.
 _QUANTILE_METHOD: Literal["weibull"] = "weibull"
+# With fewer defined draws, their quantiles would describe unusual resamples only.
 _SMALLEST_SHARE_OF_DRAWS = 0.5
 
 

@@ -10,6 +10,7 @@ from metassay.meta.decisions.labelled_scores import LabelledScores
 from metassay.stats.arrays import FloatArray
 from metassay.stats.labels_saved import LabelsSaved, estimate_labels_saved, subtract_system_pairs
 
+# A metric that leaves less of the variance was computed from the labels.
 _SMALLEST_RESIDUAL_SHARE = 1e-6
 
 

@@ -19,6 +19,7 @@ from metassay.results.rank import AgreementPoint, AgreementThreshold
 from metassay.stats.arrays import FloatArray
 from metassay.stats.resampling import draw_bootstrap_counts
 
+# Bins of score differences with equally many pairs, to which the agreement curve is fitted.
 BINS = 20
 RESAMPLES = 200
 _TAILS = (0.025, 0.975)

@@ -29,6 +29,7 @@ POINTS = 21
 _TAILS = (0.025, 0.975)
 # Bound of beta d: where every pair agrees with certainty, the likelihood grows with beta without end.
 _LARGEST_EXPONENT = 50.0
+# Bisection brings the slope near its optimum; Newton's method, which may diverge from afar, then finishes.
 _BISECTIONS = 15
 _NEWTON_STEPS = 3
 

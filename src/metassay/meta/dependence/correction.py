@@ -24,6 +24,7 @@ from metassay.stats.random import CORRECTION_FOLDS, create_generator_of_branch
 from metassay.stats.resampling import draw_cluster_counts
 from metassay.stats.sorted_scores import sort_scores
 
+# Scores of a fold are converted by a function fitted to the other folds.
 FOLDS = 5
 # Resamples for pairs of unseen systems: fewer than elsewhere, because every pair needs fits of its own.
 UNSEEN_FITS = 20

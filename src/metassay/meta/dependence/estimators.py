@@ -16,7 +16,9 @@ from metassay.meta.dependence.scored_outputs import ScoredOutputs
 from metassay.stats.arrays import FloatArray
 from metassay.stats.isotonic import fit_isotonic, predict_isotonic
 
+# Bins of metric scores with equally many outputs.
 BINS = 20
+# Knots at quantiles of the metric scores, the lowest and the highest score included.
 SPLINE_KNOTS = 8
 SPLINE_DEGREE = 2
 

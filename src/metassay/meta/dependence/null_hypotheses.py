@@ -37,6 +37,7 @@ from metassay.stats.isotonic import (
     predict_isotonic,
 )
 
+# With the observed value 1,000 values, so that p-values are multiples of .001.
 DRAWS = 999
 # Distance of the angles, arccos of a correlation with human scores, for which noise is simulated.
 ANGLE_STEP = np.pi / 64

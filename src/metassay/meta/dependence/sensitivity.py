@@ -20,6 +20,7 @@ from metassay.stats.resampling import draw_cluster_counts
 
 BOOTSTRAPS = (50, 100, 200, 500)
 SHARES = (0.1, 0.25, 0.5, 1.0)
+# Random subsets per setting, whose results are averaged.
 REPEATS = 20
 
 OutputsWithDeviations = tuple[ScoredOutputs, FloatArray]

@@ -31,7 +31,9 @@ BoolArray = NDArray[np.bool_]
 
 # Up to this number of distinct human scores, each has its own step.
 FEW_VALUES = 10
+# Inner knots at quantiles of the human scores.
 SPLINE_KNOTS = 4
+# Smaller sums of squares are 0 up to rounding: the human score explains everything.
 _ROUNDING = 1e-9
 _LEAST_FREEDOM = 0.1  # an output that determines its own fit still counts with a finite error
 

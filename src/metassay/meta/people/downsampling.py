@@ -11,6 +11,7 @@ from metassay.meta.people.ranking_data import RankingData
 from metassay.results.rank import DownsampledValue
 
 SHARES_OF_ITEMS = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
+# Random subsets of the items per subset size.
 SUBSETS_PER_SIZE = 100
 # Data sets with fewer items are not made smaller.
 _FEWEST_ITEMS = 10

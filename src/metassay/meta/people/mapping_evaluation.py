@@ -22,6 +22,7 @@ from metassay.stats.random import CORRECTION_DRAWS, create_generator_of_branch
 
 RAW, POOLED, UNSEEN, OWN = "raw", "f_G", "f_G unseen", "f_k"
 """Scores as they are; mapped by f_G; by an f_G fitted without the two systems; by the f_k of each system."""
+# Isotonic functions are flat in parts: outputs on the same part differ by rounding only.
 _TIE_TOLERANCE = 1e-12
 
 

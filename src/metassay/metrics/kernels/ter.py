@@ -22,10 +22,12 @@ from metassay.stats.compilation import kernel
 
 Distances = NDArray[np.int32]
 
+# The limits of tercom and sacrebleu: with others, scores would differ from theirs.
 _MAX_RUN = 10
 _MAX_SHIFT_DISTANCE = 50
 _MAX_CANDIDATES = 1000
 _BEAM_WIDTH = 25
+# Larger than any number of edits, and small enough that adding costs does not overflow.
 _INFINITE = 1 << 30
 _EQUAL, _SUBSTITUTE, _DELETE, _INSERT = range(4)
 

@@ -17,6 +17,7 @@ from metassay.stats.compilation import kernel
 _FNV_BASIS = np.uint64(0xCBF29CE484222325)
 _FNV_PRIME = np.uint64(0x100000001B3)
 _EMPTY_SLOT = np.uint64(0)
+# A power of two, because slots are found with a bit mask.
 _INITIAL_CAPACITY = 1 << 12
 
 

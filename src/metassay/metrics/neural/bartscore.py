@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 PRECISION, RECALL, BOTH = DIRECTIONS = ("precision", "recall", "f")
+# The limit of BARTScore's own code; longer texts are truncated.
 MAX_TOKENS = 1024
 
 

@@ -52,6 +52,7 @@ SPECIAL_TOKENS = 2
 MAX_VECTOR_BYTES = {"cpu": 2**30, "cuda": 2**33}
 # Similarities of tokens computed at a time, by kind of device.
 MAX_SIMILARITIES = {"cpu": 2**18, "cuda": 2**22}
+# Padding must never be the best match, and a cosine is at least −1.
 _BELOW_ANY_COSINE = -2.0
 
 

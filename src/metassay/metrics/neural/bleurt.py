@@ -48,6 +48,7 @@ SHARED_SETTINGS = (
 )
 # [CLS] and two [SEP] in `[CLS] reference [SEP] output [SEP]`.
 SPECIAL_TOKENS = 3
+# Both texts are truncated together afterwards, the longer one first.
 NO_LIMIT = 10**6
 _SPECIAL_TOKEN = re.compile(r"(\[(?:CLS|SEP|PAD|MASK|UNK)\])")
 

@@ -36,6 +36,7 @@ TOKENIZER_FILES = (
     "sentencepiece.model",
     "vocab.txt",
 )
+# A repository cloned without Git LFS has such short text files in place of the weights.
 _LFS_POINTER = b"version https://git-lfs"
 _PACKAGED_WEIGHTS = frozenset({"model.safetensors", "weights.npz"})
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 # `<extra_id_10>`, whose logit at the first step of the decoder is the score.
 SCORE_TOKEN = 250_089
+# MetricX predicts MQM penalties, which are at most 25 for a segment.
 WORST_SCORE = 25.0
 # Tokens that each version of MetricX reads.
 TOKEN_LIMITS = {"23": 1024, "24": 1536}

@@ -35,6 +35,7 @@ NUMPY_WEIGHTS_FILE = "weights.npz"
 SENTENCEPIECE_FILE = "sp.model"
 # Texts that the universal sentence encoder encodes at a time.
 CHUNK_SIZE = 4_096
+# Length of the vectors of the universal sentence encoder.
 UNIVERSAL_DIMENSION = 512
 MEAN_POOLING, FIRST_TOKEN_POOLING = "mean", "cls"
 _POOLING_MODES = {

@@ -32,6 +32,7 @@ MQM_WEIGHT = 0.22
 # Weights of the tag probabilities, by kind of input.
 TAG_WEIGHTS = {SOURCE_INPUT: 0.1667, REFERENCE_INPUT: 0.3333, FULL_INPUT: 0.5}
 PENALTIES = {"minor": 1, "major": 5, "critical": 10}
+# The largest MQM penalty of a segment, which gives a score of 0.
 MAX_PENALTY = 25
 
 
