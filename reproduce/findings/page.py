@@ -1,4 +1,4 @@
-"""Render docs/findings.md and docs/paper.md from `ours.json`.
+"""Render docs/findings.md, docs/paper.md and the page of full tables from `ours.json`.
 
 The prose is in `templates`. A field {{name}} is replaced by a figure or a table that this file computes.
 """
@@ -19,7 +19,12 @@ from reproduce.findings.worth import average_over_sets
 
 from metassay.stats.multiplicity import adjust_holm
 
-PAGES = ("findings.md", "paper.md")
+PAGES = {
+    "findings.md": "docs/findings.md",
+    "paper.md": "docs/paper.md",
+    "tables.md": "reproduce/findings/README.md",
+}
+"""Paths of the pages, from the root of the repository, by the name of the template."""
 _TEMPLATES = Path(__file__).parent / "templates"
 Row = Mapping[str, Any]
 Results = Mapping[str, Any]
@@ -47,9 +52,13 @@ def list_fields(results: Results) -> dict[str, Callable[[], str]]:
         "regret_most": lambda: f"{max(row['regret'] for row in rows):.3f}",
         "regret_high": lambda: f"{max(row['regret_high'] for row in rows):.3f}",
         "context_table": lambda: render_context_table(rows),
+        "regret_table": lambda: render_regret_by_context_table(rows),
         "interaction_table": lambda: render_interaction_table(rows),
         "lexical_table": lambda: render_question_table(results["lexical_questions"]),
         "lexical_short_table": lambda: render_question_table(select_perturbed(results["lexical_questions"])),
+        "family_table": lambda: render_family_table(results),
+        "official_short_table": lambda: render_short_question_table(results["official_questions"]),
+        "strategy_short_table": lambda: render_gain_table(results["strategies"]),
         "representative_table": lambda: render_representative_table(results),
         "official_table": lambda: render_question_table(results["official_questions"]),
         "strategy_table": lambda: render_strategy_table(results["strategies"]),
@@ -57,10 +66,10 @@ def list_fields(results: Results) -> dict[str, Callable[[], str]]:
         "lexical_regret_table": lambda: render_regret_table(results["lexical_regrets"], "perturbed"),
         "official_regret_table": lambda: render_regret_table(results["official_regrets"]),
         "worth_table_wmt23": lambda: render_worth_table(results["labels_saved"], "wmt23"),
-        "worth_table_wmt22": lambda: render_worth_table(results["labels_saved"], "wmt22", limit=16),
-        "worth_short_table": lambda: render_worth_table(results["labels_saved"], "wmt23", limit=12),
+        "worth_table_wmt22": lambda: render_worth_table(results["labels_saved"], "wmt22"),
         "cost_table": lambda: render_cost_table(results["labels_saved"]),
         "dependence_table": lambda: render_dependence_table(results["dependence"]),
+        "dependence_short_table": lambda: render_short_dependence_table(results["dependence"]),
         "family_list": lambda: "; ".join(
             f"{family} ({', '.join(metrics)})" for family, metrics in OFFICIAL_FAMILIES.items()
         ),
@@ -210,6 +219,23 @@ def render_context_table(rows: Sequence[Row]) -> str:
     return "\n".join(format_table(head, cells))
 
 
+def render_regret_by_context_table(rows: Sequence[Row]) -> str:
+    """Render regret and held-out gain, without rows in which one metric is best in every context."""
+    head = ["data", "contexts", "p, Holm", "regret (95 % interval)", "gain on held-out documents"]
+    cells = [
+        [
+            f"{row['set']}, ties half" if row["ties"] == HALF else row["set"],
+            f"{row['contexts']} {row['column']}s",
+            render_p(adjusted),
+            f"{row['regret']:.3f} ({row['regret_low']:.3f} to {row['regret_high']:.3f})",
+            f"{row['held_out_gain']:+.3f}".replace("-", "−"),
+        ]
+        for row, adjusted in zip(rows, adjust_context_p_values(rows))
+        if row["largest_regret"] > 0
+    ]
+    return "\n".join(format_table(head, cells))
+
+
 def render_interaction_table(rows: Sequence[Row]) -> str:
     """Render the size of the interaction beside the size at which a local choice pays off."""
     rows = [row for row in rows if row["set"].startswith("wmt23")]
@@ -260,6 +286,60 @@ def render_question_table(rows: Sequence[Row]) -> str:
         for row in rows
     ]
     return "\n".join(format_table(head, cells))
+
+
+def render_short_question_table(rows: Sequence[Row]) -> str:
+    """Render the agreement of every two questions, without ranges and reliabilities."""
+    head = ["two questions", "all metrics", "one metric per family", "corrected for reliability"]
+    cells = [
+        [
+            f"{QUESTIONS[row['first']]} – {QUESTIONS[row['second']]}",
+            *(render_interval(row[kind]) for kind in ("all", "blocked", "corrected")),
+        ]
+        for row in rows
+    ]
+    return "\n".join(format_table(head, cells))
+
+
+def render_family_table(results: Results) -> str:
+    """Render the agreement of perturbed and human pairs for several selections of lexical metrics."""
+    questions = {(row["first"], row["second"]): row for row in results["lexical_questions"]}
+    defaults = {(row["first"], row["second"]): row for row in results["representatives"]}
+    family_pairs = {(row["first"], row["second"]): row for row in results["family_pairs"]}
+    columns = (("perturbed", "human"), ("perturbed_half", "human_half"))
+    cells = [
+        ["29 variants", *(render_interval(questions[pair]["all"]) for pair in columns)],
+        [
+            "one random metric per family",
+            *(render_interval(questions[pair]["blocked"]) for pair in columns),
+        ],
+        [
+            "the same: range over 95 % of the choices",
+            *(render_range(questions[pair]["choices"].values(), 2) for pair in columns),
+        ],
+        ["default variant of each family", *(render_interval(defaults[pair]["all"]) for pair in columns)],
+        [
+            "pairs of metrics of different families",
+            *(render_interval(family_pairs[pair]["between"]) for pair in columns),
+        ],
+        [
+            "pairs of metrics of the same family",
+            *(render_interval(family_pairs[pair]["within"]) for pair in columns),
+        ],
+    ]
+    return "\n".join(format_table(["metrics compared", "ties wrong", "ties half right"], cells))
+
+
+def render_gain_table(rows: Sequence[Row]) -> str:
+    """Render what each way to choose a lexical metric gains over the choice by perturbed pairs."""
+    targets = ("human", "human_half", "acc_eq", "spa")
+    gains = {(row["strategy"], row["target"]): row["gain"] for row in rows if "gain" in row}
+    strategies = dict.fromkeys(strategy for strategy, _ in gains if strategy != "perturbed pairs")
+    cells = [
+        [strategy, *(render_interval(gains[strategy, target], 3) for target in targets)]
+        for strategy in strategies
+    ]
+    return "\n".join(format_table(["choice", *(QUESTIONS[target] for target in targets)], cells))
 
 
 def render_representative_table(results: Results) -> str:
@@ -399,6 +479,25 @@ def render_dependence_table(rows: Sequence[Row]) -> str:
                 render_interval({**row[rule]["residual"], "mean": row[rule]["residual"]["r"]})
                 for rule in rules
             ),
+            f"{row['better']['spread']:.2f} / {row['both']['spread']:.2f}",
+            f"{row['better']['tau_ap']:.2f} / {row['both']['tau_ap']:.2f}",
+        ]
+        for row in rows
+    ]
+    return "\n".join(format_table(head, cells))
+
+
+def render_short_dependence_table(rows: Sequence[Row]) -> str:
+    """Render the correlation of accuracy and expected deviation under both rules, without the residual."""
+    head = [
+        *("data", "systems", "r, better output", "r, both outputs"),
+        *("range of accuracy, better / both", "τ_AP between systems, better / both"),
+    ]
+    cells = [
+        [
+            row["set"],
+            row["systems"],
+            *(render_interval({**row[rule], "mean": row[rule]["r"]}) for rule in ("better", "both")),
             f"{row['better']['spread']:.2f} / {row['both']['spread']:.2f}",
             f"{row['better']['tau_ap']:.2f} / {row['both']['tau_ap']:.2f}",
         ]

@@ -271,6 +271,37 @@ def compare_questions(
     return rows
 
 
+def compare_within_and_between_families(
+    sets: Sequence[MeasuredSet], families: Sequence[str], pairs_of_questions: Sequence[tuple[str, str]]
+) -> list[dict[str, Any]]:
+    """Compare two questions on pairs of metrics of the same family, and of different families.
+
+    The agreement is Kendall's tau-a: the share of pairs of metrics that both questions put in the same order,
+    less the share in opposite order.
+    """
+    first_metric, second_metric = np.triu_indices(len(families), 1)
+    names = np.array(families)
+    is_within = names[first_metric] == names[second_metric]
+    rows = []
+    for first, second in pairs_of_questions:
+        agreements = []
+        for measured in sets:
+            orders = [
+                np.sign(np.round(values[first_metric] - values[second_metric], _DECIMALS))
+                for values in (measured.values[first], measured.values[second])
+            ]
+            agreements.append(orders[0] * orders[1])
+        rows.append(
+            {
+                "first": first,
+                "second": second,
+                "within": estimate_mean([float(agreement[is_within].mean()) for agreement in agreements]),
+                "between": estimate_mean([float(agreement[~is_within].mean()) for agreement in agreements]),
+            }
+        )
+    return rows
+
+
 def correct_interval(interval: Mapping[str, float], *reliabilities: float) -> dict[str, float]:
     """Correct a mean tau and both ends of its interval for the reliability of two questions."""
     return {

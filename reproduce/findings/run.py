@@ -39,6 +39,7 @@ ROOT = FOLDER.parents[1]
 SEED = 2026
 COLUMNS = ("domain", "system")
 OFFICIAL_QUESTIONS = ("human", "acc_eq", "spa", "labels_saved", "residual")
+FAMILY_QUESTIONS = (("perturbed", "human"), ("perturbed_half", "human_half"))
 STRATEGY_TARGETS = ("human", "human_half", "acc_eq", "spa", "labels_saved")
 
 
@@ -61,8 +62,8 @@ def main() -> None:
     if options.only:
         return
     draw_figures(results, ROOT / "docs" / "images")
-    for name in PAGES:
-        (ROOT / "docs" / name).write_text(render_page(name, results), encoding="utf-8")
+    for name, path_of_page in PAGES.items():
+        (ROOT / path_of_page).write_text(render_page(name, results), encoding="utf-8")
     if failed := [claim for claim, holds in list_claims(results).items() if not holds]:
         sys.exit("the pages say what the results do not show: " + "; ".join(failed))
 
@@ -141,6 +142,7 @@ def study_lexical_sets(data: Path, folder: Path) -> dict[str, Any]:
         "lexical_questions": questions.compare_questions(measured, families, names, SEED),
         "lexical_regrets": questions.compute_regrets(measured, families, names, SEED),
         "strategies": questions.compare_strategies(measured, STRATEGY_TARGETS),
+        "family_pairs": questions.compare_within_and_between_families(measured, families, FAMILY_QUESTIONS),
         "representatives": questions.compare_questions(
             [questions.keep_representatives(m) for m in measured], questions.REPRESENTATIVES, names, SEED
         ),

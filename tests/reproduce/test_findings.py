@@ -21,6 +21,7 @@ from reproduce.findings.page import PAGES, find_break_even, list_fields, render_
 from reproduce.findings.questions import (
     MeasuredSet,
     compare_strategies,
+    compare_within_and_between_families,
     draw_one_per_family,
     find_official_family,
 )
@@ -131,6 +132,20 @@ def test_one_metric_of_each_family_is_drawn() -> None:
     assert set(drawn[:, 0]) == {0, 2}
 
 
+def test_agreement_within_and_between_families_is_that_of_enumeration() -> None:
+    rng = np.random.default_rng(4)
+    families = ["a", "a", "a", "b", "b", "c"]
+    values = {name: rng.integers(0, 4, 6).astype(float) for name in ("one", "two")}
+    counts = {True: [], False: []}
+    for i, j in combinations(range(6), 2):
+        product = (values["one"][i] - values["one"][j]) * (values["two"][i] - values["two"][j])
+        counts[families[i] == families[j]].append((product > 0) - (product < 0))
+    sets = [MeasuredSet(name, tuple("uvwxyz"), values, []) for name in ("first", "second")]
+    (row,) = compare_within_and_between_families(sets, families, [("one", "two")])
+    assert row["within"]["mean"] == pytest.approx(np.mean(counts[True]))
+    assert row["between"]["mean"] == pytest.approx(np.mean(counts[False]))
+
+
 def test_every_official_metric_has_one_family_and_a_short_name() -> None:
     names = {row["metric"] for row in RESULTS["labels_saved"] if row["set"].startswith("wmt23")}
     assert len(names) == 42
@@ -178,9 +193,9 @@ def test_the_first_measurement_is_met() -> None:
         assert row["largest_regret"] == pytest.approx(loss, abs=0.0006)
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_pages_have_the_figures_of_the_script(name) -> None:
-    assert (ROOT / "docs" / name).read_text(encoding="utf-8") == render_page(name, RESULTS)
+@pytest.mark.parametrize(("name", "path"), PAGES.items())
+def test_pages_have_the_figures_of_the_script(name, path) -> None:
+    assert (ROOT / path).read_text(encoding="utf-8") == render_page(name, RESULTS)
 
 
 @pytest.mark.parametrize(("claim", "holds"), list_claims(RESULTS).items())
