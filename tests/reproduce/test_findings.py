@@ -139,7 +139,7 @@ def test_agreement_within_and_between_families_is_that_of_enumeration() -> None:
     counts = {True: [], False: []}
     for i, j in combinations(range(6), 2):
         product = (values["one"][i] - values["one"][j]) * (values["two"][i] - values["two"][j])
-        counts[families[i] == families[j]].append((product > 0) - (product < 0))
+        counts[families[i] == families[j]].append(np.sign(product))
     sets = [MeasuredSet(name, tuple("uvwxyz"), values, []) for name in ("first", "second")]
     (row,) = compare_within_and_between_families(sets, families, [("one", "two")])
     assert row["within"]["mean"] == pytest.approx(np.mean(counts[True]))
