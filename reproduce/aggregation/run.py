@@ -261,9 +261,8 @@ def _build_figure_5(measurements: Measurements) -> Entry:
     transposed = [{"downsampled": rows} for rows in measurements["transposed"]["downsampled"]]
     description = (
         "BLEU on 1, 10, 100 segments: corpus with segment "
-        f"{show(list_medians(measurements, 'bleu', 'segment'))}, "
-        f"with bootstrap {show(list_medians(measurements, 'bleu', 'bootstrap'))}. With references "
-        "transposed: "
+        f"{show(list_medians(measurements, 'bleu', 'segment'))}, with bootstrap "
+        f"{show(list_medians(measurements, 'bleu', 'bootstrap'))}. With references transposed: "
         f"{show(list_medians(transposed[0], 'bleu', 'segment'))} and "
         f"{show(list_medians(transposed[0], 'bleu', 'bootstrap'))}"
     )

@@ -90,8 +90,7 @@ def _build_table_5(by_seed: Sequence[Measurements]) -> Entry:
         Reason("there are fewer systems", systems < 62, f"{systems} of 62"),
         Reason(
             "χ² grows with the number of pairs, and per pair the published values lie between ours without "
-            "and "
-            "with systems that are their own reference, so that they do not show whether these were kept",
+            "and with systems that are their own reference, so that they do not show whether these were kept",
             float(np.median(per_thousand["without"]))
             < float(np.median(per_thousand["published"]))
             < float(np.median(per_thousand["with"])),
@@ -161,8 +160,7 @@ def _build_accuracy_figure(
     description = (
         f"{rows[0]['dof'] + 1} contexts, all seeds: accuracies change by "
         f"{format_range([value for values in ranges for value in values])} (V {format_range(sizes)}); H1 by "
-        "the "
-        f"permutation test for {format_range(significant, 0)} of {metrics} metrics; "
+        f"the permutation test for {format_range(significant, 0)} of {metrics} metrics; "
         f"{format_range(crossings, 0)} of {metrics * (metrics - 1) // 2} pairs of lines cross"
     )
     claims = _check_h1(by_seed, part, column)
@@ -206,12 +204,10 @@ def _explain_speakers(by_seed: Sequence[Measurements], part: str) -> Reason:
     ]
     return Reason(
         f"every speaker has {low} to {high} chapters, and the permutation test exchanges whole chapters; if "
-        "single "
-        "utterances are exchanged, p is smaller",
+        "single utterances are exchanged, p is smaller",
         high <= 4 and all(a < b for a, b in zip(by_utterance, by_chapter)),
         f"largest p over metrics {format_range(by_utterance, 3)} by utterance, "
-        f"{format_range(by_chapter, 3)} by "
-        "chapter",
+        f"{format_range(by_chapter, 3)} by chapter",
     )
 
 
@@ -226,8 +222,7 @@ def _explain_years(by_seed: Sequence[Measurements]) -> Reason:
     changes = [float(np.median(measure_ranges(m["paper"]["contexts"]["year"]))) for m in by_seed]
     return Reason(
         "there are two years only, and the accuracy of a metric changes less between them than it differs "
-        "from "
-        "that of the next metric",
+        "from that of the next metric",
         years == 2 and float(np.median(changes)) < float(np.median(gaps)),
         f"medians {np.median(changes):.3f} and {np.median(gaps):.3f}",
     )
@@ -292,9 +287,8 @@ def _describe_agreement(by_seed: Sequence[Measurements], part: str, column: str)
     ceilings = [_compute_ceiling(context) for context in contexts]
     return (
         f"{contexts[0]['h2']['statistic']}, all seeds: with global median {format_range(with_global)}, "
-        "between "
-        f"contexts median {format_range(between)} (lowest {format_range(lowest)}); noise alone would leave "
-        f"{format_range(ceilings)}"
+        f"between contexts median {format_range(between)} (lowest {format_range(lowest)}); noise alone "
+        f"would leave {format_range(ceilings)}"
     )
 
 
@@ -343,8 +337,7 @@ def _build_figure_5(rows: Sequence[Measurements]) -> Entry:
     variances = ", ".join(f"{variance:.4f}" for variance, _ in exact["rouge1"])
     description = (
         f"ROUGE-1, all combinations: {variances} for k = 1 to {len(exact['rouge1'])}; every figure of every "
-        "metric "
-        f"equals the formula to {error:.0e}"
+        f"metric equals the formula to {error:.0e}"
     )
     claims = {"variance falls with k": [falls], "variances equal the formula": [error < 1e-12]}
     return Entry(description, claims=claims, uses_random_numbers=False)
@@ -385,9 +378,8 @@ def _build_quality_figure(by_seed: Sequence[Measurements], language_pair: str) -
     correlations = [value for part in parts for value in part["pair_correlation"].values()]
     description = (
         f"{parts[0]['buckets']} distinct buckets of MQM (250 requested; many outputs share a score), all "
-        "seeds: "
-        f"Spearman of bucket and accuracy {format_range(trends)}; correlation of MQM and outcome over pairs "
-        f"{format_range(correlations)}"
+        f"seeds: Spearman of bucket and accuracy {format_range(trends)}; correlation of MQM and outcome "
+        f"over pairs {format_range(correlations)}"
     )
     claims = {
         "accuracy rises with quality over pairs, for every metric": [
@@ -415,8 +407,7 @@ def _explain_buckets(by_seed: Sequence[Measurements], language_pair: str) -> lis
         Reason(
             f"Spearman gives the {part['buckets']} buckets equal weight, although the last one holds "
             f"{part['largest_share']:.0%} of the pairs; over pairs the correlation is like that of the "
-            "other language "
-            "pairs",
+            "other language pairs",
             part["largest_share"] > 0.4 and min(others) - 0.03 < medians[language_pair] < max(others) + 0.03,
             f"medians over metrics and seeds {shown}",
         )

@@ -95,11 +95,10 @@ def _list_findings(measurements: Measurements) -> list[str]:
         f"{', '.join(flagged) or 'none'}."
     )
     spoken = (
-        f"- LibriSpeech: chi-square finds H1 over speakers (p at most "
-        f"{format_p(max(row['p'] for row in speakers['h1']))}), the permutation test over chapters "
-        f"p {format_range([row['p_permutation'] for row in speakers['h1']], 3)}. The order of the metrics "
-        "agrees "
-        f"with global at {sum(overall) / len(overall):.2f}, between speakers at "
+        "- LibriSpeech: chi-square finds H1 over speakers (p at most "
+        f"{format_p(max(row['p'] for row in speakers['h1']))}), the permutation test over chapters p "
+        f"{format_range([row['p_permutation'] for row in speakers['h1']], 3)}. The order of the metrics "
+        f"agrees with global at {sum(overall) / len(overall):.2f}, between speakers at "
         f"{sum(between) / len(between):.2f}."
     )
     quality = "; ".join(f"{pair} {shown}" for pair, shown in trends.items())

@@ -45,7 +45,7 @@ BUCKETS = 250
 FIGURE_SEED = SEEDS[0]
 """The seed of the figures and tables. The claims are checked with all seeds."""
 Measurements = dict[str, Any]
-KEPT_FIELDS = ("contexts", "confounding", "global", "pairs", "items", "outputs", "perturbations", "cluster")
+STORED_FIELDS = ("contexts", "confounding", "global", "pairs", "items", "outputs", "perturbations", "cluster")
 
 
 def main() -> None:
@@ -114,9 +114,9 @@ def measure_translation(data: Path, cache: str, every: int, seed: int) -> Measur
     }
     if seed == FIGURE_SEED:
         with_references = run_assay("with references", dataset, ["system"], cache, seed, keep_references=True)
-        own_references = set(result.to_dict()["named_left_out"]["system is its own reference"])
+        names_of_references = set(result.to_dict()["named_left_out"]["system is its own reference"])
         measurements["with references"] = select_fields(with_references)
-        measurements["references"] = compute_chi_squares(list_outcomes(with_references), own_references)
+        measurements["references"] = compute_chi_squares(list_outcomes(with_references), names_of_references)
     return measurements
 
 
@@ -156,7 +156,7 @@ def run_assay(
 def select_fields(result: AssayResult) -> Measurements:
     """Return the part of a result that the page and the ledger use."""
     content = result.to_dict()
-    return {name: content[name] for name in KEPT_FIELDS}
+    return {name: content[name] for name in STORED_FIELDS}
 
 
 def list_outcomes(result: AssayResult) -> pl.DataFrame:
@@ -221,10 +221,12 @@ def measure_quality_trend(outcomes: pl.DataFrame, language_pair: str) -> Measure
     }
 
 
-def compute_chi_squares(outcomes: pl.DataFrame, own_references: set[str]) -> list[Measurements]:
+def compute_chi_squares(outcomes: pl.DataFrame, names_of_references: set[str]) -> list[Measurements]:
     """Return χ² over systems by language pair, with and without systems that are their own reference."""
     label = pl.concat_str("year", "lp", "system", separator="/")
-    outcomes = outcomes.filter("is_sampled").with_columns(is_reference=label.is_in(sorted(own_references)))
+    outcomes = outcomes.filter("is_sampled").with_columns(
+        is_reference=label.is_in(sorted(names_of_references))
+    )
     by_language_pair = {pair: outcomes.filter(lp=pair) for pair in LANGUAGE_PAIRS}
     return [
         {

@@ -145,8 +145,7 @@ def check_variance_of_combinations() -> PublishedError:
     factors = [(n - k) / (k * (n - 1)) for k in range(1, n)]
     evidence = (
         "the mean of k of n numbers has variance σ²/k · (n − k)/(n − 1) over all combinations, whatever the "
-        "numbers "
-        "are. With n = 9 that is "
+        "numbers are. With n = 9 that is "
         + ", ".join(f"{factor:.3f}" for factor in factors)
         + " of σ² for k = 1 to 8. So the figure does not show that confounding becomes smaller"
     )
@@ -166,10 +165,8 @@ def check_corpus_and_bootstrap() -> PublishedError:
         holds &= published < 0.6 and ours > 0.99
     evidence = (
         "a bootstrap score is the mean of corpus scores over resamples of the same segments, so that both "
-        "must "
-        f"correlate near 1. Printed are {', '.join(described)}. The figures do not show the cause; "
-        "`aggregation` "
-        "shows how far references in the wrong shape would explain it"
+        f"must correlate near 1. Printed are {', '.join(described)}. The figures do not show the cause; "
+        "`aggregation` shows how far references in the wrong shape would explain it"
     )
     return PublishedError(
         "001", "figures 1, 2", "corpus and bootstrap scores hardly correlate", evidence, holds
@@ -230,8 +227,7 @@ def check_systems_of_zh_en() -> PublishedError:
     actual = sum(comb(systems, 2) for systems in (12, 13, 15))
     evidence = (
         f"WMT23 compares {WMT23_SYSTEM_PAIRS} pairs of systems over its three language pairs; 12, 13 and 14 "
-        "systems "
-        f"make {printed}, 12, 13 and 15 make {actual}"
+        f"systems make {printed}, 12, 13 and 15 make {actual}"
     )
     holds = actual == WMT23_SYSTEM_PAIRS != printed
     return PublishedError("003", "table 1", "WMT23 zh-en has 15 systems, not 14", evidence, holds)
@@ -282,8 +278,7 @@ def _build_sizes(folder: Path) -> Entry:
     reasons = [
         Reason(
             "the outputs of the paper are not public in full: available are the rated translations of WMT21 "
-            "and "
-            "WMT22 and four recognisers on LibriSpeech test-clean",
+            "and WMT22 and four recognisers on LibriSpeech test-clean",
             all(sizes[name] < PUBLISHED_SIZES[name] for name in ("mt_systems", "asr_systems")),
             f"{sizes['mt_systems']} of 62 and {sizes['asr_systems']} of 6 systems",
         ),

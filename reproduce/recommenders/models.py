@@ -29,13 +29,13 @@ def random(histories: Histories, rng: np.random.Generator) -> Scorer:
 
 def popularity(histories: Histories, rng: np.random.Generator) -> Scorer:  # noqa: ARG001
     """How many people have the item."""
-    counts = _counts(histories)
+    counts = _count_users_per_item(histories)
     return lambda users: np.tile(counts, (len(users), 1))
 
 
 def niche_popularity(histories: Histories, rng: np.random.Generator) -> Scorer:
     """Popularity among the users of the same group, grouped by taste."""
-    taste = _factors(histories, 8, rng)[0]
+    taste = _compute_factors(histories, 8, rng)[0]
     centres = taste[rng.choice(len(taste), size=min(12, len(taste)), replace=False)]
     for _ in range(10):
         nearest = ((taste[:, None, :] - centres[None]) ** 2).sum(axis=2).argmin(axis=1)
@@ -50,7 +50,7 @@ def niche_popularity(histories: Histories, rng: np.random.Generator) -> Scorer:
 
 def item_knn(histories: Histories, rng: np.random.Generator) -> Scorer:  # noqa: ARG001
     """Cosine neighbourhoods of items (Sarwar et al., 2001)."""
-    return _by_item(histories, _nearest(_cosine(histories.T.tocsr())))
+    return _score_by_items(histories, _select_nearest(_compute_cosines(histories.T.tocsr())))
 
 
 def item_knn_jaccard(histories: Histories, rng: np.random.Generator) -> Scorer:  # noqa: ARG001
@@ -58,12 +58,12 @@ def item_knn_jaccard(histories: Histories, rng: np.random.Generator) -> Scorer: 
     together = (histories.T @ histories).toarray()
     counts = np.diag(together)
     union = counts[:, None] + counts[None] - together
-    return _by_item(histories, _nearest(together / np.maximum(union, 1)))
+    return _score_by_items(histories, _select_nearest(together / np.maximum(union, 1)))
 
 
 def user_knn(histories: Histories, rng: np.random.Generator) -> Scorer:  # noqa: ARG001
     """Cosine neighbourhoods of users."""
-    near = sparse.csr_array(_nearest(_cosine(histories)))
+    near = sparse.csr_array(_select_nearest(_compute_cosines(histories)))
     return lambda users: (near[users] @ histories).toarray()
 
 
@@ -71,17 +71,17 @@ def association_rules(histories: Histories, rng: np.random.Generator) -> Scorer:
     """Confidence of the rule from each item of the history."""
     together = (histories.T @ histories).toarray()
     np.fill_diagonal(together, 0)
-    return _by_item(histories, together / np.maximum(_counts(histories), 1)[:, None])
+    return _score_by_items(histories, together / np.maximum(_count_users_per_item(histories), 1)[:, None])
 
 
 def pointwise_information(histories: Histories, rng: np.random.Generator) -> Scorer:  # noqa: ARG001
     """Positive pointwise mutual information with each item of the history, discounted for rare items."""
     together = (histories.T @ histories).toarray()
     np.fill_diagonal(together, 0)
-    counts = np.maximum(_counts(histories), 1)
+    counts = np.maximum(_count_users_per_item(histories), 1)
     with np.errstate(divide="ignore"):
         information = np.log(together * histories.shape[0] / np.outer(counts, counts))
-    return _by_item(histories, np.maximum(information, 0) * together / (together + 20))
+    return _score_by_items(histories, np.maximum(information, 0) * together / (together + 20))
 
 
 def ease(histories: Histories, rng: np.random.Generator) -> Scorer:  # noqa: ARG001
@@ -90,7 +90,7 @@ def ease(histories: Histories, rng: np.random.Generator) -> Scorer:  # noqa: ARG
     inverse = np.linalg.inv(gram + 250.0 * np.eye(len(gram)))
     weights = -inverse / np.diag(inverse)
     np.fill_diagonal(weights, 0)
-    return _by_item(histories, weights)
+    return _score_by_items(histories, weights)
 
 
 def slim(histories: Histories, rng: np.random.Generator) -> Scorer:  # noqa: ARG001
@@ -103,12 +103,12 @@ def slim(histories: Histories, rng: np.random.Generator) -> Scorer:  # noqa: ARG
             gradient = gram[item] - gram[item] @ weights + np.diag(gram)[item] * weights[item]
             weights[item] = np.maximum(gradient - 5.0, 0) / curvature[item]
             weights[item, item] = 0
-    return _by_item(histories, weights)
+    return _score_by_items(histories, weights)
 
 
 def pure_svd(histories: Histories, rng: np.random.Generator) -> Scorer:
     """A truncated singular value decomposition (Cremonesi, Koren and Turrin, 2010)."""
-    users, items = _factors(histories, FACTORS, rng)
+    users, items = _compute_factors(histories, FACTORS, rng)
     return lambda rows: users[rows] @ items
 
 
@@ -118,8 +118,8 @@ def weighted_factors(histories: Histories, rng: np.random.Generator) -> Scorer:
     users = np.zeros((histories.shape[0], FACTORS))
     columns = histories.T.tocsr()
     for _ in range(6):
-        users = _least_squares(histories, items)
-        items = _least_squares(columns, users)
+        users = _solve_least_squares(histories, items)
+        items = _solve_least_squares(columns, users)
     return lambda rows: users[rows] @ items.T
 
 
@@ -168,24 +168,24 @@ def nonnegative_factors(histories: Histories, rng: np.random.Generator) -> Score
 
 def random_walk(histories: Histories, rng: np.random.Generator) -> Scorer:  # noqa: ARG001
     """Three steps from the user over the graph of users and items (P3-alpha, Cooper et al., 2014)."""
-    return _walk(histories, popularity_penalty=0.0)
+    return _build_walk(histories, popularity_penalty=0.0)
 
 
 def damped_random_walk(histories: Histories, rng: np.random.Generator) -> Scorer:  # noqa: ARG001
     """The same, popular items held back (RP3-beta, Paudel et al., 2017)."""
-    return _walk(histories, popularity_penalty=0.6)
+    return _build_walk(histories, popularity_penalty=0.6)
 
 
 def graph_filter(histories: Histories, rng: np.random.Generator) -> Scorer:
     """A low-pass filter on the item graph (GF-CF, Shen et al., 2021)."""
     by_user = np.maximum(histories.sum(axis=1), 1) ** -0.5
-    by_item = np.maximum(_counts(histories), 1) ** -0.5
+    by_item = np.maximum(_count_users_per_item(histories), 1) ** -0.5
     normal = sparse.csr_array(histories.multiply(by_user[:, None]).multiply(by_item[None]))
     gram = (normal.T @ normal).toarray()
-    low = _factors(normal, FACTORS, rng)[1]
+    low = _compute_factors(normal, FACTORS, rng)[1]
     low = low / np.maximum(np.linalg.norm(low, axis=1, keepdims=True), 1e-12)
     smooth = by_item[:, None] * (low.T @ low) / by_item[None]
-    return _by_item(histories, gram + 0.3 * smooth)
+    return _score_by_items(histories, gram + 0.3 * smooth)
 
 
 MODELS: dict[str, Model] = {
@@ -213,46 +213,49 @@ MODELS: dict[str, Model] = {
 }
 
 
-def _counts(histories: Histories) -> Floats:
+def _count_users_per_item(histories: Histories) -> Floats:
     return np.asarray(histories.sum(axis=0), dtype=np.float64).ravel()
 
 
-def _by_item(histories: Histories, weights: Floats) -> Scorer:
+def _score_by_items(histories: Histories, weights: Floats) -> Scorer:
     return lambda users: np.asarray(histories[users] @ weights)
 
 
-def _cosine(rows: Histories) -> Floats:
+def _compute_cosines(rows: Histories) -> Floats:
     sizes = np.sqrt(np.maximum(rows.sum(axis=1), 1))
     return (rows @ rows.T).toarray() / np.outer(sizes, sizes)
 
 
-def _nearest(similarity: Floats) -> Floats:
+def _select_nearest(similarity: Floats) -> Floats:
     """The similarities with everything but the nearest neighbours of each column set to 0."""
     np.fill_diagonal(similarity, 0)
-    kept = min(NEIGHBOURS, len(similarity) - 1)
-    bound = -np.partition(-similarity, kept - 1, axis=0)[kept - 1]
+    neighbour_count = min(NEIGHBOURS, len(similarity) - 1)
+    bound = -np.partition(-similarity, neighbour_count - 1, axis=0)[neighbour_count - 1]
     return np.where(similarity >= bound, similarity, 0)
 
 
-def _factors(matrix: Histories, count: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def _compute_factors(matrix: Histories, count: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     count = min(count, min(matrix.shape) - 1)
     left, sizes, right = svds(matrix.astype(np.float64), k=count, v0=rng.random(min(matrix.shape)))
     return left * sizes, right
 
 
-def _least_squares(rows: Histories, fixed: Floats, confidence: float = 20.0) -> Floats:
+def _solve_least_squares(rows: Histories, fixed: Floats, confidence: float = 20.0) -> Floats:
     """One half of alternating least squares: for each row, weight 1 on gaps and 1 + confidence on entries."""
     gram = fixed.T @ fixed + 5.0 * np.eye(fixed.shape[1])
     solved = np.zeros((rows.shape[0], fixed.shape[1]))
     for row in range(rows.shape[0]):
-        own = fixed[rows.indices[rows.indptr[row] : rows.indptr[row + 1]]]
-        if len(own):
-            solved[row] = np.linalg.solve(gram + confidence * own.T @ own, (1 + confidence) * own.sum(axis=0))
+        liked_factors = fixed[rows.indices[rows.indptr[row] : rows.indptr[row + 1]]]
+        if len(liked_factors):
+            solved[row] = np.linalg.solve(
+                gram + confidence * liked_factors.T @ liked_factors,
+                (1 + confidence) * liked_factors.sum(axis=0),
+            )
     return solved
 
 
-def _walk(histories: Histories, popularity_penalty: float) -> Scorer:
-    counts = np.maximum(_counts(histories), 1)
+def _build_walk(histories: Histories, popularity_penalty: float) -> Scorer:
+    counts = np.maximum(_count_users_per_item(histories), 1)
     to_items = histories.multiply(1 / np.maximum(histories.sum(axis=1), 1)[:, None])
     to_users = histories.T.multiply(1 / counts[:, None])
     twice = (sparse.csr_array(to_users) @ sparse.csr_array(to_items)).toarray() / counts**popularity_penalty

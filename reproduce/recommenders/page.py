@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from reproduce.entry import format_p, format_table, write_json
-from reproduce.recommenders.run import synthetic, write_runs
+from reproduce.recommenders.run import simulate_ratings, write_runs
 
 from metassay.metrics.ranking import PAPER_MEASURES
 from metassay.workflows.assay import assay
@@ -24,7 +24,7 @@ PAGE_FOLDER = Path(__file__).parent
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         out = Path(name)
-        write_runs(synthetic(400, 500), out, depth=50, seed=0)
+        write_runs(simulate_ratings(400, 500), out, depth=50, seed=0)
         runs = read(out / "runs", qrels=out / "qrels.txt")
         scores = score(runs, metrics="ndcg_cut_10,map").to_frame().select("system", "metric", "segment")
         result = assay(

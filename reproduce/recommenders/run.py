@@ -42,17 +42,17 @@ def main() -> None:
     parser.add_argument("--assay", action="store_true")
     given = parser.parse_args()
     if given.synthetic:
-        ratings = synthetic(*given.synthetic, seed=given.seed)
+        ratings = simulate_ratings(*given.synthetic, seed=given.seed)
     elif given.ratings:
         ratings = read_rating_log(str(given.ratings), threshold=given.threshold)
     else:
         parser.error("name a file of ratings, or --synthetic USERS ITEMS")
     write_runs(ratings, given.out, depth=given.depth, seed=given.seed)
     if given.assay:
-        show(given.out)
+        print_results(given.out)
 
 
-def synthetic(users: int, items: int, seed: int = 0) -> pl.DataFrame:
+def simulate_ratings(users: int, items: int, seed: int = 0) -> pl.DataFrame:
     """Ratings from tastes and popularity: a table `user, item, rating, grade`."""
     rng = np.random.default_rng(seed)
     taste, kind = rng.standard_normal((users, 5)), rng.standard_normal((items, 5))
@@ -74,58 +74,58 @@ def synthetic(users: int, items: int, seed: int = 0) -> pl.DataFrame:
 def write_runs(ratings: pl.DataFrame, out: Path, *, depth: int, seed: int) -> None:
     """Train every recommender on what is not held back, and write its run and the judgements."""
     users, items = ratings["user"].unique().sort(), ratings["item"].unique().sort()
-    held = held_back(ratings, seed)
+    held = hold_out_items(ratings, seed)
     (out / "runs").mkdir(parents=True, exist_ok=True)
     lines = held.select(line=pl.format("{} 0 {} {}", "user", "item", "grade"))["line"]
     (out / "qrels.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     learnt = ratings.join(held, on=("user", "item"), how="anti")
-    seen = _matrix(learnt, users, items)
-    liked = _matrix(learnt.filter(pl.col("grade") > 0), users, items)
+    seen = _build_matrix(learnt, users, items)
+    liked = _build_matrix(learnt.filter(pl.col("grade") > 0), users, items)
     judged = np.flatnonzero(users.is_in(held["user"].unique().implode()).to_numpy())
     for name, model in MODELS.items():
         print(f"training {name}", file=sys.stderr, flush=True)
         scorer = model(liked, np.random.default_rng([seed, crc32(name.encode())]))
         text = "".join(
-            _lines(scorer, seen, chosen, users, items, depth, name)
+            _format_run(scorer, seen, chosen, users, items, depth, name)
             for chosen in np.array_split(judged, max(len(judged) // 512, 1))
         )
         (out / "runs" / f"{name}.run.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
-def held_back(ratings: pl.DataFrame, seed: int, share: float = 0.2) -> pl.DataFrame:
-    """A share of each user's relevant items, at least one, of users who have five or more."""
+def hold_out_items(ratings: pl.DataFrame, seed: int, share: float = 0.2) -> pl.DataFrame:
+    """Select a share of the relevant items of each user with five or more, at least one."""
     liked = ratings.filter(pl.col("grade") > 0).sort("user", "item")
     order = pl.Series("order", np.random.default_rng(seed).random(liked.height))
     place = pl.col("order").rank("ordinal").over("user")
     size = pl.len().over("user")
-    kept = liked.with_columns(order).filter((size >= 5) & (place <= (share * size).ceil()))
-    return kept.select("user", "item", "grade")
+    held_out = liked.with_columns(order).filter((size >= 5) & (place <= (share * size).ceil()))
+    return held_out.select("user", "item", "grade")
 
 
-def show(out: Path) -> None:
-    """The assay of the runs: accuracy of each measure, and whether it depends on the recommender."""
+def print_results(out: Path) -> None:
+    """Assay the runs; print the accuracy of each measure and whether it depends on the recommender."""
     from metassay.workflows.assay import assay
     from metassay.workflows.read import read
 
     runs = read(out / "runs", qrels=out / "qrels.txt")
-    found = assay(runs, contexts=["system"], valid_pairs=False).to_dict()
-    tests = {row["metric"]: row for row in found["contexts"]["system"]["h1"]}
-    print(*found["notes"], sep="\n")
+    result = assay(runs, contexts=["system"], valid_pairs=False).to_dict()
+    tests = {row["metric"]: row for row in result["contexts"]["system"]["h1"]}
+    print(*result["notes"], sep="\n")
     print(f"{'measure':22} accuracy  chi2 (dof)      p")
-    for row in found["global"]:
+    for row in result["global"]:
         test = tests[row["metric"]]
         print(
             f"{row['metric']:22} {row['accuracy']:.3f}  {test['chi2']:10.1f} ({test['dof']})  {test['p']:.2g}"
         )
 
 
-def _matrix(ratings: pl.DataFrame, users: pl.Series, items: pl.Series) -> Histories:
+def _build_matrix(ratings: pl.DataFrame, users: pl.Series, items: pl.Series) -> Histories:
     rows = ratings["user"].cast(pl.Enum(users)).to_physical().to_numpy().astype(np.int64)
     columns = ratings["item"].cast(pl.Enum(items)).to_physical().to_numpy().astype(np.int64)
     return sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(users), len(items)))
 
 
-def _lines(
+def _format_run(
     scorer: object, seen: Histories, chosen: Ints, users: pl.Series, items: pl.Series, depth: int, name: str
 ) -> str:
     """Lines of a run: for each user the best items that are new to them."""

@@ -261,8 +261,7 @@ def _explain_counts(measurements: Measurements) -> Reason:
         )
     statement = (
         "the published counts of PA are met if permuted and observed differences are compared by `>=` in "
-        "plain "
-        "floating point, which loses ties to rounding, in two-sided tests with all 15 systems of zh-en"
+        "plain floating point, which loses ties to rounding, in two-sided tests with all 15 systems of zh-en"
     )
     holds = distances[False] < distances[True] / 2
     return Reason(statement, holds, "; ".join(described), is_inference=True)
@@ -385,8 +384,7 @@ def _build_figure_2(rows: Sequence[Row]) -> Entry:
                 behind_by_set.setdefault(f"{year.upper()} {dataset}", []).append(systems)
         descriptions.append(
             f"{year.upper()}: SPA's correlation with the full ranking is higher in {ahead} of {len(gains)} "
-            "cases "
-            f"(by {format_range(list(gains.values()), 3)})"
+            f"cases (by {format_range(list(gains.values()), 3)})"
         )
         claims[f"{year.upper()}: SPA is the more stable one in all cases"] = [ahead == len(gains)]
     reasons = []
@@ -418,8 +416,7 @@ def _build_figure_3(rows: Sequence[Row]) -> Entry:
     counts = [sum(outcomes) for outcomes in is_narrower.values()]
     description = (
         f"SPA's interval is narrower in {format_range(counts, 0)} of {len(is_narrower[SEEDS[0]])} cases, "
-        "five "
-        f"seeds ({format_range(ratios)} of PA's width)"
+        f"five seeds ({format_range(ratios)} of PA's width)"
     )
     return Entry(description, claims={"SPA's intervals are narrower": [all(o) for o in is_narrower.values()]})
 
@@ -433,8 +430,7 @@ def _build_figure_4(measurements: Measurements) -> Entry:
     distinct_spa = len({round(value, 9) for value in spa})
     description = (
         f"PA takes {distinct_pa} values over {len(pa)} metrics ({format_range(pa, 3)}), SPA {distinct_spa}; "
-        "chrF, "
-        f"the only metric of both, PA {chrf['pa']:.3f}, SPA {chrf['spa']:.3f}"
+        f"chrF, the only metric of both, PA {chrf['pa']:.3f}, SPA {chrf['spa']:.3f}"
     )
     claims = {"PA ties metrics that SPA separates": [distinct_pa < distinct_spa]}
     values = {"pa_lowest": min(pa), "pa_highest": max(pa)}

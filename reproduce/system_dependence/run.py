@@ -24,7 +24,7 @@ from metassay.workflows.depend import depend
 
 FOLDER = Path(__file__).parent
 LANGUAGE_PAIRS = ("en-de", "he-en", "zh-en")
-KEPT_FIELDS = (
+STORED_FIELDS = (
     *("metric", "sysdep", "low", "high", "constant", "ratio", "slope", "residual_range", "p_equal", "p_fair"),
     *("pearson", "estimators"),
 )
@@ -117,7 +117,7 @@ def summarize_metric(row: Measurements) -> Measurements:
         }
         for pair in row["inversions"]
     ]
-    return {name: row[name] for name in KEPT_FIELDS} | {
+    return {name: row[name] for name in STORED_FIELDS} | {
         "correlation_with_human_means": float(np.corrcoef(deviations, means)[0, 1]),
         "flattered": max(residual, key=residual.__getitem__),
         "wronged": min(residual, key=residual.__getitem__),
@@ -190,9 +190,9 @@ def _build_result_3(tables: dict[str, list[Measurements]]) -> Entry:
     explained = sum(pair["explained"] for pair in inversions)
     description = (
         f"{len(inversions):,} pairs of systems that 43 metrics put in the wrong order in three language "
-        "pairs: "
-        f"{opposite / len(inversions):.0%} have deviations of opposite sign, the better system's below 0; "
-        f"{', '.join(descriptions)}; {explained:,} are explained by the difference of their deviations"
+        f"pairs: {opposite / len(inversions):.0%} have deviations of opposite sign, the better system's "
+        f"below 0; {', '.join(descriptions)}; {explained:,} are explained by the difference of their "
+        "deviations"
     )
     return Entry(description, claims=claims, uses_random_numbers=False)
 

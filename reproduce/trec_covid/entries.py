@@ -55,9 +55,8 @@ def _build_table_7(results: Sequence[Measurements]) -> Entry:
     ]
     description = (
         f"{rows[0]['dof'] + 1} runs, {results[0]['pairs']:,} pairs: "
-        f"{format_range(list(values.values()), 0)}; by "
-        f"the permutation test {format_range(significant, 0)} of {len(rows)} measures have p < .05 (all "
-        "seeds)"
+        f"{format_range(list(values.values()), 0)}; by the permutation test {format_range(significant, 0)} "
+        f"of {len(rows)} measures have p < .05 (all seeds)"
     )
     claims = {
         "every measure has p < .05": [
@@ -78,10 +77,8 @@ def _build_figure_3a(results: Sequence[Measurements], board: pl.DataFrame) -> En
     count = tables[0].height
     description = (
         f"mean accuracy of a run {format_range(tables[0]['accuracy'].to_list())}; all seeds: Spearman with "
-        "its "
-        f"MAP {format_range(correlations)}; the best run by MAP is in place {format_range(places, 0)} of "
-        f"{count}, "
-        f"easiest first; the weakest tenth has accuracy {format_range(weakest)}"
+        f"its MAP {format_range(correlations)}; the best run by MAP is in place {format_range(places, 0)} "
+        f"of {count}, easiest first; the weakest tenth has accuracy {format_range(weakest)}"
     )
     claims = {
         "accuracy changes from run to run for every measure": [

@@ -46,3 +46,17 @@ def test_a_folder_that_is_not_there_is_refused(monkeypatch, capsys) -> None:
     with pytest.raises(SystemExit, match="2"):
         program.main()
     assert "there is no spaa" in capsys.readouterr().err
+
+
+def test_a_reason_that_no_longer_holds_is_an_error(tmp_path, monkeypatch) -> None:
+    reason = {"statement": "there are fewer systems", "figures": "62 of 62", "holds": False}
+    entry = {"reasons": [reason], "claims": {}, "values": {}, "uses_random_numbers": False}
+    monkeypatch.setattr(program, "FOLDER", tmp_path)
+    monkeypatch.setattr(program, "SCRIPTS", ())
+    monkeypatch.setattr(program, "LAST_SCRIPTS", ())
+    monkeypatch.setattr(program, "load_measured", lambda: {"000 table 5": entry})
+    monkeypatch.setattr(sys, "argv", ["reproduce", "data"])
+    with pytest.raises(SystemExit, match="no longer a reason: 000 table 5: there are fewer systems"):
+        program.main()
+    reason["holds"] = True
+    program.main()

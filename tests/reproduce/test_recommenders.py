@@ -20,7 +20,7 @@ def experiment():
 @pytest.fixture(scope="module")
 def runs(experiment, tmp_path_factory):
     """Ratings and the folder with all runs."""
-    ratings = experiment.synthetic(150, 90)
+    ratings = experiment.simulate_ratings(150, 90)
     out = tmp_path_factory.mktemp("recommenders")
     experiment.write_runs(ratings, out, depth=20, seed=0)
     return ratings, out
@@ -38,7 +38,7 @@ def test_at_least_twelve_families_beat_chance(runs):
 
 def test_runs_rank_only_what_the_user_has_not_seen(runs, experiment):
     ratings, out = runs
-    held = experiment.held_back(ratings, seed=0)
+    held = experiment.hold_out_items(ratings, seed=0)
     learnt = ratings.join(held, on=("user", "item"), how="anti")
     for path in sorted((out / "runs").iterdir()):
         run = read_trec_run(str(path)).select(user="topic", item="docid")
@@ -48,7 +48,7 @@ def test_runs_rank_only_what_the_user_has_not_seen(runs, experiment):
 
 def test_a_fifth_of_the_relevant_items_is_held_back(runs, experiment):
     ratings, _ = runs
-    held = experiment.held_back(ratings, seed=0)
+    held = experiment.hold_out_items(ratings, seed=0)
     assert held["grade"].unique().to_list() == [1]
     sizes = (
         ratings.filter(grade=1).group_by("user").len(name="all").join(held.group_by("user").len(), on="user")
