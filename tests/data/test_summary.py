@@ -10,7 +10,7 @@ import pytest
 
 import metassay
 from metassay.cli import run
-from metassay.reporting.data_summary import describe_data
+from metassay.reporting.data_summary import describe_data_used
 from metassay.results.data_summary import DataSummary, ScoreSummary, SystemSummary
 from metassay.sample import get_sample_path
 
@@ -82,7 +82,7 @@ def test_rows_without_reference_or_output_are_counted(verb: str) -> None:
     summary = getattr(metassay, verb)(rows, metrics="chrf").data
     assert summary.left_out == {"no output": 1, "no reference": 1}
     assert summary.systems == [SystemSummary("a", 4, 4)]
-    assert "Rows left out: 1 (no output), 1 (no reference)." in describe_data(summary)
+    assert "Rows left out: 1 (no output), 1 (no reference)." in describe_data_used(summary)
 
 
 def test_counts_are_printed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -102,7 +102,7 @@ def test_columns_that_are_not_used_are_named_with_the_reason(scores: pl.DataFram
     assert result.data is not None
     assert result.data.ignored_columns == {"BLEURT": "not only numbers: 'failed'", "marks": "nested values"}
     sentence = "Columns ignored: BLEURT (not only numbers: 'failed'), marks (nested values)."
-    assert sentence in describe_data(result.data)
+    assert sentence in describe_data_used(result.data)
 
 
 @pytest.mark.parametrize("cell", ["n.a.", "N/A", "-", ""])
@@ -134,7 +134,7 @@ def test_the_summary_reads_like_prose() -> None:
             ScoreSummary("TER", "metric", "lower", "named like an error rate", ["de"], 1500),
         ],
     )
-    assert describe_data(summary) == [
+    assert describe_data_used(summary) == [
         (
             "Data: 150 outputs of 2 systems for 100 items; systems have between 50 (b) and 100 outputs; "
             "target language de."
@@ -143,4 +143,4 @@ def test_the_summary_reads_like_prose() -> None:
         "Lower is better: TER.",
         "Higher is better: mqm.",
     ]
-    assert describe_data(None) == []
+    assert describe_data_used(None) == []

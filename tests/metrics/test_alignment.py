@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from metassay.metrics.alignment import align_characters, align_tokens, align_words
 from metassay.metrics.base import Batch
 from metassay.metrics.registry import parse_metric
-from metassay.reporting.word_edits import count_edited_words, find_word_edits
+from metassay.reporting.word_edits import count_edited_words, find_word_edits_between_texts
 from metassay.text.normalize import normalize_text
 
 COSTS = {"hit": 0, "substitution": 4, "deletion": 3, "insertion": 3}
@@ -121,7 +121,10 @@ def test_counts_and_rates_equal_sclite(real_data, tmp_path, system, unit):
     assert ours == official
     if unit == "words":
         kinds = ("same", "replaced", "gone", "new")
-        shown = {key: count_edited_words(find_word_edits(texts[0][key], texts[1][key])) for key in official}
+        shown = {
+            key: count_edited_words(find_word_edits_between_texts(texts[0][key], texts[1][key]))
+            for key in official
+        }
         assert {key: [own.get(kind, 0) for kind in kinds] for key, own in shown.items()} == official
     keys = list(official)
     batch = Batch.of([texts[1][key] for key in keys], [[texts[0][key]] for key in keys])

@@ -6,7 +6,7 @@ import msgspec
 
 from assay_builders import make_accuracy, make_claims, make_column, make_content, make_perturbation
 from metassay.reporting.assay_answer import describe_assay_answer
-from metassay.reporting.assay_caveats import list_caveats
+from metassay.reporting.assay_caveats import list_answer_caveats
 from metassay.reporting.assay_view import build_assay_view
 from metassay.results.assay import Answer, ContextException, PerturbationDependence
 
@@ -84,7 +84,7 @@ def test_contexts_of_one_item_are_not_mentioned_and_equal_accuracies_have_no_ran
 
 def test_a_sentinel_that_wins_is_a_caveat():
     result = make_result(sentinels=[make_accuracy("length", 0.95, 0.94, 0.96)])
-    assert write(result, list_caveats)[0].startswith(
+    assert write(result, list_answer_caveats)[0].startswith(
         "length, which knows nothing of quality, is right in 95 % (94–96)"
     )
 
@@ -92,7 +92,7 @@ def test_a_sentinel_that_wins_is_a_caveat():
 def test_confounded_metrics_are_named_the_chosen_one_first():
     dependences = [PerturbationDependence(metric=metric, p=0.01) for metric in ("comet", "chrf")]
     result = make_result(claims=make_claims(perturbation_dependences=dependences))
-    assert write(result, list_caveats) == [
+    assert write(result, list_answer_caveats) == [
         (
             "The accuracy of chrF and COMET depends on how the worse outputs were made: see accuracy by"
             " perturbation."
@@ -103,7 +103,7 @@ def test_confounded_metrics_are_named_the_chosen_one_first():
 def test_a_single_metric_is_a_caveat():
     answer = Answer(metric="bleu", top_group=["bleu"], exceptions=[])
     result = make_content([make_accuracy("bleu", 0.8, 0.7, 0.9)], answer=answer)
-    assert write(result, list_caveats) == ["Only one metric was assayed: a choice needs at least two."]
+    assert write(result, list_answer_caveats) == ["Only one metric was assayed: a choice needs at least two."]
 
 
 def test_wrong_labels_of_rankings_and_unused_perturbations_are_caveats():
@@ -113,7 +113,7 @@ def test_wrong_labels_of_rankings_and_unused_perturbations_are_caveats():
     ]
     rows += [make_perturbation(f"m{n}", applied=0) for n in range(7)]
     result = make_result(perturbation_statistics=rows, valid_pairs_only=True)
-    assert write(result, list_caveats) == [
+    assert write(result, list_answer_caveats) == [
         "26.0 % of the reordered lists did not lose gain, so their labels are wrong: they were dropped.",
         "shuffle was refused: it improved rankings as often as not (6 gained, 4 lost).",
         (
@@ -121,7 +121,7 @@ def test_wrong_labels_of_rankings_and_unused_perturbations_are_caveats():
             " their errors."
         ),
     ]
-    kept = write(msgspec.structs.replace(result, valid_pairs_only=False), list_caveats)
+    kept = write(msgspec.structs.replace(result, valid_pairs_only=False), list_answer_caveats)
     assert kept[0].endswith("so their labels are wrong: errors on them are not errors of the metrics.")
 
 
@@ -129,5 +129,5 @@ def test_ndcg_is_favoured_where_gain_decides_what_is_worse():
     rows = [make_perturbation("rank_swapping", applied=90, worse=70, equal=10, better=10)]
     result = make_result(perturbation_statistics=rows, valid_pairs_only=True)
     overall = [*result.overall, make_accuracy("ndcg", 0.88, 0.87, 0.89)]
-    caveat = write(msgspec.structs.replace(result, overall=overall), list_caveats)[1]
+    caveat = write(msgspec.structs.replace(result, overall=overall), list_answer_caveats)[1]
     assert caveat.endswith("nDCG measures just that, so it is favoured.")

@@ -18,13 +18,17 @@ from assay_builders import (
 from metassay.reporting.assay_view import AssayView, ColumnView, build_assay_view
 from metassay.reporting.charts.accuracy import build_difficulty_chart
 from metassay.reporting.charts.theme import render_svg
-from metassay.reporting.difficulty_bins import name_difficulty_bins
-from metassay.reporting.sections.assay_accuracy import describe_difficulty, describe_spread, describe_trend
+from metassay.reporting.difficulty_bins import name_edit_share_bins
+from metassay.reporting.sections.assay_accuracy import (
+    describe_accuracy_by_text_distance,
+    describe_accuracy_trend,
+    describe_metric_with_largest_spread,
+)
 from metassay.reporting.sections.assay_agreement import describe_rank_agreement
 from metassay.reporting.sections.assay_choice import describe_cost_classes, describe_robust_choice
 from metassay.reporting.sections.assay_numbers import build_agreement_table, build_difficulty_table
 from metassay.reporting.sections.assay_perturbations import AssayPerturbationsSection
-from metassay.reporting.sections.assay_tests import build_test_table, describe_tests
+from metassay.reporting.sections.assay_tests import build_test_table, describe_accuracy_tests
 from metassay.results.assay import (
     AccuracyTest,
     AccuracyTrend,
@@ -60,26 +64,26 @@ BUCKETS = {f"[{n},{n + 1}]": 0.5 for n in range(5)}
 )
 def test_a_trend_that_is_claimed_is_described(rho, start, shown):
     claims = make_claims(trends=[AccuracyTrend(column="col", metric="bleu", p=0.01)])
-    sentence = str(describe_trend(*make_view(BUCKETS, claims, trend={"bleu": rho})))
+    sentence = str(describe_accuracy_trend(*make_view(BUCKETS, claims, trend={"bleu": rho})))
     assert sentence.startswith(start)
     assert sentence.endswith(f"accuracy is {shown} for BLEU.")
 
 
 @pytest.mark.parametrize("trend", [None, {}, {"bleu": None}])
 def test_contexts_without_an_order_have_no_trend(trend):
-    assert describe_trend(*make_view({"a": 0.5}, trend=trend)) is None
+    assert describe_accuracy_trend(*make_view({"a": 0.5}, trend=trend)) is None
 
 
 def test_a_trend_that_is_not_claimed_is_said_not_to_be_shown():
-    sentence = str(describe_trend(*make_view(BUCKETS, trend={"bleu": 1.0})))
+    sentence = str(describe_accuracy_trend(*make_view(BUCKETS, trend={"bleu": 1.0})))
     assert sentence == "Accuracy is not shown to follow the order of col for any metric."
 
 
 def test_only_a_metric_that_is_claimed_to_vary_is_described():
     claims = make_claims(variations=[AccuracyVariation(column="col", metric="bleu", p=0.01)])
-    sentence = str(describe_spread(*make_view({"a": 0.5, "b": 0.8}, claims)))
+    sentence = str(describe_metric_with_largest_spread(*make_view({"a": 0.5, "b": 0.8}, claims)))
     assert sentence == "BLEU varies: 80\u202f% on b, 50\u202f% on a."
-    assert describe_spread(*make_view({"a": 0.5, "b": 0.8})) is None
+    assert describe_metric_with_largest_spread(*make_view({"a": 0.5, "b": 0.8})) is None
 
 
 def make_test(metric: str = "bleu", **fields: Any) -> AccuracyTest:
@@ -118,18 +122,21 @@ def test_a_column_that_cannot_be_tested_has_no_p_value():
     table = build_test_table(view, column)
     assert table is not None
     assert table.rows[0]["differs"] is None
-    assert "cannot be tested" in str(describe_tests(view, column))
+    assert "cannot be tested" in str(describe_accuracy_tests(view, column))
 
 
 def test_tests_in_words():
-    assert str(describe_tests(*make_view({"a": 0.1, "b": 0.2}, VARIES, h1=[make_test()]))) == (
+    assert str(describe_accuracy_tests(*make_view({"a": 0.1, "b": 0.2}, VARIES, h1=[make_test()]))) == (
         "Accuracy differs between values of col for BLEU (1 of 1); "
         "the difference is moderate (largest Cramér’s V 0.20, BLEU)."
     )
-    assert str(describe_tests(*make_view({"a": 0.1, "b": 0.2}, h1=[make_test()]))) == (
+    assert str(describe_accuracy_tests(*make_view({"a": 0.1, "b": 0.2}, h1=[make_test()]))) == (
         "For none of 1 metric is accuracy shown to differ between values of col."
     )
-    assert str(describe_tests(*make_view({"a": 0.1}))) == "There is nothing to test: col has one value only."
+    assert (
+        str(describe_accuracy_tests(*make_view({"a": 0.1})))
+        == "There is nothing to test: col has one value only."
+    )
 
 
 @pytest.mark.parametrize(
@@ -139,7 +146,7 @@ def test_the_size_of_an_effect_has_the_usual_names(cramers_v, word):
     """The limits .1 and .3 are those of Cohen (1988)."""
     view, column = make_view({"a": 0.1, "b": 0.2}, VARIES, h1=[make_test(cramers_v=cramers_v)])
     assert f"the difference is {word} (largest Cramér’s V {cramers_v:.2f}" in str(
-        describe_tests(view, column)
+        describe_accuracy_tests(view, column)
     )
 
 
@@ -318,7 +325,7 @@ def test_difficulty_in_words_table_and_chart():
     overall = [make_accuracy("bleu", 0.8, 0.7, 0.9), make_accuracy("chrf", 0.8, 0.7, 0.9)]
     answer = Answer(metric="bleu", top_group=["bleu"], exceptions=[])
     view = build_assay_view(make_content(overall, difficulty=difficulty, answer=answer))
-    assert [str(each) for each in describe_difficulty(view, difficulty)] == [
+    assert [str(each) for each in describe_accuracy_by_text_distance(view, difficulty)] == [
         (
             "BLEU is right in 60\u202f% (50–70) of the pairs whose texts differ in 3.4\u202f% of their "
             "characters or less, and in 90\u202f% (80–100) of those that differ in 4.0\u202f% or more."
@@ -335,6 +342,6 @@ def test_difficulty_in_words_table_and_chart():
         ["1.0\u202f% to 3.4\u202f%", "50"],
         ["4.0\u202f% to 30\u202f%", "49"],
     ]
-    assert render_svg(build_difficulty_chart(view, difficulty, name_difficulty_bins(difficulty))).startswith(
+    assert render_svg(build_difficulty_chart(view, difficulty, name_edit_share_bins(difficulty))).startswith(
         "<svg"
     )

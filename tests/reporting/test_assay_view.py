@@ -53,5 +53,5 @@ def test_a_result_without_an_answer_has_no_best_metric():
 
 def test_many_contexts_are_limited_evenly_from_first_to_last():
     column = view_contexts({str(n): 0.5 for n in range(301)})
-    assert column.limit_contexts(4).contexts == ("0", "100", "200", "300")
-    assert column.limit_contexts(301).contexts == column.contexts
+    assert column.sample_evenly_spaced_contexts(4).contexts == ("0", "100", "200", "300")
+    assert column.sample_evenly_spaced_contexts(301).contexts == column.contexts

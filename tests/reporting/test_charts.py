@@ -86,7 +86,7 @@ def test_too_many_contexts_for_a_heatmap_are_compared_with_global(results):
 
 def test_charts_of_very_many_contexts_are_limited_evenly(results):
     view = results(columns={"topic": [str(n) for n in range(1000)]}, metrics=("bleu", "chrf")).view()
-    kept = [int(context) for context in view.columns[0].limit_contexts().contexts]
+    kept = [int(context) for context in view.columns[0].sample_evenly_spaced_contexts().contexts]
     steps = {b - a for a, b in pairwise(kept)}
     assert (kept[0], kept[-1], len(kept)) == (0, 999, 150)
     assert steps == {6, 7}

@@ -16,7 +16,7 @@ from metassay.reporting.charts.dependence import (
     NEUTRAL,
     build_curves_chart,
     build_deviations_chart,
-    build_rankings_chart,
+    build_rank_change_chart,
 )
 from metassay.reporting.depend_page import build_depend_page
 from metassay.reporting.pages import render_page
@@ -46,7 +46,7 @@ def specs(entry_and_curves):
     return {
         "curves": build_curves_chart(entry, entry.metric, curves),
         "deviations": build_deviations_chart(entry, entry.metric),
-        "ranks": build_rankings_chart(entry, entry.metric),
+        "ranks": build_rank_change_chart(entry, entry.metric),
     }
 
 

@@ -15,9 +15,9 @@ from metassay.meta.contexts.human_pairs import HumanPairs
 from metassay.meta.contexts.pair_analysis import analyze_pairs
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes
 from metassay.metrics.base import COST_CLASSES
-from metassay.reporting.assay_caveats import list_remarks
+from metassay.reporting.assay_caveats import list_data_remarks
 from metassay.reporting.assay_page import build_assay_page
-from metassay.reporting.assay_sentences import add_sentences, list_warnings
+from metassay.reporting.assay_sentences import add_explanations_to_assay, list_context_warnings
 from metassay.reporting.assay_view import AssayView, build_assay_view
 from metassay.reporting.joined_page import build_joined_page
 from metassay.reporting.pages import Page
@@ -114,9 +114,9 @@ def random_result(seed: int) -> AssayContent:
         perturbations={"removal": 5},
         perturbation_statistics=[make_perturbation("removal", applied=5), make_perturbation("synonym")],
         notes=["a", "a"],
-        warnings=list_warnings(analysis),
+        warnings=list_context_warnings(analysis),
     )
-    return add_sentences(content)
+    return add_explanations_to_assay(content)
 
 
 def store(result: AssayContent, folder) -> RunFolder:
@@ -171,7 +171,7 @@ def check_tests(view: AssayView, output: str) -> None:
         shown = [test for test in column.result.h1 or [] if view.labels.is_shown(test.metric)]
         rows = () if table is None else table.rows
         for row, test in zip(rows, shown, strict=True):
-            p = view.find_variation_p(column.name, test)
+            p = view.find_context_difference_p_value(column.name, test)
             assert row["p_deciding"] == p
             assert format_cell(p) in output
             assert row["differs"] == (None if p is None else "yes" if p <= 0.05 else "not shown")
@@ -195,7 +195,7 @@ def check(result: AssayContent, folder, capsys) -> int:
     assert all(str(sentence) in terminal.out for sentence in page.closing)
     assert set(lead) | set(page.closing) <= set(lines)
     assert all(f"- {doubt}" in terminal.out for doubt in page.doubts)
-    assert terminal.err.count("Note: ") == len(list_remarks(view))
+    assert terminal.err.count("Note: ") == len(list_data_remarks(view))
     if view.best_metric is None:
         assert lines == ["No metric can be recommended: no pair could be scored."]
         return 0

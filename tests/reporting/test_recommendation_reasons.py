@@ -57,7 +57,7 @@ def write_reason(
         pairs_from=pairs_from,
     )
     criteria = table.criteria if run_choice is None else None
-    writer = ReasonWriter(content, "column", criteria=criteria, labels=labels or MetricLabels([]))
+    writer = ReasonWriter(content, "column", criteria=criteria, metric_labels=labels or MetricLabels([]))
     return writer.explain_recommendation(context, recommend_metric_by_context(table, run_choice)[context])
 
 

@@ -15,7 +15,7 @@ from metassay.reporting.wording import (
 
 
 class HasAccuracy(Protocol):
-    """Anything with an accuracy and its 95 % interval; None where they are undefined."""
+    """A result with the accuracy of a metric and its 95 % interval; None where they are undefined."""
 
     @property
     def accuracy(self) -> float | None:
@@ -23,11 +23,11 @@ class HasAccuracy(Protocol):
 
     @property
     def low(self) -> float | None:
-        """Lower end of the interval."""
+        """Lower end of the 95 % interval of the accuracy."""
 
     @property
     def high(self) -> float | None:
-        """Upper end of the interval."""
+        """Upper end of the 95 % interval of the accuracy."""
 
 
 def format_accuracy(accuracy: HasAccuracy) -> str:
@@ -54,7 +54,7 @@ def format_share_of_pairs(accuracy: HasAccuracy, pairs_phrase: str) -> Sentence:
     )
 
 
-def describe_ability(task_name: str) -> str:
+def describe_metric_ability(task_name: str) -> str:
     """Say what a good metric for a task does: `tells a better translation from a worse one`."""
     task = find_task(task_name)
     noun = "output" if task is None else task.output_noun

@@ -10,7 +10,7 @@ import msgspec
 import polars as pl
 
 from metassay.data.csv_export import format_csv
-from metassay.reporting.data_summary import describe_data
+from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
 from metassay.reporting.report_sections import ResultView, build_report_sections
@@ -28,45 +28,49 @@ PREFIXES = ("m-", "x-", "")
 """Marks of the aggregation in front of a metric: segment, bootstrap, corpus."""
 
 
-def build_aggregate_page(result: AggregateContent, labels: MetricLabels | None = None) -> Page:
-    """Build the page of an `aggregate` result."""
-    aggregate_view = build_aggregate_view(result, labels)
+def build_aggregate_page(
+    aggregate_result: AggregateContent, metric_labels: MetricLabels | None = None
+) -> Page:
+    """Build the report page of an `aggregate` result."""
+    aggregate_view = build_aggregate_view(aggregate_result, metric_labels)
     return Page(
         kicker="Aggregation",
         title=TITLE,
-        lead=describe_aggregation(aggregate_view),
+        lead=describe_aggregation_differences(aggregate_view),
         sections=build_report_sections("aggregate", aggregate_view),
-        notes=[*describe_data(result.data), *result.notes],
+        notes=[*describe_data_used(aggregate_result.data), *aggregate_result.notes],
     )
 
 
 def build_aggregate_view(
-    result: AggregateContent, labels: MetricLabels | None = None
+    aggregate_result: AggregateContent, metric_labels: MetricLabels | None = None
 ) -> ResultView[AggregateContent]:
     """Combine an `aggregate` result with labels for its metrics."""
-    return ResultView(result, labels or MetricLabels(row.metric for row in result.systems))
+    return ResultView(
+        aggregate_result, metric_labels or MetricLabels(row.metric for row in aggregate_result.systems)
+    )
 
 
-def label_aggregated_metric(name: str, labels: MetricLabels) -> str:
+def label_aggregated_metric(name: str, metric_labels: MetricLabels) -> str:
     """Return the label of a metric with the prefix of its aggregation: `m-bleu` becomes `m-BLEU`."""
     for prefix in PREFIXES:
         spec = name.removeprefix(prefix)
-        if name.startswith(prefix) and labels[spec] != spec:
-            return prefix + labels[spec]
+        if name.startswith(prefix) and metric_labels[spec] != spec:
+            return prefix + metric_labels[spec]
     return name
 
 
-def describe_aggregation(aggregate_view: ResultView[AggregateContent]) -> list[str]:
-    """Return the sentences of the verdict: orders that differ, agreement with people, least agreement."""
+def describe_aggregation_differences(aggregate_view: ResultView[AggregateContent]) -> list[str]:
+    """Say how often aggregations order systems differently, and how they correlate with human scores."""
     return [claim.sentence for claim in build_aggregate_verdict(aggregate_view)]
 
 
 def build_aggregate_verdict(aggregate_view: ResultView[AggregateContent]) -> list[Claim]:
-    """Build the claims at the top of an aggregation report."""
+    """Build the claims at the top of an `aggregate` report."""
     claims = [
-        *_build_order_claims(aggregate_view),
-        *_build_human_agreement_claims(aggregate_view),
-        *_build_least_agreement_claims(aggregate_view),
+        *_build_changed_order_claims(aggregate_view),
+        *_build_human_correlation_claims(aggregate_view),
+        *_build_lowest_correlation_claims(aggregate_view),
     ]
     if claims:
         return claims
@@ -74,11 +78,11 @@ def build_aggregate_verdict(aggregate_view: ResultView[AggregateContent]) -> lis
     return [Claim(kind="unanswered", sentence=sentence)]
 
 
-def _build_order_claims(aggregate_view: ResultView[AggregateContent]) -> list[Claim]:
-    """Say how many pairs of systems corpus scores and means of segment scores order differently."""
+def _build_changed_order_claims(aggregate_view: ResultView[AggregateContent]) -> list[Claim]:
+    """State how many pairs of systems change their order between corpus scores and mean segment scores."""
     counts = []
     for metric in dict.fromkeys(row.metric for row in aggregate_view.result.systems):
-        different, compared = _count_different_orders(aggregate_view.result, metric)
+        different, compared = _count_system_pairs_in_different_order(aggregate_view.result, metric)
         if compared:
             counts.append((metric, different, compared))
     if not counts:
@@ -99,11 +103,13 @@ def _build_order_claims(aggregate_view: ResultView[AggregateContent]) -> list[Cl
     ]
 
 
-def _count_different_orders(result: AggregateContent, metric: str) -> tuple[int, int]:
-    """Count the pairs of systems of a test set that both aggregations order, and order differently."""
+def _count_system_pairs_in_different_order(
+    aggregate_result: AggregateContent, metric: str
+) -> tuple[int, int]:
+    """Count system pairs that corpus and mean segment scores order differently, and all compared pairs."""
     different = 0
     compared = 0
-    rows = [row for row in result.systems if row.metric == metric]
+    rows = [row for row in aggregate_result.systems if row.metric == metric]
     for first, second in combinations(rows, 2):
         scores = (first.corpus, first.segment, second.corpus, second.segment)
         if first.group != second.group or None in scores:
@@ -115,7 +121,7 @@ def _count_different_orders(result: AggregateContent, metric: str) -> tuple[int,
     return different, compared
 
 
-def _build_least_agreement_claims(aggregate_view: ResultView[AggregateContent]) -> list[Claim]:
+def _build_lowest_correlation_claims(aggregate_view: ResultView[AggregateContent]) -> list[Claim]:
     pairs = [(pair.pearson, pair) for pair in aggregate_view.result.between if pair.pearson is not None]
     if not pairs:
         return []
@@ -126,7 +132,7 @@ def _build_least_agreement_claims(aggregate_view: ResultView[AggregateContent]) 
     return [Claim(kind="finding", metrics=[least.x, least.y], value=pearson, sentence=sentence)]
 
 
-def _build_human_agreement_claims(aggregate_view: ResultView[AggregateContent]) -> list[Claim]:
+def _build_human_correlation_claims(aggregate_view: ResultView[AggregateContent]) -> list[Claim]:
     rows = [
         (row.pearson, row)
         for row in choose_human_correlations(aggregate_view.result)
@@ -143,26 +149,26 @@ def _build_human_agreement_claims(aggregate_view: ResultView[AggregateContent]) 
     return [Claim(kind="answer", metrics=[best.metric], value=pearson, sentence=sentence)]
 
 
-def choose_human_correlations(result: AggregateContent) -> Sequence[HumanAgreement]:
+def choose_human_correlations(aggregate_result: AggregateContent) -> Sequence[HumanAgreement]:
     """Return correlations with human scores, averaged over test sets if averages exist."""
-    averages = [row for row in result.human if row.group == MEAN_GROUP]
-    return averages or result.human
+    averages = [row for row in aggregate_result.human if row.group == MEAN_GROUP]
+    return averages or aggregate_result.human
 
 
-def render_aggregate_files(result: AggregateContent, table: pl.DataFrame) -> dict[str, Any]:
-    """Render the files of an `aggregate` run: file contents by name."""
+def render_aggregate_files(aggregate_result: AggregateContent, result_table: pl.DataFrame) -> dict[str, Any]:
+    """Render the files of an `aggregate` run folder; returns the content of each file by its name."""
     files: dict[str, Any] = {
-        "results/aggregate.json": result.to_dict(),
-        "results/aggregate.csv": format_csv(table),
+        "results/aggregate.json": aggregate_result.to_dict(),
+        "results/aggregate.csv": format_csv(result_table),
     }
     tables: dict[str, Sequence[msgspec.Struct]] = {
-        "between": result.between,
-        "downsampled": result.downsampled,
-        "human": result.human,
+        "between": aggregate_result.between,
+        "downsampled": aggregate_result.downsampled,
+        "human": aggregate_result.human,
     }
     for name, rows in tables.items():
         if rows:
             frame = pl.DataFrame([msgspec.structs.asdict(row) for row in rows], infer_schema_length=None)
             files[f"results/aggregate-{name}.csv"] = format_csv(frame)
-    files["report.html"] = render_page(build_aggregate_page(result))
+    files["report.html"] = render_page(build_aggregate_page(aggregate_result))
     return files

@@ -12,10 +12,10 @@ from metassay.results.rank import AgreementCurve, AgreementThreshold
 MAIN_SHARE = 0.8
 
 
-def tabulate_thresholds(
-    curves: Sequence[AgreementCurve], labels: MetricLabels | None = None
+def tabulate_agreement_thresholds(
+    curves: Sequence[AgreementCurve], metric_labels: MetricLabels | None = None
 ) -> list[dict[str, Any]]:
-    """Build one row per curve: the differences with which people agree in given shares of pairs.
+    """Build a table row per curve: the score differences with which people agree in given shares of pairs.
 
     Each difference has its interval and its coverage, the share of pairs that differ at least so much.
     """
@@ -25,7 +25,7 @@ def tabulate_thresholds(
             "dataset": curve.dataset,
             "context": curve.context,
             "between": curve.between,
-            "metric": curve.metric if labels is None else labels[curve.metric],
+            "metric": curve.metric if metric_labels is None else metric_labels[curve.metric],
             "segments": curve.items,
             "pairs": curve.pairs,
             "accuracy": curve.accuracy,
@@ -41,11 +41,11 @@ def tabulate_thresholds(
     return rows
 
 
-def describe_agreement_threshold(curve: AgreementCurve, human: str, labels: MetricLabels) -> str:
+def describe_agreement_threshold(curve: AgreementCurve, human: str, metric_labels: MetricLabels) -> str:
     """Say with which difference in metric score people agree in 80 % of pairs, or that none is so large."""
-    label = labels[curve.metric]
+    label = metric_labels[curve.metric]
     objects = "systems" if curve.between == "systems" else "single outputs"
-    threshold = find_threshold(curve, MAIN_SHARE)
+    threshold = find_difference_for_agreement(curve, MAIN_SHARE)
     if threshold is None or threshold.difference is None:
         return (
             f"No difference in {label} between {objects} is large enough for people ({human}) to agree "
@@ -63,10 +63,10 @@ def describe_agreement_threshold(curve: AgreementCurve, human: str, labels: Metr
 
 
 def format_difference(difference: float) -> str:
-    """Write a difference with three significant digits, because metrics have different scales."""
+    """Write a difference between scores with three significant digits, as scales of metrics differ."""
     return f"{difference:.3g}".replace("-", "−")
 
 
-def find_threshold(curve: AgreementCurve, share: float) -> AgreementThreshold | None:
-    """Find the difference with which people agree in a given share of pairs; None if the curve lacks it."""
+def find_difference_for_agreement(curve: AgreementCurve, share: float) -> AgreementThreshold | None:
+    """Find the score difference with which people agree in a given share of pairs; None if none does."""
     return next((threshold for threshold in curve.thresholds if threshold.agreement == share), None)

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from metassay.data.csv_export import format_csv
-from metassay.reporting.data_summary import describe_data
+from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.pages import Page, Section, render_page
 from metassay.reporting.tables import Field, build_grid
 from metassay.reporting.wording import format_percent, format_plural, join_names
@@ -21,7 +21,7 @@ METHOD = (
 )
 
 
-def explain_chosen_count(chosen_items: int, unlabelled_items: int) -> str:
+def explain_number_of_chosen_items(chosen_items: int, unlabelled_items: int) -> str:
     """Say how many of the unlabelled items were chosen for rating."""
     return f"{format_plural(chosen_items, 'item')} of {unlabelled_items} without a label were asked for."
 
@@ -29,7 +29,7 @@ def explain_chosen_count(chosen_items: int, unlabelled_items: int) -> str:
 def explain_items_for_width(
     needed: int, labelled: int, items: int, width: float, hardest: Sequence[str]
 ) -> str:
-    """Say how many labelled items give intervals of the requested width."""
+    """Say how many items must be labelled to get intervals of the requested width."""
     goal = f"the 95 % interval of every system is at most {width:g} wide"
     return (
         f"{_describe_needed_items(needed, labelled, items, goal)} The widest is that of"
@@ -58,28 +58,32 @@ def _describe_needed_items(needed: int, labelled: int, items: int, goal: str) ->
     return f"With {needed} labelled items, {goal}; {labelled} of {items} are labelled now."
 
 
-def describe_annotation(result: AnnotateContent) -> list[str]:
+def describe_items_to_rate(annotate_result: AnnotateContent) -> list[str]:
     """Describe how many items to rate, why, and how to use the ratings."""
-    if not result.items:
-        return [result.reason]
-    sentences = [f"Have {format_plural(len(result.items), 'more item')} rated.", result.reason]
-    if result.file is not None:
+    if not annotate_result.items:
+        return [annotate_result.reason]
+    sentences = [
+        f"Have {format_plural(len(annotate_result.items), 'more item')} rated.",
+        annotate_result.reason,
+    ]
+    if annotate_result.file is not None:
         sentences.append(
-            f"{result.file} lists their outputs: fill in the column {result.human}, then run"
-            f" `metassay estimate DATA --labels {result.file}`."
+            f"{annotate_result.file} lists their outputs: fill in the column {annotate_result.human}, then"
+            " run"
+            f" `metassay estimate DATA --labels {annotate_result.file}`."
         )
     else:
         sentences.append("Add --csv FILE for a table that raters can fill in.")
     return sentences
 
 
-def build_annotate_page(result: AnnotateContent) -> Page:
-    """Build the page of an `annotate` result."""
+def build_annotate_page(annotate_result: AnnotateContent) -> Page:
+    """Build the report page of an `annotate` result."""
     fields = (
         Field("item", "item", "name"),
         Field("probability", "probability", "decimal", "of being labelled in this or an earlier round"),
     )
-    rows = [{"item": entry.item, "probability": entry.probability} for entry in result.items]
+    rows = [{"item": entry.item, "probability": entry.probability} for entry in annotate_result.items]
     sections = []
     if rows:
         table = build_grid("items to rate", "Items to have rated next", fields, rows)
@@ -87,16 +91,16 @@ def build_annotate_page(result: AnnotateContent) -> Page:
     return Page(
         kicker="Ratings to collect",
         title="Which items should people rate next?",
-        lead=describe_annotation(result),
+        lead=describe_items_to_rate(annotate_result),
         sections=sections,
-        notes=[*describe_data(result.data), *result.notes],
+        notes=[*describe_data_used(annotate_result.data), *annotate_result.notes],
     )
 
 
-def render_annotate_files(result: AnnotateContent, table: pl.DataFrame) -> dict[str, Any]:
-    """Render the files of an `annotate` run: file contents by name."""
+def render_annotate_files(annotate_result: AnnotateContent, result_table: pl.DataFrame) -> dict[str, Any]:
+    """Render the files of an `annotate` run folder; returns the content of each file by its name."""
     return {
-        "results/annotate.json": result.to_dict(),
-        "results/annotate.csv": format_csv(table),
-        "report.html": render_page(build_annotate_page(result)),
+        "results/annotate.json": annotate_result.to_dict(),
+        "results/annotate.csv": format_csv(result_table),
+        "report.html": render_page(build_annotate_page(annotate_result)),
     }

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from metassay.reporting.accuracy_phrases import describe_ability, format_accuracy, format_share_of_pairs
+from metassay.reporting.accuracy_phrases import (
+    describe_metric_ability,
+    format_accuracy,
+    format_share_of_pairs,
+)
 from metassay.reporting.assay_view import AssayView, ColumnView
 from metassay.reporting.human_sentences import (
+    describe_best_metric_on_human_pairs,
     describe_choice_on_human_pairs,
     describe_human_agreement,
-    describe_human_choice,
 )
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.wording import (
@@ -32,32 +36,36 @@ def describe_assay_answer(assay_view: AssayView) -> list[Sentence]:
     best = assay_view.best_metric
     if best is None:
         return [format_sentence("No pair could be scored, so there is no metric to recommend here.")]
-    by_column = [_describe_best_in_contexts(assay_view, column, best) for column in assay_view.columns]
+    by_column = [_describe_best_metric_in_contexts(assay_view, column, best) for column in assay_view.columns]
     columns = [each for each in by_column if each is not None]
     comparison = assay_view.result.human_comparison
     if comparison is None:
         return [_describe_best_metric(assay_view, best), *columns]
     if comparison.followed:
         opening = [
-            describe_human_choice(comparison, assay_view.labels, describe_ability(assay_view.result.task)),
-            _compare_on_perturbed_pairs(assay_view, comparison, best),
+            describe_best_metric_on_human_pairs(
+                comparison, assay_view.labels, describe_metric_ability(assay_view.result.task)
+            ),
+            _compare_choices_on_perturbed_pairs(assay_view, comparison, best),
         ]
     else:
         opening = [
             _describe_best_metric(assay_view, best),
             describe_choice_on_human_pairs(comparison, assay_view.labels),
         ]
-    on_perturbed_pairs = [_name_pairs_in_sentence(assay_view.pairs_phrase, each) for each in columns]
+    on_perturbed_pairs = [_prefix_sentence_with_pair_kind(assay_view.pairs_phrase, each) for each in columns]
     return [*opening, *describe_human_agreement(comparison, assay_view.labels), *on_perturbed_pairs]
 
 
-def list_exceptions(result: RecommendContent, labels: MetricLabels) -> list[str]:
-    """List the contexts in which another metric should be used."""
-    answer = result.answer
+def list_contexts_with_other_metric(
+    recommendations: RecommendContent, metric_labels: MetricLabels
+) -> list[str]:
+    """List the contexts in which another metric than the overall recommendation should be used."""
+    answer = recommendations.answer
     if answer is None:
         return []
     lines = [
-        f"On {row.context} ({row.column}) use {labels[row.metric]}."
+        f"On {row.context} ({row.column}) use {metric_labels[row.metric]}."
         for row in answer.exceptions[:_LISTED_EXCEPTIONS]
     ]
     more = len(answer.exceptions) - _LISTED_EXCEPTIONS
@@ -66,15 +74,15 @@ def list_exceptions(result: RecommendContent, labels: MetricLabels) -> list[str]
     return lines
 
 
-def _name_pairs_in_sentence(pairs: str, sentence: Sentence) -> Sentence:
-    """Put the kind of pairs before a sentence: `On perturbed pairs, for no domain …`."""
+def _prefix_sentence_with_pair_kind(pairs: str, sentence: Sentence) -> Sentence:
+    """Begin a sentence with the kind of pairs it is about: `On perturbed pairs, for no domain …`."""
     first, *others = sentence.spans
     if not first.kind:  # a label keeps its capital letter
         first = replace(first, text=first.text[:1].lower() + first.text[1:])
     return format_sentence("On {pairs}, {statement}", pairs=pairs, statement=Sentence((first, *others)))
 
 
-def _compare_on_perturbed_pairs(
+def _compare_choices_on_perturbed_pairs(
     assay_view: AssayView, comparison: HumanComparison, best_metric: MetricAccuracy
 ) -> Sentence:
     """Compare the metric chosen on human pairs with the one chosen on perturbed pairs."""
@@ -82,7 +90,7 @@ def _compare_on_perturbed_pairs(
     return format_sentence(
         "{chosen:metric} {ability} in {share}, {best:metric} in {best_share:figure}.",
         chosen=assay_view.labels[chosen.metric],
-        ability=describe_ability(assay_view.result.task),
+        ability=describe_metric_ability(assay_view.result.task),
         share=format_share_of_pairs(chosen, assay_view.pairs_phrase),
         best=assay_view.labels[best_metric.metric],
         best_share=format_accuracy(best_metric),
@@ -95,18 +103,18 @@ def _describe_best_metric(assay_view: AssayView, best_metric: MetricAccuracy) ->
     opening = format_sentence(
         "{best:metric} {ability} in {share}",
         best=assay_view.labels[best_metric.metric],
-        ability=describe_ability(assay_view.result.task),
+        ability=describe_metric_ability(assay_view.result.task),
         share=format_share_of_pairs(best_metric, assay_view.pairs_phrase),
     )
     if equals:
         end = format_sentence("; {equals} cannot be told apart from it.", equals=list_names(equals, "metric"))
     else:
-        end = _describe_runner_up(assay_view, best_metric)
+        end = _describe_second_best_metric(assay_view, best_metric)
     return format_sentence("{opening}{end}", opening=opening, end=end)
 
 
-def _describe_runner_up(assay_view: AssayView, best_metric: MetricAccuracy) -> Sentence:
-    own = assay_view.labels.get_representative(best_metric.metric)
+def _describe_second_best_metric(assay_view: AssayView, best_metric: MetricAccuracy) -> Sentence:
+    own = assay_view.labels.get_representative_metric(best_metric.metric)
     rivals = [
         metric
         for metric in assay_view.metrics
@@ -129,56 +137,56 @@ def _list_tied_labels(assay_view: AssayView, best_metric: MetricAccuracy) -> lis
     return [label for label in assay_view.labels.label_all(top_group) if label != own]
 
 
-def _describe_best_in_contexts(
-    assay_view: AssayView, column: ColumnView, best_metric: MetricAccuracy
+def _describe_best_metric_in_contexts(
+    assay_view: AssayView, context_column: ColumnView, best_metric: MetricAccuracy
 ) -> Sentence | None:
     """Say in how many contexts of a column the best metric is best, and what to use in the other contexts."""
-    rows = column.list_defined_accuracies(best_metric.metric)
+    rows = context_column.list_defined_accuracies(best_metric.metric)
     if not rows:
         return None
-    if len(column.contexts) == 1:
+    if len(context_column.contexts) == 1:
         return format_sentence(
             "There is only one {column:column}, {only:context}, so nothing can change there.",
-            column=column.name,
-            only=column.contexts[0],
+            column=context_column.name,
+            only=context_column.contexts[0],
         )
-    small = assay_view.list_small_contexts(column.name)
+    small = assay_view.list_small_contexts(context_column.name)
     large_rows = [row for row in rows if row.context not in small and row.items != 1]
     if not large_rows:
         return format_sentence(
-            "Every {column:column} is too small for a claim of its own.", column=column.name
+            "Every {column:column} is too small for a claim of its own.", column=context_column.name
         )
     comparison = assay_view.result.human_comparison
     label = assay_view.labels[best_metric.metric]
     has_rivals = len(assay_view.metrics) > 1
-    changes = _find_exceptions(assay_view, column, large_rows) if has_rivals else []
+    changes = _find_contexts_with_other_metric(assay_view, context_column, large_rows) if has_rivals else []
     if changes:
-        return _describe_exceptions(assay_view, column, large_rows, changes, label)
+        return _describe_contexts_with_other_metric(assay_view, context_column, large_rows, changes, label)
     pattern = "By {column:column} the accuracy of {best:metric} runs {range}."
     if has_rivals and not (comparison is not None and comparison.followed):
         pattern = "{best:metric} is best or tied in every {column:column}, {range}."
     return format_sentence(
-        pattern, column=column.name, best=label, range=_describe_accuracy_range(large_rows)
+        pattern, column=context_column.name, best=label, range=_describe_accuracy_range(large_rows)
     )
 
 
-def _find_exceptions(
-    assay_view: AssayView, column: ColumnView, best_accuracies: Sequence[MetricAccuracy]
+def _find_contexts_with_other_metric(
+    assay_view: AssayView, context_column: ColumnView, best_accuracies: Sequence[MetricAccuracy]
 ) -> list[tuple[MetricAccuracy, MetricAccuracy]]:
-    """Pair, for contexts with another choice, the accuracy of the best metric and of the other choice."""
+    """Find the contexts in which another metric is recommended than overall, with the accuracies of both."""
     changes = []
     for row in best_accuracies:
-        metric = assay_view.exceptions_by_context.get((column.name, row.context))
-        other = None if metric is None else column.accuracies.get((row.context, metric))
+        metric = assay_view.exceptions_by_context.get((context_column.name, row.context))
+        other = None if metric is None else context_column.accuracies.get((row.context, metric))
         if other is not None and other.accuracy is not None:
             changes.append((row, other))
     return changes
 
 
-def _describe_exceptions(
+def _describe_contexts_with_other_metric(
     assay_view: AssayView,
-    column: ColumnView,
-    rows: Sequence[MetricAccuracy],
+    context_column: ColumnView,
+    metric_accuracies: Sequence[MetricAccuracy],
     exceptions: Sequence[tuple[MetricAccuracy, MetricAccuracy]],
     best_label: str,
 ) -> Sentence:
@@ -196,9 +204,9 @@ def _describe_exceptions(
     return format_sentence(
         "{best:metric} is best or tied in {kept} of {total} values of {column:column}; {advice}{more}.",
         best=best_label,
-        column=column.name,
-        kept=len(rows) - len(exceptions),
-        total=len(rows),
+        column=context_column.name,
+        kept=len(metric_accuracies) - len(exceptions),
+        total=len(metric_accuracies),
         advice=join_phrases(advice),
         more=more,
     )

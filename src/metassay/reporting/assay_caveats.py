@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from metassay.reporting.accuracy_phrases import format_accuracy
 from metassay.reporting.assay_view import AssayView
-from metassay.reporting.data_summary import describe_data
+from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.wording import (
     Sentence,
     format_count,
@@ -20,14 +20,14 @@ _LISTED_NAMES = 5
 _COIN = 0.5
 
 
-def list_caveats(assay_view: AssayView) -> list[Sentence]:
-    """List the reasons to doubt an answer: sentinels that win, confounding, wrong labels, missing scores."""
+def list_answer_caveats(assay_view: AssayView) -> list[Sentence]:
+    """List reasons to doubt the recommendation: confounding, wrong labels, missing scores and others."""
     best = assay_view.best_metric
     if best is None:
         return []
     caveats = [
         _warn_of_winning_sentinel(assay_view, best),
-        _warn_of_no_skill(assay_view),
+        _warn_if_no_metric_beats_chance(assay_view),
         _warn_of_confounding(assay_view, best),
         _warn_of_single_metric(assay_view),
         *_warn_of_wrong_labels(assay_view),
@@ -37,22 +37,25 @@ def list_caveats(assay_view: AssayView) -> list[Sentence]:
     return [caveat for caveat in caveats if caveat is not None]
 
 
-def list_other_caveats(assay_view: AssayView) -> list[str | Sentence]:
-    """List all caveats and warnings except for the one in the verdict."""
+def list_remaining_caveats(assay_view: AssayView) -> list[str | Sentence]:
+    """List all caveats and warnings of an assay except for the main one, which the verdict states."""
     main_caveat = choose_main_caveat(assay_view)
-    doubts: list[str | Sentence] = [*list_caveats(assay_view), *dict.fromkeys(assay_view.result.warnings)]
+    doubts: list[str | Sentence] = [
+        *list_answer_caveats(assay_view),
+        *dict.fromkeys(assay_view.result.warnings),
+    ]
     return [doubt for doubt in doubts if str(doubt) != main_caveat]
 
 
 def choose_main_caveat(assay_view: AssayView) -> str | None:
-    """Choose the most important caveat: what could make the recommendation wrong comes first."""
+    """Choose the most important caveat of an assay: what could make the recommendation wrong comes first."""
     best = assay_view.best_metric
     if best is None:
         return None
     candidates = [
         _warn_of_circular_labels(assay_view),
         *_list_human_score_warnings(assay_view),
-        *list_caveats(assay_view),
+        *list_answer_caveats(assay_view),
         *assay_view.result.warnings,
     ]
     return next((str(candidate) for candidate in candidates if candidate is not None), None)
@@ -67,7 +70,7 @@ def _list_human_score_warnings(assay_view: AssayView) -> list[str]:
     return [warning for warning in assay_view.result.warnings if warning.startswith(opening)]
 
 
-def _warn_of_no_skill(assay_view: AssayView) -> Sentence | None:
+def _warn_if_no_metric_beats_chance(assay_view: AssayView) -> Sentence | None:
     """Warn if no metric is shown to beat a coin toss on human pairs, or a constant metric by SPA."""
     comparison = assay_view.result.human_comparison
     if comparison is None:
@@ -84,9 +87,9 @@ def _warn_of_no_skill(assay_view: AssayView) -> Sentence | None:
     return None
 
 
-def list_remarks(assay_view: AssayView) -> list[str]:
-    """List remarks on the data and on metrics that agree on every pair; warnings are not repeated."""
-    remarks = describe_data(assay_view.result.data)
+def list_data_remarks(assay_view: AssayView) -> list[str]:
+    """List remarks on the data and on metrics that agree on every pair, without repeating warnings."""
+    remarks = describe_data_used(assay_view.result.data)
     groups = assay_view.result.same_decisions
     if groups:
         single_labels = assay_view.labels.single_labels
@@ -98,7 +101,7 @@ def list_remarks(assay_view: AssayView) -> list[str]:
 
 
 def find_winning_sentinel(assay_view: AssayView, best_metric: MetricAccuracy) -> str | None:
-    """Find a metric that ignores quality and still is right at least as often as the best metric."""
+    """Find a metric that ignores quality and still is right as often as the best metric, if there is one."""
     for metric in sorted(assay_view.uninformed_metrics, key=lambda metric: assay_view.labels[metric]):
         row = assay_view.accuracies[metric]
         if (
@@ -182,12 +185,12 @@ def _warn_of_circular_labels(assay_view: AssayView) -> Sentence | None:
     return format_sentence(pattern, names=list_names(circular, "metric"))
 
 
-def _describe_refused_perturbation(row: PerturbationStatistics) -> Sentence:
+def _describe_refused_perturbation(perturbation: PerturbationStatistics) -> Sentence:
     return format_sentence(
         "{perturbation} was refused: it improved rankings as often as not ({better} gained, {worse} lost).",
-        perturbation=row.perturbation,
-        better=format_count(row.better),
-        worse=format_count(row.worse),
+        perturbation=perturbation.perturbation,
+        better=format_count(perturbation.better),
+        worse=format_count(perturbation.worse),
     )
 
 

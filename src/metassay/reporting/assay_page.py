@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from metassay.reporting.assay_caveats import list_other_caveats
+from metassay.reporting.assay_caveats import list_remaining_caveats
 from metassay.reporting.assay_tables import build_overall_accuracy_table
-from metassay.reporting.assay_verdict import get_or_build_verdict
+from metassay.reporting.assay_verdict import get_or_build_assay_verdict
 from metassay.reporting.assay_view import build_assay_view
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page
 from metassay.reporting.report_sections import build_report_sections
-from metassay.reporting.sections.assay_wrong_pairs import describe_doubtful_labels
-from metassay.reporting.verdict_lines import build_question_table, list_closing_lines, list_opening_lines
+from metassay.reporting.sections.assay_wrong_pairs import describe_pairs_with_doubtful_label
+from metassay.reporting.verdict_lines import (
+    build_question_table,
+    list_closing_lines_of_verdict,
+    list_opening_lines_of_verdict,
+)
 from metassay.reporting.wording import find_task
 from metassay.results.assay import AssayContent
 from metassay.results.wrong_pairs import WrongPairs
@@ -22,24 +26,24 @@ TITLE = "Which metric can you trust, here?"
 
 
 def build_assay_page(
-    result: AssayContent,
-    labels: MetricLabels | None = None,
+    assay_result: AssayContent,
+    metric_labels: MetricLabels | None = None,
     *,
     wrong_pairs: WrongPairs | None = None,
     manifest: Mapping[str, Any] | None = None,
 ) -> Page:
     """Build the report page of an assay; `wrong_pairs` and `manifest` come from its run folder."""
-    assay_view = build_assay_view(result, labels, wrong_pairs=wrong_pairs, manifest=manifest)
-    task = find_task(result.task)
-    verdict = get_or_build_verdict(assay_view)
-    questions = build_question_table(verdict, assay_view.labels, result.task)
+    assay_view = build_assay_view(assay_result, metric_labels, wrong_pairs=wrong_pairs, manifest=manifest)
+    task = find_task(assay_result.task)
+    verdict = get_or_build_assay_verdict(assay_view)
+    questions = build_question_table(verdict, assay_view.labels, assay_result.task)
     return Page(
-        kicker=result.task if task is None else task.title,
+        kicker=assay_result.task if task is None else task.title,
         title=TITLE,
-        lead=list_opening_lines(verdict),
+        lead=list_opening_lines_of_verdict(verdict),
         questions=questions,
-        closing=list_closing_lines(verdict),
+        closing=list_closing_lines_of_verdict(verdict),
         sections=build_report_sections("assay", assay_view),
-        doubts=[*list_other_caveats(assay_view), *describe_doubtful_labels(wrong_pairs)],
+        doubts=[*list_remaining_caveats(assay_view), *describe_pairs_with_doubtful_label(wrong_pairs)],
         main_tables=[build_overall_accuracy_table(assay_view)] if questions is None else [questions],
     )

@@ -23,11 +23,11 @@ _LISTED_NAMES = 5
 StatisticsT = TypeVar("StatisticsT", bound=ContextStatistics)
 
 
-def add_sentences(result: StatisticsT) -> StatisticsT:
-    """Return the result with reasons for its recommendations, and a sentence on each confounded metric."""
+def add_explanations_to_assay(result: StatisticsT) -> StatisticsT:
+    """Return an assay result with reasons for its recommendations and a sentence on each confounding."""
     recommendation = {}
     for column, entries in result.recommendation.items():
-        reasons = ReasonWriter(result, column).explain_all(entries)
+        reasons = ReasonWriter(result, column).explain_recommendations_of_contexts(entries)
         recommendation[column] = {
             context: msgspec.structs.replace(entry, why=reasons[context])
             for context, entry in entries.items()
@@ -39,27 +39,27 @@ def add_sentences(result: StatisticsT) -> StatisticsT:
     return msgspec.structs.replace(result, recommendation=recommendation, confounding=confounding)
 
 
-def describe_confounding(row: MetricConfounding, labels: MetricLabels = SPECS) -> str:
+def describe_confounding(confounding: MetricConfounding, metric_labels: MetricLabels = SPECS) -> str:
     """Describe under which perturbations a metric is right more or less often than under the rest."""
     responsible = []
-    for name in row.responsible:
-        accuracy = row.by_perturbation[name]
+    for name in confounding.responsible:
+        accuracy = confounding.by_perturbation[name]
         if accuracy is not None:
             responsible.append(f"{100 * accuracy:.0f} % under {name}")
     others = []
-    for name, accuracy in row.by_perturbation.items():
-        if name not in row.responsible and accuracy is not None:
+    for name, accuracy in confounding.by_perturbation.items():
+        if name not in confounding.responsible and accuracy is not None:
             others.append(accuracy)
     compared = f", against {100 * fmean(others):.0f} % on average under the others" if others else ""
-    share = 100 * (row.share or 0.0)
+    share = 100 * (confounding.share or 0.0)
     return (
-        f"The accuracy of {labels[row.metric]} depends on the perturbation: it is right in"
+        f"The accuracy of {metric_labels[confounding.metric]} depends on the perturbation: it is right in"
         f" {join_names(responsible)}{compared}; the perturbation alone decides {share:.0f} % of whether it is"
         " right."
     )
 
 
-def describe_uninformed_metric(metric: str, determining_property: str) -> str:
+def explain_metric_without_quality_information(metric: str, determining_property: str) -> str:
     """Explain that a metric is not recommended because one property of the output determines its score."""
     return (
         f"All outputs with the same {determining_property} have the same score of {metric}. "
@@ -67,12 +67,12 @@ def describe_uninformed_metric(metric: str, determining_property: str) -> str:
     )
 
 
-def describe_simulated_scores(human_column: str) -> str:
+def warn_of_simulated_human_scores(human_column: str) -> str:
     """Warn that the human scores were not given by people."""
     return f"{human_column} is simulated, not given by people."
 
 
-def describe_possible_penalties(human_column: str) -> str:
+def warn_of_possible_error_counts(human_column: str) -> str:
     """Warn that a human score may count errors, so that lower scores would be better."""
     return (
         f"{human_column} is never negative, and higher is taken for better. If it counts errors, every human"
@@ -80,15 +80,15 @@ def describe_possible_penalties(human_column: str) -> str:
     )
 
 
-def describe_related_neighbours(correlation: float) -> str:
-    """Warn that neighbouring items are alike although no cluster is named."""
+def warn_of_similar_neighbouring_items(correlation: float) -> str:
+    """Warn that neighbouring items have similar results although no cluster column is given."""
     return (
         f"Neighbouring items are alike (correlation {correlation:.2f}), like parts of a document. If they"
         " are parts of one, name its column with --cluster; without it intervals are too narrow."
     )
 
 
-def list_warnings(analysis: PairAnalysis) -> list[str]:
+def list_context_warnings(analysis: PairAnalysis) -> list[str]:
     """List warnings about the contexts of an assay: too few, too small, or not testable."""
     warnings = []
     competing = analysis.settings.competing

@@ -6,7 +6,11 @@ from metassay.reporting.accuracy_phrases import format_accuracy
 from metassay.reporting.assay_caveats import choose_main_caveat, find_winning_sentinel
 from metassay.reporting.assay_view import AssayView
 from metassay.reporting.labels_saved_sentences import RATED_ITEMS, describe_worth
-from metassay.reporting.prior_evidence import NEURAL_METRICS, describe_loss, describe_neural_metrics
+from metassay.reporting.prior_evidence import (
+    NEURAL_METRICS,
+    describe_loss_to_best_metric,
+    describe_neural_metrics,
+)
 from metassay.reporting.question_titles import describe_purpose, get_output_noun
 from metassay.reporting.wording import (
     find_task,
@@ -37,33 +41,33 @@ def build_assay_verdict(assay_view: AssayView) -> list[Claim]:
     if best is None:
         return [Claim(kind="none", sentence="No metric can be recommended: no pair could be scored.")]
     answers = [
-        _answer_question_of_pairs(assay_view, best),
-        _answer_choosing_outputs(assay_view),
-        _answer_ranking_systems(assay_view),
-        _answer_saving(assay_view),
+        _answer_which_metric_orders_pairs(assay_view, best),
+        _answer_which_metric_chooses_outputs(assay_view),
+        _answer_which_metric_ranks_systems(assay_view),
+        _answer_which_metric_saves_labels(assay_view),
     ]
     recommendation = _build_recommendation_claim(assay_view, best)
     claims = [
         recommendation,
-        *_name_other_winners(assay_view, recommendation, answers),
-        _build_avoid_claim(assay_view),
-        _build_data_claim(assay_view),
+        *_name_best_metrics_for_other_questions(assay_view, recommendation, answers),
+        _build_worse_metrics_claim(assay_view),
+        _build_data_size_claim(assay_view),
         *answers,
-        *_build_prior_claims(assay_view, best),
-        _build_next_claim(assay_view),
-        _build_regret_claim(assay_view, best),
-        _build_caveat_claim(assay_view),
+        *_build_prior_evidence_claims(assay_view, best),
+        _build_next_command_claim(assay_view),
+        _build_single_metric_cost_claim(assay_view, best),
+        _build_main_caveat_claim(assay_view),
     ]
     return [claim for claim in claims if claim is not None]
 
 
-def get_or_build_verdict(assay_view: AssayView) -> list[Claim]:
-    """Return the verdict stored in a result; build it for results of older versions, which have none."""
+def get_or_build_assay_verdict(assay_view: AssayView) -> list[Claim]:
+    """Return the verdict stored in an assay result; build it for results of older versions."""
     return assay_view.result.verdict or build_assay_verdict(assay_view)
 
 
 def _build_recommendation_claim(assay_view: AssayView, best_metric: MetricAccuracy) -> Claim:
-    """Say which metric or metrics to use, or that none does better than a metric without knowledge."""
+    """State which metrics to use, or that none does better than a metric that ignores quality."""
     sentinel = find_winning_sentinel(assay_view, best_metric)
     if sentinel is not None:
         return Claim(
@@ -77,10 +81,10 @@ def _build_recommendation_claim(assay_view: AssayView, best_metric: MetricAccura
     answer = assay_view.result.answer
     group = [best_metric.metric] if answer is None else [best_metric.metric, *answer.top_group]
     names = assay_view.labels.label_all(group)
-    purpose = _begin_recommendation(assay_view)
+    purpose = _write_recommendation_opening(assay_view)
     sentence = f"{purpose}se {names[0]}."
     if len(names) > 1:
-        sentence = f"{purpose}se {_list_alternatives(names)}: no reliable difference."
+        sentence = f"{purpose}se {_join_alternative_metrics(names)}: no reliable difference."
     p_values = [lead.p for lead in assay_view.result.claims.leads if lead.column is None]
     return Claim(
         kind="use",
@@ -90,10 +94,10 @@ def _build_recommendation_claim(assay_view: AssayView, best_metric: MetricAccura
     )
 
 
-def _name_other_winners(
+def _name_best_metrics_for_other_questions(
     assay_view: AssayView, recommendation: Claim, answers: list[Claim | None]
 ) -> list[Claim]:
-    """Name the best metric for each question in which the recommended one is not tied with it."""
+    """Name the best metric for each question in which the recommended metric is not tied with it."""
     claims = []
     for answer in answers:
         if recommendation.kind != "use" or answer is None or answer.question is None:
@@ -114,8 +118,8 @@ def _name_other_winners(
     return claims
 
 
-def _begin_recommendation(assay_view: AssayView) -> str:
-    """Return how the recommendation begins; it names a purpose if there are no human scores."""
+def _write_recommendation_opening(assay_view: AssayView) -> str:
+    """Write the first words of the recommendation, which name a purpose if there are no human scores."""
     if assay_view.result.human_comparison is not None or assay_view.result.pairs_from not in {
         "rule",
         "model",
@@ -124,13 +128,13 @@ def _begin_recommendation(assay_view: AssayView) -> str:
     return f"To detect errors in single {get_output_noun(assay_view.result.task)}, u"
 
 
-def _list_alternatives(metric_labels: list[str]) -> str:
+def _join_alternative_metrics(metric_labels: list[str]) -> str:
     if len(metric_labels) > _MOST_NAMED:
         return f"{metric_labels[0]} or one of {len(metric_labels) - 1} others"
     return f"{', '.join(metric_labels[:-1])} or {metric_labels[-1]}"
 
 
-def _build_avoid_claim(assay_view: AssayView) -> Claim | None:
+def _build_worse_metrics_claim(assay_view: AssayView) -> Claim | None:
     """Name the metrics that are shown to be worse on perturbed pairs and on human pairs."""
     claims = assay_view.result.claims
     p_perturbed = {lead.worse: lead.p for lead in claims.leads if lead.column is None}
@@ -153,7 +157,7 @@ def _build_avoid_claim(assay_view: AssayView) -> Claim | None:
     )
 
 
-def _build_data_claim(assay_view: AssayView) -> Claim:
+def _build_data_size_claim(assay_view: AssayView) -> Claim:
     result = assay_view.result
     systems = "" if result.data is None else f", {format_plural(len(result.data.systems), 'system')}"
     comparison = result.human_comparison
@@ -164,14 +168,14 @@ def _build_data_claim(assay_view: AssayView) -> Claim:
     return Claim(kind="data", sentence=f"{outputs}{systems}, {format_plural(result.items, 'item')}, {human}.")
 
 
-def _answer_question_of_pairs(assay_view: AssayView, best_metric: MetricAccuracy) -> Claim:
-    """Say which metric is right most often on the pairs of the assay."""
+def _answer_which_metric_orders_pairs(assay_view: AssayView, best_metric: MetricAccuracy) -> Claim:
+    """Say which metric most often prefers the better output of a pair."""
     comparison = assay_view.result.human_comparison
     row = best_metric
     if comparison is not None:
         row = assay_view.accuracies[comparison.by_perturbed_pairs.metric]
     question = _PAIR_QUESTIONS.get(assay_view.result.pairs_from, "prefer_better")
-    return _build_pair_answer(assay_view, question, row, _find_tied_metrics(assay_view, row.metric))
+    return _build_pair_accuracy_answer(assay_view, question, row, _find_tied_metrics(assay_view, row.metric))
 
 
 def _find_tied_metrics(assay_view: AssayView, metric: str) -> list[str]:
@@ -188,7 +192,7 @@ def _find_tied_metrics(assay_view: AssayView, metric: str) -> list[str]:
     return tied
 
 
-def _build_pair_answer(
+def _build_pair_accuracy_answer(
     assay_view: AssayView, question: Question, accuracy: MetricAccuracy, tied_metrics: list[str]
 ) -> Claim:
     percentage = format_accuracy(accuracy)
@@ -207,8 +211,8 @@ def _build_pair_answer(
     )
 
 
-def _answer_choosing_outputs(assay_view: AssayView) -> Claim | None:
-    """Say which metric chooses between two outputs as people do; None if the pairs already show it."""
+def _answer_which_metric_chooses_outputs(assay_view: AssayView) -> Claim | None:
+    """Say which metric chooses between two outputs as people do; None if the assay uses human pairs."""
     if assay_view.result.pairs_from == "people":
         return None
     comparison = assay_view.result.human_comparison
@@ -237,7 +241,7 @@ def _answer_choosing_outputs(assay_view: AssayView) -> Claim | None:
     )
 
 
-def _answer_ranking_systems(assay_view: AssayView) -> Claim:
+def _answer_which_metric_ranks_systems(assay_view: AssayView) -> Claim:
     """Say which metric ranks systems as people do, by soft pairwise accuracy (SPA)."""
     comparison = assay_view.result.human_comparison
     if comparison is None:
@@ -288,7 +292,7 @@ def _find_metrics_tied_by_spa(
     return tied
 
 
-def _answer_saving(assay_view: AssayView) -> Claim | None:
+def _answer_which_metric_saves_labels(assay_view: AssayView) -> Claim | None:
     """Answer which metric saves most human labels when two systems are compared."""
     comparison = assay_view.result.human_comparison
     choice = None if comparison is None else comparison.by_labels_saved
@@ -330,7 +334,7 @@ def _build_unanswered_claim(question: Question, ability: str, reason: str) -> Cl
     )
 
 
-def _build_prior_claims(assay_view: AssayView, best_metric: MetricAccuracy) -> list[Claim]:
+def _build_prior_evidence_claims(assay_view: AssayView, best_metric: MetricAccuracy) -> list[Claim]:
     """Say which metrics ranked systems well on WMT21–23, for translations without human scores."""
     task = find_task(assay_view.result.task)
     if assay_view.result.human_comparison is not None or task is None or not task.has_prior_evidence:
@@ -346,13 +350,13 @@ def _build_prior_claims(assay_view: AssayView, best_metric: MetricAccuracy) -> l
             kind="prior",
             question="rank_systems",
             metrics=[best_metric.metric],
-            sentence=describe_loss(best_metric.metric),
+            sentence=describe_loss_to_best_metric(best_metric.metric),
         ),
     ]
 
 
-def _build_next_claim(assay_view: AssayView) -> Claim | None:
-    """Say how to get human scores, where there are none and outputs can be rated."""
+def _build_next_command_claim(assay_view: AssayView) -> Claim | None:
+    """Say how to get human scores if there are none and the outputs can be rated."""
     result = assay_view.result
     if result.human_comparison is not None or result.pairs_from not in {"rule", "model"}:
         return None
@@ -368,7 +372,7 @@ def _build_next_claim(assay_view: AssayView) -> Claim | None:
     )
 
 
-def _build_regret_claim(assay_view: AssayView, best_metric: MetricAccuracy) -> Claim | None:
+def _build_single_metric_cost_claim(assay_view: AssayView, best_metric: MetricAccuracy) -> Claim | None:
     """Say how much accuracy is lost by using one metric in all contexts of a column."""
     regrets = []
     for column in assay_view.columns:
@@ -394,7 +398,7 @@ def _build_regret_claim(assay_view: AssayView, best_metric: MetricAccuracy) -> C
     )
 
 
-def _build_caveat_claim(assay_view: AssayView) -> Claim | None:
+def _build_main_caveat_claim(assay_view: AssayView) -> Claim | None:
     caveat = choose_main_caveat(assay_view)
     if caveat is None:
         return None

@@ -36,12 +36,12 @@ class ColumnView:
     recommendations: Mapping[str, Recommendation]
 
     def list_defined_accuracies(self, metric: str) -> list[MetricAccuracy]:
-        """List the accuracies of a metric in the contexts where it has one, in display order."""
+        """List the accuracies of a metric in those contexts where it is defined, in display order."""
         rows = [self.accuracies.get((context, metric)) for context in self.contexts]
         return [row for row in rows if row is not None and row.accuracy is not None]
 
-    def limit_contexts(self, maximum: int = MOST_CHARTED_CONTEXTS) -> ColumnView:
-        """Return the column with at most `maximum` contexts, evenly spaced in their order."""
+    def sample_evenly_spaced_contexts(self, maximum: int = MOST_CHARTED_CONTEXTS) -> ColumnView:
+        """Return the column with at most `maximum` of its contexts, evenly spaced in their order."""
         total = len(self.contexts)
         if total <= maximum:
             return self
@@ -51,7 +51,7 @@ class ColumnView:
 
 @dataclass(frozen=True)
 class AssayView(ResultView[AssayContent]):
-    """The result of an assay with values that several report sections need.
+    """An assay result prepared for its report: with metric labels, and metrics and contexts in order.
 
     `wrong_pairs` are examples of pairs that metrics got wrong; `manifest` says how the run was made. A page
     in a notebook has neither.
@@ -72,7 +72,7 @@ class AssayView(ResultView[AssayContent]):
 
     @cached_property
     def sentinels(self) -> list[str]:
-        """The sentinels that were added to check the assay, best first."""
+        """Baselines that ignore quality (constant, random, length), which check the assay; best first."""
         return self._sort_by_accuracy(self.result.sentinels)
 
     @property
@@ -82,14 +82,16 @@ class AssayView(ResultView[AssayContent]):
 
     @cached_property
     def uninformed_metrics(self) -> set[str]:
-        """Metrics that ignore quality: the sentinels, also those that the user requested as metrics."""
+        """Metrics that ignore quality: all sentinels (constant, random, length), also if requested."""
         requested = {metric for metric in self.metrics if metric.partition("(")[0] in SENTINEL_NAMES}
         return {*self.sentinels, *requested}
 
     @cached_property
     def columns(self) -> list[ColumnView]:
         """The context columns in the order of the result."""
-        return [self._build_column(name, column) for name, column in self.result.contexts.items()]
+        return [
+            self._build_context_column_view(name, column) for name, column in self.result.contexts.items()
+        ]
 
     @property
     def pairs_phrase(self) -> str:
@@ -106,31 +108,33 @@ class AssayView(ResultView[AssayContent]):
 
     @cached_property
     def exceptions_by_context(self) -> dict[tuple[str, str], str]:
-        """The metric to use instead of the recommended one, by column and context."""
+        """The metric to use instead of the overall recommendation, by column and context."""
         if self.result.answer is None:
             return {}
         return {(row.column, row.context): row.metric for row in self.result.answer.exceptions}
 
     def list_small_contexts(self, column: str) -> list[str]:
-        """List the contexts of a column that are too small for claims."""
+        """List the contexts of a column that have too little data for claims."""
         return self.result.claims.small_contexts.get(column, [])
 
-    def find_variation_p(self, column: str, test: AccuracyTest) -> float | None:
+    def find_context_difference_p_value(self, column: str, accuracy_test: AccuracyTest) -> float | None:
         """Find the adjusted p-value of the test that the accuracy of a metric differs between contexts."""
-        if test.p_permutation_holm is None:
+        if accuracy_test.p_permutation_holm is None:
             return None
         p_values = self.result.claims.variation_p.get(column, {})
-        return p_values.get(test.metric)
+        return p_values.get(accuracy_test.metric)
 
-    def _sort_by_accuracy(self, rows: Sequence[MetricAccuracy]) -> list[str]:
-        shown = [row for row in rows if self.labels.is_shown(row.metric)]
+    def _sort_by_accuracy(self, metric_accuracies: Sequence[MetricAccuracy]) -> list[str]:
+        shown = [row for row in metric_accuracies if self.labels.is_shown(row.metric)]
 
-        def get_sort_key(row: MetricAccuracy) -> tuple[float, str]:
-            return (math.inf if row.accuracy is None else -row.accuracy), self.labels[row.metric]
+        def get_sort_key(metric_accuracy: MetricAccuracy) -> tuple[float, str]:
+            return (math.inf if metric_accuracy.accuracy is None else -metric_accuracy.accuracy), self.labels[
+                metric_accuracy.metric
+            ]
 
         return [row.metric for row in sorted(shown, key=get_sort_key)]
 
-    def _build_column(self, name: str, column: ContextColumn) -> ColumnView:
+    def _build_context_column_view(self, name: str, column: ContextColumn) -> ColumnView:
         rows = [*column.local_accuracy, *column.sentinels]
         return ColumnView(
             name=name,
@@ -144,28 +148,28 @@ class AssayView(ResultView[AssayContent]):
 
 
 def build_assay_view(
-    result: AssayContent,
-    labels: MetricLabels | None = None,
+    assay_result: AssayContent,
+    metric_labels: MetricLabels | None = None,
     *,
     wrong_pairs: WrongPairs | None = None,
     manifest: Mapping[str, Any] | None = None,
 ) -> AssayView:
-    """Build the view of an assay result; pass labels if several results share a page."""
-    if labels is None:
-        labels = label_assay_metrics(result)
-    return AssayView(result, labels, wrong_pairs, manifest or {})
+    """Prepare an assay result for its report; pass metric labels if several results share a page."""
+    if metric_labels is None:
+        metric_labels = label_assay_metrics(assay_result)
+    return AssayView(assay_result, metric_labels, wrong_pairs, manifest or {})
 
 
-def label_assay_metrics(result: AssayContent) -> MetricLabels:
+def label_assay_metrics(assay_result: AssayContent) -> MetricLabels:
     """Label the metrics and sentinels of an assay."""
-    specs = [row.metric for row in [*result.overall, *result.sentinels]]
-    return MetricLabels(specs, result.same_decisions)
+    specs = [row.metric for row in [*assay_result.overall, *assay_result.sentinels]]
+    return MetricLabels(specs, assay_result.same_decisions)
 
 
-def _sort_contexts(rows: Sequence[MetricAccuracy]) -> tuple[str, ...]:
+def _sort_contexts(metric_accuracies: Sequence[MetricAccuracy]) -> tuple[str, ...]:
     """Sort contexts that are numbers by value, and other contexts by descending mean accuracy."""
     accuracies: dict[str, list[float]] = {}
-    for row in rows:
+    for row in metric_accuracies:
         values = accuracies.setdefault(row.context, [])
         if row.accuracy is not None:
             values.append(row.accuracy)

@@ -16,48 +16,48 @@ DATA = "DATA"
 """Stands for the files and reading options in a command."""
 
 
-def list_questions(result: CheckContent) -> list[CheckedQuestion]:
-    """List the questions of a user, those that the data can answer first."""
-    questions = [_ask_for_error_detection(result), _ask_for_better_system(result)]
-    task = find_task(result.task)
+def list_answerable_questions(check_result: CheckContent) -> list[CheckedQuestion]:
+    """List what a user can ask of a data set, questions that its columns can answer first."""
+    questions = [_ask_for_error_detection(check_result), _ask_for_better_system(check_result)]
+    task = find_task(check_result.task)
     if task is None or not task.is_ranking:
         questions += [
-            _ask_for_ranking(result),
-            _ask_for_estimates(result),
-            *_ask_for_best_two_systems(result),
-            _ask_for_favoured_systems(result),
-            *_ask_for_items_to_rate(result),
+            _ask_for_ranking(check_result),
+            _ask_for_estimates(check_result),
+            *_ask_for_best_two_systems(check_result),
+            _ask_for_favoured_systems(check_result),
+            *_ask_for_items_to_rate(check_result),
         ]
     return sorted(questions, key=lambda question: question.missing is not None)
 
 
-def _ask_for_error_detection(result: CheckContent) -> CheckedQuestion:
+def _ask_for_error_detection(check_result: CheckContent) -> CheckedQuestion:
     missing = None
-    if not any(row.applies for row in result.perturbations):
+    if not any(row.applies for row in check_result.perturbations):
         missing = "no perturbation applies to these outputs; perhaps --language is missing"
     return CheckedQuestion("which metric detects errors here?", f"metassay assay {DATA}", missing)
 
 
-def _ask_for_better_system(result: CheckContent) -> CheckedQuestion:
-    missing = "there is one system only" if len(result.systems) < 2 else None
+def _ask_for_better_system(check_result: CheckContent) -> CheckedQuestion:
+    missing = "there is one system only" if len(check_result.systems) < 2 else None
     return CheckedQuestion(
         "which system is better by a metric?", f"metassay score {DATA} --test bootstrap", missing
     )
 
 
-def _ask_for_ranking(result: CheckContent) -> CheckedQuestion:
+def _ask_for_ranking(check_result: CheckContent) -> CheckedQuestion:
     question = "which metric ranks systems as people do?"
-    human, _ = _choose_human_score(result)
+    human, _ = _choose_human_score(check_result)
     command = f"metassay rank {DATA} --human {human or 'COLUMN'}"
-    systems = len(result.systems)
+    systems = len(check_result.systems)
     if systems < FEWEST_SYSTEMS:
         return CheckedQuestion(question, command, f"needs {FEWEST_SYSTEMS} systems, there are {systems}")
-    return CheckedQuestion(question, command, _describe_missing_ratings(result, FEWEST_RATED_ITEMS))
+    return CheckedQuestion(question, command, _describe_missing_ratings(check_result, FEWEST_RATED_ITEMS))
 
 
-def _ask_for_estimates(result: CheckContent) -> CheckedQuestion:
-    human, rated = _choose_human_score(result)
-    missing = _describe_missing_ratings(result, FEWEST_RATED_FOR_ESTIMATES)
+def _ask_for_estimates(check_result: CheckContent) -> CheckedQuestion:
+    human, rated = _choose_human_score(check_result)
+    missing = _describe_missing_ratings(check_result, FEWEST_RATED_FOR_ESTIMATES)
     items = "a few" if missing is not None else format_count(rated)
     return CheckedQuestion(
         f"which system do people prefer, from {items} rated items?",
@@ -66,9 +66,9 @@ def _ask_for_estimates(result: CheckContent) -> CheckedQuestion:
     )
 
 
-def _ask_for_best_two_systems(result: CheckContent) -> list[CheckedQuestion]:
+def _ask_for_best_two_systems(check_result: CheckContent) -> list[CheckedQuestion]:
     """Say how many more rated items would separate the two best systems, if they are not separated yet."""
-    pair = result.undecided_systems
+    pair = check_result.undecided_systems
     if pair is None:
         return []
     rated = format_plural(pair.rated, "rated item")
@@ -77,8 +77,8 @@ def _ask_for_best_two_systems(result: CheckContent) -> list[CheckedQuestion]:
         f"the difference of {format_number(pair.difference)} on {rated} may be chance;"
         f" if it is real, about {more} show it with probability 80 %"
     )
-    if pair.needed > result.items:
-        missing += f", and only {format_count(result.items - pair.rated)} are left"
+    if pair.needed > check_result.items:
+        missing += f", and only {format_count(check_result.items - pair.rated)} are left"
     return [
         CheckedQuestion(
             f"do people prefer {pair.best} or {pair.second}?",
@@ -88,20 +88,20 @@ def _ask_for_best_two_systems(result: CheckContent) -> list[CheckedQuestion]:
     ]
 
 
-def _ask_for_favoured_systems(result: CheckContent) -> CheckedQuestion:
-    human, _ = _choose_human_score(result)
-    missing = _describe_missing_ratings(result, FEWEST_RATED_ITEMS)
-    if len(result.systems) < 2:
+def _ask_for_favoured_systems(check_result: CheckContent) -> CheckedQuestion:
+    human, _ = _choose_human_score(check_result)
+    missing = _describe_missing_ratings(check_result, FEWEST_RATED_ITEMS)
+    if len(check_result.systems) < 2:
         missing = "there is one system only"
     return CheckedQuestion(
         "which systems does a metric favour?", f"metassay depend {DATA} --human {human or 'COLUMN'}", missing
     )
 
 
-def _ask_for_items_to_rate(result: CheckContent) -> list[CheckedQuestion]:
-    """Suggest `annotate`, unless all items are rated."""
-    human, rated = _choose_human_score(result)
-    unrated = result.items - rated
+def _ask_for_items_to_rate(check_result: CheckContent) -> list[CheckedQuestion]:
+    """Suggest the command `annotate`, unless all items are rated."""
+    human, rated = _choose_human_score(check_result)
+    unrated = check_result.items - rated
     if not unrated:
         return []
     option = "" if human is None else f" --human {human}"
@@ -110,21 +110,21 @@ def _ask_for_items_to_rate(result: CheckContent) -> list[CheckedQuestion]:
     return [CheckedQuestion("which items should be rated next?", command)]
 
 
-def _choose_human_score(result: CheckContent) -> tuple[str | None, int]:
-    """Choose the human score with most rated items, the first of equal ones."""
-    if not result.rated_items:
+def _choose_human_score(check_result: CheckContent) -> tuple[str | None, int]:
+    """Choose the human score with the most rated items; the first if several have as many."""
+    if not check_result.rated_items:
         return None, 0
-    human = max(result.rated_items, key=lambda name: result.rated_items[name])
-    return human, result.rated_items[human]
+    human = max(check_result.rated_items, key=lambda name: check_result.rated_items[name])
+    return human, check_result.rated_items[human]
 
 
-def _describe_missing_ratings(result: CheckContent, needed: int) -> str | None:
-    """Say how many ratings are missing, and how to name a human score that was taken for a metric."""
-    human, rated = _choose_human_score(result)
+def _describe_missing_ratings(check_result: CheckContent, needed: int) -> str | None:
+    """Say how many human ratings are missing, and how to name a human score that was taken for a metric."""
+    human, rated = _choose_human_score(check_result)
     if human is None:
         missing = f"needs human scores of {format_plural(needed, 'item')}"
-        if len(result.metric_columns) == 1:
-            (column,) = result.metric_columns
+        if len(check_result.metric_columns) == 1:
+            (column,) = check_result.metric_columns
             missing += f"; if {column} is one, add --human {column}"
         return missing
     if rated < needed:

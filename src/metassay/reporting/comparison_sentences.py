@@ -8,30 +8,35 @@ from metassay.results.assay import GLOBAL
 from metassay.results.compare import ChoiceChange, RunComparison, SharedOutputs
 
 
-def describe_run_changes(comparison: RunComparison, labels: MetricLabels = SPECS) -> list[str]:
+def describe_run_changes(comparison: RunComparison, metric_labels: MetricLabels = SPECS) -> list[str]:
     """Describe the changes between two runs that are larger than chance explains."""
     sentences = []
     for change in comparison.accuracies:
         if change.moved:
             verb = "gained" if change.difference > 0 else "lost"
             sentences.append(
-                f"{labels[change.metric]} {verb} accuracy {_describe_context(change.column, change.context)}:"
+                f"{metric_labels[change.metric]} {verb} accuracy"
+                f" {_describe_context_of_change(change.column, change.context)}:"
                 f" {100 * change.before:.0f} % before, {100 * change.after:.0f} % now."
             )
     sentences += [
-        _describe_changed_choice(choice, labels) for choice in comparison.recommendation if choice.changed
+        _describe_changed_choice(choice, metric_labels)
+        for choice in comparison.recommendation
+        if choice.changed
     ]
     for order in comparison.orders:
-        place = _describe_context(order.column, order.context)
+        place = _describe_context_of_change(order.column, order.context)
         for swap in order.swapped:
             if swap.is_significant:
-                better = labels[swap.better_after]
-                worse = labels[swap.better_before]
+                better = metric_labels[swap.better_after]
+                worse = metric_labels[swap.better_before]
                 sentences.append(f"{better} is more accurate than {worse} {place} now; before, it was less.")
     return sentences
 
 
-def describe_incomparable_parts(comparison: RunComparison, shared_outputs: SharedOutputs) -> list[str]:
+def describe_unshared_outputs_and_metrics(
+    comparison: RunComparison, shared_outputs: SharedOutputs
+) -> list[str]:
     """Describe what two runs do not share: outputs and metrics."""
     sentences = []
     if not shared_outputs.are_identical:
@@ -51,19 +56,19 @@ def describe_incomparable_parts(comparison: RunComparison, shared_outputs: Share
     return sentences
 
 
-def describe_pairing(*, paired: bool) -> str:
+def describe_how_runs_were_paired(*, paired: bool) -> str:
     """Describe whether two runs were compared in pairs or as independent samples."""
     if paired:
         return "Paired comparison: both runs have the same items and systems."
     return "Unpaired comparison: small changes may be missed. Runs of the same outputs are compared in pairs."
 
 
-def _describe_changed_choice(choice: ChoiceChange, labels: MetricLabels) -> str:
-    place = _describe_context(choice.column, choice.context)
-    after = "none" if choice.after is None else labels[choice.after]
-    before = "none" if choice.before is None else labels[choice.before]
+def _describe_changed_choice(choice: ChoiceChange, metric_labels: MetricLabels) -> str:
+    place = _describe_context_of_change(choice.column, choice.context)
+    after = "none" if choice.after is None else metric_labels[choice.after]
+    before = "none" if choice.before is None else metric_labels[choice.before]
     return f"The recommended metric {place} is {after} now; it was {before}."
 
 
-def _describe_context(column: str, context: str) -> str:
+def _describe_context_of_change(column: str, context: str) -> str:
     return "over all contexts" if context == GLOBAL else f"on {column} {context}"

@@ -25,7 +25,7 @@ def _read_style_and_script() -> tuple[str, str]:
 
 @cache
 def build_dashboard_policy() -> str:
-    """Build the content security policy of dashboard pages; their forms may be sent to the dashboard only."""
+    """Build the content security policy (CSP) of dashboard pages, which send forms only to the dashboard."""
     style, script = _read_style_and_script()
     return build_content_security_policy(style, [script]).replace("form-action 'none'", "form-action 'self'")
 

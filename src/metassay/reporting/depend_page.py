@@ -9,13 +9,13 @@ import msgspec
 import polars as pl
 
 from metassay.data.csv_export import format_csv
-from metassay.reporting.charts.theme import make_file_name, render_svg
-from metassay.reporting.data_summary import describe_data
+from metassay.reporting.charts.theme import make_safe_file_name, render_svg
+from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.depend_view import CurvesByDataset, DependView, find_unfair_metrics
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
 from metassay.reporting.report_sections import build_report_sections
-from metassay.reporting.sections.depend_single_metrics import build_metric_charts
+from metassay.reporting.sections.depend_single_metrics import build_dependence_charts_of_metric
 from metassay.reporting.wording import format_number, format_percent, format_plural
 from metassay.results.depend import DependContent, MetricDependence
 from metassay.results.verdict import Claim
@@ -25,26 +25,30 @@ TITLE = "Which systems does each metric favour?"
 
 
 def build_depend_page(
-    result: DependContent, curves: CurvesByDataset | None = None, labels: MetricLabels | None = None
+    depend_result: DependContent,
+    curves: CurvesByDataset | None = None,
+    metric_labels: MetricLabels | None = None,
 ) -> Page:
-    """Build the page of a `depend` result; without `curves` it lacks the charts of single metrics."""
-    depend_view = build_depend_view(result, curves, labels)
+    """Build the page of a `depend` result; charts of single metrics need `curves`."""
+    depend_view = build_depend_view(depend_result, curves, metric_labels)
     return Page(
         kicker="System dependence",
         title=TITLE,
         lead=describe_dependence(depend_view),
         sections=build_report_sections("depend", depend_view),
-        notes=[*describe_data(result.data), *result.notes],
+        notes=[*describe_data_used(depend_result.data), *depend_result.notes],
     )
 
 
 def build_depend_view(
-    result: DependContent, curves: CurvesByDataset | None = None, labels: MetricLabels | None = None
+    depend_result: DependContent,
+    curves: CurvesByDataset | None = None,
+    metric_labels: MetricLabels | None = None,
 ) -> DependView:
     """Combine a `depend` result with labels for its metrics and with fitted curves."""
-    if labels is None:
-        labels = MetricLabels(entry.metric for entry in result.metrics)
-    return DependView(result, labels, curves or {})
+    if metric_labels is None:
+        metric_labels = MetricLabels(entry.metric for entry in depend_result.metrics)
+    return DependView(depend_result, metric_labels, curves or {})
 
 
 def describe_dependence(depend_view: DependView) -> list[str]:
@@ -53,11 +57,13 @@ def describe_dependence(depend_view: DependView) -> list[str]:
 
 
 def build_depend_verdict(depend_view: DependView) -> list[Claim]:
-    """Build the claims at the top of a dependence report, for each data set."""
+    """Build the claims at the top of a `depend` report, for each data set."""
     claims = []
     for dataset in depend_view.datasets:
-        prefix = depend_view.get_sentence_prefix(dataset)
-        dataset_claims = _build_dataset_claims(depend_view, depend_view.get_metrics_of_dataset(dataset))
+        prefix = depend_view.get_dataset_sentence_prefix(dataset)
+        dataset_claims = _build_dependence_claims_of_dataset(
+            depend_view, depend_view.get_metrics_of_dataset(dataset)
+        )
         claims += [
             msgspec.structs.replace(claim, scope=dataset, sentence=prefix + claim.sentence)
             for claim in dataset_claims
@@ -65,15 +71,12 @@ def build_depend_verdict(depend_view: DependView) -> list[Claim]:
     return claims
 
 
-def describe_dataset(depend_view: DependView, entries: Sequence[MetricDependence]) -> list[str]:
-    """Say which metric depends least on systems, and how many favour some systems beyond shrinkage."""
-    return [claim.sentence for claim in _build_dataset_claims(depend_view, entries)]
-
-
-def _build_dataset_claims(depend_view: DependView, entries: Sequence[MetricDependence]) -> list[Claim]:
+def _build_dependence_claims_of_dataset(
+    depend_view: DependView, dependences: Sequence[MetricDependence]
+) -> list[Claim]:
     human = depend_view.result.human
     # A metric that scores system names can map every system to its human mean and so have a SysDep of 0.
-    informed = [entry for entry in entries if not entry.uninformed]
+    informed = [entry for entry in dependences if not entry.uninformed]
     if not informed:
         return [Claim(kind="unanswered", sentence="None of the metrics rates single outputs.")]
     least = min(informed, key=lambda entry: (entry.sysdep, entry.metric))
@@ -85,7 +88,11 @@ def _build_dataset_claims(depend_view: DependView, entries: Sequence[MetricDepen
         sentence += f" (95 % interval {format_number(least.low)} to {format_number(least.high)})"
     if least.ratio is not None:
         sentence += f", {format_percent(least.ratio)} of that of a constant metric"
-    tied = [entry.metric for entry in informed if entry is not least and _overlap(entry, least)]
+    tied = [
+        entry.metric
+        for entry in informed
+        if entry is not least and _do_sysdep_intervals_overlap(entry, least)
+    ]
     if tied:
         sentence += f". The intervals of {format_plural(len(tied), 'other metric')} overlap with its interval"
     claims = [
@@ -121,26 +128,28 @@ def _build_dataset_claims(depend_view: DependView, entries: Sequence[MetricDepen
     return claims
 
 
-def _overlap(first: MetricDependence, second: MetricDependence) -> bool:
-    """Whether the 95 % intervals of two SysDeps overlap; without intervals nothing can be told apart."""
+def _do_sysdep_intervals_overlap(first: MetricDependence, second: MetricDependence) -> bool:
+    """Return whether the 95 % intervals of two system dependences overlap; True if an interval is missing."""
     if first.low is None or first.high is None or second.low is None or second.high is None:
         return True
     return first.low <= second.high and second.low <= first.high
 
 
 def render_depend_files(
-    result: DependContent, table: pl.DataFrame, curves: CurvesByDataset
+    depend_result: DependContent, result_table: pl.DataFrame, curves: CurvesByDataset
 ) -> dict[str, Any]:
-    """Render the files of a `depend` run: file contents by name."""
-    depend_view = build_depend_view(result, curves)
+    """Render the files of a `depend` run folder; returns the content of each file by its name."""
+    depend_view = build_depend_view(depend_result, curves)
     files: dict[str, Any] = {
-        "results/depend.json": result.to_dict(),
-        "results/depend.csv": format_csv(table),
+        "results/depend.json": depend_result.to_dict(),
+        "results/depend.csv": format_csv(result_table),
         "results/curves.json": msgspec.to_builtins(curves),
     }
-    for entry in result.metrics:
-        folder = f"charts/{make_file_name(entry.dataset)}"
-        for kind, spec in build_metric_charts(depend_view, entry).items():
-            files[f"{folder}/{make_file_name(entry.metric)}-{kind}.svg"] = render_svg(spec, width=CHART_WIDTH)
-    files["report.html"] = render_page(build_depend_page(result, curves))
+    for entry in depend_result.metrics:
+        folder = f"charts/{make_safe_file_name(entry.dataset)}"
+        for kind, spec in build_dependence_charts_of_metric(depend_view, entry).items():
+            files[f"{folder}/{make_safe_file_name(entry.metric)}-{kind}.svg"] = render_svg(
+                spec, width=CHART_WIDTH
+            )
+    files["report.html"] = render_page(build_depend_page(depend_result, curves))
     return files

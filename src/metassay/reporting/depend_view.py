@@ -18,7 +18,7 @@ CurvesByDataset = Mapping[str, Mapping[str, MetricCurves]]
 
 @dataclass(frozen=True)
 class DependView(ResultView[DependContent]):
-    """A `depend` result with labels for its metrics, and curves for its charts."""
+    """A `depend` result prepared for its report: with metric labels and the fitted curves of its charts."""
 
     curves: CurvesByDataset = field(default_factory=dict)
 
@@ -31,21 +31,21 @@ class DependView(ResultView[DependContent]):
         """Return the dependence of every metric on one data set."""
         return [entry for entry in self.result.metrics if entry.dataset == dataset]
 
-    def get_curves(self, entry: MetricDependence) -> MetricCurves | None:
+    def get_fitted_curves(self, dependence: MetricDependence) -> MetricCurves | None:
         """Return the fitted curves of a metric; None if the run has none."""
-        return self.curves.get(entry.dataset, {}).get(entry.metric)
+        return self.curves.get(dependence.dataset, {}).get(dependence.metric)
 
-    def get_sentence_prefix(self, dataset: str) -> str:
+    def get_dataset_sentence_prefix(self, dataset: str) -> str:
         """Return the start of a sentence about a data set; empty if the result has only one."""
         return f"{dataset}: " if len(self.datasets) > 1 else ""
 
-    def get_caption_suffix(self, dataset: str) -> str:
+    def get_dataset_caption_suffix(self, dataset: str) -> str:
         """Return the end of a caption about a data set; empty if the result has only one."""
         return f", {dataset}" if len(self.datasets) > 1 else ""
 
 
-def find_unfair_metrics(entries: Sequence[MetricDependence]) -> list[MetricDependence]:
-    """Find metrics shown to favour some systems beyond shrinkage: p fair ≤ .05 after Holm's correction."""
-    p_values = [math.nan if entry.p_fair is None else entry.p_fair for entry in entries]
+def find_unfair_metrics(dependences: Sequence[MetricDependence]) -> list[MetricDependence]:
+    """Find metrics shown to favour some systems beyond shrinkage (p ≤ .05 after Holm's correction)."""
+    p_values = [math.nan if entry.p_fair is None else entry.p_fair for entry in dependences]
     adjusted = adjust_holm(p_values).tolist()
-    return [entry for entry, p in zip(entries, adjusted) if p <= SIGNIFICANT]
+    return [entry for entry, p in zip(dependences, adjusted) if p <= SIGNIFICANT]

@@ -13,37 +13,44 @@ from metassay.results.score import DifferenceMeaning
 TITLE = "How often people agree with such differences"
 
 
-def build_meaning_rows(meanings: Sequence[DifferenceMeaning], labels: MetricLabels) -> list[dict[str, Any]]:
-    """Build one row per difference between two systems: its size, and how often people agree with it."""
+def build_difference_agreement_rows(
+    difference_meanings: Sequence[DifferenceMeaning], metric_labels: MetricLabels
+) -> list[dict[str, Any]]:
+    """Build a table row per score difference of two systems: its size, and how often people agree with it."""
     rows = []
-    for meaning in meanings:
+    for meaning in difference_meanings:
         row: dict[str, Any] = {"group": meaning.group} if meaning.group else {}
         row |= {
-            "metric": labels[meaning.metric],
+            "metric": metric_labels[meaning.metric],
             "better": meaning.better,
             "worse": meaning.worse,
             "difference": format_difference(meaning.difference),
-            "people agree": describe_agreement(meaning),
+            "people agree": describe_human_agreement_with_difference(meaning),
         }
         rows.append(row)
     return rows
 
 
-def describe_agreement(meaning: DifferenceMeaning) -> str:
+def describe_human_agreement_with_difference(difference_meaning: DifferenceMeaning) -> str:
     """Say how often people agree with a difference between two systems, or why that is not known."""
-    if meaning.agreement is None or meaning.low is None or meaning.high is None:
-        return f"not known: {meaning.reason}"
+    if (
+        difference_meaning.agreement is None
+        or difference_meaning.low is None
+        or difference_meaning.high is None
+    ):
+        return f"not known: {difference_meaning.reason}"
     return (
-        f"{format_percent(meaning.agreement)} (95 % interval"
-        f" {format_percent(meaning.low)}–{format_percent(meaning.high)})"
+        f"{format_percent(difference_meaning.agreement)} (95 % interval"
+        f" {format_percent(difference_meaning.low)}–{format_percent(difference_meaning.high)})"
     )
 
 
-def explain_meanings(meanings: Sequence[DifferenceMeaning]) -> str:
-    """Say from which run of `rank` the agreement with people was estimated."""
-    datasets = sorted({meaning.dataset for meaning in meanings if meaning.dataset is not None})
+def explain_origin_of_agreement(difference_meanings: Sequence[DifferenceMeaning]) -> str:
+    """Say from which `rank` run the shares of people who agree were estimated."""
+    datasets = sorted({meaning.dataset for meaning in difference_meanings if meaning.dataset is not None})
     origin = f" ({', '.join(datasets)})" if datasets else ""
     return (
-        f"People ({meanings[0].human}) as in the run of rank{origin}; differences are those of mean segment "
+        f"People ({difference_meanings[0].human}) as in the run of rank{origin}; differences are those of"
+        " mean segment "
         "scores."
     )

@@ -6,8 +6,8 @@ from metassay.reporting.wording import format_percent
 from metassay.results.assay import Difficulty
 
 
-def name_difficulty_bins(difficulty: Difficulty) -> list[str]:
-    """Name each bin of edit shares by its range: `1.3 % to 6.2 %`."""
+def name_edit_share_bins(difficulty: Difficulty) -> list[str]:
+    """Name each bin of the share of edited characters by its range: `1.3 % to 6.2 %`."""
     return [f"{format_edit_share(each.low)} to {format_edit_share(each.high)}" for each in difficulty.bins]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from metassay.data.csv_export import format_csv
-from metassay.reporting.data_summary import describe_data
+from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
 from metassay.reporting.report_sections import ResultView, build_report_sections
@@ -31,33 +31,35 @@ MOST_NAMES = 6
 EstimateView = ResultView[EstimateContent]
 
 
-def build_estimate_page(result: EstimateContent) -> Page:
-    """Build the page of an `estimate` result."""
-    labels = MetricLabels(candidate.metric for candidate in result.candidates)
+def build_estimate_page(estimate_result: EstimateContent) -> Page:
+    """Build the report page of an `estimate` result."""
+    labels = MetricLabels(candidate.metric for candidate in estimate_result.candidates)
     return Page(
         kicker="Estimates from few labels",
         title="How good would people find each system?",
-        lead=describe_estimates(result),
-        sections=build_report_sections("estimate", ResultView(result, labels)),
-        doubts=list_estimate_doubts(result),
-        notes=[*describe_data(result.data), *result.notes],
+        lead=describe_estimates(estimate_result),
+        sections=build_report_sections("estimate", ResultView(estimate_result, labels)),
+        doubts=list_reasons_to_doubt_estimates(estimate_result),
+        notes=[*describe_data_used(estimate_result.data), *estimate_result.notes],
     )
 
 
-def describe_estimates(result: EstimateContent) -> list[str]:
-    """Describe the estimates: which systems may be best, and how many labels the metric saves."""
+def describe_estimates(estimate_result: EstimateContent) -> list[str]:
+    """Describe the estimated human scores: which systems may be best, and how many labels a metric saves."""
     return [
-        _describe_best_systems(result),
-        _describe_estimated_quantity(result),
-        _describe_metric_benefit(result),
+        _describe_best_systems(estimate_result),
+        _describe_estimated_quantity(estimate_result),
+        _describe_labels_saved_by_metric(estimate_result),
     ]
 
 
-def _describe_best_systems(result: EstimateContent) -> str:
-    best = result.systems[0]
-    sentence = f"{best.system} has the highest estimated {result.human}: {format_estimate(best.estimate)}."
-    others = [entry.system for entry in result.systems[1:] if entry.rank_low == 1]
-    if not others and len(result.systems) > 1:
+def _describe_best_systems(estimate_result: EstimateContent) -> str:
+    best = estimate_result.systems[0]
+    sentence = (
+        f"{best.system} has the highest estimated {estimate_result.human}: {format_estimate(best.estimate)}."
+    )
+    others = [entry.system for entry in estimate_result.systems[1:] if entry.rank_low == 1]
+    if not others and len(estimate_result.systems) > 1:
         return f"{sentence} All other systems are worse, by simultaneous 95 % intervals."
     if not others:
         return sentence
@@ -67,16 +69,18 @@ def _describe_best_systems(result: EstimateContent) -> str:
     return f"{sentence} These may be as good, by simultaneous 95 % intervals: {join_names(shown)}."
 
 
-def _describe_estimated_quantity(result: EstimateContent) -> str:
-    items = result.systems[0].items
-    labelled = max(entry.labelled for entry in result.systems)
+def _describe_estimated_quantity(estimate_result: EstimateContent) -> str:
+    items = estimate_result.systems[0].items
+    labelled = max(entry.labelled for entry in estimate_result.systems)
     sentence = f"{format_part_of_total(labelled, items)} items have labels; estimates are for the mean over"
-    if result.target == "these items":
+    if estimate_result.target == "these items":
         sentence += f" all {items} items"
     else:
         sentence += " items like these"
-    if result.unit != "item":
-        sentence += f"; whole documents were labelled ({result.unit}), so intervals treat each as one draw"
+    if estimate_result.unit != "item":
+        sentence += (
+            f"; whole documents were labelled ({estimate_result.unit}), so intervals treat each as one draw"
+        )
     return f"{sentence}."
 
 
@@ -85,8 +89,8 @@ def format_part_of_total(part: int, total: int) -> str:
     return f"All {total}" if part == total else f"{part} of {total}"
 
 
-def _describe_metric_benefit(result: EstimateContent) -> str:
-    chosen = find_chosen_metric(result)
+def _describe_labels_saved_by_metric(estimate_result: EstimateContent) -> str:
+    chosen = find_chosen_metric(estimate_result)
     if chosen is None:
         return "No metric is shown to save labels here: the estimates use the labels alone."
     label = MetricLabels([chosen.metric])[chosen.metric]
@@ -94,8 +98,8 @@ def _describe_metric_benefit(result: EstimateContent) -> str:
     saved = format_percent(share.value)
     if share.low is not None and share.high is not None:
         saved += f" (95 % interval {format_percent_interval(share.low, share.high)})"
-    labelled = max(entry.labelled for entry in result.systems)
-    items = result.systems[0].items
+    labelled = max(entry.labelled for entry in estimate_result.systems)
+    items = estimate_result.systems[0].items
     if labelled == items:
         return (
             "All items have labels, so a metric adds nothing to these estimates. "
@@ -103,31 +107,31 @@ def _describe_metric_benefit(result: EstimateContent) -> str:
         )
     sentence = f"With {label} on all items, {saved} of the labels are saved"
     if share.value is not None and 0 < share.value < 1:
-        worth = count_equivalent_labels(labelled, items, share.value)
+        worth = count_labels_of_equal_precision(labelled, items, share.value)
         sentence += f": {labelled} labels are worth about {worth:.0f}"
     return f"{sentence} for the mean of a system."
 
 
-def count_equivalent_labels(labelled: int, items: int, share_saved: float) -> float:
-    """Count the labels that would give the same precision without a metric.
+def count_labels_of_equal_precision(labelled: int, items: int, share_saved: float) -> float:
+    """Count the human labels that would give the same precision without the help of a metric.
 
     The metric removes its share of the variance that is due to items without labels, 1/labelled - 1/items.
     """
     return 1 / (1 / labelled - share_saved * (1 / labelled - 1 / items))
 
 
-def find_chosen_metric(result: EstimateContent) -> CandidateMetric | None:
-    """Return the metric that the estimates use; None where they use labels alone."""
-    for candidate in result.candidates:
-        if candidate.metric == result.metric:
+def find_chosen_metric(estimate_result: EstimateContent) -> CandidateMetric | None:
+    """Return the metric that the estimates use; None if they use human labels alone."""
+    for candidate in estimate_result.candidates:
+        if candidate.metric == estimate_result.metric:
             return candidate
     return None
 
 
-def list_estimate_doubts(result: EstimateContent) -> list[str]:
+def list_reasons_to_doubt_estimates(estimate_result: EstimateContent) -> list[str]:
     """List the reasons to doubt the estimates: no random sample, copied labels, few labels."""
     doubts = []
-    sample = result.sample
+    sample = estimate_result.sample
     if sample is not None and sample.p <= SIGNIFICANT:
         label = MetricLabels([sample.metric])[sample.metric]
         doubts.append(
@@ -138,14 +142,14 @@ def list_estimate_doubts(result: EstimateContent) -> list[str]:
             " metrics). The estimates may be biased. If you know the probability of each item to be chosen,"
             " add it as a column `probability`."
         )
-    copies = [candidate.metric for candidate in result.candidates if candidate.copies_labels]
+    copies = [candidate.metric for candidate in estimate_result.candidates if candidate.copies_labels]
     if copies:
         doubts.append(
             f"Not used, because the scores equal the labels where there are labels: {join_names(copies)}."
         )
-    labelled = result.labelled_units or max(entry.labelled for entry in result.systems)
+    labelled = estimate_result.labelled_units or max(entry.labelled for entry in estimate_result.systems)
     if labelled < SMALLEST_TESTED_SAMPLE:
-        unit = "labelled item" if result.unit == "item" else "labelled document"
+        unit = "labelled item" if estimate_result.unit == "item" else "labelled document"
         doubts.append(
             f"There are only {format_plural(labelled, unit)}. Intervals were tested with"
             f" {SMALLEST_TESTED_SAMPLE} and more, and may be too narrow here."
@@ -163,10 +167,10 @@ def format_estimate(estimate: Interval) -> str:
     return f"{format_number(estimate.value, digits=digits)} (95 % interval {ends})"
 
 
-def render_estimate_files(result: EstimateContent, table: pl.DataFrame) -> dict[str, Any]:
-    """Render the files of an `estimate` run: file contents by name."""
+def render_estimate_files(estimate_result: EstimateContent, result_table: pl.DataFrame) -> dict[str, Any]:
+    """Render the files of an `estimate` run folder; returns the content of each file by its name."""
     return {
-        "results/estimate.json": result.to_dict(),
-        "results/estimate.csv": format_csv(table),
-        "report.html": render_page(build_estimate_page(result)),
+        "results/estimate.json": estimate_result.to_dict(),
+        "results/estimate.csv": format_csv(result_table),
+        "report.html": render_page(build_estimate_page(estimate_result)),
     }

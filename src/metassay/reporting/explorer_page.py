@@ -26,15 +26,15 @@ LONGEST_MENU = 300
 
 
 class LinkBuilder(Protocol):
-    """A function that returns the address of a query after some of its fields are changed."""
+    """A function that returns the link to the pair explorer with some fields of the query changed."""
 
     def __call__(self, **changes: Any) -> str:
-        """Return the address."""
+        """Return the link after the given fields of the query are changed."""
 
 
 @dataclass(frozen=True)
 class FilterChip:
-    """A filter of the current query, with a link that removes it."""
+    """A filter of the current search for pairs, with a link that removes it."""
 
     kind: str
     text: str
@@ -43,7 +43,7 @@ class FilterChip:
 
 @dataclass(frozen=True)
 class LinkedCount:
-    """A number of pairs with a link to a list of them."""
+    """A number of pairs with a link to the list of these pairs."""
 
     value: int
     text: str
@@ -64,7 +64,7 @@ class OutcomeRow:
 
 @dataclass(frozen=True)
 class JointCell:
-    """A cell with the number of pairs on which two metrics have given outcomes."""
+    """A table cell with the number of pairs on which two metrics have two given outcomes."""
 
     text: str
     is_diagonal: bool
@@ -82,7 +82,7 @@ class JointTable:
 
 @dataclass(frozen=True)
 class AccuracyCell:
-    """A cell with the accuracy of a metric in a context, and a link to the pairs it got wrong."""
+    """A table cell with the accuracy of a metric in a context, and a link to the pairs it got wrong."""
 
     text: str
     interval: str = ""
@@ -101,7 +101,7 @@ class ContextRow:
 
 @dataclass(frozen=True)
 class ContextTable:
-    """Accuracies of the shown metrics in all contexts of a column."""
+    """A table with the accuracies of the shown metrics in all contexts of a column."""
 
     column: str
     metrics: list[str]
@@ -110,7 +110,7 @@ class ContextTable:
 
 @dataclass(frozen=True)
 class SearchedPart:
-    """The part of a large run that was searched for a text."""
+    """The part of a large run in which pairs with a given text were searched."""
 
     first: str
     last: str
@@ -118,8 +118,8 @@ class SearchedPart:
     parts: int
 
 
-def render_explorer(explorer_view: ExplorerView, build_link: LinkBuilder) -> str:
-    """Render the page with the pairs of a run that match a query."""
+def render_pair_explorer_page(explorer_view: ExplorerView, build_link: LinkBuilder) -> str:
+    """Render the dashboard page that lists the pairs of a run that match a query."""
     labels = label_metrics([*explorer_view.metrics, *explorer_view.other_metrics])
     query = explorer_view.page.query
     chips = _list_filter_chips(query, labels, build_link)
@@ -134,41 +134,46 @@ def render_explorer(explorer_view: ExplorerView, build_link: LinkBuilder) -> str
         orders=ORDERS,
         longest_menu=LONGEST_MENU,
         chips=chips,
-        span=_describe_listed_range(explorer_view),
-        searched=_describe_searched_part(explorer_view),
-        outcome_rows=_list_outcome_rows(explorer_view, labels, build_link),
+        span=_format_range_of_listed_pairs(explorer_view),
+        searched=_find_searched_part_of_run(explorer_view),
+        outcome_rows=_build_outcome_table_rows(explorer_view, labels, build_link),
         contexts=_build_context_table(explorer_view, labels, build_link),
-        joint_table=_build_joint_table(explorer_view, build_link),
+        joint_table=_build_joint_outcome_table(explorer_view, build_link),
         pairs=_list_pair_cards(explorer_view, labels),
         count=format_count,
     )
 
 
-def _list_filter_chips(query: PairQuery, labels: Labels, build_link: LinkBuilder) -> list[FilterChip]:
-    """List the filters of the current query, each with a link that removes it."""
+def _list_filter_chips(
+    pair_query: PairQuery, metric_labels: Labels, build_link: LinkBuilder
+) -> list[FilterChip]:
+    """List the filters of the current search for pairs, each with a link that removes it."""
     chips: list[FilterChip] = []
-    if query.metric:
-        text = f"{labels.get(query.metric, query.metric)} {query.outcome}".strip()
+    if pair_query.metric:
+        text = f"{metric_labels.get(pair_query.metric, pair_query.metric)} {pair_query.outcome}".strip()
         chips.append(FilterChip("", text, build_link(metric="", outcome="", order="", part=1)))
-    if query.other_metric:
-        text = f"{labels.get(query.other_metric, query.other_metric)} {query.other_outcome}".strip()
-        if query.other_run:
-            text += f" in {query.other_run}"
+    if pair_query.other_metric:
+        other_label = metric_labels.get(pair_query.other_metric, pair_query.other_metric)
+        text = f"{other_label} {pair_query.other_outcome}".strip()
+        if pair_query.other_run:
+            text += f" in {pair_query.other_run}"
         chips.append(FilterChip("", text, build_link(other_metric="", other_outcome="", part=1)))
-    if query.context and query.column:
-        chips.append(FilterChip("", f"{query.column}: {query.context}", build_link(context="", part=1)))
+    if pair_query.context and pair_query.column:
+        chips.append(
+            FilterChip("", f"{pair_query.column}: {pair_query.context}", build_link(context="", part=1))
+        )
     for name in ("perturbation", "system", "item"):
-        value = getattr(query, name)
+        value = getattr(pair_query, name)
         if value:
             chips.append(FilterChip(name, value, build_link(**{name: ""}, part=1)))
-    if query.text:
-        chips.append(FilterChip("", f"“{query.text}”", build_link(text="", part=1)))
-    if query.other_run and not query.other_metric:
-        chips.append(FilterChip("also in", query.other_run, build_link(other_run="")))
+    if pair_query.text:
+        chips.append(FilterChip("", f"“{pair_query.text}”", build_link(text="", part=1)))
+    if pair_query.other_run and not pair_query.other_metric:
+        chips.append(FilterChip("also in", pair_query.other_run, build_link(other_run="")))
     return chips
 
 
-def _describe_listed_range(explorer_view: ExplorerView) -> str:
+def _format_range_of_listed_pairs(explorer_view: ExplorerView) -> str:
     """Write which of the matching pairs are on the current page: `21–40`."""
     if not explorer_view.page.listed:
         return ""
@@ -177,8 +182,8 @@ def _describe_listed_range(explorer_view: ExplorerView) -> str:
     return f"{format_count(first)}–{format_count(last)}"
 
 
-def _describe_searched_part(explorer_view: ExplorerView) -> SearchedPart | None:
-    """Return the part of the run that was searched for a text; None if all of it was."""
+def _find_searched_part_of_run(explorer_view: ExplorerView) -> SearchedPart | None:
+    """Return the part of the run that was searched for a text; None if all of the run was searched."""
     searched_rows = explorer_view.page.matching.searched_rows
     if searched_rows is None or explorer_view.search_parts == 1:
         return None
@@ -191,8 +196,8 @@ def _describe_searched_part(explorer_view: ExplorerView) -> SearchedPart | None:
     )
 
 
-def _list_outcome_rows(
-    explorer_view: ExplorerView, labels: Labels, build_link: LinkBuilder
+def _build_outcome_table_rows(
+    explorer_view: ExplorerView, metric_labels: Labels, build_link: LinkBuilder
 ) -> list[OutcomeRow]:
     rows: list[OutcomeRow] = []
     for metric in explorer_view.shown_metrics:
@@ -215,12 +220,12 @@ def _list_outcome_rows(
                 link=build_link(metric=metric, outcome=outcome, part=1),
             )
         is_sentinel = metric not in explorer_view.assayed_metrics
-        rows.append(OutcomeRow(labels[metric], is_sentinel, bars, cells))
+        rows.append(OutcomeRow(metric_labels[metric], is_sentinel, bars, cells))
     return rows
 
 
 def _build_context_table(
-    explorer_view: ExplorerView, labels: Labels, build_link: LinkBuilder
+    explorer_view: ExplorerView, metric_labels: Labels, build_link: LinkBuilder
 ) -> ContextTable | None:
     """Build the table of accuracies in the contexts of the chosen column."""
     metrics_with_accuracy = {accuracy.metric for accuracy in explorer_view.accuracies}
@@ -238,7 +243,7 @@ def _build_context_table(
             link = build_link(column=column, context=context, metric=metric, outcome="wrong", part=1)
             cells.append(_build_accuracy_cell(accuracies.get(metric), link))
         rows.append(ContextRow(context, build_link(column=column, context=context, part=1), cells))
-    return ContextTable(column, [labels[metric] for metric in metrics], rows)
+    return ContextTable(column, [metric_labels[metric] for metric in metrics], rows)
 
 
 def _build_accuracy_cell(accuracy: ContextAccuracy | None, link: str) -> AccuracyCell:
@@ -248,8 +253,8 @@ def _build_accuracy_cell(accuracy: ContextAccuracy | None, link: str) -> Accurac
     return AccuracyCell(text, format_percent_interval(accuracy.low, accuracy.high), accuracy.accuracy, link)
 
 
-def _build_joint_table(explorer_view: ExplorerView, build_link: LinkBuilder) -> JointTable | None:
-    """Build the table of the outcomes of two metrics; outcomes that do not occur are left out."""
+def _build_joint_outcome_table(explorer_view: ExplorerView, build_link: LinkBuilder) -> JointTable | None:
+    """Build the table of the outcomes of two metrics on the same pairs, without outcomes that never occur."""
     counts = explorer_view.page.joint_outcomes
     if not counts:
         return None
@@ -266,10 +271,10 @@ def _build_joint_table(explorer_view: ExplorerView, build_link: LinkBuilder) -> 
     return JointTable(column_outcomes, rows, format_count(sum(counts.values())))
 
 
-def _list_pair_cards(explorer_view: ExplorerView, labels: Labels) -> list[PairCard]:
+def _list_pair_cards(explorer_view: ExplorerView, metric_labels: Labels) -> list[PairCard]:
     page = explorer_view.page
     cards = []
     for number, pair in enumerate(page.pairs):
         pair_in_other_run = page.pairs_in_other_run[number] if page.pairs_in_other_run else None
-        cards.append(build_pair_card(pair, pair_in_other_run, page.query, explorer_view.task, labels))
+        cards.append(build_pair_card(pair, pair_in_other_run, page.query, explorer_view.task, metric_labels))
     return cards

@@ -34,9 +34,11 @@ _WHAT_EACH_MEASURES = (
 )
 
 
-def describe_human_choice(comparison: HumanComparison, labels: MetricLabels, ability: str) -> Sentence:
-    """Say which metric is right most often on human pairs, if the recommendation follows human pairs."""
-    rows = _index_by_metric(comparison)
+def describe_best_metric_on_human_pairs(
+    comparison: HumanComparison, metric_labels: MetricLabels, ability: str
+) -> Sentence:
+    """Say which metric is right most often on human pairs, if the recommendation is based on them."""
+    rows = _index_human_accuracies_by_metric(comparison)
     chosen = rows[comparison.by_human_pairs.metric]
     other = rows[comparison.by_perturbed_pairs.metric]
     digits = choose_percent_digits(chosen.low, chosen.high)
@@ -47,23 +49,23 @@ def describe_human_choice(comparison: HumanComparison, labels: MetricLabels, abi
         "{best:metric} {ability} in {share:figure} of human pairs{note:note} ({human:column}{ends}), ahead of"
         " {other:metric}, the choice by perturbed pairs, with {other_share:figure}: the choice follows human"
         " pairs.{equals}",
-        best=labels[chosen.metric],
+        best=metric_labels[chosen.metric],
         ability=ability,
         share=format_percent(chosen.accuracy, digits=digits),
         note="people",
         human=comparison.human,
         ends=ends,
-        other=labels[other.metric],
+        other=metric_labels[other.metric],
         other_share=format_accuracy(other),
         equals=_list_tied_metrics(
-            comparison.by_human_pairs, labels, " {equals} cannot be told apart from it."
+            comparison.by_human_pairs, metric_labels, " {equals} cannot be told apart from it."
         ),
     )
 
 
-def describe_choice_on_human_pairs(comparison: HumanComparison, labels: MetricLabels) -> Sentence:
-    """Say how the metric chosen on perturbed pairs does on human pairs."""
-    rows = _index_by_metric(comparison)
+def describe_choice_on_human_pairs(comparison: HumanComparison, metric_labels: MetricLabels) -> Sentence:
+    """Say how often the metric chosen on perturbed pairs is right on human pairs."""
+    rows = _index_human_accuracies_by_metric(comparison)
     best = rows[comparison.by_human_pairs.metric]
     chosen = rows[comparison.by_perturbed_pairs.metric]
     opening = format_sentence(
@@ -76,18 +78,18 @@ def describe_choice_on_human_pairs(comparison: HumanComparison, labels: MetricLa
             "{opening} {best:metric} is right most often, in {share:figure}; {chosen:metric}, the choice by"
             " perturbed pairs, has no score there.",
             opening=opening,
-            best=labels[best.metric],
+            best=metric_labels[best.metric],
             share=format_accuracy(best),
-            chosen=labels[chosen.metric],
+            chosen=metric_labels[chosen.metric],
         )
-    if labels[best.metric] == labels[chosen.metric]:
+    if metric_labels[best.metric] == metric_labels[chosen.metric]:
         return format_sentence(
             "{opening} {best:metric} is right most often, too, in {share:figure}{equals}.",
             opening=opening,
-            best=labels[best.metric],
+            best=metric_labels[best.metric],
             share=format_accuracy(best),
             equals=_list_tied_metrics(
-                comparison.by_human_pairs, labels, "; {equals} cannot be told apart from it"
+                comparison.by_human_pairs, metric_labels, "; {equals} cannot be told apart from it"
             ),
         )
     verdict = "too close to tell apart"
@@ -97,18 +99,18 @@ def describe_choice_on_human_pairs(comparison: HumanComparison, labels: MetricLa
         "{opening} {best:metric} is right most often, in {share:figure} against {other:figure} of"
         " {chosen:metric}, the choice by perturbed pairs: {verdict}.",
         opening=opening,
-        best=labels[best.metric],
+        best=metric_labels[best.metric],
         share=format_accuracy(best),
         other=format_accuracy(chosen),
-        chosen=labels[chosen.metric],
+        chosen=metric_labels[chosen.metric],
         verdict=verdict,
     )
 
 
-def describe_human_agreement(comparison: HumanComparison, labels: MetricLabels) -> list[Sentence]:
-    """Say which metric ranks systems like people, and how far rankings of metrics agree."""
+def describe_human_agreement(comparison: HumanComparison, metric_labels: MetricLabels) -> list[Sentence]:
+    """Say which metric ranks systems like people, and how similar the rankings of the metrics are."""
     sentences = [
-        _describe_best_by_spa(comparison, labels),
+        _describe_best_by_spa(comparison, metric_labels),
         _describe_rank_agreement(comparison),
         _describe_tau_by_context(comparison),
         format_sentence(_WHAT_EACH_MEASURES),
@@ -116,22 +118,22 @@ def describe_human_agreement(comparison: HumanComparison, labels: MetricLabels) 
     return [each for each in sentences if each is not None]
 
 
-def _describe_best_by_spa(comparison: HumanComparison, labels: MetricLabels) -> Sentence | None:
+def _describe_best_by_spa(comparison: HumanComparison, metric_labels: MetricLabels) -> Sentence | None:
     if comparison.by_spa is None:
         return None
-    row = _index_by_metric(comparison)[comparison.by_spa.metric]
+    row = _index_human_accuracies_by_metric(comparison)[comparison.by_spa.metric]
     return format_sentence(
         "For ranking these {systems} systems {best:metric} agrees best with human scores: SPA"
         " {spa:figure}{ends}.",
         systems=comparison.systems,
-        best=labels[row.metric],
+        best=metric_labels[row.metric],
         spa=format_number(row.spa),
         ends=_format_interval(row.spa_low, row.spa_high, "95\u202f% interval "),
     )
 
 
 def _describe_rank_agreement(comparison: HumanComparison) -> Sentence | None:
-    """Say how far the ranking of metrics on perturbed pairs agrees with their rankings by human scores."""
+    """Say how similar the rankings of metrics on perturbed pairs and by human scores are."""
     agreement = comparison.agreement
     orders = [
         (HUMAN_PAIRS, agreement.perturbed_with_human, comparison.ceiling.pairs),
@@ -193,14 +195,14 @@ def _format_tau_range(column: str, agreements: list[ContextHumanAgreement]) -> S
     )
 
 
-def _index_by_metric(comparison: HumanComparison) -> dict[str, HumanAccuracy]:
+def _index_human_accuracies_by_metric(comparison: HumanComparison) -> dict[str, HumanAccuracy]:
     return {row.metric: row for row in comparison.metrics}
 
 
-def _list_tied_metrics(choice: HumanChoice, labels: MetricLabels, pattern: str) -> Sentence:
-    """Say which metrics are tied with the choice, in a sentence pattern; empty if there are none."""
-    own = labels[choice.metric]
-    others = [label for label in labels.label_all(choice.top_group) if label != own]
+def _list_tied_metrics(choice: HumanChoice, metric_labels: MetricLabels, pattern: str) -> Sentence:
+    """Write which metrics are tied with the chosen one, in a sentence pattern; empty if there are none."""
+    own = metric_labels[choice.metric]
+    others = [label for label in metric_labels.label_all(choice.top_group) if label != own]
     return format_sentence(pattern, equals=list_names(others, "metric")) if others else format_sentence("")
 
 

@@ -11,12 +11,12 @@ from metassay.reporting.aggregate_page import (
     build_aggregate_page,
     build_aggregate_view,
     choose_human_correlations,
-    describe_aggregation,
+    describe_aggregation_differences,
 )
 from metassay.reporting.assay_answer import describe_assay_answer
-from metassay.reporting.assay_caveats import list_caveats, list_remarks
+from metassay.reporting.assay_caveats import list_answer_caveats, list_data_remarks
 from metassay.reporting.assay_tables import build_overall_accuracy_table
-from metassay.reporting.assay_verdict import get_or_build_verdict
+from metassay.reporting.assay_verdict import get_or_build_assay_verdict
 from metassay.reporting.assay_view import AssayView
 from metassay.reporting.charts.accuracy import build_accuracy_chart
 from metassay.reporting.charts.ranking import MetricPoint, build_accuracy_agreement_chart
@@ -65,7 +65,7 @@ AGREEMENT_CAPTION = (
 
 @dataclass(frozen=True)
 class JoinedView:
-    """The results of several commands on one data set, with common labels; None for a command without run."""
+    """Results of several commands on one data set, prepared for one page; None for commands not run."""
 
     labels: MetricLabels
     assay: AssayView | None
@@ -109,20 +109,20 @@ class JoinedView:
 
     @property
     def main_meta_metric(self) -> str | None:
-        """The meta-metric that sentences and charts use: SPA if metrics were ranked by it, else the first."""
+        """The meta-metric for sentences and charts: soft pairwise accuracy (SPA) or else the first."""
         if SPA in self.meta_metrics:
             return SPA
         return next(iter(self.meta_metrics), None)
 
     def find_accuracy(self, metric: str) -> MetricAccuracy | None:
-        """Find the accuracy of a metric over all outputs; None if there is none."""
+        """Find the accuracy of a metric over all outputs; None if the metric was not assayed."""
         if self.assay is None:
             return None
         row = self.assay.accuracies.get(metric)
         return None if row is None or row.accuracy is None else row
 
-    def find_agreement(self, metric: str, meta_metric: str) -> AveragedMetric | RankedMetric | None:
-        """Find the agreement of a metric with human scores, averaged if there are several data sets."""
+    def find_human_agreement(self, metric: str, meta_metric: str) -> AveragedMetric | RankedMetric | None:
+        """Find how well a metric agrees with human scores, averaged if there are several data sets."""
         if self.ranking is None:
             return None
         result = self.ranking.result
@@ -132,7 +132,7 @@ class JoinedView:
                 return next((row for row in ranking.metrics if row.metric == metric), None)
         return None
 
-    def find_dependence(self, metric: str) -> list[MetricDependence]:
+    def find_system_dependences(self, metric: str) -> list[MetricDependence]:
         """Find the system dependence of a metric on every data set."""
         if self.dependence is None:
             return []
@@ -146,7 +146,7 @@ def build_joined_page(
     aggregation: AggregateContent | None = None,
     curves: CurvesByDataset | None = None,
 ) -> Page:
-    """Build one page from the results of several commands on one data set."""
+    """Build one report page from the results of several commands on one data set."""
     labels = _label_all_metrics(assay, ranking, dependence, aggregation)
     joined_view = JoinedView(
         labels,
@@ -158,26 +158,26 @@ def build_joined_page(
     overview = Section(
         "Every metric, every question",
         charts=_build_agreement_charts(joined_view),
-        grids=[_build_overview_table(joined_view)],
+        grids=[_build_table_of_all_metrics(joined_view)],
     )
     sections = [overview]
     if joined_view.assay is not None:
         sections.append(_build_assay_section(joined_view.assay))
-    for verb, page in _build_pages_by_command(joined_view).items():
+    for verb, page in _build_pages_of_other_commands(joined_view).items():
         sections += [
             replace(section, title=f"{QUESTIONS[verb]} {section.title}") for section in page.sections
         ]
     return Page(
         "All runs of one data set",
         TITLE,
-        _write_lead_sentences(joined_view),
+        _write_joined_lead_sentences(joined_view),
         sections,
-        _list_doubts(joined_view),
-        _list_notes(joined_view),
+        _list_reasons_to_doubt_results(joined_view),
+        _list_notes_of_all_results(joined_view),
     )
 
 
-def _build_pages_by_command(joined_view: JoinedView) -> dict[str, Page]:
+def _build_pages_of_other_commands(joined_view: JoinedView) -> dict[str, Page]:
     pages = {}
     if joined_view.ranking is not None:
         pages["rank"] = build_rank_page(joined_view.ranking.result, joined_view.labels)
@@ -190,8 +190,8 @@ def _build_pages_by_command(joined_view: JoinedView) -> dict[str, Page]:
     return pages
 
 
-def _list_notes(joined_view: JoinedView) -> list[str]:
-    notes = [] if joined_view.assay is None else list_remarks(joined_view.assay)
+def _list_notes_of_all_results(joined_view: JoinedView) -> list[str]:
+    notes = [] if joined_view.assay is None else list_data_remarks(joined_view.assay)
     for other in (joined_view.ranking, joined_view.dependence, joined_view.aggregation):
         if other is not None:
             notes += other.result.notes
@@ -216,37 +216,39 @@ def _label_all_metrics(
     return MetricLabels(specs)
 
 
-def _write_lead_sentences(joined_view: JoinedView) -> list[str]:
-    """Write the sentences at the top: what the results say together, then what each says alone."""
-    sentences = _describe_assay_choice(joined_view)
+def _write_joined_lead_sentences(joined_view: JoinedView) -> list[str]:
+    """Write the sentences at the top of the page: what results say together, then what each says alone."""
+    sentences = _describe_recommended_metric_in_other_results(joined_view)
     if joined_view.assay is not None:
-        sentences.append(get_or_build_verdict(joined_view.assay)[0].sentence)
+        sentences.append(get_or_build_assay_verdict(joined_view.assay)[0].sentence)
     if joined_view.ranking is not None:
         sentences += [describe_best_metric(ranking, joined_view.ranking) for ranking in joined_view.rankings]
     if joined_view.dependence is not None:
         sentences += describe_dependence(joined_view.dependence)
     if joined_view.aggregation is not None:
-        sentences += describe_aggregation(joined_view.aggregation)
+        sentences += describe_aggregation_differences(joined_view.aggregation)
     return sentences
 
 
-def _describe_assay_choice(joined_view: JoinedView) -> list[str]:
+def _describe_recommended_metric_in_other_results(joined_view: JoinedView) -> list[str]:
     """Say how the metric that the assay recommends does in the other results."""
     best = None if joined_view.assay is None else joined_view.assay.best_metric
     if best is None or not (joined_view.ranking or joined_view.dependence):
         return []
     clauses = []
     if joined_view.ranking and joined_view.main_meta_metric:
-        clauses.append(_describe_agreement(joined_view, best.metric, joined_view.main_meta_metric))
+        clauses.append(
+            _describe_agreement_with_people(joined_view, best.metric, joined_view.main_meta_metric)
+        )
     if joined_view.dependence:
-        clauses.append(_describe_fairness(joined_view, best.metric))
+        clauses.append(_describe_favoured_systems(joined_view, best.metric))
     return [f"{joined_view.labels[best.metric]} is the choice of the assay; {'; '.join(clauses)}."]
 
 
-def _describe_agreement(joined_view: JoinedView, metric: str, meta_metric: str) -> str:
+def _describe_agreement_with_people(joined_view: JoinedView, metric: str, meta_metric: str) -> str:
     """Say how well a metric agrees with people, compared with the best cluster of metrics."""
     label = label_meta_metric(meta_metric)
-    row = joined_view.find_agreement(metric, meta_metric)
+    row = joined_view.find_human_agreement(metric, meta_metric)
     if row is None or row.value is None:
         return "it was not ranked against people"
     if row.rank is None:
@@ -255,16 +257,16 @@ def _describe_agreement(joined_view: JoinedView, metric: str, meta_metric: str) 
         return f"it is in the first cluster by agreement with people ({label}), too"
     first_cluster = []
     for other in joined_view.metrics:
-        agreement = joined_view.find_agreement(other, meta_metric)
+        agreement = joined_view.find_human_agreement(other, meta_metric)
         if agreement is not None and agreement.rank == 1:
             first_cluster.append(joined_view.labels[other])
     rivals = list_names(first_cluster, "")
     return f"it is in cluster {row.rank} by agreement with people ({label}), behind {rivals}"
 
 
-def _describe_fairness(joined_view: JoinedView, metric: str) -> str:
+def _describe_favoured_systems(joined_view: JoinedView, metric: str) -> str:
     """Say whether a metric is shown to favour some systems beyond shrinkage."""
-    entries = joined_view.find_dependence(metric)
+    entries = joined_view.find_system_dependences(metric)
     if joined_view.dependence is None or not entries:
         return "its system dependence was not measured"
     all_unfair = [
@@ -286,22 +288,22 @@ def _describe_fairness(joined_view: JoinedView, metric: str) -> str:
     )
 
 
-def _build_overview_table(joined_view: JoinedView) -> Grid:
-    rows = [_build_overview_row(joined_view, metric) for metric in joined_view.metrics]
+def _build_table_of_all_metrics(joined_view: JoinedView) -> Grid:
+    rows = [_build_row_of_all_results(joined_view, metric) for metric in joined_view.metrics]
     meta_metric_fields = [
-        Field(_get_meta_metric_key(name), label_meta_metric(name), "score")
+        Field(_get_meta_metric_column_key(name), label_meta_metric(name), "score")
         for name in joined_view.meta_metrics
     ]
     fields = [*ASSAY_FIELDS, *meta_metric_fields, *OTHER_FIELDS]
     return build_grid("every metric", "Every metric under all questions", fields, rows)
 
 
-def _get_meta_metric_key(meta_metric: str) -> str:
-    """Return the key of the column of a meta-metric in the overview table."""
+def _get_meta_metric_column_key(meta_metric: str) -> str:
+    """Return the key of the table column of a meta-metric."""
     return f"meta-metric {meta_metric}"
 
 
-def _build_overview_row(joined_view: JoinedView, metric: str) -> dict[str, Any]:
+def _build_row_of_all_results(joined_view: JoinedView, metric: str) -> dict[str, Any]:
     row: dict[str, Any] = {"metric": joined_view.labels[metric]}
     accuracy = joined_view.find_accuracy(metric)
     if joined_view.assay is not None and accuracy is not None:
@@ -310,17 +312,17 @@ def _build_overview_row(joined_view: JoinedView, metric: str) -> dict[str, Any]:
             "lowest": _describe_lowest_accuracy(joined_view.assay, metric),
         }
     for meta_metric in joined_view.meta_metrics:
-        agreement = joined_view.find_agreement(metric, meta_metric)
+        agreement = joined_view.find_human_agreement(metric, meta_metric)
         if agreement is not None and agreement.value is not None:
-            row[_get_meta_metric_key(meta_metric)] = agreement.value
+            row[_get_meta_metric_column_key(meta_metric)] = agreement.value
             row.setdefault("cluster", agreement.rank)
-    entries = joined_view.find_dependence(metric)
+    entries = joined_view.find_system_dependences(metric)
     if entries:
         row["sysdep"] = entries[0].sysdep if len(entries) == 1 else None
-        row["prefers"] = _describe_fairness(joined_view, metric).removeprefix("it ")
+        row["prefers"] = _describe_favoured_systems(joined_view, metric).removeprefix("it ")
     for correlation in _find_human_correlations(joined_view, metric):
         row.setdefault(correlation.aggregation, correlation.pearson)
-    row["summary"] = _summarize_metric(joined_view, metric, row)
+    row["summary"] = _summarize_results_of_metric(joined_view, metric, row)
     return row
 
 
@@ -342,13 +344,13 @@ def _describe_lowest_accuracy(assay: AssayView, metric: str) -> str | None:
     return f"{format_accuracy(lowest)} on {lowest.context}"
 
 
-def _summarize_metric(joined_view: JoinedView, metric: str, row: dict[str, Any]) -> str:
+def _summarize_results_of_metric(joined_view: JoinedView, metric: str, row: dict[str, Any]) -> str:
     """Summarise the results of a metric in one sentence."""
     clauses = []
     if joined_view.assay is not None and "accuracy" in row:
         clauses.append(f"is right in {row['accuracy']} of {joined_view.assay.pairs_phrase}")
     meta_metric = joined_view.main_meta_metric
-    agreement = None if meta_metric is None else joined_view.find_agreement(metric, meta_metric)
+    agreement = None if meta_metric is None else joined_view.find_human_agreement(metric, meta_metric)
     if meta_metric is not None and agreement is not None and agreement.value is not None:
         cluster = "" if agreement.rank is None else f" (cluster {agreement.rank})"
         value = f"{label_meta_metric(meta_metric)} {format_number(agreement.value, digits=3)}"
@@ -370,7 +372,7 @@ def _build_agreement_charts(joined_view: JoinedView) -> list[Chart]:
     points = []
     for metric in joined_view.metrics:
         row = joined_view.find_accuracy(metric)
-        agreement = joined_view.find_agreement(metric, joined_view.main_meta_metric)
+        agreement = joined_view.find_human_agreement(metric, joined_view.main_meta_metric)
         accuracy = None if row is None else row.accuracy
         if accuracy is not None and agreement is not None and agreement.value is not None:
             points.append(MetricPoint(joined_view.labels[metric], accuracy, agreement.value))
@@ -384,7 +386,7 @@ def _build_assay_section(assay: AssayView) -> Section:
     charts = []
     for column in assay.columns:
         if column.contexts:
-            spec = build_accuracy_chart(assay, column.limit_contexts())
+            spec = build_accuracy_chart(assay, column.sample_evenly_spaced_contexts())
             charts.append(Chart(f"accuracy by {column.name}", spec, f"By {column.name}."))
     optional_charts = [build_perturbations_chart(assay), build_cost_chart(assay)]
     charts += [chart for chart in optional_charts if chart is not None]
@@ -396,22 +398,22 @@ def _build_assay_section(assay: AssayView) -> Section:
     )
 
 
-def _list_doubts(joined_view: JoinedView) -> list[str]:
+def _list_reasons_to_doubt_results(joined_view: JoinedView) -> list[str]:
     doubts = []
     if joined_view.assay is not None:
-        doubts += [str(caveat) for caveat in list_caveats(joined_view.assay)]
+        doubts += [str(caveat) for caveat in list_answer_caveats(joined_view.assay)]
         doubts += joined_view.assay.result.warnings
     if joined_view.ranking is not None:
         for ranking in joined_view.rankings:
             doubts += list_ranking_doubts(ranking, joined_view.ranking)
-    missing = [joined_view.labels[metric] for metric in _find_partial_metrics(joined_view)]
+    missing = [joined_view.labels[metric] for metric in _find_metrics_missing_in_some_results(joined_view)]
     if missing:
         doubts.append(f"Not every run has {list_names(missing, '')}: their rows have gaps.")
     return list(dict.fromkeys(doubts))
 
 
-def _find_partial_metrics(joined_view: JoinedView) -> list[str]:
-    """Find the metrics that are missing in some of the results."""
+def _find_metrics_missing_in_some_results(joined_view: JoinedView) -> list[str]:
+    """Find the metrics that only some of the joined results contain."""
     metrics_by_run = []
     if joined_view.assay is not None:
         metrics_by_run.append(set(joined_view.assay.metrics))

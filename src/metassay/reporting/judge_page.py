@@ -43,9 +43,9 @@ UNITS = {
 JudgeView = ResultView[JudgeContent]
 
 
-def build_judge_page(result: JudgeContent) -> Page:
-    """Build the page of a `judge` result; the judge with the highest accuracy comes first."""
-    entries = sort_judges_by_accuracy(result.judges)
+def build_judge_page(judge_result: JudgeContent) -> Page:
+    """Build the report page of a `judge` result, the most accurate judge first."""
+    entries = sort_judges_by_accuracy(judge_result.judges)
     if len(entries) > 1:
         title = "Can these judges be trusted here, and whom do they favour?"
     else:
@@ -53,35 +53,37 @@ def build_judge_page(result: JudgeContent) -> Page:
     return Page(
         kicker="Judges",
         title=title,
-        lead=[claim.sentence for claim in build_judge_verdict(result)],
-        sections=build_report_sections("judge", ResultView(result, MetricLabels([]))),
-        notes=result.notes,
+        lead=[claim.sentence for claim in build_judge_verdict(judge_result)],
+        sections=build_report_sections("judge", ResultView(judge_result, MetricLabels([]))),
+        notes=judge_result.notes,
     )
 
 
-def build_judge_verdict(result: JudgeContent) -> list[Claim]:
-    """Build the claims at the top of a judge report.
+def build_judge_verdict(judge_result: JudgeContent) -> list[Claim]:
+    """Build the claims at the top of a report on LLM judges.
 
     With several judges: which to use, which to avoid, and which depend on the order; then comparisons.
     """
-    judges = sort_judges_by_accuracy(result.judges)
+    judges = sort_judges_by_accuracy(judge_result.judges)
     measured = [judge for judge in judges if judge.accuracy is not None]
     if len(judges) == 1 or not measured:
-        claims = [_build_accuracy_claim(judge, result) for judge in judges]
+        claims = [_build_judge_accuracy_claim(judge, judge_result) for judge in judges]
     else:
         claims = [
-            _build_use_claim(measured, result),
-            *_build_avoid_claims(measured),
-            *_build_order_claims(judges),
+            _build_best_judge_claim(measured, judge_result),
+            *_build_below_chance_claims(measured),
+            *_build_order_consistency_claims(judges),
         ]
-    return claims + [Claim(kind="finding", sentence=text) for text in _describe_judge_comparisons(result)]
+    return claims + [
+        Claim(kind="finding", sentence=text) for text in _describe_judge_comparisons(judge_result)
+    ]
 
 
-def _build_use_claim(judges: Sequence[JudgeEntry], result: JudgeContent) -> Claim:
-    """Name the judge that agrees best with humans, and those whose intervals overlap with its interval."""
+def _build_best_judge_claim(judges: Sequence[JudgeEntry], judge_result: JudgeContent) -> Claim:
+    """Name the judge that agrees best with people, and the judges whose intervals overlap with its own."""
     best = judges[0]
-    agreement = _describe_judge_accuracy(best, result)
-    if not _differs_from_chance(best, len(judges), is_above=True):
+    agreement = _describe_judge_accuracy(best, judge_result)
+    if not _is_accuracy_different_from_chance(best, len(judges), is_above=True):
         return Claim(
             kind="none",
             metrics=[best.judge],
@@ -106,9 +108,11 @@ def _build_use_claim(judges: Sequence[JudgeEntry], result: JudgeContent) -> Clai
     )
 
 
-def _build_avoid_claims(judges: Sequence[JudgeEntry]) -> list[Claim]:
-    """Name the judges that agree with humans less often than by chance."""
-    worse = [judge for judge in judges if _differs_from_chance(judge, len(judges), is_above=False)]
+def _build_below_chance_claims(judges: Sequence[JudgeEntry]) -> list[Claim]:
+    """Name the judges that agree with people less often than by chance."""
+    worse = [
+        judge for judge in judges if _is_accuracy_different_from_chance(judge, len(judges), is_above=False)
+    ]
     if not worse:
         return []
     listed = [f"{judge.judge} ({format_percent(judge.accuracy)})" for judge in worse]
@@ -121,8 +125,8 @@ def _build_avoid_claims(judges: Sequence[JudgeEntry]) -> list[Claim]:
     ]
 
 
-def _build_order_claims(judges: Sequence[JudgeEntry]) -> list[Claim]:
-    """Say how often judges contradict themselves when the two outputs change places, worst first."""
+def _build_order_consistency_claims(judges: Sequence[JudgeEntry]) -> list[Claim]:
+    """Say how often each judge contradicts itself when the two outputs change places, worst judge first."""
     measured = [judge for judge in judges if judge.both_orders_same is not None]
     if not measured:
         return []
@@ -137,8 +141,8 @@ def _build_order_claims(judges: Sequence[JudgeEntry]) -> list[Claim]:
     ]
 
 
-def _differs_from_chance(judge: JudgeEntry, judge_count: int, *, is_above: bool) -> bool:
-    """Whether accuracy is above (or below) the base rate, with Bonferroni's correction for all judges.
+def _is_accuracy_different_from_chance(judge: JudgeEntry, judge_count: int, *, is_above: bool) -> bool:
+    """Return whether a judge's accuracy is above (or below) chance, with Bonferroni's correction.
 
     The 95 % interval is widened to the level that the correction asks for, as if it were normal.
     """
@@ -150,7 +154,7 @@ def _differs_from_chance(judge: JudgeEntry, judge_count: int, *, is_above: bool)
     return judge.accuracy + widening * (judge.high - judge.accuracy) < judge.base_rate
 
 
-def _build_accuracy_claim(judge: JudgeEntry, result: JudgeContent) -> Claim:
+def _build_judge_accuracy_claim(judge: JudgeEntry, judge_result: JudgeContent) -> Claim:
     return Claim(
         kind="unanswered" if judge.accuracy is None else "answer",
         metrics=[judge.judge],
@@ -158,7 +162,7 @@ def _build_accuracy_claim(judge: JudgeEntry, result: JudgeContent) -> Claim:
         low=judge.low,
         high=judge.high,
         baseline=judge.base_rate,
-        sentence=_describe_judge_accuracy(judge, result),
+        sentence=_describe_judge_accuracy(judge, judge_result),
     )
 
 
@@ -167,14 +171,14 @@ def sort_judges_by_accuracy(judges: Sequence[JudgeEntry]) -> list[JudgeEntry]:
     return sorted(judges, key=lambda entry: 1.0 if entry.accuracy is None else -entry.accuracy)
 
 
-def _describe_judge_accuracy(judge: JudgeEntry, result: JudgeContent) -> str:
+def _describe_judge_accuracy(judge: JudgeEntry, judge_result: JudgeContent) -> str:
     if judge.accuracy is None:
         return f"Nothing says how often {judge.judge} is right: there are no human labels to compare with."
     digits = choose_percent_digits(judge.low, judge.high)
     text = (
-        f"{judge.judge} agrees with humans ({result.gold}) in"
+        f"{judge.judge} agrees with humans ({judge_result.gold}) in"
         f" {format_percent(judge.accuracy, digits=digits)} of"
-        f" {judge.pairs} {UNITS[result.kind]}"
+        f" {judge.pairs} {UNITS[judge_result.kind]}"
     )
     base_rate = f"by chance it would agree in {format_percent(judge.base_rate)}"
     if judge.low is None or judge.high is None or judge.base_rate is None:
@@ -215,7 +219,7 @@ def _describe_position_bias(judge: JudgeEntry) -> list[str]:
 
 
 def _describe_length_bias(judge: JudgeEntry) -> list[str]:
-    """Say whether a judge does better if the better output is longer, if its interval excludes 0."""
+    """Say if a judge is shown to be more accurate when the better output is longer, or when it is shorter."""
     bias = judge.length_bias
     ends = judge.intervals.get("length_bias")
     if bias is None or ends is None or ends[0] <= 0 <= ends[1]:
@@ -229,13 +233,13 @@ def _describe_length_bias(judge: JudgeEntry) -> list[str]:
     return [sentence]
 
 
-def _describe_judge_comparisons(result: JudgeContent) -> list[str]:
-    """Compare judges with single raters, and say which families they favour and how they changed."""
+def _describe_judge_comparisons(judge_result: JudgeContent) -> list[str]:
+    """Compare judges with single raters, and say which system families they favour and how they changed."""
     sentences = [
-        _describe_alternative_test(entry) for entry in result.alt_test if entry.winning_rate is not None
+        _describe_alternative_test(entry) for entry in judge_result.alt_test if entry.winning_rate is not None
     ]
-    sentences += _describe_self_preference(result.self_preference)
-    for drift in result.drift:
+    sentences += _describe_self_preference(judge_result.self_preference)
+    for drift in judge_result.drift:
         if drift.change is not None and drift.low is not None and drift.high is not None:
             sentences.append(
                 f"{drift.judge}: accuracy changed by {_format_points(drift.change)} from {drift.first_date}"
@@ -245,20 +249,22 @@ def _describe_judge_comparisons(result: JudgeContent) -> list[str]:
     return sentences
 
 
-def _describe_alternative_test(test: AlternativeTestEntry) -> str:
-    tested = [rater for rater, p in test.p_fdr.items() if p is not None]
-    outcome = "passes" if test.passes else "does not pass"
+def _describe_alternative_test(alternative_test: AlternativeTestEntry) -> str:
+    tested = [rater for rater, p in alternative_test.p_fdr.items() if p is not None]
+    outcome = "passes" if alternative_test.passes else "does not pass"
     return (
-        f"{test.judge} {outcome} the alternative annotator test: at ε = {test.epsilon:g} it can replace"
-        f" {format_percent(test.winning_rate)} of {format_plural(len(tested), 'rater')} (half are needed),"
+        f"{alternative_test.judge} {outcome} the alternative annotator test: at ε ="
+        f" {alternative_test.epsilon:g} it can replace"
+        f" {format_percent(alternative_test.winning_rate)} of {format_plural(len(tested), 'rater')} (half"
+        " are needed),"
         " and it is at"
-        f" least as close to the others as they are in {format_percent(test.advantage)} of cases."
+        f" least as close to the others as they are in {format_percent(alternative_test.advantage)} of cases."
     )
 
 
-def _describe_self_preference(entries: Sequence[SelfPreference]) -> list[str]:
-    """Say which judges favour or disadvantage their own family, and which were tested without a result."""
-    tested = [entry for entry in entries if entry.own and entry.p_holm is not None]
+def _describe_self_preference(self_preferences: Sequence[SelfPreference]) -> list[str]:
+    """Say which judges favour or disadvantage their own model family, and for which this was not shown."""
+    tested = [entry for entry in self_preferences if entry.own and entry.p_holm is not None]
     sentences = [
         _describe_family_preference(entry) for entry in tested if is_self_preference_significant(entry)
     ]
@@ -269,7 +275,7 @@ def _describe_self_preference(entries: Sequence[SelfPreference]) -> list[str]:
 
 
 def is_self_preference_significant(preference: SelfPreference) -> bool:
-    """Return whether a judge is shown to favour, or to disadvantage, its own family (5 % level, Holm)."""
+    """Return whether a judge is shown to favour or disadvantage its own model family (5 % level, Holm)."""
     return preference.p_holm is not None and preference.p_holm <= SIGNIFICANT
 
 
@@ -294,14 +300,14 @@ def _describe_family_preference(preference: SelfPreference) -> str:
 
 
 def format_judge_measure(judge: JudgeEntry, field_name: str) -> str:
-    """Write a field of a judge, such as `both_orders_same`, in per cent with its interval."""
+    """Write a measure of a judge, such as `both_orders_same`, in per cent with its interval."""
     ends = judge.intervals.get(field_name)
     share = format_percent(getattr(judge, field_name))
     return share if ends is None else f"{share} ({format_percent_interval(*ends)})"
 
 
 def format_share_with_interval(share: float | None, low: float | None, high: float | None) -> str:
-    """Write a share in per cent with its interval, as far as both are defined."""
+    """Write a share in per cent with its interval; without the interval if it is undefined."""
     if share is None:
         return NO_VALUE
     return (
@@ -328,10 +334,10 @@ def build_text_table(name: str, caption: str, headings: Sequence[str], rows: Seq
     )
 
 
-def render_judge_files(result: JudgeContent, table: pl.DataFrame) -> dict[str, Any]:
-    """Render the files of a `judge` run: file contents by name."""
+def render_judge_files(judge_result: JudgeContent, result_table: pl.DataFrame) -> dict[str, Any]:
+    """Render the files of a `judge` run folder; returns the content of each file by its name."""
     return {
-        "results/judge.json": result.to_dict(),
-        "results/judge.csv": format_csv(table),
-        "report.html": render_page(build_judge_page(result)),
+        "results/judge.json": judge_result.to_dict(),
+        "results/judge.csv": format_csv(result_table),
+        "report.html": render_page(build_judge_page(judge_result)),
     }

@@ -56,23 +56,23 @@ class MetricLabels:
                 self._representatives[spec] = group[0]
             labels_in_group = [self.single_labels.get(spec, spec) for spec in group]
             self._labels[group[0]] = MetricLabel(
-                _join_group_labels(labels_in_group), EQUALITY_SIGN.join(group)
+                _join_labels_of_equal_metrics(labels_in_group), EQUALITY_SIGN.join(group)
             )
 
     def __getitem__(self, spec: str) -> str:
         """Return the label of a metric; a name that is not a metric of this page stays as it is."""
-        return self._labels.get(self.get_representative(spec), spec)
+        return self._labels.get(self.get_representative_metric(spec), spec)
 
     def label_all(self, specs: Iterable[str]) -> list[str]:
-        """Return the labels of several metrics; metrics with the same decisions appear once."""
+        """Return the labels of several metrics; metrics that decide every pair alike appear once."""
         return list(dict.fromkeys(self[spec] for spec in specs))
 
-    def get_representative(self, spec: str) -> str:
-        """Return the metric that stands for all with the same decisions; by default the metric itself."""
+    def get_representative_metric(self, spec: str) -> str:
+        """Return the metric shown for a group that decides every pair alike; by default the metric itself."""
         return self._representatives.get(spec, spec)
 
-    def replace_specs(self, text: str) -> str:
-        """Replace the specs of metrics in a sentence by their labels.
+    def replace_specs_by_labels(self, text: str) -> str:
+        """Replace the specs of metrics (`chrf(word_order=2)`) in a sentence by their labels (`chrF++`).
 
         A word after `on`, `under` or `its` is a context, a perturbation or a criterion, not a metric.
         """
@@ -83,12 +83,12 @@ class MetricLabels:
         return re.sub(pattern, lambda match: self[match[0]], text)
 
     def is_shown(self, spec: str) -> bool:
-        """Return whether a metric has rows of its own; False if another metric stands for it."""
-        return self.get_representative(spec) == spec
+        """Return whether a metric has its own rows in tables; False if an identical metric is shown."""
+        return self.get_representative_metric(spec) == spec
 
 
-def _join_group_labels(labels: Sequence[str]) -> str:
-    """Join the labels of metrics with the same decisions: `WIL = WIP`; of a long group count the rest."""
+def _join_labels_of_equal_metrics(labels: Sequence[str]) -> str:
+    """Join the labels of metrics that decide every pair alike: `WIL = WIP`; long groups end in a count."""
     if len(labels) <= _LONGEST_GROUP:
         return EQUALITY_SIGN.join(labels)
     shown = labels[: _LONGEST_GROUP - 1]

@@ -12,12 +12,12 @@ _LARGEST_SHARE = 0.99
 
 
 def describe_labels_saved(ranking: Ranking, rank_view: RankView, undecided: list[str]) -> str:
-    """Say what rated items are worth with the metric that saves most labels.
+    """Say how many rated items are worth 100 rated items plus the metric that saves the most labels.
 
     `undecided` are the metrics that the test does not separate from it.
     """
     human = rank_view.result.human
-    scope = rank_view.name_scope(ranking)
+    scope = rank_view.name_dataset_and_context(ranking)
     metrics = ranking.defined_metrics
     best = max(metrics, key=lambda metric: metric.value or 0.0)
     label = rank_view.labels[best.metric]
@@ -53,23 +53,26 @@ def _get_share_for_mean(metric: RankedMetric) -> float:
 
 
 def describe_worth(share: float | None, low: float | None, high: float | None) -> str:
-    """Write how many rated items equal 100 rated items and the metric: `117 (95 % interval 110–124)`."""
+    """Write how many rated items are worth 100 rated items plus the metric: `117 (95 % interval 110–124)`."""
     if share is None:
         return "an unknown number"
     if low is None or high is None:
-        return _convert_to_items(share)
-    return f"{_convert_to_items(share)} (95 % interval {_convert_to_items(low)}–{_convert_to_items(high)})"
+        return _convert_share_saved_to_items(share)
+    return (
+        f"{_convert_share_saved_to_items(share)} (95 % interval"
+        f" {_convert_share_saved_to_items(low)}–{_convert_share_saved_to_items(high)})"
+    )
 
 
 def write_worth(share: float | None, low: float | None, high: float | None) -> str:
-    """Write how many rated items equal 100 rated items and the metric, for a table: `117 (110–124)`."""
-    worth = _convert_to_items(share or 0.0)
+    """Write how many rated items are worth 100 rated items plus the metric, for a table: `117 (110–124)`."""
+    worth = _convert_share_saved_to_items(share or 0.0)
     if low is None or high is None:
         return worth
-    return f"{worth} ({_convert_to_items(low)}–{_convert_to_items(high)})"
+    return f"{worth} ({_convert_share_saved_to_items(low)}–{_convert_share_saved_to_items(high)})"
 
 
-def _convert_to_items(share: float) -> str:
+def _convert_share_saved_to_items(share: float) -> str:
     """Convert a share of labels saved to a number of items: 100 / (1 - share)."""
     if share > _LARGEST_SHARE:
         return f"over {format_count(round(RATED_ITEMS / (1 - _LARGEST_SHARE)))}"

@@ -48,7 +48,7 @@ class RunRow:
 
 @dataclass(frozen=True)
 class HistoryChart:
-    """A chart of accuracy from run to run, in two widths and two colour schemes."""
+    """A chart of accuracy from run to run, rendered in two widths and two colour schemes."""
 
     content: str
     images: dict[str, str]
@@ -57,10 +57,12 @@ class HistoryChart:
 
 
 def render_overview(overview: OverviewContent, links: Mapping[str, Mapping[str, str]]) -> str:
-    """Render the page of all runs; `links` has the addresses of their explorers and reports."""
+    """Render the dashboard page that lists all runs; `links` leads to their explorers and reports."""
     labels = MetricLabels(row.metric for run in overview.runs for row in run.metrics)
     changes = [
-        msgspec.structs.replace(change, sentences=[labels.replace_specs(text) for text in change.sentences])
+        msgspec.structs.replace(
+            change, sentences=[labels.replace_specs_by_labels(text) for text in change.sentences]
+        )
         for change in reversed(overview.comparisons)
         if change.sentences or change.error is not None
     ]
@@ -94,7 +96,7 @@ def _build_run_row(run: RunSummary, links: Mapping[str, str]) -> RunRow:
 
 
 def _format_sortable_number(number: int | None) -> tuple[int | None, str]:
-    """Return a number for sorting, and as text."""
+    """Return a number twice: for sorting a table column, and as text."""
     return number, "" if number is None else format_count(number)
 
 
@@ -121,13 +123,13 @@ def _build_history_charts(runs: Sequence[RunSummary]) -> list[HistoryChart]:
             HistoryChart(
                 content=outputs + PAIR_KINDS.get(pairs_from, ""),
                 images=images,
-                metrics_left_out=list(_label_metrics_of_runs(group).values())[SLOTS:],
+                metrics_left_out=list(_build_labels_for_runs(group).values())[SLOTS:],
             )
         )
     return charts
 
 
-def _label_metrics_of_runs(runs: Sequence[RunSummary]) -> dict[str, str]:
+def _build_labels_for_runs(runs: Sequence[RunSummary]) -> dict[str, str]:
     """Return the labels of all metrics of several runs, in the order of first appearance."""
     specs = dict.fromkeys(row.metric for run in runs for row in run.metrics)
     labels = label_metrics(list(specs))
@@ -139,7 +141,7 @@ def build_history_chart(runs: Sequence[RunSummary]) -> Spec:
 
     Only as many metrics are drawn as there are colours.
     """
-    labels = dict(list(_label_metrics_of_runs(runs).items())[:SLOTS])
+    labels = dict(list(_build_labels_for_runs(runs).items())[:SLOTS])
     points = []
     for run in runs:
         for row in run.metrics:

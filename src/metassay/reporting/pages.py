@@ -29,10 +29,10 @@ from metassay.reporting.charts.theme import (
     SLOTS,
     TOKENS,
     Spec,
-    add_legend,
+    add_chart_legend,
     build_vega_config,
-    make_file_name,
-    protect_name,
+    escape_name_for_vega,
+    make_safe_file_name,
     render_figure,
     render_svg,
 )
@@ -70,19 +70,19 @@ class Chart:
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         """Return Vega-Lite for notebooks that draw it, and a picture for others."""
-        spec = add_legend(self.spec) | {"config": build_vega_config("light"), "width": 640}
+        spec = add_chart_legend(self.spec) | {"config": build_vega_config("light"), "width": 640}
         older = spec | {"$schema": str(spec["$schema"]).replace("/v6.", "/v5.")}
         return {
             "application/vnd.vegalite.v6+json": spec,
             "application/vnd.vegalite.v5+json": older,
-            "image/svg+xml": render_svg(add_legend(self.spec)),
+            "image/svg+xml": render_svg(add_chart_legend(self.spec)),
             "text/plain": f"{self.name}: {self.spec['description']}",
         }
 
 
 @dataclass(frozen=True)
 class Footnote:
-    """An explanation that sentences refer to by its name."""
+    """An explanation at the end of a page, to which sentences refer by its name."""
 
     name: str
     title: str
@@ -121,14 +121,14 @@ class Section:
     """Whether only its title is shown until the reader opens it."""
 
     def list_with_descendants(self) -> list[Section]:
-        """List this section, its choices, its subsections and all sections within them."""
+        """List this section and all sections within it, at any depth."""
         inner = [*self.choices, *self.subsections]
         return [self, *(each for section in inner for each in section.list_with_descendants())]
 
 
 @dataclass(frozen=True)
 class Page:
-    """The content of a page from top to bottom.
+    """The content of a report page from top to bottom.
 
     `lead` are the lines at the top, `questions` a table below them, and `closing` the lines below the table.
     `main_tables` are what a notebook shows of the page; by default the tables of its sections.
@@ -166,12 +166,12 @@ def load_templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["encode_json_for_html"] = encode_json_for_html
-    environment.filters["protect_name"] = protect_name
+    environment.filters["escape_name_for_vega"] = escape_name_for_vega
     return environment
 
 
 def build_content_security_policy(stylesheet: str, scripts: Sequence[str] = ()) -> str:
-    """Build the content security policy that allows one stylesheet and some scripts by their hashes."""
+    """Build the content security policy (CSP) that allows one stylesheet and some scripts by their hashes."""
     allowed = " ".join(_compute_source_hash(script) for script in scripts if script)
     return "; ".join(
         [
@@ -186,7 +186,7 @@ def build_content_security_policy(stylesheet: str, scripts: Sequence[str] = ()) 
 
 
 def encode_json_for_html(value: Any) -> Markup:
-    """Write a value as JSON that can stand in a `<script type="application/json">` element."""
+    """Encode a value as JSON that is safe inside a `<script type="application/json">` element."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character, escape in _ESCAPES.items():
         text = text.replace(character, escape)
@@ -206,7 +206,7 @@ def render_stylesheets(*names: str) -> str:
 
 @cache
 def read_scripts(*names: str) -> str:
-    """Read and join JavaScript files of ours. `tables.js` comes first because the others need it."""
+    """Read and join the JavaScript files of the report. `tables.js` comes first, as others need it."""
     folder = files("metassay.reporting") / "templates"
     return "\n".join((folder / name).read_text("utf-8").strip() for name in ("tables.js", *names))
 
@@ -282,7 +282,7 @@ def render_page_with_parts(page: Page) -> RenderedPage:
 def render_paper_files(
     charts: Sequence[Chart], grids: Sequence[Grid], figure_format: str | None, table_format: str | None
 ) -> dict[str, Any]:
-    """Render charts as figures one and two columns wide, and tables, as file contents by file name."""
+    """Render charts as figures and tables as text for a paper; returns file contents by name."""
     files: dict[str, Any] = {}
     if figure_format is not None:
         if figure_format not in FORMS:
@@ -301,20 +301,20 @@ def render_paper_files(
 
 
 def _assign_file_names(named_values: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """Yield each value with a file name of its own; a name that is taken gets a number."""
+    """Yield each value with a unique file name; a number is added to a name that is already used."""
     taken: dict[str, int] = {}
     for text, thing in named_values:
-        name = make_file_name(text)
+        name = make_safe_file_name(text)
         taken[name] = taken.get(name, 0) + 1
         yield (name if taken[name] == 1 else f"{name}-{taken[name]}"), thing
 
 
 def build_plain_page(title: str, result: Mapping[str, Any]) -> Page:
-    """Build a page that only has the tables of a result."""
+    """Build a report page that only has the tables of a result."""
     return Page(title, title, (), [Section(title, grids=build_plain_grids(result))])
 
 
-def format_repr(class_name: str, main_table: pl.DataFrame, sentences: Sequence[str | Sentence]) -> str:
+def format_result_repr(class_name: str, main_table: pl.DataFrame, sentences: Sequence[str | Sentence]) -> str:
     """Write the `repr` of a result: the size and columns of its main table, and its first sentence."""
     columns = f"{', '.join(main_table.columns[:6])}{' …' if main_table.width > 6 else ''}"
     held = f"{class_name}: {format_plural(main_table.height, 'row')} of {columns}"

@@ -12,9 +12,9 @@ from metassay.reporting.word_edits import (
     Edit,
     RankingMove,
     align_with_reference,
-    find_word_edits,
+    find_word_edits_between_texts,
     format_score,
-    list_ranking_moves,
+    list_rank_changes_of_documents,
 )
 from metassay.reporting.wording import find_task, format_count
 from metassay.results.pair_explorer import PairQuery, PairScores, StoredPair, Text
@@ -47,7 +47,7 @@ class HumanVerdict:
 
 @dataclass(frozen=True)
 class OtherRunCard:
-    """A pair as it is in another run."""
+    """A pair as it was scored in another run, shown next to the pair."""
 
     run: str
     verdict: MetricVerdict | None
@@ -83,14 +83,14 @@ class PairCard:
 def build_pair_card(
     pair: StoredPair,
     pair_in_other_run: StoredPair | None,
-    query: PairQuery,
+    pair_query: PairQuery,
     task: str | None,
     labels: Mapping[str, str],
 ) -> PairCard:
-    """Build the card of a pair with the verdicts of metrics and people on it."""
+    """Build the content of a card that shows a pair with its scores by metrics and people."""
     other_run = None
     if pair_in_other_run is not None:
-        other_run = _build_other_run_card(pair, pair_in_other_run, query, labels)
+        other_run = _build_other_run_card(pair, pair_in_other_run, pair_query, labels)
     references = [_cut_text(reference) for reference in pair.references]
     card: dict[str, Any] = {
         "row": format_count(pair.row + 1),
@@ -109,7 +109,7 @@ def build_pair_card(
     }
     if isinstance(pair.output, list) or isinstance(pair.worse_output, list):
         rankings = (list(pair.output), list(pair.worse_output or []))
-        moves = list_ranking_moves(*rankings)
+        moves = list_rank_changes_of_documents(*rankings)
         return PairCard(**card, ranking_moves=moves, cuts=_describe_cut_rankings(*rankings))
     texts = (_cut_text(pair.output), _cut_text(pair.worse_output))
     alignments = []
@@ -118,7 +118,7 @@ def build_pair_card(
         alignments = [align_with_reference(references[0], text) for text in texts]
     return PairCard(
         **card,
-        edits=find_word_edits(*texts),
+        edits=find_word_edits_between_texts(*texts),
         alignments=alignments,
         cuts=[cut for text in (pair.output, pair.worse_output) if (cut := _describe_text_cut(text))],
     )
@@ -139,11 +139,13 @@ def _build_metric_verdict(scores: PairScores, label: str) -> MetricVerdict:
 
 
 def _build_other_run_card(
-    pair: StoredPair, other: StoredPair, query: PairQuery, labels: Mapping[str, str]
+    pair: StoredPair, other: StoredPair, pair_query: PairQuery, labels: Mapping[str, str]
 ) -> OtherRunCard:
     verdict = None
-    if query.other_metric in other.metric_scores:
-        verdict = _build_metric_verdict(other.metric_scores[query.other_metric], labels[query.other_metric])
+    if pair_query.other_metric in other.metric_scores:
+        verdict = _build_metric_verdict(
+            other.metric_scores[pair_query.other_metric], labels[pair_query.other_metric]
+        )
     differing_sides = []
     for side, text, other_text in (
         ("output", pair.output, other.output),
@@ -153,8 +155,10 @@ def _build_other_run_card(
             differing_sides.append(side)
     edits = None
     if differing_sides:
-        edits = find_word_edits(_cut_text(str(other.output)), _cut_text(str(other.worse_output)))
-    return OtherRunCard(query.other_run, verdict, edits, differing_sides)
+        edits = find_word_edits_between_texts(
+            _cut_text(str(other.output)), _cut_text(str(other.worse_output))
+        )
+    return OtherRunCard(pair_query.other_run, verdict, edits, differing_sides)
 
 
 def _cut_text(text: str) -> str:

@@ -27,14 +27,14 @@ _LAST_YEAR = "2023"
 
 
 class PriorMetric(msgspec.Struct, frozen=True, kw_only=True):
-    """SPA of one metric, and the share of labels that it saves for a difference, by test set."""
+    """Published results of one metric by test set: soft pairwise accuracy (SPA) and share of labels saved."""
 
     metric: str
     spa: dict[str, float]
     labels_saved: dict[str, float] = {}
 
     def average_spa(self, test_sets: Sequence[str]) -> float:
-        """Average SPA over test sets, all of which the metric must have."""
+        """Average the soft pairwise accuracy (SPA) of a metric over test sets, all of which it must have."""
         return fmean(self.spa[test_set] for test_set in test_sets)
 
 
@@ -45,15 +45,15 @@ class PriorEvidence(msgspec.Struct, frozen=True, kw_only=True):
     metrics: list[PriorMetric]
 
     def get(self, metric: str) -> PriorMetric | None:
-        """Return the entry of a metric; None where there is none."""
+        """Return the published results of a metric; None if there are none."""
         return next((entry for entry in self.metrics if entry.metric == metric), None)
 
     def list_on_all_test_sets(self) -> list[PriorMetric]:
-        """List the metrics that were computed on every test set: those that compare words or characters."""
+        """List the metrics that have results on every test set: those that compare words or characters."""
         return [entry for entry in self.metrics if set(entry.spa) == set(self.test_sets)]
 
-    def compute_losses(self, metric: PriorMetric) -> list[float]:
-        """Compute by how much SPA of a metric is below that of the best on each test set."""
+    def compute_spa_below_best(self, metric: PriorMetric) -> list[float]:
+        """Compute how far the SPA of a metric is below the SPA of the best metric on each test set."""
         rivals = self.list_on_all_test_sets()
         losses = []
         for test_set in self.test_sets:
@@ -63,15 +63,15 @@ class PriorEvidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @cache
-def load_prior_evidence() -> PriorEvidence:
-    """Load the numbers that come with the package."""
+def load_wmt_evidence() -> PriorEvidence:
+    """Load the results of metrics on WMT21–23 that come with the package."""
     text = (files("metassay.reporting") / "prior_evidence.json").read_bytes()
     return msgspec.json.decode(text, type=PriorEvidence)
 
 
 def describe_neural_metrics() -> str:
     """Say how neural metrics and chrF ranked systems on WMT23."""
-    evidence = load_prior_evidence()
+    evidence = load_wmt_evidence()
     test_sets = [test_set for test_set in evidence.test_sets if test_set.startswith(_LAST_YEAR)]
     values = []
     for metric, name in NEURAL_METRICS.items():
@@ -83,12 +83,12 @@ def describe_neural_metrics() -> str:
     return f"On WMT23 neural metrics ranked systems better than chrF{lexical}: {', '.join(values)}."
 
 
-def describe_loss(metric: str) -> str:
-    """Say how much always using a metric lost to the best metric on each test set; chrF if it is unknown."""
-    evidence = load_prior_evidence()
+def describe_loss_to_best_metric(metric: str) -> str:
+    """Say how much SPA is lost on each test set by always using one metric, compared with the best metric."""
+    evidence = load_wmt_evidence()
     entries = {entry.metric: entry for entry in evidence.list_on_all_test_sets()}
     entry = entries.get(metric, entries[_STANDARD_METRIC])
-    losses = evidence.compute_losses(entry)
+    losses = evidence.compute_spa_below_best(entry)
     label = MetricLabels([entry.metric])[entry.metric]
     mean = format_number(fmean(losses))
     largest = format_number(max(losses))

@@ -15,14 +15,14 @@ _TITLES: dict[Question, str] = {
 
 
 def title_question(question: Question, task_name: str) -> str:
-    """Write a question as what a user wants to do: `Rank systems`."""
+    """Write the title of a question of a user: `Rank systems`."""
     task = find_task(task_name)
     output = "output" if task is None else task.output_noun
     return _TITLES[question].format(output=output, outputs=get_output_noun(task_name))
 
 
 def describe_purpose(question: Question, task_name: str) -> str:
-    """Write what a user wants to do inside a sentence: `rank systems as people do`."""
+    """Write the purpose of a question as part of a sentence: `rank systems as people do`."""
     title = title_question(question, task_name)
     return title[0].lower() + title[1:]
 

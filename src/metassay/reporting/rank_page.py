@@ -9,21 +9,21 @@ import polars as pl
 
 from metassay.data.csv_export import format_csv
 from metassay.reporting.charts.ranking import build_comparisons_chart, build_ranking_chart
-from metassay.reporting.charts.theme import make_file_name, render_svg
-from metassay.reporting.data_summary import describe_data
+from metassay.reporting.charts.theme import make_safe_file_name, render_svg
+from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
 from metassay.reporting.rank_sentences import describe_rank_headline, list_ranking_doubts
-from metassay.reporting.rank_view import build_rank_view, list_analysis_rows
+from metassay.reporting.rank_view import build_rank_view, list_rows_by_analysis
 from metassay.reporting.report_sections import build_report_sections
 from metassay.results.rank import RankContent
 
 
-def build_rank_page(result: RankContent, labels: MetricLabels | None = None) -> Page:
-    """Build the page of a `rank` result."""
-    rank_view = build_rank_view(result, labels)
+def build_rank_page(rank_result: RankContent, metric_labels: MetricLabels | None = None) -> Page:
+    """Build the report page of a `rank` result."""
+    rank_view = build_rank_view(rank_result, metric_labels)
     doubts = [
-        doubt for ranking in result.global_rankings for doubt in list_ranking_doubts(ranking, rank_view)
+        doubt for ranking in rank_result.global_rankings for doubt in list_ranking_doubts(ranking, rank_view)
     ]
     return Page(
         kicker="Metrics against people",
@@ -31,34 +31,37 @@ def build_rank_page(result: RankContent, labels: MetricLabels | None = None) -> 
         lead=describe_rank_headline(rank_view),
         sections=build_report_sections("rank", rank_view),
         doubts=doubts,
-        notes=[*describe_data(result.data), *result.notes],
+        notes=[*describe_data_used(rank_result.data), *rank_result.notes],
     )
 
 
-def render_rank_files(result: RankContent, table: pl.DataFrame) -> dict[str, Any]:
-    """Render the files of a `rank` run by name: result as JSON and CSV, charts and page."""
-    rank_view = build_rank_view(result)
-    files: dict[str, Any] = {"results/rank.json": result.to_dict(), "results/rank.csv": format_csv(table)}
-    comparisons = _list_comparisons(result)
+def render_rank_files(rank_result: RankContent, result_table: pl.DataFrame) -> dict[str, Any]:
+    """Render the files of a `rank` run folder (JSON, CSV, charts, page); returns file contents by name."""
+    rank_view = build_rank_view(rank_result)
+    files: dict[str, Any] = {
+        "results/rank.json": rank_result.to_dict(),
+        "results/rank.csv": format_csv(result_table),
+    }
+    comparisons = _list_comparisons(rank_result)
     if comparisons:
         files["results/comparisons.csv"] = format_csv(pl.DataFrame(comparisons, infer_schema_length=None))
-    for name, rows in list_analysis_rows(result.analyses).items():
+    for name, rows in list_rows_by_analysis(rank_result.analyses).items():
         files[f"results/{name}.csv"] = format_csv(pl.DataFrame(rows, infer_schema_length=None))
-    for ranking in result.rankings:
-        name = make_file_name(f"{ranking.dataset}-{ranking.meta_metric}-{ranking.context}")
+    for ranking in rank_result.rankings:
+        name = make_safe_file_name(f"{ranking.dataset}-{ranking.meta_metric}-{ranking.context}")
         files[f"charts/{name}.svg"] = render_svg(build_ranking_chart(ranking, rank_view.labels))
         if ranking.comparisons:
             files[f"charts/{name}-comparisons.svg"] = render_svg(
                 build_comparisons_chart(ranking, rank_view.labels)
             )
-    files["report.html"] = render_page(build_rank_page(result))
+    files["report.html"] = render_page(build_rank_page(rank_result))
     return files
 
 
-def _list_comparisons(result: RankContent) -> list[dict[str, Any]]:
-    """List the comparisons of all rankings as rows of one table."""
+def _list_comparisons(rank_result: RankContent) -> list[dict[str, Any]]:
+    """List the tests between metrics of all rankings as rows of one table."""
     rows: list[dict[str, Any]] = []
-    for ranking in result.rankings:
+    for ranking in rank_result.rankings:
         names = {"dataset": ranking.dataset, "meta": ranking.meta_metric, "context": ranking.context}
         rows += [names | msgspec.to_builtins(comparison) for comparison in ranking.comparisons]
     return rows

@@ -60,7 +60,7 @@ def _find_tied_metrics(ranking: Ranking, best_metric: RankedMetric) -> list[str]
 def describe_best_metric(ranking: Ranking, rank_view: RankView) -> str:
     """Say which metric agrees best with people, and which metrics are tied with it."""
     human = rank_view.result.human
-    scope = rank_view.name_scope(ranking)
+    scope = rank_view.name_dataset_and_context(ranking)
     metrics = ranking.defined_metrics
     if not metrics:
         if any(metric.uninformed and metric.value is not None for metric in ranking.metrics):
@@ -82,10 +82,10 @@ def describe_best_metric(ranking: Ranking, rank_view: RankView) -> str:
         f"{rank_view.labels[best.metric]} agrees best with people ({human}) on these "
         f"{format_plural(ranking.systems, 'system')} of {scope}: {format_metric_value(ranking, best)}"
     )
-    return opening + _describe_rivals(ranking, rank_view, rivals, undecided)
+    return opening + _describe_tests_against_other_metrics(ranking, rank_view, rivals, undecided)
 
 
-def _describe_rivals(
+def _describe_tests_against_other_metrics(
     ranking: Ranking, rank_view: RankView, rivals: list[str], tied_metrics: list[str]
 ) -> str:
     """Write the end of a sentence about the best metric: what tests say about the other metrics."""
@@ -116,7 +116,7 @@ def describe_context_rankings(ranking: Ranking, rank_view: RankView) -> list[str
     best = find_best_metric(ranking).metric
     meta_metric = label_meta_metric(ranking.meta_metric)
     sentences = []
-    for column, contexts in _group_context_rankings(ranking, rank_view).items():
+    for column, contexts in _group_rankings_by_context_column(ranking, rank_view).items():
         others = []
         shown = []
         for context in contexts:
@@ -124,7 +124,7 @@ def describe_context_rankings(ranking: Ranking, rank_view: RankView) -> list[str
             if winner == best:
                 continue
             others.append(f"{rank_view.labels[winner]} on {context.context}")
-            if _is_shown_better(context, winner, best, SIGNIFICANCE_LEVEL / len(contexts)):
+            if _is_significantly_better(context, winner, best, SIGNIFICANCE_LEVEL / len(contexts)):
                 shown.append(context.context)
         if not others:
             sentences.append(
@@ -144,7 +144,7 @@ def describe_context_rankings(ranking: Ranking, rank_view: RankView) -> list[str
     return sentences
 
 
-def _group_context_rankings(ranking: Ranking, rank_view: RankView) -> dict[str, list[Ranking]]:
+def _group_rankings_by_context_column(ranking: Ranking, rank_view: RankView) -> dict[str, list[Ranking]]:
     """Group the rankings within contexts by column, for the data set and meta-metric of a ranking."""
     by_column: dict[str, list[Ranking]] = {}
     for context in rank_view.result.rankings:
@@ -155,7 +155,7 @@ def _group_context_rankings(ranking: Ranking, rank_view: RankView) -> dict[str, 
     return by_column
 
 
-def _is_shown_better(ranking: Ranking, better: str, worse: str, level: float) -> bool:
+def _is_significantly_better(ranking: Ranking, better: str, worse: str, level: float) -> bool:
     return any(
         (comparison.better, comparison.worse) == (better, worse) and comparison.p <= level
         for comparison in ranking.comparisons
@@ -184,7 +184,7 @@ def _count_significant(p_values: list[float | None]) -> int:
 
 def list_ranking_doubts(ranking: Ranking, rank_view: RankView) -> list[str]:
     """List the reasons to doubt a ranking: a baseline as good as the best metric, or dropped items."""
-    scope = rank_view.name_scope(ranking)
+    scope = rank_view.name_dataset_and_context(ranking)
     doubts = []
     values = [metric.value for metric in ranking.defined_metrics if metric.value is not None]
     baselines = [metric for metric in ranking.metrics if metric.baseline and metric.value is not None]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from metassay.meta.people.meta_metrics.registry import label_meta_metric
-from metassay.reporting.agreement_curves import tabulate_thresholds
+from metassay.reporting.agreement_curves import tabulate_agreement_thresholds
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.report_sections import ResultView
 from metassay.results.rank import RankAnalyses, RankContent, Ranking
@@ -17,45 +17,47 @@ THRESHOLDS = "thresholds"
 
 @dataclass(frozen=True)
 class RankView(ResultView[RankContent]):
-    """A `rank` result with the labels of its metrics."""
+    """A `rank` result prepared for its report, with metric labels."""
 
-    def name_scope(self, ranking: Ranking) -> str:
+    def name_dataset_and_context(self, ranking: Ranking) -> str:
         """Name what a ranking covers, its data set and context: `en-de, news`."""
         return ranking.dataset if ranking.is_global else f"{ranking.dataset}, {ranking.context}"
 
     def name_ranking(self, ranking: Ranking) -> str:
         """Name a ranking by data set, context, meta-metric and human score: `en-de, news: SPA with mqm`."""
         meta_metric = label_meta_metric(ranking.meta_metric)
-        return f"{self.name_scope(ranking)}: {meta_metric} with {self.result.human}"
+        return f"{self.name_dataset_and_context(ranking)}: {meta_metric} with {self.result.human}"
 
 
-def build_rank_view(result: RankContent, labels: MetricLabels | None = None) -> RankView:
-    """Combine a `rank` result with labels for its metrics."""
-    if labels is None:
-        labels = MetricLabels(list_ranked_metrics(result))
-    return RankView(result, labels)
+def build_rank_view(rank_result: RankContent, metric_labels: MetricLabels | None = None) -> RankView:
+    """Combine a `rank` result with labels of its metrics."""
+    if metric_labels is None:
+        metric_labels = MetricLabels(list_ranked_metrics(rank_result))
+    return RankView(rank_result, metric_labels)
 
 
-def list_ranked_metrics(result: RankContent) -> list[str]:
+def list_ranked_metrics(rank_result: RankContent) -> list[str]:
     """List every metric in a `rank` result, baselines included."""
-    metrics = [metric.metric for ranking in result.rankings for metric in ranking.metrics]
-    metrics += [metric.metric for average in result.averages for metric in average.metrics]
-    metrics += [row.metric for row in result.analyses.thresholds or ()]
-    metrics += [row.metric for row in result.analyses.corpus or ()]
+    metrics = [metric.metric for ranking in rank_result.rankings for metric in ranking.metrics]
+    metrics += [metric.metric for average in rank_result.averages for metric in average.metrics]
+    metrics += [row.metric for row in rank_result.analyses.thresholds or ()]
+    metrics += [row.metric for row in rank_result.analyses.corpus or ()]
     return list(dict.fromkeys(metrics))
 
 
-def list_analysis_rows(
-    analyses: RankAnalyses, labels: MetricLabels | None = None
+def list_rows_by_analysis(
+    analyses: RankAnalyses, metric_labels: MetricLabels | None = None
 ) -> dict[str, list[dict[str, object]]]:
-    """List the rows of each analysis by its name; with labels in place of metric specs if given."""
+    """List the table rows of each further analysis by its name, with metric labels in place of specs if
+    given.
+    """
     rows_by_name: dict[str, list[dict[str, object]]] = {}
     for name, rows in msgspec.to_builtins(analyses).items():
         if name == THRESHOLDS:
-            rows_by_name[name] = tabulate_thresholds(analyses.thresholds or [], labels)
+            rows_by_name[name] = tabulate_agreement_thresholds(analyses.thresholds or [], metric_labels)
             continue
         for row in rows:
-            if labels is not None and row.get("metric") is not None:
-                row["metric"] = labels[row["metric"]]
+            if metric_labels is not None and row.get("metric") is not None:
+                row["metric"] = metric_labels[row["metric"]]
         rows_by_name[name] = rows
     return rows_by_name

@@ -25,7 +25,7 @@ SPECS = MetricLabels([])
 
 
 class ReasonWriter:
-    """Writes why metrics are recommended in the contexts of one column.
+    """Writes the reasons why metrics are recommended in the contexts of one column.
 
     `labels` decides how metrics are written. `criteria` is None for the choice that the run made; with the
     user's own criteria, each context has a choice of its own.
@@ -36,12 +36,12 @@ class ReasonWriter:
         result: ContextStatistics,
         column: str,
         *,
-        labels: MetricLabels = SPECS,
+        metric_labels: MetricLabels = SPECS,
         criteria: Criteria | None = None,
     ) -> None:
         self.result = result
         self.column = column
-        self.labels = labels
+        self.labels = metric_labels
         self.criteria = criteria
         self.pairs_phrase = name_pairs(result.pairs_from)
         self.rows: dict[tuple[str, str], MetricAccuracy] = {}
@@ -52,25 +52,27 @@ class ReasonWriter:
             self.robustness[robustness.metric] = robustness
         self.same_opinion = {metric: group[0] for group in result.same_decisions for metric in group}
 
-    def explain_all(self, recommendations: Mapping[str, Recommendation]) -> dict[str, str]:
-        """Explain the recommendations for all contexts."""
+    def explain_recommendations_of_contexts(
+        self, recommendations: Mapping[str, Recommendation]
+    ) -> dict[str, str]:
+        """Write the reason for the recommendation in each context."""
         return {
             context: self.explain_recommendation(context, entry) for context, entry in recommendations.items()
         }
 
     def explain_recommendation(self, context: str, recommendation: Recommendation) -> str:
-        """Explain the recommendation for one context."""
+        """Write the reason for the recommendation in one context."""
         choice = recommendation.choice
         if choice is None:
             return "No metric scored any pair here."
         sentences = []
         if self.rows[context, choice].accuracy is not None:
-            sentences.append(self._state_accuracy(context, choice))
+            sentences.append(self._write_accuracy_in_context(context, choice))
         sentences.append(self._explain_chosen_metric(context, recommendation, choice))
         return " ".join(sentences)
 
-    def explain_choice(self, context: str, recommendation: Recommendation) -> str:
-        """Explain the recommendation for one context without stating its accuracy."""
+    def explain_chosen_metrics(self, context: str, recommendation: Recommendation) -> str:
+        """Write the reason for the recommendation in one context, without its accuracy."""
         if recommendation.choice is None:
             return "No metric scored any pair here."
         return self._explain_chosen_metric(context, recommendation, recommendation.choice)
@@ -94,10 +96,10 @@ class ReasonWriter:
                 )
         return (
             "It is the only metric in the top"
-            f" group{self._describe_runner_up(context, recommendation, choice)}."
+            f" group{self._describe_second_best_metric(context, recommendation, choice)}."
         )
 
-    def _state_accuracy(self, context: str, metric: str) -> str:
+    def _write_accuracy_in_context(self, context: str, metric: str) -> str:
         place = "over all contexts" if context == GLOBAL else f"on {context}"
         return (
             f"{self.labels[metric]} tells a better output from a worse one in"
@@ -135,13 +137,13 @@ class ReasonWriter:
     def _find_preference_reason(
         self, context: str, recommendation: Recommendation, choice: str, others: Sequence[str]
     ) -> str:
-        """Find the first criterion by which the choice is ahead of other metrics, accuracy first."""
+        """Find the first criterion by which the chosen metric is ahead of other metrics, accuracy first."""
         rivals = [metric for metric in others if metric not in recommendation.behind]
         if not rivals:
             return "because a paired comparison puts the others behind it"
         if self.criteria is not None:
             return self._find_criteria_reason(self.criteria, choice, rivals)
-        if self._costs_less(choice, rivals):
+        if self._is_cheaper_than_rivals(choice, rivals):
             return "because it costs less"
         accuracy = self._get_accuracy(context, choice)
         if all(self._get_accuracy(context, metric) == accuracy for metric in rivals):
@@ -149,11 +151,11 @@ class ReasonWriter:
         return "for its higher estimate"
 
     def _find_criteria_reason(self, criteria: Criteria, choice: str, rivals: Sequence[str]) -> str:
-        """Find the first of stability, cost and the user's criteria by which the choice is ahead."""
+        """Find which of stability, cost and the user's criteria puts the chosen metric ahead."""
         spread = self._get_stability(choice)
         if any(self._get_stability(metric) > spread for metric in rivals):
             return "because its accuracy varies less between contexts"
-        if self._costs_less(choice, rivals):
+        if self._is_cheaper_than_rivals(choice, rivals):
             return "because it costs less"
         for name, numbers in criteria.items():
             own = numbers.get(choice, float("-inf"))
@@ -161,11 +163,11 @@ class ReasonWriter:
                 return f"for its {name}"
         return "because it holds up best when the mix of contexts shifts"
 
-    def _costs_less(self, choice: str, rivals: Sequence[str]) -> bool:
+    def _is_cheaper_than_rivals(self, choice: str, rivals: Sequence[str]) -> bool:
         cost = self._get_cost_rank(choice)
         return any(self._get_cost_rank(metric) > cost for metric in rivals)
 
-    def _describe_runner_up(self, context: str, recommendation: Recommendation, choice: str) -> str:
+    def _describe_second_best_metric(self, context: str, recommendation: Recommendation, choice: str) -> str:
         """Name the next best metric, how far it is behind, and its cost."""
         others = self._list_other_metrics(choice, recommendation.metrics)
         if not others or self.rows[context, others[0]].accuracy is None:
@@ -212,23 +214,24 @@ class ReasonWriter:
         return join_names(self.labels.label_all(metrics))
 
 
-def explain_human_choice(comparison: HumanComparison, labels: MetricLabels = SPECS) -> str:
-    """Explain that the choice follows human pairs."""
+def explain_human_choice(comparison: HumanComparison, metric_labels: MetricLabels = SPECS) -> str:
+    """Explain that the recommendation is based on human pairs, with the accuracies that decided it."""
     rows = {row.metric: row for row in comparison.metrics}
     chosen = rows[comparison.by_human_pairs.metric]
     other = rows[comparison.by_perturbed_pairs.metric]
     return (
         f"The choice follows {HUMAN_PAIRS} ({comparison.human}): it is right in"
         f" {_format_human_accuracy(chosen)} of"
-        f" them, {labels[other.metric]}, the choice by {PERTURBED_PAIRS}, in {_format_human_accuracy(other)}."
+        f" them, {metric_labels[other.metric]}, the choice by {PERTURBED_PAIRS}, in"
+        f" {_format_human_accuracy(other)}."
     )
 
 
-def _format_human_accuracy(row: HumanAccuracy) -> str:
-    text = _format_percent(row.accuracy)
-    if row.low is None or row.high is None:
+def _format_human_accuracy(human_accuracy: HumanAccuracy) -> str:
+    text = _format_percent(human_accuracy.accuracy)
+    if human_accuracy.low is None or human_accuracy.high is None:
         return text
-    return f"{text} ({100 * row.low:.0f}–{100 * row.high:.0f})"
+    return f"{text} ({100 * human_accuracy.low:.0f}–{100 * human_accuracy.high:.0f})"
 
 
 def _format_percent(share: float | None) -> str:

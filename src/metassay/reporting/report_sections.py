@@ -77,7 +77,7 @@ BUILT_IN_SECTIONS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class ResultView(Generic[ResultT_co]):
-    """A result with the labels of its metrics, from which report sections are built."""
+    """A result prepared for its report, with the labels of its metrics."""
 
     result: ResultT_co
     labels: MetricLabels
@@ -93,11 +93,11 @@ class ReportSection(ABC, Generic[ViewT_contra]):
 
     @abstractmethod
     def build_section(self, result_view: ViewT_contra) -> Section | None:
-        """Build the section from a result; None if the result has nothing to show in it."""
+        """Build the report section from a result; None if the result has nothing to show in it."""
 
 
 def load_report_sections(verb: str) -> list[ReportSection[Any]]:
-    """Load the sections of a command's report in display order, those of plug-ins included."""
+    """Load the sections of a command's report in display order, including those of plug-ins."""
     sections = [_import_section_class(path)() for path in BUILT_IN_SECTIONS.get(verb, ())]
     for name, section_type in plugins.load_entry_points("report_sections").items():
         if not isinstance(section_type, type) or not issubclass(section_type, ReportSection):

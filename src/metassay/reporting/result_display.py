@@ -59,7 +59,7 @@ class ResultDisplay:
         }
 
     def plot(self, name: str | None = None) -> Chart:
-        """Return a chart of the report page by its name; without a name the first one."""
+        """Return a chart of the report page by its name; without a name the first chart."""
         charts = self.charts()
         if not charts:
             raise InputError("this result has no chart.", remedy="Its table: to_frame()")
@@ -71,9 +71,9 @@ class ResultDisplay:
 
     def __repr__(self) -> str:
         """Return two lines: the size of the main table, and the first sentence of the page."""
-        from metassay.reporting.pages import format_repr
+        from metassay.reporting.pages import format_result_repr
 
-        return format_repr(type(self).__name__, self.to_frame(), self.build_page().lead)
+        return format_result_repr(type(self).__name__, self.to_frame(), self.build_page().lead)
 
     def _repr_html_(self) -> str:
         from metassay.reporting.pages import render_notebook_html

@@ -9,7 +9,7 @@ import msgspec
 import polars as pl
 
 from metassay.data.csv_export import format_csv
-from metassay.reporting.data_summary import describe_data
+from metassay.reporting.data_summary import describe_data_used
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.pages import Page, render_page
 from metassay.reporting.report_sections import ResultView, build_report_sections
@@ -24,22 +24,22 @@ TEST_NAMES = {"bootstrap": "paired bootstrap", "randomization": "approximate ran
 ScoreView = ResultView[ScoreContent]
 
 
-def build_score_page(result: ScoreContent, labels: MetricLabels | None = None) -> Page:
-    """Build the page of a `score` result."""
-    score_view = build_score_view(result, labels)
+def build_score_page(score_result: ScoreContent, metric_labels: MetricLabels | None = None) -> Page:
+    """Build the report page of a `score` result."""
+    score_view = build_score_view(score_result, metric_labels)
     return Page(
         kicker="Scores",
         title=TITLE,
         lead=[claim.sentence for claim in build_score_verdict(score_view)],
         sections=build_report_sections("score", score_view),
         doubts=_warn_of_too_few_resamples(score_view),
-        notes=[*describe_data(result.data), *result.notes],
+        notes=[*describe_data_used(score_result.data), *score_result.notes],
     )
 
 
-def build_score_view(result: ScoreContent, labels: MetricLabels | None = None) -> ScoreView:
+def build_score_view(score_result: ScoreContent, metric_labels: MetricLabels | None = None) -> ScoreView:
     """Combine a `score` result with labels for its metrics."""
-    return ResultView(result, labels or MetricLabels(row.metric for row in result.systems))
+    return ResultView(score_result, metric_labels or MetricLabels(row.metric for row in score_result.systems))
 
 
 def build_score_verdict(score_view: ScoreView) -> list[Claim]:
@@ -50,10 +50,12 @@ def build_score_verdict(score_view: ScoreView) -> list[Claim]:
     return [Claim(kind="finding", sentence=sentence) for sentence in sentences]
 
 
-def group_comparisons(result: ScoreContent) -> dict[tuple[str, str | None], list[SystemComparison]]:
+def group_comparisons_by_metric(
+    score_result: ScoreContent,
+) -> dict[tuple[str, str | None], list[SystemComparison]]:
     """Group the comparisons by metric and test set."""
     groups: dict[tuple[str, str | None], list[SystemComparison]] = {}
-    for comparison in result.comparisons:
+    for comparison in score_result.comparisons:
         groups.setdefault((comparison.metric, comparison.group), []).append(comparison)
     return groups
 
@@ -64,9 +66,9 @@ def is_difference_significant(comparison: SystemComparison) -> bool:
 
 
 def describe_differences(score_view: ScoreView) -> list[str]:
-    """Say for each metric how many differences between systems are significant."""
+    """Say for each metric how many score differences between systems are significant."""
     sentences = []
-    for (metric, group), comparisons in group_comparisons(score_view.result).items():
+    for (metric, group), comparisons in group_comparisons_by_metric(score_view.result).items():
         significant = sum(is_difference_significant(comparison) for comparison in comparisons)
         on_group = f" on {group}" if group else ""
         verb = "is" if significant == 1 else "are"
@@ -82,7 +84,7 @@ def describe_differences(score_view: ScoreView) -> list[str]:
 def _warn_of_too_few_resamples(score_view: ScoreView) -> list[str]:
     """Warn if the smallest p-value is not significant after Holm's correction, but may be with more draws."""
     sentences = []
-    for (metric, group), comparisons in group_comparisons(score_view.result).items():
+    for (metric, group), comparisons in group_comparisons_by_metric(score_view.result).items():
         p_values = [comparison.p for comparison in comparisons if comparison.p is not None]
         smallest = min(p_values, default=0.0)
         if smallest <= SIGNIFICANT < smallest * len(comparisons):
@@ -95,13 +97,18 @@ def _warn_of_too_few_resamples(score_view: ScoreView) -> list[str]:
     return sentences
 
 
-def render_score_files(result: ScoreContent, table: pl.DataFrame, segments: pl.DataFrame) -> dict[str, Any]:
-    """Render the files of a `score` run: file contents by name."""
-    files: dict[str, Any] = {"results/score.json": result.to_dict(), "results/score.csv": format_csv(table)}
-    if result.comparisons:
-        files["results/comparisons.csv"] = format_csv(_build_comparison_table(result.comparisons))
+def render_score_files(
+    score_result: ScoreContent, result_table: pl.DataFrame, segments: pl.DataFrame
+) -> dict[str, Any]:
+    """Render the files of a `score` run folder; returns the content of each file by its name."""
+    files: dict[str, Any] = {
+        "results/score.json": score_result.to_dict(),
+        "results/score.csv": format_csv(result_table),
+    }
+    if score_result.comparisons:
+        files["results/comparisons.csv"] = format_csv(_build_comparison_table(score_result.comparisons))
     files["results/segments.parquet"] = segments
-    files["report.html"] = render_page(build_score_page(result))
+    files["report.html"] = render_page(build_score_page(score_result))
     return files
 
 

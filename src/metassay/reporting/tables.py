@@ -69,21 +69,21 @@ _LATEX = {
 
 @dataclass(frozen=True)
 class AccuracyCell:
-    """An accuracy with its interval in one cell. People read both; other programs read the accuracy."""
+    """A table cell with an accuracy and its interval; files for other programs contain only the accuracy."""
 
     accuracy: float | None
     low: float | None
     high: float | None
 
     @classmethod
-    def from_row(cls, row: HasAccuracy | None) -> AccuracyCell | None:
-        """Build the cell for a row of a result; None without a row."""
+    def from_accuracy(cls, row: HasAccuracy | None) -> AccuracyCell | None:
+        """Build a table cell from a result with an accuracy; None without a result."""
         return None if row is None else cls(row.accuracy, row.low, row.high)
 
 
 @dataclass(frozen=True)
 class Field:
-    """A column of a table: the key of its values, its heading, the format of its cells, and a hint."""
+    """A column of a table: the key of its values in each row, its heading, format and hint."""
 
     key: str
     label: str
@@ -96,7 +96,7 @@ class Field:
         return self.kind not in {"name", "text", "prose", "verdict"}
 
     def format_cell(self, row: Mapping[str, Any]) -> str:
-        """Write the value of this column in a row as people read it."""
+        """Format the value that a row has in this column, for people."""
         value = row.get(self.key)
         if isinstance(value, AccuracyCell):
             return format_accuracy(value)
@@ -105,18 +105,18 @@ class Field:
         return _SHOW[self.kind](value)
 
     def format_exact_value(self, row: Mapping[str, Any]) -> str:
-        """Write the value of this column in a row with full precision, for sorting and for CSV files."""
+        """Format the value that a row has in this column with full precision, for sorting and CSV files."""
         value = row.get(self.key)
         if isinstance(value, AccuracyCell):
             value = value.accuracy
         if isinstance(value, tuple | list):
-            value = " ".join(map(_format_for_programs, value))
-        return "" if value is None else _format_for_programs(value)
+            value = " ".join(map(_format_cell_for_programs, value))
+        return "" if value is None else _format_cell_for_programs(value)
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A table to show, sort and download."""
+    """A table that readers of a page can sort and download."""
 
     name: str
     caption: str
@@ -135,7 +135,7 @@ def build_grid(
     at_most: int = 2000,
 ) -> Grid:
     """Build a table of at most `at_most` rows, without the columns that have no values."""
-    hashable_rows = _hashable(rows)
+    hashable_rows = _make_rows_hashable(rows)
     used_fields = tuple(
         field for field in fields if any(row.get(field.key) not in {None, ""} for row in hashable_rows)
     )
@@ -143,46 +143,48 @@ def build_grid(
 
 
 def build_plain_grids(result: Mapping[str, Any], *, at_most: int = 20) -> list[Grid]:
-    """Build a table from every list of rows in a result, named after its key, with labels of metrics."""
+    """Build a table from every list of rows in a result, named after its key, with metric labels."""
     labels = MetricLabels(find_metric_specs(result), result.get("same_decisions") or ())
     grids = []
     for name, value in result.items():
         if isinstance(value, list | tuple):
-            rows = [_replace_specs_by_labels(row, labels) for row in value if isinstance(row, Mapping)]
+            rows = [_replace_metric_specs_by_labels(row, labels) for row in value if isinstance(row, Mapping)]
             if rows:
                 grids.append(build_grid_from_rows(str(name), str(name), rows, at_most=at_most))
     return grids
 
 
-def _replace_specs_by_labels(row: Row, labels: MetricLabels) -> Row:
-    """Return a row of a result with labels in place of specs, also in its sentences."""
+def _replace_metric_specs_by_labels(row: Row, metric_labels: MetricLabels) -> Row:
+    """Replace metric specs (`chrf(word_order=2)`) in a table row by labels (`chrF++`)."""
     labelled = dict(row)
     metric = row.get("metric")
     if isinstance(metric, str):
-        labelled["metric"] = labels.single_labels.get(metric, metric)
+        labelled["metric"] = metric_labels.single_labels.get(metric, metric)
     metrics = row.get("metrics")
     if isinstance(metrics, list) and all(isinstance(each, str) for each in metrics):
-        labelled["metrics"] = labels.label_all(metrics)
+        labelled["metrics"] = metric_labels.label_all(metrics)
     if isinstance(row.get("sentence"), str):
-        labelled["sentence"] = labels.replace_specs(row["sentence"])
+        labelled["sentence"] = metric_labels.replace_specs_by_labels(row["sentence"])
     if isinstance(row.get("sentences"), list):
-        labelled["sentences"] = [labels.replace_specs(text) for text in row["sentences"]]
+        labelled["sentences"] = [metric_labels.replace_specs_by_labels(text) for text in row["sentences"]]
     return labelled
 
 
 def build_grid_from_rows(
     name: str, caption: str, rows: Sequence[Row], columns: Sequence[str] | None = None, *, at_most: int = 500
 ) -> Grid:
-    """Build a table from rows, with their keys as headings; columns of mappings are left out."""
+    """Build a table from rows, with their keys as headings; columns that contain mappings are left out."""
     held = [
         key
         for key in _choose_columns(rows, columns)
         if not any(isinstance(r.get(key), Mapping) for r in rows)
     ]
-    return build_grid(name, caption, [_guess_field(key, rows) for key in held], rows, at_most=at_most)
+    return build_grid(
+        name, caption, [_guess_field_of_column(key, rows) for key in held], rows, at_most=at_most
+    )
 
 
-def _guess_field(key: str, rows: Sequence[Row]) -> Field:
+def _guess_field_of_column(key: str, rows: Sequence[Row]) -> Field:
     values = [row.get(key) for row in rows if row.get(key) is not None]
     label = key.replace("_", " ")
     if not values or not all(isinstance(v, int | float) and not isinstance(v, bool) for v in values):
@@ -192,28 +194,28 @@ def _guess_field(key: str, rows: Sequence[Row]) -> Field:
     return Field(key, label, "count" if all(isinstance(value, int) for value in values) else "score")
 
 
-def _hashable(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _make_rows_hashable(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [
         {key: value if isinstance(value, str | None) else True for key, value in row.items()} for row in rows
     ]
 
 
-def _format_for_programs(value: Any) -> str:
-    """Write a value for other programs: a metric as its spec."""
+def _format_cell_for_programs(value: Any) -> str:
+    """Write a cell for other programs: a metric by its spec (`chrf(word_order=2)`), not by its label."""
     return value.spec if isinstance(value, MetricLabel) else str(value)
 
 
-def _format_text(value: Any) -> str:
+def _format_text_cell(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 _SHOW = {
-    "name": _format_text,
-    "text": _format_text,
-    "prose": _format_text,
-    "verdict": _format_text,
+    "name": _format_text_cell,
+    "text": _format_text_cell,
+    "prose": _format_text_cell,
+    "verdict": _format_text_cell,
     "percent": lambda value: format_percent(value, digits=1),
     "amount": lambda value: (
         format_percent(value, digits=1) if isinstance(value, float) else format_count(value)
@@ -231,7 +233,7 @@ def to_csv(rows: Sequence[Row], columns: Sequence[str] | None = None) -> str:
     names = _choose_columns(rows, columns)
     text = io.StringIO()
     lines = [[escape_spreadsheet_formula(name) for name in names]]
-    lines += [[escape_spreadsheet_formula(_join_list(row.get(name))) for name in names] for row in rows]
+    lines += [[escape_spreadsheet_formula(_join_list_cell(row.get(name))) for name in names] for row in rows]
     # The writer does not quote a carriage return, though many readers take it for the end of a row.
     has_return = any("\r" in str(cell) for line in lines for cell in line)
     writer = csv.writer(text, lineterminator="\n")
@@ -253,7 +255,7 @@ def to_markdown(
     if not names:
         return ""
     marks = ["---:" if name in right or _is_numeric_column(rows, name) else ":---" for name in names]
-    body = [[_escape_markdown(_format_rounded(row.get(name), digits)) for name in names] for row in rows]
+    body = [[_escape_markdown(_format_rounded_cell(row.get(name), digits)) for name in names] for row in rows]
     lines = ["| " + " | ".join(map(_escape_markdown, names)) + " |", "|" + "|".join(marks) + "|"]
     return "\n".join([*lines, *("| " + " | ".join(cells) + " |" for cells in body)]) + "\n"
 
@@ -272,7 +274,7 @@ def to_latex(
         return ""
     align = "".join("r" if name in right or _is_numeric_column(rows, name) else "l" for name in names)
     below = [rf"\multicolumn{{{len(names)}}}{{l}}{{\footnotesize {_escape_latex(note)}}} \\"] if note else []
-    body = [[_escape_latex(_format_rounded(row.get(name), digits)) for name in names] for row in rows]
+    body = [[_escape_latex(_format_rounded_cell(row.get(name), digits)) for name in names] for row in rows]
     lines = [
         rf"\begin{{tabular}}{{{align}}}",
         r"\toprule",
@@ -339,7 +341,7 @@ def _format_significance_stars(field: Field, row: Row) -> str:
 
 
 def _choose_columns(rows: Sequence[Row], columns: Sequence[str] | None) -> list[str]:
-    """Return the requested columns, by default every key in the order of first appearance."""
+    """Return the requested column names; by default all keys of the rows, in order of first appearance."""
     return list(columns) if columns is not None else list(dict.fromkeys(key for row in rows for key in row))
 
 
@@ -348,11 +350,11 @@ def _is_numeric_column(rows: Sequence[Row], column: str) -> bool:
     return bool(values) and all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
 
 
-def _join_list(value: Any) -> Any:
+def _join_list_cell(value: Any) -> Any:
     return " ".join(map(str, value)) if isinstance(value, list | tuple) else value
 
 
-def _format_rounded(value: Any, digits: int) -> str:
+def _format_rounded_cell(value: Any, digits: int) -> str:
     if value is None:
         return ""
     if isinstance(value, float):

@@ -32,8 +32,8 @@ _FIELDS = (
 )
 
 
-def list_opening_lines(verdict: Sequence[Claim]) -> list[str]:
-    """List the lines above the table of questions: which metric to use, which to avoid, and the data.
+def list_opening_lines_of_verdict(verdict: Sequence[Claim]) -> list[str]:
+    """List the lines above the table of questions: metrics to use, metrics to avoid, and the data.
 
     If the data cannot tell which metric ranks systems as people do, a line says so.
     """
@@ -43,44 +43,44 @@ def list_opening_lines(verdict: Sequence[Claim]) -> list[str]:
     return [claim.sentence for claim in [*claims, *select_claims(list(verdict), "data")]]
 
 
-def list_closing_lines(verdict: Sequence[Claim]) -> list[str]:
-    """List the last lines: prior evidence, the next command, the cost of one metric, the main caveat."""
+def list_closing_lines_of_verdict(verdict: Sequence[Claim]) -> list[str]:
+    """List the lines below the table of questions: prior evidence, next command, costs and main caveat."""
     return [claim.sentence for claim in select_claims(list(verdict), "prior", "next", "regret", "caveat")]
 
 
-def list_question_rows(
-    verdict: Sequence[Claim], labels: MetricLabels, task: str
+def list_answers_as_rows(
+    verdict: Sequence[Claim], metric_labels: MetricLabels, task: str
 ) -> list[dict[str, str | None]]:
-    """List the answers of a verdict as rows: question, best metric, its result and tied metrics."""
+    """List the answers of a verdict as table rows: question, best metric, its result and tied metrics."""
     claims = select_claims(list(verdict), "answer", "unanswered")
-    return [_build_question_row(claim, labels, task) for claim in claims]
+    return [_build_question_row(claim, metric_labels, task) for claim in claims]
 
 
-def build_question_table(verdict: Sequence[Claim], labels: MetricLabels, task: str) -> Grid | None:
+def build_question_table(verdict: Sequence[Claim], metric_labels: MetricLabels, task: str) -> Grid | None:
     """Build the table of the questions that a verdict answers; None if it answers none."""
     if not select_claims(list(verdict), "answer"):
         return None
-    rows = list_question_rows(verdict, labels, task)
+    rows = list_answers_as_rows(verdict, metric_labels, task)
     return build_grid("questions", "Best metric by question", _FIELDS, rows)
 
 
-def _build_question_row(claim: Claim, labels: MetricLabels, task: str) -> dict[str, str | None]:
+def _build_question_row(claim: Claim, metric_labels: MetricLabels, task: str) -> dict[str, str | None]:
     title = "" if claim.question is None else title_question(claim.question, task)
     if claim.kind == "unanswered":
         unknown = dict.fromkeys(("result", "tied", "baseline"))
         best = "none is shown to" if claim.question == "save_labels" else "this data cannot tell"
         return {"question": title, "best": best, **unknown}
-    names = labels.label_all(claim.metrics)
+    names = metric_labels.label_all(claim.metrics)
     return {
         "question": title,
         "best": names[0],
-        "result": _describe_result(claim),
-        "tied": _list_tied_metrics(names[1:], _count_metrics(labels)),
+        "result": _describe_claimed_result(claim),
+        "tied": _list_tied_metrics(names[1:], _count_shown_metrics(metric_labels)),
         "baseline": _describe_baseline(claim),
     }
 
 
-def _describe_result(claim: Claim) -> str:
+def _describe_claimed_result(claim: Claim) -> str:
     if claim.question == "rank_systems":
         ends = "" if claim.low is None else f" ({format_number(claim.low)}–{format_number(claim.high)})"
         return f"SPA {format_number(claim.value)}{ends}"
@@ -91,10 +91,10 @@ def _describe_result(claim: Claim) -> str:
     return f"{format_percent(claim.value, digits=digits)}{ends}"
 
 
-def _count_metrics(labels: MetricLabels) -> int:
-    """Count the metrics of a page without sentinels; metrics with the same decisions count once."""
-    specs = [spec for spec in labels.single_labels if spec.partition("(")[0] not in SENTINEL_NAMES]
-    return len(labels.label_all(specs))
+def _count_shown_metrics(metric_labels: MetricLabels) -> int:
+    """Count the metrics of a page except sentinels; metrics that decide every pair alike count once."""
+    specs = [spec for spec in metric_labels.single_labels if spec.partition("(")[0] not in SENTINEL_NAMES]
+    return len(metric_labels.label_all(specs))
 
 
 def _list_tied_metrics(metric_labels: Sequence[str], metric_count: int) -> str:

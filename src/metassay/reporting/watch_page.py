@@ -47,60 +47,61 @@ FIELDS = (
 )
 
 
-def build_watch_page(result: WatchContent) -> Page:
-    """Build the page of a `watch` result."""
-    labels = MetricLabels(series.metric for series in result.series)
+def build_watch_page(watch_result: WatchContent) -> Page:
+    """Build the report page of a `watch` result."""
+    labels = MetricLabels(series.metric for series in watch_result.series)
     sections = []
-    for measure in dict.fromkeys(entry.measure for entry in result.series):
-        series = [entry for entry in result.series if entry.measure == measure]
-        title = name_measure(measure)
+    for measure in dict.fromkeys(entry.measure for entry in watch_result.series):
+        series = [entry for entry in watch_result.series if entry.measure == measure]
+        title = describe_watched_measure(measure)
         title = title[:1].upper() + title[1:]
-        spec = build_runs_chart(series, result.runs, labels, title)
+        spec = build_runs_chart(series, watch_result.runs, labels, title)
         charts = [Chart(f"runs {measure}", spec, f"{title} in every run, oldest first.")]
         sections.append(Section(title, charts=charts))
-    rows = [build_series_row(entry, labels) for entry in result.series]
+    rows = [build_series_row(entry, labels) for entry in watch_result.series]
     table = build_grid("series", "Every metric and judge over all runs", FIELDS, rows)
     sections.append(Section("All series", grids=[table]))
     return Page(
         kicker="Runs over time",
         title="Did anything change?",
-        lead=describe_run_series(result),
+        lead=describe_run_series(watch_result),
         sections=sections,
-        notes=result.notes,
+        notes=watch_result.notes,
     )
 
 
-def name_measure(measure: str) -> str:
-    """Write a measure in words; a meta-metric, with its data set if there are several, by its label."""
+def describe_watched_measure(measure: str) -> str:
+    """Describe a measure in words: a meta-metric by its label, with its data set if there are several."""
     if measure in MEASURES:
         return MEASURES[measure]
     meta_metric, separator, dataset = measure.partition(" on ")
     return f"{label_meta_metric(meta_metric)}{separator}{dataset}"
 
 
-def describe_run_series(result: WatchContent) -> list[str]:
-    """Describe what changed in a series of runs, or that nothing did, and the error rate."""
-    labels = MetricLabels(series.metric for series in result.series)
+def describe_run_series(watch_result: WatchContent) -> list[str]:
+    """Describe what changed in a series of runs, or that nothing did, and the error rate of this claim."""
+    labels = MetricLabels(series.metric for series in watch_result.series)
     sentences = [
-        _describe_metric_change(entry, labels) for entry in result.series if entry.change is not None
+        _describe_metric_change(entry, labels) for entry in watch_result.series if entry.change is not None
     ]
     if not sentences:
-        sentences = [f"No change is shown in {format_plural(len(result.runs), 'run')}."]
+        sentences = [f"No change is shown in {format_plural(len(watch_result.runs), 'run')}."]
     sentences.append(
         f"You may look after every run: where nothing changes, a change is ever reported with probability"
-        f" {format_percent(result.error_rate)} at most."
+        f" {format_percent(watch_result.error_rate)} at most."
     )
     return sentences
 
 
-def _describe_metric_change(series: WatchedSeries, labels: MetricLabels) -> str:
+def _describe_metric_change(series: WatchedSeries, metric_labels: MetricLabels) -> str:
     change = series.change
     if change is None:
         return ""
     before = _format_interval(change.before)
     after = _format_interval(change.after)
     return (
-        f"{labels[series.metric]}: {name_measure(series.measure)} changed from {before} to {after},"
+        f"{metric_labels[series.metric]}: {describe_watched_measure(series.measure)} changed from {before}"
+        f" to {after},"
         f" from {change.first_run} on (shown by {change.shown_by})."
     )
 
@@ -113,12 +114,12 @@ def _format_interval(mean: Interval) -> str:
     )
 
 
-def build_series_row(series: WatchedSeries, labels: MetricLabels) -> dict[str, Any]:
+def build_series_row(series: WatchedSeries, metric_labels: MetricLabels) -> dict[str, Any]:
     """Build the table row of one metric over a series of runs."""
     last = series.runs[-1]
     return {
-        "metric": labels[series.metric],
-        "measure": name_measure(series.measure),
+        "metric": metric_labels[series.metric],
+        "measure": describe_watched_measure(series.measure),
         "runs": len(series.runs),
         "last": last.value,
         "mean": last.mean.value,
@@ -130,6 +131,6 @@ def build_series_row(series: WatchedSeries, labels: MetricLabels) -> dict[str, A
     }
 
 
-def render_watch_page(result: WatchContent) -> str:
+def render_watch_page(watch_result: WatchContent) -> str:
     """Render the page of a `watch` result as one HTML file."""
-    return render_page(build_watch_page(result))
+    return render_page(build_watch_page(watch_result))

@@ -2,7 +2,7 @@
 
 Words are aligned as sclite does, so for speech the counts of each kind are the ones that its reports give.
 
->>> [(edit.kind, edit.before, edit.after) for edit in find_word_edits("a cat sat", "the cat")]
+>>> [(edit.kind, edit.before, edit.after) for edit in find_word_edits_between_texts("a cat sat", "the cat")]
 [('replaced', 'a', 'the'), ('same', 'cat', 'cat'), ('gone', 'sat', '')]
 """
 
@@ -38,7 +38,7 @@ SHOWN_RANKS = 30
 
 @dataclass(frozen=True)
 class Edit:
-    """A run of words: `same` in both texts, only in the first (`gone`) or second (`new`), or `replaced`."""
+    """Consecutive words that are the `same` in both texts, only in one (`gone`, `new`), or `replaced`."""
 
     kind: EditKind
     before: str
@@ -56,7 +56,7 @@ class Alignment:
 
 @dataclass(frozen=True)
 class RankingMove:
-    """One rank of two rankings side by side; `moved` is the change of the second document: `↑2`, `new`."""
+    """Documents at one rank of two rankings; `moved` is how the second document moved: `↑2`, `new`."""
 
     rank: int
     output: str
@@ -64,9 +64,9 @@ class RankingMove:
     moved: str
 
 
-def find_word_edits(before: str, after: str) -> list[Edit]:
+def find_word_edits_between_texts(before: str, after: str) -> list[Edit]:
     """Find the fewest edits from one text to another, by words or, without spaces, by characters."""
-    separator = "" if _is_spaceless(before, after) else " "
+    separator = "" if _are_texts_without_spaces(before, after) else " "
     old = before.split() if separator else list(before)
     new = after.split() if separator else list(after)
     edits = []
@@ -94,7 +94,7 @@ def count_edited_words(edits: Sequence[Edit]) -> dict[EditKind, int]:
 
 def align_with_reference(reference: str, output: str) -> Alignment:
     """Align an output with its reference, and describe its errors in words."""
-    edits = find_word_edits(reference, output)
+    edits = find_word_edits_between_texts(reference, output)
     counts = count_edited_words(edits)
     errors = []
     for kind, name in _ERROR_NAMES.items():
@@ -104,8 +104,8 @@ def align_with_reference(reference: str, output: str) -> Alignment:
     return Alignment(edits, ", ".join(errors) or "no errors")
 
 
-def list_ranking_moves(output: Sequence[str], worse: Sequence[str]) -> list[RankingMove]:
-    """List the first ranks of two rankings side by side."""
+def list_rank_changes_of_documents(output: Sequence[str], worse: Sequence[str]) -> list[RankingMove]:
+    """List the first ranks of two rankings side by side, with how each document moved."""
     rank_before = {document: rank for rank, document in enumerate(output)}
     moves = []
     for rank in range(min(SHOWN_RANKS, max(len(output), len(worse)))):
@@ -133,7 +133,7 @@ def _describe_rank_change(before: int | None, after: int) -> str:
     return f"{'↑' if before > after else '↓'}{abs(before - after)}"
 
 
-def _is_spaceless(before: str, after: str) -> bool:
+def _are_texts_without_spaces(before: str, after: str) -> bool:
     """Return whether both texts are in a script without spaces, such as Thai or Chinese."""
     texts = [text for text in (before, after) if text]
     return bool(texts) and all(len(text.split()) == 1 and _SPACELESS.search(text) for text in texts)

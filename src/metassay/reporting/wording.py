@@ -28,7 +28,7 @@ def find_task(task_name: str | None) -> Task | None:
 
 @dataclass(frozen=True)
 class Span:
-    """A part of a sentence that is shown in one way.
+    """A part of a sentence that is formatted in one way, for example as the name of a metric.
 
     `kind` is empty, `metric`, `context`, `column`, `figure`, `cite`, `note` (the name of a footnote) or
     `link ANCHOR`.
@@ -73,7 +73,7 @@ def join_phrases(phrases: Sequence[Sentence], *, between: str = ", ", last: str 
 
 
 def list_names(names: Sequence[str], span_kind: str, *, at_most: int = 4) -> Sentence:
-    """List names, each as a span of a kind; after `at_most` names only say how many more there are."""
+    """List names in a sentence, marked as metrics or contexts; after `at_most` names, count the rest."""
     shown = [Sentence((Span(name, span_kind),)) for name in names[:at_most]]
     if len(names) > at_most:
         shown.append(Sentence((Span(f"{len(names) - at_most} more"),)))

@@ -69,7 +69,9 @@ def build_web_application(dashboard: Dashboard, host: str) -> ASGIApp:
         values: dict[str, list[str]] = {}
         for key, value in request.query_params.multi_items():
             values.setdefault(key, []).append(value)
-        return _build_page_response(await run_in_thread(lambda: dashboard.render_explorer(name, values)))
+        return _build_page_response(
+            await run_in_thread(lambda: dashboard.render_pair_explorer_page(name, values))
+        )
 
     async def show_report(request: Request) -> Response:
         content = await run_in_thread(lambda: dashboard.read_report(request.path_params["name"]))

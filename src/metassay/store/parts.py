@@ -83,10 +83,10 @@ def hash_bytes(content: bytes) -> str:
     return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
-def make_file_name(text: str) -> str:
+def make_safe_file_name(text: str) -> str:
     """Convert a text such as a spec to a file name of at most 60 characters.
 
-    >>> make_file_name("chrF(word_order=2)")
+    >>> make_safe_file_name("chrF(word_order=2)")
     'chrf-word_order-2'
     """
     return re.sub(r"[^a-z0-9_.-]+", "-", text.lower())[:60].strip("-")

@@ -12,7 +12,7 @@ from metassay.errors import display_path
 from metassay.metrics.base import Metric, Scores
 from metassay.recorded_warnings import RecordedWarnings
 from metassay.stats.digests import Digests
-from metassay.store.parts import PackedPart, PartIndex, hash_bytes, make_file_name, pack_part, read_part
+from metassay.store.parts import PackedPart, PartIndex, hash_bytes, make_safe_file_name, pack_part, read_part
 from metassay.store.remote import local_path
 from metassay.store.score_tables import fill_in_scores, make_score_table
 
@@ -72,4 +72,6 @@ def open_run_scores(address: str, metrics: Sequence[Metric] = ()) -> RunScores:
 
 def _make_part_name(metric: Metric, batch_number: int) -> str:
     """Return the name of the part of a metric and batch, which is different for each signature."""
-    return f"part-{make_file_name(metric.spec)}-{hash_bytes(metric.signature.encode())}-{batch_number:05d}"
+    return (
+        f"part-{make_safe_file_name(metric.spec)}-{hash_bytes(metric.signature.encode())}-{batch_number:05d}"
+    )

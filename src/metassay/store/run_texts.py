@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from metassay.store.parts import PackedPart, PartIndex, hash_bytes, make_file_name, pack_part, read_part
+from metassay.store.parts import PackedPart, PartIndex, hash_bytes, make_safe_file_name, pack_part, read_part
 
 
 class RunTexts:
@@ -48,7 +48,7 @@ class RunTexts:
 
     def _make_part_name(self, name: str) -> str:
         """Return the name of the part that stores texts under a name."""
-        readable_name = make_file_name(name.partition(" ")[0])
+        readable_name = make_safe_file_name(name.partition(" ")[0])
         return f"texts-{readable_name}-{hash_bytes(f'{name} {self.dependencies}'.encode())}"
 
 

@@ -27,9 +27,9 @@ from metassay.meta.decisions.sample_size import (
 from metassay.options import accept_options
 from metassay.reporting.annotate_page import (
     build_annotate_page,
-    explain_chosen_count,
     explain_items_for_difference,
     explain_items_for_width,
+    explain_number_of_chosen_items,
     render_annotate_files,
 )
 from metassay.reporting.pages import Page
@@ -136,7 +136,7 @@ def _plan_label_count(
     scores = labelled_data.scores
     if options.count is not None:
         needed = min(labelled + options.count, len(scores.items))
-        return needed, explain_chosen_count(needed - labelled, len(scores.items) - labelled)
+        return needed, explain_number_of_chosen_items(needed - labelled, len(scores.items) - labelled)
     if labelled < SMALLEST_PILOT:
         raise InputError(
             f"only {labelled} items have labels; {SMALLEST_PILOT} are needed to plan with.",

@@ -27,11 +27,11 @@ from metassay.meta.contexts.perturbation_validity import (
     summarize_perturbations,
 )
 from metassay.reporting.assay_sentences import (
-    add_sentences,
-    describe_possible_penalties,
-    describe_related_neighbours,
-    describe_simulated_scores,
-    list_warnings,
+    add_explanations_to_assay,
+    list_context_warnings,
+    warn_of_possible_error_counts,
+    warn_of_similar_neighbouring_items,
+    warn_of_simulated_human_scores,
 )
 from metassay.reporting.assay_verdict import build_assay_verdict
 from metassay.reporting.assay_view import build_assay_view
@@ -71,7 +71,7 @@ def build_assay_content(
     statistics = _insert_corrected_accuracies(build_context_statistics(outcome.analysis), corrected)
     counts = sorted(outcome.pairs.counts.items())
     warnings = [
-        *list_warnings(outcome.analysis),
+        *list_context_warnings(outcome.analysis),
         *_warn_of_related_neighbours(dataset, plan, outcome),
         *_warn_of_simulated_scores(dataset, plan),
         *_warn_of_penalties(plan),
@@ -101,7 +101,7 @@ def build_assay_content(
         cluster=ClusterChoice(column=scored.clusters.column, why=scored.clusters.why),
         warnings=warnings,
     )
-    content = add_sentences(content)
+    content = add_explanations_to_assay(content)
     return msgspec.structs.replace(content, verdict=build_assay_verdict(build_assay_view(content)))
 
 
@@ -203,14 +203,14 @@ def _warn_of_simulated_scores(dataset: Dataset, plan: AssayPlan) -> list[str]:
         return []
     if set(outputs[_HUMAN_KIND]) != {_SIMULATED}:
         return []
-    return [describe_simulated_scores(plan.compared_human)]
+    return [warn_of_simulated_human_scores(plan.compared_human)]
 
 
 def _warn_of_penalties(plan: AssayPlan) -> list[str]:
     """Warn if the human score may count errors, so that lower scores would be better."""
     if not plan.may_count_errors or plan.human is None:
         return []
-    return [describe_possible_penalties(plan.human)]
+    return [warn_of_possible_error_counts(plan.human)]
 
 
 def _warn_of_related_neighbours(dataset: Dataset, plan: AssayPlan, outcome: AssayOutcome) -> list[str]:
@@ -231,4 +231,4 @@ def _warn_of_related_neighbours(dataset: Dataset, plan: AssayPlan, outcome: Assa
     correlation, p = lag_one_autocorrelation(right_shares[order] / pair_counts[order])
     if not p <= _AUTOCORRELATION_LEVEL:
         return []
-    return [describe_related_neighbours(correlation)]
+    return [warn_of_similar_neighbouring_items(correlation)]

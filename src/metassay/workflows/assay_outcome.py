@@ -16,7 +16,7 @@ from metassay.metrics.sentinels import SENTINELS
 from metassay.options import HUMAN_PAIRS, PERTURBED_PAIRS
 from metassay.perturbations.label_errors import LabelError, find_label_errors
 from metassay.perturbations.pairs import Pairs
-from metassay.reporting.assay_sentences import describe_uninformed_metric
+from metassay.reporting.assay_sentences import explain_metric_without_quality_information
 from metassay.results.assay import LabelErrorRate
 from metassay.stats.arrays import FloatArray
 from metassay.workflows.assay_pairs import make_assay_pairs, make_sharded_pairs, needs_shards
@@ -71,7 +71,9 @@ def compute_assay_outcome(prepared: PreparedAssay) -> AssayOutcome:
     weights = compute_output_weights(dataset, plan.settings.weights, plan.contexts)
     sample, scored, metrics = make_and_score_pairs(prepared, weights)
     uninformed = _find_uninformed_metrics(dataset, metrics, scored.output_scores)
-    notes = [describe_uninformed_metric(metric, source) for metric, source in uninformed.items()]
+    notes = [
+        explain_metric_without_quality_information(metric, source) for metric, source in uninformed.items()
+    ]
     scored = replace(scored, notes=(*scored.notes, *notes))
     execution.report_progress("judging", 0, 1)
     human_pairs = None

@@ -25,7 +25,7 @@ from metassay.metrics.selection import choose_metrics
 from metassay.options import accept_options
 from metassay.perturbations.forecast import PerturbationForecast, forecast_perturbations
 from metassay.perturbations.registry import list_default_perturbations
-from metassay.reporting.check_questions import list_questions
+from metassay.reporting.check_questions import list_answerable_questions
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.check import (
     CheckContent,
@@ -104,7 +104,7 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
         notes=[*data.notes, *note_unknown_language(data), *metric_warnings],
         data=summarize_dataset(data, {metric.spec: metric.higher_is_better for metric in metrics}),
     )
-    result = msgspec.structs.replace(result, questions=list_questions(result))
+    result = msgspec.structs.replace(result, questions=list_answerable_questions(result))
     if run is not None:
         _write_result(run, result)
     return result

@@ -10,7 +10,10 @@ import polars as pl
 
 from metassay.errors import InputError, display_path
 from metassay.meta.contexts.run_comparison import compare_runs
-from metassay.reporting.comparison_sentences import describe_incomparable_parts, describe_run_changes
+from metassay.reporting.comparison_sentences import (
+    describe_run_changes,
+    describe_unshared_outputs_and_metrics,
+)
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.assay import AssayContent
 from metassay.results.compare import CompareContent, RunComparison, SharedOutputs
@@ -82,7 +85,7 @@ def compare_run_folders(
         comparison,
         shared_outputs=shared,
         sentences=describe_run_changes(comparison),
-        warnings=describe_incomparable_parts(comparison, shared),
+        warnings=describe_unshared_outputs_and_metrics(comparison, shared),
     )
 
 

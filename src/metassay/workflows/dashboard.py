@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 
 from metassay.errors import InputError, MetassayError
 from metassay.reporting.dashboard_frame import build_dashboard_policy, render_error_page
-from metassay.reporting.explorer_page import render_explorer
+from metassay.reporting.explorer_page import render_pair_explorer_page
 from metassay.reporting.overview_page import render_overview
 from metassay.reporting.watch_page import render_watch_page
 from metassay.results.overview import RunSummary
@@ -80,7 +80,7 @@ class Dashboard:
             raise PageNotFound("This run has no report.")
         return content
 
-    def render_explorer(self, name: str, values: Mapping[str, Sequence[str]]) -> str:
+    def render_pair_explorer_page(self, name: str, values: Mapping[str, Sequence[str]]) -> str:
         """Render the pairs of a run that match the query in an address."""
         for texts in values.values():
             if any(len(text) > LONGEST_VALUE for text in texts):
@@ -101,7 +101,7 @@ class Dashboard:
                 changes = {"page": 1, **changes}
             return _build_explorer_path(name, replace(page.query, **changes))
 
-        return render_explorer(view, build_link)
+        return render_pair_explorer_page(view, build_link)
 
     def save_notes(self, name: str, text: str, *, token: str, seen_version: str) -> None:
         """Save the notes on a run that a user wrote in the dashboard."""

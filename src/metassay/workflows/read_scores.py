@@ -34,7 +34,7 @@ from metassay.metrics.registry import find_metric_directions
 from metassay.metrics.selection import choose_metrics
 from metassay.metrics.sentinels import SENTINELS
 from metassay.options import split_names
-from metassay.reporting.assay_sentences import describe_uninformed_metric
+from metassay.reporting.assay_sentences import explain_metric_without_quality_information
 from metassay.specs import split_specs
 from metassay.workflows.options import AnnotateOptions, DependOptions, EstimateOptions, RankOptions
 from metassay.workflows.scoring_rows import build_scoring_rows
@@ -157,7 +157,7 @@ def mark_uninformed_metrics(cube: ScoreCube) -> tuple[ScoreCube, frozenset[str]]
     properties = find_uninformed_metrics(cube)
     sentinels = {name for name in cube.metric_scores if name.partition("(")[0].lower() in _SENTINEL_NAMES}
     notes = [
-        describe_uninformed_metric(metric, determining_property)
+        explain_metric_without_quality_information(metric, determining_property)
         for metric, determining_property in properties.items()
         if metric not in sentinels
     ]

@@ -9,7 +9,7 @@ import polars as pl
 
 from metassay.errors import InputError, UnknownName
 from metassay.meta.contexts.choice import Criteria, read_choice_table, recommend_metric_by_context
-from metassay.reporting.assay_verdict import get_or_build_verdict
+from metassay.reporting.assay_verdict import get_or_build_assay_verdict
 from metassay.reporting.assay_view import build_assay_view
 from metassay.reporting.recommendation_reasons import ReasonWriter
 from metassay.reporting.result_display import ResultDisplay
@@ -76,7 +76,7 @@ def recommend(
             shared_errors=result.shared_errors,
             human_comparison=result.human_comparison,
             task=result.task,
-            verdict=[] if criteria else get_or_build_verdict(build_assay_view(result)),
+            verdict=[] if criteria else get_or_build_assay_verdict(build_assay_view(result)),
         )
 
 
@@ -91,7 +91,9 @@ def _check_criteria(result: AssayContent, criteria: Criteria) -> None:
 def _choose_by_criteria(result: AssayContent, column: str, criteria: Criteria) -> dict[str, Recommendation]:
     """Choose a metric for every context of a column by the user's criteria, and explain it."""
     recommendations = recommend_metric_by_context(read_choice_table(result, column, criteria))
-    reasons = ReasonWriter(result, column, criteria=criteria).explain_all(recommendations)
+    reasons = ReasonWriter(result, column, criteria=criteria).explain_recommendations_of_contexts(
+        recommendations
+    )
     return {
         context: msgspec.structs.replace(entry, why=reasons[context])
         for context, entry in recommendations.items()

@@ -12,7 +12,7 @@ import msgspec
 import polars as pl
 
 from metassay.errors import InputError, InputLocation, MetassayError, UnknownName, display_path
-from metassay.reporting.assay_verdict import get_or_build_verdict
+from metassay.reporting.assay_verdict import get_or_build_assay_verdict
 from metassay.reporting.assay_view import build_assay_view
 from metassay.reporting.result_display import ResultDisplay
 from metassay.results.assay import AssayContent
@@ -215,7 +215,7 @@ def _add_result_to_summary(summary: RunSummary, run: RunFolder) -> RunSummary:
     if run.find_file(RESULT) is None:
         return msgspec.structs.replace(summary, answer=_read_answer(run, summary.command))
     result = run.read_result(RESULT, AssayContent)
-    verdict = get_or_build_verdict(build_assay_view(result))
+    verdict = get_or_build_assay_verdict(build_assay_view(result))
     metrics = [
         MetricAccuracy(metric=row.metric, accuracy=row.accuracy, low=row.low, high=row.high)
         for row in result.overall

@@ -78,7 +78,7 @@ def describe_scores(
         settings.resamples,
         unit,
         decimals,
-        resampled_unit=score.name_resampled_unit(result, unit),
+        resampled_unit=score.name_unit_of_resampling(result, unit),
     )
     if bare:
         return score.describe_bare_scores(result, score_format)
@@ -115,7 +115,7 @@ def describe_dependence(result: DependResult) -> list[Block]:
     return depend.describe_dependence(result)
 
 
-def describe_aggregation(result: AggregateResult) -> list[Block]:
+def describe_aggregation_differences(result: AggregateResult) -> list[Block]:
     """Describe how three aggregations of segment scores differ."""
     from metassay.reporting.terminal import aggregate
 
@@ -129,7 +129,7 @@ def describe_estimates(result: EstimateResult) -> list[Block]:
     return estimate.describe_estimate_result(result)
 
 
-def describe_annotation(result: AnnotateResult) -> list[Block]:
+def describe_items_to_rate(result: AnnotateResult) -> list[Block]:
     """Describe which items to have rated next."""
     from metassay.reporting.terminal import annotate
 
@@ -157,22 +157,22 @@ def describe_comparisons(result: CompareResult) -> list[Block]:
     return compare.describe_comparisons(result)
 
 
-def describe_list(result: ListResult) -> list[Block]:
+def describe_installed_components(result: ListResult) -> list[Block]:
     """Describe what is installed of one kind."""
     from metassay.reporting.terminal import inventory
 
-    return inventory.describe_list(result)
+    return inventory.describe_installed_components(result)
 
 
-def describe_models(result: ModelsResult) -> list[Block]:
+def describe_installed_models(result: ModelsResult) -> list[Block]:
     """Describe the neural models on this machine."""
     from metassay.reporting.terminal import inventory
 
-    return inventory.describe_models(result)
+    return inventory.describe_installed_models(result)
 
 
-def describe_cache(result: CacheResult, action: str) -> list[Block]:
+def describe_score_cache(result: CacheResult, action: str) -> list[Block]:
     """Describe the score cache after an action."""
     from metassay.reporting.terminal import inventory
 
-    return inventory.describe_cache(result, action)
+    return inventory.describe_score_cache(result, action)

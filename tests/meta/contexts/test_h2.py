@@ -9,7 +9,7 @@ from metassay.meta.contexts.context_statistics import build_context_statistics
 from metassay.meta.contexts.h2 import compare_context_with_global_ranking, estimate_noise_ceiling
 from metassay.meta.contexts.pair_analysis import analyze_pairs
 from metassay.meta.contexts.pair_outcomes import PairContexts, PairOutcomes, build_global_context
-from metassay.reporting.assay_sentences import list_warnings
+from metassay.reporting.assay_sentences import list_context_warnings
 from metassay.stats.bootstrap import ClusterBootstrap, ClusterHalves
 
 OVERALL = np.array([0.9, 0.8, 0.7, 0.6, 0.5])
@@ -124,7 +124,10 @@ def test_what_is_shown_for_many_contexts(count, matrix_rows, interval_rows):
     for name, rows in (("matrix", matrix_rows), ("low", interval_rows), ("high", interval_rows)):
         assert len(h2[name]) == rows
         assert all(len(row) == count + 1 for row in h2[name])
-    assert "speaker: fewer than 20 items in s000, s001, s002, s003, s004 and" in list_warnings(analysis)[0]
+    assert (
+        "speaker: fewer than 20 items in s000, s001, s002, s003, s004 and"
+        in list_context_warnings(analysis)[0]
+    )
 
 
 def test_one_metric_has_no_order():
@@ -134,7 +137,7 @@ def test_one_metric_has_no_order():
     result = build_context_statistics(analysis).to_dict()
     assert result["contexts"]["half"]["h2"] is None
     assert result["contexts"]["half"]["h1"] is not None
-    assert "One metric has no order: H2 needs at least two." in list_warnings(analysis)
+    assert "One metric has no order: H2 needs at least two." in list_context_warnings(analysis)
 
 
 def test_clusters_of_contexts_and_the_metrics_that_serve_them():

@@ -14,7 +14,7 @@ COMMON_OPTIONS = ("human", "metrics", "reference", "columns", "where", "out", "j
 def run_aggregate(data: DataOptions, output: OutputOptions, settings: AggregateSettings) -> None:
     """Corpus scores or means of segments? Compares three aggregations, also with human scores."""
     from metassay.workflows.aggregate import aggregate
-    from metassay.workflows.terminal_output import describe_aggregation
+    from metassay.workflows.terminal_output import describe_aggregation_differences
 
     dataset = data.read_dataset()
     with show_progress(output) as progress:
@@ -29,5 +29,5 @@ def run_aggregate(data: DataOptions, output: OutputOptions, settings: AggregateS
     if output.json:
         print(result.to_json())
         return
-    print_blocks(describe_aggregation(result))
+    print_blocks(describe_aggregation_differences(result))
     print_report_path(output.out)

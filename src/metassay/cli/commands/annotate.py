@@ -26,7 +26,7 @@ def run_annotate(
 ) -> None:
     """Which items should people rate next, and how many? Writes a table for the raters."""
     from metassay.workflows.annotate import annotate
-    from metassay.workflows.terminal_output import describe_annotation
+    from metassay.workflows.terminal_output import describe_items_to_rate
 
     result = annotate(
         data.data,
@@ -39,5 +39,5 @@ def run_annotate(
     if output.json:
         print(result.to_json())
         return
-    print_blocks(describe_annotation(result))
+    print_blocks(describe_items_to_rate(result))
     print_report_path(output.out)

@@ -22,10 +22,10 @@ def run_list(
 ) -> None:
     """List all metrics, meta-metrics, perturbations, readers or resources."""
     from metassay.workflows.list import list_installed
-    from metassay.workflows.terminal_output import describe_list
+    from metassay.workflows.terminal_output import describe_installed_components
 
     result = list_installed(kind)
     if json:
         print(result.to_json())
     else:
-        print_blocks(describe_list(result))
+        print_blocks(describe_installed_components(result))

@@ -21,10 +21,10 @@ def run_models(
 ) -> None:
     """List the neural models on this machine: size, hash, languages, licence."""
     from metassay.workflows.models import list_models
-    from metassay.workflows.terminal_output import describe_models
+    from metassay.workflows.terminal_output import describe_installed_models
 
     result = list_models(*(folder or []))
     if json:
         print(result.to_json())
     else:
-        print_blocks(describe_models(result))
+        print_blocks(describe_installed_models(result))

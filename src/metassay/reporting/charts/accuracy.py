@@ -27,27 +27,31 @@ MOST_SIDE_BY_SIDE = 80
 """With more points than this, or more metrics than colours, intervals are bands instead of rules."""
 
 
-def build_accuracy_chart(assay_view: AssayView, column: ColumnView) -> Spec:
-    """Draw the accuracy of each metric by context; sentinels outside the range of metrics are left out."""
-    hidden = find_hidden_sentinels(assay_view, column)
-    shown = [m for m in assay_view.all_metrics if column.list_defined_accuracies(m) and m not in hidden]
+def build_accuracy_chart(assay_view: AssayView, context_column: ColumnView) -> Spec:
+    """Draw the accuracy of each metric by context. Sentinels outside the range of metrics are left out."""
+    hidden = find_hidden_sentinels(assay_view, context_column)
+    shown = [
+        m for m in assay_view.all_metrics if context_column.list_defined_accuracies(m) and m not in hidden
+    ]
     metrics = [metric for metric in shown if metric not in assay_view.sentinels]
     rows = []
     for metric in shown:
         rows += [
-            _build_chart_row(assay_view, row, row.context) for row in column.list_defined_accuracies(metric)
+            _build_accuracy_data_point(assay_view, row, row.context)
+            for row in context_column.list_defined_accuracies(metric)
         ]
-    low, high = _find_accuracy_range(assay_view, column)
-    side_by_side = len(metrics) * len(column.contexts) <= MOST_SIDE_BY_SIDE and len(metrics) <= SLOTS
+    low, high = _find_accuracy_range(assay_view, context_column)
+    side_by_side = len(metrics) * len(context_column.contexts) <= MOST_SIDE_BY_SIDE and len(metrics) <= SLOTS
     labels = [assay_view.labels[metric] for metric in metrics]
-    x = _build_context_axis(column, side_by_side=side_by_side)
+    x = _build_context_axis(context_column, side_by_side=side_by_side)
     y = build_accuracy_axis(low, high)
     offset = {"xOffset": build_ordered_channel("metric", labels)} if side_by_side else {}
     return build_chart(
-        f"Accuracy of {len(metrics)} metrics over {len(column.contexts)} values of {column.name}.",
+        f"Accuracy of {len(metrics)} metrics over {len(context_column.contexts)} values of"
+        f" {context_column.name}.",
         height=320,
         usermeta={
-            "labels": measure_label_space(column.contexts),
+            "labels": measure_label_space(context_column.contexts),
             "slots": {
                 assay_view.labels[metric]: choose_colour_slot(assay_view, metric) for metric in metrics
             },
@@ -69,7 +73,7 @@ def build_accuracy_chart(assay_view: AssayView, column: ColumnView) -> Spec:
 
 
 def build_difficulty_chart(assay_view: AssayView, difficulty: Difficulty, bin_names: Sequence[str]) -> Spec:
-    """Draw accuracy by the share of edited characters, with the range of human pairs in grey."""
+    """Draw accuracy by the share of edited characters; grey marks the shares of human pairs."""
     rows = [
         row
         for row in difficulty.accuracy
@@ -84,7 +88,10 @@ def build_difficulty_chart(assay_view: AssayView, difficulty: Difficulty, bin_na
     }
     y = build_accuracy_axis(low, high)
     values = [
-        {**_build_chart_row(assay_view, row, bin_names[row.bin]), "share": difficulty.bins[row.bin].median}
+        {
+            **_build_accuracy_data_point(assay_view, row, bin_names[row.bin]),
+            "share": difficulty.bins[row.bin].median,
+        }
         for row in rows
     ]
     metrics = list(dict.fromkeys(row.metric for row in rows))
@@ -119,7 +126,7 @@ def build_accuracy_cost_chart(
     rows = []
     for cost_class, metrics in members.items():
         for n, metric in enumerate(metrics):
-            row = _build_chart_row(assay_view, assay_view.accuracies[metric], cost_class)
+            row = _build_accuracy_data_point(assay_view, assay_view.accuracies[metric], cost_class)
             position = most_members - len(metrics) + 2 * n
             rows.append(row | {"kept": metric in pareto_front, "place": str(position)})
     low, high = find_accuracy_range([assay_view.accuracies[metric] for metric in cost_classes])
@@ -153,48 +160,50 @@ def build_accuracy_cost_chart(
     )
 
 
-def find_hidden_sentinels(assay_view: AssayView, column: ColumnView) -> list[str]:
-    """Find the sentinels that the accuracy chart leaves out because they are outside its range."""
-    low, high = _find_accuracy_range(assay_view, column)
+def find_hidden_sentinels(assay_view: AssayView, context_column: ColumnView) -> list[str]:
+    """Find the sentinels that the accuracy chart leaves out because their accuracy is outside its range."""
+    low, high = _find_accuracy_range(assay_view, context_column)
     hidden = []
     for metric in assay_view.sentinels:
-        rows = column.list_defined_accuracies(metric)
+        rows = context_column.list_defined_accuracies(metric)
         if any(not low <= (row.accuracy or 0.0) <= high for row in rows):
             hidden.append(metric)
     return hidden
 
 
 def choose_colour_slot(assay_view: AssayView, metric: str) -> int:
-    """Choose the colour slot of a metric; sentinels and metrics beyond the palette are grey."""
+    """Choose the position of a metric in the palette; sentinels and metrics beyond the palette are grey."""
     if metric in assay_view.sentinels:
         return SLOTS
     return min(assay_view.metrics.index(metric), SLOTS)
 
 
-def _find_accuracy_range(assay_view: AssayView, column: ColumnView) -> tuple[float, float]:
-    rows = [row for metric in assay_view.metrics for row in column.list_defined_accuracies(metric)]
+def _find_accuracy_range(assay_view: AssayView, context_column: ColumnView) -> tuple[float, float]:
+    rows = [row for metric in assay_view.metrics for row in context_column.list_defined_accuracies(metric)]
     return find_accuracy_range(rows)
 
 
-def _build_chart_row(assay_view: AssayView, row: MetricAccuracy | BinAccuracy, context: str) -> Spec:
+def _build_accuracy_data_point(
+    assay_view: AssayView, metric_accuracy: MetricAccuracy | BinAccuracy, context: str
+) -> Spec:
     return {
         "context": context,
-        "metric": assay_view.labels[row.metric],
-        "slot": choose_colour_slot(assay_view, row.metric),
-        "sentinel": row.metric in assay_view.sentinels,
-        "accuracy": row.accuracy,
-        "low": row.low,
-        "high": row.high,
-        "pairs": row.pairs,
+        "metric": assay_view.labels[metric_accuracy.metric],
+        "slot": choose_colour_slot(assay_view, metric_accuracy.metric),
+        "sentinel": metric_accuracy.metric in assay_view.sentinels,
+        "accuracy": metric_accuracy.accuracy,
+        "low": metric_accuracy.low,
+        "high": metric_accuracy.high,
+        "pairs": metric_accuracy.pairs,
     }
 
 
-def _build_context_axis(column: ColumnView, *, side_by_side: bool) -> Spec:
+def _build_context_axis(context_column: ColumnView, *, side_by_side: bool) -> Spec:
     scale: Spec = {"type": "point"}
     if side_by_side:
         scale = {"type": "band", "paddingInner": 0.35, "paddingOuter": 0.2}
     return {
-        **build_ordered_channel("context", column.contexts, **scale),
+        **build_ordered_channel("context", context_column.contexts, **scale),
         "axis": {"title": None, "ticks": False, "labelPadding": 8},
     }
 

@@ -9,7 +9,7 @@ from metassay.results.rank import AgreementCurve
 
 
 def build_agreement_chart(curve: AgreementCurve, label: str) -> Spec:
-    """Draw the probability that people agree over the size of the difference, with its 95 % band."""
+    """Draw how often people agree with a difference between scores, by its size, with a 95 % band."""
     points = [msgspec.to_builtins(point) for point in curve.points]
     x = {
         "field": "difference",

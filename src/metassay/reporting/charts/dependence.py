@@ -14,7 +14,7 @@ from metassay.reporting.charts.theme import (
     build_names_axis,
     build_ordered_channel,
     compute_chart_height,
-    describe_rows,
+    describe_chart_rows,
 )
 from metassay.results.depend import Curve, MetricCurves, MetricDependence, Rankings
 
@@ -33,12 +33,12 @@ COLOUR: Spec = {
 }
 
 
-def build_curves_chart(entry: MetricDependence, label: str, curves: MetricCurves) -> Spec:
+def build_curves_chart(dependence: MetricDependence, label: str, curves: MetricCurves) -> Spec:
     """Draw the human score as a function of the metric score, for all systems together and for each.
 
     The systems with the highest and the lowest expected deviation are coloured.
     """
-    slots = _choose_colour_slots(entry)
+    slots = _choose_colour_slots(dependence)
     rows: list[Spec] = []
     for group, curve in curves.groups.items():
         points = _list_curve_points(curves.grid, curve)
@@ -63,17 +63,20 @@ def build_curves_chart(entry: MetricDependence, label: str, curves: MetricCurves
                 "data": {"values": pooled_rows},
                 "mark": {"type": "line", "strokeWidth": 2.5, "strokeDash": [6, 3], "stroke": {"expr": "ink"}},
             },
-            {"data": {"values": _find_label_points([*rows, *pooled_rows])}, **_build_group_names_layer()},
+            {
+                "data": {"values": _find_curve_label_points([*rows, *pooled_rows])},
+                **_build_group_names_layer(),
+            },
         ],
     )
 
 
-def build_deviations_chart(entry: MetricDependence, label: str) -> Spec:
+def build_deviations_chart(dependence: MetricDependence, label: str) -> Spec:
     """Draw expected deviations with intervals, split into shrinkage and residual, the best system first."""
-    order = entry.rankings.human
-    rows = [_build_deviation_row(entry, group) for group in order]
+    order = dependence.rankings.human
+    rows = [_build_deviation_data_point(dependence, group) for group in order]
     y = {**build_ordered_channel("group", order, paddingInner=0.35), "axis": build_names_axis(ticks=False)}
-    rows_meta = describe_rows(order, ROW_HEIGHT)
+    rows_meta = describe_chart_rows(order, ROW_HEIGHT)
     title = ["expected deviation (points of the human score);", "above 0: favoured, below 0: disadvantaged"]
     x = {"field": "deviation", "type": "quantitative", "title": title, "axis": {"tickCount": 9}}
     return build_chart(
@@ -97,16 +100,16 @@ def build_deviations_chart(entry: MetricDependence, label: str) -> Spec:
     )
 
 
-def build_rankings_chart(entry: MetricDependence, label: str) -> Spec:
-    """Draw how the rank of each system changes from the human ranking to that of the metric.
+def build_rank_change_chart(dependence: MetricDependence, label: str) -> Spec:
+    """Draw how the rank of each system changes from the ranking by people to the ranking by the metric.
 
     In between is the ranking by human scores predicted from the metric. Systems in an inverted pair are
     coloured.
     """
-    rankings = entry.rankings
-    rows_meta = describe_rows(rankings.human, ROW_HEIGHT)
-    worse_systems = {pair.worse for pair in entry.inversions}
-    better_systems = {pair.better for pair in entry.inversions} - worse_systems
+    rankings = dependence.rankings
+    rows_meta = describe_chart_rows(rankings.human, ROW_HEIGHT)
+    worse_systems = {pair.worse for pair in dependence.inversions}
+    better_systems = {pair.better for pair in dependence.inversions} - worse_systems
     rows: list[Spec] = []
     for order in ORDERS:
         for rank, group in enumerate(_get_ranking(rankings, order), start=1):
@@ -148,11 +151,11 @@ def build_rankings_chart(entry: MetricDependence, label: str) -> Spec:
     )
 
 
-def _choose_colour_slots(entry: MetricDependence) -> dict[str, int]:
-    """Give a colour to the systems with the highest and lowest expected deviation; others are grey."""
-    slots = dict.fromkeys(entry.deviations, NEUTRAL)
-    slots[max(entry.deviations, key=entry.deviations.__getitem__)] = FAVOURED
-    slots[min(entry.deviations, key=entry.deviations.__getitem__)] = DISADVANTAGED
+def _choose_colour_slots(dependence: MetricDependence) -> dict[str, int]:
+    """Choose colours for the systems with the highest and lowest expected deviation; others are grey."""
+    slots = dict.fromkeys(dependence.deviations, NEUTRAL)
+    slots[max(dependence.deviations, key=dependence.deviations.__getitem__)] = FAVOURED
+    slots[min(dependence.deviations, key=dependence.deviations.__getitem__)] = DISADVANTAGED
     return slots
 
 
@@ -167,7 +170,7 @@ def _list_curve_points(grid: Sequence[float], curve: Curve) -> list[Spec]:
     ]
 
 
-def _find_label_points(rows: Sequence[Spec]) -> list[Spec]:
+def _find_curve_label_points(rows: Sequence[Spec]) -> list[Spec]:
     """Find the first point of every coloured curve, next to which its name is written."""
     first: dict[str, Spec] = {}
     for row in rows:
@@ -215,15 +218,15 @@ def _build_line_layer(width: float, opacity: float, filter_expression: str) -> S
     }
 
 
-def _build_deviation_row(entry: MetricDependence, group: str) -> Spec:
-    residual = entry.residual[group]
+def _build_deviation_data_point(dependence: MetricDependence, group: str) -> Spec:
+    residual = dependence.residual[group]
     return {
         "group": group,
         "zero": 0,
-        "deviation": entry.deviations[group],
-        "low": entry.deviations_low[group],
-        "high": entry.deviations_high[group],
-        "shrinkage": entry.shrinkage[group],
+        "deviation": dependence.deviations[group],
+        "low": dependence.deviations_low[group],
+        "high": dependence.deviations_high[group],
+        "shrinkage": dependence.shrinkage[group],
         "residual": residual,
         "slot": FAVOURED if residual > 0 else DISADVANTAGED,
     }
@@ -260,6 +263,6 @@ def _build_system_names_layer(order: str, **mark: Any) -> Spec:
 
 
 def _compute_name_padding(names: Sequence[str], width: int = 720) -> float:
-    """Compute the padding, in steps, of a scale with three points, so that names fit on both sides."""
+    """Compute the padding of a scale with three points, so that system names fit on both sides."""
     needed = min(0.4 * width, 14 + 6.5 * min(WRAP, max(map(len, names))))
     return round(2 * needed / (width - 2 * needed), 2)

@@ -12,7 +12,7 @@ from metassay.reporting.charts.theme import SLOTS, Spec, build_chart
 def build_subset_size_chart(
     rows: Sequence[Mapping[str, Any]], meta_metric: str, metrics: Sequence[str]
 ) -> Spec:
-    """Draw a meta-metric by the number of segments: medians over random subsets, with the range of 95 %.
+    """Draw a meta-metric by the number of segments: medians and 95 % ranges over random subsets.
 
     `metrics` are labels of metrics, best first, which decides their colours; rows of others are baselines,
     in grey.

@@ -10,7 +10,7 @@ from metassay.reporting.charts.theme import (
     build_names_axis,
     build_ordered_channel,
     compute_chart_height,
-    describe_rows,
+    describe_chart_rows,
 )
 from metassay.results.base import Interval
 from metassay.results.estimate import SystemEstimate
@@ -20,7 +20,7 @@ LABELS_ONLY = "labels only"
 
 
 def build_estimates_chart(systems: Sequence[SystemEstimate], human: str, method: str) -> Spec:
-    """Draw two intervals per system, best first: from labels alone, and from `method`."""
+    """Draw the mean human score of each system with its interval, from labels alone and from `method`."""
     rows = []
     for entry in systems:
         rows.append(_build_interval_row(entry.system, method, entry.estimate))
@@ -28,7 +28,7 @@ def build_estimates_chart(systems: Sequence[SystemEstimate], human: str, method:
             rows.append(_build_interval_row(entry.system, LABELS_ONLY, entry.labels_only))
     names = [entry.system for entry in systems]
     methods = [method] if method == LABELS_ONLY else [method, LABELS_ONLY]
-    rows_meta = describe_rows(names, ROW_HEIGHT)
+    rows_meta = describe_chart_rows(names, ROW_HEIGHT)
     x = {"field": "value", "type": "quantitative", "title": f"mean {human}", "scale": {"zero": False}}
     colour = {
         **build_ordered_channel("method", methods, range="category"),

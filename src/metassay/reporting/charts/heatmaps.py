@@ -12,7 +12,7 @@ from metassay.reporting.charts.theme import (
     build_names_axis,
     build_ordered_channel,
     compute_chart_height,
-    describe_rows,
+    describe_chart_rows,
     measure_label_space,
 )
 from metassay.results.assay import RankAgreement
@@ -234,7 +234,7 @@ def build_context_heatmap(
     description: str, cells: Sequence[ContextCell], metrics: Sequence[str], contexts: Sequence[str]
 ) -> Spec:
     """Draw the heat map contexts × metrics; metrics that are tied with the best of a context are framed."""
-    rows = describe_rows(contexts, _CONTEXT_HEIGHT) | {"labels": measure_label_space(metrics)}
+    rows = describe_chart_rows(contexts, _CONTEXT_HEIGHT) | {"labels": measure_label_space(metrics)}
     values = [
         {
             "context": cell.context,
@@ -309,7 +309,7 @@ def build_signed_heatmap(
     small = {"labelFontSize": 9, "labelOverlap": "greedy", "labelOffset": 0}
     heads: Spec = {"labelExpr": "split(datum.label, ' ')[0]", **small} if has_numbered_names else {}
     room = {"room": 0, "count": 2 * len(columns)} if has_numbered_names else measure_label_space(columns)
-    rows_meta = describe_rows(rows, METRIC_HEIGHT) | {"labels": room}
+    rows_meta = describe_chart_rows(rows, METRIC_HEIGHT) | {"labels": room}
     amount = {"type": "quantitative", "format": "+.3f"}
     kinds: list[Spec] = [{"type": "nominal"}, {"type": "nominal"}, amount]
     tooltip = [

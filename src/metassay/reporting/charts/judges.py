@@ -10,7 +10,7 @@ from metassay.reporting.charts.theme import (
     build_names_axis,
     build_ordered_channel,
     compute_chart_height,
-    describe_rows,
+    describe_chart_rows,
 )
 from metassay.results.judge import JudgeEntry
 
@@ -18,14 +18,14 @@ ROW_HEIGHT = 20
 MEASURE = "agreement with humans"
 
 
-def build_agreement_chart(entries: Sequence[JudgeEntry]) -> Spec:
+def build_judge_accuracy_chart(entries: Sequence[JudgeEntry]) -> Spec:
     """Draw the accuracy of each judge as a dot with its 95 % interval, in the given order."""
     rows = [
         {"judge": entry.judge, "accuracy": entry.accuracy, "low": entry.low, "high": entry.high}
         for entry in entries
     ]
     judges = [entry.judge for entry in entries]
-    rows_meta = describe_rows(judges, ROW_HEIGHT)
+    rows_meta = describe_chart_rows(judges, ROW_HEIGHT)
     x = {"field": "accuracy", "type": "quantitative", "title": MEASURE, "scale": {"zero": False}}
     tooltip: list[Spec] = [{"field": "judge", "type": "nominal"}]
     tooltip += [

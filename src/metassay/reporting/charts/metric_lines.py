@@ -20,7 +20,7 @@ def build_accuracy_axis(low: float, high: float) -> Spec:
 
 
 def find_accuracy_range(rows: Sequence[HasAccuracy]) -> tuple[float, float]:
-    """Find the range of an accuracy axis that holds all accuracies and intervals, with a margin."""
+    """Find the range of an accuracy axis that includes all accuracies and intervals, with a margin."""
     ends = [end for row in rows for end in (row.accuracy, row.low, row.high) if end is not None]
     if not ends:
         return 0.0, 1.0
@@ -29,7 +29,7 @@ def find_accuracy_range(rows: Sequence[HasAccuracy]) -> tuple[float, float]:
 
 
 def build_chance_line(low: float, high: float) -> list[Spec]:
-    """Build a line at 50 %, which a coin toss gets right; empty where it is outside the range."""
+    """Build a line at 50 %, the accuracy of a coin toss; empty if 50 % is outside the range."""
     if not low < 0.5 < high:
         return []
     return [
@@ -42,7 +42,7 @@ def build_chance_line(low: float, high: float) -> list[Spec]:
 
 
 def build_sentinel_lines(x: Spec, y: Spec) -> Spec:
-    """Build grey dashed lines for sentinels."""
+    """Build grey dashed lines for sentinels, the baselines that ignore quality."""
     return {
         "transform": [{"filter": "datum.sentinel"}],
         "mark": {
@@ -60,7 +60,7 @@ def build_sentinel_lines(x: Spec, y: Spec) -> Spec:
 def build_metric_lines(
     x: Spec, y: Spec, offset: Spec, *, side_by_side: bool, metric_count: int, tooltip: Sequence[Spec]
 ) -> list[Spec]:
-    """Build lines and points for metrics, with intervals as rules side by side or as bands."""
+    """Build lines and points of metrics, with intervals drawn as bars side by side or as bands."""
     colour = {
         "field": "slot",
         "type": "nominal",
@@ -103,7 +103,7 @@ def build_metric_lines(
 
 
 def _build_opacity(in_focus: float, at_rest: float | None = None) -> Spec:
-    """Build the opacity of a mark, which depends on whether the reader has selected its metric."""
+    """Build the opacity of a line or point, which depends on the metric that the reader has selected."""
     resting = in_focus if at_rest is None else at_rest
     return {
         "condition": [

@@ -14,8 +14,8 @@ from metassay.reporting.charts.theme import (
     build_names_axis,
     build_ordered_channel,
     compute_chart_height,
-    describe_rows,
-    list_cluster_starts,
+    describe_chart_rows,
+    list_first_metrics_of_clusters,
 )
 from metassay.reporting.labels import MetricLabels
 from metassay.results.rank import Ranking
@@ -26,15 +26,15 @@ SIGNIFICANCE_LEVEL = 0.05
 
 @dataclass(frozen=True)
 class MetricPoint:
-    """A metric as a point: its accuracy on pairs and its agreement with people."""
+    """A metric as a point in a chart: its accuracy on pairs and its agreement with human scores."""
 
     metric: str
     accuracy: float
     agreement: float
 
 
-def build_ranking_chart(ranking: Ranking, labels: MetricLabels) -> Spec:
-    """Draw the value of each metric with its 95 % interval, best first, and lines between clusters.
+def build_ranking_chart(ranking: Ranking, metric_labels: MetricLabels) -> Spec:
+    """Draw a metric ranking: the value of each metric with its 95 % interval, and lines between clusters.
 
     Baselines come last, in grey.
     """
@@ -43,7 +43,7 @@ def build_ranking_chart(ranking: Ranking, labels: MetricLabels) -> Spec:
         if metric.value is None:
             continue
         row = {
-            "metric": labels[metric.metric],
+            "metric": metric_labels[metric.metric],
             "value": metric.value,
             "low": metric.low,
             "high": metric.high,
@@ -53,7 +53,7 @@ def build_ranking_chart(ranking: Ranking, labels: MetricLabels) -> Spec:
         rows.append(row)
     order = [row["metric"] for row in rows]
     meta_metric = label_meta_metric(ranking.meta_metric)
-    row_layout = describe_rows(order, METRIC_HEIGHT)
+    row_layout = describe_chart_rows(order, METRIC_HEIGHT)
     x = {"field": "value", "type": "quantitative", "title": meta_metric, "scale": {"zero": False}}
     y = {**build_ordered_channel("metric", order), "axis": build_names_axis()}
     tooltip = [
@@ -65,7 +65,7 @@ def build_ranking_chart(ranking: Ranking, labels: MetricLabels) -> Spec:
     ]
     colour = {"condition": {"test": "datum.baseline", "value": {"expr": "quiet"}}, "value": {"expr": "ink"}}
     cluster_lines: Spec = {
-        "data": {"values": [{"metric": name} for name in list_cluster_starts(rows)]},
+        "data": {"values": [{"metric": name} for name in list_first_metrics_of_clusters(rows)]},
         "mark": {
             "type": "rule",
             "strokeWidth": 1,
@@ -91,17 +91,17 @@ def build_ranking_chart(ranking: Ranking, labels: MetricLabels) -> Spec:
     )
 
 
-def build_comparisons_chart(ranking: Ranking, labels: MetricLabels) -> Spec:
+def build_comparisons_chart(ranking: Ranking, metric_labels: MetricLabels) -> Spec:
     """Draw the one-sided p-values of comparisons as a matrix, the better metric in the row.
 
     Cells with p of at most .05 are filled.
     """
-    order = [labels[metric.metric] for metric in ranking.metrics if not metric.baseline]
-    row_layout = describe_rows(order, METRIC_HEIGHT) | {"labels": {"room": 0, "count": len(order)}}
+    order = [metric_labels[metric.metric] for metric in ranking.metrics if not metric.baseline]
+    row_layout = describe_chart_rows(order, METRIC_HEIGHT) | {"labels": {"room": 0, "count": len(order)}}
     rows = []
     for comparison in ranking.comparisons:
         row = msgspec.to_builtins(comparison)
-        rows.append({**row, "a": labels[comparison.better], "b": labels[comparison.worse]})
+        rows.append({**row, "a": metric_labels[comparison.better], "b": metric_labels[comparison.worse]})
     tooltip: list[Spec] = [
         {"field": "a", "type": "nominal", "title": "better"},
         {"field": "b", "type": "nominal", "title": "other"},
@@ -142,7 +142,7 @@ def build_comparisons_chart(ranking: Ranking, labels: MetricLabels) -> Spec:
 
 
 def build_accuracy_agreement_chart(points: Sequence[MetricPoint], meta_metric: str) -> Spec:
-    """Draw each metric as a point: accuracy on pairs against agreement with people.
+    """Draw each metric as a point: accuracy on pairs against agreement with human scores.
 
     `meta_metric` is the label of the meta-metric that measures agreement.
     """

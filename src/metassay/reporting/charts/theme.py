@@ -91,7 +91,7 @@ _LINE_HEIGHT = 13
 
 
 def build_chart_parameters() -> list[Spec]:
-    """Build the parameters that a page sets when it draws a chart or when a reader selects a metric."""
+    """Build the Vega parameters that the page sets when it draws a chart or the reader selects a metric."""
     light = TOKENS["light"]
     return [
         {"name": "dark", "value": False},
@@ -131,7 +131,7 @@ def build_vega_config(colour_scheme: Scheme) -> Spec:
 
 
 def build_ordered_channel(field: str, values: Sequence[str], **scale: Any) -> Spec:
-    """Build a nominal channel whose values appear in the given order.
+    """Build a nominal Vega-Lite channel whose values appear in the given order.
 
     The order is the scale's domain, never `sort`: Vega-Lite turns a sort list into an expression, and
     names from the user must not become code.
@@ -140,7 +140,7 @@ def build_ordered_channel(field: str, values: Sequence[str], **scale: Any) -> Sp
 
 
 def measure_label_space(labels: Sequence[str]) -> Spec:
-    """Count the labels of an axis, and the pixels that they need side by side; with less, they are slanted.
+    """Count the labels of an axis and the pixels that they need side by side; in less space they are slanted.
 
     Places are equally wide, so the two widest neighbours decide.
     """
@@ -173,8 +173,8 @@ def build_names_axis(**axis: Any) -> Spec:
     }
 
 
-def describe_rows(names: Sequence[str], row_height: int) -> Spec:
-    """Describe the rows of a chart for `usermeta`: their number, least height and longest name."""
+def describe_chart_rows(names: Sequence[str], row_height: int) -> Spec:
+    """Describe the rows of a chart for its height: their number, minimum height and longest name."""
     return {"rows": {"count": len(names), "step": row_height, "longest": max(map(len, names), default=1)}}
 
 
@@ -185,8 +185,8 @@ def compute_chart_height(usermeta: Spec, line_length: int = WRAP) -> int:
     return int(rows["count"] * max(rows["step"], _LINE_HEIGHT * lines + 4))
 
 
-def protect_name(name: str) -> str:
-    """Return a name that Vega can use as a key of an object, and that looks the same.
+def escape_name_for_vega(name: str) -> str:
+    """Return a name that looks the same but that Vega can use as the key of an object.
 
     Vega keeps groups in plain JavaScript objects, which already have properties such as `constructor`: a
     system of that name broke its chart. A space of no width makes the name another key.
@@ -194,34 +194,34 @@ def protect_name(name: str) -> str:
     return f"{name}\u200b" if name in _OBJECT_PROPERTIES else name
 
 
-def _protect_names(value: Any) -> Any:
-    """Protect all names in a specification, at any depth."""
+def _escape_names_for_vega(value: Any) -> Any:
+    """Escape all names in a chart specification, at any depth."""
     if isinstance(value, str):
-        return protect_name(value)
+        return escape_name_for_vega(value)
     if isinstance(value, dict):
-        return {protect_name(key): _protect_names(entry) for key, entry in value.items()}
+        return {escape_name_for_vega(key): _escape_names_for_vega(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_protect_names(entry) for entry in value]
+        return [_escape_names_for_vega(entry) for entry in value]
     return value
 
 
 def build_chart(description: str, **body: Any) -> Spec:
-    """Build a Vega-Lite specification with our schema version, parameters and an accessible description."""
+    """Build a complete Vega-Lite specification from the body of a chart, with an accessible description."""
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "description": description,
         "params": build_chart_parameters(),
         "autosize": {"type": "fit-x", "contains": "padding"},
         "width": "container",
-        **_protect_names(body),
+        **_escape_names_for_vega(body),
     }
 
 
-def render_svg(spec: Spec, *, width: int = 640, colour_scheme: Scheme = "light") -> str:
+def render_svg(chart_spec: Spec, *, width: int = 640, colour_scheme: Scheme = "light") -> str:
     """Draw a chart as SVG in the colours of one scheme."""
     from vl_convert import vegalite_to_svg
 
-    drawing: str = vegalite_to_svg(_fix_size_and_colours(spec, width, colour_scheme, WRAP))
+    drawing: str = vegalite_to_svg(_fix_size_and_colours(chart_spec, width, colour_scheme, WRAP))
     return drawing
 
 
@@ -233,12 +233,12 @@ _POINT = 72 / 96
 """A pixel of 1/96 inch in points of 1/72."""
 
 
-def render_figure(spec: Spec, file_format: str, columns: str) -> bytes:
+def render_figure(chart_spec: Spec, file_format: str, columns: str) -> bytes:
     """Draw a chart as a figure one or two columns wide: `svg`, `pdf`, or `png` with 300 dots per inch."""
     import vl_convert
 
     width, wrap = PAPER[columns]
-    made = _fix_size_and_colours(add_legend(spec), width, "light", wrap)
+    made = _fix_size_and_colours(add_chart_legend(chart_spec), width, "light", wrap)
     look = made["config"]
     made["config"] = look | {name: {**look[name], **_POINTS} for name in ("axis", "legend")}
     made["config"]["range"] = {**look["range"], "category": [*PRINTED, TOKENS["light"]["muted"]]}
@@ -253,26 +253,26 @@ def render_figure(spec: Spec, file_format: str, columns: str) -> bytes:
     return bytes(vl_convert.svg_to_pdf(sized))
 
 
-def _fix_size_and_colours(spec: Spec, width: int, colour_scheme: Scheme, line_length: int) -> Spec:
+def _fix_size_and_colours(chart_spec: Spec, width: int, colour_scheme: Scheme, line_length: int) -> Spec:
     """Return a specification with fixed width, height and colours, which can be drawn without a page."""
     values = {**TOKENS[colour_scheme], "dark": colour_scheme == "dark", "wrap": line_length}
-    params = [{**each, "value": values.get(each["name"], each["value"])} for each in spec["params"]]
-    usermeta = spec.get("usermeta") or {}
+    params = [{**each, "value": values.get(each["name"], each["value"])} for each in chart_spec["params"]]
+    usermeta = chart_spec.get("usermeta") or {}
     look = {**build_vega_config(colour_scheme), "background": TOKENS[colour_scheme]["paper"]}
     look["axis"] = {**look["axis"], "labelLimit": 0}
     if usermeta.get("labels", {}).get("room", 0) > width - 100:
         look["axisX"] = {"labelAngle": -40}
     if width < 480:  # a phone, or a column
         look["legend"] = {**look["legend"], "columns": 3}
-    height = compute_chart_height(usermeta, line_length) if "rows" in usermeta else spec["height"]
-    return {**spec, "params": params, "width": width, "height": height, "config": look}
+    height = compute_chart_height(usermeta, line_length) if "rows" in usermeta else chart_spec["height"]
+    return {**chart_spec, "params": params, "width": width, "height": height, "config": look}
 
 
-def add_legend(spec: Spec) -> Spec:
-    """Return a chart that draws its own legend, instead of the one that the page writes above it."""
-    slots = (spec.get("usermeta") or {}).get("slots")
+def add_chart_legend(chart_spec: Spec) -> Spec:
+    """Return a chart with its own legend, for use outside the page, which writes legends above its charts."""
+    slots = (chart_spec.get("usermeta") or {}).get("slots")
     if not slots:
-        return spec
+        return chart_spec
     names = [name for name in slots if slots[name] < SLOTS]
     ranges = {
         "color": [PRINTED[slots[n]] for n in names],
@@ -289,7 +289,7 @@ def add_legend(spec: Spec) -> Spec:
         }
         return {**layer, "encoding": encoding}
 
-    return {**spec, "layer": [replace_slot_channels(layer) for layer in spec["layer"]]}
+    return {**chart_spec, "layer": [replace_slot_channels(layer) for layer in chart_spec["layer"]]}
 
 
 def encode_svg_as_data_uri(svg: str) -> str:
@@ -301,7 +301,7 @@ _LONGEST = 150
 """File systems take 255 bytes, and endings follow."""
 
 
-def make_file_name(text: str) -> str:
+def make_safe_file_name(text: str) -> str:
     """Make a file name from any text, such as the name of a metric."""
     name = re.sub(r"[^\w.+-]+", "-", text).strip(".-") or "unnamed"
     if len(name.encode()) <= _LONGEST:
@@ -310,7 +310,7 @@ def make_file_name(text: str) -> str:
     return f"{name.encode()[:_LONGEST].decode(errors='ignore')}-{rest}"
 
 
-def list_cluster_starts(rows: list[Any]) -> list[str]:
-    """List the first metric of every cluster of a ranking except for the first cluster."""
+def list_first_metrics_of_clusters(rows: list[Any]) -> list[str]:
+    """List the first metric of each cluster of a ranking except for the first cluster."""
     ranked = [row for row in rows if row["rank"] is not None]
     return [row["metric"] for before, row in pairwise(ranked) if row["rank"] != before["rank"]]

@@ -12,15 +12,15 @@ HEIGHT = 280
 
 
 def build_runs_chart(
-    series: Sequence[WatchedSeries], runs: Sequence[str], labels: MetricLabels, measure: str
+    series: Sequence[WatchedSeries], runs: Sequence[str], metric_labels: MetricLabels, measure: str
 ) -> Spec:
-    """Draw a line per metric or judge over the runs, oldest first."""
+    """Draw how the measures of metrics or judges change over a series of runs, oldest run first."""
     rows = []
     for entry in series:
         for point in entry.runs:
             number = runs.index(point.run) + 1
-            rows.append({"run": number, "metric": labels[entry.metric], "value": point.value})
-    metrics = [labels[entry.metric] for entry in series]
+            rows.append({"run": number, "metric": metric_labels[entry.metric], "value": point.value})
+    metrics = [metric_labels[entry.metric] for entry in series]
     return build_chart(
         f"{measure} of {len(series)} metrics or judges in {len(runs)} runs.",
         height=HEIGHT,

@@ -25,13 +25,13 @@ AggregateView = ResultView[AggregateContent]
 
 
 class AggregateScoresSection(ReportSection[AggregateView]):
-    """Scores of every system under each aggregation, and correlations of the aggregations."""
+    """Report section with the scores of every system under each aggregation, and their correlations."""
 
     verb: ClassVar[str] = "aggregate"
     position: ClassVar[int] = 10
 
     def build_section(self, aggregate_view: AggregateView) -> Section:
-        """Build the chart of correlations, the table of systems, and tables with all correlations."""
+        """Build the section with system scores under each aggregation and the correlations between them."""
         system_rows = [_build_system_row(aggregate_view, row) for row in aggregate_view.result.systems]
         return Section(
             "Three aggregations of every system",
@@ -53,7 +53,7 @@ def _build_system_row(aggregate_view: AggregateView, system: AggregatedSystem) -
 
 
 def _build_aggregation_correlation_chart(aggregate_view: AggregateView) -> list[Chart]:
-    """Draw the correlations between aggregated metrics, if there are at least three metrics."""
+    """Draw the correlations between metrics under each aggregation, if there are at least three."""
     names: dict[str, None] = {}
     cells: list[Spec] = []
     for pair in aggregate_view.result.between:

@@ -11,7 +11,7 @@ from metassay.reporting.charts.accuracy import (
     build_difficulty_chart,
     find_hidden_sentinels,
 )
-from metassay.reporting.difficulty_bins import format_edit_share, name_difficulty_bins
+from metassay.reporting.difficulty_bins import format_edit_share, name_edit_share_bins
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.wording import (
@@ -28,13 +28,13 @@ _MOST_TRENDS = 4
 
 
 class AssayAccuracySection(ReportSection[AssayView]):
-    """Report section with a chart of accuracies for every column, and one by edit distance."""
+    """Report section with charts of accuracy by context, for every context column, and by edit distance."""
 
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 50
 
     def build_section(self, assay_view: AssayView) -> Section | None:
-        """Build one subsection per column; None where there are no contexts."""
+        """Build the section with charts of accuracy by context; None if the result has no contexts."""
         if not assay_view.columns:
             return None
         subsections = [
@@ -64,46 +64,55 @@ def _write_introduction(assay_view: AssayView) -> Sentence:
     return format_sentence(pattern, noun=noun, accuracy="accuracy", sentinels="sentinels")
 
 
-def _build_accuracy_subsection(assay_view: AssayView, column: ColumnView) -> Section:
-    charted = column.limit_contexts()
+def _build_accuracy_subsection(assay_view: AssayView, context_column: ColumnView) -> Section:
+    charted = context_column.sample_evenly_spaced_contexts()
     hidden = find_hidden_sentinels(assay_view, charted)
     remarks = []
-    if len(charted.contexts) < len(column.contexts):
+    if len(charted.contexts) < len(context_column.contexts):
         remarks.append(
-            f"{len(charted.contexts)} of {len(column.contexts)} contexts, evenly spaced in their order."
+            f"{len(charted.contexts)} of {len(context_column.contexts)} contexts, evenly spaced in their"
+            " order."
         )
     if hidden:
         remarks.append(f"Outside the frame: {join_names([assay_view.labels[metric] for metric in hidden])}.")
     chart = Chart(
-        f"accuracy by {column.name}",
+        f"accuracy by {context_column.name}",
         build_accuracy_chart(assay_view, charted),
         " ".join(remarks),
         sentinels=[assay_view.labels[metric] for metric in assay_view.sentinels if metric not in hidden],
     )
-    sentences = [describe_spread(assay_view, column), describe_trend(assay_view, column)]
+    sentences = [
+        describe_metric_with_largest_spread(assay_view, context_column),
+        describe_accuracy_trend(assay_view, context_column),
+    ]
     return Section(
-        f"By {column.name}",
+        f"By {context_column.name}",
         sentences=[each for each in sentences if each is not None],
         charts=[chart],
     )
 
 
-def describe_spread(assay_view: AssayView, column: ColumnView) -> Sentence | None:
-    """Say which metric varies most between contexts, among those that are shown to vary."""
-    claimed = [claim.metric for claim in assay_view.result.claims.variations if claim.column == column.name]
-    small = assay_view.list_small_contexts(column.name)
+def describe_metric_with_largest_spread(assay_view: AssayView, context_column: ColumnView) -> Sentence | None:
+    """Say which metric varies most between contexts, among those shown to vary."""
+    claimed = [
+        claim.metric for claim in assay_view.result.claims.variations if claim.column == context_column.name
+    ]
+    small = assay_view.list_small_contexts(context_column.name)
     ends: dict[str, tuple[MetricAccuracy, MetricAccuracy]] = {}
     for metric in claimed:
         rows = [
             row
-            for row in column.list_defined_accuracies(metric)
+            for row in context_column.list_defined_accuracies(metric)
             if row.context not in small and row.items != 1
         ]
         if len(rows) > 1 and assay_view.labels.is_shown(metric):
-            ends[metric] = (min(rows, key=_get_accuracy), max(rows, key=_get_accuracy))
+            ends[metric] = (min(rows, key=_get_accuracy_or_zero), max(rows, key=_get_accuracy_or_zero))
     if not ends:
         return None
-    widest = max(ends, key=lambda metric: _get_accuracy(ends[metric][1]) - _get_accuracy(ends[metric][0]))
+    widest = max(
+        ends,
+        key=lambda metric: _get_accuracy_or_zero(ends[metric][1]) - _get_accuracy_or_zero(ends[metric][0]),
+    )
     low, high = ends[widest]
     return format_sentence(
         "{metric:metric} varies{most}: {high:figure} on {best:context}, {low:figure} on {worst:context}.",
@@ -116,16 +125,19 @@ def describe_spread(assay_view: AssayView, column: ColumnView) -> Sentence | Non
     )
 
 
-def describe_trend(assay_view: AssayView, column: ColumnView) -> Sentence | None:
-    """Say whether accuracy rises or falls along contexts that have an order."""
-    trends = column.result.trend or {}
+def describe_accuracy_trend(assay_view: AssayView, context_column: ColumnView) -> Sentence | None:
+    """Say whether accuracy rises or falls along contexts that have an order, such as years."""
+    trends = context_column.result.trend or {}
     if all(rho is None for rho in trends.values()):
         return None
-    claimed = {claim.metric for claim in assay_view.result.claims.trends if claim.column == column.name}
+    claimed = {
+        claim.metric for claim in assay_view.result.claims.trends if claim.column == context_column.name
+    }
     metrics = [metric for metric in assay_view.metrics if metric in claimed][:_MOST_TRENDS]
     if not metrics:
         return format_sentence(
-            "Accuracy is not shown to follow the order of {column:column} for any metric.", column=column.name
+            "Accuracy is not shown to follow the order of {column:column} for any metric.",
+            column=context_column.name,
         )
     correlations = [trends.get(metric) or 0.0 for metric in metrics]
     listed = [
@@ -137,7 +149,7 @@ def describe_trend(assay_view: AssayView, column: ColumnView) -> Sentence | None
     return format_sentence(
         "{direction}: Spearman’s correlation between the order of {column:column} and accuracy is {listed}.",
         direction=_describe_trend_direction(correlations),
-        column=column.name,
+        column=context_column.name,
         listed=join_phrases(listed),
     )
 
@@ -156,18 +168,18 @@ def _build_difficulty_subsection(assay_view: AssayView, difficulty: Difficulty) 
         caption += " Grey: the middle half of the human pairs, and their median (dashed)."
     chart = Chart(
         "difficulty",
-        build_difficulty_chart(assay_view, difficulty, name_difficulty_bins(difficulty)),
+        build_difficulty_chart(assay_view, difficulty, name_edit_share_bins(difficulty)),
         caption,
     )
     return Section(
         "By how close the two texts of a pair are",
-        sentences=describe_difficulty(assay_view, difficulty),
+        sentences=describe_accuracy_by_text_distance(assay_view, difficulty),
         charts=[chart],
     )
 
 
-def describe_difficulty(assay_view: AssayView, difficulty: Difficulty) -> list[Sentence]:
-    """Say how often the best metric is right on pairs of close texts and on pairs of distant texts."""
+def describe_accuracy_by_text_distance(assay_view: AssayView, difficulty: Difficulty) -> list[Sentence]:
+    """Say how often the best metric is right if the two texts of a pair are similar, and if they are not."""
     sentences = []
     best = assay_view.best_metric
     if best is not None:
@@ -205,5 +217,5 @@ def describe_difficulty(assay_view: AssayView, difficulty: Difficulty) -> list[S
     return sentences
 
 
-def _get_accuracy(row: MetricAccuracy) -> float:
-    return row.accuracy or 0.0
+def _get_accuracy_or_zero(metric_accuracy: MetricAccuracy) -> float:
+    return metric_accuracy.accuracy or 0.0

@@ -40,7 +40,7 @@ class AssayAgreementSection(ReportSection[AssayView]):
     position: ClassVar[int] = 60
 
     def build_section(self, assay_view: AssayView) -> Section | None:
-        """Build one subsection per column with a rank agreement; None where no column has one."""
+        """Build the section on rank agreement between contexts; None if no column has enough contexts."""
         subsections = []
         for column in assay_view.columns:
             agreement = column.result.h2
@@ -70,17 +70,17 @@ class AssayAgreementSection(ReportSection[AssayView]):
 
 
 def describe_rank_agreement(
-    assay_view: AssayView, column: ColumnView, agreement: RankAgreement
+    assay_view: AssayView, context_column: ColumnView, agreement: RankAgreement
 ) -> list[Sentence]:
     """Describe how far the contexts of a column agree in their ranking of metrics."""
-    sentences: list[Sentence | None] = [_describe_typical_agreement(agreement, column)]
+    sentences: list[Sentence | None] = [_describe_typical_agreement(agreement, context_column)]
     if not _is_same_ranking_everywhere(agreement):
-        differing = _find_differing_contexts(assay_view, column, agreement)
+        differing = _find_differing_contexts(assay_view, context_column, agreement)
         sentences += [
             _describe_noise_ceiling(agreement),
-            _describe_differing_contexts(assay_view, column, differing),
+            _describe_differing_contexts(assay_view, context_column, differing),
             _describe_context_groups(assay_view, agreement) if differing else None,
-            _describe_prediction(assay_view, column, agreement),
+            _describe_ranking_prediction(assay_view, context_column, agreement),
         ]
     if len(assay_view.metrics) < _FEW_METRICS:
         sentences.append(
@@ -92,21 +92,21 @@ def describe_rank_agreement(
     return [each for each in sentences if each is not None]
 
 
-def _describe_typical_agreement(agreement: RankAgreement, column: ColumnView) -> Sentence:
+def _describe_typical_agreement(agreement: RankAgreement, context_column: ColumnView) -> Sentence:
     if _is_same_ranking_everywhere(agreement):
         return format_sentence(
-            "The metrics come in the same order for every {column:column}.", column=column.name
+            "The metrics come in the same order for every {column:column}.", column=context_column.name
         )
     cells = _list_context_pairs(agreement)
     if not cells:
         return format_sentence(
-            "No agreement between values of {column:column} is defined.", column=column.name
+            "No agreement between values of {column:column} is defined.", column=context_column.name
         )
     lowest, first, second = min(cells, key=lambda cell: cell[0])
     return format_sentence(
         "Between two values of {column:column} the order of the metrics typically agrees at {middle}"
         " ({statistic}), least between {first:context} and {second:context} at {lowest}.",
-        column=column.name,
+        column=context_column.name,
         middle=format_number(median(value for value, _, _ in cells)),
         statistic=STATISTIC_NAMES.get(agreement.statistic, agreement.statistic),
         first=first,
@@ -116,7 +116,7 @@ def _describe_typical_agreement(agreement: RankAgreement, column: ColumnView) ->
 
 
 def _list_context_pairs(agreement: RankAgreement) -> list[tuple[float, str, str]]:
-    """List the agreement of every two contexts with their names; `global` only if there is no other pair."""
+    """List the rank agreement of every two contexts; `global` is left out unless it is in every pair."""
     is_complete = len(agreement.matrix) == len(agreement.contexts) > 2
     cells = []
     for i in range(1 if is_complete else 0, len(agreement.matrix)):
@@ -144,17 +144,17 @@ def _describe_noise_ceiling(agreement: RankAgreement) -> Sentence | None:
 
 
 def _find_differing_contexts(
-    assay_view: AssayView, column: ColumnView, agreement: RankAgreement
+    assay_view: AssayView, context_column: ColumnView, agreement: RankAgreement
 ) -> list[str]:
     """Find the contexts whose ranking of metrics is shown to differ from the overall ranking."""
-    p_values = assay_view.result.claims.order.get(column.name, {})
+    p_values = assay_view.result.claims.order.get(context_column.name, {})
     return [context for context in agreement.contexts if p_values.get(context, 1.0) <= _LEVEL]
 
 
 def _describe_differing_contexts(
-    assay_view: AssayView, column: ColumnView, differing: list[str]
+    assay_view: AssayView, context_column: ColumnView, differing: list[str]
 ) -> Sentence | None:
-    if not assay_view.result.claims.order.get(column.name):
+    if not assay_view.result.claims.order.get(context_column.name):
         return None
     if not differing:
         return format_sentence("In no context is the order shown to differ from the one over all outputs.")
@@ -165,7 +165,7 @@ def _describe_differing_contexts(
 
 
 def _describe_context_groups(assay_view: AssayView, agreement: RankAgreement) -> Sentence | None:
-    """List groups of contexts that rank metrics alike, and the best metrics of each group."""
+    """Describe groups of contexts that rank metrics alike, with the best metrics of each group."""
     groups = agreement.context_groups
     if len(groups) < 2:
         return None
@@ -203,14 +203,14 @@ def _describe_context_group(assay_view: AssayView, group: ContextGroup, *, with_
     )
 
 
-def _describe_prediction(
-    assay_view: AssayView, column: ColumnView, agreement: RankAgreement
+def _describe_ranking_prediction(
+    assay_view: AssayView, context_column: ColumnView, agreement: RankAgreement
 ) -> Sentence | None:
     prediction = agreement.prediction
     if prediction is None or prediction.explained is None:
         return None
     facts = list_names(list(prediction.coefficients), "column")
-    is_claimed = any(claim.column == column.name for claim in assay_view.result.claims.predictions)
+    is_claimed = any(claim.column == context_column.name for claim in assay_view.result.claims.predictions)
     if prediction.explained < _LEAST_EXPLAINED or not is_claimed:
         return format_sentence(
             "What is known of the contexts ({facts}) is not shown to help predict which of them agree.",

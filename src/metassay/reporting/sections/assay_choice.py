@@ -13,7 +13,7 @@ from metassay.reporting.charts.theme import Spec
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.recommendation_reasons import ReasonWriter
 from metassay.reporting.report_sections import ReportSection
-from metassay.reporting.sections.assay_heatmap import list_columns_that_matter
+from metassay.reporting.sections.assay_heatmap import list_columns_with_context_differences
 from metassay.reporting.tables import AccuracyCell, Field, Grid, build_grid
 from metassay.reporting.wording import (
     Sentence,
@@ -61,7 +61,7 @@ class AssayChoiceSection(ReportSection[AssayView]):
     position: ClassVar[int] = 10
 
     def build_section(self, assay_view: AssayView) -> Section | None:
-        """Build the tables of recommendations; None where there are none."""
+        """Build the section with the metric to use in each context; None if there are no recommendations."""
         subsections = [
             _build_choice_subsection(assay_view, column)
             for column in assay_view.columns
@@ -85,29 +85,30 @@ class AssayChoiceSection(ReportSection[AssayView]):
             subsections=subsections,
             anchor="choice",
             # Without exceptions the verdict says all, and the heat map shows it.
-            collapsed=not assay_view.exceptions_by_context and bool(list_columns_that_matter(assay_view)),
+            collapsed=not assay_view.exceptions_by_context
+            and bool(list_columns_with_context_differences(assay_view)),
         )
 
 
-def _build_choice_subsection(assay_view: AssayView, column: ColumnView) -> Section:
-    robust = describe_robust_choice(assay_view, column)
-    robustness = _build_robustness_table(assay_view, column)
+def _build_choice_subsection(assay_view: AssayView, context_column: ColumnView) -> Section:
+    robust = describe_robust_choice(assay_view, context_column)
+    robustness = _build_robustness_table(assay_view, context_column)
     return Section(
-        f"By {column.name}",
+        f"By {context_column.name}",
         sentences=[] if robust is None else [robust],
-        grids=[build_recommendation_table(assay_view, column)],
+        grids=[build_recommendation_table(assay_view, context_column)],
         folded=[] if robustness is None else [robustness],
     )
 
 
-def build_recommendation_table(assay_view: AssayView, column: ColumnView) -> Grid:
-    """Build a table with the metric to use in each context, and why; `global` comes first."""
-    writer = ReasonWriter(assay_view.result, column.name, labels=assay_view.labels)
-    ordered = [context for context in column.contexts if context in column.recommendations]
-    others = [context for context in column.recommendations if context not in ordered]
+def build_recommendation_table(assay_view: AssayView, context_column: ColumnView) -> Grid:
+    """Build a table with the metric to use in each context, and why; all outputs (`global`) come first."""
+    writer = ReasonWriter(assay_view.result, context_column.name, metric_labels=assay_view.labels)
+    ordered = [context for context in context_column.contexts if context in context_column.recommendations]
+    others = [context for context in context_column.recommendations if context not in ordered]
     rows = []
     for context in [*others, *ordered]:
-        recommendation = column.recommendations[context]
+        recommendation = context_column.recommendations[context]
         choice = recommendation.choice
         label = None if choice is None else assay_view.labels[choice]
         group = [name for name in assay_view.labels.label_all(recommendation.top_group) if name != label]
@@ -115,41 +116,41 @@ def build_recommendation_table(assay_view: AssayView, column: ColumnView) -> Gri
             {
                 "context": context,
                 "choice": label,
-                "accuracy": _find_accuracy_cell(assay_view, column, context, choice),
+                "accuracy": _find_accuracy_cell(assay_view, context_column, context, choice),
                 "top_group": group or None,
-                "reason": join_percent_signs(writer.explain_choice(context, recommendation)),
+                "reason": join_percent_signs(writer.explain_chosen_metrics(context, recommendation)),
             }
         )
-    fields = [Field("context", column.name, "name"), *_CHOICE_FIELDS]
+    fields = [Field("context", context_column.name, "name"), *_CHOICE_FIELDS]
     if assay_view.result.human_comparison is not None:
         fields = [
             replace(field, label=f"right {assay_view.pairs_phrase}") if field.key == "accuracy" else field
             for field in fields
         ]
-    caption = f"What to use, by {column.name}"
-    return build_grid(f"recommendation-{column.name}", caption, fields, rows, at_most=_MOST_ROWS)
+    caption = f"What to use, by {context_column.name}"
+    return build_grid(f"recommendation-{context_column.name}", caption, fields, rows, at_most=_MOST_ROWS)
 
 
 def _find_accuracy_cell(
-    assay_view: AssayView, column: ColumnView, context: str, metric: str | None
+    assay_view: AssayView, context_column: ColumnView, context: str, metric: str | None
 ) -> AccuracyCell | None:
     if metric is None:
         return None
     if context == GLOBAL:
-        return AccuracyCell.from_row(assay_view.accuracies.get(metric))
-    return AccuracyCell.from_row(column.accuracies.get((context, metric)))
+        return AccuracyCell.from_accuracy(assay_view.accuracies.get(metric))
+    return AccuracyCell.from_accuracy(context_column.accuracies.get((context, metric)))
 
 
-def describe_robust_choice(assay_view: AssayView, column: ColumnView) -> Sentence | None:
+def describe_robust_choice(assay_view: AssayView, context_column: ColumnView) -> Sentence | None:
     """Name the metric to use if one metric must serve every context."""
-    recommendation = column.recommendations.get(GLOBAL)
-    rows = {row.metric: row for row in column.result.robustness}
+    recommendation = context_column.recommendations.get(GLOBAL)
+    rows = {row.metric: row for row in context_column.result.robustness}
     metric = None if recommendation is None else recommendation.robust_choice
-    if metric is None or metric not in rows or len(column.contexts) < 2:
+    if metric is None or metric not in rows or len(context_column.contexts) < 2:
         return None
     opening = format_sentence(
         "Where the mix of {column:column} may change, {metric:metric} holds up best",
-        column=column.name,
+        column=context_column.name,
         metric=assay_view.labels[metric],
     )
     return _describe_worst_case(opening, rows[metric])
@@ -172,8 +173,8 @@ def _describe_worst_case(sentence_start: Sentence, robustness: MetricRobustness)
     return format_sentence("{opening}.", opening=sentence_start)
 
 
-def _build_robustness_table(assay_view: AssayView, column: ColumnView) -> Grid | None:
-    if len(column.contexts) < 2:
+def _build_robustness_table(assay_view: AssayView, context_column: ColumnView) -> Grid | None:
+    if len(context_column.contexts) < 2:
         return None
     rows = [
         {
@@ -183,17 +184,17 @@ def _build_robustness_table(assay_view: AssayView, column: ColumnView) -> Grid |
             "robust_accuracy": row.robust_accuracy,
             "stability": row.stability,
         }
-        for row in column.result.robustness
+        for row in context_column.result.robustness
         if assay_view.labels.is_shown(row.metric)
     ]
     if not rows:
         return None
-    caption = f"If one metric must serve every {column.name}"
-    return build_grid(f"robustness-{column.name}", caption, _ROBUSTNESS_FIELDS, rows)
+    caption = f"If one metric must serve every {context_column.name}"
+    return build_grid(f"robustness-{context_column.name}", caption, _ROBUSTNESS_FIELDS, rows)
 
 
 def describe_cost_classes(assay_view: AssayView) -> Sentence | None:
-    """Name the metrics that no other beats in both accuracy and cost class."""
+    """Name the metrics than which no other is both more accurate and cheaper."""
     classes = set(assay_view.result.cost_class.values())
     if len(classes) == 1 and len(assay_view.metrics) > 1:
         (cost_class,) = classes
@@ -208,7 +209,7 @@ def describe_cost_classes(assay_view: AssayView) -> Sentence | None:
 
 
 def build_cost_chart(assay_view: AssayView) -> Chart | None:
-    """Draw accuracy by cost class; None if all metrics are in one class."""
+    """Draw the accuracy of metrics by cost class; None if all metrics are in one class."""
     known = assay_view.result.cost_class
     placed = [
         (COST_CLASSES.index(known[metric]), metric)
@@ -226,7 +227,7 @@ def build_cost_chart(assay_view: AssayView) -> Chart | None:
 
 
 def build_shared_errors_chart(assay_view: AssayView) -> Spec | None:
-    """Draw how often pairs of metrics are wrong on the same pairs (phi), for at least three metrics."""
+    """Draw how often two metrics are wrong on the same pairs (phi), for at least three metrics."""
     errors = assay_view.result.shared_errors
     shown = [n for n, metric in enumerate(errors.metrics) if assay_view.labels.is_shown(metric)]
     if len(shown) < _FEWEST_METRICS_FOR_PHI or not errors.matrix:
@@ -241,9 +242,9 @@ def build_shared_errors_chart(assay_view: AssayView) -> Spec | None:
     return build_matrix_chart("Which metrics are wrong on the same pairs.", labels, cells, _PHI_TOOLTIP)
 
 
-def _build_shared_errors_subsection(spec: Spec) -> Section:
+def _build_shared_errors_subsection(chart_spec: Spec) -> Section:
     return Section(
         "Which metrics err together",
         sentences=[_SHARED_ERRORS],
-        charts=[Chart("shared errors", spec)],
+        charts=[Chart("shared errors", chart_spec)],
     )

@@ -17,7 +17,7 @@ class AssayDetailsSection(ReportSection[AssayView]):
     position: ClassVar[int] = 70
 
     def build_section(self, assay_view: AssayView) -> Section:
-        """Build the sentences."""
+        """Build the section with the full answer of an assay in sentences."""
         return Section(
             "The answer in detail",
             sentences=describe_assay_answer(assay_view),

@@ -44,60 +44,62 @@ _MOST_ROWS = 500
 
 
 class AssayHumanPairsSection(ReportSection[AssayView]):
-    """Report section with accuracy on human pairs and SPA of every metric, also by context."""
+    """Report section with accuracy on human pairs and soft pairwise accuracy (SPA) of every metric."""
 
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 40
 
     def build_section(self, assay_view: AssayView) -> Section | None:
-        """Build the tables; None where the data has no human scores."""
+        """Build the section on agreement with human scores; None if the data has no human scores."""
         comparison = assay_view.result.human_comparison
         if comparison is None:
             return None
         by_context = [
-            _build_context_table(assay_view, column, rows)
+            _build_human_agreement_table(assay_view, column, rows)
             for column, rows in comparison.contexts.items()
             if rows
         ]
         return Section(
             "What human scores say",
             sentences=[format_sentence(_INTRODUCTION, note="people")],
-            grids=[_build_metric_table(assay_view, comparison)],
+            grids=[_build_human_pairs_table(assay_view, comparison)],
             folded=by_context,
             anchor="people",
             collapsed=True,
         )
 
 
-def _build_metric_table(assay_view: AssayView, comparison: HumanComparison) -> Grid:
+def _build_human_pairs_table(assay_view: AssayView, comparison: HumanComparison) -> Grid:
     rows = [
-        _build_metric_row(assay_view, row)
+        _build_human_pairs_row(assay_view, row)
         for row in comparison.metrics
         if assay_view.labels.is_shown(row.metric)
     ]
     return build_grid("people", f"Perturbed pairs and human pairs ({comparison.human})", _METRIC_FIELDS, rows)
 
 
-def _build_metric_row(assay_view: AssayView, row: HumanAccuracy) -> dict[str, Any]:
+def _build_human_pairs_row(assay_view: AssayView, human_accuracy: HumanAccuracy) -> dict[str, Any]:
     return {
-        "metric": assay_view.labels[row.metric],
-        "human": AccuracyCell.from_row(row),
-        "rank": row.rank,
-        "spa": row.spa,
-        "spa_low": row.spa_low,
-        "spa_high": row.spa_high,
-        "rank_spa": row.rank_spa,
-        "labels_saved": row.labels_saved,
-        "labels_saved_low": row.labels_saved_low,
-        "labels_saved_high": row.labels_saved_high,
-        "perturbed": AccuracyCell.from_row(assay_view.accuracies.get(row.metric)),
-        "ties": row.ties,
-        "pairs": row.pairs,
+        "metric": assay_view.labels[human_accuracy.metric],
+        "human": AccuracyCell.from_accuracy(human_accuracy),
+        "rank": human_accuracy.rank,
+        "spa": human_accuracy.spa,
+        "spa_low": human_accuracy.spa_low,
+        "spa_high": human_accuracy.spa_high,
+        "rank_spa": human_accuracy.rank_spa,
+        "labels_saved": human_accuracy.labels_saved,
+        "labels_saved_low": human_accuracy.labels_saved_low,
+        "labels_saved_high": human_accuracy.labels_saved_high,
+        "perturbed": AccuracyCell.from_accuracy(assay_view.accuracies.get(human_accuracy.metric)),
+        "ties": human_accuracy.ties,
+        "pairs": human_accuracy.pairs,
     }
 
 
-def _build_context_table(assay_view: AssayView, column: str, contexts: list[ContextHumanAgreement]) -> Grid:
-    """Build a table of contexts with rank agreement, and the accuracy of each metric on human pairs."""
+def _build_human_agreement_table(
+    assay_view: AssayView, column: str, contexts: list[ContextHumanAgreement]
+) -> Grid:
+    """Build a table with the rank agreement and the accuracy on human pairs in each context."""
     metrics = [row.metric for row in contexts[0].metrics if assay_view.labels.is_shown(row.metric)]
     fields = [
         Field("context", column, "name"),
@@ -115,7 +117,7 @@ def _build_context_table(assay_view: AssayView, column: str, contexts: list[Cont
             "items": context.items,
             "pairs": context.pairs,
         }
-        row |= {f"metric {each.metric}": AccuracyCell.from_row(each) for each in context.metrics}
+        row |= {f"metric {each.metric}": AccuracyCell.from_accuracy(each) for each in context.metrics}
         rows.append(row)
     caption = f"Human pairs, and agreement of their order of the metrics with perturbed pairs, by {column}"
     return build_grid(f"people-{column}", caption, fields, rows, at_most=_MOST_ROWS)

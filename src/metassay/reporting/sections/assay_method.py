@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from metassay.reporting.assay_caveats import list_remarks
+from metassay.reporting.assay_caveats import list_data_remarks
 from metassay.reporting.assay_view import AssayView
 from metassay.reporting.pages import Footnote, Section
 from metassay.reporting.report_sections import ReportSection
@@ -21,24 +21,24 @@ class AssayMethodSection(ReportSection[AssayView]):
     position: ClassVar[int] = 100
 
     def build_section(self, assay_view: AssayView) -> Section:
-        """Build the footnotes that the other sections refer to."""
+        """Build the section that explains the methods, in footnotes to which the other sections refer."""
         subsections = []
-        remarks = list_remarks(assay_view)
+        remarks = list_data_remarks(assay_view)
         if remarks:
             subsections.append(Section("Remarks", bullets=remarks))
-        left_out = _list_left_out(assay_view)
+        left_out = _list_data_left_out(assay_view)
         if left_out:
             subsections.append(Section("What was left out", bullets=left_out))
         return Section(
             "How it was measured",
-            footnotes=_build_footnotes(assay_view),
+            footnotes=_build_method_footnotes(assay_view),
             subsections=subsections,
             anchor="notes",
             collapsed=True,
         )
 
 
-def _list_left_out(assay_view: AssayView) -> list[str]:
+def _list_data_left_out(assay_view: AssayView) -> list[str]:
     """List what was left out of the data: the reason, how many, and their names."""
     counts = assay_view.result.left_out
     names = assay_view.result.named_left_out
@@ -52,7 +52,7 @@ def _list_left_out(assay_view: AssayView) -> list[str]:
     return entries
 
 
-def _build_footnotes(assay_view: AssayView) -> list[Footnote]:
+def _build_method_footnotes(assay_view: AssayView) -> list[Footnote]:
     footnotes = [
         Footnote("accuracy", "Accuracy", _explain_accuracy(assay_view)),
         Footnote(
@@ -146,7 +146,7 @@ def _explain_human_scores() -> Sentence:
 
 
 def _find_run_setting(manifest: Mapping[str, Any], name: str) -> Any:
-    """Find a setting of the run in its manifest."""
+    """Find a setting of the run in its manifest; None if the manifest does not have it."""
     identity = manifest.get("identity")
     configuration = identity.get("configuration") if isinstance(identity, Mapping) else None
     return configuration.get(name) if isinstance(configuration, Mapping) else None

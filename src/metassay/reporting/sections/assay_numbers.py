@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from metassay.reporting.assay_tables import ACCURACY_FIELDS, build_accuracy_row, build_overall_accuracy_table
 from metassay.reporting.assay_view import AssayView, ColumnView
-from metassay.reporting.difficulty_bins import name_difficulty_bins
+from metassay.reporting.difficulty_bins import name_edit_share_bins
 from metassay.reporting.pages import Section
 from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.sections.assay_perturbations import build_perturbation_table
@@ -32,13 +32,13 @@ _STATISTICS_FIELDS = (
 
 
 class AssayNumbersSection(ReportSection[AssayView]):
-    """Report section with tables of every accuracy, agreement and count, for download."""
+    """Report section with tables of every accuracy, rank agreement and count, for download."""
 
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 90
 
     def build_section(self, assay_view: AssayView) -> Section:
-        """Build the tables over all outputs, and those of every column."""
+        """Build the section with all tables: over all outputs, and by context."""
         tables = [
             build_overall_accuracy_table(assay_view),
             build_difficulty_table(assay_view),
@@ -48,7 +48,7 @@ class AssayNumbersSection(ReportSection[AssayView]):
         return Section(
             "All numbers",
             sentences=[
-                _describe_counts(assay_view),
+                _describe_sample_sizes(assay_view),
                 "Press a heading to sort; every table downloads as CSV with full precision.",
             ],
             grids=[table for table in tables if table is not None],
@@ -58,7 +58,7 @@ class AssayNumbersSection(ReportSection[AssayView]):
         )
 
 
-def _describe_counts(assay_view: AssayView) -> str:
+def _describe_sample_sizes(assay_view: AssayView) -> str:
     """Say how many items, outputs, pairs, metrics and contexts the numbers are based on."""
     result = assay_view.result
     perturbations = len(result.perturbations)
@@ -74,75 +74,79 @@ def _describe_counts(assay_view: AssayView) -> str:
     )
 
 
-def _build_numbers_subsection(assay_view: AssayView, column: ColumnView) -> Section:
+def _build_numbers_subsection(assay_view: AssayView, context_column: ColumnView) -> Section:
     folded = [
-        _build_detail_table(assay_view, column),
-        _build_perturbation_share_table(column),
-        build_agreement_table(assay_view, column),
+        _build_context_accuracy_details(assay_view, context_column),
+        _build_perturbation_share_table(context_column),
+        build_agreement_table(assay_view, context_column),
     ]
     return Section(
-        f"By {column.name}",
-        grids=[build_accuracy_table(assay_view, column)],
+        f"By {context_column.name}",
+        grids=[build_accuracy_table(assay_view, context_column)],
         folded=[table for table in folded if table is not None],
     )
 
 
-def build_accuracy_table(assay_view: AssayView, column: ColumnView) -> Grid:
+def build_accuracy_table(assay_view: AssayView, context_column: ColumnView) -> Grid:
     """Build a table of accuracies with intervals, one row per context and one column per metric."""
     fields = [
-        Field("context", column.name, "name"),
+        Field("context", context_column.name, "name"),
         *(
             Field(f"metric {metric}", assay_view.labels[metric], "percent")
             for metric in assay_view.all_metrics
         ),
     ]
     rows = []
-    for context in column.contexts:
+    for context in context_column.contexts:
         row: dict[str, Any] = {"context": context}
         for metric in assay_view.all_metrics:
-            row[f"metric {metric}"] = AccuracyCell.from_row(column.accuracies.get((context, metric)))
+            row[f"metric {metric}"] = AccuracyCell.from_accuracy(
+                context_column.accuracies.get((context, metric))
+            )
         rows.append(row)
-    caption = f"Accuracy by {column.name}"
-    return build_grid(f"accuracy-{column.name}", caption, fields, rows, at_most=_MOST_ROWS)
+    caption = f"Accuracy by {context_column.name}"
+    return build_grid(f"accuracy-{context_column.name}", caption, fields, rows, at_most=_MOST_ROWS)
 
 
-def _build_detail_table(assay_view: AssayView, column: ColumnView) -> Grid:
+def _build_context_accuracy_details(assay_view: AssayView, context_column: ColumnView) -> Grid:
     """Build a table with a row per context and metric: accuracy, intervals and counts."""
     rows = []
-    for context in column.contexts:
+    for context in context_column.contexts:
         for metric in assay_view.all_metrics:
-            accuracy = column.accuracies.get((context, metric))
+            accuracy = context_column.accuracies.get((context, metric))
             if accuracy is not None:
                 rows.append(build_accuracy_row(assay_view, accuracy))
-    return build_grid(f"detail-{column.name}", f"Accuracy by {column.name}, in full", ACCURACY_FIELDS, rows)
+    return build_grid(
+        f"detail-{context_column.name}", f"Accuracy by {context_column.name}, in full", ACCURACY_FIELDS, rows
+    )
 
 
-def _build_perturbation_share_table(column: ColumnView) -> Grid | None:
+def _build_perturbation_share_table(context_column: ColumnView) -> Grid | None:
     """Build a table with the share of each perturbation among the pairs of each context."""
-    shares = column.result.perturbation_shares
+    shares = context_column.result.perturbation_shares
     perturbations = list(dict.fromkeys(name for row in shares.values() for name in row))
     if not perturbations:
         return None
     fields = [
-        Field("context", column.name, "name"),
+        Field("context", context_column.name, "name"),
         *(Field(f"perturbation {name}", name, "percent") for name in perturbations),
     ]
     rows = []
-    for context in column.contexts:
+    for context in context_column.contexts:
         if context in shares:
             cells = {f"perturbation {name}": share for name, share in shares[context].items()}
             rows.append({"context": context, **cells})
-    caption = f"Shares of the perturbations, by {column.name}"
-    return build_grid(f"mix-{column.name}", caption, fields, rows, at_most=_MOST_ROWS)
+    caption = f"Shares of the perturbations, by {context_column.name}"
+    return build_grid(f"mix-{context_column.name}", caption, fields, rows, at_most=_MOST_ROWS)
 
 
-def build_agreement_table(assay_view: AssayView, column: ColumnView) -> Grid | None:
-    """Build a table of the rank agreement of each context with `global`, its ceiling and its test."""
-    agreement = column.result.h2
+def build_agreement_table(assay_view: AssayView, context_column: ColumnView) -> Grid | None:
+    """Build a table of the rank agreement of each context with all outputs, its ceiling and its test."""
+    agreement = context_column.result.h2
     if agreement is None or not agreement.matrix:
         return None
     fields = [
-        Field("context", column.name, "name"),
+        Field("context", context_column.name, "name"),
         Field("agreement", "agreement with global", "number"),
         Field("low", "95\u202f% interval: low", "number"),
         Field("high", "high", "number"),
@@ -151,14 +155,14 @@ def build_agreement_table(assay_view: AssayView, column: ColumnView) -> Grid | N
             "p", "p, differs", "probability", "that two metrics change places, for all claims of this report"
         ),
     ]
-    p_values = assay_view.result.claims.order.get(column.name, {})
+    p_values = assay_view.result.claims.order.get(context_column.name, {})
     rows = [
         _build_agreement_row(agreement, position, p_values.get(context))
         for position, context in enumerate(agreement.contexts)
         if position > 0
     ]
-    caption = f"Order of the metrics by {column.name}, against global"
-    return build_grid(f"agreement-{column.name}", caption, fields, rows)
+    caption = f"Order of the metrics by {context_column.name}, against global"
+    return build_grid(f"agreement-{context_column.name}", caption, fields, rows)
 
 
 def _build_agreement_row(agreement: RankAgreement, position: int, p: float | None) -> dict[str, Any]:
@@ -178,7 +182,7 @@ def build_difficulty_table(assay_view: AssayView) -> Grid | None:
     if difficulty is None or all(row.accuracy is None for row in difficulty.accuracy):
         return None
     cells = {
-        (row.bin, row.metric): AccuracyCell.from_row(row)
+        (row.bin, row.metric): AccuracyCell.from_accuracy(row)
         for row in difficulty.accuracy
         if row.accuracy is not None
     }
@@ -188,7 +192,7 @@ def build_difficulty_table(assay_view: AssayView) -> Grid | None:
         *(Field(f"metric {metric}", assay_view.labels[metric], "percent") for metric in assay_view.metrics),
     ]
     rows = []
-    for position, (name, part) in enumerate(zip(name_difficulty_bins(difficulty), difficulty.bins)):
+    for position, (name, part) in enumerate(zip(name_edit_share_bins(difficulty), difficulty.bins)):
         row: dict[str, Any] = {"context": name, "pairs": part.pairs}
         row |= {f"metric {metric}": cells.get((position, metric)) for metric in assay_view.metrics}
         rows.append(row)

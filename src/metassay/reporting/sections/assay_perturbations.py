@@ -20,13 +20,13 @@ _OVERLOOKED_FIELDS = (
 
 
 class AssayPerturbationsSection(ReportSection[AssayView]):
-    """Report section with accuracy by metric and perturbation, and confounded metrics."""
+    """Report section with accuracy by metric and perturbation, and metrics that depend on perturbations."""
 
     verb: ClassVar[str] = "assay"
     position: ClassVar[int] = 20
 
     def build_section(self, assay_view: AssayView) -> Section | None:
-        """Build the heatmap and the sentences; None where pairs have no perturbation."""
+        """Build the section on accuracy by perturbation; None if the pairs were not made by perturbations."""
         chart = build_perturbations_chart(assay_view)
         if chart is None:
             return None
@@ -38,9 +38,9 @@ class AssayPerturbationsSection(ReportSection[AssayView]):
         )
         return Section(
             "What each metric overlooks",
-            sentences=[introduction, *_describe_dependences(assay_view)],
+            sentences=[introduction, *_describe_metrics_with_confounding(assay_view)],
             charts=[chart],
-            subsections=[_build_overlooked_subsection(assay_view)],
+            subsections=[_build_undetected_errors_subsection(assay_view)],
             anchor="perturbations",
             contents_title="What each overlooks",
         )
@@ -58,13 +58,13 @@ def build_perturbations_chart(assay_view: AssayView) -> Chart | None:
 
 
 def list_confounding_by_metric(assay_view: AssayView) -> list[MetricConfounding]:
-    """List the confounding of each metric in display order, sentinels last."""
+    """List how much each metric depends on perturbations, in display order, sentinels last."""
     rows = {row.metric: row for row in assay_view.result.confounding}
     return [rows[metric] for metric in assay_view.all_metrics if metric in rows]
 
 
 def build_perturbation_table(assay_view: AssayView) -> Grid | None:
-    """Build a table of accuracy by perturbation, its variance, and whether a metric is confounded."""
+    """Build a table of the accuracy of each metric by perturbation, and its variance over perturbations."""
     rows = list_confounding_by_metric(assay_view)
     perturbations = list(dict.fromkeys(name for row in rows for name in row.by_perturbation))
     if not perturbations:
@@ -86,7 +86,7 @@ def build_perturbation_table(assay_view: AssayView) -> Grid | None:
     return build_grid("methods", "Accuracy by perturbation", fields, table)
 
 
-def _describe_dependences(assay_view: AssayView) -> list[str]:
+def _describe_metrics_with_confounding(assay_view: AssayView) -> list[str]:
     """Describe the metrics whose accuracy is shown to depend on the perturbation."""
     claimed = {claim.metric for claim in assay_view.result.claims.perturbation_dependences}
     rows = [
@@ -95,7 +95,7 @@ def _describe_dependences(assay_view: AssayView) -> list[str]:
     return [join_percent_signs(describe_confounding(row, assay_view.labels)) for row in rows]
 
 
-def _build_overlooked_subsection(assay_view: AssayView) -> Section:
+def _build_undetected_errors_subsection(assay_view: AssayView) -> Section:
     rows = list_confounding_by_metric(assay_view)
     tests = sum(accuracy is not None for row in rows for accuracy in row.by_perturbation.values())
     introduction = (
@@ -104,7 +104,7 @@ def _build_overlooked_subsection(assay_view: AssayView) -> Section:
         f" over clusters, Holm’s correction over {tests} of them)."
     )
     table = [
-        {"metric": assay_view.labels[row.metric], "overlooked": _list_overlooked_perturbations(row)}
+        {"metric": assay_view.labels[row.metric], "overlooked": _list_undetected_perturbations(row)}
         for row in rows
         if not row.sentinel
     ]
@@ -115,7 +115,7 @@ def _build_overlooked_subsection(assay_view: AssayView) -> Section:
     )
 
 
-def _list_overlooked_perturbations(confounding: MetricConfounding) -> str:
+def _list_undetected_perturbations(confounding: MetricConfounding) -> str:
     names = [f"{each.perturbation} ({format_percent(each.accuracy)})" for each in confounding.overlooked]
     return join_names(names) if names else "none is shown"
 

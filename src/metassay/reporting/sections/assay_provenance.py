@@ -25,13 +25,13 @@ class AssayProvenanceSection(ReportSection[AssayView]):
     position: ClassVar[int] = 110
 
     def build_section(self, assay_view: AssayView) -> Section:
-        """Build the tables of signatures and of the manifest."""
+        """Build the section with the signatures of the metrics and the settings and versions of the run."""
         origin = (
             f"Made by {_get_program_version(assay_view.manifest)}. The same data, configuration and seed give"
             " this page"
             " again, byte for byte."
         )
-        entries = flatten_mapping(assay_view.manifest)
+        entries = flatten_nested_mapping(assay_view.manifest)
         manifest = build_grid("manifest", "Configuration and versions", _MANIFEST_FIELDS, entries)
         return Section(
             "Provenance",
@@ -63,15 +63,17 @@ def _get_program_version(manifest: Mapping[str, Any]) -> str:
     return f"metassay {version}" if version else "metassay"
 
 
-def flatten_mapping(value: Any, path: str = "") -> list[dict[str, str]]:
-    """List the values of a nested mapping as rows `a.b.c: value`."""
+def flatten_nested_mapping(value: Any, path: str = "") -> list[dict[str, str]]:
+    """List the values of a nested mapping as rows of a path and a value: `a.b.c: value`."""
     if isinstance(value, Mapping):
         rows = []
         for key, inner in value.items():
-            rows += flatten_mapping(inner, f"{path}.{key}" if path else str(key))
+            rows += flatten_nested_mapping(inner, f"{path}.{key}" if path else str(key))
         return rows
     if isinstance(value, list | tuple):
         if any(isinstance(inner, Mapping | list) for inner in value):
-            return [row for n, inner in enumerate(value) for row in flatten_mapping(inner, f"{path}[{n}]")]
+            return [
+                row for n, inner in enumerate(value) for row in flatten_nested_mapping(inner, f"{path}[{n}]")
+            ]
         value = ", ".join(map(str, value))
     return [{"entry": path, "value": "" if value is None else str(value)}]

@@ -34,7 +34,7 @@ class AssayTestsSection(ReportSection[AssayView]):
     position: ClassVar[int] = 80
 
     def build_section(self, assay_view: AssayView) -> Section | None:
-        """Build one subsection per column; None where no column could be tested."""
+        """Build the section with tests of equal accuracy; None if no column could be tested."""
         if not any(column.result.h1 for column in assay_view.columns):
             return None
         introduction = format_sentence(
@@ -53,18 +53,18 @@ class AssayTestsSection(ReportSection[AssayView]):
         )
 
 
-def _build_tests_subsection(assay_view: AssayView, column: ColumnView) -> Section:
-    sentences: list[str | Sentence] = [describe_tests(assay_view, column)]
-    exchanges = column.result.h1_exchanges or []
+def _build_tests_subsection(assay_view: AssayView, context_column: ColumnView) -> Section:
+    sentences: list[str | Sentence] = [describe_accuracy_tests(assay_view, context_column)]
+    exchanges = context_column.result.h1_exchanges or []
     if exchanges:
         sentences.append(f"The permutation test exchanged {', '.join(exchanges)}.")
-    table = build_test_table(assay_view, column)
-    return Section(f"By {column.name}", sentences=sentences, grids=[] if table is None else [table])
+    table = build_test_table(assay_view, context_column)
+    return Section(f"By {context_column.name}", sentences=sentences, grids=[] if table is None else [table])
 
 
-def build_test_table(assay_view: AssayView, column: ColumnView) -> Grid | None:
-    """Build a table of the tests of equal accuracy, with one row per metric."""
-    if not column.result.h1:
+def build_test_table(assay_view: AssayView, context_column: ColumnView) -> Grid | None:
+    """Build a table of tests whether accuracy is equal in all contexts, with one row per metric."""
+    if not context_column.result.h1:
         return None
     rows = [
         {
@@ -75,37 +75,39 @@ def build_test_table(assay_view: AssayView, column: ColumnView) -> Grid | None:
             "p": test.p,
             "p_cmh": test.p_cmh,
             "p_permutation": test.p_permutation,
-            "p_deciding": assay_view.find_variation_p(column.name, test),
-            "differs": _describe_test_outcome(assay_view, column, test),
+            "p_deciding": assay_view.find_context_difference_p_value(context_column.name, test),
+            "differs": _write_test_decision(assay_view, context_column, test),
         }
-        for test in column.result.h1
+        for test in context_column.result.h1
         if assay_view.labels.is_shown(test.metric)
     ]
-    return build_grid(f"h1-{column.name}", f"Does accuracy differ by {column.name}?", _FIELDS, rows)
+    return build_grid(
+        f"h1-{context_column.name}", f"Does accuracy differ by {context_column.name}?", _FIELDS, rows
+    )
 
 
-def describe_tests(assay_view: AssayView, column: ColumnView) -> Sentence:
+def describe_accuracy_tests(assay_view: AssayView, context_column: ColumnView) -> Sentence:
     """Say for which metrics accuracy is shown to differ between contexts, and by how much."""
-    tests = [test for test in column.result.h1 or [] if assay_view.labels.is_shown(test.metric)]
+    tests = [test for test in context_column.result.h1 or [] if assay_view.labels.is_shown(test.metric)]
     if not tests:
         return format_sentence(
-            "There is nothing to test: {column:column} has one value only.", column=column.name
+            "There is nothing to test: {column:column} has one value only.", column=context_column.name
         )
     testable = [test for test in tests if test.p_permutation_holm is not None]
     if not testable:
-        return _describe_untestable(assay_view, column)
-    differing = [test for test in testable if _describe_test_outcome(assay_view, column, test) == "yes"]
+        return _explain_untested_column(assay_view, context_column)
+    differing = [test for test in testable if _write_test_decision(assay_view, context_column, test) == "yes"]
     if not differing:
         return format_sentence(
             "For none of {count} is accuracy shown to differ between values of {column:column}.",
             count=format_plural(len(tests), "metric"),
-            column=column.name,
+            column=context_column.name,
         )
     strongest = max(differing, key=lambda test: test.cramers_v or 0.0)
     return format_sentence(
         "Accuracy differs between values of {column:column} for {which}; the difference is {size} (largest"
         " Cramér’s V {v}, {metric:metric}).",
-        column=column.name,
+        column=context_column.name,
         which=_list_differing_metrics(assay_view, differing, len(tests)),
         size=_describe_effect_size(strongest.cramers_v),
         v=format_number(strongest.cramers_v),
@@ -113,26 +115,30 @@ def describe_tests(assay_view: AssayView, column: ColumnView) -> Sentence:
     )
 
 
-def _describe_untestable(assay_view: AssayView, column: ColumnView) -> Sentence:
+def _explain_untested_column(assay_view: AssayView, context_column: ColumnView) -> Sentence:
     reason = (
         "too few of its values hold two clusters. Compare values that several clusters share, or name a"
         " smaller cluster with --cluster"
     )
-    if len(column.contexts) - len(assay_view.list_small_contexts(column.name)) < 2:
+    if len(context_column.contexts) - len(assay_view.list_small_contexts(context_column.name)) < 2:
         reason = "fewer than two of its values are large enough"
     return format_sentence(
         "Whether accuracy differs by {column:column} cannot be tested: {reason}.",
-        column=column.name,
+        column=context_column.name,
         reason=reason,
     )
 
 
-def _describe_test_outcome(assay_view: AssayView, column: ColumnView, test: AccuracyTest) -> str | None:
-    """Return `yes` if accuracy is shown to differ, `not shown` if not, None if it cannot be tested."""
-    if test.p_permutation_holm is None:
+def _write_test_decision(
+    assay_view: AssayView, context_column: ColumnView, accuracy_test: AccuracyTest
+) -> str | None:
+    """Return `yes` if accuracy is shown to differ, `not shown` if not, None if it could not be tested."""
+    if accuracy_test.p_permutation_holm is None:
         return None
     claims = assay_view.result.claims.variations
-    is_claimed = any(claim.column == column.name and claim.metric == test.metric for claim in claims)
+    is_claimed = any(
+        claim.column == context_column.name and claim.metric == accuracy_test.metric for claim in claims
+    )
     return "yes" if is_claimed else "not shown"
 
 

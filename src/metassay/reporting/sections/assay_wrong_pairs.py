@@ -11,9 +11,9 @@ from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.word_edits import (
     Edit,
     align_with_reference,
-    find_word_edits,
+    find_word_edits_between_texts,
     format_score,
-    list_ranking_moves,
+    list_rank_changes_of_documents,
 )
 from metassay.reporting.wording import find_task, format_percent, format_plural
 from metassay.results.wrong_pairs import WrongPair, WrongPairs
@@ -29,10 +29,12 @@ class AssayWrongPairsSection(ReportSection[AssayView]):
     position: ClassVar[int] = 30
 
     def build_section(self, assay_view: AssayView) -> Section | None:
-        """Build the data that the page's script shows; None where no pairs were kept."""
+        """Build the section with examples of wrong pairs; None if the run kept none."""
         if assay_view.wrong_pairs is None or not assay_view.wrong_pairs.pairs or not assay_view.metrics:
             return None
-        pairs = [_build_pair_data(assay_view, pair, n) for n, pair in enumerate(assay_view.wrong_pairs.pairs)]
+        pairs = [
+            _build_wrong_pair_data(assay_view, pair, n) for n, pair in enumerate(assay_view.wrong_pairs.pairs)
+        ]
         doubtful = sum(pair["doubtful"] for pair in pairs)
         introduction = (
             "Each pair is an output and a worse one. The metric should score the first better; here it did"
@@ -40,7 +42,7 @@ class AssayWrongPairsSection(ReportSection[AssayView]):
         )
         return Section(
             "Pairs they got wrong",
-            sentences=[introduction, *_describe_doubtful_pairs(doubtful)],
+            sentences=[introduction, *_describe_listed_doubtful_pairs(doubtful)],
             anchor="examples",
             template="examples.html.j2",
             content={
@@ -54,8 +56,8 @@ class AssayWrongPairsSection(ReportSection[AssayView]):
         )
 
 
-def describe_doubtful_labels(wrong_pairs: WrongPairs | None) -> list[str]:
-    """Say in how many pairs the worse output is closer to a reference than the better one."""
+def describe_pairs_with_doubtful_label(wrong_pairs: WrongPairs | None) -> list[str]:
+    """Say in how many pairs the worse output is closer to a reference than the better output."""
     if wrong_pairs is None or not wrong_pairs.checked or not wrong_pairs.doubtful:
         return []
     share = format_percent(wrong_pairs.doubtful / wrong_pairs.checked, digits=1)
@@ -67,7 +69,7 @@ def describe_doubtful_labels(wrong_pairs: WrongPairs | None) -> list[str]:
     return [doubt]
 
 
-def _describe_doubtful_pairs(doubtful: int) -> list[str]:
+def _describe_listed_doubtful_pairs(doubtful: int) -> list[str]:
     """Say how many of the listed pairs have a doubtful label."""
     if not doubtful:
         return []
@@ -75,8 +77,8 @@ def _describe_doubtful_pairs(doubtful: int) -> list[str]:
     return [f"{format_plural(doubtful, 'pair')} with a doubtful label {verb} listed separately."]
 
 
-def _build_pair_data(assay_view: AssayView, pair: WrongPair, number: int) -> dict[str, Any]:
-    """Build the data of one pair in the form that the script of the page reads."""
+def _build_wrong_pair_data(assay_view: AssayView, pair: WrongPair, number: int) -> dict[str, Any]:
+    """Convert a wrong pair to the form that the script of the report page reads."""
     outcomes = []
     for metric, scored in pair.outcomes.items():
         if metric in assay_view.metrics:
@@ -95,12 +97,12 @@ def _build_pair_data(assay_view: AssayView, pair: WrongPair, number: int) -> dic
     content |= {
         "source": pair.source or "",
         "references": pair.references,
-        "edits": _encode_edits(find_word_edits(pair.output, pair.worse)),
+        "edits": _encode_word_edits(find_word_edits_between_texts(pair.output, pair.worse)),
     }
     task = find_task(assay_view.result.task)
     if number < _MOST_ALIGNED and pair.references and task is not None and task.shows_word_alignment:
         alignments = [align_with_reference(pair.references[0], text) for text in (pair.output, pair.worse)]
-        content["alignments"] = [[_encode_edits(each.edits), each.errors] for each in alignments]
+        content["alignments"] = [[_encode_word_edits(each.edits), each.errors] for each in alignments]
     return content
 
 
@@ -116,10 +118,10 @@ def _build_ranking_rows(pair: WrongPair) -> list[list[Any]]:
             grades.get(move.worse, ""),
             move.moved,
         ]
-        for move in list_ranking_moves(pair.output, pair.worse)
+        for move in list_rank_changes_of_documents(pair.output, pair.worse)
     ]
 
 
-def _encode_edits(edits: Sequence[Edit]) -> list[list[Any]]:
-    """Encode edits for the script of the page: 0 and the same words, or 1 and the words of both texts."""
+def _encode_word_edits(edits: Sequence[Edit]) -> list[list[Any]]:
+    """Encode edits for the script of the page: 0 and the common words, or 1 and the words of both texts."""
     return [[0, edit.before] if edit.kind == "same" else [1, edit.before, edit.after] for edit in edits]

@@ -36,13 +36,13 @@ COLUMNS = (
 
 
 class DependCorrectionsSection(ReportSection[DependView]):
-    """Agreement with human scores before and after the correction, on segments not used for fitting."""
+    """Report section on agreement with human scores before and after correcting metric scores."""
 
     verb: ClassVar[str] = "depend"
     position: ClassVar[int] = 20
 
     def build_section(self, depend_view: DependView) -> Section | None:
-        """Describe the corrections of every data set; None if none were requested."""
+        """Build the section on corrected metric scores for every data set; None if none were requested."""
         sentences: list[str] = []
         tables: list[Grid] = []
         for dataset in depend_view.datasets:
@@ -50,14 +50,18 @@ class DependCorrectionsSection(ReportSection[DependView]):
             if not corrections:
                 continue
             statements = describe_corrections(corrections, depend_view.result.human, depend_view.labels)
-            sentences += [depend_view.get_sentence_prefix(dataset) + statement for statement in statements]
+            sentences += [
+                depend_view.get_dataset_sentence_prefix(dataset) + statement for statement in statements
+            ]
             tables.append(_build_corrections_table(depend_view, dataset, corrections))
         if not sentences:
             return None
         return Section("Metric scores converted to predicted human scores", sentences, folded=tables)
 
 
-def describe_corrections(corrections: Sequence[Correction], human: str, labels: MetricLabels) -> list[str]:
+def describe_corrections(
+    corrections: Sequence[Correction], human: str, metric_labels: MetricLabels
+) -> list[str]:
     """Say how predicted human scores agree with people, compared with the metric scores themselves."""
     by_mapping: dict[str, list[Correction]] = {}
     for mapping in MAPPINGS:
@@ -66,31 +70,34 @@ def describe_corrections(corrections: Sequence[Correction], human: str, labels: 
             return ["No metric has complete scores for the rated systems: no correction was tested."]
         by_mapping[mapping] = rows
     sentences = [
-        _describe_correction(phrase, by_mapping[mapping], human, labels)
+        _describe_effect_of_correction(phrase, by_mapping[mapping], human, metric_labels)
         for mapping, phrase in MAPPINGS.items()
     ]
     sentences += _compare_with_constant_metric(corrections, by_mapping["f_k"])
-    sentences += _describe_new_ties(by_mapping["f_G"])
+    sentences += _describe_ties_after_correction(by_mapping["f_G"])
     return sentences
 
 
-def _describe_correction(phrase: str, rows: Sequence[Correction], human: str, labels: MetricLabels) -> str:
-    higher = sum(row.spa_low is not None and row.spa_low > 0 for row in rows)
-    lower = sum(row.spa_high is not None and row.spa_high < 0 for row in rows)
-    largest = max(rows, key=lambda row: float(row.spa_gain or 0.0))
+def _describe_effect_of_correction(
+    phrase: str, corrections: Sequence[Correction], human: str, metric_labels: MetricLabels
+) -> str:
+    higher = sum(row.spa_low is not None and row.spa_low > 0 for row in corrections)
+    lower = sum(row.spa_high is not None and row.spa_high < 0 for row in corrections)
+    largest = max(corrections, key=lambda row: float(row.spa_gain or 0.0))
     return (
         f"{phrase}, SPA with {human} on segments that were not used for fitting is higher for {higher} of"
-        f" {format_plural(len(rows), 'metric')} and lower for {lower} (95 % intervals, not corrected for"
+        f" {format_plural(len(corrections), 'metric')} and lower for {lower} (95 % intervals, not corrected"
+        " for"
         " several"
         f" metrics). The largest gain is {format_number(largest.spa_gain, digits=3)}, of"
-        f" {labels[largest.metric]}."
+        f" {metric_labels[largest.metric]}."
     )
 
 
 def _compare_with_constant_metric(
     corrections: Sequence[Correction], f_k_rows: Sequence[Correction]
 ) -> list[str]:
-    """Compare with a constant metric, for which f_k alone does almost as well."""
+    """Compare a corrected metric with a corrected constant metric, for which f_k alone is nearly as good."""
     (constant,) = [row for row in corrections if row.baseline and row.mapping == "f_k"]
     spa = sorted(row.spa for row in f_k_rows if row.spa is not None)
     if not spa:
@@ -104,7 +111,7 @@ def _compare_with_constant_metric(
     return [sentence]
 
 
-def _describe_new_ties(f_g_rows: Sequence[Correction]) -> list[str]:
+def _describe_ties_after_correction(f_g_rows: Sequence[Correction]) -> list[str]:
     shares = sorted(row.tied for row in f_g_rows if row.tied is not None)
     if not shares:
         return []
@@ -127,6 +134,6 @@ def _build_corrections_table(
     ]
     caption = (
         "Agreement with human scores on segments that were not used for fitting"
-        + depend_view.get_caption_suffix(dataset)
+        + depend_view.get_dataset_caption_suffix(dataset)
     )
     return build_grid_from_rows(f"corrections {dataset}", caption, rows, COLUMNS)

@@ -10,18 +10,20 @@ from metassay.reporting.report_sections import ReportSection
 
 
 class DependMethodSection(ReportSection[DependView]):
-    """Definitions of SysDep, shrinkage and residual, and the assumptions of both tests."""
+    """Report section with the definitions of system dependence (SysDep) and its parts, and of the tests."""
 
     verb: ClassVar[str] = "depend"
     position: ClassVar[int] = 90
 
     def build_section(self, depend_view: DependView) -> Section:
-        """Explain the terms with the names of this result."""
-        return Section("How it was measured", explain_terms(depend_view.result.by, depend_view.result.human))
+        """Build the section that defines system dependence (SysDep) and its tests."""
+        return Section(
+            "How it was measured", explain_dependence_terms(depend_view.result.by, depend_view.result.human)
+        )
 
 
-def explain_terms(by: str, human: str) -> list[str]:
-    """Explain SysDep, shrinkage, residual and both p-values; `by` is the column that groups outputs."""
+def explain_dependence_terms(by: str, human: str) -> list[str]:
+    """Explain system dependence (SysDep), shrinkage, residual and both p-values."""
     deviation = (
         f"The expected deviation of a {by} is how much too high its {human} is when it is predicted from the"
         f" metric. SysDep is the range of the expected deviations, in points of {human}."

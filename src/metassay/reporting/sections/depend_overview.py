@@ -34,13 +34,13 @@ FIELDS = (
 
 
 class DependOverviewSection(ReportSection[DependView]):
-    """Every metric with its SysDep, its tests, and the systems it favours most."""
+    """Report section with the system dependence (SysDep) of every metric and the systems it favours most."""
 
     verb: ClassVar[str] = "depend"
     position: ClassVar[int] = 10
 
     def build_section(self, depend_view: DependView) -> Section:
-        """Build the chart and the tables of every data set."""
+        """Build the section with the system dependence of every metric, for each data set."""
         charts: list[Chart] = []
         grids: list[Grid] = []
         folded: list[Grid] = []
@@ -54,22 +54,22 @@ class DependOverviewSection(ReportSection[DependView]):
 
 
 def _build_residuals_chart(
-    depend_view: DependView, dataset: str, entries: Sequence[MetricDependence]
+    depend_view: DependView, dataset: str, dependences: Sequence[MetricDependence]
 ) -> list[Chart]:
-    """Draw residuals as a heatmap of metrics and systems, if there are at least two of each."""
-    groups = _list_systems_by_human_mean(entries)
-    if len(entries) < 2 or len(groups) < 2:
+    """Draw how much each metric favours each system, beyond shrinkage, as a heatmap."""
+    groups = _list_systems_by_human_mean(dependences)
+    if len(dependences) < 2 or len(groups) < 2:
         return []
-    labels = [depend_view.labels[entry.metric] for entry in entries]
+    labels = [depend_view.labels[entry.metric] for entry in dependences]
     cells: list[Spec] = []
-    for entry, label in zip(entries, labels):
+    for entry, label in zip(dependences, labels):
         for group in groups:
             if group in entry.residual:
                 value = round(entry.residual[group], 4)
                 cells.append({"row": label, "column": group, "value": value, "mark": ""})
     by = depend_view.result.by
     spec = build_signed_heatmap(
-        f"How much each of {format_plural(len(entries), 'metric')} favours or disadvantages each {by}.",
+        f"How much each of {format_plural(len(dependences), 'metric')} favours or disadvantages each {by}.",
         cells,
         labels,
         groups,
@@ -78,21 +78,23 @@ def _build_residuals_chart(
     caption = (
         f"How much each metric favours (blue) or disadvantages (red) each {by} beyond shrinkage, in points"
         f" of {depend_view.result.human}; metrics with the lowest SysDep"
-        f" first{depend_view.get_caption_suffix(dataset)}."
+        f" first{depend_view.get_dataset_caption_suffix(dataset)}."
     )
     return [Chart(f"residuals {dataset}", spec, caption)]
 
 
-def _list_systems_by_human_mean(entries: Sequence[MetricDependence]) -> list[str]:
+def _list_systems_by_human_mean(dependences: Sequence[MetricDependence]) -> list[str]:
     """List the systems by descending mean human score."""
-    groups = {group for entry in entries for group in entry.residual}
-    human_means = entries[0].human_means
+    groups = {group for entry in dependences for group in entry.residual}
+    human_means = dependences[0].human_means
     return sorted(groups, key=lambda group: (-human_means.get(group, 0), group))
 
 
-def _build_metrics_table(depend_view: DependView, dataset: str, entries: Sequence[MetricDependence]) -> Grid:
+def _build_metrics_table(
+    depend_view: DependView, dataset: str, dependences: Sequence[MetricDependence]
+) -> Grid:
     rows = []
-    for entry in entries:
+    for entry in dependences:
         row = {
             "metric": depend_view.labels[entry.metric],
             "sysdep": entry.sysdep,
@@ -113,15 +115,15 @@ def _build_metrics_table(depend_view: DependView, dataset: str, entries: Sequenc
 
 
 def _build_detail_tables(
-    depend_view: DependView, dataset: str, entries: Sequence[MetricDependence]
+    depend_view: DependView, dataset: str, dependences: Sequence[MetricDependence]
 ) -> list[Grid]:
     local_rows: list[dict[str, Any]] = []
     sensitivity_rows: list[dict[str, Any]] = []
-    for entry in entries:
+    for entry in dependences:
         label = depend_view.labels[entry.metric]
         local_rows += [{"metric": label, **msgspec.structs.asdict(row)} for row in entry.local]
         sensitivity_rows += [{"metric": label, **msgspec.structs.asdict(row)} for row in entry.sensitivity]
-    suffix = depend_view.get_caption_suffix(dataset)
+    suffix = depend_view.get_dataset_caption_suffix(dataset)
     tables = []
     if local_rows:
         caption = f"Within contexts{suffix}"

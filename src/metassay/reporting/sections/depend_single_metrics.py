@@ -7,7 +7,7 @@ from typing import ClassVar
 from metassay.reporting.charts.dependence import (
     build_curves_chart,
     build_deviations_chart,
-    build_rankings_chart,
+    build_rank_change_chart,
 )
 from metassay.reporting.charts.theme import Spec
 from metassay.reporting.depend_view import DependView
@@ -33,44 +33,48 @@ class DependSingleMetricsSection(ReportSection[DependView]):
     position: ClassVar[int] = 30
 
     def build_section(self, depend_view: DependView) -> Section | None:
-        """Build a choice for every metric that has curves; None if no metric has."""
+        """Build the section with charts of the metric that the reader selects; None without fitted curves."""
         choices = [
             _build_metric_subsection(depend_view, entry)
             for entry in depend_view.result.metrics
-            if depend_view.get_curves(entry)
+            if depend_view.get_fitted_curves(entry)
         ]
         if not choices:
             return None
         return Section("One metric at a time", choices=choices)
 
 
-def build_metric_charts(depend_view: DependView, entry: MetricDependence) -> dict[str, Spec]:
-    """Build the charts of one metric by name; empty if the run has no curves of it."""
-    curves = depend_view.get_curves(entry)
+def build_dependence_charts_of_metric(
+    depend_view: DependView, dependence: MetricDependence
+) -> dict[str, Spec]:
+    """Build the charts of one metric: curves, deviations and rankings; empty if the run has no curves."""
+    curves = depend_view.get_fitted_curves(dependence)
     if curves is None:
         return {}
-    label = depend_view.labels[entry.metric]
+    label = depend_view.labels[dependence.metric]
     return {
-        "curves": build_curves_chart(entry, label, curves),
-        "deviations": build_deviations_chart(entry, label),
-        "ranks": build_rankings_chart(entry, label),
+        "curves": build_curves_chart(dependence, label, curves),
+        "deviations": build_deviations_chart(dependence, label),
+        "ranks": build_rank_change_chart(dependence, label),
     }
 
 
-def _build_metric_subsection(depend_view: DependView, entry: MetricDependence) -> Section:
-    title = f"{depend_view.labels[entry.metric]}{depend_view.get_caption_suffix(entry.dataset)}"
+def _build_metric_subsection(depend_view: DependView, dependence: MetricDependence) -> Section:
+    title = (
+        f"{depend_view.labels[dependence.metric]}{depend_view.get_dataset_caption_suffix(dependence.dataset)}"
+    )
     charts = [
         Chart(f"{title} {kind}", spec, CAPTIONS[kind])
-        for kind, spec in build_metric_charts(depend_view, entry).items()
+        for kind, spec in build_dependence_charts_of_metric(depend_view, dependence).items()
     ]
-    return Section(title, charts=charts, grids=_build_inversions_table(title, entry))
+    return Section(title, charts=charts, grids=_build_inversions_table(title, dependence))
 
 
-def _build_inversions_table(title: str, entry: MetricDependence) -> list[Grid]:
-    if not entry.inversions:
+def _build_inversions_table(title: str, dependence: MetricDependence) -> list[Grid]:
+    if not dependence.inversions:
         return []
     rows = []
-    for pair in entry.inversions:
+    for pair in dependence.inversions:
         row = {
             "better": pair.better,
             "worse": pair.worse,

@@ -33,22 +33,22 @@ INTERVALS = (
 
 
 class EstimateMetricsSection(ReportSection[EstimateView]):
-    """The candidates for the metric, and the method."""
+    """Report section on the candidate metrics, and on the method of the estimates."""
 
     verb: ClassVar[str] = "estimate"
     position: ClassVar[int] = 40
 
     def build_section(self, estimate_view: EstimateView) -> Section:
-        """Build the table of metrics below the method."""
+        """Build the section that explains the method and lists the candidate metrics."""
         rows = [
-            {"metric": estimate_view.labels[candidate.metric], **_build_candidate_row(candidate)}
+            {"metric": estimate_view.labels[candidate.metric], **_build_candidate_metric_row(candidate)}
             for candidate in estimate_view.result.candidates
         ]
         table = build_grid("labels saved", "Share of labels that each metric saves", FIELDS, rows)
         return Section("Metrics and method", sentences=[FORMULA, INTERVALS], folded=[table] if rows else [])
 
 
-def _build_candidate_row(candidate: CandidateMetric) -> dict[str, Any]:
+def _build_candidate_metric_row(candidate: CandidateMetric) -> dict[str, Any]:
     return {
         "saved": candidate.for_mean.value,
         "low": candidate.for_mean.low,

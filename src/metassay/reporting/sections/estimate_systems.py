@@ -35,13 +35,13 @@ DIFFERENCE_FIELDS = (
 
 
 class EstimateSystemsSection(ReportSection[EstimateView]):
-    """Every system with its estimate, its interval and the ranks it can have."""
+    """Report section with the estimated human score of every system, its interval and possible ranks."""
 
     verb: ClassVar[str] = "estimate"
     position: ClassVar[int] = 10
 
     def build_section(self, estimate_view: EstimateView) -> Section:
-        """Build the chart and the table of systems."""
+        """Build the section with a chart and a table of the estimated human score of every system."""
         result = estimate_view.result
         method = LABELS_ONLY if result.metric is None else f"labels and {estimate_view.labels[result.metric]}"
         spec = build_estimates_chart(result.systems, result.human, method)
@@ -51,13 +51,13 @@ class EstimateSystemsSection(ReportSection[EstimateView]):
 
 
 class EstimateDifferencesSection(ReportSection[EstimateView]):
-    """All differences between systems."""
+    """Report section with the estimated differences between all pairs of systems."""
 
     verb: ClassVar[str] = "estimate"
     position: ClassVar[int] = 20
 
     def build_section(self, estimate_view: EstimateView) -> Section | None:
-        """Build the table of differences."""
+        """Build the section with a table of differences between systems."""
         if not estimate_view.result.differences:
             return None
         table = build_differences_table(
@@ -71,13 +71,13 @@ class EstimateDifferencesSection(ReportSection[EstimateView]):
 
 
 class EstimateContextsSection(ReportSection[EstimateView]):
-    """The estimates within each context."""
+    """Report section with the estimated human scores of systems within each context."""
 
     verb: ClassVar[str] = "estimate"
     position: ClassVar[int] = 30
 
     def build_section(self, estimate_view: EstimateView) -> Section | None:
-        """Build two tables per context."""
+        """Build the section with tables of systems and of differences for each context."""
         grids: list[Grid] = []
         folded: list[Grid] = []
         for column, estimates in estimate_view.result.contexts.items():
@@ -95,36 +95,36 @@ class EstimateContextsSection(ReportSection[EstimateView]):
 
 
 def build_systems_table(name: str, caption: str, systems: Sequence[SystemEstimate]) -> Grid:
-    """Build the table of systems, best first."""
+    """Build the table of estimated human scores, best system first."""
     return build_grid(name, caption, SYSTEM_FIELDS, [build_system_row(entry) for entry in systems])
 
 
-def build_system_row(entry: SystemEstimate) -> dict[str, Any]:
+def build_system_row(system_estimate: SystemEstimate) -> dict[str, Any]:
     """Build the table row of one system: its estimate, interval and possible ranks."""
     return {
-        "system": entry.system,
-        "ranks": format_ranks(entry),
-        "estimate": entry.estimate.value,
-        "low": entry.estimate.low,
-        "high": entry.estimate.high,
-        "labels_only": entry.labels_only.value,
-        "labels_only_low": entry.labels_only.low,
-        "labels_only_high": entry.labels_only.high,
-        "labels_saved": entry.labels_saved,
-        "labelled": entry.labelled,
-        "items": entry.items,
+        "system": system_estimate.system,
+        "ranks": format_possible_ranks(system_estimate),
+        "estimate": system_estimate.estimate.value,
+        "low": system_estimate.estimate.low,
+        "high": system_estimate.estimate.high,
+        "labels_only": system_estimate.labels_only.value,
+        "labels_only_low": system_estimate.labels_only.low,
+        "labels_only_high": system_estimate.labels_only.high,
+        "labels_saved": system_estimate.labels_saved,
+        "labelled": system_estimate.labelled,
+        "items": system_estimate.items,
     }
 
 
-def format_ranks(entry: SystemEstimate) -> str:
+def format_possible_ranks(system_estimate: SystemEstimate) -> str:
     """Write the ranks that a system may have: `2` or `1–3`."""
-    if entry.rank_low == entry.rank_high:
-        return str(entry.rank_low)
-    return f"{entry.rank_low}–{entry.rank_high}"
+    if system_estimate.rank_low == system_estimate.rank_high:
+        return str(system_estimate.rank_low)
+    return f"{system_estimate.rank_low}–{system_estimate.rank_high}"
 
 
 def build_differences_table(name: str, caption: str, differences: Sequence[SystemDifference]) -> Grid:
-    """Build the table of all pairs of systems."""
+    """Build the table of estimated differences between all pairs of systems."""
     columns = [field.key for field in DIFFERENCE_FIELDS]
     rows = [{column: getattr(entry, column) for column in columns} for entry in differences]
     return build_grid(name, caption, DIFFERENCE_FIELDS, rows)

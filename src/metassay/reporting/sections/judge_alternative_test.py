@@ -18,30 +18,32 @@ HEADINGS = ("judge", "winning rate", "advantage probability", "ε", "passes", "a
 
 
 class JudgeAlternativeTestSection(ReportSection[JudgeView]):
-    """Whether each judge can replace one of the raters."""
+    """Report section on whether each judge can replace a human rater (alternative annotator test)."""
 
     verb: ClassVar[str] = "judge"
     position: ClassVar[int] = 30
 
     def build_section(self, judge_view: JudgeView) -> Section | None:
-        """Build the table of tests; None without at least two raters."""
+        """Build the section with the alternative annotator test; None without at least two raters."""
         if not judge_view.result.alt_test:
             return None
-        rows = [_build_test_row(entry) for entry in judge_view.result.alt_test]
+        rows = [_build_alternative_test_row(entry) for entry in judge_view.result.alt_test]
         table = build_text_table("alternative annotator", "Alternative annotator test", HEADINGS, rows)
         return Section("Can the judge replace a rater?", [EXPLANATION], grids=[table])
 
 
-def _build_test_row(entry: AlternativeTestEntry) -> list[str]:
+def _build_alternative_test_row(alternative_test: AlternativeTestEntry) -> list[str]:
     passes = NO_VALUE
-    if entry.passes is not None:
-        passes = "yes" if entry.passes else "no"
-    p_values = [f"{rater}: p {format_p_value(p)}" for rater, p in entry.p_fdr.items() if p is not None]
+    if alternative_test.passes is not None:
+        passes = "yes" if alternative_test.passes else "no"
+    p_values = [
+        f"{rater}: p {format_p_value(p)}" for rater, p in alternative_test.p_fdr.items() if p is not None
+    ]
     return [
-        entry.judge,
-        format_percent(entry.winning_rate),
-        format_percent(entry.advantage),
-        f"{entry.epsilon:g}",
+        alternative_test.judge,
+        format_percent(alternative_test.winning_rate),
+        format_percent(alternative_test.advantage),
+        f"{alternative_test.epsilon:g}",
         passes,
         "; ".join(p_values) or NO_VALUE,
     ]

@@ -14,13 +14,13 @@ from metassay.results.judge import ContextAccuracy
 
 
 class JudgeContextsSection(ReportSection[JudgeView]):
-    """Accuracy of every judge in every context, one table per column."""
+    """Report section with the accuracy of every judge by context, one table per context column."""
 
     verb: ClassVar[str] = "judge"
     position: ClassVar[int] = 20
 
     def build_section(self, judge_view: JudgeView) -> Section | None:
-        """Build the tables; None if there are no contexts."""
+        """Build the section with tables of accuracy by judge and context; None if there are no contexts."""
         tables = [
             _build_context_accuracy_table(column, rows)
             for column, rows in judge_view.result.contexts.items()
@@ -31,14 +31,14 @@ class JudgeContextsSection(ReportSection[JudgeView]):
         return Section("Accuracy within contexts", grids=tables[:1], folded=tables[1:])
 
 
-def _build_context_accuracy_table(column: str, entries: Sequence[ContextAccuracy]) -> Grid:
+def _build_context_accuracy_table(column: str, context_accuracies: Sequence[ContextAccuracy]) -> Grid:
     """Build a table with a row per judge and a column per context."""
-    contexts = sorted({entry.context for entry in entries})
+    contexts = sorted({entry.context for entry in context_accuracies})
     accuracies = {
         (entry.judge, entry.context): format_share_with_interval(entry.accuracy, entry.low, entry.high)
-        for entry in entries
+        for entry in context_accuracies
     }
-    judges = sorted({entry.judge for entry in entries})
+    judges = sorted({entry.judge for entry in context_accuracies})
     rows = [
         [judge, *(accuracies.get((judge, context), NO_VALUE) for context in contexts)] for judge in judges
     ]

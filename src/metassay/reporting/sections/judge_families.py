@@ -33,42 +33,46 @@ NO_OWN_FAMILY = (
 
 
 class JudgeFamiliesSection(ReportSection[JudgeView]):
-    """How much each judge favours or disadvantages each family."""
+    """Report section on how much each judge favours or disadvantages each model family."""
 
     verb: ClassVar[str] = "judge"
     position: ClassVar[int] = 40
 
     def build_section(self, judge_view: JudgeView) -> Section | None:
-        """Build the chart and the table of families; None if no families are known."""
+        """Build the section on favoured model families; None if the data does not name families."""
         entries = judge_view.result.self_preference
         if not entries:
             return None
         explanation = HUMAN_YARDSTICK if entries[0].yardstick == HUMANS else PANEL_YARDSTICK
         tests = ONE_TEST if any(entry.own for entry in entries) else NO_OWN_FAMILY
-        rows = [_build_family_row(entry) for entry in entries]
+        rows = [_build_family_preference_row(entry) for entry in entries]
         table = build_text_table("families", "Deviation of each family", HEADINGS, rows)
         return Section(
             "Which families does it favour?",
             [explanation, tests],
-            charts=_build_family_chart(entries),
+            charts=_build_judge_family_heatmap(entries),
             grids=[table],
         )
 
 
-def _build_family_row(entry: SelfPreference) -> list[str]:
-    interval = NO_VALUE if entry.low is None else f"{format_number(entry.low)} to {format_number(entry.high)}"
+def _build_family_preference_row(preference: SelfPreference) -> list[str]:
+    interval = (
+        NO_VALUE
+        if preference.low is None
+        else f"{format_number(preference.low)} to {format_number(preference.high)}"
+    )
     return [
-        entry.judge,
-        entry.family,
-        "yes" if entry.own else NO_VALUE,
-        format_number(entry.deviation),
+        preference.judge,
+        preference.family,
+        "yes" if preference.own else NO_VALUE,
+        format_number(preference.deviation),
         interval,
-        format_p_value(entry.p_holm),
+        format_p_value(preference.p_holm),
     ]
 
 
-def _build_family_chart(entries: Sequence[SelfPreference]) -> list[Chart]:
-    """Draw judges × families, if there are more than two cells."""
+def _build_judge_family_heatmap(self_preferences: Sequence[SelfPreference]) -> list[Chart]:
+    """Draw how much each judge favours each model family, if the heatmap has more than two cells."""
     cells = [
         {
             "row": entry.judge,
@@ -76,7 +80,7 @@ def _build_family_chart(entries: Sequence[SelfPreference]) -> list[Chart]:
             "value": round(entry.deviation, 4),
             "mark": "*" if is_self_preference_significant(entry) else "",
         }
-        for entry in entries
+        for entry in self_preferences
         if entry.deviation is not None
     ]
     judges = list(dict.fromkeys(str(cell["row"]) for cell in cells))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from metassay.reporting.charts.judges import build_agreement_chart
+from metassay.reporting.charts.judges import build_judge_accuracy_chart
 from metassay.reporting.judge_page import (
     JudgeView,
     build_text_table,
@@ -54,16 +54,16 @@ CHART_CAPTION = "Agreement with humans, with 95 % intervals."
 
 
 class JudgeOverviewSection(ReportSection[JudgeView]):
-    """Every judge with its accuracy, consistency and biases."""
+    """Report section with the accuracy, consistency and biases of every judge."""
 
     verb: ClassVar[str] = "judge"
     position: ClassVar[int] = 10
 
     def build_section(self, judge_view: JudgeView) -> Section:
-        """Build the chart and the table of judges, best first, and sentences about each."""
+        """Build the section with a chart and a table of the judges, best first, and sentences about each."""
         entries = sort_judges_by_accuracy(judge_view.result.judges)
         table = build_text_table("judges", "Judges", HEADINGS, [_build_judge_row(entry) for entry in entries])
-        sentences = [_explain_columns(judge_view.result, table)]
+        sentences = [_explain_judge_table_columns(judge_view.result, table)]
         for entry in entries:
             statements = " ".join(describe_judge_consistency(entry))
             if statements:
@@ -71,31 +71,33 @@ class JudgeOverviewSection(ReportSection[JudgeView]):
         return Section("Judges", sentences, charts=_build_accuracy_chart(entries), grids=[table])
 
 
-def _build_judge_row(entry: JudgeEntry) -> list[str]:
-    corrected = entry.corrected
+def _build_judge_row(judge: JudgeEntry) -> list[str]:
+    corrected = judge.corrected
     corrected_share = NO_VALUE
     if corrected is not None:
         corrected_share = format_share_with_interval(corrected.value, corrected.low, corrected.high)
     return [
-        entry.judge,
-        str(entry.pairs),
-        format_share_with_interval(entry.accuracy, entry.low, entry.high),
-        format_percent(entry.base_rate),
-        format_judge_measure(entry, "both_orders_same"),
-        format_number(entry.position_bias, digits=3),
-        format_number(entry.length_bias, digits=3),
-        format_judge_measure(entry, "repeats_same"),
-        str(entry.missing),
+        judge.judge,
+        str(judge.pairs),
+        format_share_with_interval(judge.accuracy, judge.low, judge.high),
+        format_percent(judge.base_rate),
+        format_judge_measure(judge, "both_orders_same"),
+        format_number(judge.position_bias, digits=3),
+        format_number(judge.length_bias, digits=3),
+        format_judge_measure(judge, "repeats_same"),
+        str(judge.missing),
         corrected_share,
-        format_number(entry.cost),
+        format_number(judge.cost),
     ]
 
 
-def _explain_columns(result: JudgeContent, table: Grid) -> str:
+def _explain_judge_table_columns(judge_result: JudgeContent, table: Grid) -> str:
     """Explain where human labels come from, how ties count, and what the columns mean."""
-    sentences = [f"Human labels: {result.gold}." if result.gold else "This table has no human labels."]
-    if any(entry.both_orders_same is not None for entry in result.judges):
-        sentences.append(TIE_RULES[result.ties])
+    sentences = [
+        f"Human labels: {judge_result.gold}." if judge_result.gold else "This table has no human labels."
+    ]
+    if any(entry.both_orders_same is not None for entry in judge_result.judges):
+        sentences.append(TIE_RULES[judge_result.ties])
     sentences += [
         f"{field.label.capitalize()}: {EXPLANATIONS[field.label]}."
         for field in table.fields
@@ -105,9 +107,9 @@ def _explain_columns(result: JudgeContent, table: Grid) -> str:
     return " ".join(sentences)
 
 
-def _build_accuracy_chart(entries: Sequence[JudgeEntry]) -> list[Chart]:
-    """Draw the judges that have an accuracy, if there are at least two."""
-    measured = [entry for entry in entries if entry.accuracy is not None]
+def _build_accuracy_chart(judges: Sequence[JudgeEntry]) -> list[Chart]:
+    """Draw the accuracy of the judges that have one, if there are at least two."""
+    measured = [entry for entry in judges if entry.accuracy is not None]
     if len(measured) < 2:
         return []
-    return [Chart("judges", build_agreement_chart(measured), CHART_CAPTION)]
+    return [Chart("judges", build_judge_accuracy_chart(measured), CHART_CAPTION)]

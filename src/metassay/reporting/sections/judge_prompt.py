@@ -10,13 +10,13 @@ from metassay.reporting.report_sections import ReportSection
 
 
 class JudgePromptSection(ReportSection[JudgeView]):
-    """Signature and prompt of the model that made the verdicts."""
+    """Report section with the signature and the prompt of the model that made the verdicts."""
 
     verb: ClassVar[str] = "judge"
     position: ClassVar[int] = 50
 
     def build_section(self, judge_view: JudgeView) -> Section | None:
-        """Build the section; None if the verdicts were read from a table."""
+        """Build the section with the prompt of the judge; None if the verdicts were read from a table."""
         asked = judge_view.result.asked
         if asked is None:
             return None

@@ -8,22 +8,22 @@ import msgspec
 
 from metassay.meta.people.meta_metrics.registry import label_meta_metric
 from metassay.reporting.pages import Section
-from metassay.reporting.rank_view import THRESHOLDS, RankView, list_analysis_rows
+from metassay.reporting.rank_view import THRESHOLDS, RankView, list_rows_by_analysis
 from metassay.reporting.report_sections import ReportSection
 from metassay.reporting.tables import Grid, build_grid_from_rows
 from metassay.results.rank import AverageRanking
 
 
 class RankAveragesSection(ReportSection[RankView]):
-    """Report section with averages over data sets, and further analyses; all but the first are folded."""
+    """Report section with rankings of metrics averaged over data sets, and further analyses."""
 
     verb: ClassVar[str] = "rank"
     position: ClassVar[int] = 50
 
     def build_section(self, rank_view: RankView) -> Section | None:
-        """Build a table per average and analysis; None if there is none."""
+        """Build the section with averages over data sets and further analyses; None if there are none."""
         tables = [_build_average_table(average, rank_view) for average in rank_view.result.averages]
-        for name, rows in list_analysis_rows(rank_view.result.analyses, rank_view.labels).items():
+        for name, rows in list_rows_by_analysis(rank_view.result.analyses, rank_view.labels).items():
             if rows and name != THRESHOLDS:  # these have a section of their own
                 tables.append(build_grid_from_rows(name, name, rows))
         if not tables:

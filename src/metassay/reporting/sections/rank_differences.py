@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from metassay.reporting.agreement_curves import describe_agreement_threshold, tabulate_thresholds
+from metassay.reporting.agreement_curves import describe_agreement_threshold, tabulate_agreement_thresholds
 from metassay.reporting.charts.agreement import build_agreement_chart
 from metassay.reporting.pages import Chart, Section
 from metassay.reporting.rank_view import RankView
@@ -46,24 +46,26 @@ class RankDifferencesSection(ReportSection[RankView]):
     position: ClassVar[int] = 35
 
     def build_section(self, rank_view: RankView) -> Section | None:
-        """Build a choice per metric; None if thresholds were not requested."""
+        """Build the section on how often people agree with score differences; None if not requested."""
         curves = rank_view.result.analyses.thresholds
         if not curves:
             return None
         choices = []
-        for metric, dataset in _list_best_curves(rank_view, curves):
+        for metric, dataset in _list_curves_of_best_metrics(rank_view, curves):
             of_metric = [
                 curve
                 for curve in curves
                 if (curve.metric, curve.dataset) == (metric, dataset) and curve.is_global
             ]
-            choices.append(_build_curve_subsection(of_metric, rank_view))
-        rows = tabulate_thresholds(curves, rank_view.labels)
+            choices.append(_build_agreement_curve_subsection(of_metric, rank_view))
+        rows = tabulate_agreement_thresholds(curves, rank_view.labels)
         table = build_grid("thresholds", "Differences with which people agree", FIELDS, rows)
         return Section(TITLE, [EXPLANATION], choices=choices, choice_noun="metric", folded=[table])
 
 
-def _list_best_curves(rank_view: RankView, curves: Sequence[AgreementCurve]) -> list[tuple[str, str]]:
+def _list_curves_of_best_metrics(
+    rank_view: RankView, curves: Sequence[AgreementCurve]
+) -> list[tuple[str, str]]:
     """List the curves of the best metrics of each data set, best first."""
     with_curve = {(curve.metric, curve.dataset) for curve in curves}
     charted: dict[tuple[str, str], None] = {}
@@ -74,7 +76,7 @@ def _list_best_curves(rank_view: RankView, curves: Sequence[AgreementCurve]) -> 
     return list(charted)
 
 
-def _build_curve_subsection(curves: Sequence[AgreementCurve], rank_view: RankView) -> Section:
+def _build_agreement_curve_subsection(curves: Sequence[AgreementCurve], rank_view: RankView) -> Section:
     label = rank_view.labels[curves[0].metric]
     title = f"{label} on {curves[0].dataset}"
     sentences = [

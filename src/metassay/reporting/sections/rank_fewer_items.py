@@ -42,9 +42,9 @@ class RankFewerItemsSection(ReportSection[RankView]):
     position: ClassVar[int] = 30
 
     def build_section(self, rank_view: RankView) -> Section | None:
-        """Build the section of one ranking, or a choice of several; None if nothing was downsampled."""
+        """Build the section on rankings from fewer items; None if this was not requested."""
         rankings = [ranking for ranking in rank_view.result.global_rankings if ranking.downsampled]
-        sections = [_build_subset_subsection(ranking, rank_view) for ranking in rankings]
+        sections = [_build_random_subsets_subsection(ranking, rank_view) for ranking in rankings]
         if not sections:
             return None
         if len(sections) == 1:
@@ -52,7 +52,7 @@ class RankFewerItemsSection(ReportSection[RankView]):
         return Section(TITLE, choices=sections, choice_noun="ranking")
 
 
-def _build_subset_subsection(ranking: Ranking, rank_view: RankView) -> Section:
+def _build_random_subsets_subsection(ranking: Ranking, rank_view: RankView) -> Section:
     """Build chart, table and sentences on random subsets of the items of one ranking."""
     meta_metric = label_meta_metric(ranking.meta_metric)
     title = f"{ranking.dataset}: {meta_metric}"
@@ -61,31 +61,37 @@ def _build_subset_subsection(ranking: Ranking, rank_view: RankView) -> Section:
     shown = [row for row in ranking.downsampled if row.metric in metrics[:MOST_LINES]]
     order = [rank_view.labels[metric] for metric in metrics[:MOST_LINES]]
     spec = build_subset_size_chart(
-        _replace_specs_by_labels([*shown, *baseline_rows], rank_view), meta_metric, order
+        _replace_metric_specs_by_labels([*shown, *baseline_rows], rank_view), meta_metric, order
     )
     caption = CAPTION
     if len(metrics) > MOST_LINES:
         caption += f" The {MOST_LINES} best of {len(metrics)} metrics; all are in the table."
     sentences = _describe_stability_of_best(ranking.downsampled, rank_view)
-    sentences += _describe_baseline(baseline_rows, meta_metric)
+    sentences += _describe_constant_baseline(baseline_rows, meta_metric)
     table = build_grid(
         f"fewer items {title}",
         f"{meta_metric} on fewer items",
         FIELDS,
-        _replace_specs_by_labels(ranking.downsampled, rank_view),
+        _replace_metric_specs_by_labels(ranking.downsampled, rank_view),
     )
     return Section(title, sentences, [Chart(f"fewer items {title}", spec, caption)], folded=[table])
 
 
-def _replace_specs_by_labels(rows: Sequence[DownsampledValue], rank_view: RankView) -> list[dict[str, Any]]:
-    return [msgspec.to_builtins(row) | {"metric": rank_view.labels[row.metric]} for row in rows]
+def _replace_metric_specs_by_labels(
+    downsampled_values: Sequence[DownsampledValue], rank_view: RankView
+) -> list[dict[str, Any]]:
+    return [msgspec.to_builtins(row) | {"metric": rank_view.labels[row.metric]} for row in downsampled_values]
 
 
-def _describe_stability_of_best(rows: Sequence[DownsampledValue], rank_view: RankView) -> list[str]:
+def _describe_stability_of_best(
+    downsampled_values: Sequence[DownsampledValue], rank_view: RankView
+) -> list[str]:
     """Say how often the metric that is best on all items is best on random subsets."""
-    all_items = max(row.items for row in rows)
-    best = max((row for row in rows if row.items == all_items), key=lambda row: row.first or 0.0)
-    shares = {row.items: row.first or 0.0 for row in rows if row.metric == best.metric}
+    all_items = max(row.items for row in downsampled_values)
+    best = max(
+        (row for row in downsampled_values if row.items == all_items), key=lambda row: row.first or 0.0
+    )
+    shares = {row.items: row.first or 0.0 for row in downsampled_values if row.metric == best.metric}
     sizes = [size for size in shares if size < all_items]
     if not sizes:
         return []
@@ -102,11 +108,13 @@ def _describe_stability_of_best(rows: Sequence[DownsampledValue], rank_view: Ran
     return sentences
 
 
-def _describe_baseline(rows: Sequence[DownsampledValue], meta_metric: str) -> list[str]:
+def _describe_constant_baseline(
+    downsampled_values: Sequence[DownsampledValue], meta_metric: str
+) -> list[str]:
     """Say how the value of the constant baseline changes with the number of items."""
-    if len(rows) < 2:
+    if len(downsampled_values) < 2:
         return []
-    fewest, *_, most = rows
+    fewest, *_, most = downsampled_values
     sentence = (
         f"Compare values on equal numbers of items only: {fewest.metric}, a baseline without information"
         f" about quality (dashed, where it is in range), has {meta_metric} {format_number(fewest.median)} on"

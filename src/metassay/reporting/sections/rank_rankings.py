@@ -52,13 +52,15 @@ MOST_COMPARISONS = 2000
 
 
 class RankRankingsSection(ReportSection[RankView]):
-    """The rankings over all items: charts, tables and tests."""
+    """Report section with the rankings of metrics over all items: charts, tables and tests."""
 
     verb: ClassVar[str] = "rank"
     position: ClassVar[int] = 10
 
     def build_section(self, rank_view: RankView) -> Section:
-        """Build one section of all rankings, or a choice if there are many."""
+        """Build the section with the rankings of metrics over all items; readers choose one if there are
+        many.
+        """
         sections = [
             _build_ranking_section(ranking, rank_view) for ranking in rank_view.result.global_rankings
         ]
@@ -66,7 +68,7 @@ class RankRankingsSection(ReportSection[RankView]):
             return sections[0]
         if len(sections) > MOST_RANKINGS:
             return Section("Rankings", choices=sections, choice_noun="ranking")
-        return _merge_sections("Rankings", sections)
+        return _merge_ranking_sections("Rankings", sections)
 
 
 class RankContextsSection(ReportSection[RankView]):
@@ -76,7 +78,7 @@ class RankContextsSection(ReportSection[RankView]):
     position: ClassVar[int] = 40
 
     def build_section(self, rank_view: RankView) -> Section | None:
-        """Build a choice for each ranking within a context; None if there is none."""
+        """Build the section with the rankings of metrics within contexts; None if there are none."""
         rankings = [
             ranking
             for ranking in rank_view.result.rankings
@@ -88,7 +90,7 @@ class RankContextsSection(ReportSection[RankView]):
         return Section("Within contexts", choices=choices, choice_noun="ranking")
 
 
-def _merge_sections(title: str, sections: Sequence[Section]) -> Section:
+def _merge_ranking_sections(title: str, sections: Sequence[Section]) -> Section:
     """Merge the sections of several rankings into one section."""
     return Section(
         title,

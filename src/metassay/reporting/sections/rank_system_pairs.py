@@ -52,22 +52,22 @@ class RankSystemPairsSection(ReportSection[RankView]):
     position: ClassVar[int] = 20
 
     def build_section(self, rank_view: RankView) -> Section | None:
-        """Build a choice for each metric; None if there is no ranking by SPA."""
+        """Build the section with p-values of system pairs by metric; None if there is no ranking by SPA."""
         rankings = [ranking for ranking in rank_view.result.global_rankings if ranking.meta_metric == SPA]
         with_p_values = [ranking for ranking in rankings if ranking.pair_p_values is not None]
         choices: list[Section] = []
         for ranking in with_p_values:
             most_metrics = max(1, MOST_METRICS // len(with_p_values))
-            choices += _build_metric_subsections(
+            choices += _build_p_value_heatmaps_of_metrics(
                 ranking, rank_view, most_metrics, is_only=len(with_p_values) == 1
             )
-        notes = _list_skipped_datasets(rankings)
+        notes = _list_datasets_without_heatmap(rankings)
         if choices:
             return Section("Pairs of systems", [EXPLANATION, *notes], choices=choices, choice_noun="metric")
         return Section("Pairs of systems", notes) if notes else None
 
 
-def _list_skipped_datasets(rankings: Sequence[Ranking]) -> list[str]:
+def _list_datasets_without_heatmap(rankings: Sequence[Ranking]) -> list[str]:
     """Name the data sets with too many systems for a heatmap."""
     large = [
         f"{ranking.dataset} ({format_count(ranking.systems)})"
@@ -79,7 +79,7 @@ def _list_skipped_datasets(rankings: Sequence[Ranking]) -> list[str]:
     return [f"Too many systems to draw every pair (--systems names some): {list_names(large, '')}."]
 
 
-def _build_metric_subsections(
+def _build_p_value_heatmaps_of_metrics(
     ranking: Ranking, rank_view: RankView, most_metrics: int, *, is_only: bool
 ) -> list[Section]:
     """Build the heatmaps of the best metrics of one ranking."""
@@ -96,13 +96,13 @@ def _build_metric_subsections(
 
 
 def _build_metric_subsection(
-    title: str, label: str, systems: Sequence[str], row: MetricPairPValues
+    title: str, label: str, systems: Sequence[str], metric_p_values: MetricPairPValues
 ) -> Section:
     """Build the heatmaps of one metric, or say that people and metric are equally certain."""
     pairs = [
         SystemPair(better, worse, human, metric)
         for (better, worse), human, metric in zip(
-            combinations(systems, 2), row.human, row.metric_p_values, strict=True
+            combinations(systems, 2), metric_p_values.human, metric_p_values.metric_p_values, strict=True
         )
     ]
     largest = max(pairs, key=lambda pair: abs(pair.human - pair.metric))
@@ -112,23 +112,23 @@ def _build_metric_subsection(
         )
         return Section(title, [sentence])
     heatmaps = {
-        "people": ("By people.", [0.5 - pair.human for pair in pairs], row.human),
-        label: (f"By {label}.", [0.5 - pair.metric for pair in pairs], row.metric_p_values),
+        "people": ("By people.", [0.5 - pair.human for pair in pairs], metric_p_values.human),
+        label: (f"By {label}.", [0.5 - pair.metric for pair in pairs], metric_p_values.metric_p_values),
     }
     differences = [pair.human - pair.metric for pair in pairs]
     heatmaps[f"{label} minus people"] = (DIFFERENCE_CAPTION, differences, differences)
     charts = []
-    sentences = [_describe_largest_difference(label, pairs, largest)]
+    sentences = [_describe_disagreement_with_people(label, pairs, largest)]
     for name, (caption, favours, numbers) in heatmaps.items():
         if min(favours) >= 0.5 - NEGLIGIBLE:
             sentences.append(f"Not drawn, because certain about every pair in the order of people: {name}.")
         else:
-            chart = _build_heatmap(name, systems, pairs, favours, numbers)
+            chart = _build_p_value_heatmap(name, systems, pairs, favours, numbers)
             charts.append(Chart(f"pairs of systems {title}: {name}", chart, caption))
     return Section(title, sentences, charts, charts_side_by_side=True)
 
 
-def _describe_largest_difference(label: str, pairs: Sequence[SystemPair], largest: SystemPair) -> str:
+def _describe_disagreement_with_people(label: str, pairs: Sequence[SystemPair], largest: SystemPair) -> str:
     """Say on how many pairs a metric and people disagree, and on which they differ most."""
     disagreements = sum((pair.human - 0.5) * (pair.metric - 0.5) < 0 for pair in pairs)
     agreement = "the same system in all"
@@ -143,19 +143,19 @@ def _describe_largest_difference(label: str, pairs: Sequence[SystemPair], larges
 
 
 def _name_preferred_system(pair: SystemPair, p: float) -> str:
-    """Name the system that a one-sided p-value prefers: the better one if p is at most ½."""
+    """Name the system that a one-sided p-value favours: the better one by human score if p ≤ ½."""
     preferred = pair.better if p <= 0.5 else pair.worse
     return f"{preferred} with p {format_p_value(min(p, 1 - p))}"
 
 
-def _build_heatmap(
+def _build_p_value_heatmap(
     name: str,
     systems: Sequence[str],
     pairs: Sequence[SystemPair],
     preferences: Sequence[float],
     numbers: Sequence[float],
 ) -> Spec:
-    """Build a heatmap of pairs of systems, coloured by how much each pair favours its row.
+    """Draw a heatmap of system pairs, coloured by how much p-values favour the system of the row.
 
     `numbers` are written into the cells if there are few systems.
     """
@@ -170,7 +170,7 @@ def _build_heatmap(
                 "value": round(preference, 4),
                 "p by people": pair.human,
                 "p by the metric": pair.metric,
-                "mark": _format_without_zero(number) if has_numbers else "",
+                "mark": _format_without_leading_zero(number) if has_numbers else "",
             }
         )
     names = list(numbered.values())
@@ -181,6 +181,6 @@ def _build_heatmap(
     )
 
 
-def _format_without_zero(value: float) -> str:
+def _format_without_leading_zero(value: float) -> str:
     """Write a number with two decimals, without the 0 before the point: `.05`."""
     return f"{value:.2f}".replace("-", "−").replace("0.", ".", 1)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from metassay.reporting.difference_meanings import TITLE, build_meaning_rows, explain_meanings
+from metassay.reporting.difference_meanings import (
+    TITLE,
+    build_difference_agreement_rows,
+    explain_origin_of_agreement,
+)
 from metassay.reporting.pages import Section
 from metassay.reporting.report_sections import ReportSection, ResultView
 from metassay.reporting.tables import build_grid_from_rows
@@ -14,16 +18,16 @@ MOST_ROWS = 2000
 
 
 class ScoreMeaningsSection(ReportSection[ResultView[ScoreContent]]):
-    """Report section on how often people agree with differences between systems."""
+    """Report section on how often people agree with score differences between systems."""
 
     verb: ClassVar[str] = "score"
     position: ClassVar[int] = 15
 
     def build_section(self, score_view: ResultView[ScoreContent]) -> Section | None:
-        """Build the table; None if no run of `rank` was named."""
+        """Build the section on how often people agree with score differences; None without a `rank` run."""
         meanings = score_view.result.meanings
         if not meanings:
             return None
-        rows = build_meaning_rows(meanings, score_view.labels)
+        rows = build_difference_agreement_rows(meanings, score_view.labels)
         table = build_grid_from_rows("meanings", TITLE, rows, at_most=MOST_ROWS)
-        return Section(TITLE, [explain_meanings(meanings)], grids=[table])
+        return Section(TITLE, [explain_origin_of_agreement(meanings)], grids=[table])

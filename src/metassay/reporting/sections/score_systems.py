@@ -14,13 +14,13 @@ MOST_ROWS = 2000
 
 
 class ScoreSystemsSection(ReportSection[ResultView[ScoreContent]]):
-    """The scores of every system by every metric, and the signatures of the metrics."""
+    """Report section with the score of every system by every metric, and the signatures of the metrics."""
 
     verb: ClassVar[str] = "score"
     position: ClassVar[int] = 10
 
     def build_section(self, score_view: ResultView[ScoreContent]) -> Section:
-        """Build the table of systems and the table of signatures."""
+        """Build the section with system scores and metric signatures."""
         rows = []
         signatures = {}
         for system in score_view.result.systems:

@@ -13,7 +13,7 @@ ERROR_LETTERS = {"hit": " ", "substitution": "S", "deletion": "D", "insertion": 
 def describe_alignments(
     systems: Mapping[str, Mapping[str, Alignment]], *, by_characters: bool, include_correct: bool
 ) -> list[Block]:
-    """Describe the alignments of outputs with references; correct outputs only if requested."""
+    """Describe the word alignments of outputs with references; correct outputs only if requested."""
     blocks: list[Block] = []
     for system, alignments in systems.items():
         if len(systems) > 1:

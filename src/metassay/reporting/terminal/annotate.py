@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from metassay.reporting.annotate_page import describe_annotation
-from metassay.reporting.terminal.blocks import Block, Line, Table, make_lines, make_notes, summarize_data
+from metassay.reporting.annotate_page import describe_items_to_rate
+from metassay.reporting.terminal.blocks import (
+    Block,
+    Line,
+    Table,
+    convert_sentences_to_lines,
+    convert_sentences_to_notes,
+    summarize_data_in_note,
+)
 from metassay.results.annotate import AnnotateContent
 
 MOST_ITEMS = 20
 
 
-def describe_annotate_result(result: AnnotateContent) -> list[Block]:
-    """Describe how many items to rate and why, and list the first of them."""
-    blocks = make_lines(describe_annotation(result))
-    rows = [{"item": entry.item, "probability": entry.probability} for entry in result.items[:MOST_ITEMS]]
+def describe_annotate_result(annotate_result: AnnotateContent) -> list[Block]:
+    """Describe for the terminal how many items to rate and why, and list the first of them."""
+    blocks = convert_sentences_to_lines(describe_items_to_rate(annotate_result))
+    rows = [
+        {"item": entry.item, "probability": entry.probability} for entry in annotate_result.items[:MOST_ITEMS]
+    ]
     blocks.append(Table(rows, title="Items to rate"))
-    if len(result.items) > MOST_ITEMS:
-        blocks.append(Line(f"{len(result.items) - MOST_ITEMS} more items; --json and --csv list them all."))
-    return [*blocks, *summarize_data(result.data), *make_notes(result.notes)]
+    if len(annotate_result.items) > MOST_ITEMS:
+        blocks.append(
+            Line(f"{len(annotate_result.items) - MOST_ITEMS} more items; --json and --csv list them all.")
+        )
+    return [
+        *blocks,
+        *summarize_data_in_note(annotate_result.data),
+        *convert_sentences_to_notes(annotate_result.notes),
+    ]

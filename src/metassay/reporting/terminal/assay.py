@@ -4,30 +4,40 @@ from __future__ import annotations
 
 from typing import Any
 
-from metassay.reporting.assay_caveats import list_other_caveats, list_remarks
-from metassay.reporting.assay_verdict import get_or_build_verdict
+from metassay.reporting.assay_caveats import list_data_remarks, list_remaining_caveats
+from metassay.reporting.assay_verdict import get_or_build_assay_verdict
 from metassay.reporting.assay_view import AssayView, build_assay_view
-from metassay.reporting.terminal.blocks import Block, Line, Table, make_lines, make_notes
+from metassay.reporting.terminal.blocks import (
+    Block,
+    Line,
+    Table,
+    convert_sentences_to_lines,
+    convert_sentences_to_notes,
+)
 from metassay.reporting.terminal.verdict import describe_verdict
 from metassay.results.assay import AccuracyTest, AssayContent, HumanAccuracy, MetricAccuracy
 from metassay.results.partial_run import PartialRun
 
 
-def describe_assay_result(result: AssayContent) -> list[Block]:
+def describe_assay_result(assay_result: AssayContent) -> list[Block]:
     """Describe the result of an assay for the terminal."""
-    assay_view = build_assay_view(result)
-    doubts = list_other_caveats(assay_view)
+    assay_view = build_assay_view(assay_result)
+    doubts = list_remaining_caveats(assay_view)
     blocks: list[Block] = [
         Line(),
-        *describe_verdict(get_or_build_verdict(assay_view), assay_view.labels, result.task),
+        *describe_verdict(get_or_build_assay_verdict(assay_view), assay_view.labels, assay_result.task),
     ]
     if doubts:
-        blocks += [Line(), Line("Before you rely on this:"), *make_lines(f"- {doubt}" for doubt in doubts)]
+        blocks += [
+            Line(),
+            Line("Before you rely on this:"),
+            *convert_sentences_to_lines(f"- {doubt}" for doubt in doubts),
+        ]
     blocks.append(
         Table(
             [
                 _build_accuracy_row(assay_view, row)
-                for row in result.overall
+                for row in assay_result.overall
                 if assay_view.labels.is_shown(row.metric)
             ],
             title=(
@@ -36,7 +46,7 @@ def describe_assay_result(result: AssayContent) -> list[Block]:
             ),
         )
     )
-    comparison = result.human_comparison
+    comparison = assay_result.human_comparison
     if comparison is not None:
         blocks.append(
             Table(
@@ -49,26 +59,28 @@ def describe_assay_result(result: AssayContent) -> list[Block]:
                 most_important=("metric", "accuracy", "low", "high", "spa", "spa_low", "spa_high"),
             )
         )
-    for name, column in result.contexts.items():
+    for name, column in assay_result.contexts.items():
         if column.h1:
             blocks.append(_build_accuracy_test_table(assay_view, name, column.h1))
-    return [*blocks, *make_notes(list_remarks(assay_view))]
+    return [*blocks, *convert_sentences_to_notes(list_data_remarks(assay_view))]
 
 
-def _build_accuracy_row(assay_view: AssayView, row: MetricAccuracy | HumanAccuracy) -> dict[str, Any]:
+def _build_accuracy_row(
+    assay_view: AssayView, metric_accuracy: MetricAccuracy | HumanAccuracy
+) -> dict[str, Any]:
     return {
-        "metric": assay_view.labels[row.metric],
-        "accuracy": row.accuracy,
-        "low": row.low,
-        "high": row.high,
-        "ties": row.ties,
-        "pairs": row.pairs,
+        "metric": assay_view.labels[metric_accuracy.metric],
+        "accuracy": metric_accuracy.accuracy,
+        "low": metric_accuracy.low,
+        "high": metric_accuracy.high,
+        "ties": metric_accuracy.ties,
+        "pairs": metric_accuracy.pairs,
     }
 
 
-def _build_human_accuracy_row(assay_view: AssayView, row: HumanAccuracy) -> dict[str, Any]:
-    spa = {"spa": row.spa, "spa_low": row.spa_low, "spa_high": row.spa_high}
-    return _build_accuracy_row(assay_view, row) | spa
+def _build_human_accuracy_row(assay_view: AssayView, human_accuracy: HumanAccuracy) -> dict[str, Any]:
+    spa = {"spa": human_accuracy.spa, "spa_low": human_accuracy.spa_low, "spa_high": human_accuracy.spa_high}
+    return _build_accuracy_row(assay_view, human_accuracy) | spa
 
 
 def _build_accuracy_test_table(assay_view: AssayView, column: str, tests: list[AccuracyTest]) -> Table:
@@ -81,7 +93,7 @@ def _build_accuracy_test_table(assay_view: AssayView, column: str, tests: list[A
             "cramers_v": test.cramers_v,
             "p_cmh": test.p_cmh,
             "p_permutation": test.p_permutation,
-            "p_deciding": assay_view.find_variation_p(column, test),
+            "p_deciding": assay_view.find_context_difference_p_value(column, test),
         }
         for test in tests
         if assay_view.labels.is_shown(test.metric)
@@ -93,9 +105,9 @@ def _build_accuracy_test_table(assay_view: AssayView, column: str, tests: list[A
     )
 
 
-def describe_partial_run(result: PartialRun) -> list[Block]:
+def describe_partial_run(partial_run: PartialRun) -> list[Block]:
     """Describe for the terminal which parts of an assay one process scored."""
-    first = result.part_numbers[0]
-    last = result.part_numbers[-1]
-    scored = len(result.part_numbers)
-    return [Line(f"Scored {scored} of {result.part_count} parts, from {first} to {last}.")]
+    first = partial_run.part_numbers[0]
+    last = partial_run.part_numbers[-1]
+    scored = len(partial_run.part_numbers)
+    return [Line(f"Scored {scored} of {partial_run.part_count} parts, from {first} to {last}.")]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metassay.reporting.data_summary import describe_data
+from metassay.reporting.data_summary import describe_data_used
 from metassay.results.data_summary import DataSummary
 
 Row = Mapping[str, Any]
@@ -15,7 +15,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Line:
-    """A sentence for standard output; an empty one separates blocks."""
+    """A line of text for standard output; an empty one separates blocks."""
 
     text: str = ""
     wrap: bool = True
@@ -34,7 +34,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Note:
-    """A remark for standard error."""
+    """A remark that is printed to standard error."""
 
     text: str
     heading: str = "Note"
@@ -44,19 +44,19 @@ class Note:
 Block = Line | Table | Note
 
 
-def make_lines(sentences: Iterable[object]) -> list[Block]:
-    """Make a line of each sentence."""
+def convert_sentences_to_lines(sentences: Iterable[object]) -> list[Block]:
+    """Convert sentences to lines of terminal output."""
     return [Line(str(sentence)) for sentence in sentences]
 
 
-def make_notes(sentences: Iterable[object]) -> list[Block]:
-    """Make a note of each sentence."""
+def convert_sentences_to_notes(sentences: Iterable[object]) -> list[Block]:
+    """Convert sentences to notes, which are printed to standard error."""
     return [Note(str(sentence)) for sentence in sentences]
 
 
-def summarize_data(data: DataSummary | None) -> list[Block]:
-    """Describe which data was used in one note."""
-    sentences = describe_data(data)
+def summarize_data_in_note(data_summary: DataSummary | None) -> list[Block]:
+    """Summarise in one note which data was used."""
+    sentences = describe_data_used(data_summary)
     return [Note(" ".join(sentences).removeprefix("Data: "), heading="Data")] if sentences else []
 
 

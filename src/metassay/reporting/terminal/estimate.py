@@ -4,32 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metassay.reporting.estimate_page import describe_estimates, list_estimate_doubts
+from metassay.reporting.estimate_page import describe_estimates, list_reasons_to_doubt_estimates
 from metassay.reporting.sections.estimate_systems import build_system_row
-from metassay.reporting.terminal.blocks import Block, Line, Table, make_lines, make_notes, summarize_data
+from metassay.reporting.terminal.blocks import (
+    Block,
+    Line,
+    Table,
+    convert_sentences_to_lines,
+    convert_sentences_to_notes,
+    summarize_data_in_note,
+)
 from metassay.results.estimate import EstimateContent, SystemDifference, SystemEstimate
 
 MOST_PAIRS = 15
 MOST_IMPORTANT = ("system", "ranks", "estimate", "low", "high", "labels_only")
 
 
-def describe_estimate_result(result: EstimateContent) -> list[Block]:
-    """Describe the estimates: the answer, reasons to doubt it, then systems, differences and contexts."""
-    blocks = [*make_lines(describe_estimates(result)), *make_lines(list_estimate_doubts(result)), Line()]
+def describe_estimate_result(estimate_result: EstimateContent) -> list[Block]:
+    """Describe an `estimate` result for the terminal: answer, doubts, systems, differences and contexts."""
+    blocks = [
+        *convert_sentences_to_lines(describe_estimates(estimate_result)),
+        *convert_sentences_to_lines(list_reasons_to_doubt_estimates(estimate_result)),
+        Line(),
+    ]
     blocks += _build_estimate_tables(
-        result.systems, result.differences, f"Mean {result.human} of each system"
+        estimate_result.systems, estimate_result.differences, f"Mean {estimate_result.human} of each system"
     )
-    for column, estimates in result.contexts.items():
+    for column, estimates in estimate_result.contexts.items():
         for entry in estimates:
             title = f"{column} {entry.context}, {entry.labelled} of {entry.items} items labelled"
             blocks += _build_estimate_tables(entry.systems, [], title)
-    return [*blocks, *summarize_data(result.data), *make_notes(result.notes)]
+    return [
+        *blocks,
+        *summarize_data_in_note(estimate_result.data),
+        *convert_sentences_to_notes(estimate_result.notes),
+    ]
 
 
 def _build_estimate_tables(
     systems: Sequence[SystemEstimate], differences: Sequence[SystemDifference], title: str
 ) -> list[Block]:
-    """Return the table of systems, and one of those differences whose interval does not contain 0."""
+    """Build a table of systems, and a table of differences whose interval does not contain 0."""
     tables: list[Block] = [
         Table([build_system_row(entry) for entry in systems], title=title, most_important=MOST_IMPORTANT)
     ]

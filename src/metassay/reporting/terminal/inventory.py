@@ -15,19 +15,19 @@ LISTED_LANGUAGES = 4
 """Up to this many languages are all named; of more, the first three and their number."""
 
 
-def describe_list(result: ListContent) -> list[Block]:
-    """Describe what is installed of one kind, for example metrics."""
+def describe_installed_components(result: ListContent) -> list[Block]:
+    """Describe for the terminal which metrics, perturbations or readers are installed."""
     rows = [msgspec.to_builtins(entry) for entry in result.entries]
     name_column = next(iter(rows[0]))
     return [Table(rows, most_important=(name_column, "what", "task", "better", "default"))]
 
 
-def describe_models(result: ModelsContent) -> list[Block]:
-    """Describe the neural models on this machine."""
-    if not result.models:
-        return [Line(f"No model was found in {' or '.join(result.searched)}.")]
-    folders: list[Block] = [Line(f"{model.model}: {model.folder}") for model in result.models]
-    return [Table([_build_model_row(model) for model in result.models]), *folders]
+def describe_installed_models(models_result: ModelsContent) -> list[Block]:
+    """Describe for the terminal which neural models are on this machine."""
+    if not models_result.models:
+        return [Line(f"No model was found in {' or '.join(models_result.searched)}.")]
+    folders: list[Block] = [Line(f"{model.model}: {model.folder}") for model in models_result.models]
+    return [Table([_build_model_row(model) for model in models_result.models]), *folders]
 
 
 def _build_model_row(model: InstalledModel) -> Row:
@@ -53,15 +53,18 @@ def _shorten_languages(codes: Sequence[str] | None) -> str | None:
     return f"{len(codes)}: {', '.join(codes[:3])} …"
 
 
-def describe_cache(result: CacheContent, action: str) -> list[Block]:
-    """Describe the score cache after `info`, `prune` or `verify`."""
+def describe_score_cache(cache_result: CacheContent, action: str) -> list[Block]:
+    """Describe for the terminal what the score cache holds, after `info`, `prune` or `verify`."""
     outcome = ""
-    if result.broken:
-        outcome = f"Damaged and moved away: {len(result.broken)}. "
+    if cache_result.broken:
+        outcome = f"Damaged and moved away: {len(cache_result.broken)}. "
     elif action == "prune":
-        outcome = f"Removed: {result.removed}. "
+        outcome = f"Removed: {cache_result.removed}. "
     elif action == "verify":
         outcome = "All are intact. "
-    rows = [msgspec.structs.asdict(metric) for metric in result.metrics]
-    megabytes = result.bytes / 1e6
-    return [Table(rows), Line(f"{outcome}{result.folder} holds {result.parts} parts, {megabytes:,.1f} MB.")]
+    rows = [msgspec.structs.asdict(metric) for metric in cache_result.metrics]
+    megabytes = cache_result.bytes / 1e6
+    return [
+        Table(rows),
+        Line(f"{outcome}{cache_result.folder} holds {cache_result.parts} parts, {megabytes:,.1f} MB."),
+    ]

@@ -9,8 +9,16 @@ import msgspec
 
 from metassay.meta.people.meta_metrics.registry import label_meta_metric
 from metassay.reporting.rank_sentences import describe_rank_headline, describe_significance
-from metassay.reporting.rank_view import THRESHOLDS, RankView, build_rank_view, list_analysis_rows
-from metassay.reporting.terminal.blocks import Block, Line, Row, Table, make_lines, make_notes, summarize_data
+from metassay.reporting.rank_view import THRESHOLDS, RankView, build_rank_view, list_rows_by_analysis
+from metassay.reporting.terminal.blocks import (
+    Block,
+    Line,
+    Row,
+    Table,
+    convert_sentences_to_lines,
+    convert_sentences_to_notes,
+    summarize_data_in_note,
+)
 from metassay.results.rank import AverageRanking, RankContent, RankedMetric, Ranking
 
 GLOBAL = "global"
@@ -29,24 +37,28 @@ THRESHOLD_COLUMNS = (
 )
 
 
-def describe_rankings(result: RankContent) -> list[Block]:
-    """Describe how metrics rank against human scores."""
-    rank_view = build_rank_view(result)
-    blocks = make_lines(describe_rank_headline(rank_view))
-    for ranking in result.rankings:
+def describe_rankings(rank_result: RankContent) -> list[Block]:
+    """Describe for the terminal how metrics rank by agreement with human scores."""
+    rank_view = build_rank_view(rank_result)
+    blocks = convert_sentences_to_lines(describe_rank_headline(rank_view))
+    for ranking in rank_result.rankings:
         blocks += _describe_ranking(ranking, rank_view)
-    for average in result.averages:
-        blocks += _describe_average(average, rank_view)
-    for name, rows in list_analysis_rows(result.analyses, rank_view.labels).items():
+    for average in rank_result.averages:
+        blocks += _describe_average_ranking(average, rank_view)
+    for name, rows in list_rows_by_analysis(rank_result.analyses, rank_view.labels).items():
         if name == THRESHOLDS:
-            blocks += _describe_thresholds(rows)
+            blocks += _describe_agreement_thresholds(rows)
         else:
             blocks.append(Table(rows, title=name))
-    return [*blocks, *summarize_data(result.data), *make_notes(result.notes)]
+    return [
+        *blocks,
+        *summarize_data_in_note(rank_result.data),
+        *convert_sentences_to_notes(rank_result.notes),
+    ]
 
 
 def _describe_ranking(ranking: Ranking, rank_view: RankView) -> list[Block]:
-    """Describe one ranking: of one data set, meta-metric and context."""
+    """Describe one ranking of metrics: of one data set, meta-metric and context."""
     items = f"{ranking.items} items"
     if ranking.dropped_items:
         items += f" ({ranking.dropped_items} dropped)"
@@ -71,8 +83,8 @@ def _build_metric_row(metric: RankedMetric, rank_view: RankView) -> Row:
     return columns
 
 
-def _describe_thresholds(rows: Sequence[Row]) -> list[Block]:
-    """Describe from which difference on people agree; contexts are on the page and in JSON only."""
+def _describe_agreement_thresholds(rows: Sequence[Row]) -> list[Block]:
+    """Describe from which score difference on people agree; contexts are only on the page and in JSON."""
     of_all_items = [row for row in rows if row["context"] == GLOBAL]
     shown = [{name: row[name] for name in THRESHOLD_COLUMNS} for row in of_all_items]
     title = "The difference from which on people agree in 80, 90 and 95 % of pairs, and the share of pairs"
@@ -82,7 +94,7 @@ def _describe_thresholds(rows: Sequence[Row]) -> list[Block]:
     return blocks
 
 
-def _describe_average(average: AverageRanking, rank_view: RankView) -> list[Block]:
+def _describe_average_ranking(average: AverageRanking, rank_view: RankView) -> list[Block]:
     title = f"Average of {label_meta_metric(average.meta_metric)} over {', '.join(average.datasets)}."
     rows = [
         msgspec.to_builtins(metric) | {"metric": rank_view.labels[metric.metric]}

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from metassay.reporting.assay_answer import list_exceptions
+from metassay.reporting.assay_answer import list_contexts_with_other_metric
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.terminal.blocks import Block, Line, Table, make_lines
+from metassay.reporting.terminal.blocks import Block, Line, Table, convert_sentences_to_lines
 from metassay.reporting.terminal.verdict import describe_verdict
 from metassay.results.assay import MetricRobustness, Recommendation
 from metassay.results.recommend import RecommendContent
 
 
 def describe_recommendation(result: RecommendContent) -> list[Block]:
-    """Describe which metric to use in each context."""
+    """Describe for the terminal which metric to use in each context."""
     labels = MetricLabels(result.shared_errors.metrics, result.same_decisions)
     blocks = describe_verdict(result.verdict, labels, result.task)
-    blocks += make_lines(list_exceptions(result, labels))
+    blocks += convert_sentences_to_lines(list_contexts_with_other_metric(result, labels))
     for column, recommendations in result.recommendation.items():
-        rows = [_build_choice_row(labels, *entry) for entry in recommendations.items()]
+        rows = [_build_recommendation_row(labels, *entry) for entry in recommendations.items()]
         blocks.append(Table(rows, title=f"By {column}"))
         robust_choice = result.robust_choice[column]
         if robust_choice is not None:
@@ -41,23 +41,25 @@ def describe_recommendation(result: RecommendContent) -> list[Block]:
     return blocks
 
 
-def _build_choice_row(
-    labels: MetricLabels, context: str, recommendation: Recommendation
+def _build_recommendation_row(
+    metric_labels: MetricLabels, context: str, recommendation: Recommendation
 ) -> dict[str, str | None]:
     choice = recommendation.choice
     return {
         "context": context,
-        "use": None if choice is None else labels[choice],
-        "top group": ", ".join(labels.label_all(recommendation.top_group)),
-        "why": labels.replace_specs(recommendation.why),
+        "use": None if choice is None else metric_labels[choice],
+        "top group": ", ".join(metric_labels.label_all(recommendation.top_group)),
+        "why": metric_labels.replace_specs_by_labels(recommendation.why),
     }
 
 
-def _build_robustness_row(labels: MetricLabels, row: MetricRobustness) -> dict[str, str | float | None]:
+def _build_robustness_row(
+    metric_labels: MetricLabels, robustness: MetricRobustness
+) -> dict[str, str | float | None]:
     return {
-        "metric": labels[row.metric],
-        "stability": row.stability,
-        "worst_case": row.worst_case,
-        "worst_context": row.worst_context,
-        "robust_accuracy": row.robust_accuracy,
+        "metric": metric_labels[robustness.metric],
+        "stability": robustness.stability,
+        "worst_case": robustness.worst_case,
+        "worst_context": robustness.worst_context,
+        "robust_accuracy": robustness.robust_accuracy,
     }

@@ -8,9 +8,21 @@ from dataclasses import dataclass
 from msgspec.structs import asdict
 
 from metassay.meta.aggregation.system_scores import MOST_RESAMPLED_SEGMENTS
-from metassay.reporting.difference_meanings import TITLE, build_meaning_rows, explain_meanings
+from metassay.reporting.difference_meanings import (
+    TITLE,
+    build_difference_agreement_rows,
+    explain_origin_of_agreement,
+)
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.terminal.blocks import Block, Line, Row, Table, make_lines, make_notes, summarize_data
+from metassay.reporting.terminal.blocks import (
+    Block,
+    Line,
+    Row,
+    Table,
+    convert_sentences_to_lines,
+    convert_sentences_to_notes,
+    summarize_data_in_note,
+)
 from metassay.results.official_score import OfficialScore
 from metassay.results.score import ScoreContent, ScoredSystem, SystemComparison
 
@@ -37,14 +49,14 @@ class ScoreFormat:
     resampled_unit: str = ""
     """What is resampled for intervals: the items, or random groups of them."""
 
-    def choose_decimals(self, system: ScoredSystem, *, default: int = 3) -> int:
-        """Choose the number of decimals: the requested one, else 1 for sacrebleu scores, else `default`."""
+    def choose_score_decimals(self, system: ScoredSystem, *, default: int = 3) -> int:
+        """Choose the decimals of a score: the requested number, 1 for sacrebleu metrics, or `default`."""
         if self.decimals is not None:
             return self.decimals
         return 1 if "equals:sacrebleu" in system.signature else default
 
     def choose_aggregation(self, system: ScoredSystem) -> str | None:
-        """Return the first requested aggregation that the metric has."""
+        """Return the first requested aggregation (corpus, segment, bootstrap) that the metric has."""
         for name in self.aggregations:
             if getattr(system, name) is not None:
                 return name
@@ -56,57 +68,67 @@ class ScoreFormat:
         return MISSING if aggregation is None else f"{getattr(system, aggregation):.{decimals}f}"
 
 
-def name_resampled_unit(result: ScoreContent, unit: str) -> str:
-    """Name what is resampled for intervals: items, or random groups of them in large test sets."""
-    if result.data is None or result.data.items <= MOST_RESAMPLED_SEGMENTS:
+def name_unit_of_resampling(score_result: ScoreContent, unit: str) -> str:
+    """Name what is resampled for intervals: items, or random groups of items in large test sets."""
+    if score_result.data is None or score_result.data.items <= MOST_RESAMPLED_SEGMENTS:
         return unit
     return f"{unit}, and in test sets with more than {MOST_RESAMPLED_SEGMENTS:,} of random groups of {unit}"
 
 
-def describe_bare_scores(result: ScoreContent, score_format: ScoreFormat) -> list[Block]:
-    """Describe each score by its number only, for use in scripts."""
+def describe_bare_scores(score_result: ScoreContent, score_format: ScoreFormat) -> list[Block]:
+    """Return each score as a bare number without names, for use in scripts."""
     numbers = []
-    for system in result.systems:
-        decimals = score_format.choose_decimals(system, default=4)
+    for system in score_result.systems:
+        decimals = score_format.choose_score_decimals(system, default=4)
         numbers.append(score_format.format_score(system, decimals=decimals))
-    return [*make_lines(numbers), *summarize_data(result.data), *make_notes(result.notes)]
+    return [
+        *convert_sentences_to_lines(numbers),
+        *summarize_data_in_note(score_result.data),
+        *convert_sentences_to_notes(score_result.notes),
+    ]
 
 
-def describe_scores(result: ScoreContent, score_format: ScoreFormat, *, verbose: bool = False) -> list[Block]:
+def describe_scores(
+    score_result: ScoreContent, score_format: ScoreFormat, *, verbose: bool = False
+) -> list[Block]:
     """Describe the scores of all systems in a table; `verbose` adds aggregations and signatures."""
-    labels = MetricLabels(system.metric for system in result.systems)
-    blocks = _describe_systems(result.systems, labels, score_format)
+    labels = MetricLabels(system.metric for system in score_result.systems)
+    blocks = _describe_systems(score_result.systems, labels, score_format)
     blocks.append(
         Table(
-            [_build_score_row(comparison, labels) for comparison in result.comparisons],
+            [_build_score_row(comparison, labels) for comparison in score_result.comparisons],
             title="Differences between systems",
             most_important=("metric", "a", "b", "difference", "p"),
         )
     )
     if score_format.test is not None:
         blocks.append(Line(P_VALUE_EXPLANATIONS[score_format.test]))
-    if result.meanings:
-        blocks.append(Table(build_meaning_rows(result.meanings, labels), title=TITLE))
-        blocks.append(Line(explain_meanings(result.meanings)))
+    if score_result.meanings:
+        blocks.append(Table(build_difference_agreement_rows(score_result.meanings, labels), title=TITLE))
+        blocks.append(Line(explain_origin_of_agreement(score_result.meanings)))
     if verbose:
-        blocks += _describe_details(result.systems, labels, score_format)
+        blocks += _describe_score_details(score_result.systems, labels, score_format)
     else:
         blocks.append(Line("Precisions, counts, signatures and other aggregations: --verbose"))
-    return [*blocks, *summarize_data(result.data), *make_notes(result.notes)]
+    return [
+        *blocks,
+        *summarize_data_in_note(score_result.data),
+        *convert_sentences_to_notes(score_result.notes),
+    ]
 
 
-def _build_score_row(entry: ScoredSystem | SystemComparison, labels: MetricLabels) -> Row:
-    """Return an entry as a row with the label of its metric, without an unused group."""
-    row = {**asdict(entry), "metric": labels[entry.metric]}
+def _build_score_row(entry: ScoredSystem | SystemComparison, metric_labels: MetricLabels) -> Row:
+    """Build the table row of a score or comparison, with the label of its metric."""
+    row = {**asdict(entry), "metric": metric_labels[entry.metric]}
     if entry.group is None:
         del row["group"]
     return row
 
 
 def _describe_systems(
-    systems: Sequence[ScoredSystem], labels: MetricLabels, score_format: ScoreFormat
+    systems: Sequence[ScoredSystem], metric_labels: MetricLabels, score_format: ScoreFormat
 ) -> list[Block]:
-    """Build the table of systems and metrics, and lines that explain its numbers."""
+    """Build the table of scores by system and metric, and lines that explain its numbers."""
     table_rows: dict[tuple[str, ...], dict[str, str]] = {}
     metrics_without_corpus_score: dict[str, None] = {}
     has_intervals = False
@@ -114,8 +136,8 @@ def _describe_systems(
         key = {"system": system.system}
         if system.group is not None:
             key = {"group": system.group, **key}
-        label = labels[system.metric]
-        decimals = score_format.choose_decimals(system)
+        label = metric_labels[system.metric]
+        decimals = score_format.choose_score_decimals(system)
         text = score_format.format_score(system, decimals=decimals)
         if system.low is not None and system.high is not None:
             has_intervals = True
@@ -139,14 +161,14 @@ def _describe_systems(
     return blocks
 
 
-def _describe_details(
-    systems: Sequence[ScoredSystem], labels: MetricLabels, score_format: ScoreFormat
+def _describe_score_details(
+    systems: Sequence[ScoredSystem], metric_labels: MetricLabels, score_format: ScoreFormat
 ) -> list[Block]:
-    """Describe every aggregation, the scores as sacrebleu prints them, and signatures."""
+    """Describe scores under every aggregation, as sacrebleu prints them, and metric signatures."""
     hidden = ("signature", "official")
     rows = []
     for system in systems:
-        row = _build_score_row(system, labels)
+        row = _build_score_row(system, metric_labels)
         rows.append({name: value for name, value in row.items() if name not in hidden})
     blocks: list[Block] = [Table(rows, title="Every aggregation, and the interval of the first")]
     blocks += _describe_official_scores(systems, score_format)
@@ -163,12 +185,12 @@ def _describe_official_scores(systems: Sequence[ScoredSystem], score_format: Sco
     for system in systems:
         if system.official is None or system.corpus is None:
             continue
-        decimals = score_format.choose_decimals(system)
+        decimals = score_format.choose_score_decimals(system)
         line = _format_sacrebleu_line(system.corpus, system.official, decimals=decimals)
         prefix = f"{system.system}: " if has_several_systems else ""
         sacrebleu_lines.append(Line(prefix + line, wrap=False))
         if system.official.ngrams is not None:
-            ngram_lines.append(Line(_describe_ngrams(system.system, system.official)))
+            ngram_lines.append(Line(_describe_matched_ngrams(system.system, system.official)))
     if not sacrebleu_lines:
         return []
     return [Line(), Line("As sacrebleu prints it:"), *sacrebleu_lines, *ngram_lines]
@@ -186,8 +208,8 @@ def _format_sacrebleu_line(corpus_score: float, official: OfficialScore, *, deci
     )
 
 
-def _describe_ngrams(system: str, official: OfficialScore) -> str:
-    """Return how many n-grams of a system are in a reference, for each n."""
+def _describe_matched_ngrams(system: str, official: OfficialScore) -> str:
+    """Return how many n-grams of a system's outputs are in a reference, for each n."""
     counts = zip(official.matches or [], official.ngrams or [])
     shares = [f"{n}: {matches} of {total}" for n, (matches, total) in enumerate(counts, start=1)]
     return f"{system}: n-grams found in a reference, by n: {', '.join(shares)}."
