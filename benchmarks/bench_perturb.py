@@ -65,11 +65,11 @@ def load_texts(kind: str, size: int) -> list[str]:
 def build_views(method: Perturbation[str], kind: str, size: int) -> tuple[list[View[str]], float]:
     own = load_texts(kind, size)
     language = "en" if kind == "speech" else kind
-    method.collect(LOADS, language, method.analyse_texts(LOADS, language) or ())
+    method.collect_from_texts(LOADS, language, method.analyse_texts(LOADS, language) or ())
     start = time.process_time()
     own_sorted = sorted(own)
     analyses = method.analyse_texts(own_sorted, language) or ()
-    collected = {method.collection_name: method.collect(own_sorted, language, analyses)}
+    collected = {method.collection_name: method.collect_from_texts(own_sorted, language, analyses)}
     seconds = time.process_time() - start
     return [View(text, str(i), language, collected=collected) for i, text in enumerate(own)], seconds
 
@@ -82,7 +82,7 @@ def measure_cpu_seconds(function: Callable[..., object], *arguments: object) -> 
 
 
 def perturb(method: Perturbation[str], outputs: list[View[str]], keys: Keys) -> None:
-    method.apply_all(outputs, derive_keys(keys, method.name))
+    method.apply_to_outputs(outputs, derive_keys(keys, method.name))
 
 
 def build_keys(outputs: list[View[str]]) -> Keys:

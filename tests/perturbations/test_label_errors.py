@@ -14,7 +14,7 @@ from scripts.validity.readings import COLUMNS, VERDICTS
 from sklearn.metrics import cohen_kappa_score
 
 from metassay.data.dataset import Dataset
-from metassay.perturbations.label_errors import find_label_error, wilson_interval
+from metassay.perturbations.label_errors import find_label_error_rate, wilson_interval
 from metassay.perturbations.pairs import make_pairs
 from metassay.perturbations.registry import list_default_perturbations, load_perturbations
 from metassay.tasks import find_task
@@ -67,7 +67,7 @@ def test_package_and_page_have_the_counts_of_the_readings(language: str) -> None
     counts = count_verdicts(language)
     assert set(cells) == set(counts)
     for method, (pairs, worse, grammatical) in counts.items():
-        error = find_label_error(method, language)
+        error = find_label_error_rate(method, language)
         if language in {"zh", "ja"} and method in WORD_EDITS:
             assert error is None
             continue
@@ -151,7 +151,7 @@ def test_perturbations_still_make_the_pairs_that_were_read(language: str) -> Non
 
 
 def test_perturbations_that_were_not_read_have_no_label_error() -> None:
-    assert find_label_error("removal", None) is None
-    assert find_label_error("removal", "tlh") is None
-    assert find_label_error("removal(strength=3)", "en") is None
-    assert find_label_error("removal", "en-GB") == find_label_error("removal", "en")
+    assert find_label_error_rate("removal", None) is None
+    assert find_label_error_rate("removal", "tlh") is None
+    assert find_label_error_rate("removal(strength=3)", "en") is None
+    assert find_label_error_rate("removal", "en-GB") == find_label_error_rate("removal", "en")

@@ -276,11 +276,14 @@ def test_russian_synonyms_bend_as_pymorphy_bends_them(
         model = load_russian_analyser().parse(form)[0]
         pos = str(model.tag.POS)
         for word in (w for meaning in thesaurus.list_synonyms_by_meaning(model.normal_form) for w in meaning):
-            if pos not in russian.INFLECTED_CATEGORIES or russian.inflect_like(word, model.tag, pos) is None:
+            if (
+                pos not in russian.INFLECTED_CATEGORIES
+                or russian.inflect_russian_word_like(word, model.tag, pos) is None
+            ):
                 continue
-            lemma = russian.parse_lemma(word, russian.LEMMA_PARTS_OF_SPEECH.get(pos, pos))
+            lemma = russian.parse_russian_lemma(word, russian.LEMMA_PARTS_OF_SPEECH.get(pos, pos))
             wanted = {getattr(model.tag, name) for name in russian.INFLECTED_CATEGORIES[pos]} - {None}
-            assert russian.inflect_like(word, model.tag, pos) == lemma.inflect(wanted).word
+            assert russian.inflect_russian_word_like(word, model.tag, pos) == lemma.inflect(wanted).word
             compared += 1
     assert compared > 1000
 

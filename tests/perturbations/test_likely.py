@@ -58,7 +58,9 @@ def test_many_draws_find_the_likeliest_of_all_removals() -> None:
 def test_many_outputs_at_once_are_what_single_ones_are() -> None:
     views, keys = [view(text) for text in TEXTS], np.array([3, 9, 12], np.uint64)
     method = Likeliest(method="insertion", of=4, likelihoods=bigrams)
-    assert method.apply_all(views, keys) == [method.apply(v, Stream(int(k))) for v, k in zip(views, keys)]
+    assert method.apply_to_outputs(views, keys) == [
+        method.apply(v, Stream(int(k))) for v, k in zip(views, keys)
+    ]
     assert Likeliest(of=4, likelihoods=bigrams).apply(view("cat"), Stream(1)) is None
 
 

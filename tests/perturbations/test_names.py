@@ -14,14 +14,14 @@ from metassay.perturbations.entity import EntitySubstitution, find_mentions
 from metassay.perturbations.entity_census import (
     MentionCounts,
     can_replace_name,
-    list_place_descriptions,
-    take_census,
+    describe_name_position,
+    take_name_census,
 )
 from metassay.perturbations.languages.name_finder import (
-    find_listed_names,
-    find_listed_names_in_text,
     find_names,
     find_names_in_text,
+    find_nationalities_and_dates,
+    find_nationalities_and_dates_in_text,
     index_words_for_names,
 )
 from metassay.perturbations.languages.russian_names import add_russian_forms, find_texts_with_name_forms
@@ -40,7 +40,7 @@ def split_names(text: str, language: str) -> set[tuple[str, str]]:
 def all_worse(texts: list[str], language: str, *, seeds: int = 60) -> set[str]:
     """Everything that the first text can become in this data set."""
     method = EntitySubstitution()
-    collected = {"entity": method.collect(texts, language, method.analyse_texts(texts, language))}
+    collected = {"entity": method.collect_from_texts(texts, language, method.analyse_texts(texts, language))}
     view = View(texts[0], "1", language, collected=collected)
     worse = {method.apply(view, Stream.for_output(seed, "1", texts[0], "entity")) for seed in range(seeds)}
     return {text for text in worse if text is not None}
@@ -149,7 +149,7 @@ def decide_kinds(mentions: list[tuple[str, str]], language: str) -> dict[str, st
     counts = MentionCounts()
     for name, kind in mentions:
         counts.add(name, [(0, len(name), kind, "")])
-    return take_census(counts, language)["kinds"]
+    return take_name_census(counts, language)["kinds"]
 
 
 def test_mistakes_of_the_finder_are_outvoted() -> None:
@@ -185,10 +185,10 @@ def test_a_name_that_the_text_holds_already_takes_no_place() -> None:
 
 
 def test_levels_go_from_strict_to_loose() -> None:
-    assert list_place_descriptions("Anne Rice", "PER", "", "en") == ("PER full f", "PER full", "PER")
-    assert list_place_descriptions("the Ukraine"[4:], "LOC", "fem", "de") == ("LOC fem one", "LOC fem")
+    assert describe_name_position("Anne Rice", "PER", "", "en") == ("PER full f", "PER full", "PER")
+    assert describe_name_position("the Ukraine"[4:], "LOC", "fem", "de") == ("LOC fem one", "LOC fem")
     assert (
-        list_place_descriptions("Польше", "LOC", "femn sing words datv,loct", "ru")[1]
+        describe_name_position("Польше", "LOC", "femn sing words datv,loct", "ru")[1]
         == "LOC sing words datv,loct"
     )
 
@@ -197,7 +197,9 @@ def test_names_that_a_list_knows_do_not_overlap() -> None:
     text = "On Monday, 5 May 1994, a South African and an American met in June 2001; may I march?"
     found = [
         (text[start:end], kind)
-        for start, end, kind, _ in find_listed_names([text], index_words_for_names([text]), "en")[0]
+        for start, end, kind, _ in find_nationalities_and_dates([text], index_words_for_names([text]), "en")[
+            0
+        ]
     ]
     assert found == [
         ("Monday", "DAY"), ("May", "MONTH"), ("1994", "YEAR"), ("American", "PEOPLE"),
@@ -214,7 +216,7 @@ def test_on_wmt_one_name_changes_for_another_of_the_data_set(
     texts = pl.read_parquet(real_data(f"wmt22/wmt22_{pair}.parquet"))["hyp"].unique(maintain_order=True)
     texts = texts[::5][:1200].to_list()
     method = EntitySubstitution()
-    census = method.collect(texts, language, method.analyse_texts(texts, language))
+    census = method.collect_from_texts(texts, language, method.analyse_texts(texts, language))
     known = {name for names in census["others"].values() for name in names}
     changed = 0
     for text in texts:
@@ -254,10 +256,11 @@ def test_texts_that_are_not_searched_hold_no_name(
     words = index_words_for_names(texts)
     assert words is not None
     found, listed = (
-        list(map(list, search(texts, words, language))) for search in (find_names, find_listed_names)
+        list(map(list, search(texts, words, language)))
+        for search in (find_names, find_nationalities_and_dates)
     )
     assert found == [list(find_names_in_text(text, language)) for text in texts]
-    assert listed == [find_listed_names_in_text(text, language) for text in texts]
+    assert listed == [find_nationalities_and_dates_in_text(text, language) for text in texts]
 
 
 def test_texts_that_no_model_reads_hold_no_name_with_a_form(

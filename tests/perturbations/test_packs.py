@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from metassay.perturbations.base import View
-from metassay.perturbations.pattern_rules import load_rules, lower_text
+from metassay.perturbations.pattern_rules import load_pattern_rules, lower_text_for_search
 from metassay.perturbations.registry import parse_perturbation
 from metassay.stats.streams import Stream
 from metassay.text.word_lists import WordLists, find_folders_with_file
@@ -149,10 +149,12 @@ def test_rules_match_as_their_patterns_do_where_case_is_ignored(language: str) -
     names = [
         n for n in ("negation", "negation_removal") if language in find_folders_with_file(PACKS, f"{n}.tsv")
     ]
-    for rule in (rule for name in names for rule in load_rules(language, name)):
+    for rule in (rule for name in names for rule in load_pattern_rules(language, name)):
         for text in texts:
             expected = [(m.span(), m.groups()) for m in rule.pattern.finditer(text)]
-            assert [(m.span(), m.groups()) for m in rule.find_matches(text, lower_text(text))] == expected
+            assert [
+                (m.span(), m.groups()) for m in rule.find_matches(text, lower_text_for_search(text))
+            ] == expected
             if rule.replacement is not None:
                 found = list(rule.pattern.finditer(text))
                 assert list(map(rule.fill_replacement, found)) == [m.expand(rule.replacement) for m in found]

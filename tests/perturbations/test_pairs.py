@@ -16,7 +16,7 @@ from metassay.perturbations import collection, runner
 from metassay.perturbations.base import Perturbation, View
 from metassay.perturbations.pairs import make_pairs
 from metassay.perturbations.registry import parse_perturbation
-from metassay.perturbations.runner import can_run_in_process
+from metassay.perturbations.runner import can_run_in_worker_process
 from metassay.perturbations.words import Removal, Swapping
 from metassay.sample import get_sample_path
 from metassay.stats.streams import Stream
@@ -267,7 +267,7 @@ class AnalysingPerturbation(Perturbation[str]):
         self.analysed.extend(texts)
         return [len(text) for text in texts]
 
-    def collect(self, texts, language, analyses):  # noqa: ARG002
+    def collect_from_texts(self, texts, language, analyses):  # noqa: ARG002
         lengths = list(analyses)
         assert lengths == [len(text) for text in texts]
         return {"longest": max(texts, key=len)} if texts else None
@@ -359,5 +359,5 @@ def test_several_processes_make_the_pairs_that_one_makes(tmp_path, monkeypatch) 
 
 @pytest.mark.parametrize("spec", ["removal", "entity", "sentence_borrowing", "llm"])
 def test_perturbations_that_need_more_than_a_text_run_in_one_process(spec) -> None:
-    assert not can_run_in_process(parse_perturbation(spec))
-    assert not can_run_in_process(AnalysingPerturbation())
+    assert not can_run_in_worker_process(parse_perturbation(spec))
+    assert not can_run_in_worker_process(AnalysingPerturbation())

@@ -22,7 +22,7 @@ from metassay.perturbations.base import View
 from metassay.perturbations.distinct_outputs import find_distinct_outputs
 from metassay.perturbations.pairs import make_pairs
 from metassay.perturbations.ranking import DEFAULT_COPIES, RankSwapping, Reordering, Shuffle
-from metassay.perturbations.ranking_pairs import RankedPairs, measure_gain_change
+from metassay.perturbations.ranking_pairs import RankedPairs, measure_gain_changes_of_lists
 from metassay.perturbations.registry import list_default_perturbations, parse_perturbation
 from metassay.stats.streams import Stream, derive_keys, hash_outputs
 from metassay.tasks import find_task
@@ -49,7 +49,7 @@ def test_compiled_orders_equal_single_ones(method: Reordering):
     chosen = views([1, 2, 3, 5, 9, 10, 11, 100, 101, 250])
     keys = hash_outputs(3, [view.item for view in chosen], ["".join(view.output) for view in chosen])
     single = [method.apply(view, Stream(key)) for view, key in zip(chosen, keys.tolist())]
-    assert method.apply_all(chosen, keys) == single
+    assert method.apply_to_outputs(chosen, keys) == single
     lists = build_ranked_lists_from_mappings(
         [view.output for view in chosen], [view.grades for view in chosen]
     )
@@ -81,7 +81,7 @@ def test_shuffle_leaves_the_tail_alone():
 def test_lists_without_a_relevant_document_are_left_alone():
     (view,) = views([20], relevant=False)
     assert RankSwapping().apply(view, Stream(1)) is None
-    assert RankSwapping().apply_all([view], np.array([1], np.uint64)) == [None]
+    assert RankSwapping().apply_to_outputs([view], np.array([1], np.uint64)) == [None]
 
 
 def test_copies_differ_and_depend_on_nothing_else():
@@ -129,7 +129,7 @@ def test_clearly_worse_is_worse_under_every_discount(grades):
     after = before.reorder_documents(
         np.concatenate([np.array(o) + i * len(grades) for i, o in enumerate(orders)])
     )
-    found = measure_gain_change(before, after)
+    found = measure_gain_changes_of_lists(before, after)
     change = score_rankings([NDCG()], after)[:, 0] - score_rankings([NDCG()], before)[:, 0]
     np.testing.assert_allclose(found.change, change, atol=1e-12)
     gains = np.maximum(np.array(grades), 0)
@@ -153,7 +153,7 @@ def test_no_measure_prefers_a_clearly_worse_copy(real_data):
     table = runs.select(system="run", item=pl.col("topic").cast(pl.String), document="docid", score="score")
     _, lists = rank_by_score(table, judged)
     copies = RankSwapping().reorder_lists(lists, np.arange(len(lists), dtype=np.uint64))
-    clear = measure_gain_change(lists, copies).is_clearly_worse
+    clear = measure_gain_changes_of_lists(lists, copies).is_clearly_worse
     assert clear.mean() > 0.3
     assert (
         score_rankings(PAPER_MEASURES, copies)[clear] <= score_rankings(PAPER_MEASURES, lists)[clear]

@@ -129,11 +129,11 @@ def test_of_many_sentences_evenly_spread_ones_are_kept() -> None:
         f"{number:06d} stands here."
         for number in range(MAXIMUM_COLLECTED_SENTENCES + MAXIMUM_COLLECTED_SENTENCES // 2)
     ]
-    kept = SentenceBorrowing().collect(texts, "en", ())
+    kept = SentenceBorrowing().collect_from_texts(texts, "en", ())
     assert len(set(kept)) == MAXIMUM_COLLECTED_SENTENCES
     numbers = [int(sentence[:6]) for sentence in kept]
     assert max(after - before for before, after in pairwise(numbers)) == 2
-    assert SentenceBorrowing().collect(texts[:5], "en", ()) == texts[:5]
+    assert SentenceBorrowing().collect_from_texts(texts[:5], "en", ()) == texts[:5]
 
 
 def split(text: str) -> list[str]:

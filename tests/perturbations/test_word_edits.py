@@ -87,7 +87,7 @@ def test_compiled_code_agrees_with_apply(edit: WordEdit, texts: list[str], seed:
     views = [view(text) for text in texts]
     keys = derive_keys(hash_outputs(seed, ["1"] * len(texts), texts), edit.name)
     plain = [edit.apply(v, Stream(key)) for v, key in zip(views, keys.tolist())]
-    assert edit.apply_all(views, keys) == plain
+    assert edit.apply_to_outputs(views, keys) == plain
     assert all(result != text for result, text in zip(plain, texts))
 
 
@@ -98,7 +98,7 @@ def test_words_that_cannot_be_found_are_not_edited(edit: WordEdit) -> None:
         view = View(text, "1", language, collected={"insertion": ["天气"]})
         keys = derive_keys(hash_outputs(0, ["1"], [text]), edit.name)
         assert edit.apply(view, Stream(int(keys[0]))) is None
-        assert edit.apply_all([view], keys) == [None]
+        assert edit.apply_to_outputs([view], keys) == [None]
 
 
 def test_texts_with_and_without_spaces_are_edited_in_one_batch() -> None:
@@ -106,7 +106,7 @@ def test_texts_with_and_without_spaces_are_edited_in_one_batch() -> None:
     views = [View(text, "1", None) for text in texts]
     keys = derive_keys(hash_outputs(0, ["1"] * 3, texts), "swapping")
     expected = [Swapping().apply(view, Stream(key)) for view, key in zip(views, keys.tolist())]
-    assert Swapping().apply_all(views, keys) == expected
+    assert Swapping().apply_to_outputs(views, keys) == expected
     assert [output is None for output in expected] == [False, True, False]
 
 
@@ -152,7 +152,9 @@ def test_compiled_code_agrees_with_apply_on_wmt(real_data: Callable[[str], Path]
     views = [view(text) for text in texts]
     for edit in EDITS:
         own = derive_keys(keys, edit.name)
-        assert edit.apply_all(views, own) == [edit.apply(v, Stream(k)) for v, k in zip(views, own.tolist())]
+        assert edit.apply_to_outputs(views, own) == [
+            edit.apply(v, Stream(k)) for v, k in zip(views, own.tolist())
+        ]
 
 
 def test_every_word_can_go_and_every_place_can_take_one() -> None:
@@ -197,7 +199,7 @@ def test_compiled_swapping_never_exchanges_equal_words_and_finds_those_of_equal_
     for text in ("a a a b", "cat cat car cat", "one on one on", "x xx x xxx", "same same same"):
         views = [View(text, str(item), "en") for item in range(200)]
         keys = derive_keys(hash_outputs(0, map(str, range(200)), [text] * 200), "swapping")
-        found = Swapping().apply_compiled(views, keys)
+        found = Swapping().apply_in_compiled_code(views, keys)
         assert found == [Swapping().apply(v, Stream(k)) for v, k in zip(views, keys.tolist())]
         assert text not in found
         assert (set(found) == {None}) == (text == "same same same")

@@ -11,7 +11,7 @@ from metassay.text.words import WITHOUT_SPACES
 _HOW_TO_NAME_LANGUAGE = "--language en, in Python language='en'"
 
 
-def reason_not_applicable(
+def explain_why_not_applicable(
     perturbation: AnyPerturbation, language: str | None, *, requested: bool, strict_resources: bool
 ) -> str | None:
     """Return why a perturbation cannot be applied to outputs in a language; None if it can.
@@ -22,10 +22,10 @@ def reason_not_applicable(
     if perturbation.output_kind is OutputKind.RANKING:
         return None
     if perturbation.languages is None:
-        reason = _reason_without_spaces(perturbation, language)
+        reason = _explain_missing_spaces(perturbation, language)
         if reason is not None or language is None:
             return reason
-        return _reason_resource_missing(perturbation, language, strict=strict_resources)
+        return _explain_missing_resource(perturbation, language, strict=strict_resources)
     if language is None:
         if requested:
             raise InputError(
@@ -39,10 +39,10 @@ def reason_not_applicable(
     if language not in perturbation.languages:
         supported = ", ".join(sorted(perturbation.languages))
         return f"{perturbation.spec} does not know the language {language}; it knows {supported}"
-    return _reason_resource_missing(perturbation, language, strict=strict_resources)
+    return _explain_missing_resource(perturbation, language, strict=strict_resources)
 
 
-def _reason_without_spaces(perturbation: AnyPerturbation, language: str | None) -> str | None:
+def _explain_missing_spaces(perturbation: AnyPerturbation, language: str | None) -> str | None:
     """Return why a perturbation does not apply to a language without spaces; None if it does."""
     has_spaces = get_base_language(language) not in WITHOUT_SPACES
     if has_spaces or not perturbation.needs_spaces:
@@ -50,7 +50,7 @@ def _reason_without_spaces(perturbation: AnyPerturbation, language: str | None) 
     return f"{perturbation.spec} does not apply to {language}, which is written without spaces"
 
 
-def _reason_resource_missing(perturbation: AnyPerturbation, language: str, *, strict: bool) -> str | None:
+def _explain_missing_resource(perturbation: AnyPerturbation, language: str, *, strict: bool) -> str | None:
     """Return why a missing resource makes a perturbation inapplicable; None if none is missing."""
     missing = perturbation.describe_missing_resource(language)
     if missing is None:

@@ -74,25 +74,25 @@ class Perturbation(ABC, Generic[T]):
     """One line for `metassay list perturbations`."""
 
     @abstractmethod
-    def apply(self, view: View[T], stream: Stream) -> T | None:
-        """Return the perturbed output, or None if the perturbation does not apply."""
+    def apply(self, output_view: View[T], random_stream: Stream) -> T | None:
+        """Return the perturbed output; None if the perturbation does not apply to this output."""
 
-    def apply_all(self, views: Sequence[View[T]], keys: Keys) -> list[T | None]:
-        """Apply the perturbation to many outputs; `keys` are the seeds of their random streams.
+    def apply_to_outputs(self, output_views: Sequence[View[T]], random_keys: Keys) -> list[T | None]:
+        """Apply the perturbation to many outputs; `random_keys` are the seeds of their random streams.
 
         A faster implementation must return exactly what `apply` returns.
         """
-        return [self.apply(view, Stream(key)) for view, key in zip(views, keys.tolist())]
+        return [self.apply(view, Stream(key)) for view, key in zip(output_views, random_keys.tolist())]
 
     def analyse_texts(self, texts: Sequence[str], language: str | None) -> list[Any] | None:  # noqa: ARG002
-        """Analyse each text of a data set for `collect`; None if the perturbation needs no analysis.
+        """Analyse each text of a data set for `collect_from_texts`; None if no analysis is needed.
 
         For work that takes long: it is shared among processes, and stored in the run. The results must be
         JSON-able.
         """
         return None
 
-    def collect(
+    def collect_from_texts(
         self,
         texts: Sequence[str],  # noqa: ARG002
         language: str | None,  # noqa: ARG002
@@ -108,7 +108,7 @@ class Perturbation(ABC, Generic[T]):
 
     @property
     def collection_name(self) -> str:
-        """The key under which `View.collected` has the result of `collect`."""
+        """The name under which an output has what this perturbation collected from all texts."""
         return self.name
 
     def describe_missing_resource(self, language: str) -> str | None:  # noqa: ARG002
@@ -122,7 +122,7 @@ class Perturbation(ABC, Generic[T]):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences about this run that readers of the results must know."""
+        """Sentences about how the perturbation was applied, which readers of the results must know."""
         return ()
 
     @classmethod

@@ -14,7 +14,7 @@ from metassay.perturbations.base import AnyPerturbation
 from metassay.perturbations.distinct_outputs import list_base_languages
 from metassay.perturbations.preprocessing import preprocess_text
 from metassay.perturbations.registry import is_built_in_perturbation, parse_perturbation
-from metassay.perturbations.text_store import TextStore, choose_text_store, identify_perturbation
+from metassay.perturbations.text_store import TextStore, choose_text_store, identify_perturbation_code
 from metassay.process_pool import count_processes, map_batches
 
 BATCH_SIZE = 4096
@@ -23,7 +23,7 @@ BATCH_SIZE = 4096
 
 @dataclass(frozen=True)
 class CollectedData:
-    """What the perturbations of a run collected from all texts of a data set."""
+    """What each perturbation of a run collected from all texts of a data set, such as a vocabulary."""
 
     by_language: Mapping[str | None, Mapping[str, Any]]
     """By language and name of the perturbation."""
@@ -50,7 +50,7 @@ def collect_from_dataset(
         dependencies = f"{language} {preprocess} {dataset.content_hash}"
         by_name: dict[str, Any] = {}
         for perturbation in perturbations:
-            collected = _collect_or_load(
+            collected = _collect_or_load_text_data(
                 perturbation, source, dependencies, choose_text_store(perturbation, store)
             )
             if collected is not None:
@@ -101,33 +101,33 @@ def _find_distinct_texts(rows: pl.DataFrame, preprocess: str) -> Sequence[str]:
     return sorted({preprocess_text(text, preprocess) for text in distinct})
 
 
-def _collect_or_load(
+def _collect_or_load_text_data(
     perturbation: AnyPerturbation, text_source: _TextSource, dependencies: str, store: TextStore | None
 ) -> Any:
-    """Return what a perturbation collects from all texts of a language; load it if it is stored."""
-    name = f"{identify_perturbation(perturbation)} collected {dependencies}"
+    """Return what a perturbation collects from all texts of a language; load it if a cache has it."""
+    name = f"{identify_perturbation_code(perturbation)} collected {dependencies}"
     stored = None if store is None else store.load(name)
     if store is not None and stored is not None:
         # Loading copies the analyses from a shared cache into the run, so that a run has the same files with
         # and without a cache.
-        for batch_name in _name_batches(perturbation, text_source, dependencies):
+        for batch_name in _name_stored_analyses(perturbation, text_source, dependencies):
             store.load(batch_name)
         return json.loads(stored[0] or "null")
-    analyses = _analyse_in_batches(perturbation, text_source, dependencies, store)
-    collected = perturbation.collect(text_source.texts, text_source.language, analyses)
+    analyses = _analyse_texts_in_batches(perturbation, text_source, dependencies, store)
+    collected = perturbation.collect_from_texts(text_source.texts, text_source.language, analyses)
     if collected is not None and store is not None:
         store.save(name, [json.dumps(collected, ensure_ascii=False)])
     return collected
 
 
-def _analyse_in_batches(
+def _analyse_texts_in_batches(
     perturbation: AnyPerturbation, text_source: _TextSource, dependencies: str, store: TextStore | None
 ) -> Iterator[Any]:
     """Yield a perturbation's analysis of each text, in order; load stored batches and store new ones.
 
     Batches are stored in order, so that those of an interrupted run are the first ones.
     """
-    names = _name_batches(perturbation, text_source, dependencies)
+    names = _name_stored_analyses(perturbation, text_source, dependencies)
     first_missing = 0
     while store is not None and first_missing < len(names):
         stored = store.load(names[first_missing])
@@ -136,7 +136,7 @@ def _analyse_in_batches(
         yield from (json.loads(analysis or "null") for analysis in stored)
         first_missing += 1
     for number, analyses in enumerate(
-        _analyse_from_batch(first_missing, perturbation, text_source), first_missing
+        _analyse_batches_from(first_missing, perturbation, text_source), first_missing
     ):
         if analyses is None:
             return
@@ -145,16 +145,18 @@ def _analyse_in_batches(
         yield from analyses
 
 
-def _name_batches(perturbation: AnyPerturbation, text_source: _TextSource, dependencies: str) -> list[str]:
-    """Return the names under which the analyses of batches of texts are stored."""
+def _name_stored_analyses(
+    perturbation: AnyPerturbation, text_source: _TextSource, dependencies: str
+) -> list[str]:
+    """Return the names under which a perturbation's analyses of batches of texts are stored."""
     batch_count = -(-len(text_source.texts) // BATCH_SIZE)
     return [
-        f"{identify_perturbation(perturbation)} analysed {number} {dependencies}"
+        f"{identify_perturbation_code(perturbation)} analysed {number} {dependencies}"
         for number in range(batch_count)
     ]
 
 
-def _analyse_from_batch(
+def _analyse_batches_from(
     first_batch: int, perturbation: AnyPerturbation, text_source: _TextSource
 ) -> Iterator[list[Any] | None]:
     """Analyse the texts of all batches from `first_batch` on, in several processes if that is faster."""

@@ -34,12 +34,12 @@ class DistinctOutputs:
     """For each view, the key of its random numbers."""
 
     def select(self, positions: LongArray) -> list[View[Output]]:
-        """Return the views of the outputs at these positions."""
+        """Return the outputs at these positions, with what perturbations may read about them."""
         return [self.views[position] for position in positions.tolist()]
 
     @cached_property
     def positions_by_language(self) -> dict[str | None, LongArray]:
-        """The positions of the outputs in each language."""
+        """The positions of the outputs in each language, by language."""
         positions: defaultdict[str | None, list[int]] = defaultdict(list)
         for position, view in enumerate(self.views):
             positions[view.language].append(position)
@@ -59,7 +59,7 @@ def find_distinct_outputs(
 
     `collected` is what the perturbations collected from all texts, by language.
     """
-    needed_fields = _join_needed_fields(dataset, perturbations)
+    needed_fields = _collect_fields_that_perturbations_need(dataset, perturbations)
     outputs = [_preprocess_output(output, preprocess) for output in dataset.outputs["output"]]
     rivals = _find_worse_outputs(dataset, outputs) if "rivals" in needed_fields else {}
     siblings = _find_outputs_of_items(dataset, outputs) if "siblings" in needed_fields else {}
@@ -92,8 +92,10 @@ def find_distinct_outputs(
     return DistinctOutputs(tuple(views), positions, keys)
 
 
-def _join_needed_fields(dataset: Dataset, perturbations: Sequence[AnyPerturbation]) -> frozenset[str]:
-    """Return the fields that the perturbations need; raise an error if one needs missing human scores."""
+def _collect_fields_that_perturbations_need(
+    dataset: Dataset, perturbations: Sequence[AnyPerturbation]
+) -> frozenset[str]:
+    """Return the data fields that the perturbations need; raise an error if human scores are missing."""
     for perturbation in perturbations:
         if "rivals" in perturbation.needed_fields and not dataset.human:
             raise InputError(f"{perturbation.spec} needs human scores, which this data does not have.")

@@ -12,14 +12,14 @@ from metassay.perturbations.entity_census import (
     Census,
     MentionCounts,
     can_replace_name,
-    list_place_descriptions,
-    resolve_mention,
-    take_census,
+    describe_name_position,
+    resolve_name_mention,
+    take_name_census,
 )
 from metassay.perturbations.languages.name_finder import (
     add_article_forms,
-    find_listed_names,
     find_names,
+    find_nationalities_and_dates,
     index_words_for_names,
 )
 from metassay.perturbations.languages.names import Mention
@@ -36,13 +36,13 @@ from metassay.text.words import Span, replace_spans
 _RESOURCES = {"en": ("HanTa", "simplemma"), "de": ("HanTa", "simplemma"), "ru": ("natasha", "pymorphy3")}
 """What is needed in each language without a spaCy model."""
 _CACHED_TEXTS = 1 << 17
-"""Texts whose names are remembered between `collect` and `apply`. Names of more texts are searched twice."""
+"""Texts whose names are kept between `collect_from_texts` and `apply`. More texts are searched twice."""
 _CACHED_NAMES = 1 << 13
 
 
 @dataclass(frozen=True)
 class EntitySubstitution(WordEdit):
-    """Replaces a random name by another one of its kind that the data set contains in this language.
+    """Replaces random names by names of the same kind (person, place, organisation) from the data set.
 
     Names are found by a spaCy model if one is installed; else by slovnet (Russian), or by capitals, the tags
     of HanTa and lists (English, German). A name is replaced only by one in the same form: with equal gender,
@@ -62,12 +62,12 @@ class EntitySubstitution(WordEdit):
         return resources.describe_missing_resource(*needed, language=language)
 
     def analyse_texts(self, texts: Sequence[str], language: str | None) -> list[Any] | None:
-        """Find the names in each text."""
+        """Find the names that each text mentions."""
         if language not in _RESOURCES or self.describe_missing_resource(language):
             return None
         return find_mentions(texts, language)
 
-    def collect(self, texts: Sequence[str], language: str | None, analyses: Iterable[Any]) -> Any:
+    def collect_from_texts(self, texts: Sequence[str], language: str | None, analyses: Iterable[Any]) -> Any:
         """Collect all names of the data set, their kinds, and the names that can replace each other."""
         if language not in _RESOURCES or self.describe_missing_resource(language):
             return None
@@ -76,36 +76,42 @@ class EntitySubstitution(WordEdit):
         for text, mentions in zip(texts, analyses):
             counts.add(text, mentions)
             cache.add(text, mentions)
-        return take_census(counts, language)
+        return take_name_census(counts, language)
 
-    def apply(self, view: View[str], stream: Stream) -> str | None:
+    def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
         """Return the output with random names replaced."""
         return self._replace_names(
-            view, _load_or_find_mentions([view.output], view.language or "")[0], stream
+            output_view,
+            _load_or_find_mentions([output_view.output], output_view.language or "")[0],
+            random_stream,
         )
 
-    def apply_all(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
-        """Apply the perturbation to outputs of one language, whose names are found in one call."""
-        language = views[0].language or "" if views else ""
-        mentions = _load_or_find_mentions([view.output for view in views], language)
+    def apply_to_outputs(self, output_views: Sequence[View[str]], random_keys: Keys) -> list[str | None]:
+        """Replace random names in outputs of one language; the names are found in one call."""
+        language = output_views[0].language or "" if output_views else ""
+        mentions = _load_or_find_mentions([view.output for view in output_views], language)
         return [
             self._replace_names(view, view_mentions, Stream(key))
-            for view, view_mentions, key in zip(views, mentions, keys.tolist())
+            for view, view_mentions, key in zip(output_views, mentions, random_keys.tolist())
         ]
 
-    def _replace_names(self, view: View[str], mentions: Sequence[Mention], stream: Stream) -> str | None:
-        """Replace random names of an output, which has these mentions of names."""
+    def _replace_names(
+        self, output_view: View[str], mentions: Sequence[Mention], random_stream: Stream
+    ) -> str | None:
+        """Replace random names of an output, given where it mentions names."""
         if len(mentions) < self.strength:
             return None
-        text = view.output
-        replaceable = _find_replaceable_names(text, mentions, view.collected[self.name], view.language or "")
+        text = output_view.output
+        replaceable = _find_replaceable_names(
+            text, mentions, output_view.collected[self.name], output_view.language or ""
+        )
         if len(replaceable) < self.strength:
             return None
-        drawn = sorted(stream.sample(len(replaceable), self.strength))
+        drawn = sorted(random_stream.sample(len(replaceable), self.strength))
         edits = []
         for span, names in (replaceable[i] for i in drawn):
             absent_names = [name for name in names if name not in text]
-            edits.append((span, stream.choice(absent_names)))
+            edits.append((span, random_stream.choice(absent_names)))
         return replace_spans(text, edits)
 
 
@@ -115,11 +121,13 @@ def _find_replaceable_names(
     """Find the names of a text that can be replaced, each with the names that can replace it."""
     replaceable = []
     for start, end, mention_kind, mention_form in mentions:
-        resolved = resolve_mention(text[start:end], mention_kind, mention_form, census["kinds"], language)
+        resolved = resolve_name_mention(
+            text[start:end], mention_kind, mention_form, census["kinds"], language
+        )
         if resolved is None:
             continue
         name, kind, form = resolved
-        names = census["others"].get(list_place_descriptions(name, kind, form, language)[0])
+        names = census["others"].get(describe_name_position(name, kind, form, language)[0])
         fitting_names = _fitting_names[name, form, _NameList(names)] if names else []
         if any(other not in text for other in fitting_names):
             replaceable.append(((start, start + len(name)), fitting_names))
@@ -127,7 +135,7 @@ def _find_replaceable_names(
 
 
 class _NameList:
-    """A list of names as a part of cache keys: equal only to itself, because comparing lists is slow."""
+    """A list of names used in cache keys. It equals only itself, because comparing lists is slow."""
 
     __slots__ = ("names",)
 
@@ -141,23 +149,23 @@ class _NameList:
         return id(self.names)
 
 
-def _find_fitting_names(key: tuple[str, str, _NameList]) -> list[str]:
-    """Find the candidates that can replace a name; the key has the name, its form and the candidates."""
+def _find_replacement_names(key: tuple[str, str, _NameList]) -> list[str]:
+    """Find the names that can replace a name in its grammatical form, among given candidates."""
     name, form, candidates = key
     return [other for other in candidates.names if can_replace_name(name, other, form)]
 
 
-_fitting_names = BoundedCache(_find_fitting_names, maximum=_CACHED_NAMES)
+_fitting_names = BoundedCache(_find_replacement_names, maximum=_CACHED_NAMES)
 """The candidates that can replace a name, by name, form and list of candidates."""
 
 
 def _find_mentions_in_text(text: str, language: str) -> Sequence[Mention]:
-    """Find the names of one text."""
+    """Find the names that one text mentions."""
     return find_mentions([text], language)[0]
 
 
 def _load_or_find_mentions(texts: Sequence[str], language: str) -> list[Sequence[Mention]]:
-    """Return the names of each text, from the cache if it has them."""
+    """Return the names that each text mentions, from the cache if it has them."""
     cache = _mention_caches[language]
     new_texts = [text for text in dict.fromkeys(texts) if text not in cache]
     new_mentions = dict(zip(new_texts, find_mentions(new_texts, language)))
@@ -176,42 +184,44 @@ _mention_caches: dict[str, BoundedCache[str, Sequence[Mention]]] = {
 
 
 def find_mentions(texts: Sequence[str], language: str) -> list[Sequence[Mention]]:
-    """Find the names of each text, in lists and by the best finder that is installed."""
+    """Find the names that each text mentions, in lists and with the best installed name finder."""
     words = index_words_for_names(texts)
-    names = _run_finder(texts, words, language)
-    listed_names = find_listed_names(texts, words, language)
-    return [_merge_mentions(*mentions) for mentions in zip(names, listed_names)]
+    names = _find_names_with_best_model(texts, words, language)
+    listed_names = find_nationalities_and_dates(texts, words, language)
+    return [_merge_name_mentions(*mentions) for mentions in zip(names, listed_names)]
 
 
-def _merge_mentions(mentions: Sequence[Mention], listed_mentions: Sequence[Mention]) -> Sequence[Mention]:
-    """Join the mentions of a text; one from a list replaces all that overlap with it."""
+def _merge_name_mentions(
+    mentions: Sequence[Mention], listed_mentions: Sequence[Mention]
+) -> Sequence[Mention]:
+    """Merge two lists of names in a text; a name from a word list replaces names that overlap with it."""
     if not mentions or not listed_mentions:
         return mentions or listed_mentions
-    others = [mention for mention in mentions if not _overlaps_any(mention, listed_mentions)]
+    others = [mention for mention in mentions if not _does_mention_overlap(mention, listed_mentions)]
     return sorted([*listed_mentions, *others])
 
 
-def _overlaps_any(mention: Mention, others: Sequence[Mention]) -> bool:
-    """Whether a mention overlaps with any of the others."""
+def _does_mention_overlap(mention: Mention, others: Sequence[Mention]) -> bool:
+    """Return whether a mention of a name overlaps with any of the others."""
     return any(mention[0] < end and start < mention[1] for start, end, _, _ in others)
 
 
-def _run_finder(
+def _find_names_with_best_model(
     texts: Sequence[str], words: IndexedWords | None, language: str
 ) -> Sequence[Sequence[Mention]]:
-    """Find names by a spaCy model, by slovnet in Russian, or else by rules."""
+    """Find names with a spaCy model, in Russian with slovnet, or else by rules."""
     if find_spacy_model(language):
         entities = find_spacy_entities(texts, language)
         if language == "ru":
             return [add_russian_forms(text, names) for text, names in zip(texts, entities)]
         return [add_article_forms(text, names, language) for text, names in zip(texts, entities)]
     if language == "ru":
-        return _run_slovnet(texts, words or index_words(texts, hyphens=True))
+        return _find_names_with_slovnet(texts, words or index_words(texts, hyphens=True))
     return find_names(texts, words, language)
 
 
-def _run_slovnet(texts: Sequence[str], words: IndexedWords) -> Sequence[Sequence[Mention]]:
-    """Find Russian names by slovnet, which reads only the texts in which a name could have a form."""
+def _find_names_with_slovnet(texts: Sequence[str], words: IndexedWords) -> Sequence[Sequence[Mention]]:
+    """Find Russian names with slovnet, which reads only the texts that may contain a name."""
     may_have_names = find_texts_with_name_forms(texts, words).tolist()
     candidates = [text for text, may_have in zip(texts, may_have_names) if may_have]
     entities_of_candidates = iter(find_russian_names(candidates))

@@ -49,18 +49,18 @@ class MentionCounts:
             self.last_forms[name] = form
 
 
-def take_census(mentions: MentionCounts, language: str) -> Census:
+def take_name_census(mentions: MentionCounts, language: str) -> Census:
     """Decide the kind of each name from all its mentions, and find the names that can replace each other."""
-    kinds = _decide_kinds(mentions, language)
+    kinds = _decide_kinds_of_names(mentions, language)
     decided: Counter[tuple[str, str, str]] = Counter()
     for (name, kind, form), count in mentions.counts.items():
-        resolved = resolve_mention(name, kind, form, kinds, language)
+        resolved = resolve_name_mention(name, kind, form, kinds, language)
         if resolved is not None:
             decided[resolved] += count
     names_by_level: dict[str, Counter[str]] = defaultdict(Counter)
     levels_of: dict[str, tuple[str, ...]] = {}
     for (name, kind, form), count in decided.items():
-        levels = list_place_descriptions(name, kind, form, language)
+        levels = describe_name_position(name, kind, form, language)
         levels_of[levels[0]] = levels
         can_replace_others = not form.endswith("?")
         for level in levels:
@@ -68,14 +68,14 @@ def take_census(mentions: MentionCounts, language: str) -> Census:
     others = {}
     for level in sorted(levels_of):
         if language == "ru":
-            fitting = _find_russian_names_with_cases(level, names_by_level)
+            fitting = _find_russian_names_with_all_cases(level, names_by_level)
         else:
-            fitting = _find_names_at_strictest_level(levels_of[level], names_by_level)
+            fitting = _find_names_for_strictest_position(levels_of[level], names_by_level)
         others[level] = _drop_rare_names(fitting)
     return {"kinds": kinds, "others": others}
 
 
-def resolve_mention(
+def resolve_name_mention(
     name: str, kind: str, form: str, kinds: dict[str, str], language: str
 ) -> tuple[str, str, str] | None:
     """Return the name, kind and form of a mention, given the kinds of all names; None if they disagree.
@@ -92,7 +92,7 @@ def resolve_mention(
     return None
 
 
-def _decide_kinds(mentions: MentionCounts, language: str) -> dict[str, str]:
+def _decide_kinds_of_names(mentions: MentionCounts, language: str) -> dict[str, str]:
     """Return the kind of each name that its mentions agree on.
 
     A name of unknown kind (NAME) is a person's if it is the family name in somebody's full name. Otherwise it
@@ -105,7 +105,7 @@ def _decide_kinds(mentions: MentionCounts, language: str) -> dict[str, str]:
     family_names = _find_family_names(counts_of, mentions.last_forms, language)
     kinds: dict[str, str] = {}
     for name in sorted(counts_of):  # so that a German genitive comes after the name itself
-        kind = _decide_kind(counts_of[name])
+        kind = _decide_kind_of_name(counts_of[name])
         if kind == "NAME" and _extract_family_name(name, language) in family_names:
             kind = "PER"
         is_known = kind not in {"", "NAME"} or (kind == "NAME" and language == "en")
@@ -121,7 +121,7 @@ def _find_family_names(
     """Find the family names in full names of people; in Russian only of men, as women's end differently."""
     family_names = set()
     for name, kind_counts in counts_of.items():
-        is_full_name = " " in name and _decide_kind(kind_counts) == "PER"
+        is_full_name = " " in name and _decide_kind_of_name(kind_counts) == "PER"
         if is_full_name and (language != "ru" or last_forms[name].startswith("masc")):
             family_names.add(_extract_family_name(name, language))
     return family_names
@@ -133,7 +133,7 @@ def _extract_family_name(name: str, language: str) -> str:
     return FAMILY_NAME_ENDING.sub("", family_name) if language == "ru" else family_name
 
 
-def _decide_kind(kind_counts: KindCounts) -> str:
+def _decide_kind_of_name(kind_counts: KindCounts) -> str:
     """Return the kind that most mentions of a name have; empty if they disagree, NAME if none has a kind."""
     certain = {}
     hinted = {}
@@ -150,8 +150,8 @@ def _decide_kind(kind_counts: KindCounts) -> str:
     return "NAME"
 
 
-def list_place_descriptions(name: str, kind: str, form: str, language: str) -> tuple[str, ...]:
-    """Describe the place of a name in its sentence, the strictest description first.
+def describe_name_position(name: str, kind: str, form: str, language: str) -> tuple[str, ...]:
+    """Describe the position of a name in its sentence at several levels, the strictest first.
 
     Names with the same description can replace each other.
     """
@@ -173,14 +173,14 @@ def list_place_descriptions(name: str, kind: str, form: str, language: str) -> t
 
 
 def _find_gender_of_given_name(given_name: str) -> str:
-    """Return `f` or `m`, or an empty text if the name is in no list."""
+    """Return the gender of a given name, `f` or `m`; empty if no list contains the name."""
     if given_name in FEMALE_NAMES:
         return "f"
     return "m" if given_name in MALE_NAMES else ""
 
 
 def can_replace_name(name: str, other: str, form: str) -> bool:
-    """Whether `other` can replace a name: it differs clearly and fits the article or ending of the form."""
+    """Return whether another name can replace a name: it differs clearly and has a fitting form."""
     lower_name = name.casefold()
     lower_other = other.casefold()
     begins_alike = lower_name[:EQUAL_LETTERS] == lower_other[:EQUAL_LETTERS] and not lower_name.isdigit()
@@ -191,18 +191,18 @@ def can_replace_name(name: str, other: str, form: str) -> bool:
     return not (form == "gent" and other.endswith(_SIBILANTS))
 
 
-def _find_names_at_strictest_level(
+def _find_names_for_strictest_position(
     levels: Sequence[str], names_by_level: dict[str, Counter[str]]
 ) -> Counter[str]:
-    """Return the names, with counts, of the strictest description of a place that more than one name fits."""
+    """Return the names, with counts, for the strictest description of a position that fits several names."""
     for level in levels:
         if len(names_by_level[level]) > 1:
             return names_by_level[level]
     return names_by_level[levels[-1]]
 
 
-def _find_russian_names_with_cases(level: str, names_by_level: dict[str, Counter[str]]) -> Counter[str]:
-    """Return the Russian names, with counts, that have all cases which are possible at a place."""
+def _find_russian_names_with_all_cases(level: str, names_by_level: dict[str, Counter[str]]) -> Counter[str]:
+    """Return the Russian names, with counts, that occur in all cases which are possible at a position."""
     place, _, cases = level.rpartition(" ")
     names: Counter[str] = Counter()
     for other_level, other_names in names_by_level.items():

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from metassay.perturbations.base import View
 from metassay.perturbations.languages import german
-from metassay.perturbations.pronoun import find_pronoun_row
+from metassay.perturbations.pronoun import find_pronoun_paradigm_row
 from metassay.perturbations.random_replacement import DisjointSpans, RandomReplacement, Replacement
 from metassay.text.segmentation import (
     describe_missing_segmenter,
@@ -49,14 +49,14 @@ class Number(RandomReplacement):
     needs_spaces: ClassVar[bool] = False
     summary: ClassVar[str] = "changes a digit of a random number"
 
-    def find_replacements(self, view: View[str]) -> list[Replacement]:
+    def find_replaceable_spans(self, output_view: View[str]) -> list[Replacement]:
         """Return every number of the output, with the numbers that differ from it in one digit."""
-        text = view.output
+        text = output_view.output
         replacements = []
         for match in _NUMBER.finditer(text):
             if len(match[0]) > _LONGEST_NUMBER or _is_list_number(text, match):
                 continue
-            other_numbers = _list_numbers_with_other_digit(match[0], view.language)
+            other_numbers = _list_numbers_with_other_digit(match[0], output_view.language)
             if other_numbers:
                 replacements.append(Replacement(match.span(), other_numbers))
         return replacements
@@ -88,7 +88,7 @@ def _list_numbers_with_other_digit(number: str, language: str | None) -> tuple[s
 
 @functools.cache
 def _load_words_in_same_row(language: str, list_name: str) -> dict[str, tuple[str, ...]]:
-    """Load the words of a list, each with the other words of its rows."""
+    """Load the words of a list, each with the other words in the same row of the file."""
     rows: dict[str, tuple[str, ...]] = {}
     for row in WordLists(_PACKS, language).read_rows(list_name):
         for word in row:
@@ -97,7 +97,7 @@ def _load_words_in_same_row(language: str, list_name: str) -> dict[str, tuple[st
 
 
 @functools.cache
-def _load_calendar(language: str) -> dict[str, tuple[str, ...]]:
+def _load_days_and_months(language: str) -> dict[str, tuple[str, ...]]:
     """Load days and months, each with the others of the same kind and form."""
     kinds: dict[tuple[str, str], list[str]] = {}
     for kind, form, word in WordLists(_PACKS, language).read_rows("calendar", 3):
@@ -127,15 +127,15 @@ class Date(RandomReplacement):
     languages: ClassVar[frozenset[str] | None] = find_folders_with_file(_PACKS, "calendar.tsv")
     summary: ClassVar[str] = "replaces a weekday or month by another one"
 
-    def find_replacements(self, view: View[str]) -> list[Replacement]:
+    def find_replaceable_spans(self, output_view: View[str]) -> list[Replacement]:
         """Return every day and month of the output, with the others of its kind.
 
         Russian days count only after «в», and the English "May" and "March" only in dates.
         """
-        language = view.language or ""
-        calendar = _load_calendar(language)
-        words = [word for word in find_dictionary_words(view.output) if word[0] in calendar]
-        dates = [word for word in words if _is_part_of_date(view.output, word, language)]
+        language = output_view.language or ""
+        calendar = _load_days_and_months(language)
+        words = [word for word in find_dictionary_words(output_view.output) if word[0] in calendar]
+        dates = [word for word in words if _is_part_of_date(output_view.output, word, language)]
         return [Replacement(word.span(), calendar[word[0]]) for word in dates]
 
 
@@ -163,11 +163,11 @@ class Unit(RandomReplacement):
     languages: ClassVar[frozenset[str] | None] = find_folders_with_file(_PACKS, "units.tsv")
     summary: ClassVar[str] = "replaces a unit or currency by another one"
 
-    def find_replacements(self, view: View[str]) -> list[Replacement]:
-        """Return every unit after digits and every currency sign before digits."""
-        units = _load_words_in_same_row(view.language or "", "units")
+    def find_replaceable_spans(self, output_view: View[str]) -> list[Replacement]:
+        """Return every unit after a number and currency sign before one, with others of its kind."""
+        units = _load_words_in_same_row(output_view.language or "", "units")
         replacements = []
-        for match in _UNIT.finditer(view.output):
+        for match in _UNIT.finditer(output_view.output):
             group = 1 if match[1] else 2
             alternatives = units.get(match[1], ()) if match[1] else _SIGNS[match[2]]
             if alternatives:
@@ -184,10 +184,10 @@ class Gender(RandomReplacement):
     languages: ClassVar[frozenset[str] | None] = find_folders_with_file(_PACKS, "genders.tsv")
     summary: ClassVar[str] = "exchanges words for men and women (en, de, ru)"
 
-    def find_replacements(self, view: View[str]) -> list[Replacement]:
+    def find_replaceable_spans(self, output_view: View[str]) -> list[Replacement]:
         """Return every word of the output that has a counterpart for the other gender."""
-        text = view.output
-        language = view.language or ""
+        text = output_view.output
+        language = output_view.language or ""
         counterparts = _load_gender_counterparts(language)
         replacements = []
         for match in find_dictionary_words(text):
@@ -211,10 +211,10 @@ def _find_gender_counterpart(text: str, match: re.Match[str], word: str, languag
         return None
     if language == "en":
         if word == "her":
-            return {2: "him", 3: "his"}.get(find_pronoun_row(text, match, language))
+            return {2: "him", 3: "his"}.get(find_pronoun_paradigm_row(text, match, language))
         return _load_gender_counterparts(language)[word]
     subjects = {"er", "sie", "он", "она"}
-    if word in subjects and find_pronoun_row(text, match, language) != 0:
+    if word in subjects and find_pronoun_paradigm_row(text, match, language) != 0:
         return None
     if language == "de" and match[0] != match[0].lower() and match[0] in german.FORMAL_PRONOUNS:
         return None
@@ -232,12 +232,12 @@ class ListReplacement(RandomReplacement):
     needs_spaces: ClassVar[bool] = False
     rows: ClassVar[str]
 
-    def find_replacements(self, view: View[str]) -> list[Replacement]:
+    def find_replaceable_spans(self, output_view: View[str]) -> list[Replacement]:
         """Return every word of the output that is in the list; if two rows match, the first one is used."""
         replacements = []
         used_spans = DisjointSpans()
-        for pattern, words in _load_row_patterns(view.language or "", self.rows):
-            for match in pattern.finditer(view.output):
+        for pattern, words in _load_word_row_patterns(output_view.language or "", self.rows):
+            for match in pattern.finditer(output_view.output):
                 if used_spans.is_free(match.span()):
                     used_spans.add(match.span())
                     others = [word for word in words if word != match[0].lower()]
@@ -247,7 +247,9 @@ class ListReplacement(RandomReplacement):
 
 
 @functools.cache
-def _load_row_patterns(language: str, list_name: str) -> tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]:
+def _load_word_row_patterns(
+    language: str, list_name: str
+) -> tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]:
     """Load the rows of a word list, each as a pattern that matches its words and the words themselves."""
     edge = "" if language in WITHOUT_SPACES else r"(?![\w'’-])"
     rows = []
@@ -296,14 +298,14 @@ class Untranslated(RandomReplacement):
         """Return how to get the package that finds the words of a language without spaces."""
         return describe_missing_segmenter(language)
 
-    def find_replacements(self, view: View[str]) -> list[Replacement]:
+    def find_replaceable_spans(self, output_view: View[str]) -> list[Replacement]:
         """Return every long word of the output that has a word of the source at about the same position."""
-        source = view.source or ""
-        output_spans = _find_long_words(view.output, view.language)
+        source = output_view.source or ""
+        output_spans = _find_long_words(output_view.output, output_view.language)
         source_spans = _find_long_words(source, None)
         if not output_spans or not source_spans:
             return []
-        lower_output = view.output.lower()
+        lower_output = output_view.output.lower()
         words_by_span: dict[Span, tuple[str, ...]] = {}
         for i, (start, end) in enumerate(source_spans):
             word = source[start:end]

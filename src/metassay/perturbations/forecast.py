@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from metassay.data.dataset import Dataset
-from metassay.perturbations.applicability import reason_not_applicable
+from metassay.perturbations.applicability import explain_why_not_applicable
 from metassay.perturbations.base import AnyPerturbation
 from metassay.perturbations.distinct_outputs import list_base_languages
-from metassay.perturbations.pairs import PerturbationCount, make_pairs_with
+from metassay.perturbations.pairs import PerturbationCount, make_pairs_of_perturbations
 from metassay.perturbations.registry import list_default_perturbations
 from metassay.perturbations.runner import PairSettings
 
@@ -50,15 +50,15 @@ def forecast_perturbations(
     for group, limit in ((slow, min(maximum_outputs, maximum_tagged_outputs)), (fast, maximum_outputs)):
         if not group or not len(dataset):
             continue
-        sample = _sample_items(dataset, limit)
-        pairs = make_pairs_with(sample, group, PairSettings(seed=seed, workers=workers))
+        sample = _sample_outputs_of_items(dataset, limit)
+        pairs = make_pairs_of_perturbations(sample, group, PairSettings(seed=seed, workers=workers))
         for spec, count in pairs.counts.items():
             counts[spec] = count, len(sample)
-    return [_describe_forecast(p, *counts[p.spec], language_counts) for p in perturbations if counts]
+    return [_build_forecast(p, *counts[p.spec], language_counts) for p in perturbations if counts]
 
 
-def _sample_items(dataset: Dataset, maximum_outputs: int) -> Dataset:
-    """Return the outputs of evenly spread items, about `maximum_outputs` of them; all if there are fewer."""
+def _sample_outputs_of_items(dataset: Dataset, maximum_outputs: int) -> Dataset:
+    """Return about `maximum_outputs` outputs of evenly spread items; all if there are fewer."""
     step = -(-len(dataset) // maximum_outputs)
     if step == 1:
         return dataset
@@ -66,16 +66,16 @@ def _sample_items(dataset: Dataset, maximum_outputs: int) -> Dataset:
     return dataset.filter_rows(dataset.outputs["item"].is_in(sampled_items), reason="not tried")
 
 
-def _describe_forecast(
+def _build_forecast(
     perturbation: AnyPerturbation,
     count: PerturbationCount,
     tried: int,
     language_counts: Mapping[str | None, int],
 ) -> PerturbationForecast:
-    """Make the forecast of a perturbation from the number of outputs that were tried and changed."""
+    """Estimate how many outputs a perturbation changes, from the outputs that were tried and changed."""
     reasons = []
     for language in sorted(language_counts, key=lambda name: name or ""):
-        reason = reason_not_applicable(perturbation, language, requested=False, strict_resources=False)
+        reason = explain_why_not_applicable(perturbation, language, requested=False, strict_resources=False)
         if reason:
             reasons.append(reason)
     if not reasons and not count.applied:

@@ -22,7 +22,7 @@ COUNTS_FILE = "label_errors.tsv"
 
 @dataclass(frozen=True)
 class LabelError:
-    """How often the label "worse" of a perturbation is wrong in a language, by blind reading of pairs."""
+    """How often a perturbed output is not worse than the original, estimated by blind reading of pairs."""
 
     perturbation: str
     language: str
@@ -43,8 +43,8 @@ _SEGMENTED_LANGUAGES = frozenset({"ja", "zh"})
 _WORD_EDITS = frozenset({"removal", "insertion", "swapping", "untranslated"})
 
 
-def find_label_error(perturbation: str, language: str | None) -> LabelError | None:
-    """Return the label error of a perturbation in a language; None if it was not estimated.
+def find_label_error_rate(perturbation: str, language: str | None) -> LabelError | None:
+    """Return how often outputs perturbed in a language are not worse; None if it was not estimated.
 
     Only perturbations with default parameters were read, so that any other spec has no label error.
     """
@@ -58,21 +58,21 @@ def find_label_error(perturbation: str, language: str | None) -> LabelError | No
     return LabelError(name, base_language, pairs_read, not_worse, better, not_worse / pairs_read, low, high)
 
 
-def find_label_errors(
+def find_label_error_rates(
     perturbations: Iterable[str], languages: Iterable[str | None]
 ) -> dict[tuple[str, str | None], LabelError | None]:
-    """Return the label error of every perturbation in every language."""
+    """Return for every perturbation and language how often perturbed outputs are not worse."""
     distinct_languages = sorted(set(languages), key=str)
     errors: dict[tuple[str, str | None], LabelError | None] = {}
     for perturbation in perturbations:
         for language in distinct_languages:
-            errors[perturbation, language] = find_label_error(perturbation, language)
+            errors[perturbation, language] = find_label_error_rate(perturbation, language)
     return errors
 
 
 @functools.cache
 def _load_label_error_counts() -> dict[tuple[str, str], tuple[int, int, int]]:
-    """Load how many pairs were read, are not worse and are better, by language and perturbation."""
+    """Load how many pairs were read, and how many perturbed outputs were equally good or better."""
     text = files("metassay.perturbations").joinpath(COUNTS_FILE).read_text(encoding="utf-8")
     counts: dict[tuple[str, str], tuple[int, int, int]] = {}
     for line in text.splitlines():

@@ -76,20 +76,20 @@ class LlmRewriting(Perturbation[str]):
         """Make the perturbation with a connection to the model that the settings name."""
         return cls(settings=settings, task=task, asker=Asker.from_settings(settings), **parameters)
 
-    def apply(self, view: View[str], stream: Stream) -> str | None:
+    def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
         """Return the model's version of an output."""
-        request = self._make_request(view, self._load_prompt(), stream.draw_integer_below(_SEEDS))
-        answer = None if request is None else self._require_asker().ask(request)
-        return _parse_answer(view, answer)
+        request = self._make_rewriting_request(output_view, self._load_prompt(), random_stream.draw_integer_below(_SEEDS))
+        answer = None if request is None else self._require_model_connection().ask(request)
+        return _parse_model_answer(output_view, answer)
 
-    def apply_all(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
-        """Return the model's versions of many outputs, with several requests at a time."""
+    def apply_to_outputs(self, output_views: Sequence[View[str]], random_keys: Keys) -> list[str | None]:
+        """Return the versions of many outputs that a language model wrote, asked in parallel."""
         prompt = self._load_prompt()
         requests = []
-        for view, key in zip(views, keys.tolist()):
-            requests.append(self._make_request(view, prompt, Stream(key).draw_integer_below(_SEEDS)))
-        answers = self._require_asker().ask_all(requests)
-        return [_parse_answer(view, answer) for view, answer in zip(views, answers)]
+        for output_view, key in zip(output_views, random_keys.tolist()):
+            requests.append(self._make_rewriting_request(output_view, prompt, Stream(key).draw_integer_below(_SEEDS)))
+        answers = self._require_model_connection().ask_all(requests)
+        return [_parse_model_answer(output_view, answer) for output_view, answer in zip(output_views, answers)]
 
     @property
     def usage(self) -> dict[str, Any] | None:
@@ -98,7 +98,7 @@ class LlmRewriting(Perturbation[str]):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A sentence about the requests that failed, if any did."""
+        """A sentence about the requests to the model that failed, if any did."""
         note = None if self.asker is None else self.asker.describe_failures()
         return () if note is None else (f"{self.spec}: {note}",)
 
@@ -107,7 +107,7 @@ class LlmRewriting(Perturbation[str]):
             raise UnknownName("prompt", self.prompt, (OUR_PROMPT, PUBLISHED_PROMPT))
 
     def _load_prompt(self) -> str:
-        """Return the prompt of the settings, of the paper, or of the task."""
+        """Return the prompt that the settings name, or that of the paper, or that of the task."""
         if self.settings.prompt is not None:
             if self.prompt != OUR_PROMPT:
                 raise InputError(f"{self.spec} has a prompt of its own.", remedy="Leave out --llm-prompt.")
@@ -123,36 +123,36 @@ class LlmRewriting(Perturbation[str]):
             raise InputError("there is no prompt for this task.", remedy="Write one: --llm-prompt FILE.")
         return self.task.perturbation_prompt
 
-    def _make_request(self, view: View[str], prompt: str, seed: int) -> Request | None:
-        """Make the request for an output; None if the output is empty."""
-        if not view.output.strip():
+    def _make_rewriting_request(self, output_view: View[str], prompt: str, seed: int) -> Request | None:
+        """Make the request for a worse version of an output; None if the output is empty."""
+        if not output_view.output.strip():
             return None
-        text = fill_prompt(prompt, list_prompt_fields(view))
+        text = fill_prompt(prompt, list_prompt_fields(output_view))
         return Request(self.settings.model, text, self.temperature, self.tokens, self.top_p, seed)
 
-    def _require_asker(self) -> Asker:
-        """Return the connection to the model; raise an error if no model was chosen."""
+    def _require_model_connection(self) -> Asker:
+        """Return the connection to the language model; raise an error if no model was chosen."""
         if self.asker is None:
             raise InputError("llm needs a model to ask.", remedy=HOW_TO_CHOOSE_MODEL)
         return self.asker
 
 
-def list_prompt_fields(view: View[str]) -> Mapping[str, str]:
+def list_prompt_fields(output_view: View[str]) -> Mapping[str, str]:
     """Return the values of the fields that a prompt can contain, such as `{source}`."""
     return {
-        "source": view.source or UNKNOWN_FIELD,
-        "reference": view.references[0] if view.references else UNKNOWN_FIELD,
-        "output": view.output,
-        "language": get_language_name(view.language),
-        "LANGUAGE": get_language_name(view.language).upper().replace(" ", "_"),
+        "source": output_view.source or UNKNOWN_FIELD,
+        "reference": output_view.references[0] if output_view.references else UNKNOWN_FIELD,
+        "output": output_view.output,
+        "language": get_language_name(output_view.language),
+        "LANGUAGE": get_language_name(output_view.language).upper().replace(" ", "_"),
     }
 
 
-def _parse_answer(view: View[str], answer: Answer | None) -> str | None:
+def _parse_model_answer(output_view: View[str], answer: Answer | None) -> str | None:
     """Return the perturbed output in an answer; None if there is none or it was truncated."""
     if answer is None or not answer.complete:
         return None
-    return extract_perturbed_output(answer.text, view.output)
+    return extract_perturbed_output(answer.text, output_view.output)
 
 
 def extract_perturbed_output(answer: str, output: str) -> str | None:
@@ -206,32 +206,35 @@ class Likeliest(Perturbation[str]):
 
     @property
     def inner_perturbation(self) -> Perturbation[Any]:
-        """The other perturbation."""
+        """The perturbation that is applied several times to get candidates."""
         return parse_perturbation(self.method)
 
     @property
     def collection_name(self) -> str:
-        """The key of the collected data, which the other perturbation uses."""
+        """The name of the data that the inner perturbation collected from all texts."""
         return self.inner_perturbation.name
 
-    def apply(self, view: View[str], stream: Stream) -> str | None:
+    def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
         """Return the most likely of several perturbed versions of an output."""
-        keys_by_draw = [[stream.draw_integer_below(1 << 32)] for _ in range(self.of)]
-        return self._choose_likeliest([view], keys_by_draw)[0]
+        keys_by_draw = [[random_stream.draw_integer_below(1 << 32)] for _ in range(self.of)]
+        return self._choose_most_likely_versions([output_view], keys_by_draw)[0]
 
-    def apply_all(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
+    def apply_to_outputs(self, output_views: Sequence[View[str]], random_keys: Keys) -> list[str | None]:
         """Return the most likely perturbed version of each output; the model reads equal versions once."""
-        streams = [Stream(key) for key in keys.tolist()]
-        keys_by_draw = [[stream.draw_integer_below(1 << 32) for stream in streams] for _ in range(self.of)]
-        return self._choose_likeliest(views, keys_by_draw)
+        streams = [Stream(key) for key in random_keys.tolist()]
+        keys_by_draw = [[random_stream.draw_integer_below(1 << 32) for random_stream in streams] for _ in range(self.of)]
+        return self._choose_most_likely_versions(output_views, keys_by_draw)
 
-    def _choose_likeliest(
-        self, views: Sequence[View[str]], keys_by_draw: Sequence[Sequence[int]]
+    def _choose_most_likely_versions(
+        self, output_views: Sequence[View[str]], keys_by_draw: Sequence[Sequence[int]]
     ) -> list[str | None]:
-        """Perturb each output once for each draw, and return the most likely version of each output."""
+        """Perturb each output several times, and return the version that a model finds most likely."""
         if self.likelihoods is None:
             raise InputError(f"{self.spec} needs a model to ask.", remedy=_HOW_TO_CHOOSE_LOCAL_MODEL)
-        draws = [self.inner_perturbation.apply_all(views, np.array(keys, np.uint64)) for keys in keys_by_draw]
+        draws = [
+            self.inner_perturbation.apply_to_outputs(output_views, np.array(keys, np.uint64))
+            for keys in keys_by_draw
+        ]
         candidates_by_output = []
         compared_texts = set()
         for versions in zip(*draws):
@@ -248,16 +251,16 @@ class Likeliest(Perturbation[str]):
             for candidates in candidates_by_output
         ]
 
-    def collect(self, texts: Sequence[str], language: str | None, analyses: Iterable[Any]) -> Any:
-        """Collect what the other perturbation needs to know about all texts."""
-        return self.inner_perturbation.collect(texts, language, analyses)
+    def collect_from_texts(self, texts: Sequence[str], language: str | None, analyses: Iterable[Any]) -> Any:
+        """Collect what the inner perturbation needs from all texts of a language."""
+        return self.inner_perturbation.collect_from_texts(texts, language, analyses)
 
     def analyse_texts(self, texts: Sequence[str], language: str | None) -> list[Any] | None:
-        """Analyse each text as the other perturbation does."""
+        """Analyse each text as the inner perturbation does."""
         return self.inner_perturbation.analyse_texts(texts, language)
 
     def describe_missing_resource(self, language: str) -> str | None:
-        """Return why the other perturbation cannot be applied to a language; None if it can."""
+        """Return why the inner perturbation cannot be applied to a language; None if it can."""
         languages = self.inner_perturbation.languages
         if languages is not None and language not in languages:
             return f"{self.method} knows {', '.join(sorted(languages))}"
@@ -267,10 +270,10 @@ class Likeliest(Perturbation[str]):
 _HOW_TO_CHOOSE_LOCAL_MODEL = "Pass --llm-local with the name or folder of a model on this machine."
 
 
-def connect_to_model(
+def connect_perturbation_to_model(
     perturbation: Perturbation[Any], llm: LlmSettings | None, task: Task
 ) -> Perturbation[Any]:
-    """Return a perturbation that is connected to the model of the settings, if it uses a model."""
+    """Return the perturbation, connected to the language model of the settings if it needs one."""
     if isinstance(perturbation, LlmRewriting) and perturbation.asker is None:
         return LlmRewriting.from_settings(llm or LlmSettings(), task, **perturbation.parameters)
     if isinstance(perturbation, Likeliest) and perturbation.likelihoods is None:

@@ -11,7 +11,7 @@ from typing import ClassVar
 from metassay.perturbations.base import View
 from metassay.perturbations.languages import english, russian
 from metassay.perturbations.languages.german_negation import find_german_negations
-from metassay.perturbations.pattern_rules import PatternRule, load_rules, lower_text
+from metassay.perturbations.pattern_rules import PatternRule, load_pattern_rules, lower_text_for_search
 from metassay.perturbations.random_replacement import DisjointSpans
 from metassay.perturbations.words import WordEdit
 from metassay.stats.streams import Stream
@@ -75,30 +75,30 @@ class Negation(WordEdit):
             return None
         return resources.describe_missing_resource("HanTa", "simplemma", language="en")
 
-    def apply(self, view: View[str], stream: Stream) -> str | None:
+    def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
         """Return the output with a negation added at random places."""
-        text = view.output
-        edits = _find_negations(text, view.language or "")
+        text = output_view.output
+        edits = _find_negating_edits(text, output_view.language or "")
         if "?" in text or "？" in text:
             edits = [edit for edit in edits if not _is_in_question(text, edit[0][0])]
-        return _apply_random_edits(text, edits, self.strength, stream)
+        return _apply_random_edits(text, edits, self.strength, random_stream)
 
 
-def _apply_random_edits(text: str, edits: Sequence[Edit], count: int, stream: Stream) -> str | None:
-    """Apply `count` random edits to a text; None if there are fewer."""
+def _apply_random_edits(text: str, edits: Sequence[Edit], count: int, random_stream: Stream) -> str | None:
+    """Apply `count` random edits to a text; None if there are fewer edits."""
     if len(edits) < count:
         return None
-    drawn = sorted(stream.sample(len(edits), count))
+    drawn = sorted(random_stream.sample(len(edits), count))
     return replace_spans(text, [edits[i] for i in drawn])
 
 
-def _find_negations(text: str, language: str) -> list[Edit]:
+def _find_negating_edits(text: str, language: str) -> list[Edit]:
     """Find the edits that negate a text, by the rules of its language."""
     find_edits = _NEGATION_FINDERS.get(language)
     return _find_negations_by_rules(text, language) if find_edits is None else find_edits(text)
 
 
-def _insert_word(text: str, position: int, word: str) -> Edit:
+def _make_word_insertion(text: str, position: int, word: str) -> Edit:
     """Return the edit that inserts a word before or after the word that begins or ends at a position."""
     if position == len(text) or not text[position].isalnum():
         return (position, position), f" {word}"
@@ -118,7 +118,7 @@ def _find_english_negations(text: str) -> list[Edit]:
     lower_words = "\n".join([word[0] for word in words]).lower().replace("’", "'").split("\n")
     positions = []
     for i, lower_word in enumerate(lower_words):
-        if lower_word not in english.AUXILIARIES or not _can_be_negated(lower_words, i):
+        if lower_word not in english.AUXILIARIES or not _can_auxiliary_be_negated(lower_words, i):
             continue
         word = words[i]
         if word[0] != lower_word and not starts_sentence(text, word.start()):
@@ -127,14 +127,14 @@ def _find_english_negations(text: str) -> list[Edit]:
         precedes_subject = i + 1 < len(words) and lower_words[i + 1] in english.INVERTED_SUBJECTS
         if precedes_subject and not follows_subject:
             positions.append(words[i + 1].end())
-        elif _is_auxiliary(text, words, lower_words, i):
+        elif _is_auxiliary_verb(text, words, lower_words, i):
             positions.append(word.end())
-    edits = [_insert_word(text, position, "not") for position in positions]
+    edits = [_make_word_insertion(text, position, "not") for position in positions]
     return edits or _find_do_negations(text)
 
 
-def _is_auxiliary(text: str, words: list[re.Match[str]], lower_words: list[str], i: int) -> bool:
-    """Whether "not" can follow word `i`, unlike "have" in "have friends" and "will" in "my will"."""
+def _is_auxiliary_verb(text: str, words: list[re.Match[str]], lower_words: list[str], i: int) -> bool:
+    """Return whether "not" can follow word `i`, unlike "have" in "have friends" and "will" in "my will"."""
     if i + 1 == len(words) or starts_sentence(text, words[i].start()):
         return False
     word = lower_words[i]
@@ -150,8 +150,8 @@ def _is_auxiliary(text: str, words: list[re.Match[str]], lower_words: list[str],
     return True
 
 
-def _can_be_negated(lower_words: list[str], i: int) -> bool:
-    """Whether the auxiliary `i` is the first of its verb, and no negation follows it."""
+def _can_auxiliary_be_negated(lower_words: list[str], i: int) -> bool:
+    """Return whether auxiliary `i` is the first of its verb and not negated yet."""
     if i > 0:
         previous_word = lower_words[i - 1]
         if previous_word in _WORDS_BEFORE_SECOND_VERB or "n't" in previous_word:
@@ -178,10 +178,10 @@ def _find_russian_negations(text: str) -> list[Edit]:
     lower_words = [word[0].lower() for word in words]
     edits = []
     for i, word in enumerate(words):
-        if not russian.is_negatable(lower_words[i]) or lower_words[max(i - 1, 0)] in {"не", "ни"}:
+        if not russian.can_ne_precede_word(lower_words[i]) or lower_words[max(i - 1, 0)] in {"не", "ни"}:
             continue
         if word[0] == lower_words[i] or starts_sentence(text, word.start()):
-            edits.append(_insert_word(text, word.start(), "не"))
+            edits.append(_make_word_insertion(text, word.start(), "не"))
     return edits
 
 
@@ -194,25 +194,25 @@ _NEGATION_FINDERS: dict[str, Callable[[str], list[Edit]]] = {
 
 def _find_negations_by_rules(text: str, language: str) -> list[Edit]:
     """Find the edits that the rules of a language pack make in clauses without a negation."""
-    lower = lower_text(text)
+    lower = lower_text_for_search(text)
     negation_starts = [match.start() for match in _load_negation_rule(language).find_matches(text, lower)]
     used_spans = DisjointSpans()
     if negation_starts:
         for clause in _CLAUSE.finditer(text):
             if any(clause.start() <= start < clause.end() for start in negation_starts):
                 used_spans.add(clause.span())
-    edits = _apply_rules(text, language, "negation", used_spans)
+    edits = _find_edits_of_rules(text, language, "negation", used_spans)
     return [(span, _copy_first_capital(text, span, replacement)) for span, replacement in sorted(edits)]
 
 
-def _apply_rules(text: str, language: str, list_name: str, used_spans: DisjointSpans) -> list[Edit]:
-    """Return the edits of the rules in a list; where two rules overlap, the earlier one is used.
+def _find_edits_of_rules(text: str, language: str, list_name: str, used_spans: DisjointSpans) -> list[Edit]:
+    """Return the edits that the rules of a word list make; where two overlap, the earlier rule is used.
 
     Spans in `used_spans` are not changed.
     """
-    lower = lower_text(text)
+    lower = lower_text_for_search(text)
     edits = []
-    for rule in load_rules(language, list_name):
+    for rule in load_pattern_rules(language, list_name):
         for match in rule.find_matches(text, lower):
             if used_spans.is_free(match.span()):
                 used_spans.add(match.span())
@@ -252,34 +252,34 @@ class NegationRemoval(WordEdit):
     languages: ClassVar[frozenset[str] | None] = find_folders_with_file(_PACKS, "negation_removal.tsv")
     summary: ClassVar[str] = "removes a negation or turns it positive"
 
-    def apply(self, view: View[str], stream: Stream) -> str | None:
+    def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
         """Return the output without random negations."""
-        language = view.language or ""
-        if _load_negation_signs(language).search(view.output) is None:
+        language = output_view.language or ""
+        if _load_negation_pattern(language).search(output_view.output) is None:
             return None
-        edits = _find_negation_removals(view.output, language)
-        return _apply_random_edits(view.output, edits, self.strength, stream)
+        edits = _find_negation_removals(output_view.output, language)
+        return _apply_random_edits(output_view.output, edits, self.strength, random_stream)
 
 
 def _find_negation_removals(text: str, language: str) -> list[Edit]:
     """Find the edits that remove a negation, in the order of the text; questions are left out."""
     edits = []
-    for span, replacement in _apply_rules(text, language, "negation_removal", DisjointSpans()):
-        edits.append((span, _clean_replacement(replacement)))
+    for span, replacement in _find_edits_of_rules(text, language, "negation_removal", DisjointSpans()):
+        edits.append((span, _clean_replacement_text(replacement)))
     edits.sort(key=lambda edit: edit[0])
     return [
-        _adjust_capital(text, span, replacement)
+        _copy_capital_to_edit(text, span, replacement)
         for span, replacement in edits
         if not _is_in_question(text, span[0])
     ]
 
 
-def _clean_replacement(replacement: str) -> str:
+def _clean_replacement_text(replacement: str) -> str:
     """Remove repeated spaces and the sign ∅, which stands for an empty replacement."""
     return re.sub(r"  +", " ", replacement).strip().replace("∅", "")
 
 
-def _adjust_capital(text: str, span: Span, replacement: str) -> Edit:
+def _copy_capital_to_edit(text: str, span: Span, replacement: str) -> Edit:
     """Return the edit with the capital of the original, on the next letter if the word is removed."""
     start, end = span
     original = text[start:end]
@@ -292,8 +292,8 @@ def _adjust_capital(text: str, span: Span, replacement: str) -> Edit:
 
 
 @functools.cache
-def _load_negation_signs(language: str) -> re.Pattern[str]:
-    """Load a pattern that matches in every text of a language that has a negation."""
+def _load_negation_pattern(language: str) -> re.Pattern[str]:
+    """Load a pattern that matches in every text of a language that contains a negation."""
     return re.compile("|".join(WordLists(_PACKS, language).read_lines("negation_signs")), re.IGNORECASE)
 
 

@@ -16,7 +16,7 @@ from metassay.llm.settings import LlmSettings
 from metassay.perturbations.base import AnyPerturbation
 from metassay.perturbations.collection import CollectedData, collect_from_dataset
 from metassay.perturbations.distinct_outputs import DistinctOutputs, find_distinct_outputs
-from metassay.perturbations.llm import LlmRewriting, connect_to_model
+from metassay.perturbations.llm import LlmRewriting, connect_perturbation_to_model
 from metassay.perturbations.preprocessing import check_preprocessing_name
 from metassay.perturbations.ranking import Reordering
 from metassay.perturbations.registry import list_default_perturbations, parse_perturbations
@@ -32,7 +32,7 @@ PER_OUTPUT = 4
 
 @dataclass(frozen=True)
 class PerturbationCount:
-    """Numbers of outputs that a perturbation changed, left unchanged and did not apply to."""
+    """How many outputs a perturbation changed, left unchanged, and did not apply to."""
 
     applied: int = 0
     """Outputs that became worse."""
@@ -94,7 +94,7 @@ class Pairs:
         if keep.all():
             return self
         frame = self.frame.filter(pl.Series(keep))
-        counts = _count_pairs(self.counts, frame)
+        counts = _count_pairs_by_perturbation(self.counts, frame)
         rows = None if self.rows is None else self.rows[keep]
         worse_rows = None if self.worse_rows is None else self.worse_rows[keep]
         return replace(
@@ -144,17 +144,17 @@ def make_pairs(
         store=store,
     )
     chosen = _choose_perturbations(dataset.task_definition, perturbations, llm)
-    return make_pairs_with(dataset, chosen, settings).sample(per_output)
+    return make_pairs_of_perturbations(dataset, chosen, settings).sample(per_output)
 
 
-def make_pairs_with(
+def make_pairs_of_perturbations(
     dataset: Dataset,
     perturbations: tuple[AnyPerturbation, ...],
     settings: PairSettings,
     collected: CollectedData | None = None,
     skipped: SkippedByLanguage | None = None,
 ) -> Pairs:
-    """Make the pairs of given perturbations; outputs that they do not apply to are counted in `skipped`.
+    """Pair each output with its versions by given perturbations; count in `skipped` where none applies.
 
     For a shard of a data set, `collected` is from the whole data set, and `skipped` has what was skipped in
     the shards before.
@@ -179,9 +179,9 @@ def make_pairs_with(
         collected=collected.by_language,
     )
     columns = perturb_outputs(perturbations, outputs, collected.content_hash, settings, skipped)
-    pairs = _assemble_pairs(dataset, outputs, columns, settings.preprocess)
+    pairs = _build_pair_table(dataset, outputs, columns, settings.preprocess)
     usage = {p.spec: p.usage for p in perturbations if p.usage is not None}
-    return replace(pairs, notes=_list_notes(perturbations, skipped), usage=usage)
+    return replace(pairs, notes=_list_notes_on_skipped_outputs(perturbations, skipped), usage=usage)
 
 
 def make_pairs_by_shard(
@@ -190,7 +190,7 @@ def make_pairs_by_shard(
     settings: PairSettings,
     perturbations: Sequence[str | AnyPerturbation] | None,
 ) -> Iterator[Pairs]:
-    """Yield the pairs of each shard of a data set; each shard has all outputs of its items.
+    """Yield the pairs of each shard of a data set; a shard has all outputs of its items.
 
     The notes of each are about all shards so far, everything else about the shard alone.
     """
@@ -199,7 +199,7 @@ def make_pairs_by_shard(
     collected = collect_from_dataset(dataset, chosen, settings.preprocess, settings.workers, settings.store)
     skipped = SkippedByLanguage()
     for shard in shards:
-        yield make_pairs_with(shard, chosen, settings, collected, skipped)
+        yield make_pairs_of_perturbations(shard, chosen, settings, collected, skipped)
 
 
 def _choose_perturbations(
@@ -207,14 +207,18 @@ def _choose_perturbations(
 ) -> tuple[AnyPerturbation, ...]:
     """Return the perturbations that the user named, or the defaults, connected to a language model."""
     if requested is not None:
-        return tuple(connect_to_model(p, llm, task) for p in parse_perturbations(requested, task=task))
+        return tuple(
+            connect_perturbation_to_model(p, llm, task) for p in parse_perturbations(requested, task=task)
+        )
     defaults = list_default_perturbations(task)
     if llm is None:
         return defaults
     return (*defaults, LlmRewriting.from_settings(llm, task))
 
 
-def _list_notes(perturbations: Sequence[AnyPerturbation], skipped: SkippedByLanguage) -> tuple[str, ...]:
+def _list_notes_on_skipped_outputs(
+    perturbations: Sequence[AnyPerturbation], skipped: SkippedByLanguage
+) -> tuple[str, ...]:
     """Return why outputs were skipped, and the notes of the perturbations, each once."""
     notes: dict[str, None] = {}
     for perturbation in perturbations:
@@ -227,7 +231,7 @@ def _list_notes(perturbations: Sequence[AnyPerturbation], skipped: SkippedByLang
     return tuple(notes)
 
 
-def _assemble_pairs(
+def _build_pair_table(
     dataset: Dataset, outputs: DistinctOutputs, columns: Mapping[str, list[Any]], preprocess: str
 ) -> Pairs:
     """Build the table of outputs and perturbed outputs, and count how often each perturbation applied."""
@@ -259,11 +263,14 @@ def _assemble_pairs(
         if view.collected:
             resources[view.language or "unknown"] = view.collected
     return Pairs(
-        frame, _count_pairs(counts, frame), resources=resources, priorities=table["priority"].to_numpy()
+        frame,
+        _count_pairs_by_perturbation(counts, frame),
+        resources=resources,
+        priorities=table["priority"].to_numpy(),
     )
 
 
-def _count_pairs(
+def _count_pairs_by_perturbation(
     counts: Mapping[str, PerturbationCount], frame: pl.DataFrame
 ) -> dict[str, PerturbationCount]:
     """Return the counts with the number of pairs of each perturbation in the frame."""

@@ -29,13 +29,13 @@ ReadWords = Callable[[str], Iterable[str]]
 
 
 class LowerText(NamedTuple):
-    """A text in lower case, and its words, for searching."""
+    """A text in lower case with its words, for searching."""
 
     text: str
     words: frozenset[str]
 
 
-def lower_text(text: str) -> LowerText | None:
+def lower_text_for_search(text: str) -> LowerText | None:
     """Convert a text to lower case; None if that would move characters to other positions."""
     lower = text.lower()
     if len(lower) != len(text) or _ODD_CASE.search(text) is not None:
@@ -45,7 +45,7 @@ def lower_text(text: str) -> LowerText | None:
 
 @dataclass(frozen=True)
 class PatternRule:
-    """A pattern and its replacement; without a replacement, matches are protected from later rules."""
+    """A regular expression and its replacement; without a replacement, matches are kept from later rules."""
 
     pattern: re.Pattern[str]
     replacement: str | None
@@ -60,20 +60,20 @@ class PatternRule:
 
     @classmethod
     def parse(cls, pattern: str, replacement: str | None, read_words: ReadWords = tuple) -> PatternRule:
-        """Parse a rule of a pack; `read_words` returns the words that a name in braces stands for."""
+        """Parse a rule of a language pack; `read_words` returns the words for a name in braces."""
         full_pattern = _LIST_NAME.sub(lambda match: build_word_pattern(read_words(match[1])), pattern)
         has_capitals = re.search("[A-ZÀ-Þ]", re.sub(r"\\.", "", full_pattern)) is not None
         return cls(
             pattern=re.compile(full_pattern, re.IGNORECASE),
             replacement=replacement,
             lower_pattern=None if has_capitals else re.compile(full_pattern),
-            needed_letters="" if has_capitals else _find_required_letters(full_pattern),
-            needed_words=frozenset() if has_capitals else _find_required_words(pattern, read_words),
+            needed_letters="" if has_capitals else _find_letters_in_every_match(full_pattern),
+            needed_words=frozenset() if has_capitals else _find_words_in_every_match(pattern, read_words),
             replacement_parts=tuple(_GROUP_NUMBER.split(replacement or "")),
         )
 
     def find_matches(self, text: str, lowered_text: LowerText | None) -> Iterator[re.Match[str]]:
-        """Yield the matches of the rule in a text; `lowered_text` is the result of `lower_text`."""
+        """Yield the matches of the rule in a text; `lowered_text` comes from `lower_text_for_search`."""
         if lowered_text is None or self.lower_pattern is None:
             yield from self.pattern.finditer(text)
             return
@@ -99,8 +99,8 @@ class PatternRule:
 
 
 @functools.cache
-def load_rules(language: str, list_name: str) -> tuple[PatternRule, ...]:
-    """Load the pattern rules of a list of a language pack; `{verbs}` stands for any word of `verbs.txt`."""
+def load_pattern_rules(language: str, list_name: str) -> tuple[PatternRule, ...]:
+    """Load pattern rules from a file of a language pack; `{verbs}` stands for any word of `verbs.txt`."""
     lists = WordLists(_PACKS, language)
     rules = []
     for row in lists.read_rows(list_name):
@@ -109,25 +109,25 @@ def load_rules(language: str, list_name: str) -> tuple[PatternRule, ...]:
     return tuple(rules)
 
 
-def _find_required_letters(pattern: str) -> str:
+def _find_letters_in_every_match(pattern: str) -> str:
     r"""Return the longest sequence of letters of a pattern that every match contains.
 
-    >>> _find_required_letters(r"\bn(?:e |')(\S+) rien\b"), _find_required_letters("sans?|ni")
+    >>> _find_letters_in_every_match(r"\bn(?:e |')(\S+) rien\b"), _find_letters_in_every_match("sans?|ni")
     (' rien', '')
     """
-    flat_pattern = _blank_out_groups(pattern)
+    flat_pattern = _blank_out_pattern_groups(pattern)
     if "|" in flat_pattern:
         return ""
     return max(_LETTERS.findall(flat_pattern), key=len, default="")
 
 
-def _find_required_words(pattern: str, read_words: ReadWords) -> frozenset[str]:
-    r"""Return words of which every match of a pattern contains one; empty if there are none.
+def _find_words_in_every_match(pattern: str, read_words: ReadWords) -> frozenset[str]:
+    r"""Return words of which every match of a pattern contains at least one; empty if there are none.
 
-    >>> sorted(_find_required_words(r"\b(il y|elle) ({verbs})\b", lambda _: ["a"]))
+    >>> sorted(_find_words_in_every_match(r"\b(il y|elle) ({verbs})\b", lambda _: ["a"]))
     ['elle', 'il']
     """
-    if "|" in _blank_out_groups(pattern):
+    if "|" in _blank_out_pattern_groups(pattern):
         return frozenset()
     for group in _SEPARATE_WORDS.finditer(pattern):
         before = re.sub(r"\\.", "", pattern[: group.start()])
@@ -139,7 +139,7 @@ def _find_required_words(pattern: str, read_words: ReadWords) -> frozenset[str]:
     return frozenset()
 
 
-def _blank_out_groups(pattern: str) -> str:
+def _blank_out_pattern_groups(pattern: str) -> str:
     """Replace escapes, character sets and groups of a pattern by tabs, so that only literal letters stay."""
     flat_pattern = re.sub(r"\\.|\[[^]]*\]", "\t", pattern)
     while _GROUP.search(flat_pattern):

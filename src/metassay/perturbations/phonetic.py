@@ -16,7 +16,7 @@ _LOOKAROUND = re.compile(r"\(\?<?[=!][^)]*\)|\\b")
 
 
 class SoundRule(NamedTuple):
-    """A spelling of a sound, and other spellings of the same sound."""
+    """A spelling of a sound, and other spellings that sound the same."""
 
     pattern: re.Pattern[str]
     spellings: tuple[str, ...]
@@ -53,10 +53,10 @@ class Phonetic(RandomReplacement):
     languages: ClassVar[frozenset[str] | None] = frozenset({"en"})
     summary: ClassVar[str] = "replaces letters by others that sound alike (en)"
 
-    def find_replacements(self, view: View[str]) -> list[Replacement]:
-        """Return every word that has other spellings, with the spellings."""
+    def find_replaceable_spans(self, output_view: View[str]) -> list[Replacement]:
+        """Return every word of the output that has other spellings, with these spellings."""
         replacements = []
-        for word in find_dictionary_words(view.output):
+        for word in find_dictionary_words(output_view.output):
             spellings = list_respellings(word[0])
             if spellings:
                 replacements.append(Replacement(word.span(), spellings))

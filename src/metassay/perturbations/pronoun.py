@@ -36,12 +36,12 @@ class Pronoun(RandomReplacement):
     languages: ClassVar[frozenset[str] | None] = find_folders_with_file(_PACKS, "pronouns.tsv")
     summary: ClassVar[str] = "replaces a random pronoun by another one"
 
-    def find_replacements(self, view: View[str]) -> list[Replacement]:
-        """Return every pronoun that has alternatives."""
-        language = view.language or ""
+    def find_replaceable_spans(self, output_view: View[str]) -> list[Replacement]:
+        """Return every pronoun of the output with the pronouns that can replace it."""
+        language = output_view.language or ""
         if language in _GRAMMARS:
-            return _find_pronouns_by_grammar(view.output, language)
-        return _find_pronouns_by_list(view.output, language)
+            return _find_pronouns_by_grammar(output_view.output, language)
+        return _find_pronouns_by_list(output_view.output, language)
 
 
 def _find_pronouns_by_grammar(text: str, language: str) -> list[Replacement]:
@@ -61,22 +61,24 @@ def _list_fitting_pronouns(text: str, word: re.Match[str], language: str) -> tup
     if len(word[0]) > 1 and word[0].isupper() and not text.isupper():
         return ()  # `US` is not the pronoun `us`
     grammar = _GRAMMARS[language]
-    row = find_pronoun_row(text, word, language)
+    row = find_pronoun_paradigm_row(text, word, language)
     if row < 0:
         return ()
-    pronoun = _remove_sentence_capital(text, word, language)
+    pronoun = _remove_sentence_capital_of_pronoun(text, word, language)
     excluded = grammar.NEVER_CHOSEN
     if pronoun in grammar.FORMS_OF_ADDRESS:
         excluded |= grammar.FORMS_OF_ADDRESS
     others = [
-        other for other in grammar.PRONOUNS[row] if _normalise_spelling(other) != _normalise_spelling(pronoun)
+        other
+        for other in grammar.PRONOUNS[row]
+        if _normalise_pronoun_spelling(other) != _normalise_pronoun_spelling(pronoun)
     ]
     allowed = [other for other in others if other not in excluded]
     return tuple(_adjust_pronoun_capital(text, word.span(), other, language) for other in allowed)
 
 
-def find_pronoun_row(text: str, word: re.Match[str], language: str) -> int:
-    """Return the row of the grammar's pronouns that a pronoun belongs to in its sentence; -1 for none."""
+def find_pronoun_paradigm_row(text: str, word: re.Match[str], language: str) -> int:
+    """Return the row (by case) of the pronoun table that a pronoun in a sentence belongs to; -1 for none."""
     start, end = word.span()
     previous_match = _PREVIOUS_WORD.search(text, max(0, start - 25), start)
     previous_word = previous_match[1].lower() if previous_match else ""
@@ -86,11 +88,11 @@ def find_pronoun_row(text: str, word: re.Match[str], language: str) -> int:
         next_word = next_word.lower()
     clause_match = _CLAUSE.match(text, start)
     clause = clause_match[0] if clause_match else ""
-    pronoun = _remove_sentence_capital(text, word, language)
-    return int(_GRAMMARS[language].find_pronoun_row(previous_word, pronoun, next_word, clause))
+    pronoun = _remove_sentence_capital_of_pronoun(text, word, language)
+    return int(_GRAMMARS[language].find_pronoun_paradigm_row(previous_word, pronoun, next_word, clause))
 
 
-def _remove_sentence_capital(text: str, word: re.Match[str], language: str) -> str:
+def _remove_sentence_capital_of_pronoun(text: str, word: re.Match[str], language: str) -> str:
     """Return a pronoun without the capital of a sentence; German formal pronouns keep theirs."""
     if language != "de":
         return word[0].lower()
@@ -99,7 +101,7 @@ def _remove_sentence_capital(text: str, word: re.Match[str], language: str) -> s
     return word[0]
 
 
-def _normalise_spelling(pronoun: str) -> str:
+def _normalise_pronoun_spelling(pronoun: str) -> str:
     """Return a pronoun in lower case and with е instead of ё."""
     return pronoun.lower().replace("ё", "е")
 
@@ -118,9 +120,9 @@ def _adjust_pronoun_capital(text: str, span: Span, pronoun: str, language: str) 
 
 @functools.cache
 def _list_pronouns(language: str) -> frozenset[str]:
-    """List all pronouns of a grammar in lower case, also as they are written without ё."""
+    """List all pronouns of a language in lower case; Russian ones also without ё."""
     pronouns = {pronoun.lower() for row in _GRAMMARS[language].PRONOUNS for pronoun in row}
-    return frozenset(pronouns | {_normalise_spelling(pronoun) for pronoun in pronouns})
+    return frozenset(pronouns | {_normalise_pronoun_spelling(pronoun) for pronoun in pronouns})
 
 
 class _PronounList(NamedTuple):

@@ -25,17 +25,17 @@ class RandomReplacement(WordEdit):
     """A perturbation that replaces `strength` random spans of a text, each by a random alternative."""
 
     @abstractmethod
-    def find_replacements(self, view: View[str]) -> list[Replacement]:
+    def find_replaceable_spans(self, output_view: View[str]) -> list[Replacement]:
         """Return every span of the output that can be replaced, in order, with its alternatives."""
 
-    def apply(self, view: View[str], stream: Stream) -> str | None:
+    def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
         """Return the output with random spans replaced."""
-        replacements = self.find_replacements(view)
+        replacements = self.find_replaceable_spans(output_view)
         if len(replacements) < self.strength:
             return None
-        drawn = [replacements[i] for i in sorted(stream.sample(len(replacements), self.strength))]
-        edits = [(replacement.span, stream.choice(replacement.alternatives)) for replacement in drawn]
-        return replace_spans(view.output, edits)
+        drawn = [replacements[i] for i in sorted(random_stream.sample(len(replacements), self.strength))]
+        edits = [(replacement.span, random_stream.choice(replacement.alternatives)) for replacement in drawn]
+        return replace_spans(output_view.output, edits)
 
 
 class DisjointSpans:

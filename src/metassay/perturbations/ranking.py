@@ -1,7 +1,7 @@
 """`rank_swapping` and `shuffle`: perturbations that change the order of ranked documents.
 
 Only a list with a relevant document can get worse by another order, so lists without one are not changed.
-Whether a changed order is worse depends on the documents that moved: see `measure_gain_change`.
+Whether a changed order is worse depends on the documents that moved: see `measure_gain_changes_of_lists`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DEFAULT_COPIES = 4
 
 @dataclass(frozen=True)
 class Reordering(Perturbation[Ranking]):
-    """A perturbation that changes the order of documents. `copy` numbers independent versions of a list."""
+    """A perturbation that reorders the documents of a ranked list. `copy` numbers independent versions."""
 
     output_kind: ClassVar[OutputKind] = OutputKind.RANKING
     needs_spaces: ClassVar[bool] = False
@@ -42,39 +42,47 @@ class Reordering(Perturbation[Ranking]):
             raise InputError(f"the copies of {self.name} are counted from 1, not {self.copy}.")
 
     @abstractmethod
-    def draw_order(self, size: int, stream: Stream) -> list[int]:
-        """Draw a new order of a list of `size` documents: the old position of each new entry."""
+    def draw_document_order(self, size: int, random_stream: Stream) -> list[int]:
+        """Draw a new order of a list of `size` documents: the old position of each document."""
 
     @abstractmethod
-    def draw_orders(self, offsets: LongArray, keys: Keys) -> LongArray:
-        """Draw the new orders of many lists: the old entry of each new one. List i begins at `offsets[i]`."""
+    def draw_document_orders(self, offsets: LongArray, random_keys: Keys) -> LongArray:
+        """Draw new orders of many lists: the old position of each entry. List i begins at `offsets[i]`."""
 
-    def apply(self, view: View[Ranking], stream: Stream) -> Ranking | None:
-        """Return the documents in a new order; None if no document is relevant."""
-        if not _has_relevant_document(view):
+    def apply(self, output_view: View[Ranking], random_stream: Stream) -> Ranking | None:
+        """Return the documents of an output in a new order; None if no document is relevant."""
+        if not _has_list_relevant_document(output_view):
             return None
-        order = self.draw_order(len(view.output), _start_stream_of_copy(stream, self.copy))
-        return tuple(view.output[position] for position in order)
+        order = self.draw_document_order(
+            len(output_view.output), _start_random_stream_of_copy(random_stream, self.copy)
+        )
+        return tuple(output_view.output[position] for position in order)
 
-    def apply_all(self, views: Sequence[View[Ranking]], keys: Keys) -> list[Ranking | None]:
-        """Apply the perturbation to many lists, whose orders are drawn in compiled code."""
-        offsets = np.concatenate([[0], np.cumsum([len(view.output) for view in views])]).astype(np.int64)
-        positions = self.draw_orders(offsets, keys) - np.repeat(offsets[:-1], np.diff(offsets))
+    def apply_to_outputs(
+        self, output_views: Sequence[View[Ranking]], random_keys: Keys
+    ) -> list[Ranking | None]:
+        """Reorder many ranked lists; their orders are drawn in compiled code."""
+        offsets = np.concatenate([[0], np.cumsum([len(view.output) for view in output_views])]).astype(
+            np.int64
+        )
+        positions = self.draw_document_orders(offsets, random_keys) - np.repeat(
+            offsets[:-1], np.diff(offsets)
+        )
         perturbed: list[Ranking | None] = []
-        for view, start, end in zip(views, offsets[:-1], offsets[1:]):
+        for view, start, end in zip(output_views, offsets[:-1], offsets[1:]):
             order = positions[start:end].tolist()
-            is_applicable = _has_relevant_document(view)
+            is_applicable = _has_list_relevant_document(view)
             perturbed.append(tuple(view.output[position] for position in order) if is_applicable else None)
         return perturbed
 
-    def reorder_lists(self, lists: RankedLists, keys: Keys) -> RankedLists:
+    def reorder_lists(self, lists: RankedLists, random_keys: Keys) -> RankedLists:
         """Return all lists in new orders, including those without a relevant document."""
-        return lists.reorder_documents(self.draw_orders(lists.offsets, keys))
+        return lists.reorder_documents(self.draw_document_orders(lists.offsets, random_keys))
 
 
-def _has_relevant_document(view: View[Ranking]) -> bool:
-    """Whether the ranked list of an output has a document with a positive grade."""
-    return any(view.grades.get(document, 0) > 0 for document in view.output)
+def _has_list_relevant_document(output_view: View[Ranking]) -> bool:
+    """Return whether the ranked list of an output contains a relevant document."""
+    return any(output_view.grades.get(document, 0) > 0 for document in output_view.output)
 
 
 @dataclass(frozen=True)
@@ -105,18 +113,20 @@ class RankSwapping(Reordering):
         requested = np.maximum(sizes // 5, 1) if self.swaps == 0 else np.full_like(sizes, self.swaps)
         return np.minimum(requested, sizes // 2)
 
-    def draw_order(self, size: int, stream: Stream) -> list[int]:
+    def draw_document_order(self, size: int, random_stream: Stream) -> list[int]:
         """Draw an order in which random pairs of documents are swapped."""
         count = int(self.count_swaps(np.array([size]))[0])
-        drawn = stream.sample(size, 2 * count)
+        drawn = random_stream.sample(size, 2 * count)
         order = list(range(size))
         for first, second in zip(drawn[::2], drawn[1::2]):
             order[first], order[second] = order[second], order[first]
         return order
 
-    def draw_orders(self, offsets: LongArray, keys: Keys) -> LongArray:
+    def draw_document_orders(self, offsets: LongArray, random_keys: Keys) -> LongArray:
         """Draw orders of many lists in which random pairs of documents are swapped."""
-        return _swap_pairs_in_lists(offsets, keys, self.count_swaps(np.diff(offsets)), self.copy)
+        return _swap_document_pairs_in_lists(
+            offsets, random_keys, self.count_swaps(np.diff(offsets)), self.copy
+        )
 
 
 @dataclass(frozen=True)
@@ -133,26 +143,26 @@ class Shuffle(Reordering):
         if self.top < 2:
             raise InputError(f"the first {self.top} documents cannot be shuffled.")
 
-    def draw_order(self, size: int, stream: Stream) -> list[int]:
+    def draw_document_order(self, size: int, random_stream: Stream) -> list[int]:
         """Draw an order in which the first documents are shuffled and the others stay."""
         top = min(size, self.top)
-        return [*stream.sample(top, top), *range(top, size)]
+        return [*random_stream.sample(top, top), *range(top, size)]
 
-    def draw_orders(self, offsets: LongArray, keys: Keys) -> LongArray:
+    def draw_document_orders(self, offsets: LongArray, random_keys: Keys) -> LongArray:
         """Draw orders of many lists in which the first documents are shuffled."""
-        return _shuffle_lists(offsets, keys, self.top, self.copy)
+        return _shuffle_top_of_lists(offsets, random_keys, self.top, self.copy)
 
 
-def _start_stream_of_copy(stream: Stream, copy: int) -> Stream:
+def _start_random_stream_of_copy(random_stream: Stream, copy: int) -> Stream:
     """Start the random stream of a numbered copy, whose key is drawn from the stream of the copy before."""
     for _ in range(copy - 1):
-        stream = Stream((stream.draw_integer_below(1 << 32) << 32) | stream.draw_integer_below(1 << 32))
-    return stream
+        random_stream = Stream((random_stream.draw_integer_below(1 << 32) << 32) | random_stream.draw_integer_below(1 << 32))
+    return random_stream
 
 
 @kernel
-def _start_state_of_copy(state: np.uint64, copy: int) -> np.uint64:
-    """Return the first state of the random stream of a numbered copy, as `_start_stream_of_copy` does."""
+def _start_random_state_of_copy(state: np.uint64, copy: int) -> np.uint64:
+    """Return the first state of the random stream of a numbered copy, in compiled code."""
     for _ in range(copy - 1):
         state, high = advance_random_state(state)
         state, low = advance_random_state(state)
@@ -172,14 +182,16 @@ def _sample_positions(positions: LongArray, size: int, count: int, state: np.uin
 
 
 @kernel
-def _swap_pairs_in_lists(offsets: LongArray, keys: Keys, swaps: LongArray, copy: int) -> LongArray:
+def _swap_document_pairs_in_lists(
+    offsets: LongArray, random_keys: Keys, swaps: LongArray, copy: int
+) -> LongArray:
     """Draw the order of every list after `swaps[i]` random pairs of entries of list i are swapped."""
     order = np.arange(offsets[-1])
-    drawn = np.empty(np.max(np.diff(offsets)) if len(keys) else 0, np.int64)
-    for i in range(len(keys)):
+    drawn = np.empty(np.max(np.diff(offsets)) if len(random_keys) else 0, np.int64)
+    for i in range(len(random_keys)):
         start = offsets[i]
         size = offsets[i + 1] - start
-        _sample_positions(drawn, size, 2 * swaps[i], _start_state_of_copy(keys[i], copy))
+        _sample_positions(drawn, size, 2 * swaps[i], _start_random_state_of_copy(random_keys[i], copy))
         for swap in range(swaps[i]):
             first = start + drawn[2 * swap]
             second = start + drawn[2 * swap + 1]
@@ -188,14 +200,14 @@ def _swap_pairs_in_lists(offsets: LongArray, keys: Keys, swaps: LongArray, copy:
 
 
 @kernel
-def _shuffle_lists(offsets: LongArray, keys: Keys, top: int, copy: int) -> LongArray:
+def _shuffle_top_of_lists(offsets: LongArray, random_keys: Keys, top: int, copy: int) -> LongArray:
     """Draw the order of every list after its first `top` entries are shuffled."""
     order = np.arange(offsets[-1])
-    drawn = np.empty(np.max(np.diff(offsets)) if len(keys) else 0, np.int64)
-    for i in range(len(keys)):
+    drawn = np.empty(np.max(np.diff(offsets)) if len(random_keys) else 0, np.int64)
+    for i in range(len(random_keys)):
         start = offsets[i]
         size = min(offsets[i + 1] - start, top)
-        _sample_positions(drawn, size, size, _start_state_of_copy(keys[i], copy))
+        _sample_positions(drawn, size, size, _start_random_state_of_copy(random_keys[i], copy))
         for rank in range(size):
             order[start + rank] = start + drawn[rank]
     return order
@@ -212,7 +224,7 @@ def write_reordered_lists(
     new_documents: Codes,
     new_grades: Codes,
 ) -> None:
-    """Write list `rows[i]`, in its new order, to `new_documents` and `new_grades` from `starts[i]` on."""
+    """Write ranked lists in their new order; list `rows[i]` begins at `starts[i]` of the new arrays."""
     for i in range(len(rows)):
         first = offsets[rows[i]]
         for rank in range(offsets[rows[i] + 1] - first):

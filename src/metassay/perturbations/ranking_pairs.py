@@ -29,7 +29,7 @@ Grades = NDArray[np.int32]
 
 @dataclass(frozen=True, kw_only=True)
 class RankedPairs(Pairs):
-    """Pairs of ranked lists as arrays of codes, so that metrics can score them without document ids."""
+    """Pairs of ranked lists as integer arrays, so that metrics can score them without document ids."""
 
     lists: RankedLists
     """The outputs of the data set, in its order."""
@@ -58,7 +58,7 @@ def make_ranked_pairs(
     reorderings = [perturbation for perturbation in perturbations if isinstance(perturbation, Reordering)]
     reorderings.sort(key=lambda reordering: reordering.spec)
     orders = [
-        reordering.draw_orders(lists.offsets, derive_keys(keys, reordering.name))
+        reordering.draw_document_orders(lists.offsets, derive_keys(keys, reordering.name))
         for reordering in reorderings
     ]
     has_relevant_document = lists.has_relevant_document
@@ -86,8 +86,8 @@ def make_ranked_pairs(
         )
         for reordering, changed in zip(reorderings, is_changed)
     }
-    notes = _list_notes(has_relevant_document)
-    priorities = _draw_priorities(keys, reorderings, rows, reordering_numbers)
+    notes = _list_notes_on_irrelevant_lists(has_relevant_document)
+    priorities = _draw_sampling_priorities(keys, reorderings, rows, reordering_numbers)
     return RankedPairs(frame, counts, notes, {}, priorities, lists=lists, rows=rows, copies=copies)
 
 
@@ -100,7 +100,7 @@ def _find_changed_lists(offsets: LongArray, order: LongArray) -> NDArray[np.bool
 def _reorder_lists(
     lists: RankedLists, orders: Sequence[LongArray], rows: LongArray, order_numbers: LongArray
 ) -> RankedLists:
-    """Return, for each i, list `rows[i]` in the order with number `order_numbers[i]`."""
+    """Return ranked lists in new orders: for each i, list `rows[i]` in order `order_numbers[i]`."""
     offsets = np.concatenate([[0], np.cumsum(np.diff(lists.offsets)[rows])]).astype(np.int64)
     documents = np.empty(offsets[-1], np.int32)
     grades = np.empty(offsets[-1], np.int32)
@@ -119,15 +119,17 @@ def _reorder_lists(
     return replace(lists, offsets=offsets, documents=documents, grades=grades, topics=lists.topics[rows])
 
 
-def _draw_priorities(
-    keys: Keys, reorderings: Sequence[Reordering], rows: LongArray, reordering_numbers: LongArray
+def _draw_sampling_priorities(
+    random_keys: Keys, reorderings: Sequence[Reordering], rows: LongArray, reordering_numbers: LongArray
 ) -> Keys:
-    """Draw the random number of each pair that decides which pairs are sampled first."""
-    priorities = np.array([derive_keys(keys, f"sample {reordering.spec}") for reordering in reorderings])
+    """Draw a random number for each pair, which decides which pairs are sampled first."""
+    priorities = np.array(
+        [derive_keys(random_keys, f"sample {reordering.spec}") for reordering in reorderings]
+    )
     return np.asarray(priorities[reordering_numbers, rows], dtype=np.uint64)
 
 
-def _list_notes(has_relevant_document: NDArray[np.bool_]) -> tuple[str, ...]:
+def _list_notes_on_irrelevant_lists(has_relevant_document: NDArray[np.bool_]) -> tuple[str, ...]:
     """Return a note about the lists without a relevant document, if there are any."""
     irrelevant_count = int((~has_relevant_document).sum())
     if not irrelevant_count:
@@ -138,7 +140,7 @@ def _list_notes(has_relevant_document: NDArray[np.bool_]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class GainChange:
-    """How the gain of each ranked list changed when it was reordered."""
+    """How the discounted gain of each ranked list changed when its documents were reordered."""
 
     change: NDArray[np.float64]
     """Discounted cumulative gain of the reordered list minus that of the list, divided by the ideal gain of
@@ -149,15 +151,15 @@ class GainChange:
 
     @property
     def is_worse(self) -> NDArray[np.bool_]:
-        """Whether the gain fell, so that the label "worse" of the pair is right."""
+        """Whether the gain of each list fell, so that the label "worse" of the pair is right."""
         return self.change < 0
 
     def select(self, is_selected: NDArray[np.bool_]) -> GainChange:
-        """Return the changes of the selected pairs."""
+        """Return the gain changes of the selected pairs."""
         return GainChange(self.change[is_selected], self.is_clearly_worse[is_selected])
 
     def count_pairs(self) -> dict[str, int]:
-        """Count the pairs whose gain fell, stayed equal or rose."""
+        """Count the pairs of lists whose gain fell, stayed equal or rose."""
         return {
             "worse": int((self.change < 0).sum()),
             "equal": int((self.change == 0).sum()),
@@ -166,8 +168,8 @@ class GainChange:
         }
 
 
-def measure_gain_change(lists: RankedLists, copies: RankedLists) -> GainChange:
-    """Measure how the gain changes from each list to its copy, which has the same documents."""
+def measure_gain_changes_of_lists(lists: RankedLists, copies: RankedLists) -> GainChange:
+    """Measure how the discounted gain changes from each ranked list to its reordered version."""
     longest = max(np.diff(lists.offsets).max(initial=0), np.diff(lists.judgements.offsets).max(initial=0))
     discounts = np.log2(np.arange(2, longest + 2, dtype=np.float64))
     change, is_clearly_worse = _compute_gain_changes(
@@ -192,7 +194,7 @@ def _compute_gain_changes(
     judged_grades: Grades,
     discounts: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Compute `GainChange.change` and `GainChange.is_clearly_worse` of every list."""
+    """Compute by how much the gain of every reordered list fell, and whether it clearly fell."""
     change = np.zeros(len(topics), np.float64)
     is_clearly_worse = np.zeros(len(topics), np.bool_)
     for i in range(len(topics)):

@@ -47,7 +47,7 @@ def is_built_in_perturbation(perturbation: AnyPerturbation) -> bool:
 
 
 def find_perturbations_for(task: Task) -> dict[str, type[AnyPerturbation]]:
-    """Return the perturbations that suit a task, by name."""
+    """Return the perturbation classes that suit a task, by name."""
     return {
         name: perturbation_class
         for name, perturbation_class in load_perturbations().items()
@@ -65,21 +65,24 @@ def list_default_perturbations(task: Task) -> tuple[AnyPerturbation, ...]:
 
 
 def parse_perturbation(spec: str | AnyPerturbation) -> AnyPerturbation:
-    """Return the perturbation that a spec such as `removal(strength=2)` names."""
+    """Make the perturbation that a spec such as `removal(strength=2)` describes."""
     if isinstance(spec, Perturbation):
         return spec
     name, values = parse_spec(spec)
     perturbation_class = load_perturbations().get(name)
     if perturbation_class is None:
         raise UnknownName("perturbation", name, load_perturbations())
-    parameters = {key: _convert_parameter(perturbation_class, key, value) for key, value in values.items()}
+    parameters = {
+        key: _convert_parameter_to_type_of_default(perturbation_class, key, value)
+        for key, value in values.items()
+    }
     return perturbation_class(**parameters)
 
 
 def parse_perturbations(
     specs: str | AnyPerturbation | Iterable[str | AnyPerturbation], *, task: Task | None = None
 ) -> tuple[AnyPerturbation, ...]:
-    """Parse several specs, given as a list or separated by commas; refuse duplicates.
+    """Make perturbations from specs, given as a list or separated by commas; refuse duplicates.
 
     With `task`, perturbations that do not suit it are refused.
     """
@@ -88,12 +91,12 @@ def parse_perturbations(
         raise InputError("no perturbation was named.", remedy="See: metassay list perturbations")
     reject_duplicate_specs([perturbation.spec for perturbation in perturbations])
     if task is not None:
-        _reject_unsuitable(perturbations, task)
+        _reject_perturbations_of_other_tasks(perturbations, task)
     return perturbations
 
 
-def _reject_unsuitable(perturbations: Iterable[AnyPerturbation], task: Task) -> None:
-    """Raise an error if a registered perturbation does not suit a task."""
+def _reject_perturbations_of_other_tasks(perturbations: Iterable[AnyPerturbation], task: Task) -> None:
+    """Raise an error if a perturbation does not suit a task."""
     suitable = find_perturbations_for(task)
     for perturbation in perturbations:
         if perturbation.name in load_perturbations() and perturbation.name not in suitable:
@@ -101,7 +104,9 @@ def _reject_unsuitable(perturbations: Iterable[AnyPerturbation], task: Task) -> 
             raise InputError(f"{perturbation.spec} is not made for {task}.", remedy=remedy)
 
 
-def _convert_parameter(perturbation_class: type[AnyPerturbation], name: str, value: Any) -> Any:
+def _convert_parameter_to_type_of_default(
+    perturbation_class: type[AnyPerturbation], name: str, value: Any
+) -> Any:
     """Return the value of a parameter, converted to the type of its default."""
     fields = {field.name: field for field in list_perturbation_parameters(perturbation_class)}
     if name not in fields:

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from metassay.perturbations.applicability import reason_not_applicable
+from metassay.perturbations.applicability import explain_why_not_applicable
 from metassay.perturbations.base import AnyPerturbation, Perturbation, View
 from metassay.perturbations.distinct_outputs import DistinctOutputs
 from metassay.perturbations.registry import is_built_in_perturbation
-from metassay.perturbations.text_store import TextStore, choose_text_store, identify_perturbation
+from metassay.perturbations.text_store import TextStore, choose_text_store, identify_perturbation_code
 from metassay.process_pool import count_processes, map_batches
 from metassay.stats.arrays import LongArray
 from metassay.stats.streams import Keys, derive_keys
@@ -48,7 +48,7 @@ class SkippedByLanguage(dict[tuple[str, str | None], SkippedOutputs]):
     """The skipped outputs by perturbation and language."""
 
     def add(self, spec: str, language: str | None, reason: str, count: int) -> None:
-        """Add a number of skipped outputs."""
+        """Add outputs of a language that a perturbation skipped, with the reason."""
         self.setdefault((spec, language), SkippedOutputs(reason)).count += count
 
 
@@ -59,7 +59,7 @@ def perturb_outputs(
     settings: PairSettings,
     skipped: SkippedByLanguage,
 ) -> dict[str, list[Any]]:
-    """Apply every perturbation to every output.
+    """Apply every perturbation to every distinct output of a data set.
 
     Returns, by spec, the perturbed output at each position of `outputs`, or None where the perturbation does
     not apply. Outputs in languages that it does not support are added to `skipped`. `content_hash` is the
@@ -99,10 +99,10 @@ class PerturbationRunner:
         self._finished: dict[str, list[Any]] = {}
 
     def perturb_all(self, skipped: SkippedByLanguage) -> list[Any]:
-        """Return every output perturbed, or None; add outputs in unsupported languages to `skipped`."""
+        """Return the perturbed version of every output, or None; count unsupported languages in `skipped`."""
         perturbed: list[Any] = [None] * len(self.outputs.views)
         for language, positions in self.outputs.positions_by_language.items():
-            reason = self._reason_not_applicable(language)
+            reason = self._explain_why_not_applicable(language)
             if reason is not None:
                 skipped.add(self.perturbation.spec, language, reason, len(positions))
                 continue
@@ -113,7 +113,7 @@ class PerturbationRunner:
         return perturbed
 
     def perturb_batch(self, positions: LongArray) -> list[Any]:
-        """Return the perturbed output, or None, of the outputs at these positions."""
+        """Return the perturbed versions of the outputs at these positions; None where it does not apply."""
         batch = self.prepare_batch(positions)
         finished = self._finished.pop(batch.name, None)
         if finished is not None:
@@ -121,21 +121,21 @@ class PerturbationRunner:
         stored = self.load(batch.name)
         if stored is not None:
             return stored
-        perturbed = self.perturbation.apply_all(self.outputs.select(positions), batch.keys)
+        perturbed = self.perturbation.apply_to_outputs(self.outputs.select(positions), batch.keys)
         self.save(batch.name, perturbed)
         return perturbed
 
     def list_batches(self) -> Iterator[LongArray]:
-        """Yield the positions of the outputs of each batch that the perturbation can be applied to."""
+        """Yield the positions of the outputs in each batch, for languages that the perturbation supports."""
         for language, positions in self.outputs.positions_by_language.items():
-            if self._reason_not_applicable(language) is None:
+            if self._explain_why_not_applicable(language) is None:
                 yield from _split_into_batches(positions)
 
     def prepare_batch(self, positions: LongArray) -> OutputBatch:
-        """Return the name under which a batch is stored, and the keys of its random numbers."""
+        """Return the name under which a batch is stored, and the keys for its random numbers."""
         keys = derive_keys(self.outputs.keys[positions], self.perturbation.name)
         digest = hashlib.blake2b(keys.tobytes(), digest_size=16).hexdigest()
-        name = f"{identify_perturbation(self.perturbation)} {digest} {self._content_hash}"
+        name = f"{identify_perturbation_code(self.perturbation)} {digest} {self._content_hash}"
         return OutputBatch(name, positions, keys)
 
     def load(self, name: str) -> list[Any] | None:
@@ -147,13 +147,13 @@ class PerturbationRunner:
         if self._store is not None:
             self._store.save(name, perturbed)
 
-    def keep(self, name: str, perturbed: list[Any]) -> None:
+    def keep_perturbed_batch(self, name: str, perturbed: list[Any]) -> None:
         """Keep the perturbed outputs of a finished batch in memory for `perturb_batch`."""
         self._finished[name] = perturbed
 
-    def _reason_not_applicable(self, language: str | None) -> str | None:
+    def _explain_why_not_applicable(self, language: str | None) -> str | None:
         """Return why the perturbation cannot be applied to a language; None if it can."""
-        return reason_not_applicable(
+        return explain_why_not_applicable(
             self.perturbation,
             language,
             requested=self._settings.requested,
@@ -175,12 +175,12 @@ def _split_into_batches(positions: LongArray) -> Iterator[LongArray]:
         yield positions[start : start + BATCH_SIZE]
 
 
-def can_run_in_process(perturbation: AnyPerturbation) -> bool:
-    """Whether a worker process can apply a perturbation: it is built in and sees only output and item."""
+def can_run_in_worker_process(perturbation: AnyPerturbation) -> bool:
+    """Return whether a worker process can apply a perturbation: built in, and reads only output and item."""
     perturbation_class = type(perturbation)
     is_plain = (
-        perturbation_class.apply_all is Perturbation.apply_all
-        and perturbation_class.collect is Perturbation.collect
+        perturbation_class.apply_to_outputs is Perturbation.apply_to_outputs
+        and perturbation_class.collect_from_texts is Perturbation.collect_from_texts
         and not perturbation.needed_fields
         and not perturbation.stores_results
     )
@@ -188,10 +188,10 @@ def can_run_in_process(perturbation: AnyPerturbation) -> bool:
 
 
 def _perturb_in_processes(runners: Sequence[PerturbationRunner], settings: PairSettings) -> None:
-    """Let several processes perturb the batches that are not stored yet, if that saves time."""
+    """Perturb the batches that are not stored yet in several processes, if that saves time."""
     jobs = []
     for runner in runners:
-        if settings.workers > 1 and can_run_in_process(runner.perturbation):
+        if settings.workers > 1 and can_run_in_worker_process(runner.perturbation):
             jobs += [(runner, positions) for positions in runner.list_batches()]
     processes = count_processes(sum(len(positions) for _, positions in jobs), settings.workers)
     if processes == 0:
@@ -203,15 +203,17 @@ def _perturb_in_processes(runners: Sequence[PerturbationRunner], settings: PairS
         if stored is None:
             missing.append((runner, batch))
         else:
-            runner.keep(batch.name, stored)
-    payloads = (_make_payload(runner, batch) for runner, batch in missing)
-    for (runner, batch), perturbed in zip(missing, map_batches(perturb_payload, payloads, processes)):
+            runner.keep_perturbed_batch(batch.name, stored)
+    payloads = (_build_batch_payload(runner, batch) for runner, batch in missing)
+    for (runner, batch), perturbed in zip(
+        missing, map_batches(perturb_batch_of_payload, payloads, processes)
+    ):
         runner.save(batch.name, perturbed)
-        runner.keep(batch.name, perturbed)
+        runner.keep_perturbed_batch(batch.name, perturbed)
 
 
 class BatchPayload(NamedTuple):
-    """What a process needs to perturb a batch, in types that are fast to send."""
+    """What a worker process needs to perturb a batch of outputs, in types that are fast to send."""
 
     perturbation: AnyPerturbation
     language: str | None
@@ -222,7 +224,7 @@ class BatchPayload(NamedTuple):
     keys: Keys
 
 
-def _make_payload(runner: PerturbationRunner, batch: OutputBatch) -> BatchPayload:
+def _build_batch_payload(runner: PerturbationRunner, batch: OutputBatch) -> BatchPayload:
     """Collect what a process needs to perturb a batch."""
     views = runner.outputs.select(batch.positions)
     return BatchPayload(
@@ -236,10 +238,10 @@ def _make_payload(runner: PerturbationRunner, batch: OutputBatch) -> BatchPayloa
     )
 
 
-def perturb_payload(payload: BatchPayload) -> list[Any]:
-    """Perturb the outputs of a batch; processes of a pool call this function."""
+def perturb_batch_of_payload(payload: BatchPayload) -> list[Any]:
+    """Perturb the outputs of a batch; called in worker processes."""
     rows = zip(payload.outputs, payload.items, payload.sources, payload.references)
     views = [
         View(output, item, payload.language, source, references) for output, item, source, references in rows
     ]
-    return payload.perturbation.apply_all(views, payload.keys)
+    return payload.perturbation.apply_to_outputs(views, payload.keys)

@@ -23,9 +23,9 @@ from metassay.text.words import (
 )
 
 _SYNONYM_FINDERS: dict[str, Callable[[str, str, str], tuple[str, ...]]] = {
-    "en": english.find_synonyms,
-    "de": german.find_synonyms,
-    "ru": russian.find_synonyms,
+    "en": english.find_fitting_synonyms,
+    "de": german.find_fitting_synonyms,
+    "ru": russian.find_fitting_synonyms,
 }
 _RESOURCES = {
     "en": ("WordNet",),
@@ -36,7 +36,7 @@ _RESOURCES = {
 
 @dataclass(frozen=True)
 class Synonym(WordEdit):
-    """Replaces the first words that have a synonym which can be inflected like them; `strength` of them.
+    """Replaces the first `strength` words that have a synonym which can be inflected like them.
 
     Synonyms come from WordNet (English), OpenThesaurus (German) and a Russian thesaurus. A word is replaced
     only if its part of speech is clear; names and function words are not replaced. This is not a default,
@@ -52,26 +52,26 @@ class Synonym(WordEdit):
         """Return how to get the thesaurus or analyser that is missing; None if none is."""
         return resources.describe_missing_resource(*_RESOURCES[language], language=language)
 
-    def apply(self, view: View[str], stream: Stream) -> str | None:
+    def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
         """Return the output with the first words that have synonyms replaced."""
-        text = view.output
-        language = view.language or ""
-        find_synonyms = _SYNONYM_FINDERS[language]
+        text = output_view.output
+        language = output_view.language or ""
+        find_fitting_synonyms = _SYNONYM_FINDERS[language]
         edits = []
         previous_word = ""
         for word, next_word in iterate_with_next_word(text):
-            form = to_dictionary_form(text, word, language)
-            synonyms = find_synonyms(previous_word, form, next_word) if form else ()
+            form = remove_sentence_capital_of_word(text, word, language)
+            synonyms = find_fitting_synonyms(previous_word, form, next_word) if form else ()
             previous_word = word[0].lower()
             if synonyms:
-                edits.append((word.span(), copy_case(word[0], stream.choice(synonyms))))
+                edits.append((word.span(), copy_case(word[0], random_stream.choice(synonyms))))
                 if len(edits) == self.strength:
                     return replace_spans(text, edits)
         return None
 
 
-def to_dictionary_form(text: str, word: re.Match[str], language: str) -> str:
-    """Return a word of a text without the capital of its sentence; empty if the word looks like a name.
+def remove_sentence_capital_of_word(text: str, word: re.Match[str], language: str) -> str:
+    """Return a word without the capital of a sentence start; empty if it looks like a name.
 
     German nouns keep their capital.
     """
@@ -91,7 +91,7 @@ def to_dictionary_form(text: str, word: re.Match[str], language: str) -> str:
 
 @dataclass(frozen=True)
 class RelatedWord(RandomReplacement):
-    """Replaces a random word by one that has a relation to its first sense in WordNet, inflected like it."""
+    """Replaces a random word by a related one (antonym, hypernym …) of its first sense in WordNet."""
 
     default: ClassVar[bool] = False
     languages: ClassVar[frozenset[str] | None] = frozenset({"en"})
@@ -101,9 +101,9 @@ class RelatedWord(RandomReplacement):
         """Return how to get WordNet; None if it is installed."""
         return resources.describe_missing_resource("WordNet", language=language)
 
-    def find_replacements(self, view: View[str]) -> list[Replacement]:
+    def find_replaceable_spans(self, output_view: View[str]) -> list[Replacement]:
         """Return every word that has a related word which fits between its neighbours."""
-        text = view.output
+        text = output_view.output
         words = find_dictionary_words(text)
         # One call of `lower` for all words is faster than one for each.
         lower_words = "\n".join([word[0] for word in words]).lower().split("\n") if words else []
@@ -112,12 +112,12 @@ class RelatedWord(RandomReplacement):
             if english.find_related_words(lower_word, self.relation) is None:
                 continue
             word = words[i]
-            form = lower_word if word[0] == lower_word else to_dictionary_form(text, word, "en")
+            form = lower_word if word[0] == lower_word else remove_sentence_capital_of_word(text, word, "en")
             if not form:
                 continue
             previous_word = lower_words[i - 1] if i else ""
             next_word = lower_words[i + 1] if i + 1 < len(lower_words) else ""
-            related_words = english.find_fitting_words(self.relation, previous_word, form, next_word)
+            related_words = english.find_fitting_related_words(self.relation, previous_word, form, next_word)
             if related_words and word[0][:1].isupper():
                 related_words = tuple(copy_case(word[0], related) for related in related_words)
             if related_words:

@@ -58,17 +58,23 @@ _UNSPACED = re.compile(r"\S+")
 
 @dataclass(frozen=True)
 class SentenceEdit(Perturbation[str]):
-    """A perturbation that applies to outputs of at least two sentences."""
+    """A perturbation of whole sentences, for outputs of at least two sentences."""
 
     needs_spaces: ClassVar[bool] = False
 
-    def apply(self, view: View[str], stream: Stream) -> str | None:
+    def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
         """Return the output with its sentences edited; None if it has only one."""
-        sentence_spans = find_sentences(view.output)
-        return self.edit_sentences(view, sentence_spans, stream) if len(sentence_spans) > 1 else None
+        sentence_spans = find_sentences(output_view.output)
+        return (
+            self.edit_sentences(output_view, sentence_spans, random_stream)
+            if len(sentence_spans) > 1
+            else None
+        )
 
     @abstractmethod
-    def edit_sentences(self, view: View[str], sentence_spans: Sequence[Span], stream: Stream) -> str | None:
+    def edit_sentences(
+        self, output_view: View[str], sentence_spans: Sequence[Span], random_stream: Stream
+    ) -> str | None:
         """Return the perturbed output; None if the perturbation does not apply."""
 
 
@@ -79,9 +85,11 @@ class SentenceRemoval(SentenceEdit):
     name: ClassVar[str] = "sentence_removal"
     summary: ClassVar[str] = "drops a random sentence"
 
-    def edit_sentences(self, view: View[str], sentence_spans: Sequence[Span], stream: Stream) -> str | None:
+    def edit_sentences(
+        self, output_view: View[str], sentence_spans: Sequence[Span], random_stream: Stream
+    ) -> str | None:
         """Return the output without a random sentence."""
-        return remove_words(view.output, [stream.choice(sentence_spans)]).strip()
+        return remove_words(output_view.output, [random_stream.choice(sentence_spans)]).strip()
 
 
 @dataclass(frozen=True)
@@ -96,19 +104,25 @@ class SentenceSwapping(SentenceEdit):
     name: ClassVar[str] = "sentence_swapping"
     summary: ClassVar[str] = "exchanges the first sentence with one that leans on it"
 
-    def edit_sentences(self, view: View[str], sentence_spans: Sequence[Span], stream: Stream) -> str | None:
+    def edit_sentences(
+        self, output_view: View[str], sentence_spans: Sequence[Span], random_stream: Stream
+    ) -> str | None:
         """Return the output with the first sentence and a random dependent one swapped."""
-        sentences = [view.output[start:end] for start, end in sentence_spans]
-        dependent = [i for i, sentence in enumerate(sentences) if _refers_back(sentence, view.language)]
+        sentences = [output_view.output[start:end] for start, end in sentence_spans]
+        dependent = [
+            i
+            for i, sentence in enumerate(sentences)
+            if _does_sentence_refer_back(sentence, output_view.language)
+        ]
         if not dependent or dependent[0] == 0:
             return None
-        drawn = stream.choice(dependent)
+        drawn = random_stream.choice(dependent)
         sentences[0], sentences[drawn] = sentences[drawn], sentences[0]
-        return replace_spans(view.output, zip(sentence_spans, sentences))
+        return replace_spans(output_view.output, zip(sentence_spans, sentences))
 
 
-def _refers_back(sentence: str, language: str | None) -> bool:
-    """Whether one of the first words of a sentence refers to an earlier sentence."""
+def _does_sentence_refer_back(sentence: str, language: str | None) -> bool:
+    """Return whether one of the first words of a sentence refers to an earlier sentence."""
     words, beginnings = _load_referring_words(language)
     if is_written_without_spaces(sentence, language):
         return sentence.lstrip("「『“（").startswith(beginnings)
@@ -142,16 +156,18 @@ class SentenceRepetition(SentenceEdit):
     name: ClassVar[str] = "sentence_repetition"
     summary: ClassVar[str] = "says a random sentence twice"
 
-    def edit_sentences(self, view: View[str], sentence_spans: Sequence[Span], stream: Stream) -> str | None:
+    def edit_sentences(
+        self, output_view: View[str], sentence_spans: Sequence[Span], random_stream: Stream
+    ) -> str | None:
         """Return the output with a random sentence repeated, separated as sentences are in the output."""
-        drawn = stream.draw_integer_below(len(sentence_spans))
+        drawn = random_stream.draw_integer_below(len(sentence_spans))
         start, end = sentence_spans[drawn]
-        sentence = view.output[start:end]
+        sentence = output_view.output[start:end]
         left = min(drawn, len(sentence_spans) - 2)
-        separator = view.output[sentence_spans[left][1] : sentence_spans[left + 1][0]]
+        separator = output_view.output[sentence_spans[left][1] : sentence_spans[left + 1][0]]
         if separator.strip():
             separator = " "
-        return replace_spans(view.output, [((start, end), f"{sentence}{separator}{sentence}")])
+        return replace_spans(output_view.output, [((start, end), f"{sentence}{separator}{sentence}")])
 
 
 @dataclass(frozen=True)
@@ -162,20 +178,22 @@ class SentenceBorrowing(SentenceEdit):
     summary: ClassVar[str] = "replaces a sentence by one from another item's text"
     needed_fields: ClassVar[frozenset[str]] = frozenset({"siblings"})
 
-    def edit_sentences(self, view: View[str], sentence_spans: Sequence[Span], stream: Stream) -> str | None:
+    def edit_sentences(
+        self, output_view: View[str], sentence_spans: Sequence[Span], random_stream: Stream
+    ) -> str | None:
         """Return the output with a random sentence replaced by one about another subject."""
-        texts = (view.output, view.source or "", *view.references)
-        item_words = _list_words(" ".join(texts))
-        span = stream.choice(sentence_spans)
+        texts = (output_view.output, output_view.source or "", *output_view.references)
+        item_words = _list_distinct_words(" ".join(texts))
+        span = random_stream.choice(sentence_spans)
         for _ in range(MAXIMUM_DRAWS):
-            sentence: str = stream.choice(view.collected[self.name])
-            words = _list_words(sentence)
-            is_of_item = any(sentence in text for text in (*texts, *view.siblings))
+            sentence: str = random_stream.choice(output_view.collected[self.name])
+            words = _list_distinct_words(sentence)
+            is_of_item = any(sentence in text for text in (*texts, *output_view.siblings))
             if not is_of_item and len(words & item_words) <= MAXIMUM_SHARED_WORDS * len(words):
-                return replace_spans(view.output, [(span, sentence)])
+                return replace_spans(output_view.output, [(span, sentence)])
         return None
 
-    def collect(self, texts: Sequence[str], language: str | None, analyses: Iterable[Any]) -> Any:  # noqa: ARG002
+    def collect_from_texts(self, texts: Sequence[str], language: str | None, analyses: Iterable[Any]) -> Any:  # noqa: ARG002
         """Collect the distinct sentences of the data set, sorted; evenly spread ones if there are many."""
         distinct_sentences: set[str] = set()
         for text in texts:
@@ -185,7 +203,7 @@ class SentenceBorrowing(SentenceEdit):
         return [sentences[i * len(sentences) // count] for i in range(count)]
 
 
-def _list_words(text: str) -> set[str]:
+def _list_distinct_words(text: str) -> set[str]:
     """List the distinct words of a text in lower case."""
     return {text[start:end].lower() for start, end in find_tokens(text)}
 
@@ -203,13 +221,13 @@ class ClauseRemoval(RandomReplacement):
     needs_spaces: ClassVar[bool] = False
     summary: ClassVar[str] = "drops a clause between commas"
 
-    def find_replacements(self, view: View[str]) -> list[Replacement]:
+    def find_replaceable_spans(self, output_view: View[str]) -> list[Replacement]:
         """Return every clause that can be removed, with the comma before it; none with quotes or brackets."""
-        word_starts = [start for start, _ in _find_words(view)]
-        clause_openers = _load_clause_openers(view.language)
+        word_starts = [start for start, _ in _find_words_of_output(output_view)]
+        clause_openers = _load_clause_openers(output_view.language)
         replacements = []
-        for match in _CLAUSE.finditer(view.output):
-            words_inside = _count_between(word_starts, match.start(), match.end())
+        for match in _CLAUSE.finditer(output_view.output):
+            words_inside = _count_positions_between(word_starts, match.start(), match.end())
             words_outside = len(word_starts) - words_inside
             is_long_enough = words_inside >= MINIMUM_WORDS and words_outside >= MINIMUM_WORDS
             first_word = (match[1].split() or [""])[0].lower()
@@ -219,16 +237,16 @@ class ClauseRemoval(RandomReplacement):
         return replacements
 
 
-def _count_between(sorted_positions: list[int], start: int, end: int) -> int:
-    """Count the positions from `start` to before `end`."""
+def _count_positions_between(sorted_positions: list[int], start: int, end: int) -> int:
+    """Count the sorted positions from `start` up to, but without, `end`."""
     return bisect_left(sorted_positions, end) - bisect_left(sorted_positions, start)
 
 
-def _find_words(view: View[str]) -> list[Span]:
+def _find_words_of_output(output_view: View[str]) -> list[Span]:
     """Find the words of an output; in texts without spaces they may be inexact."""
-    if is_written_without_spaces(view.output, view.language):
-        return find_words_without_spaces(view.output, view.language)
-    return find_words(view.output)
+    if is_written_without_spaces(output_view.output, output_view.language):
+        return find_words_without_spaces(output_view.output, output_view.language)
+    return find_words(output_view.output)
 
 
 @functools.cache
@@ -253,18 +271,18 @@ class HallucinatedClause(RandomReplacement):
     languages: ClassVar[frozenset[str] | None] = find_folders_with_file(PACKS, "hallucinated_clauses.txt")
     summary: ClassVar[str] = "adds a clause that says what is not there"
 
-    def find_replacements(self, view: View[str]) -> list[Replacement]:
-        """Return the position for a clause in every statement of more than three words, without quotes."""
-        text = view.output
-        all_clauses = WordLists(PACKS, view.language or "").read_lines("hallucinated_clauses")
+    def find_replaceable_spans(self, output_view: View[str]) -> list[Replacement]:
+        """Return where a clause can be inserted: in statements of more than three words without quotes."""
+        text = output_view.output
+        all_clauses = WordLists(PACKS, output_view.language or "").read_lines("hallucinated_clauses")
         clauses = tuple(clause for clause in all_clauses if clause.strip(" ,，、") not in text)
         if not clauses:
             return []
-        word_starts = [start for start, _ in _find_words(view)]
+        word_starts = [start for start, _ in _find_words_of_output(output_view)]
         replacements = []
         for start, end in find_sentences(text):
             is_statement = text[end - 1] in ".。" and text[end - 2] not in ".…"
-            is_long_enough = _count_between(word_starts, start, end) > MINIMUM_WORDS
+            is_long_enough = _count_positions_between(word_starts, start, end) > MINIMUM_WORDS
             if is_statement and is_long_enough and not _QUOTE_OR_BRACKET.search(text[start:end]):
                 position = end - 1 if clauses[0].startswith(",") else start
                 replacements.append(Replacement((position, position), clauses))
@@ -292,32 +310,34 @@ class BorrowedSpan(Perturbation[str]):
         if self.longest < 1:
             raise InputError(f"the longest span of {self.name} is {self.longest}, less than 1 word.")
 
-    def apply(self, view: View[str], stream: Stream) -> str | None:
+    def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
         """Return the output with a random span replaced by that of a random worse output."""
-        for i in stream.sample(len(view.rivals), len(view.rivals)):
+        for i in random_stream.sample(len(output_view.rivals), len(output_view.rivals)):
             edits = []
-            for span, replacement in _find_differences(view.output, view.rivals[i], view.language):
-                if len(_find_units(replacement, view.language)) <= self.longest:
+            for span, replacement in _find_differing_spans(
+                output_view.output, output_view.rivals[i], output_view.language
+            ):
+                if len(_find_words_with_punctuation(replacement, output_view.language)) <= self.longest:
                     edits.append((span, replacement))
             if edits:
-                return replace_spans(view.output, [stream.choice(edits)])
+                return replace_spans(output_view.output, [random_stream.choice(edits)])
         return None
 
 
-def _find_units(text: str, language: str | None) -> list[Span]:
-    """Find the words of a text with their punctuation; in texts without spaces, words and signs."""
+def _find_words_with_punctuation(text: str, language: str | None) -> list[Span]:
+    """Find the words of a text with attached punctuation; in texts without spaces, words and signs."""
     if is_written_without_spaces(text, language):
         return find_words_and_signs(text)
     return [match.span() for match in _UNSPACED.finditer(text)]
 
 
-def _find_differences(text: str, other: str, language: str | None) -> list[tuple[Span, str]]:
+def _find_differing_spans(text: str, other: str, language: str | None) -> list[tuple[Span, str]]:
     """Find the spans of a text that differ from another text, each with the corresponding words of the other.
 
     Words that only one of the texts has are left out.
     """
-    text_units = _find_units(text, language)
-    other_units = _find_units(other, language)
+    text_units = _find_words_with_punctuation(text, language)
+    other_units = _find_words_with_punctuation(other, language)
     operations = Levenshtein.opcodes(
         [text[start:end] for start, end in text_units],
         [other[start:end] for start, end in other_units],

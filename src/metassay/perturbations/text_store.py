@@ -10,7 +10,7 @@ from metassay.plugins import hash_user_source
 
 
 class TextStore(Protocol):
-    """Stores lists of texts under names. The package `store` implements it."""
+    """An interface for storing lists of texts by name; the package `store` implements it."""
 
     def load(self, name: str) -> list[str | None] | None:
         """Load the texts that are stored under a name; None if there are none."""
@@ -26,7 +26,7 @@ class TextStore(Protocol):
 
 
 def choose_text_store(perturbation: AnyPerturbation, store: TextStore | None) -> TextStore | None:
-    """Return the store for the results of a perturbation; for user code, one that other runs do not share.
+    """Return the store for the results of a perturbation; user code gets one that other runs do not share.
 
     Those of user code are not shared between runs, because no hash covers everything that they depend on.
     """
@@ -35,6 +35,6 @@ def choose_text_store(perturbation: AnyPerturbation, store: TextStore | None) ->
     return store
 
 
-def identify_perturbation(perturbation: AnyPerturbation) -> str:
+def identify_perturbation_code(perturbation: AnyPerturbation) -> str:
     """Return a text that identifies a perturbation: its spec and, for user code, a hash of the source."""
     return f"{perturbation.spec} {hash_user_source(perturbation)}".strip()

@@ -87,7 +87,7 @@ def find_word_boundaries(
 
 
 @kernel
-def bound_word_count(offsets: LongArray) -> int:
+def compute_maximum_word_count(offsets: LongArray) -> int:
     """Return an upper bound for the number of words of the longest text."""
     longest = 0
     for i in range(offsets.size - 1):

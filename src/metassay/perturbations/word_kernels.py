@@ -15,7 +15,7 @@ from metassay.perturbations.word_arrays import (
     CharacterKinds,
     CodePoints,
     PackedTexts,
-    bound_word_count,
+    compute_maximum_word_count,
     find_word_boundaries,
     pack_texts,
     unpack_texts,
@@ -28,19 +28,19 @@ _SPACE_CODE_POINT = ord(" ")
 
 
 def remove_random_words(
-    texts: Sequence[str], keys: Keys, count_removed_words: Callable[[int], int]
+    texts: Sequence[str], random_keys: Keys, count_removed_words: Callable[[int], int]
 ) -> list[str | None]:
     """Remove random words from texts; `count_removed_words` returns how many, given the number of words."""
     packed = pack_texts(texts)
-    word_counts = range(int(bound_word_count(packed.offsets)) + 1)
+    word_counts = range(int(compute_maximum_word_count(packed.offsets)) + 1)
     removed_counts = np.fromiter(map(count_removed_words, word_counts), np.int64)
     output = np.empty(packed.code_points.size, np.uint32)
-    lengths = _remove_words_from_texts(packed, keys, removed_counts, output)
+    lengths = _remove_words_from_texts(packed, random_keys, removed_counts, output)
     return unpack_texts(output, lengths)
 
 
 def insert_random_words(
-    texts: Sequence[str], keys: Keys, vocabulary: Sequence[str], strength: int
+    texts: Sequence[str], random_keys: Keys, vocabulary: Sequence[str], strength: int
 ) -> list[str | None]:
     """Insert `strength` random words of a vocabulary at random positions of each text."""
     if not vocabulary:
@@ -51,15 +51,15 @@ def insert_random_words(
     longest_word = int(np.diff(packed_vocabulary.offsets).max())
     size = packed.code_points.size + len(texts) * strength * (longest_word + 1)
     output = np.empty(size, np.uint32)
-    lengths = _insert_words_into_texts(packed, keys, packed_vocabulary, can_append, strength, output)
+    lengths = _insert_words_into_texts(packed, random_keys, packed_vocabulary, can_append, strength, output)
     return unpack_texts(output, lengths)
 
 
-def swap_random_words(texts: Sequence[str], keys: Keys, strength: int) -> list[str | None]:
+def swap_random_words(texts: Sequence[str], random_keys: Keys, strength: int) -> list[str | None]:
     """Swap two random words that differ, `strength` times in each text."""
     packed = pack_texts(texts)
     output = np.empty(packed.code_points.size, np.uint32)
-    lengths = _swap_words_in_texts(packed, keys, strength, output)
+    lengths = _swap_words_in_texts(packed, random_keys, strength, output)
     return unpack_texts(output, lengths)
 
 
@@ -74,17 +74,17 @@ def _copy_code_points(source: CodePoints, start: int, stop: int, output: CodePoi
 
 @kernel
 def _remove_words_from_texts(
-    texts: PackedTexts, keys: Keys, removed_counts: LongArray, output: CodePoints
+    texts: PackedTexts, random_keys: Keys, removed_counts: LongArray, output: CodePoints
 ) -> LongArray:
     """Write each text without random words; `removed_counts[n]` words of a text with n words are removed."""
-    lengths = np.empty(keys.size, np.int64)
-    limit = bound_word_count(texts.offsets)
+    lengths = np.empty(random_keys.size, np.int64)
+    limit = compute_maximum_word_count(texts.offsets)
     word_starts = np.empty(limit, np.int64)
     word_ends = np.empty(limit, np.int64)
     order = np.empty(limit, np.int64)
     is_removed = np.zeros(limit, np.bool_)
     position = 0
-    for row in range(keys.size):
+    for row in range(random_keys.size):
         start = texts.offsets[row]
         stop = texts.offsets[row + 1]
         count = find_word_boundaries(texts.code_points, texts.kinds, start, stop, word_starts, word_ends)
@@ -94,7 +94,7 @@ def _remove_words_from_texts(
         for i in range(count):
             order[i] = i
             is_removed[i] = False
-        state = keys[row]
+        state = random_keys[row]
         # The first steps of a Fisher-Yates shuffle, as in `Stream.sample`.
         for i in range(removed_counts[count]):
             state, step = draw_integer_below(state, count - i)
@@ -128,7 +128,7 @@ def _copy_without_words(
     output: CodePoints,
     position: int,
 ) -> int:
-    """Copy a text without some words, as `text.words.remove_words` does; return the position after it."""
+    """Copy a text without some of its words; return the position after the copied text."""
     output_start = position
     end_of_text = stop
     while end_of_text > start and kinds[code_points[end_of_text - 1]] == SPACE:
@@ -151,29 +151,29 @@ def _copy_without_words(
 @kernel
 def _insert_words_into_texts(
     texts: PackedTexts,
-    keys: Keys,
+    random_keys: Keys,
     vocabulary: PackedTexts,
     can_append: LongArray,
     strength: int,
     output: CodePoints,
 ) -> LongArray:
     """Write each text with random words of the vocabulary inserted."""
-    lengths = np.empty(keys.size, np.int64)
-    limit = bound_word_count(texts.offsets)
+    lengths = np.empty(random_keys.size, np.int64)
+    limit = compute_maximum_word_count(texts.offsets)
     word_starts = np.empty(limit, np.int64)
     word_ends = np.empty(limit, np.int64)
     places = np.empty(strength, np.int64)
     drawn_words = np.empty(strength, np.int64)
     vocabulary_size = vocabulary.offsets.size - 1
     position = 0
-    for row in range(keys.size):
+    for row in range(random_keys.size):
         start = texts.offsets[row]
         stop = texts.offsets[row + 1]
         count = find_word_boundaries(texts.code_points, texts.kinds, start, stop, word_starts, word_ends)
         if count == 0:
             lengths[row] = -1
             continue
-        state = keys[row]
+        state = random_keys[row]
         for i in range(strength):
             state, places[i] = draw_integer_below(state, count + can_append[row])
             state, drawn_words[i] = draw_integer_below(state, vocabulary_size)
@@ -200,17 +200,19 @@ def _insert_words_into_texts(
 
 
 @kernel
-def _swap_words_in_texts(texts: PackedTexts, keys: Keys, strength: int, output: CodePoints) -> LongArray:
+def _swap_words_in_texts(
+    texts: PackedTexts, random_keys: Keys, strength: int, output: CodePoints
+) -> LongArray:
     """Write each text with random pairs of words swapped."""
-    lengths = np.empty(keys.size, np.int64)
-    limit = bound_word_count(texts.offsets)
+    lengths = np.empty(random_keys.size, np.int64)
+    limit = compute_maximum_word_count(texts.offsets)
     word_starts = np.empty(limit, np.int64)
     word_ends = np.empty(limit, np.int64)
     order = np.empty(limit, np.int64)
     free_words = np.empty(limit, np.int64)
     candidates = np.empty(limit, np.int64)
     position = 0
-    for row in range(keys.size):
+    for row in range(random_keys.size):
         start = texts.offsets[row]
         stop = texts.offsets[row + 1]
         count = find_word_boundaries(texts.code_points, texts.kinds, start, stop, word_starts, word_ends)
@@ -222,7 +224,7 @@ def _swap_words_in_texts(texts: PackedTexts, keys: Keys, strength: int, output: 
             free_words,
             candidates,
             strength,
-            keys[row],
+            random_keys[row],
         )
         if not is_swapped:
             lengths[row] = -1
@@ -252,7 +254,7 @@ def _draw_swapped_order(
     strength: int,
     state: np.uint64,
 ) -> bool:
-    """Write the order of the words after `strength` random swaps; False if too few words differ.
+    """Draw the order of a text's words after `strength` random swaps; False if too few words differ.
 
     `free_words` and `candidates` are working memory.
     """

@@ -47,7 +47,7 @@ class WordEdit(Perturbation[str]):
 
 @dataclass(frozen=True)
 class AnyLanguageEdit(WordEdit):
-    """A word edit for every language whose words can be found, in compiled code for texts with spaces."""
+    """A perturbation of words for all languages; texts with spaces are edited in compiled code."""
 
     needs_spaces: ClassVar[bool] = False
 
@@ -55,35 +55,37 @@ class AnyLanguageEdit(WordEdit):
         """Return how to get the package that finds the words of a language without spaces."""
         return describe_missing_segmenter(language)
 
-    def apply_all(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
-        """Apply the edit to many outputs, whose `collected` is the same object."""
-        has_spaces = np.array([not _is_without_spaces(view) for view in views], np.bool_)
+    def apply_to_outputs(self, output_views: Sequence[View[str]], random_keys: Keys) -> list[str | None]:
+        """Edit many outputs, which share the data collected from all texts."""
+        has_spaces = np.array([not _is_without_spaces(view) for view in output_views], np.bool_)
         if has_spaces.all():
-            return self.apply_compiled(views, keys)
-        spaced_views = [view for view in views if not _is_without_spaces(view)]
-        spaced_outputs = iter(self.apply_compiled(spaced_views, keys[has_spaces]))
+            return self.apply_in_compiled_code(output_views, random_keys)
+        spaced_views = [view for view in output_views if not _is_without_spaces(view)]
+        spaced_outputs = iter(self.apply_in_compiled_code(spaced_views, random_keys[has_spaces]))
         perturbed = []
-        for view, key, is_spaced in zip(views, keys.tolist(), has_spaces.tolist()):
+        for view, key, is_spaced in zip(output_views, random_keys.tolist(), has_spaces.tolist()):
             perturbed.append(next(spaced_outputs) if is_spaced else self.apply(view, Stream(key)))
         return perturbed
 
     @abstractmethod
-    def apply_compiled(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
-        """Return what `apply` returns for outputs with spaces, in compiled code."""
+    def apply_in_compiled_code(
+        self, output_views: Sequence[View[str]], random_keys: Keys
+    ) -> list[str | None]:
+        """Edit outputs with spaces in compiled code, with the same results as `apply`."""
 
 
-def _is_without_spaces(view: View[str]) -> bool:
-    """Whether the output of a view is written without spaces between words."""
-    return is_written_without_spaces(view.output, view.language)
+def _is_without_spaces(output_view: View[str]) -> bool:
+    """Return whether an output is written in a script without spaces between words."""
+    return is_written_without_spaces(output_view.output, output_view.language)
 
 
-def _find_editable_words(view: View[str]) -> list[Span]:
-    """Find the words of an output; none if it has no spaces and no installed package splits its language."""
-    if not _is_without_spaces(view):
-        return find_words(view.output)
-    if not has_segmenter(view.language):
+def _find_editable_words(output_view: View[str]) -> list[Span]:
+    """Find the words of an output; none if it has no spaces and no package is installed to split it."""
+    if not _is_without_spaces(output_view):
+        return find_words(output_view.output)
+    if not has_segmenter(output_view.language):
         return []
-    return find_words_without_spaces(view.output, view.language)
+    return find_words_without_spaces(output_view.output, output_view.language)
 
 
 @dataclass(frozen=True)
@@ -97,20 +99,24 @@ class Removal(AnyLanguageEdit):
         """Return how many words are removed from a text with `word_count` words; 0 if it is too short."""
         return self.strength if word_count > self.strength else 0
 
-    def apply(self, view: View[str], stream: Stream) -> str | None:
+    def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
         """Return the output without random words."""
-        spans = _find_editable_words(view)
+        spans = _find_editable_words(output_view)
         count = self.count_removed_words(len(spans))
         if count == 0:
             return None
-        removed = [spans[i] for i in sorted(stream.sample(len(spans), count))]
-        if _is_without_spaces(view):
-            return remove_words_without_spaces(view.output, removed)
-        return remove_words(view.output, removed)
+        removed = [spans[i] for i in sorted(random_stream.sample(len(spans), count))]
+        if _is_without_spaces(output_view):
+            return remove_words_without_spaces(output_view.output, removed)
+        return remove_words(output_view.output, removed)
 
-    def apply_compiled(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
-        """Return what `apply` returns for outputs with spaces, in compiled code."""
-        return remove_random_words([view.output for view in views], keys, self.count_removed_words)
+    def apply_in_compiled_code(
+        self, output_views: Sequence[View[str]], random_keys: Keys
+    ) -> list[str | None]:
+        """Remove random words from outputs with spaces, in compiled code."""
+        return remove_random_words(
+            [view.output for view in output_views], random_keys, self.count_removed_words
+        )
 
 
 @dataclass(frozen=True)
@@ -136,11 +142,11 @@ class Insertion(AnyLanguageEdit):
     name: ClassVar[str] = "insertion"
     summary: ClassVar[str] = "inserts a random word from the data set's own list"
 
-    def apply(self, view: View[str], stream: Stream) -> str | None:
+    def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
         """Return the output with random words inserted."""
-        text = view.output
-        vocabulary = view.collected[self.name]
-        spans = _find_editable_words(view)
+        text = output_view.output
+        vocabulary = output_view.collected[self.name]
+        spans = _find_editable_words(output_view)
         if not spans or not vocabulary:
             return None
         places = [start for start, _ in spans]
@@ -148,27 +154,31 @@ class Insertion(AnyLanguageEdit):
             places.append(len(text))
         drawn = []
         for _ in range(self.strength):
-            place = places[stream.draw_integer_below(len(places))]
-            drawn.append((place, stream.choice(vocabulary)))
+            place = places[random_stream.draw_integer_below(len(places))]
+            drawn.append((place, random_stream.choice(vocabulary)))
         drawn.sort(key=lambda insertion: insertion[0])
         edits = []
         for place, word in drawn:
-            if _is_without_spaces(view):
+            if _is_without_spaces(output_view):
                 inserted = add_needed_spaces(text, place, word)
             else:
                 inserted = f" {word}" if place == len(text) else f"{word} "
             edits.append(((place, place), inserted))
         return replace_spans(text, edits)
 
-    def apply_compiled(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
-        """Return what `apply` returns for outputs with spaces, in compiled code."""
-        if not views:
+    def apply_in_compiled_code(
+        self, output_views: Sequence[View[str]], random_keys: Keys
+    ) -> list[str | None]:
+        """Insert random words into outputs with spaces, in compiled code."""
+        if not output_views:
             return []
-        vocabulary = views[0].collected[self.name]
-        return insert_random_words([view.output for view in views], keys, vocabulary, self.strength)
+        vocabulary = output_views[0].collected[self.name]
+        return insert_random_words(
+            [view.output for view in output_views], random_keys, vocabulary, self.strength
+        )
 
-    def collect(self, texts: Sequence[str], language: str | None, analyses: Iterable[Any]) -> Any:  # noqa: ARG002
-        """Collect the words of the data set in this language."""
+    def collect_from_texts(self, texts: Sequence[str], language: str | None, analyses: Iterable[Any]) -> Any:  # noqa: ARG002
+        """Collect the distinct words of all texts in a language."""
         return list_insertable_words(iter(texts), language)
 
 
@@ -179,26 +189,28 @@ class Swapping(AnyLanguageEdit):
     name: ClassVar[str] = "swapping"
     summary: ClassVar[str] = "exchanges two random words"
 
-    def apply(self, view: View[str], stream: Stream) -> str | None:
+    def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
         """Return the output with random words swapped; no word is moved twice."""
-        spans = _find_editable_words(view)
-        words = [view.output[start:end] for start, end in spans]
+        spans = _find_editable_words(output_view)
+        words = [output_view.output[start:end] for start, end in spans]
         free_words = list(range(len(words)))
         for _ in range(self.strength):
             if not free_words:
                 return None
-            first = stream.choice(free_words)
+            first = random_stream.choice(free_words)
             candidates = [i for i in free_words if words[i] != words[first]]
             if not candidates:
                 return None
-            second = stream.choice(candidates)
+            second = random_stream.choice(candidates)
             words[first], words[second] = words[second], words[first]
             free_words = [i for i in free_words if i not in {first, second}]
-        return replace_spans(view.output, zip(spans, words))
+        return replace_spans(output_view.output, zip(spans, words))
 
-    def apply_compiled(self, views: Sequence[View[str]], keys: Keys) -> list[str | None]:
-        """Return what `apply` returns for outputs with spaces, in compiled code."""
-        return swap_random_words([view.output for view in views], keys, self.strength)
+    def apply_in_compiled_code(
+        self, output_views: Sequence[View[str]], random_keys: Keys
+    ) -> list[str | None]:
+        """Swap random words of outputs with spaces, in compiled code."""
+        return swap_random_words([view.output for view in output_views], random_keys, self.strength)
 
 
 PERTURBATIONS = (Removal, Insertion, Swapping, RemovalShare)

@@ -14,7 +14,7 @@ from metassay.metrics.precomputed_scores import PrecomputedScores, list_distinct
 from metassay.metrics.selection import collect_costs
 from metassay.metrics.sentinels import SENTINELS
 from metassay.options import HUMAN_PAIRS, PERTURBED_PAIRS
-from metassay.perturbations.label_errors import LabelError, find_label_errors
+from metassay.perturbations.label_errors import LabelError, find_label_error_rates
 from metassay.perturbations.pairs import Pairs
 from metassay.reporting.assay_sentences import explain_metric_without_quality_information
 from metassay.results.assay import LabelErrorRate
@@ -188,7 +188,7 @@ def _find_label_error_rates(dataset: Dataset, pair_source: object, pairs: Pairs)
     """Find how often the labels of perturbed pairs are wrong; unknown for other pairs."""
     if pair_source != PERTURBED_PAIRS or dataset.task_definition.is_ranking:
         return {}
-    return find_label_errors(pairs.counts, dataset.languages)
+    return find_label_error_rates(pairs.counts, dataset.languages)
 
 
 def _name_pair_origin(pair_source: object, sample: Pairs) -> str:

@@ -11,7 +11,7 @@ from metassay.data.dataset import Dataset
 from metassay.data.memory import should_stay_on_disk
 from metassay.metrics.precomputed_scores import PrecomputedScores
 from metassay.metrics.sentinels import SENTINELS
-from metassay.perturbations.text_store import identify_perturbation
+from metassay.perturbations.text_store import identify_perturbation_code
 from metassay.reporting.assay_page import build_assay_page
 from metassay.reporting.pages import render_page
 from metassay.store.layout import TIMINGS
@@ -88,7 +88,8 @@ def _list_further_inputs(run: RunFolder, dataset: Dataset, plan: AssayPlan) -> l
     Contexts and perturbations may be code of the user; notes and left-out rows depend on how data was read.
     """
     perturbations = [
-        part if isinstance(part, str) else identify_perturbation(part) for part in plan.perturbations or ()
+        part if isinstance(part, str) else identify_perturbation_code(part)
+        for part in plan.perturbations or ()
     ]
     contexts = [
         (context.name, context.values, context.notes, hash_bytes(context.codes.tobytes()))

@@ -68,8 +68,8 @@ _CACHED_WORDS = 1 << 16
 Relation = Literal["antonym", "cohyponym", "hypernym", "wrong_sense"]
 
 
-def find_pronoun_row(previous_word: str, pronoun: str, next_word: str, clause: str) -> int:  # noqa: ARG001
-    """Find the row of `PRONOUNS` that a pronoun belongs to in its sentence; -1 if that is not clear.
+def find_pronoun_paradigm_row(previous_word: str, pronoun: str, next_word: str, clause: str) -> int:  # noqa: ARG001
+    """Find the row of `PRONOUNS` (subject, object …) that a pronoun belongs to; -1 if that is not clear.
 
     All words are in lower case; `next_word` is empty at the end of a clause.
     """
@@ -87,7 +87,7 @@ def find_pronoun_row(previous_word: str, pronoun: str, next_word: str, clause: s
 
 
 def _find_row_of_it_or_you(previous_word: str, pronoun: str, next_word: str) -> int:
-    """Decide whether "it" or "you" is a subject or an object; -1 if its neighbours do not show it."""
+    """Find whether "it" or "you" is a subject or an object; -1 if the neighbouring words do not show it."""
     if not next_word or previous_word in _WORDS_BEFORE_OBJECT or previous_word.endswith("ing"):
         return OBJECTS
     follows_auxiliary = previous_word in AUXILIARIES
@@ -107,20 +107,24 @@ class WordEntry:
     replacements: tuple[str, ...]
 
 
-def find_synonyms(previous_word: str, form: str, next_word: str) -> tuple[str, ...]:
-    """Find the synonyms of a word form that fit between its neighbours (all in lower case)."""
-    return _filter_by_neighbours(_find_synonym_entry(form), previous_word, form, next_word)
+def find_fitting_synonyms(previous_word: str, form: str, next_word: str) -> tuple[str, ...]:
+    """Find the synonyms of a word that fit between its neighbouring words (all in lower case)."""
+    return _filter_replacements_by_neighbours(_find_synonym_entry(form), previous_word, form, next_word)
 
 
-def find_fitting_words(relation: Relation, previous_word: str, form: str, next_word: str) -> tuple[str, ...]:
-    """Find the words in a relation to a word form that fit between its neighbours (all in lower case)."""
-    return _filter_by_neighbours(find_related_words(form, relation), previous_word, form, next_word)
+def find_fitting_related_words(
+    relation: Relation, previous_word: str, form: str, next_word: str
+) -> tuple[str, ...]:
+    """Find antonyms, hypernyms and so on of a word that fit between its neighbours (in lower case)."""
+    return _filter_replacements_by_neighbours(
+        find_related_words(form, relation), previous_word, form, next_word
+    )
 
 
-def _filter_by_neighbours(
+def _filter_replacements_by_neighbours(
     entry: WordEntry | None, previous_word: str, form: str, next_word: str
 ) -> tuple[str, ...]:
-    """Return the replacements of a word that fit between its neighbours; none if it is part of a phrase."""
+    """Return the replacements of a word that fit its neighbours; none if it is part of a phrase."""
     if entry is None:
         return ()
     has_particle = entry.part_of_speech == "v" and next_word in PARTICLES
@@ -157,7 +161,7 @@ def _is_part_of_phrase(lemma: str, previous_word: str, next_word: str) -> bool:
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def _find_synonym_entry(form: str) -> WordEntry | None:
     """Find the synonyms of a word form, inflected like it; None if it has none."""
-    reading = _analyse_form(form)
+    reading = _find_part_of_speech_and_lemma(form)
     if reading is None:
         return None
     part_of_speech, lemma = reading
@@ -167,8 +171,8 @@ def _find_synonym_entry(form: str) -> WordEntry | None:
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def find_related_words(form: str, relation: Relation) -> WordEntry | None:
-    """Find the words in a relation to the first sense of a word form, inflected like it; None if none."""
-    reading = _analyse_form(form)
+    """Find antonyms, hypernyms and so on of a word, inflected like it; None if it has none."""
+    reading = _find_part_of_speech_and_lemma(form)
     if reading is None:
         return None
     part_of_speech, lemma = reading
@@ -176,7 +180,7 @@ def find_related_words(form: str, relation: Relation) -> WordEntry | None:
         return None
     related_words = dict.fromkeys(_RELATION_FINDERS[relation](lemma, part_of_speech))
     plain_words = [word for word in related_words if _is_plain_word(word)]
-    inflected_words = _inflect_all(plain_words, lemma, form, part_of_speech)
+    inflected_words = _inflect_words_like(plain_words, lemma, form, part_of_speech)
     return WordEntry(part_of_speech, lemma, inflected_words) if inflected_words else None
 
 
@@ -186,7 +190,7 @@ def _list_antonyms(lemma: str, part_of_speech: str) -> Iterable[str]:
     return wordnet.find_antonyms(lemma, part_of_speech, wordnet.list_synsets(lemma, part_of_speech)[0])
 
 
-def _list_parent_synsets(lemma: str, part_of_speech: str) -> list[int]:
+def _list_hypernym_synsets(lemma: str, part_of_speech: str) -> list[int]:
     """List the synsets that are one level more general than the first sense of a word."""
     wordnet = _require_wordnet()
     first_sense = wordnet.list_synsets(lemma, part_of_speech)[0]
@@ -198,7 +202,7 @@ def _list_hypernyms(lemma: str, part_of_speech: str) -> Iterable[str]:
     wordnet = _require_wordnet()
     minimum_count = max(wordnet.tag_counts.get((lemma, part_of_speech), 0), MINIMUM_COUNT)
     hypernyms = []
-    for parent in _list_parent_synsets(lemma, part_of_speech):
+    for parent in _list_hypernym_synsets(lemma, part_of_speech):
         words = wordnet.list_words(part_of_speech, parent)
         hypernyms += [
             word for word in words if wordnet.tag_counts.get((word, part_of_speech), 0) >= minimum_count
@@ -210,7 +214,7 @@ def _list_cohyponyms(lemma: str, part_of_speech: str) -> Iterable[str]:
     """List the common nouns with the same more general term as a noun: "pear" for "apple"."""
     first_sense = _require_wordnet().list_synsets(lemma, part_of_speech)[0]
     cohyponyms = []
-    for parent in _list_parent_synsets(lemma, part_of_speech):
+    for parent in _list_hypernym_synsets(lemma, part_of_speech):
         for word, sense in _list_common_hyponyms(parent, part_of_speech):
             if sense != first_sense:
                 cohyponyms.append(word)
@@ -276,7 +280,7 @@ _RELATION_FINDERS: dict[Relation, Callable[[str, str], Iterable[str]]] = {
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
-def _analyse_form(form: str) -> tuple[str, str] | None:
+def _find_part_of_speech_and_lemma(form: str) -> tuple[str, str] | None:
     """Return the part of speech and base form of a word form; None if several are plausible."""
     if form in FUNCTION_WORDS or len(form) < 3 or not form.isalpha():
         return None
@@ -301,7 +305,7 @@ def _list_synonyms(lemma: str, part_of_speech: str, form: str) -> tuple[str, ...
     synset = wordnet.list_synsets(lemma, part_of_speech)[0]
     words = wordnet.list_words(part_of_speech, synset)
     synonyms = [word for word in words if word != lemma and _is_current_word(word, part_of_speech, synset)]
-    return _inflect_all(synonyms, lemma, form, part_of_speech)
+    return _inflect_words_like(synonyms, lemma, form, part_of_speech)
 
 
 def _is_plain_word(word: str) -> bool:
@@ -320,13 +324,13 @@ def _is_current_word(word: str, part_of_speech: str, synset: int) -> bool:
     )
 
 
-def _inflect_all(words: Iterable[str], lemma: str, form: str, part_of_speech: str) -> tuple[str, ...]:
+def _inflect_words_like(words: Iterable[str], lemma: str, form: str, part_of_speech: str) -> tuple[str, ...]:
     """Inflect words as `form` is inflected from `lemma`; leave out those that cannot be, or equal `form`."""
-    inflected_words = (_inflect(word, lemma, form, part_of_speech) for word in words)
+    inflected_words = (_inflect_word_like(word, lemma, form, part_of_speech) for word in words)
     return tuple(word for word in inflected_words if word is not None and word != form)
 
 
-def _inflect(word: str, lemma: str, form: str, part_of_speech: str) -> str | None:
+def _inflect_word_like(word: str, lemma: str, form: str, part_of_speech: str) -> str | None:
     """Inflect a word as `form` is inflected from `lemma`; None if that is not certain."""
     if form == lemma:
         is_ambiguous = part_of_speech == "v" and lemma in INVARIANT_VERBS
@@ -347,7 +351,7 @@ def _make_plural(noun: str) -> str:
 
 
 def _inflect_verb(verb: str, model_form: str) -> str | None:
-    """Return the form of a verb that `model_form` is of another one; None if that is not certain."""
+    """Inflect a verb like another verb's form `model_form`; None if that is not certain."""
     irregular_forms = _load_irregular_forms("v").get(verb, [])
     if model_form.endswith("ing"):
         for irregular_form in irregular_forms:

@@ -45,7 +45,7 @@ _PINYIN = re.compile(
 """One to three Chinese syllables in Latin letters."""
 
 
-def _list_longest_words() -> frozenset[str]:
+def _list_longest_words_of_names() -> frozenset[str]:
     """List the longest word of every listed name: a text without it cannot contain the name."""
     lists = (
         PLACES["en"],
@@ -62,11 +62,11 @@ def _list_longest_words() -> frozenset[str]:
     return frozenset(longest_words)
 
 
-_LONGEST_WORDS = _list_longest_words()
+_LONGEST_WORDS = _list_longest_words_of_names()
 
 
-def _can_be_in_name(text: str, word: WordMatch, first_word: str) -> bool:
-    """Whether a word of a text can be part of a name that begins with `first_word` (empty: with itself)."""
+def _can_word_be_in_name(text: str, word: WordMatch, first_word: str) -> bool:
+    """Return whether a word can be part of a name that begins with `first_word` (empty: with itself)."""
     name = strip_name_suffix(word)
     if len(name) < 2 or name in NOT_NAMES["en"] or name in NATIONALITIES["en"]:
         return False
@@ -80,7 +80,7 @@ def _can_be_in_name(text: str, word: WordMatch, first_word: str) -> bool:
 
 
 def _could_be_name(word: str) -> bool:
-    """Whether a word could be a name or part of one, regardless of the text."""
+    """Return whether a word could be a name or part of one, whatever its text is."""
     if len(word) < 2 or "_" in word or word in NOT_NAMES["en"] or word in NATIONALITIES["en"]:
         return False
     if word in _LONGEST_WORDS or ("-" in word and word.replace("-", "").isalpha()):
@@ -98,8 +98,8 @@ def _is_place_or_common_word(word: str) -> bool:
     return not word[:1].isupper() or word in PLACES["en"] or is_common_word(word, "en")
 
 
-def _is_fragment(text: str, start: int, end: int) -> bool:
-    """Whether a span is only a part of a longer name, or is next to a hyphen or stroke."""
+def _is_part_of_longer_name(text: str, start: int, end: int) -> bool:
+    """Return whether a span of a text is only a part of a longer name, or is next to a hyphen or slash."""
     if text[start - 1 : start] in {"/", "-"} or text[end : end + 1] in {"/", "-", "®", "™"}:
         return True
     next_word = find_next_word(text, end)
@@ -114,23 +114,23 @@ def _is_fragment(text: str, start: int, end: int) -> bool:
     )
 
 
-def _decide_kind(previous_word: str, words: Sequence[str]) -> str:
+def _decide_kind_of_name(previous_word: str, words: Sequence[str]) -> str:
     """Return the kind of a name: PER, LOC, ORG, NAME if it is not known; empty if the words are no name."""
     if len(words) > MAXIMUM_NAME_WORDS:
         return ""
     name = "_".join(words)
     if name in PLACES["en"] or _is_place_name(words):
         return "LOC"
-    if name in COMPANIES or name in ORGANISATIONS or _is_organisation(words):
+    if name in COMPANIES or name in ORGANISATIONS or _is_organisation_name(words):
         return "ORG"
     has_title = previous_word in PERSON_TITLES["en"] and not _are_common_words(words)
-    if has_title or name in FAMILY_NAMES or _is_person(words):
+    if has_title or name in FAMILY_NAMES or _is_person_name(words):
         return "PER"
-    return "NAME" if all(map(_is_unknown_name, words)) else ""
+    return "NAME" if all(map(_is_name_missing_in_lists, words)) else ""
 
 
-def _is_unknown_name(word: str) -> bool:
-    """Whether a capitalised word is a name to the tagger, and neither a common word nor in a list."""
+def _is_name_missing_in_lists(word: str) -> bool:
+    """Return whether the tagger takes a word for a name, although no list of names contains it."""
     if not word.istitle() or not word.isalpha() or word in PLACES["en"] or word in ORGANISATION_WORDS:
         return False
     return rank_word_tags(word, "en")[:1] == ("NP0",) and not is_common_word(word, "en")
@@ -150,7 +150,7 @@ def _is_place_name(words: Sequence[str]) -> bool:
     return words[-1] in PLACE_WORDS and not _are_common_words(words[:-1])
 
 
-def _is_organisation(words: Sequence[str]) -> bool:
+def _is_organisation_name(words: Sequence[str]) -> bool:
     """Whether words name an organisation by their structure: Yale University, not Central Committee."""
     if words[-1] not in ORGANISATION_WORDS:
         return False
@@ -160,7 +160,7 @@ def _is_organisation(words: Sequence[str]) -> bool:
     return len(words) > 1 and words[-1] in _INSTITUTIONS_WITH_COMMON_NAMES
 
 
-def _is_person(words: Sequence[str]) -> bool:
+def _is_person_name(words: Sequence[str]) -> bool:
     """Whether words begin with a given name, or are an East Asian family name and Chinese syllables."""
     first_word, *other_words = words
     if any(word in PLACES["en"] or word in ORGANISATION_WORDS or word.isupper() for word in other_words):
@@ -175,15 +175,15 @@ def _is_person(words: Sequence[str]) -> bool:
     return is_chinese or not is_common_word(other_words[0], "en")
 
 
-def _decide_form(previous_word: str, words: Sequence[str], kind: str) -> str | None:  # noqa: ARG001
-    """Return the article before a name, or empty; None if the words are no name."""
+def _decide_form_of_name(previous_word: str, words: Sequence[str], kind: str) -> str | None:  # noqa: ARG001
+    """Return the article before a name, or an empty text; None if the words are no name."""
     if not kind:
         return None
     article = previous_word.lower()
     return article if article in _ARTICLES else ""
 
 
-def _guess_kind(text: str, start: int, end: int, words: Sequence[str]) -> str:
+def _guess_kind_of_name(text: str, start: int, end: int, words: Sequence[str]) -> str:
     """Guess the kind of a name from its neighbours: PER? beside "said", LOC? after "in", NAME or empty."""
     previous_word = find_previous_word(text, start)
     if previous_word in _VERBS_OF_SAYING or find_next_word(text, end) in _VERBS_OF_SAYING:
@@ -194,11 +194,11 @@ def _guess_kind(text: str, start: int, end: int, words: Sequence[str]) -> str:
 
 
 ENGLISH_NAME_RULES = NameRules(
-    can_be_in_name=_can_be_in_name,
-    is_fragment=_is_fragment,
-    decide_kind=_decide_kind,
-    decide_form=_decide_form,
-    guess_kind=_guess_kind,
+    can_be_in_name=_can_word_be_in_name,
+    is_fragment=_is_part_of_longer_name,
+    decide_kind=_decide_kind_of_name,
+    decide_form=_decide_form_of_name,
+    guess_kind=_guess_kind_of_name,
     could_be_name=_could_be_name,
     places_before_nouns=PLACES["en"],
 )

@@ -77,8 +77,8 @@ _CENTRAL_MEANINGS = 2
 _CACHED_WORDS = 1 << 16
 
 
-def find_pronoun_row(previous_word: str, pronoun: str, next_word: str, clause: str) -> int:
-    """Find the row of `PRONOUNS` that a pronoun belongs to in its sentence; -1 if that is not clear.
+def find_pronoun_paradigm_row(previous_word: str, pronoun: str, next_word: str, clause: str) -> int:
+    """Find the row of `PRONOUNS` (subject, object …) that a pronoun belongs to; -1 if that is not clear.
 
     `clause` begins with the pronoun. A subject is replaced only by a subject of the same number, and only if
     the finite verb is found: beside it, or last in the clause. "ich" needs a verb form that er and sie share.
@@ -100,7 +100,7 @@ def find_pronoun_row(previous_word: str, pronoun: str, next_word: str, clause: s
 
 
 def _find_subject_row(previous_word: str, pronoun: str, next_word: str, clause_words: list[str]) -> int:
-    """Find the row of a pronoun that can be a subject; -1 if the verb does not show its number."""
+    """Find the row of `PRONOUNS` for a subject; -1 if the verb does not show whether it is plural."""
     if pronoun == "es" or not _REFLEXIVES.get(pronoun, frozenset()).isdisjoint(clause_words):
         return NO_ROW
     number = _find_subject_number(_find_finite_verb(previous_word, pronoun, next_word, clause_words))
@@ -114,7 +114,7 @@ def _find_subject_row(previous_word: str, pronoun: str, next_word: str, clause_w
 
 
 def _find_finite_verb(previous_word: str, pronoun: str, next_word: str, clause_words: list[str]) -> str:
-    """Find the finite verb of a subject; empty if it is not found or "sie" could be an object."""
+    """Find the finite verb that belongs to a subject; empty if it is not found or "sie" may be an object."""
     if previous_word in _SUBORDINATING_WORDS:
         return clause_words[-1] if len(clause_words) > 1 else ""
     if pronoun != "sie" and _find_subject_number(previous_word):
@@ -141,7 +141,7 @@ def _find_subject_number(verb: str) -> str:
     return ""
 
 
-def find_synonyms(previous_word: str, form: str, next_word: str) -> tuple[str, ...]:  # noqa: ARG001
+def find_fitting_synonyms(previous_word: str, form: str, next_word: str) -> tuple[str, ...]:  # noqa: ARG001
     """Find the synonyms of a word form, inflected like it; nouns are capitalised."""
     return _find_inflected_synonyms(form)
 
@@ -156,7 +156,7 @@ def _find_inflected_synonyms(form: str) -> tuple[str, ...]:
     if lemma is None or lemma.lower() in FUNCTION_WORDS or lemma[0].isupper() != is_noun:
         return ()
     inflect = _inflect_noun if is_noun else _inflect_adjective
-    for meaning in _list_meanings(lemma):
+    for meaning in _list_synonyms_by_meaning(lemma):
         synonyms = []
         for word in meaning:
             if word == lemma or word[0].isupper() != is_noun or word.lower() in FUNCTION_WORDS:
@@ -169,8 +169,8 @@ def _find_inflected_synonyms(form: str) -> tuple[str, ...]:
     return ()
 
 
-def _list_meanings(lemma: str) -> list[list[str]]:
-    """List the synonyms of a word for each of its first meanings."""
+def _list_synonyms_by_meaning(lemma: str) -> list[list[str]]:
+    """List the synonyms of a word for each of its most common meanings."""
     thesaurus = open_thesaurus("de")
     assert thesaurus is not None
     return thesaurus.list_synonyms_by_meaning(lemma.lower())[:_CENTRAL_MEANINGS]

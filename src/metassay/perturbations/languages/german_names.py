@@ -47,8 +47,8 @@ _STROKES = set("/-−®™")
 _CACHED_WORDS = 1 << 16
 
 
-def _can_be_in_name(text: str, word: WordMatch, first_word: str) -> bool:
-    """Whether a word of a text can be part of a name that begins with `first_word`."""
+def _can_word_be_in_name(text: str, word: WordMatch, first_word: str) -> bool:
+    """Return whether a word of a text can be part of a name that begins with `first_word`."""
     name = strip_name_suffix(word)
     if len(name) < 2 or name in NOT_NAMES["de"] or "'" in name or "’" in name or word[0].endswith("-"):
         return False
@@ -60,7 +60,7 @@ def _can_be_in_name(text: str, word: WordMatch, first_word: str) -> bool:
         return True
     if not _could_be_name(name):
         return False
-    return _is_listed_name(name) or not _is_noun_in_text(text, word.start(), name)
+    return _is_listed_name(name) or not _is_common_noun_in_text(text, word.start(), name)
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
@@ -77,16 +77,16 @@ def _could_be_name(word: str) -> bool:
 
 def _is_listed_name(word: str) -> bool:
     """Whether a list contains a name, or a name of two words that begins with this word."""
-    return word in _LISTED_NAMES or _is_place(word)
+    return word in _LISTED_NAMES or _is_listed_place(word)
 
 
-def _is_place(name: str) -> bool:
+def _is_listed_place(name: str) -> bool:
     """Whether a name is a listed place, possibly with the -s of the genitive."""
     return name in PLACES["de"] or name.removesuffix("s") in PLACES["de"]
 
 
-def _is_noun_in_text(text: str, start: int, word: str) -> bool:
-    """Whether a word that could be a name is a common word at its position in the text."""
+def _is_common_noun_in_text(text: str, start: int, word: str) -> bool:
+    """Return whether a word that could be a name is a common noun at its position in the text."""
     if starts_sentence(text, start) and find_lemma(word.lower(), "de") is not None:
         return True
     return find_previous_word(text, start).lower() in DETERMINERS
@@ -99,8 +99,8 @@ def _is_german_word(word: str) -> bool:
     return "NN" in rank_word_tags(word, "de") and find_lemma(word, "de") is not None
 
 
-def _is_fragment(text: str, start: int, end: int) -> bool:
-    """Whether a span is only a part of a name, is quoted like a title, or is next to a stroke."""
+def _is_part_of_longer_name(text: str, start: int, end: int) -> bool:
+    """Return whether a span is only a part of a name, is quoted like a title, or is next to a slash."""
     left = text[start - 1 : start]
     right = text[end : end + 1]
     if (left in _OPENING_QUOTES and right in _CLOSING_QUOTES) or left in _STROKES or right in _STROKES:
@@ -126,13 +126,13 @@ def _is_capitalised_but_no_noun(word: str) -> bool:
     return word[:1].isupper() and rank_word_tags(word, "de")[:1] != ("NN",)
 
 
-def _decide_kind(previous_word: str, words: Sequence[str]) -> str:
+def _decide_kind_of_name(previous_word: str, words: Sequence[str]) -> str:
     """Return the kind of a name according to lists and titles; NAME if they do not show it."""
     name = "_".join(words)
     has_several_words = len(words) > 1
-    if len(words) > MAXIMUM_NAME_WORDS or (has_several_words and all(map(_is_place, words))):
+    if len(words) > MAXIMUM_NAME_WORDS or (has_several_words and all(map(_is_listed_place, words))):
         return "NAME"
-    if _is_place(name) or any(name in places for places in GERMAN_PLACES_WITH_ARTICLE.values()):
+    if _is_listed_place(name) or any(name in places for places in GERMAN_PLACES_WITH_ARTICLE.values()):
         return "LOC"
     if name in COMPANIES or any(name in names for names in GERMAN_ORGANISATIONS.values()):
         return "ORG"
@@ -142,7 +142,7 @@ def _decide_kind(previous_word: str, words: Sequence[str]) -> str:
     return "LOC" if has_several_words and words[-1] in PLACE_WORDS else "NAME"
 
 
-def _decide_form(previous_word: str, words: Sequence[str], kind: str) -> str | None:
+def _decide_form_of_name(previous_word: str, words: Sequence[str], kind: str) -> str | None:
     """Return the gender of the article of a name, `gent` for a genitive in -s, or empty.
 
     None if the name does not stand in its sentence as names of its kind do.
@@ -157,11 +157,11 @@ def _decide_form(previous_word: str, words: Sequence[str], kind: str) -> str | N
             return "" if gender == "masc" else None
     if has_determiner:
         return None
-    is_genitive = kind == "LOC" and name not in PLACES["de"] and _is_place(name)
+    is_genitive = kind == "LOC" and name not in PLACES["de"] and _is_listed_place(name)
     return "gent" if is_genitive else ""
 
 
-def _guess_kind(text: str, start: int, end: int, words: Sequence[str]) -> str:
+def _guess_kind_of_name(text: str, start: int, end: int, words: Sequence[str]) -> str:
     """Guess the kind of a name from its neighbours: PER? beside "sagte", LOC? after "nach", else NAME."""
     for word in words:
         if word.isupper() or _is_german_word(word) or rank_word_tags(word, "en")[:1] != ("NP0",):
@@ -173,10 +173,10 @@ def _guess_kind(text: str, start: int, end: int, words: Sequence[str]) -> str:
 
 
 GERMAN_NAME_RULES = NameRules(
-    can_be_in_name=_can_be_in_name,
-    is_fragment=_is_fragment,
-    decide_kind=_decide_kind,
-    decide_form=_decide_form,
-    guess_kind=_guess_kind,
+    can_be_in_name=_can_word_be_in_name,
+    is_fragment=_is_part_of_longer_name,
+    decide_kind=_decide_kind_of_name,
+    decide_form=_decide_form_of_name,
+    guess_kind=_guess_kind_of_name,
     could_be_name=_could_be_name,
 )

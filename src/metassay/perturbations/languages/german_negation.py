@@ -123,7 +123,7 @@ def _find_nicht_position(words: list[str], mark_before: str, mark_after: str) ->
         if len(words) <= opener + 2:
             return None
         end = _find_verb_cluster_start(words, opener + 1, len(words) - 1)
-        return _find_position_between(words, opener + 1, end, begins_with_subject=True)
+        return _find_nicht_position_after_verb(words, opener + 1, end, begins_with_subject=True)
     verb = _find_finite_verb(words)
     if verb is None:
         return None
@@ -139,16 +139,16 @@ def _find_nicht_position(words: list[str], mark_before: str, mark_after: str) ->
         # A last verb is finite only as the second word or directly after the subject.
         return None
     continues_after_comma = mark_after == "," and end == len(words)
-    return _find_position_after_verb(words, verb, end, continues_after_comma=continues_after_comma)
+    return _find_nicht_position_in_main_clause(words, verb, end, continues_after_comma=continues_after_comma)
 
 
-def _find_position_after_verb(
+def _find_nicht_position_in_main_clause(
     words: list[str], verb: int, end: int, *, continues_after_comma: bool
 ) -> int | None:
-    """Find the position of "nicht" after a finite verb; None if the predicate comes after a comma."""
+    """Find the word before which "nicht" goes after a finite verb; None if the predicate follows a comma."""
     if words[verb] not in AUXILIARIES:
         has_prefix = words[end - 1] in _SEPARATED_PREFIXES and end - 1 > verb
-        return _find_position_between(words, verb + 1, end - 1 if has_prefix else end)
+        return _find_nicht_position_after_verb(words, verb + 1, end - 1 if has_prefix else end)
     cluster_start = _find_verb_cluster_start(words, verb + 1, end)
     has_cluster = cluster_start != end
     is_copula = words[verb] in _COPULAS
@@ -156,7 +156,7 @@ def _find_position_after_verb(
         return None
     if not has_cluster and continues_after_comma and not is_copula:
         return None
-    return _find_position_between(
+    return _find_nicht_position_after_verb(
         words, verb + 1, cluster_start, follows_copula=is_copula and not has_cluster
     )
 
@@ -172,7 +172,7 @@ def _find_finite_verb(words: list[str]) -> int | None:
 
 
 def _find_verb_cluster_start(words: list[str], start: int, end: int) -> int:
-    """Find where the infinitives and participles begin that end at `end`; `end` if there are none."""
+    """Find where the infinitives and participles at the end of a clause begin; `end` if there are none."""
     position = end
     while position > start:
         word = words[position - 1]
@@ -184,7 +184,7 @@ def _find_verb_cluster_start(words: list[str], start: int, end: int) -> int:
     return position
 
 
-def _find_position_between(
+def _find_nicht_position_after_verb(
     words: list[str],
     start: int,
     end: int,
@@ -192,7 +192,7 @@ def _find_position_between(
     follows_copula: bool = False,
     begins_with_subject: bool = False,
 ) -> int | None:
-    """Find the position of "nicht" between the finite verb and the end of its clause; None if not clear.
+    """Find the word before which "nicht" goes between verb and end of a clause; None if not clear.
 
     "nicht" goes after definite phrases and before indefinite ones.
     """
@@ -212,7 +212,7 @@ def _find_position_between(
         elif word in _AFTER_NICHT:
             return position
         else:
-            return position if _can_follow_nicht(words, position) else None
+            return position if _can_nicht_precede_word(words, position) else None
     # After a copula, the last noun phrase is the predicate: "ist nicht der Grund".
     is_predicate = last_phrase >= start and _find_noun_phrase_end(words, last_phrase + 1) == end
     return last_phrase if follows_copula and is_predicate else end
@@ -224,8 +224,8 @@ def _is_demonstrative_pronoun(words: list[str], position: int) -> bool:
     return words[position] in _BEFORE_NICHT and not next_word.endswith(("e", "en"))
 
 
-def _can_follow_nicht(words: list[str], position: int) -> bool:
-    """Whether "nicht" can precede an adverb or adjective; it cannot where German needs "kein"."""
+def _can_nicht_precede_word(words: list[str], position: int) -> bool:
+    """Return whether "nicht" can precede an adverb or adjective; it cannot where German needs "kein"."""
     word = words[position]
     if not word[0].islower() or word in _NEVER_AFTER_NICHT:
         return False

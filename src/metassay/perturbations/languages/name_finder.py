@@ -34,13 +34,13 @@ _AMBIGUOUS_MONTHS = {"March", "May"}
 
 
 def index_words_for_names(texts: Sequence[str]) -> IndexedWords | None:
-    """Index the distinct words of texts for `find_names` and `find_listed_names`; None for few texts."""
+    """Index the distinct words of texts, so that texts without names are skipped; None for few texts."""
     return index_words(texts, hyphens=True) if len(texts) > MINIMUM_INDEXED_TEXTS else None
 
 
 def find_names(texts: Sequence[str], words: IndexedWords | None, language: str) -> list[Sequence[Mention]]:
-    """Find the names of each text; `words` is the index of the texts, if there is one."""
-    may_have_names = _find_texts_containing(_RULES[language].suggests_name, texts, words)
+    """Find the names in each text; `words` is the index of all words, if there is one."""
+    may_have_names = _find_texts_containing(_RULES[language].could_word_be_name, texts, words)
     return [
         list(find_names_in_text(text, language)) if may_have else ()
         for text, may_have in zip(texts, may_have_names)
@@ -48,12 +48,12 @@ def find_names(texts: Sequence[str], words: IndexedWords | None, language: str) 
 
 
 def _find_texts_containing(
-    is_searched: Callable[[str], bool], texts: Sequence[str], words: IndexedWords | None
+    is_searched_word: Callable[[str], bool], texts: Sequence[str], words: IndexedWords | None
 ) -> Iterable[bool]:
-    """Return for each text whether it has a word that is searched; True for all without an index."""
+    """Return for each text whether it contains a searched word; True for all if there is no index."""
     if words is None:
         return [True] * len(texts)
-    has_word: list[bool] = words.find_texts_with(is_searched).tolist()
+    has_word: list[bool] = words.find_texts_with(is_searched_word).tolist()
     return has_word
 
 
@@ -64,17 +64,17 @@ def add_article_forms(text: str, entities: Sequence[Entity], language: str) -> l
         words = text[start:end].split()
         form = _RULES[language].decide_form(find_previous_word(text, start), words, kind)
         if form is not None:
-            mentions.append(_make_mention(start, end, kind, form))
+            mentions.append(_make_name_mention(start, end, kind, form))
     return mentions
 
 
-def _make_mention(start: int, end: int, kind: str, form: str) -> Mention:
-    """Make a mention; the -s of a German genitive is not part of the name."""
+def _make_name_mention(start: int, end: int, kind: str, form: str) -> Mention:
+    """Make the mention of a name; the -s of a German genitive is not part of the name."""
     return start, end - form.endswith("gent"), kind, form
 
 
 def find_names_in_text(text: str, language: str) -> Iterator[Mention]:
-    """Find the names of a text by the rules of its language."""
+    """Find the names in a text by the rules of its language."""
     rules = _RULES[language]
     capitalised_words = [
         word for word in CAPITALISED_WORD.finditer(text) if word[0].lower() not in {"i", "a"}
@@ -84,7 +84,7 @@ def find_names_in_text(text: str, language: str) -> Iterator[Mention]:
             if strip_name_suffix(word) in rules.places_before_nouns:
                 yield _make_place_mention(word)
         return
-    for candidate in _find_candidates(text, capitalised_words, language):
+    for candidate in _find_capitalised_sequences(text, capitalised_words, language):
         start = candidate[0].start()
         end = find_name_end(candidate[-1])
         if rules.is_fragment(text, start, end):
@@ -99,7 +99,7 @@ def find_names_in_text(text: str, language: str) -> Iterator[Mention]:
             if kind == "NAME":
                 kind = rules.guess_kind(text, start, end, words)
             if kind:
-                yield _make_mention(start, end, kind, form)
+                yield _make_name_mention(start, end, kind, form)
 
 
 def _is_headline(text: str, capitalised_words: Sequence[WordMatch]) -> bool:
@@ -115,7 +115,7 @@ def _make_place_mention(word: WordMatch) -> Mention:
     return word.start(), find_name_end(word), "LOC", ""
 
 
-def _find_candidates(
+def _find_capitalised_sequences(
     text: str, capitalised_words: list[WordMatch], language: str
 ) -> Iterator[list[WordMatch]]:
     """Find sequences of capitalised words, separated by single spaces, that can be names."""
@@ -135,27 +135,27 @@ def _find_candidates(
         yield candidate
 
 
-def find_listed_names(
+def find_nationalities_and_dates(
     texts: Sequence[str], words: IndexedWords | None, language: str
 ) -> list[Sequence[Mention]]:
-    """Find the nationalities, days, months and years of each text.
+    """Find the nationalities, days, months and years in each text.
 
     The span of a German or Russian adjective of nationality is its stem.
     """
     listed_words = _LISTED_WORDS[language]
 
-    def is_searched(word: str) -> bool:
+    def is_searched_word(word: str) -> bool:
         return word in listed_words or (not word.isalpha() and _YEAR_DIGITS.search(word) is not None)
 
-    may_have_names = _find_texts_containing(is_searched, texts, words)
+    may_have_names = _find_texts_containing(is_searched_word, texts, words)
     return [
-        find_listed_names_in_text(text, language) if may_have else ()
+        find_nationalities_and_dates_in_text(text, language) if may_have else ()
         for text, may_have in zip(texts, may_have_names)
     ]
 
 
-def find_listed_names_in_text(text: str, language: str) -> list[Mention]:
-    """Find the nationalities, days, months and years of a text."""
+def find_nationalities_and_dates_in_text(text: str, language: str) -> list[Mention]:
+    """Find the nationalities, days, months and years in a text."""
     return sorted(
         [*_find_nationalities(text, language), *_find_dates(text, language), *_find_years(text, language)]
     )
@@ -219,7 +219,7 @@ _DATE_PATTERNS = {language: _compile_word_pattern(dates) for language, dates in 
 
 
 def _list_first_words(language: str) -> frozenset[str]:
-    """List the first words of all nationalities, days and months of a language."""
+    """List the first words of all names of nationalities, days and months in a language."""
     names = set(CALENDAR[language])
     for stem in NATIONALITIES[language]:
         names.update(stem + ending for ending in _NATIONALITY_ENDINGS[language])

@@ -126,8 +126,8 @@ class NameRules:
     places_before_nouns: frozenset[str] = frozenset()
     """Places that can precede other capitalised words: the *Beijing* Winter Olympics."""
 
-    def suggests_name(self, word: str) -> bool:
-        """Whether a word is capitalised and could be a name, or its beginning before a hyphen could."""
+    def could_word_be_name(self, word: str) -> bool:
+        """Return whether a capitalised word, or its part before a hyphen, could be a name."""
         if word[0] in _NOT_CAPITALS or word[0].isdecimal():
             return False
         if "-" not in word:

@@ -76,8 +76,8 @@ LEMMA_PARTS_OF_SPEECH = {"VERB": "INFN"}
 _CACHED_WORDS = 1 << 16
 
 
-def find_pronoun_row(previous_word: str, pronoun: str, next_word: str, clause: str) -> int:  # noqa: ARG001
-    """Find the row of `PRONOUNS` that a pronoun belongs to in its sentence; -1 if that is not clear.
+def find_pronoun_paradigm_row(previous_word: str, pronoun: str, next_word: str, clause: str) -> int:  # noqa: ARG001
+    """Find the row of `PRONOUNS` (by case) that a pronoun belongs to; -1 if that is not clear.
 
     A subject is replaced only by subjects that agree with the next word: past tenses show gender and number,
     but not the person. After a preposition, его, ему … begin with н-. его, её, их can be possessive.
@@ -95,7 +95,7 @@ def find_pronoun_row(previous_word: str, pronoun: str, next_word: str, clause: s
 
 
 def _find_subject_row(pronoun: str, next_word: str) -> int:
-    """Find the row of a subject by the ending of the verb after it; -1 if the next word is no such verb."""
+    """Find the row of `PRONOUNS` for a subject by the ending of its verb; -1 if no such verb follows."""
     if pronoun in PRONOUNS[PLURAL_SUBJECTS]:
         return PLURAL_SUBJECTS if next_word.endswith(_PLURAL_ENDINGS) else NO_ROW
     if next_word.endswith(_FEMININE_ENDINGS):
@@ -106,14 +106,14 @@ def _find_subject_row(pronoun: str, next_word: str) -> int:
     return THIRD_PERSON_SUBJECTS if is_third_person else NO_ROW
 
 
-def is_negatable(word: str) -> bool:
-    """Whether "не" can precede a lower-case word: a verb or a predicate."""
+def can_ne_precede_word(word: str) -> bool:
+    """Return whether "не" (not) can precede a lower-case word: a verb or a predicate."""
     if word in NEGATABLE_WORDS:
         return True
     return len(word) > 4 and word.endswith(NEGATABLE_ENDINGS) and word not in NOT_NEGATABLE
 
 
-def find_synonyms(previous_word: str, form: str, next_word: str) -> tuple[str, ...]:  # noqa: ARG001
+def find_fitting_synonyms(previous_word: str, form: str, next_word: str) -> tuple[str, ...]:  # noqa: ARG001
     """Find the synonyms of a lower-case word form, in the same case, number, gender, tense and so on."""
     return _find_inflected_synonyms(form)
 
@@ -127,7 +127,7 @@ def _find_inflected_synonyms(form: str) -> tuple[str, ...]:
     # Forms such as «включите» are orders far more often than statements about the future.
     parse = next((parse for parse in parses if "impr" in parse.tag.grammemes), parses[0])
     lemma = parse.normal_form
-    meanings = _list_meanings(lemma)
+    meanings = _list_synonyms_by_meaning(lemma)
     if not meanings or lemma in FUNCTION_WORDS or parse.tag.grammemes & _NAME_GRAMMEMES:
         return ()
     part_of_speech = _get_part_of_speech(parse.tag)
@@ -139,7 +139,7 @@ def _find_inflected_synonyms(form: str) -> tuple[str, ...]:
     for meaning in meanings:
         synonyms = []
         for word in meaning:
-            inflected = inflect_like(word, parse.tag, part_of_speech)
+            inflected = inflect_russian_word_like(word, parse.tag, part_of_speech)
             if inflected is not None and inflected != form:
                 synonyms.append(inflected)
         if synonyms:
@@ -147,9 +147,9 @@ def _find_inflected_synonyms(form: str) -> tuple[str, ...]:
     return ()
 
 
-def inflect_like(lemma: str, tag: Any, part_of_speech: str) -> str | None:
+def inflect_russian_word_like(lemma: str, tag: Any, part_of_speech: str) -> str | None:
     """Inflect a dictionary form like a word with this tag; None if gender, aspect or the like differ."""
-    parse = parse_lemma(lemma, LEMMA_PARTS_OF_SPEECH.get(part_of_speech, part_of_speech))
+    parse = parse_russian_lemma(lemma, LEMMA_PARTS_OF_SPEECH.get(part_of_speech, part_of_speech))
     if parse is None:
         return None
     if _get_agreeing_categories(parse.tag, part_of_speech) != _get_agreeing_categories(tag, part_of_speech):
@@ -162,7 +162,7 @@ def inflect_like(lemma: str, tag: Any, part_of_speech: str) -> str | None:
         return None if inflected is None else str(inflected.word)
     # pymorphy's `inflect` analyses the word anew. The paradigm of a known word gives the same form at once.
     _, _, paradigm, form_number = parse.methods_stack[0]
-    affixes = _find_affixes(paradigm, parse.tag, grammemes)
+    affixes = _find_affixes_of_form(paradigm, parse.tag, grammemes)
     if affixes is None:
         return None
     prefix, suffix = affixes
@@ -194,7 +194,7 @@ def _get_inflected_grammemes(tag: Any, part_of_speech: str) -> frozenset[str]:
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
-def _list_meanings(lemma: str) -> list[list[str]]:
+def _list_synonyms_by_meaning(lemma: str) -> list[list[str]]:
     """List the nearest synonyms of a word for each of its meanings."""
     thesaurus = open_thesaurus("ru")
     assert thesaurus is not None
@@ -202,8 +202,8 @@ def _list_meanings(lemma: str) -> list[list[str]]:
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
-def parse_lemma(lemma: str, part_of_speech: str) -> Any:
-    """Parse a dictionary form as a part of speech; None for function words and if it has no such parse."""
+def parse_russian_lemma(lemma: str, part_of_speech: str) -> Any:
+    """Find the dictionary entry of a base form with a part of speech; None for function words."""
     if lemma in FUNCTION_WORDS:
         return None
     for parse in load_russian_analyser().parse(lemma):
@@ -214,13 +214,13 @@ def parse_lemma(lemma: str, part_of_speech: str) -> Any:
 
 @functools.cache
 def _load_paradigm(paradigm: int) -> list[tuple[str, Any, str]]:
-    """Load the prefix, tag and suffix of every form of the words with a paradigm."""
+    """Load the prefix, tag and suffix of every word form of an inflection pattern."""
     return list(load_russian_analyser().dictionary.build_paradigm_info(paradigm))
 
 
 @functools.cache
-def _find_affixes(paradigm: int, tag: Any, grammemes: frozenset[str]) -> tuple[str, str] | None:
-    """Find the prefix and suffix of the form that has `grammemes` and is most similar to `tag`.
+def _find_affixes_of_form(paradigm: int, tag: Any, grammemes: frozenset[str]) -> tuple[str, str] | None:
+    """Find the prefix and suffix of the word form that has `grammemes` and is most similar to `tag`.
 
     Similarity is measured as in pymorphy's `inflect`.
     """
@@ -231,9 +231,9 @@ def _find_affixes(paradigm: int, tag: Any, grammemes: frozenset[str]) -> tuple[s
         fitting_forms = [form for form in forms if grammemes <= form[1].grammemes]
     target = tag.updated_grammemes(grammemes)
 
-    def measure_similarity(form: tuple[str, Any, str]) -> float:
+    def count_shared_grammemes(form: tuple[str, Any, str]) -> float:
         form_grammemes = form[1].grammemes
         return len(target & form_grammemes) - 0.1 * len(target ^ form_grammemes)
 
-    best = max(fitting_forms, key=measure_similarity, default=None)
+    best = max(fitting_forms, key=count_shared_grammemes, default=None)
     return None if best is None else (best[0], best[2])

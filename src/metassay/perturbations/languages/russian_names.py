@@ -95,13 +95,13 @@ def find_texts_with_name_forms(texts: Sequence[str], words: IndexedWords) -> NDA
 
 def _could_be_name(word: str) -> bool:
     """Whether a capitalised word is a name in the dictionary, is not in it, or begins like a given name."""
-    readings = _look_up(word.lower())
+    readings = _look_up_readings(word.lower())
     is_name_in_dictionary = any(not _NAME_GRAMMEMES.isdisjoint(reading.grammemes) for reading in readings)
     return is_name_in_dictionary or not readings or word.startswith(_GIVEN_NAME_STEMS)
 
 
 def add_russian_forms(text: str, entities: Sequence[Entity]) -> list[Mention]:
-    """Add to each name of a text its form: gender, number, number of words and possible cases.
+    """Add the grammatical form to each name of a text: gender, number, length and possible cases.
 
     Names whose form is not clear are left out.
     """
@@ -109,13 +109,13 @@ def add_russian_forms(text: str, entities: Sequence[Entity]) -> list[Mention]:
 
 
 def _generate_mentions(text: str, entities: Sequence[Entity]) -> Iterator[Mention]:
-    """Yield the names of a text that have a form."""
+    """Yield the names of a text whose grammatical form is known."""
     ends = {end for _, end, _ in entities}
     for start, end, entity_kind in entities:
         name = text[start:end]
         is_organisation = name.isupper() and bool(_find_name_readings(name, "ORG"))
         kind = "ORG" if is_organisation else entity_kind
-        form = _find_form(name, kind)
+        form = _find_grammatical_form_of_name(name, kind)
         if form is None and (entity_kind == "ORG" or " " in name):
             continue
         previous_word = find_previous_word(text, start)
@@ -123,7 +123,7 @@ def _generate_mentions(text: str, entities: Sequence[Entity]) -> Iterator[Mentio
         follows_other_entity = start - 1 in ends
         if _is_next_to_stroke_or_latin(text, start, end, next_word):
             continue
-        if not follows_other_entity and _begins_earlier(text, start, previous_word):
+        if not follows_other_entity and _does_name_begin_earlier(text, start, previous_word):
             continue
         if form is None and entity_kind == "PER":
             kind = "NAME"
@@ -144,7 +144,7 @@ def _restrict_form_by_preposition(name: str, preposition: str, form: str | None)
     if preposition == "в":
         case = "loct" if name.endswith(("е", "и")) else "accs"
     else:
-        case = _find_case_after(preposition)
+        case = _find_case_after_preposition(preposition)
     if not case or name.isupper() or (form is None and not _CYRILLIC_NAME.fullmatch(name)):
         return form
     if form is None:
@@ -152,7 +152,7 @@ def _restrict_form_by_preposition(name: str, preposition: str, form: str | None)
     return f"sing words {case}" if " sing " in form and case in form else None
 
 
-def _find_case_after(preposition: str) -> str:
+def _find_case_after_preposition(preposition: str) -> str:
     """Return the case of a name after a preposition; empty if several are possible."""
     for case, prepositions in _PREPOSITIONS_BY_CASE.items():
         if preposition in prepositions:
@@ -167,8 +167,8 @@ def _is_next_to_stroke_or_latin(text: str, start: int, end: int, next_word: str)
     return next_word[:1].isupper() and next_word.isascii()
 
 
-def _begins_earlier(text: str, start: int, previous_word: str) -> bool:
-    """Whether the capitalised word before a name seems to belong to it."""
+def _does_name_begin_earlier(text: str, start: int, previous_word: str) -> bool:
+    """Return whether the capitalised word before a name seems to belong to the name."""
     follows_full_stop = text[start - 2 : start] == ". "
     is_capitalised = previous_word[:1].isupper() and not previous_word.isupper()
     if not is_capitalised or follows_full_stop:
@@ -188,34 +188,34 @@ class _Reading(NamedTuple):
 
 
 @functools.cache
-def _make_reading(tag: Any) -> _Reading:
-    """Read the attributes of a tag of pymorphy."""
+def _make_tag_reading(tag: Any) -> _Reading:
+    """Read the grammatical attributes of a tag of pymorphy."""
     categories = (value and str(value) for value in (tag.POS, tag.case, tag.number, tag.gender))
     return _Reading(tag, tag.grammemes, *categories)
 
 
 @functools.cache
-def _load_reading(paradigm: int, form_number: int) -> _Reading:
-    """Load the reading of one form of a paradigm of the dictionary."""
-    return _make_reading(load_russian_analyser().dictionary.build_tag_info(paradigm, form_number))
+def _load_reading_of_form(paradigm: int, form_number: int) -> _Reading:
+    """Load the grammatical analysis of one word form from the dictionary."""
+    return _make_tag_reading(load_russian_analyser().dictionary.build_tag_info(paradigm, form_number))
 
 
-def _look_up(lower_word: str) -> list[_Reading]:
-    """Return the readings of a lower-case word in the dictionary, in no particular order."""
+def _look_up_readings(lower_word: str) -> list[_Reading]:
+    """Return all grammatical analyses of a lower-case word in the dictionary, in no particular order."""
     analyser = load_russian_analyser()
     readings = []
     entries = analyser.dictionary.words.similar_item_values(lower_word, analyser.char_substitutes)
     for forms in entries:
         for paradigm, form_number in forms:
-            readings.append(_load_reading(paradigm, form_number))
+            readings.append(_load_reading_of_form(paradigm, form_number))
     return readings
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def _rank_dictionary_readings(word: str) -> tuple[_Reading, ...]:
-    """Return the readings of a word in the dictionary, the most probable first, as pymorphy ranks them."""
+    """Return the grammatical analyses of a word in the dictionary, most probable first, as pymorphy does."""
     lower_word = word.lower()
-    readings = _look_up(lower_word)
+    readings = _look_up_readings(lower_word)
     if len(readings) > 1:
         probabilities = load_russian_analyser().prob_estimator.p_t_given_w
         readings.sort(key=lambda reading: probabilities.prob(lower_word, reading.tag), reverse=True)
@@ -223,16 +223,16 @@ def _rank_dictionary_readings(word: str) -> tuple[_Reading, ...]:
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
-def _rank_readings(word: str) -> tuple[_Reading, ...]:
-    """Return the readings of a word, guessed from its ending if the dictionary does not have it."""
+def _rank_word_readings(word: str) -> tuple[_Reading, ...]:
+    """Return the grammatical analyses of a word, guessed by its ending if it is not in the dictionary."""
     readings = _rank_dictionary_readings(word)
     if readings:
         return readings
-    return tuple(_make_reading(parse.tag) for parse in load_russian_analyser().parse(word))
+    return tuple(_make_tag_reading(parse.tag) for parse in load_russian_analyser().parse(word))
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
-def _find_form(name: str, kind: str) -> str | None:
+def _find_grammatical_form_of_name(name: str, kind: str) -> str | None:
     """Find the form of a name that the dictionary has as a name of this kind; None if it does not."""
     if name in _NOT_NAMES:
         return None
@@ -251,13 +251,13 @@ def _find_form(name: str, kind: str) -> str | None:
         readings = [
             reading for reading in readings if (reading.case, reading.number, reading.gender) in agreeing
         ]
-    return _describe_readings(readings, "letters" if name.isupper() else "words")
+    return _describe_common_form(readings, "letters" if name.isupper() else "words")
 
 
 def _list_agreeing_categories(adjective: str) -> set[tuple[str | None, str | None, str | None]]:
     """List the case, number and gender of the nouns that an adjective can agree with."""
     agreeing = set()
-    for reading in _rank_readings(adjective):
+    for reading in _rank_word_readings(adjective):
         if reading.part_of_speech != "ADJF":
             continue
         agreeing.add((reading.case, reading.number, reading.gender))
@@ -268,7 +268,7 @@ def _list_agreeing_categories(adjective: str) -> set[tuple[str | None, str | Non
 
 
 def _find_full_name_form(words: list[str]) -> str | None:
-    """Find the form of a given name followed by family names; None if the given name is not known."""
+    """Find the grammatical form of a full name; None if the given name is not known."""
     if len(words) > 3 or not all(_CYRILLIC_NAME.fullmatch(word) for word in words):
         return None
     given_name, *family_names = words
@@ -280,21 +280,21 @@ def _find_full_name_form(words: list[str]) -> str | None:
         cases = cases & _list_cases_by_ending(family_name, gender)
     if {"nomn", "gent"} <= cases < set(CASES):
         cases = cases - {"nomn"}  # the given name has no cases and the family name ends in -а: Ури Геллера
-    return _format_form(gender, "sing", "more", cases) if cases else None
+    return _format_grammatical_form(gender, "sing", "more", cases) if cases else None
 
 
 def _find_given_name_form(name: str) -> str | None:
-    """Find the form of a single given name; None if it is not known."""
+    """Find the grammatical form of a single given name; None if the name is not known."""
     readings = _find_name_readings(name, "PER")
     if readings:
-        return _describe_readings(readings, "one")
+        return _describe_common_form(readings, "one")
     if not _CYRILLIC_NAME.fullmatch(name):
         return None
     gender_and_cases = _find_gender_and_cases(name)
     if gender_and_cases is None:
         return None
     gender, cases = gender_and_cases
-    return _format_form(gender, "sing", "one", cases)
+    return _format_grammatical_form(gender, "sing", "one", cases)
 
 
 def _find_gender_and_cases(given_name: str) -> tuple[str, set[str]] | None:
@@ -307,7 +307,7 @@ def _find_gender_and_cases(given_name: str) -> tuple[str, set[str]] | None:
     readings = _find_name_readings(given_name, "PER")
     if not readings or readings[0].number != "sing" or "Surn" in readings[0].grammemes:
         return None
-    return str(readings[0].gender), _list_cases(readings)
+    return str(readings[0].gender), _list_cases_of_readings(readings)
 
 
 def _is_verb(word: str) -> bool:
@@ -325,32 +325,32 @@ def _list_cases_by_ending(family_name: str, gender: str) -> set[str]:
 
 
 def _find_family_name_form(name: str, previous_word: str, next_word: str) -> str | None:
-    """Find the form of a man's family name that is not in the dictionary; None if it is not clear.
+    """Find the grammatical form of a man's family name that no dictionary has; None if it is not clear.
 
     Its case must show, or a verb with a masculine ending must stand beside it.
     """
     if not _CYRILLIC_NAME.fullmatch(name) or _rank_dictionary_readings(name):
         return None
-    reading = _rank_readings(name)[0]
+    reading = _rank_word_readings(name)[0]
     if reading.part_of_speech != "NOUN" or reading.gender != "masc":
         return None
     cases = {"gent", "accs"} if reading.case in {"gent", "accs"} else _list_cases_by_ending(name, "masc")
     if "nomn" in cases and not (_is_masculine_verb(previous_word) or _is_masculine_verb(next_word)):
         return None
-    return _format_form("masc", "sing", "one", cases) if len(cases) < len(CASES) else None
+    return _format_grammatical_form("masc", "sing", "one", cases) if len(cases) < len(CASES) else None
 
 
 def _is_masculine_verb(word: str) -> bool:
     """Whether the most probable reading of a word is a verb with a masculine ending."""
     if not word.islower():
         return False
-    reading = _rank_readings(word)[0]
+    reading = _rank_word_readings(word)[0]
     return reading.part_of_speech == "VERB" and reading.gender == "masc"
 
 
 @functools.lru_cache(maxsize=_CACHED_WORDS)
 def _find_name_readings(word: str, kind: str) -> tuple[_Reading, ...]:
-    """Find the readings of a word as a name of this kind, in its most probable gender and number."""
+    """Find the analyses of a word as a name of this kind, in its most probable gender and number."""
     if not word[:1].isupper():
         return ()
     readings = [reading for reading in _rank_dictionary_readings(word) if "Infr" not in reading.grammemes]
@@ -362,19 +362,21 @@ def _find_name_readings(word: str, kind: str) -> tuple[_Reading, ...]:
     return tuple(name for name in names if (name.gender, name.number) == gender_and_number)
 
 
-def _describe_readings(readings: Sequence[_Reading], length: str) -> str | None:
-    """Describe the form that readings have in common; None if there are none, or several people."""
+def _describe_common_form(readings: Sequence[_Reading], length: str) -> str | None:
+    """Describe the form that grammatical analyses have in common; None if there is none."""
     if not readings or (length == "one" and {"plur", "anim"} <= readings[0].grammemes):
         return None
-    return _format_form(readings[0].gender or "any", readings[0].number, length, _list_cases(readings))
+    return _format_grammatical_form(
+        readings[0].gender or "any", readings[0].number, length, _list_cases_of_readings(readings)
+    )
 
 
-def _list_cases(readings: Sequence[_Reading]) -> set[str]:
-    """List the cases of readings, without pymorphy's rare variants of cases."""
+def _list_cases_of_readings(readings: Sequence[_Reading]) -> set[str]:
+    """List the grammatical cases of several analyses, without pymorphy's rare variants of cases."""
     cases = {reading.case or "" for reading in readings}
     return {_VARIANT_CASES.get(case, case) for case in cases}
 
 
-def _format_form(gender: str, number: str | None, length: str, cases: set[str]) -> str:
+def _format_grammatical_form(gender: str, number: str | None, length: str, cases: set[str]) -> str:
     """Format a form as text, such as `masc sing one gent,accs`."""
     return f"{gender} {number} {length} {','.join(case for case in CASES if case in cases)}"
