@@ -12,7 +12,7 @@ from metassay.cli import run
 from metassay.errors import InputError
 from metassay.metrics.base import Batch
 from metassay.metrics.program_metric import ProgramMetric
-from metassay.workflows.metric_files import collect_metrics
+from metassay.workflows.metric_files import collect_requested_metrics
 
 OUTPUTS = ["the cat sat on the mat", "", "we ran home – quickly"]
 REFERENCES = [["the cat sat on a mat"], ["so it was"], ["we ran home quickly"]]
@@ -93,10 +93,10 @@ def test_the_signature_of_a_program_changes_with_its_content(program, tmp_path) 
     first = ProgramMetric(program("1"))
     assert first.signature != ProgramMetric(program("2", name="other")).signature.replace("other", "mine")
     assert first.set_score_direction(higher_is_better=False).signature != first.signature
-    (metric,) = collect_metrics(None, [program("1")]) or []
+    (metric,) = collect_requested_metrics(None, [program("1")]) or []
     assert isinstance(metric, ProgramMetric)
     (tmp_path / "plain").write_text("no program")
     with pytest.raises(InputError, match="no program that can be run"):
-        collect_metrics(None, [f"{tmp_path}/plain"])
+        collect_requested_metrics(None, [f"{tmp_path}/plain"])
     with pytest.raises(InputError, match="there is no such file"):
-        collect_metrics(None, [f"{tmp_path}/absent"])
+        collect_requested_metrics(None, [f"{tmp_path}/absent"])

@@ -29,7 +29,7 @@ def results(folder: Path) -> dict[str, Any]:
 def test_shards_hold_whole_items(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shards, "SHARD_SIZE", 3)
     items = np.array([0, 0, 1, 1, 1, 2, 3, 3], dtype=np.int32)
-    assert shards.divide_into_shards(items) == [slice(0, 5), slice(5, 8)]
+    assert shards.divide_items_into_shards(items) == [slice(0, 5), slice(5, 8)]
 
 
 def test_results_are_those_of_one_shard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,11 +48,11 @@ class AggregateResult(ResultDisplay, AggregateContent, frozen=True, kw_only=True
     """Result of `aggregate`: system scores under three aggregations, and their correlations."""
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a table with one row per test set, system and metric."""
+        """Return a table of system scores, with one row per test set, system and metric."""
         return pl.DataFrame([_build_table_row(system) for system in self.systems], infer_schema_length=None)
 
     def build_page(self) -> Page:
-        """Build the page of the result."""
+        """Build the report page of an `aggregate` result."""
         return build_aggregate_page(self)
 
 
@@ -64,7 +64,7 @@ def _build_table_row(system: AggregatedSystem) -> dict[str, Any]:
 
 @accept_options(AggregateOptions)
 def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> AggregateResult:
-    """Aggregate segment scores to system scores in three ways, and compare these.
+    """Aggregate segment scores to system scores in three ways, and compare the three.
 
     Metrics must have sufficient statistics. Bootstrap scores are means over `resamples` resamples of `size`
     segments; `repeats` is the number of draws for comparisons on few segments. `out` is a folder for the
@@ -103,7 +103,7 @@ def aggregate(dataset: Dataset | Source, options: AggregateOptions) -> Aggregate
 
 
 def _orient_human_scores(data: Dataset, options: AggregateOptions) -> Dataset:
-    """Reverse the human scores of which lower is better, and warn of others that may count errors."""
+    """Reverse human scores of which lower is better, and warn if another human score may count errors."""
     requested = RequestedDirections(
         split_names(options.lower_is_better), split_names(options.higher_is_better)
     )
@@ -116,11 +116,13 @@ def _orient_human_scores(data: Dataset, options: AggregateOptions) -> Dataset:
     return oriented.with_notes(*notes)
 
 
-def _warn_of_contrary_metrics(cubes: Sequence[ScoreCube], metrics: Sequence[StatisticsMetric]) -> list[str]:
-    """Warn of metrics that agree with a human score worse than a constant metric does."""
+def _warn_of_contrary_metrics(
+    score_cubes: Sequence[ScoreCube], metrics: Sequence[StatisticsMetric]
+) -> list[str]:
+    """Warn of metrics whose ranking of systems agrees less with human scores than a constant metric does."""
     lower_is_better = frozenset(metric.spec for metric in metrics if not metric.higher_is_better)
     notes = []
-    for cube in cubes:
+    for cube in score_cubes:
         directed = replace(cube, lower_is_better=lower_is_better)
         for human in cube.human_scores:
             notes += note_metrics_contrary_to_human(directed, human)
@@ -146,7 +148,7 @@ def _choose_metrics_with_statistics(data: Dataset, requested: MetricChoice) -> t
 def _open_run(
     data: Dataset, metrics: Sequence[StatisticsMetric], options: AggregateOptions
 ) -> RunFolder | None:
-    """Open the run folder; options and data that change the result identify it."""
+    """Open the run folder of `aggregate`; options and data that change the result identify it."""
     if options.out is None:
         return None
     configuration = {

@@ -100,13 +100,15 @@ def _list_aligned_words(systems: Mapping[str, Mapping[str, Alignment]]) -> list[
 
 
 def _align_output(output: str, references: list[str], *, by_characters: bool) -> Alignment:
-    output_tokens = _tokenize(output, by_characters=by_characters)
+    output_tokens = _tokenize_for_alignment(output, by_characters=by_characters)
     alignments = [
-        align_with_fewest_edits(_tokenize(reference, by_characters=by_characters), output_tokens)
+        align_with_fewest_edits(
+            _tokenize_for_alignment(reference, by_characters=by_characters), output_tokens
+        )
         for reference in references
     ]
     return min(alignments, key=lambda alignment: alignment.edits)
 
 
-def _tokenize(text: str, *, by_characters: bool) -> list[str]:
+def _tokenize_for_alignment(text: str, *, by_characters: bool) -> list[str]:
     return list(text.strip()) if by_characters else text.split()

@@ -56,7 +56,7 @@ class AnnotateResult(ResultDisplay, AnnotateContent, frozen=True, kw_only=True):
         return pl.DataFrame(rows, schema={"item": pl.String, "probability": pl.Float64}, orient="row")
 
     def build_page(self) -> Page:
-        """Build the page of the result."""
+        """Build the report page of an `annotate` result."""
         return build_annotate_page(self)
 
 
@@ -132,7 +132,7 @@ def _check_options(data: Source, options: AnnotateOptions) -> None:
 def _plan_label_count(
     labelled_data: LabelledData, labelled: int, options: AnnotateOptions
 ) -> tuple[int, str]:
-    """Return how many labelled items are needed in total, and a sentence that says why."""
+    """Return how many items must be labelled in total for the goal, and a sentence that says why."""
     scores = labelled_data.scores
     if options.count is not None:
         needed = min(labelled + options.count, len(scores.items))
@@ -158,7 +158,7 @@ def _plan_label_count(
 
 
 def _open_run(labelled_data: LabelledData, options: AnnotateOptions) -> RunFolder | None:
-    """Open the run folder; options and data that change the result identify it."""
+    """Open the run folder of `annotate`; options and data that change the result identify it."""
     if options.out is None:
         return None
     configuration: dict[str, Any] = {
@@ -194,7 +194,7 @@ TextsByOutput = dict[tuple[str, str], tuple[str, ...]]
 
 
 def _read_texts(data: Source, options: AnnotateOptions) -> tuple[TextsByOutput, tuple[str, ...]]:
-    """Read source, reference and output of every output, as far as the data has them."""
+    """Read the source, reference and output text of every output, as far as the data has them."""
     table = read_score_table(data, options, references=options.reference).frame
     by_lower_name = {name.lower(): name for name in reversed(table.columns)}
 

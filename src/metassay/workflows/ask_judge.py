@@ -59,7 +59,7 @@ def ask_judge(
     tables: list[pl.DataFrame] = []
     for repeat, connected_judge in enumerate(connected_judges):
         columns = [pl.lit(spec).alias("judge"), pl.lit(repeat).alias("repeat")]
-        verdicts = _ask_about_rows(frame, connected_judge, language)
+        verdicts = _ask_judge_about_rows(frame, connected_judge, language)
         tables += [table.with_columns(columns) for table in verdicts]
     return pl.concat(tables), connected_judges[0]
 
@@ -72,7 +72,7 @@ def compute_answer_cost(asker: Asker) -> float | None:
     return compute_token_cost(asker.prompt_tokens, asker.completion_tokens, asker.settings.price)
 
 
-def _ask_about_rows(frame: pl.DataFrame, judge: Judge, language: str | None) -> list[pl.DataFrame]:
+def _ask_judge_about_rows(frame: pl.DataFrame, judge: Judge, language: str | None) -> list[pl.DataFrame]:
     if judge.pairwise:
         return _compare_outputs(frame, judge, language)
     if _has_two_outputs(frame):
@@ -81,9 +81,9 @@ def _ask_about_rows(frame: pl.DataFrame, judge: Judge, language: str | None) -> 
 
 
 def _compare_outputs(frame: pl.DataFrame, judge: Judge, language: str | None) -> list[pl.DataFrame]:
-    """Ask for a preference in both orders; one table per order."""
-    first = _build_batch(frame, "output_1", language)
-    second = _build_batch(frame, "output_2", language)
+    """Ask a judge which of two outputs it prefers, in both orders; returns one table per order."""
+    first = _build_scoring_batch(frame, "output_1", language)
+    second = _build_scoring_batch(frame, "output_2", language)
     in_order, swapped = judge.compare_outputs(first, second).by_order
     return [
         frame.with_columns(pl.lit(value=False).alias("swapped"), build_winner_column(in_order)),
@@ -92,25 +92,25 @@ def _compare_outputs(frame: pl.DataFrame, judge: Judge, language: str | None) ->
 
 
 def _score_both_outputs(frame: pl.DataFrame, judge: Judge, language: str | None) -> pl.DataFrame:
-    """Score both outputs separately; the one with the higher score is preferred."""
-    first = judge.score(_build_batch(frame, "output_1", language))
-    second = judge.score(_build_batch(frame, "output_2", language))
+    """Ask a judge to score both outputs separately; the output with the higher score is preferred."""
+    first = judge.score(_build_scoring_batch(frame, "output_1", language))
+    second = judge.score(_build_scoring_batch(frame, "output_2", language))
     preferences = (np.sign(first - second) + 1) / 2
     return frame.with_columns(build_winner_column(preferences))
 
 
 def _score_outputs(frame: pl.DataFrame, judge: Judge, language: str | None) -> pl.DataFrame:
-    scores = judge.score(_build_batch(frame, "output", language))
+    scores = judge.score(_build_scoring_batch(frame, "output", language))
     return frame.with_columns(pl.Series("score", scores).fill_nan(None))
 
 
 def build_winner_column(preferences: FloatArray) -> pl.Series:
-    """Write preferences (1, 0, ½) as a column of winners; null where there is none (NaN)."""
+    """Convert preferences (1, 0, ½) to a column that names the winners; null where there is none (NaN)."""
     winners = [WINNERS.get(float(preference)) for preference in preferences]
     return pl.Series("winner", winners, dtype=pl.String)
 
 
-def _build_batch(frame: pl.DataFrame, role: str, language: str | None) -> Batch:
+def _build_scoring_batch(frame: pl.DataFrame, role: str, language: str | None) -> Batch:
     """Build the batch of outputs in a column, with sources and references if the table has them."""
     names = TEXT_COLUMNS["output"] if role == "output" else VERDICT_COLUMNS[role]
     column = _find_column(frame, names)
@@ -135,6 +135,6 @@ def _has_two_outputs(frame: pl.DataFrame) -> bool:
 
 
 def _find_column(frame: pl.DataFrame, names: Sequence[str]) -> str | None:
-    """Return the first column that has one of these names, in any case."""
+    """Return the first column of a table that has one of these names, ignoring case."""
     by_lower_name = {name.lower(): name for name in reversed(frame.columns)}
     return next((by_lower_name[name] for name in names if name in by_lower_name), None)

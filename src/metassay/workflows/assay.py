@@ -59,7 +59,7 @@ def assay(dataset: Dataset | Source | None, options: AssayOptions) -> AssayResul
 
 @accept_options(AssayPartsOptions)
 def score_assay_parts(dataset: Dataset | Source | None, options: AssayPartsOptions) -> PartialRun:
-    """Score and store some parts of an assay, as one of several processes.
+    """Score and store some parts of an assay, as one of several processes that share the work.
 
     All processes use the same options and run folder. When all parts are scored, `assay` finishes the run.
     """

@@ -74,7 +74,7 @@ def build_assay_content(
         *list_context_warnings(outcome.analysis),
         *_warn_of_related_neighbours(dataset, plan, outcome),
         *_warn_of_simulated_scores(dataset, plan),
-        *_warn_of_penalties(plan),
+        *_warn_of_human_error_counts(plan),
     ]
     content = AssayContent(
         **{name: getattr(statistics, name) for name in ContextStatistics.__struct_fields__},
@@ -138,7 +138,7 @@ def _summarize_perturbations(
 def _measure_difficulty(
     dataset: Dataset, plan: AssayPlan, edits: EditDistances, sampled_outcomes: PairOutcomes, workers: int
 ) -> Difficulty | None:
-    """Measure accuracy by edit distance, and the edit distances of human pairs."""
+    """Measure accuracy by the edit distance of a pair, and the edit distances of human pairs."""
     human_distances = None
     if plan.compared_human is not None:
         texts = dataset.outputs["output"]
@@ -158,7 +158,7 @@ def _measure_difficulty(
 def _correct_accuracies(
     dataset: Dataset, plan: AssayPlan, outcome: AssayOutcome, sampled_outcomes: PairOutcomes
 ) -> list[CorrectedAccuracy] | None:
-    """Correct accuracies for label errors; None if some error rate is unknown."""
+    """Correct accuracies for pairs with a wrong label; None if an error rate is unknown."""
     languages = sorted(set(dataset.languages), key=str)
     language_codes = {language: code for code, language in enumerate(languages)}
     language_of_output = np.fromiter((language_codes[language] for language in dataset.languages), np.int32)
@@ -186,7 +186,7 @@ def _correct_accuracies(
 def _insert_corrected_accuracies(
     statistics: ContextStatistics, corrected: Sequence[CorrectedAccuracy] | None
 ) -> ContextStatistics:
-    """Insert corrected accuracies into the rows over all outputs."""
+    """Insert accuracies corrected for wrong labels into the accuracies over all outputs."""
     if corrected is None:
         return statistics
     rows = [
@@ -206,7 +206,7 @@ def _warn_of_simulated_scores(dataset: Dataset, plan: AssayPlan) -> list[str]:
     return [warn_of_simulated_human_scores(plan.compared_human)]
 
 
-def _warn_of_penalties(plan: AssayPlan) -> list[str]:
+def _warn_of_human_error_counts(plan: AssayPlan) -> list[str]:
     """Warn if the human score may count errors, so that lower scores would be better."""
     if not plan.may_count_errors or plan.human is None:
         return []
@@ -214,7 +214,7 @@ def _warn_of_penalties(plan: AssayPlan) -> list[str]:
 
 
 def _warn_of_related_neighbours(dataset: Dataset, plan: AssayPlan, outcome: AssayOutcome) -> list[str]:
-    """Warn if neighbouring items are alike and no cluster column is named."""
+    """Warn if neighbouring items have similar results and no cluster column is given."""
     scored = outcome.scored
     if plan.settings.cluster is not None or scored.clusters.column != "item":
         return []

@@ -34,7 +34,7 @@ LabelErrors = Mapping[tuple[str, str | None], LabelError | None]
 
 @dataclass(frozen=True)
 class AssayOutcome:
-    """Pairs, scores and statistics of an assay.
+    """The pairs of an assay, their scores by all metrics, and the statistics of the metrics.
 
     `pairs` are the sampled pairs, which the results count. `prices` are the prices of the requests of
     metrics that are paid for.
@@ -47,7 +47,7 @@ class AssayOutcome:
     label_errors: LabelErrors
 
     def list_label_error_rates(self) -> list[LabelErrorRate]:
-        """List the label error rates that are known, by perturbation and language."""
+        """List the known rates of wrong pair labels, by perturbation and language."""
         return [
             LabelErrorRate(
                 perturbation=perturbation,
@@ -114,7 +114,7 @@ def compute_assay_outcome(prepared: PreparedAssay) -> AssayOutcome:
 def make_and_score_pairs(
     prepared: PreparedAssay, weights: FloatArray | None
 ) -> tuple[Pairs, ScoredPairs, tuple[Metric, ...]]:
-    """Make and score all pairs; return the sampled pairs, all scored pairs and the metrics."""
+    """Make and score all pairs of an assay; return the sampled pairs, all scored pairs and the metrics."""
     dataset = prepared.dataset
     plan = prepared.plan
     execution = prepared.execution
@@ -159,7 +159,7 @@ def make_and_score_pairs(
 
 
 def bind_precomputed_scores(dataset: Dataset, pairs: Pairs, metrics: Sequence[Metric]) -> tuple[Metric, ...]:
-    """Give metrics whose scores are in files the scores of the texts of some pairs."""
+    """Bind precomputed scores from files to metrics, for the texts of some pairs."""
     if not any(isinstance(metric, PrecomputedScores) for metric in metrics):
         return tuple(metrics)
     texts = list_distinct_texts(list_scored_texts(dataset, pairs))
@@ -172,7 +172,7 @@ def bind_precomputed_scores(dataset: Dataset, pairs: Pairs, metrics: Sequence[Me
 def _find_uninformed_metrics(
     dataset: Dataset, metrics: Sequence[Metric], output_scores: FloatArray
 ) -> dict[str, str]:
-    """Find metrics whose scores one property of the output determines, and name that property."""
+    """Find metrics whose scores one property of the output determines, such as its length or system."""
     uninformed: dict[str, str] = {}
     if output_scores.shape != (len(metrics), len(dataset)):
         return uninformed
@@ -185,7 +185,7 @@ def _find_uninformed_metrics(
 
 
 def _find_label_error_rates(dataset: Dataset, pair_source: object, pairs: Pairs) -> LabelErrors:
-    """Find how often the labels of perturbed pairs are wrong; unknown for other pairs."""
+    """Find how often perturbed outputs are not worse than the original; unknown for other pairs."""
     if pair_source != PERTURBED_PAIRS or dataset.task_definition.is_ranking:
         return {}
     return find_label_error_rates(pairs.counts, dataset.languages)

@@ -18,11 +18,11 @@ from metassay.workflows.assay_plan import AssayPlan
 from metassay.workflows.given_pairs import build_given_pairs
 from metassay.workflows.human_pairs import make_human_pairs
 from metassay.workflows.ranking_validity import check_ranking_gains
-from metassay.workflows.shards import ExecutionOptions, divide_into_shards
+from metassay.workflows.shards import ExecutionOptions, divide_items_into_shards
 
 
 def make_assay_pairs(dataset: Dataset, plan: AssayPlan, execution: ExecutionOptions) -> Pairs:
-    """Make the pairs of an assay: given, human, or perturbed ones."""
+    """Make the pairs of an assay: pairs given by the user, human pairs, or perturbed pairs."""
     settings = plan.settings
     if dataset.rows_are_pairs:
         return build_given_pairs(dataset)
@@ -80,6 +80,6 @@ def make_sharded_pairs(
         strict_resources=plan.settings.strict_resources,
         store=execution.text_store,
     )
-    slices = divide_into_shards(clusters.items)
+    slices = divide_items_into_shards(clusters.items)
     datasets = (dataset.slice_rows(shard) for shard in slices)
     yield from zip(slices, make_pairs_by_shard(dataset, datasets, pair_settings, plan.perturbations))

@@ -14,7 +14,7 @@ from metassay.workflows.options import AssaySettings
 
 @dataclass(frozen=True)
 class AssayPlan:
-    """The settings of an assay after defaults are resolved for its data.
+    """The settings of an assay after defaults are chosen for its data.
 
     `human` is the human score that the user named or that pairs are made from; `compared_human` the human
     score that perturbed pairs are compared with. `may_count_errors`: the human score looks like a count of

@@ -53,7 +53,7 @@ from metassay.workflows.shards import ExecutionOptions
 
 @dataclass(frozen=True)
 class PreparedAssay:
-    """Data, plan, run folder and caches of an assay before its pairs are made.
+    """What is ready before the pairs of an assay are made: data, settings, run folder and caches.
 
     `environment` has the versions of code, libraries and dictionaries. `run` is None if nothing is written.
     """
@@ -68,7 +68,7 @@ class PreparedAssay:
 
     @property
     def all_metrics(self) -> tuple[Metric, ...]:
-        """The metrics under assay, then the sentinels."""
+        """The assayed metrics, then the sentinels."""
         return (*self.plan.metrics, *self.sentinels)
 
     def is_finished(self) -> bool:
@@ -81,7 +81,7 @@ class PreparedAssay:
         return is_run_finished(self.run, self.dataset, self.plan, self.environment)
 
     def find_human_scored_rows(self) -> LongArray | None:
-        """Find the rows that have the human score with which the assay is compared; None without one."""
+        """Find the outputs that have the human score with which the assay is compared; None without one."""
         column = self.plan.compared_human
         if column is None:
             return None
@@ -89,7 +89,7 @@ class PreparedAssay:
 
 
 def prepare_assay(source: Dataset | Source | None, options: AssayOptions) -> PreparedAssay:
-    """Read the data, plan the assay, and open its run folder and caches."""
+    """Read the data of an assay, choose its settings, and open its run folder and caches."""
     dataset, options = read_assay_data(source, options)
     dataset, directions = orient_assay_data(dataset, options)
     dataset, plan = plan_assay(dataset, options, directions)
@@ -149,7 +149,7 @@ def orient_assay_data(dataset: Dataset, options: AssayOptions) -> tuple[Dataset,
 def plan_assay(
     dataset: Dataset, options: AssayOptions, directions: RequestedDirections
 ) -> tuple[Dataset, AssayPlan]:
-    """Resolve the options of an assay for its data, and add notes on what was chosen."""
+    """Choose the settings of an assay from its options and data, with notes on what was chosen."""
     contexts = build_contexts(dataset, options.contexts)
     normalize = choose_text_normalisation(dataset, options.normalize)
     requested_human = next(iter(split_names(options.human)), None)
@@ -185,7 +185,7 @@ def plan_assay(
 def _choose_metrics(
     dataset: Dataset, options: AssayOptions, normalize: str, directions: RequestedDirections
 ) -> tuple[Metric, ...]:
-    """Choose the metrics to compute, and those whose scores are in files."""
+    """Choose the metrics that are computed, and the metrics whose scores are read from files."""
     precomputed = read_precomputed_scores(options.scores)
     if precomputed and dataset.task_definition.is_ranking:
         raise InputError("scores made elsewhere are taken of texts, not of rankings.")
@@ -207,7 +207,7 @@ def _choose_execution(
     environment: Mapping[str, Any],
     llm: LlmSettings | None,
 ) -> ExecutionOptions:
-    """Choose the workers and the caches with which an assay runs."""
+    """Choose the number of workers and the caches of an assay."""
     run_scores = None if run is None else run.scores
     run_texts = None if run is None else run.texts(json.dumps(environment))
     score_store: ScoreStore | None = run_scores

@@ -27,7 +27,7 @@ from metassay.workflows.assay_plan import AssayPlan
 from metassay.workflows.assay_preparation import PreparedAssay
 from metassay.workflows.pair_scoring import ScoredPairs
 from metassay.workflows.run_files import EXAMPLES, RESULT, Result, collect_warnings
-from metassay.workflows.scoring_rows import build_scoring_rows
+from metassay.workflows.scoring_rows import build_rows_for_metrics
 from metassay.workflows.wrong_pairs import collect_wrong_pairs
 
 
@@ -51,19 +51,21 @@ class AssayResult(Result):
     is_stored: bool = False
 
     @cached_property
-    def _outcome(self) -> AssayOutcome:
+    def _compute_outcome_once(self) -> AssayOutcome:
         return self.compute()
 
     @cached_property
     def content(self) -> AssayContent:
-        """The result as typed objects."""
+        """The assay result as typed objects."""
         if self.is_stored and self.prepared.run is not None:
             return self.prepared.run.read_result(RESULT, AssayContent)
-        return build_assay_content(self.dataset, self.plan, self._outcome, self.prepared.execution.workers)
+        return build_assay_content(
+            self.dataset, self.plan, self._compute_outcome_once, self.prepared.execution.workers
+        )
 
     @property
     def dataset(self) -> Dataset:
-        """The data set after orientation and normalisation."""
+        """The data set after human scores were oriented and texts normalised."""
         return self.prepared.dataset
 
     @property
@@ -73,22 +75,22 @@ class AssayResult(Result):
 
     @property
     def folder(self) -> Path | None:
-        """The run folder, if there is one."""
+        """The run folder of the assay; None if nothing is written."""
         return None if self.prepared.run is None else self.prepared.run.path
 
     @property
     def pairs(self) -> Pairs:
-        """The pairs that count in the results."""
-        return self._outcome.pairs
+        """The pairs of outputs on which the results are based."""
+        return self._compute_outcome_once.pairs
 
     @property
     def scored(self) -> ScoredPairs:
-        """All pairs, with the scores of both outputs."""
-        return self._outcome.scored
+        """All pairs of the assay, with the scores of both outputs by every metric."""
+        return self._compute_outcome_once.scored
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        """The metrics under assay."""
+        """The assayed metrics."""
         return self.plan.metrics
 
     def to_dict(self) -> dict[str, Any]:
@@ -115,7 +117,7 @@ class AssayResult(Result):
     def measure_costs(self) -> dict[str, float]:
         """Measure the seconds that each metric takes per 1,000 outputs, on a sample with one thread."""
         with collect_warnings():  # they were noted when the outputs were scored
-            return measure_costs(self.metrics, build_scoring_rows(self.dataset))
+            return measure_costs(self.metrics, build_rows_for_metrics(self.dataset))
 
     def build_page(self) -> Page:
         """Build the report page."""

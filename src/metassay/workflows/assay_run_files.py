@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def is_run_finished(
     run: RunFolder, dataset: Dataset, plan: AssayPlan, environment: Mapping[str, Any]
 ) -> bool:
-    """Return whether an earlier run with the same inputs and settings is complete.
+    """Return whether the run folder has the complete results of an assay with the same inputs and settings.
 
     False with metrics that cannot be cached: whether their code changed is not known.
     """
@@ -39,51 +39,54 @@ def is_run_finished(
         if not metric.is_cacheable and not isinstance(metric, (PrecomputedScores, *SENTINELS)):
             return False
     return run.is_finished(
-        hash_dependencies(environment, plan.metrics, _list_further_inputs(run, dataset, plan))
+        hash_dependencies(environment, plan.metrics, _list_other_run_inputs(run, dataset, plan))
     )
 
 
-def write_assay_run(run: RunFolder, result: AssayResult, environment: Mapping[str, Any]) -> None:
+def write_assay_run(run: RunFolder, assay_result: AssayResult, environment: Mapping[str, Any]) -> None:
     """Write the files of an assay to its run folder, the manifest last."""
-    content = result.content
-    wrong_pairs = result.collect_wrong_pairs()
-    manifest = result.build_manifest()
-    tables = _build_pair_tables(result)
-    outputs = result.dataset.outputs
+    content = assay_result.content
+    wrong_pairs = assay_result.collect_wrong_pairs()
+    manifest = assay_result.build_manifest()
+    tables = _build_pair_tables(assay_result)
+    outputs = assay_result.dataset.outputs
     files: dict[str, Any] = {
         OUTPUTS_FILE: [outputs] if should_stay_on_disk(outputs.height) else outputs,
         PAIRS_FILE: tables[PAIRS_FILE],
         EXPLORER_FILE: tables[EXPLORER_FILE],
-        "resources.json": dict(result.pairs.resources),
+        "resources.json": dict(assay_result.pairs.resources),
         RESULT: content.to_dict(),
         EXAMPLES: wrong_pairs.to_dict(),
-        "results/local_accuracy.parquet": result.to_frame(),
+        "results/local_accuracy.parquet": assay_result.to_frame(),
         OUTCOMES_FILE: tables[OUTCOMES_FILE],
         CREDITS_FILE: build_credit_table(
-            result.dataset,
-            result.scored,
-            result.plan.contexts,
-            len(result.metrics),
-            result.plan.settings.ties,
+            assay_result.dataset,
+            assay_result.scored,
+            assay_result.plan.contexts,
+            len(assay_result.metrics),
+            assay_result.plan.settings.ties,
         ),
     }
-    if result.scored.verdicts is not None:
-        files[VERDICTS] = result.scored.verdicts
+    if assay_result.scored.verdicts is not None:
+        files[VERDICTS] = assay_result.scored.verdicts
     shown_manifest = select_manifest_entries(run.build_manifest(manifest))
     page = build_assay_page(content, wrong_pairs=wrong_pairs, manifest=shown_manifest)
-    files[TIMINGS] = {"seconds": result.scored.seconds, "seconds_per_1000_outputs": result.measure_costs()}
+    files[TIMINGS] = {
+        "seconds": assay_result.scored.seconds,
+        "seconds_per_1000_outputs": assay_result.measure_costs(),
+    }
     files[REPORT] = render_page(page)
-    further_inputs = _list_further_inputs(run, result.dataset, result.plan)
-    run.finish(files, **manifest, basis=hash_dependencies(environment, result.metrics, further_inputs))
+    further_inputs = _list_other_run_inputs(run, assay_result.dataset, assay_result.plan)
+    run.finish(files, **manifest, basis=hash_dependencies(environment, assay_result.metrics, further_inputs))
 
 
 def select_manifest_entries(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Select the entries of a manifest that a page shows: all except for hashes, which cover the page."""
+    """Select the manifest entries that a report page shows: all but the hashes, which include the page."""
     return {key: value for key, value in manifest.items() if key not in {"basis", "files"}}
 
 
-def _list_further_inputs(run: RunFolder, dataset: Dataset, plan: AssayPlan) -> list[Any]:
-    """List what else decides a run, besides its settings and the content of its data.
+def _list_other_run_inputs(run: RunFolder, dataset: Dataset, plan: AssayPlan) -> list[Any]:
+    """List what decides the results of a run besides its settings and the content of its data.
 
     Contexts and perturbations may be code of the user; notes and left-out rows depend on how data was read.
     """
@@ -102,16 +105,16 @@ def _list_further_inputs(run: RunFolder, dataset: Dataset, plan: AssayPlan) -> l
     return [perturbations, contexts, reading, custom_task, run.data]
 
 
-def _build_pair_tables(result: AssayResult) -> Mapping[str, pl.DataFrame | list[pl.DataFrame]]:
-    """Build the tables of pairs, or map them into memory if they are in files."""
-    scored = result.scored
+def _build_pair_tables(assay_result: AssayResult) -> Mapping[str, pl.DataFrame | list[pl.DataFrame]]:
+    """Build the tables of all pairs of an assay; memory-map them if they are already in files."""
+    scored = assay_result.scored
     if scored.spilled is not None:
         return scored.spilled.map_tables()
     explorer_table = build_explorer_table(
-        result.dataset, result.pairs, scored, result.plan.contexts, result.metrics
+        assay_result.dataset, assay_result.pairs, scored, assay_result.plan.contexts, assay_result.metrics
     )
     return {
-        PAIRS_FILE: result.pairs.frame,
+        PAIRS_FILE: assay_result.pairs.frame,
         EXPLORER_FILE: explorer_table,
         OUTCOMES_FILE: build_outcome_table(scored),
     }

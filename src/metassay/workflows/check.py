@@ -40,7 +40,7 @@ from metassay.store.run_folder import RunFolder
 from metassay.workflows.options import CheckOptions
 from metassay.workflows.read import ensure_dataset
 from metassay.workflows.run_files import collect_warnings
-from metassay.workflows.scoring_rows import build_scoring_rows
+from metassay.workflows.scoring_rows import build_rows_for_metrics
 
 _MOST_NUMBERED_CONTEXTS = 50
 """Whole numbers with more values than this are taken for scores instead of contexts."""
@@ -106,13 +106,13 @@ def check(dataset: Dataset | Source, options: CheckOptions) -> CheckResult:
     )
     result = msgspec.structs.replace(result, questions=list_answerable_questions(result))
     if run is not None:
-        _write_result(run, result)
+        _write_check_result(run, result)
     return result
 
 
-def _write_result(run: RunFolder, result: CheckResult) -> None:
-    """Write the result to its run folder; measured times go to a separate file."""
-    content = result.to_dict()
+def _write_check_result(run: RunFolder, check_result: CheckResult) -> None:
+    """Write the result of `check` to its run folder; measured times go to a separate file."""
+    content = check_result.to_dict()
     estimate = content.pop("estimate")
     run.finish({"results/check.json": content, TIMINGS: estimate})
 
@@ -123,7 +123,7 @@ def _count_systems(data: Dataset) -> list[SystemCount]:
 
 
 def _find_metric_columns(data: Dataset) -> list[str]:
-    """Find columns of metric scores: numbers that `rank` would rank, with too many values for contexts."""
+    """Find columns of metric scores: decimals, or integers with too many values to be contexts."""
     _, numeric_columns = find_score_columns(data.outputs.select(data.metadata))
     metric_columns = []
     for name in numeric_columns:
@@ -134,7 +134,7 @@ def _find_metric_columns(data: Dataset) -> list[str]:
 
 
 def _count_rated_items(data: Dataset, human_column: str) -> int:
-    """Count the items for which every system with human scores has one."""
+    """Count the items for which every rated system has a human score."""
     rated = data.outputs.drop_nulls(human_column)
     systems = rated["system"].n_unique()
     counts = rated.group_by("item").agg(pl.col("system").n_unique())
@@ -207,6 +207,6 @@ def _estimate_cost(prepared: Dataset, metrics: Sequence[Metric], workers: int) -
     """Estimate the time of an assay from the time that scoring a sample of outputs takes."""
     perturbed_per_output = len(list_default_perturbations(prepared.task_definition))
     texts = len(prepared) * (1 + perturbed_per_output)
-    seconds_per_1000 = measure_costs(metrics, build_scoring_rows(prepared))
+    seconds_per_1000 = measure_costs(metrics, build_rows_for_metrics(prepared))
     seconds = {metric: round(cost * texts / 1000, 3) for metric, cost in seconds_per_1000.items()}
     return CostEstimate(texts, seconds, round(sum(seconds.values()) / workers, 1))

@@ -24,10 +24,10 @@ from metassay.workflows.run_files import RESULT, find_run_folders, load_assay_ru
 
 
 class CompareResult(ResultDisplay, CompareContent, frozen=True, kw_only=True):
-    """Result of `compare`: each run against the one before it."""
+    """Result of `compare`: each assay run against the run before it."""
 
     def to_frame(self) -> pl.DataFrame:
-        """Return one row per comparison, column, context and metric, with the change of the accuracy."""
+        """Return a table of accuracy changes: one row per comparison, column, context and metric."""
         rows = []
         for comparison in self.comparisons:
             for change in comparison.accuracies:
@@ -37,7 +37,7 @@ class CompareResult(ResultDisplay, CompareContent, frozen=True, kw_only=True):
 
 
 def compare(*runs: str | Path) -> CompareResult:
-    """Compare finished assays in the given order; a folder of runs stands for all runs in it, by name.
+    """Compare finished assay runs in the given order; a folder stands for all runs in it, sorted by name.
 
     >>> import tempfile
     >>> from metassay.workflows.assay import assay, read_bundled_sample

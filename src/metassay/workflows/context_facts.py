@@ -15,12 +15,12 @@ from metassay.workflows.output_weights import count_words
 
 
 def collect_context_facts(dataset: Dataset, contexts: Sequence[Context]) -> dict[str, ContextFacts]:
-    """Collect facts about contexts that may predict which contexts rank metrics alike."""
+    """Collect facts about contexts, such as text lengths, that may predict which rank metrics alike."""
     lengths = count_words(dataset.outputs["output"])
-    return {context.name: _collect_column_facts(dataset, context, lengths) for context in contexts}
+    return {context.name: _collect_facts_of_context_column(dataset, context, lengths) for context in contexts}
 
 
-def _collect_column_facts(dataset: Dataset, context: Context, lengths: FloatArray) -> ContextFacts:
+def _collect_facts_of_context_column(dataset: Dataset, context: Context, lengths: FloatArray) -> ContextFacts:
     context_columns = set(context.name.replace(":", "+").split("+"))
     facts: dict[str, list[str | float]] = {}
     for name, values in _find_constant_columns(dataset, context, context_columns).items():
@@ -57,7 +57,7 @@ def _find_constant_columns(
 
 
 def _average_by_context(values: FloatArray, context: Context) -> list[float] | None:
-    """Compute the mean of some numbers in each context; None if any context has no number."""
+    """Compute the mean of values in each context; None if a context has no value."""
     is_used = (context.codes >= 0) & ~np.isnan(values)
     codes = context.codes[is_used]
     counts = np.bincount(codes, minlength=len(context.values))

@@ -22,7 +22,7 @@ from metassay.results.rank import CorpusAgreement
 from metassay.stats.arrays import FloatArray
 from metassay.stats.correlation import correlate_systems
 from metassay.workflows.read import Source, read
-from metassay.workflows.scoring_rows import build_scoring_rows
+from metassay.workflows.scoring_rows import build_rows_for_metrics
 
 DEFAULT_METRICS = ("bleu", "chrf")
 
@@ -33,7 +33,7 @@ def measure_corpus_agreement(
     settings: ComparisonSettings,
     metrics: Sequence[str] = DEFAULT_METRICS,
 ) -> list[CorpusAgreement]:
-    """Measure how well corpus scores and mean segment scores of the texts in `source` agree with people."""
+    """Measure how well corpus scores and mean segment scores agree with human scores."""
     texts = read(source)
     rows = []
     for metric in parse_metrics(metrics):
@@ -47,25 +47,27 @@ def measure_corpus_agreement(
     return rows
 
 
-def _compute_statistics(metric: StatisticsMetric, texts: Dataset) -> FloatArray:
-    """Compute the sufficient statistics of every output: float64[outputs, statistics]."""
-    batches = build_scoring_rows(texts).split_into_batches()
+def _compute_statistics(metric: StatisticsMetric, text_dataset: Dataset) -> FloatArray:
+    """Compute the statistics of every output from which a corpus score is computed: [outputs, statistics]."""
+    batches = build_rows_for_metrics(text_dataset).split_into_batches()
     return np.concatenate([metric.statistics(batch.to_batch(metric.needs)) for batch in batches])
 
 
-def _arrange_statistics(texts: Dataset, data: RankingData, statistics: FloatArray) -> FloatArray:
-    """Arrange statistics like the human scores, [systems, items, statistics]; NaN without a text."""
-    outputs = texts.outputs
+def _arrange_statistics(
+    text_dataset: Dataset, ranking_data: RankingData, statistics: FloatArray
+) -> FloatArray:
+    """Arrange statistics of outputs as [systems, items, statistics] like human scores; NaN without text."""
+    outputs = text_dataset.outputs
     grid = ScoreGrid.locate_rows(
-        outputs["system"], outputs["item"], data.cube.systems, data.cube.qualified_items
+        outputs["system"], outputs["item"], ranking_data.cube.systems, ranking_data.cube.qualified_items
     )
     return grid.arrange_as_systems_by_items(statistics)
 
 
 def _compare_aggregations(
-    data: RankingData, metric: StatisticsMetric, statistics: FloatArray, settings: ComparisonSettings
+    ranking_data: RankingData, metric: StatisticsMetric, statistics: FloatArray, settings: ComparisonSettings
 ) -> CorpusAgreement:
-    """Compute SPA and PA of corpus scores and of mean segment scores, on the items that have all texts."""
+    """Compute soft and hard pairwise accuracy (SPA, PA) of corpus scores and of mean segment scores."""
 
     def score(summed: FloatArray) -> FloatArray:
         scores = np.asarray(metric.from_statistics(summed), dtype=np.float64)
@@ -73,13 +75,13 @@ def _compare_aggregations(
 
     is_complete = ~np.isnan(statistics).any(axis=(0, 2))
     if not is_complete.any():
-        raise InputError(f"{data.cube.dataset}: no rated segment has a text of every system.")
-    human = data.scores.human[:, is_complete]
+        raise InputError(f"{ranking_data.cube.dataset}: no rated segment has a text of every system.")
+    human = ranking_data.scores.human[:, is_complete]
     complete_statistics = statistics[:, is_complete]
     item_scores = score(complete_statistics)
     corpus_scores = score(complete_statistics.sum(axis=1))
     return CorpusAgreement(
-        dataset=data.cube.dataset,
+        dataset=ranking_data.cube.dataset,
         metric=metric.spec,
         items=int(is_complete.sum()),
         spa_corpus=corpus_soft_pairwise_accuracy(

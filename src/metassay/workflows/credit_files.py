@@ -30,7 +30,8 @@ _WEIGHT = "weight/"
 def build_credit_table(
     dataset: Dataset, scored: ScoredPairs, contexts: Sequence[Context], metric_count: int, ties: str
 ) -> list[pl.DataFrame]:
-    """Build a table of the credits and weights of each cluster, one table per context.
+    """Build a table per context with each metric's credit (right pairs) and weight for every cluster of
+    items.
 
     The accuracy of a metric is the sum of its credits divided by the sum of its weights. The table has the
     first `metric_count` metrics.
@@ -53,7 +54,7 @@ def build_credit_table(
 
 
 def read_credit_table(run: RunFolder) -> CreditTable | None:
-    """Read the credits of a run; None for runs of older versions, which have none."""
+    """Read the credits (right pairs per cluster) of a run; None for runs of older versions."""
     file = run.find_intact_file(CREDITS_FILE)
     if file is None:
         return None

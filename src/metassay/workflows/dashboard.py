@@ -34,7 +34,7 @@ LONGEST_VALUE = 500
 
 
 class PageNotFound(MetassayError):
-    """The requested address does not exist."""
+    """The requested page of the dashboard does not exist."""
 
 
 class BadRequest(InputError):
@@ -42,7 +42,7 @@ class BadRequest(InputError):
 
 
 class Dashboard:
-    """Renders the pages of the dashboard; several threads may use it."""
+    """Renders the pages of `metassay serve`; several threads may use it."""
 
     def __init__(self, runs: Sequence[str | Path], *, writable: bool) -> None:
         self.runs = RunCollection(runs)
@@ -70,33 +70,33 @@ class Dashboard:
             return self.runs.summarize_page(_parse_page_number(page)).to_json()
 
     def render_watch(self) -> str:
-        """Render the page that says whether anything changed over all runs."""
+        """Render the dashboard page that says whether anything changed over all runs."""
         return render_watch_page(watch_folders(self.runs.list_folders()))
 
     def read_report(self, name: str) -> bytes:
-        """Read the report of a run."""
+        """Read the report page of a run."""
         content = read_report(self._open_run(name))
         if content is None:
             raise PageNotFound("This run has no report.")
         return content
 
     def render_pair_explorer_page(self, name: str, values: Mapping[str, Sequence[str]]) -> str:
-        """Render the pairs of a run that match the query in an address."""
+        """Render the dashboard page with the pairs of a run that match a query."""
         for texts in values.values():
             if any(len(text) > LONGEST_VALUE for text in texts):
                 raise BadRequest(f"a value has more than {LONGEST_VALUE} characters.")
         run = self._open_run(name)
         query = PairQuery.from_query_values(values)
-        explorer, lock = self._open_explorer(name)
-        other_table = self._open_explorer(query.other_run)[0].table if query.other_run else None
+        explorer, lock = self._open_pair_explorer(name)
+        other_table = self._open_pair_explorer(query.other_run)[0].table if query.other_run else None
         if other_table is not None and not query.other_metric and query.metric in other_table.metrics:
             query = replace(query, other_metric=query.metric)
         with lock:
-            page = explorer.read_page(query, other_table)
+            page = explorer.read_page_of_pairs(query, other_table)
         view = self._build_explorer_view(name, run, explorer, page, other_table)
 
         def build_link(**changes: Any) -> str:
-            """Return the address of the same query with changes; a change leads to its first page."""
+            """Return the link to the same query with some fields changed, at its first page."""
             if changes:
                 changes = {"page": 1, **changes}
             return _build_explorer_path(name, replace(page.query, **changes))
@@ -123,11 +123,11 @@ class Dashboard:
             raise PageNotFound("There is no run of this name.")
         return run
 
-    def _open_explorer(self, name: str) -> tuple[PairExplorer, Lock]:
-        """Return the pair explorer of a run and its lock; files that changed are read again."""
+    def _open_pair_explorer(self, name: str) -> tuple[PairExplorer, Lock]:
+        """Return the pair explorer of a run and its lock; reopen it if the files of the run changed."""
         run = self._open_run(name)
         with self._lock:
-            state = self.runs.read_state(name)
+            state = self.runs.read_file_state_of_run(name)
             if state not in self._open_runs:
                 self._open_runs[state] = (PairExplorer(PairTable(run)), Lock())
             self._open_runs.move_to_end(state)
@@ -143,7 +143,7 @@ class Dashboard:
         page: PairPage,
         other_table: PairTable | None,
     ) -> ExplorerView:
-        """Collect the content of the page that shows the pairs of a run."""
+        """Collect the content of the page that lists the pairs of a run."""
         table = explorer.table
         summary = self.runs.summarize_run(name)
         notes = read_notes(run)
@@ -160,9 +160,9 @@ class Dashboard:
             assayed_metrics=table.assayed_metrics,
             shown_metrics=explorer.choose_shown_metrics(page.query),
             context_columns=table.context_columns,
-            context_values=table.list_values(f"context/{column}") if column else [],
-            systems=table.list_values("system"),
-            perturbations=table.list_values("perturbation"),
+            context_values=table.list_distinct_values(f"context/{column}") if column else [],
+            systems=table.list_distinct_values("system"),
+            perturbations=table.list_distinct_values("perturbation"),
             accuracies=table.read_accuracies(column) if column else [],
             search_parts=explorer.search_parts,
             other_runs=[other for other in self.runs.list_runs_with_pairs() if other != name],
@@ -191,8 +191,8 @@ def _build_run_path(name: str, page: str = "") -> str:
     return f"/runs/{quote(name, safe='')}/{page}"
 
 
-def _build_explorer_path(name: str, query: PairQuery) -> str:
-    values = urlencode(query.to_query_values())
+def _build_explorer_path(name: str, pair_query: PairQuery) -> str:
+    values = urlencode(pair_query.to_query_values())
     return f"{_build_run_path(name)}?{values}" if values else _build_run_path(name)
 
 

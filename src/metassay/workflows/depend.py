@@ -81,25 +81,25 @@ class DependResult(ResultDisplay, DependContent, frozen=True, kw_only=True):
 
     @property
     def curves(self) -> dict[str, dict[str, MetricCurves]]:
-        """The fitted functions for charts, by data set and metric; empty for a panel of metrics."""
+        """The fitted functions for charts, by data set and metric; empty if several metrics were combined."""
         if self.human == PANEL:
             return {}  # the charts of curves are labelled as human scores
         return {dataset: analysis.curves for dataset, analysis in self.analyses.items()}
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a table with one row per data set and metric."""
+        """Return a table of system dependence, with one row per data set and metric."""
         rows = [_build_table_row(entry) for entry in self.metrics]
         return pl.DataFrame(rows, schema=TABLE_COLUMNS, orient="row")
 
     def build_page(self) -> Page:
-        """Build the page of the result."""
+        """Build the report page of a `depend` result."""
         return build_depend_page(self, self.curves)
 
 
-def _build_table_row(entry: MetricDependence) -> list[Any]:
-    explained = sum(pair.explained for pair in entry.inversions)
-    counts = {"inversions": len(entry.inversions), "explained": explained}
-    return [counts[name] if name in counts else getattr(entry, name) for name in TABLE_COLUMNS]
+def _build_table_row(dependence: MetricDependence) -> list[Any]:
+    explained = sum(pair.explained for pair in dependence.inversions)
+    counts = {"inversions": len(dependence.inversions), "explained": explained}
+    return [counts[name] if name in counts else getattr(dependence, name) for name in TABLE_COLUMNS]
 
 
 @accept_options(DependOptions)
@@ -130,7 +130,7 @@ def depend(data: Source, options: DependOptions) -> DependResult:
     _check_options(data, options)
     scores = _read_scores(data, options)
     human = PANEL if options.panel else scores.human
-    grouping = _build_grouping(scores, options)
+    grouping = _build_system_grouping(scores, options)
     sampling = SamplingSettings(options.bootstraps, options.draws, options.seed, options.analysis)
     run = _open_run(scores, human, grouping, sampling, options)
     cubes, uninformed = _mark_uninformed_metrics(scores)
@@ -179,7 +179,7 @@ def _read_scores(data: Source, options: DependOptions) -> SelectedScores:
     return scores if options.panel else scores.select_human_score(scores.human)
 
 
-def _build_grouping(scores: SelectedScores, options: DependOptions) -> GroupingColumns:
+def _build_system_grouping(scores: SelectedScores, options: DependOptions) -> GroupingColumns:
     return GroupingColumns(
         by=options.by,
         metrics=scores.metrics,
@@ -196,7 +196,7 @@ def _open_run(
     sampling: SamplingSettings,
     options: DependOptions,
 ) -> RunFolder | None:
-    """Open the run folder; options and data that change the result identify it."""
+    """Open the run folder of `depend`; options and data that change the result identify it."""
     if options.out is None:
         return None
     configuration: dict[str, Any] = {
@@ -214,7 +214,7 @@ def _open_run(
 def _mark_uninformed_metrics(
     scores: SelectedScores,
 ) -> tuple[tuple[ScoreCube, ...], dict[str, frozenset[str]]]:
-    """Add notes on metrics that know nothing about single outputs; return these metrics by data set."""
+    """Find the metrics that ignore the single outputs, by data set, and add notes about them."""
     cubes = []
     uninformed = {}
     for cube in scores.cubes:
@@ -256,27 +256,27 @@ def _collect_notes(scores: SelectedScores, analyses: Mapping[str, DependenceAnal
 
 
 def _correct_scores(scores: SelectedScores, options: DependOptions) -> list[Correction]:
-    """Convert metric scores to predicted human scores, write them to a file, and test them."""
+    """Convert metric scores to predicted human scores, write these to a file, and test them."""
     if options.correct is None:
         return []
     tables: list[pl.DataFrame] = []
     corrections: list[Correction] = []
     for cube in scores.cubes:
-        cube_tables, cube_corrections = _correct_dataset(cube, scores, options)
+        cube_tables, cube_corrections = _correct_scores_of_dataset(cube, scores, options)
         tables += cube_tables
         corrections += cube_corrections
     write_table_file(pl.concat(tables), options.correct)
     return corrections
 
 
-def _correct_dataset(
-    cube: ScoreCube, scores: SelectedScores, options: DependOptions
+def _correct_scores_of_dataset(
+    score_cube: ScoreCube, scores: SelectedScores, options: DependOptions
 ) -> tuple[list[pl.DataFrame], list[Correction]]:
     """Correct the scores of all metrics on one data set, and of a constant metric for comparison."""
-    human = cube.get_oriented_scores(scores.human)
-    clusters = np.arange(human.shape[1]) if options.cluster is None else cube.number_clusters(options.cluster)
-    names = [name for name in cube.check_metric_names(scores.metrics or None) if name != options.weight]
-    metrics = {name: cube.get_oriented_scores(name) for name in names}
+    human = score_cube.get_oriented_scores(scores.human)
+    clusters = np.arange(human.shape[1]) if options.cluster is None else score_cube.number_clusters(options.cluster)
+    names = [name for name in score_cube.check_metric_names(scores.metrics or None) if name != options.weight]
+    metrics = {name: score_cube.get_oriented_scores(name) for name in names}
     metrics[CONSTANT] = np.zeros(human.shape)
     evaluator = MappingEvaluator(human, clusters, draws=options.draws, seed=options.seed)
 
@@ -293,14 +293,16 @@ def _correct_dataset(
         for done, (name, (corrected, evaluations)) in enumerate(results, start=1):
             is_baseline = name == CONSTANT
             corrections += [
-                Correction(dataset=cube.dataset, metric=name, baseline=is_baseline, **asdict(evaluation))
+                Correction(
+                    dataset=score_cube.dataset, metric=name, baseline=is_baseline, **asdict(evaluation)
+                )
                 for evaluation in evaluations
             ]
             if not is_baseline:
                 tables += [
-                    _build_long_table(cube, name, metrics[name]),
-                    _build_long_table(cube, f"f_G({name})", corrected.pooled_scores),
-                    _build_long_table(cube, f"f_k({name})", corrected.system_scores),
+                    _build_long_table(score_cube, name, metrics[name]),
+                    _build_long_table(score_cube, f"f_G({name})", corrected.pooled_scores),
+                    _build_long_table(score_cube, f"f_k({name})", corrected.system_scores),
                 ]
             _report_progress(options.progress, done, len(metrics))
     return tables, corrections
@@ -311,12 +313,12 @@ def _report_progress(progress: Progress | None, done: int, total: int) -> None:
         progress("correcting", done, total)
 
 
-def _build_long_table(cube: ScoreCube, metric: str, scores: FloatArray) -> pl.DataFrame:
-    items = cube.qualified_items
+def _build_long_table(score_cube: ScoreCube, metric: str, scores: FloatArray) -> pl.DataFrame:
+    items = score_cube.qualified_items
     return pl.DataFrame(
         {
-            "item": np.repeat(items, len(cube.systems)),
-            "system": np.tile(cube.systems, len(items)),
+            "item": np.repeat(items, len(score_cube.systems)),
+            "system": np.tile(score_cube.systems, len(items)),
             "metric": metric,
             "score": pl.Series(scores.T.ravel()).fill_nan(None),
         }

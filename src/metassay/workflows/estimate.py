@@ -42,28 +42,28 @@ class EstimateResult(ResultDisplay, EstimateContent, frozen=True, kw_only=True):
     """Result of `estimate`: the human score of every system, from few labels and a metric."""
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a table with one row per system, best first."""
+        """Return a table of estimated human scores, with one row per system, best first."""
         return pl.DataFrame([_build_table_row(entry) for entry in self.systems], infer_schema_length=None)
 
     def build_page(self) -> Page:
-        """Build the page of the result."""
+        """Build the report page of an `estimate` result."""
         return build_estimate_page(self)
 
 
-def _build_table_row(entry: SystemEstimate) -> dict[str, Any]:
+def _build_table_row(system_estimate: SystemEstimate) -> dict[str, Any]:
     return {
-        "system": entry.system,
-        "estimate": entry.estimate.value,
-        "low": entry.estimate.low,
-        "high": entry.estimate.high,
-        "labels_only": entry.labels_only.value,
-        "labels_only_low": entry.labels_only.low,
-        "labels_only_high": entry.labels_only.high,
-        "labels_saved": entry.labels_saved,
-        "rank_low": entry.rank_low,
-        "rank_high": entry.rank_high,
-        "labelled": entry.labelled,
-        "items": entry.items,
+        "system": system_estimate.system,
+        "estimate": system_estimate.estimate.value,
+        "low": system_estimate.estimate.low,
+        "high": system_estimate.estimate.high,
+        "labels_only": system_estimate.labels_only.value,
+        "labels_only_low": system_estimate.labels_only.low,
+        "labels_only_high": system_estimate.labels_only.high,
+        "labels_saved": system_estimate.labels_saved,
+        "rank_low": system_estimate.rank_low,
+        "rank_high": system_estimate.rank_high,
+        "labelled": system_estimate.labelled,
+        "items": system_estimate.items,
     }
 
 
@@ -94,11 +94,11 @@ def estimate(data: Source, options: EstimateOptions) -> EstimateResult:
     scores = labelled_data.scores
     if scores.labelled_unit_count < SMALLEST_SAMPLE:
         raise InputError(
-            f"only {scores.labelled_unit_count} {_get_label_unit(scores)} have labels;"
+            f"only {scores.labelled_unit_count} {_get_unit_of_labels(scores)} have labels;"
             f" estimates need at least {SMALLEST_SAMPLE}.",
             remedy="Choose more items to have rated with: metassay annotate DATA --count 100",
         )
-    target = _choose_target(scores, options)
+    target = _choose_estimated_population(scores, options)
     run = _open_run(labelled_data, target, options)
     choice = choose_metric_by_labels_saved(scores)
     estimated = estimate_system_scores(
@@ -114,7 +114,7 @@ def estimate(data: Source, options: EstimateOptions) -> EstimateResult:
         systems=estimated.systems,
         differences=estimated.differences,
         contexts=contexts,
-        candidates=[_build_candidate(candidate) for candidate in choice.candidates],
+        candidates=[_build_candidate_metric(candidate) for candidate in choice.candidates],
         sample=_test_random_sample(scores, options.seed),
         notes=[*labelled_data.notes, *context_notes],
         data=labelled_data.read.summary,
@@ -124,12 +124,12 @@ def estimate(data: Source, options: EstimateOptions) -> EstimateResult:
     return result
 
 
-def _get_label_unit(scores: LabelledScores) -> str:
+def _get_unit_of_labels(scores: LabelledScores) -> str:
     return "items" if scores.unit == "item" else f"values of {scores.unit}"
 
 
-def _choose_target(scores: LabelledScores, options: EstimateOptions) -> str:
-    """Choose what is estimated: the mean over these items, or over items like these.
+def _choose_estimated_population(scores: LabelledScores, options: EstimateOptions) -> str:
+    """Choose what is estimated: the mean human score of these items, or of items like these.
 
     The default is these items, unless all of them are labelled: then nothing about them is left to estimate.
     """
@@ -141,7 +141,7 @@ def _choose_target(scores: LabelledScores, options: EstimateOptions) -> str:
 
 
 def _open_run(labelled_data: LabelledData, target: str, options: EstimateOptions) -> RunFolder | None:
-    """Open the run folder; options and data that change the result identify it."""
+    """Open the run folder of `estimate`; options and data that change the result identify it."""
     if options.out is None:
         return None
     configuration: dict[str, Any] = {
@@ -160,7 +160,7 @@ def _open_run(labelled_data: LabelledData, target: str, options: EstimateOptions
 
 
 def _estimate_contexts(
-    labelled_data: LabelledData, choice: MetricChoice, target: str, options: EstimateOptions
+    labelled_data: LabelledData, metric_choice: MetricChoice, target: str, options: EstimateOptions
 ) -> tuple[dict[str, list[ContextEstimate]], list[str]]:
     """Estimate the human scores of all systems within each context that has enough labels.
 
@@ -176,11 +176,11 @@ def _estimate_contexts(
             if scores.labelled_unit_count < SMALLEST_CONTEXT:
                 notes.append(
                     f"{column} {value} is left out: it has {scores.labelled_unit_count} labelled"
-                    f" {_get_label_unit(scores)}, fewer than {SMALLEST_CONTEXT}."
+                    f" {_get_unit_of_labels(scores)}, fewer than {SMALLEST_CONTEXT}."
                 )
                 continue
             estimated = estimate_system_scores(
-                scores, choice, target=target, seed=options.seed, resamples=options.resamples
+                scores, metric_choice, target=target, seed=options.seed, resamples=options.resamples
             )
             context = ContextEstimate(
                 context=value,
@@ -194,7 +194,7 @@ def _estimate_contexts(
     return contexts, notes
 
 
-def _build_candidate(candidate: MetricCandidate) -> CandidateMetric:
+def _build_candidate_metric(candidate: MetricCandidate) -> CandidateMetric:
     return CandidateMetric(
         metric=candidate.metric,
         for_mean=_build_interval(candidate.for_mean),

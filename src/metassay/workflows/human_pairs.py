@@ -42,7 +42,7 @@ class PairRows:
 
 
 def find_human_column(dataset: Dataset, requested: str | None) -> str:
-    """Find the human score to use: the requested one, else the only one in the data."""
+    """Find the column of human scores to use: the requested one, else the only one in the data."""
     if requested is not None:
         if requested not in dataset.human:
             raise UnknownName("human score", requested, dataset.human)
@@ -58,7 +58,7 @@ def find_human_column(dataset: Dataset, requested: str | None) -> str:
 def choose_compared_human_score(
     dataset: Dataset, settings: AssaySettings, requested: str | None
 ) -> tuple[str | None, list[str]]:
-    """Choose the human score that an assay of perturbed pairs is compared with; None where there is none.
+    """Choose the human score with which perturbed pairs are compared; None if there is none.
 
     Returns the column and notes for the reader: the requested score, else the first of
     `PREFERRED_HUMAN_SCORES`, else the first column; scores of single raters (`mqm:rater1`) come last.
@@ -71,17 +71,17 @@ def choose_compared_human_score(
         return requested or dataset.human[0], []
     preference = {name: rank for rank, name in enumerate(PREFERRED_HUMAN_SCORES)}
 
-    def rank_human_column(name: str) -> tuple[bool, int]:
+    def get_human_column_sort_key(name: str) -> tuple[bool, int]:
         is_single_rater = ":" in name
         return is_single_rater, preference.get(name.lower(), len(preference))
 
-    column = min(dataset.human, key=rank_human_column)
+    column = min(dataset.human, key=get_human_column_sort_key)
     others = ", ".join(name for name in dataset.human if name != column)
     return column, [f"Using {column} as the human score (also available: {others}; choose with --human)."]
 
 
 def find_human_pairs(dataset: Dataset, human_column: str, minimum_gap: float = 0.0) -> PairRows:
-    """Find pairs of outputs of one item whose human scores differ by more than `minimum_gap`.
+    """Find pairs of outputs for the same item whose human scores differ by more than `minimum_gap`.
 
     Pairs with identical texts are left out, because no metric can tell them apart.
     """
@@ -99,7 +99,7 @@ def find_human_pairs(dataset: Dataset, human_column: str, minimum_gap: float = 0
 
 
 def make_human_pairs(dataset: Dataset, human_column: str, minimum_gap: float = 0.0) -> Pairs:
-    """Make a table of human pairs with the columns of perturbed pairs, and `worse_system`."""
+    """Make a table of output pairs ordered by human score, with the columns of perturbed pairs."""
     rows = find_human_pairs(dataset, human_column, minimum_gap)
     outputs = dataset.outputs.select("item", "system", "output")
     worse_outputs = outputs[rows.worse]
@@ -127,7 +127,7 @@ def score_human_pairs(
     contexts: Sequence[Context],
     weights: FloatArray | None,
 ) -> HumanPairs | None:
-    """Compare metric scores with human scores on human pairs; None if there are no pairs."""
+    """Measure how often metrics order pairs of outputs as human scores do; None if there are no pairs."""
     rows = find_human_pairs(dataset, human_column)
     if not len(rows):
         return None

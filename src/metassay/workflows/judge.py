@@ -42,11 +42,11 @@ class JudgeResult(ResultDisplay, JudgeContent, frozen=True, kw_only=True):
     """Result of `judge`: how well judges agree with human labels, each other and themselves."""
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a table with one row per judge."""
+        """Return a table of measures, with one row per judge."""
         return pl.DataFrame([_build_table_row(entry) for entry in self.judges], infer_schema_length=None)
 
     def describe(self) -> list[str]:
-        """Return the sentences that the page and the terminal begin with.
+        """Return the sentences about the judges with which the report page and the terminal output begin.
 
         >>> rows = [{"item": n, "judge": "j", "winner": 1, "better": 1 + n % 2} for n in range(40)]
         >>> judge(pl.DataFrame(rows)).describe()[0].partition(" in ")[0]
@@ -55,13 +55,13 @@ class JudgeResult(ResultDisplay, JudgeContent, frozen=True, kw_only=True):
         return [claim.sentence for claim in self.verdict]
 
     def build_page(self) -> Page:
-        """Build the page of the result."""
+        """Build the report page of a `judge` result."""
         return build_judge_page(self)
 
 
-def _build_table_row(entry: JudgeEntry) -> dict[str, Any]:
-    row = {name: value for name, value in msgspec.structs.asdict(entry).items() if name not in NESTED_FIELDS}
-    return row | {"corrected": None if entry.corrected is None else entry.corrected.value}
+def _build_table_row(judge: JudgeEntry) -> dict[str, Any]:
+    row = {name: value for name, value in msgspec.structs.asdict(judge).items() if name not in NESTED_FIELDS}
+    return row | {"corrected": None if judge.corrected is None else judge.corrected.value}
 
 
 @accept_options(JudgeOptions)
@@ -96,7 +96,9 @@ def judge(data: Source, options: JudgeOptions) -> JudgeResult:
     notes = list(source.notes)
     asked = None
     if model_judge is not None and options.llm is not None:
-        frame, asked, model_notes = _ask_model(source.frame, model_judge, options.llm, run, options)
+        frame, asked, model_notes = _ask_model_for_verdicts(
+            source.frame, model_judge, options.llm, run, options
+        )
         notes += model_notes
     verdict_type = options.verdict_type
     if verdict_type is None and model_judge is not None and "winner" not in frame.columns:
@@ -147,7 +149,7 @@ def judge(data: Source, options: JudgeOptions) -> JudgeResult:
 
 
 def _open_run(frame: pl.DataFrame, model_judge: Judge | None, options: JudgeOptions) -> RunFolder | None:
-    """Open the run folder; the order of rows does not matter for its identity."""
+    """Open the run folder of `judge`; the order of table rows does not matter for its identity."""
     if options.out is None:
         return None
     configuration: dict[str, Any] = {
@@ -172,14 +174,14 @@ def _open_run(frame: pl.DataFrame, model_judge: Judge | None, options: JudgeOpti
     return RunFolder.open(options.out, identity)
 
 
-def _ask_model(
+def _ask_model_for_verdicts(
     frame: pl.DataFrame,
     model_judge: Judge,
     llm: LlmSettings,
     run: RunFolder | None,
     options: JudgeOptions,
 ) -> tuple[pl.DataFrame, AskedModel, list[str]]:
-    """Ask a model about every row; return the rows with its verdicts, what was asked, and notes."""
+    """Ask a model for a verdict on every table row; return rows with verdicts, what was asked, and notes."""
     asker = Asker.from_settings(add_answer_cache(llm, run) or llm)
     frame, connected_judge = ask_judge(
         frame, model_judge, asker, repeats=options.repeats, language=options.language

@@ -53,10 +53,10 @@ def read_labelled_scores(
     needs_column = needs_labels and labels_file is None
     read = _read_scores(data, options, needs_column=needs_column)
     human = _choose_human_column(read, options, labels_file, needs_labels=needs_labels)
-    cube = _choose_cube(read.cubes, human, needs_labels=needs_column)
+    cube = _choose_score_cube(read.cubes, human, needs_labels=needs_column)
     notes = [*read.notes, *cube.notes]
     if labels_file is not None:
-        cube = _add_labels(cube, human, labels_file, str(options.labels))
+        cube = _add_labels_to_score_cube(cube, human, labels_file, str(options.labels))
         notes += _check_unrated_items(labels_file, str(options.labels))
         if needs_labels and human not in cube.human_scores:
             raise build_no_labels_error(human)
@@ -115,14 +115,16 @@ def _read_scores(
         return read_scores(data, replace(options, human=None), needs_human_scores=False)
 
 
-def _add_labels(cube: ScoreCube, human: str, file: AnnotationFile, path: str) -> ScoreCube:
+def _add_labels_to_score_cube(
+    score_cube: ScoreCube, human: str, annotation_file: AnnotationFile, path: str
+) -> ScoreCube:
     """Add the labels and probabilities of an annotation file to a score cube."""
-    system_positions = {name: row for row, name in enumerate(cube.systems)}
-    item_positions = {name: column for column, name in enumerate(cube.qualified_items)}
-    no_scores = np.full((len(cube.systems), len(cube.items)), np.nan)
-    labels = cube.human_scores.get(human, no_scores).copy()
+    system_positions = {name: row for row, name in enumerate(score_cube.systems)}
+    item_positions = {name: column for column, name in enumerate(score_cube.qualified_items)}
+    no_scores = np.full((len(score_cube.systems), len(score_cube.items)), np.nan)
+    labels = score_cube.human_scores.get(human, no_scores).copy()
     probabilities = no_scores.copy()
-    for number, row in enumerate(file.rows, start=1):
+    for number, row in enumerate(annotation_file.rows, start=1):
         if row.item not in item_positions or row.system not in system_positions:
             raise InputError(
                 f"the data has no output of item {row.item} by system {row.system}.",
@@ -133,24 +135,24 @@ def _add_labels(cube: ScoreCube, human: str, file: AnnotationFile, path: str) ->
         probabilities[position] = row.probability
         if row.score is not None:
             labels[position] = row.score
-    human_scores = dict(cube.human_scores)
+    human_scores = dict(score_cube.human_scores)
     if not np.isnan(labels).all():
         human_scores[human] = labels
     metric_scores = {
-        name: scores for name, scores in cube.metric_scores.items() if not _is_probability_column(name)
+        name: scores for name, scores in score_cube.metric_scores.items() if not _is_probability_column(name)
     }
     return replace(
-        cube, human_scores=human_scores, metric_scores=metric_scores | {PROBABILITY: probabilities}
+        score_cube, human_scores=human_scores, metric_scores=metric_scores | {PROBABILITY: probabilities}
     )
 
 
-def _check_unrated_items(file: AnnotationFile, path: str) -> list[str]:
+def _check_unrated_items(annotation_file: AnnotationFile, path: str) -> list[str]:
     """Return a note on chosen items without a rating; refuse a file in which they are many.
 
     The probabilities in the file hold only if the chosen items are rated.
     """
-    chosen = {row.item for row in file.rows}
-    rated = {row.item for row in file.rows if row.score is not None}
+    chosen = {row.item for row in annotation_file.rows}
+    rated = {row.item for row in annotation_file.rows if row.score is not None}
     unrated = len(chosen - rated)
     if not unrated:
         return []
@@ -189,10 +191,10 @@ def _choose_human_column(
     return "human"
 
 
-def _refuse_partly_filled_column(cubes: Sequence[ScoreCube]) -> None:
+def _refuse_partly_filled_column(score_cubes: Sequence[ScoreCube]) -> None:
     """Raise an error if a column that was taken for a metric has scores on some items only."""
-    for cube in cubes:
-        for name, scores in cube.metric_scores.items():
+    for score_cube in score_cubes:
+        for name, scores in score_cube.metric_scores.items():
             has_score = np.asarray(~np.isnan(scores).all(axis=0))
             if _is_probability_column(name) or has_score.all():
                 continue
@@ -203,12 +205,12 @@ def _refuse_partly_filled_column(cubes: Sequence[ScoreCube]) -> None:
             )
 
 
-def _choose_cube(cubes: Sequence[ScoreCube], human: str, *, needs_labels: bool) -> ScoreCube:
+def _choose_score_cube(score_cubes: Sequence[ScoreCube], human: str, *, needs_labels: bool) -> ScoreCube:
     """Choose the data set with labels, or the only data set."""
-    labelled_cubes = [cube for cube in cubes if human in cube.human_scores]
+    labelled_cubes = [cube for cube in score_cubes if human in cube.human_scores]
     if needs_labels and not labelled_cubes:
         raise build_no_labels_error(human)
-    candidates = labelled_cubes or list(cubes)
+    candidates = labelled_cubes or list(score_cubes)
     if len(candidates) > 1:
         names = ", ".join(cube.dataset for cube in candidates)
         raise InputError(
@@ -218,9 +220,9 @@ def _choose_cube(cubes: Sequence[ScoreCube], human: str, *, needs_labels: bool) 
     return candidates[0]
 
 
-def _select_labelled_systems(cube: ScoreCube, human: str) -> tuple[NDArray[np.bool_], list[str]]:
-    has_labels = np.asarray(~np.isnan(cube.human_scores[human]).all(axis=1))
-    missing = [cube.systems[row] for row in np.flatnonzero(~has_labels)]
+def _select_labelled_systems(score_cube: ScoreCube, human: str) -> tuple[NDArray[np.bool_], list[str]]:
+    has_labels = np.asarray(~np.isnan(score_cube.human_scores[human]).all(axis=1))
+    missing = [score_cube.systems[row] for row in np.flatnonzero(~has_labels)]
     if not missing:
         return has_labels, []
     return has_labels, [f"Left out, since they have no {human} label: {', '.join(missing)}."]
@@ -230,22 +232,22 @@ def _is_probability_column(name: str) -> bool:
     return name.lower() == PROBABILITY
 
 
-def _read_probabilities(cube: ScoreCube) -> FloatArray | None:
+def _read_probabilities(score_cube: ScoreCube) -> FloatArray | None:
     """Read the probability of each item to be chosen, float64[items]; NaN if an item has none.
 
     None if the data has no such column.
     """
-    names = [name for name in cube.metric_scores if _is_probability_column(name)]
+    names = [name for name in score_cube.metric_scores if _is_probability_column(name)]
     if not names:
         return None
-    by_system = cube.metric_scores[names[0]]
+    by_system = score_cube.metric_scores[names[0]]
     has_value = ~np.isnan(by_system)
     lowest = np.where(has_value, by_system, np.inf).min(axis=0)
     highest = np.where(has_value, by_system, -np.inf).max(axis=0)
     differs = np.flatnonzero(has_value.any(axis=0) & (lowest != highest))
     if len(differs):
         raise InputError(
-            f"item {cube.items[differs[0]]} has several values of {names[0]}.",
+            f"item {score_cube.items[differs[0]]} has several values of {names[0]}.",
             remedy="All outputs of an item are chosen together: give them the same probability.",
         )
     return np.asarray(np.where(has_value.any(axis=0), lowest, np.nan))
@@ -270,24 +272,24 @@ def _check_probabilities(
     return np.where(np.isnan(probabilities), 1.0, probabilities)
 
 
-def _find_scored_items(cube: ScoreCube, metrics: Sequence[str]) -> NDArray[np.bool_]:
+def _find_scored_items(score_cube: ScoreCube, metrics: Sequence[str]) -> NDArray[np.bool_]:
     """Find the items on which every system has a score by at least one metric."""
-    has_score = [~np.isnan(cube.metric_scores[name]) for name in metrics]
+    has_score = [~np.isnan(score_cube.metric_scores[name]) for name in metrics]
     return np.asarray(np.any(has_score, axis=0).all(axis=0))
 
 
 def _select_complete_metrics(
-    cube: ScoreCube, names: Sequence[str]
+    score_cube: ScoreCube, names: Sequence[str]
 ) -> tuple[dict[str, FloatArray], list[str]]:
     """Select the metrics that score every output; return oriented scores, and notes on the rest."""
     metrics: dict[str, FloatArray] = {}
     incomplete: list[str] = []
     for name in names:
-        scores = cube.metric_scores[name]
+        scores = score_cube.metric_scores[name]
         if np.isnan(scores).any():
             incomplete.append(name)
         else:
-            metrics[name] = orient_scores(scores, higher_is_better=name not in cube.lower_is_better)
+            metrics[name] = orient_scores(scores, higher_is_better=name not in score_cube.lower_is_better)
     if not incomplete:
         return metrics, []
     return metrics, [f"Left out, since they do not score every output: {', '.join(incomplete)}."]

@@ -14,7 +14,7 @@ from metassay.plugins import describe_user_error, load_from_file
 from metassay.specs import split_specs
 
 
-def collect_metrics(
+def collect_requested_metrics(
     metrics: MetricChoice, files: Sequence[str]
 ) -> list[str | Metric | Callable[..., Any]] | None:
     """Collect the chosen metrics and those in files of the user; None if there is none."""

@@ -55,7 +55,7 @@ def build_explorer_table(
     first_row = 0 if position is None else position.first_row
     columns = [sample.frame["item"]]
     columns += [
-        _encode_categories(sample.frame[name], position)
+        _encode_names_as_enum(sample.frame[name], position)
         for name in sample.frame.columns
         if name in _NAME_COLUMNS
     ]
@@ -71,11 +71,11 @@ def build_explorer_table(
     lower_is_better = {metric.spec for metric in metrics if not metric.higher_is_better}
     for m, metric in enumerate(scored.outcomes.metrics):
         sign = -1.0 if metric in lower_is_better else 1.0
-        columns += _build_metric_columns(scored, m, metric, sign)
+        columns += _build_outcome_columns(scored, m, metric, sign)
     return pl.DataFrame(columns)
 
 
-def _build_metric_columns(
+def _build_outcome_columns(
     scored: ScoredPairs, metric_index: int, metric: str, sign: float
 ) -> list[pl.Series]:
     """Build the columns of one metric: outcome, both scores as the metric gives them, and the margin.
@@ -94,7 +94,7 @@ def _build_metric_columns(
     return columns
 
 
-def _encode_categories(names: pl.Series, position: ShardPosition | None) -> pl.Series:
+def _encode_names_as_enum(names: pl.Series, position: ShardPosition | None) -> pl.Series:
     """Encode names as an Enum whose categories are those of the entire data set."""
     if position is None:
         return names.cast(pl.Enum(names.unique().drop_nulls().sort()))

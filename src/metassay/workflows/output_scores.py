@@ -20,7 +20,7 @@ from metassay.engine.workers import count_workers
 from metassay.metrics.base import Metric, Scores, StatisticsMetric
 from metassay.options import Progress
 from metassay.stats.parallel import map_blocks_in_threads
-from metassay.workflows.scoring_rows import build_scoring_rows
+from metassay.workflows.scoring_rows import build_rows_for_metrics
 
 BatchStatistics = list[tuple[Scores, Scores]]
 """Statistics and segment scores of one batch, for each metric."""
@@ -44,8 +44,8 @@ def score_outputs(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> OutputScores:
-    """Score every output with every metric, and keep the statistics for corpus scores."""
-    rows = build_scoring_rows(data)
+    """Score every output with every metric, and keep the statistics from which corpus scores are computed."""
+    rows = build_rows_for_metrics(data)
     with_statistics = [metric for metric in metrics if isinstance(metric, StatisticsMetric)]
     without_statistics = [metric for metric in metrics if not isinstance(metric, StatisticsMetric)]
     scores = _compute_statistics(with_statistics, rows, workers=workers, progress=progress)
@@ -92,7 +92,7 @@ def _compute_statistics(
 
 
 def build_score_cubes(data: Dataset, scores: OutputScores) -> list[ScoreCube]:
-    """Arrange the scores of outputs as one cube per test set, sorted by name of the test set."""
+    """Arrange the scores of outputs as one score cube (metric × system × item) per test set."""
     test_sets = name_test_sets(data)
     human_scores = {name: data.outputs[name].cast(pl.Float64).to_numpy() for name in data.human}
     cubes = []

@@ -42,7 +42,7 @@ ValueT = TypeVar("ValueT")
 
 @dataclass(frozen=True)
 class OtherRun:
-    """A second run, whose pairs are compared with those of the first."""
+    """A second run, whose pairs are compared with those of the first run."""
 
     table: PairTable
     rows: NDArray[np.int64]
@@ -50,36 +50,36 @@ class OtherRun:
 
 
 class PairExplorer:
-    """Answers queries about the pairs of one run, and caches the latest answers."""
+    """Finds pairs of one run that match a query, and caches the latest answers."""
 
-    def __init__(self, table: PairTable) -> None:
-        self.table = table
+    def __init__(self, pair_table: PairTable) -> None:
+        self.table = pair_table
         self._matching: OrderedDict[tuple[PairQuery, str], MatchingPairs] = OrderedDict()
         self._orders: OrderedDict[tuple[PairQuery, str, str], Rows] = OrderedDict()
         self._joint_outcomes: OrderedDict[tuple[PairQuery, str], dict[tuple[str, str], int]] = OrderedDict()
         self._rows_with_text: tuple[tuple[str, int], Rows] | None = None
         self._other_run: OtherRun | None = None
 
-    def read_page(self, query: PairQuery, other_table: PairTable | None = None) -> PairPage:
+    def read_page_of_pairs(self, pair_query: PairQuery, other_table: PairTable | None = None) -> PairPage:
         """Read the pairs on the page that a query requests, with counts of outcomes.
 
         `other_table` has the pairs of the run that the query compares with.
         """
-        if query.text:
-            query = replace(query, part=self._find_searched_rows(query)[0] // SEARCH_PART + 1)
+        if pair_query.text:
+            pair_query = replace(pair_query, part=self._find_searched_rows(pair_query)[0] // SEARCH_PART + 1)
         else:
-            query = replace(query, part=1)
-        _check_query_names(query, self.table, other_table or self.table)
+            pair_query = replace(pair_query, part=1)
+        _check_query_names(pair_query, self.table, other_table or self.table)
         with report_unreadable_file(self.table.file):
-            other_run = None if other_table is None else self._match_other_run(other_table)
-            shown_metrics = self.choose_shown_metrics(query)
-            matching = self._find_matching_pairs(query, other_run)
+            other_run = None if other_table is None else self._match_pairs_of_other_run(other_table)
+            shown_metrics = self.choose_shown_metrics(pair_query)
+            matching = self._find_matching_pairs(pair_query, other_run)
             self._count_outcomes(matching, shown_metrics)
-            order = self._order_by_margin(query, matching, other_run)
-            joint_outcomes = self._count_joint_outcomes(query, other_run)
+            order = self._order_pairs_by_margin(pair_query, matching, other_run)
+            joint_outcomes = self._count_joint_outcomes(pair_query, other_run)
         listed = matching.count if order is None else len(order)
         last_page = max(1, -(-listed // PAIRS_PER_PAGE))
-        page = min(query.page, last_page)
+        page = min(pair_query.page, last_page)
         first = (page - 1) * PAIRS_PER_PAGE
         last = min(first + PAIRS_PER_PAGE, listed)
         listed_rows = matching.rows if order is None else order
@@ -89,11 +89,11 @@ class PairExplorer:
         common_pairs = None
         if other_run is not None:
             other_rows = [int(other_run.rows[row]) for row in rows]
-            other_metrics = [query.other_metric] if query.other_metric else []
+            other_metrics = [pair_query.other_metric] if pair_query.other_metric else []
             pairs_in_other_run = other_run.table.read_pairs(other_rows, other_metrics)
             common_pairs = int((other_run.rows >= 0).sum())
         return PairPage(
-            query=replace(query, page=page),
+            query=replace(pair_query, page=page),
             matching=matching,
             listed=listed,
             pairs=[pair for pair in pairs if pair is not None],
@@ -102,14 +102,14 @@ class PairExplorer:
             common_pairs=common_pairs,
         )
 
-    def choose_shown_metrics(self, query: PairQuery) -> list[str]:
-        """Choose the metrics to show: those that the query lists.
+    def choose_shown_metrics(self, pair_query: PairQuery) -> list[str]:
+        """Choose the metrics whose outcomes the page shows: those that the query names.
 
         Without a list: the metrics that it filters by, and the first ones of the run.
         """
-        if query.shown:
-            return list(query.shown)
-        named = [name for name in (query.metric, query.other_metric) if name in self.table.metrics]
+        if pair_query.shown:
+            return list(pair_query.shown)
+        named = [name for name in (pair_query.metric, pair_query.other_metric) if name in self.table.metrics]
         metrics = list(dict.fromkeys([*named, *self.table.assayed_metrics]))
         return metrics[: max(SHOWN_METRICS, len(named))]
 
@@ -118,52 +118,54 @@ class PairExplorer:
         """The number of parts in which the run is searched for a text."""
         return max(1, -(-self.table.total // SEARCH_PART))
 
-    def _match_other_run(self, table: PairTable) -> OtherRun:
-        if self._other_run is None or self._other_run.table is not table:
-            self._other_run = OtherRun(table, self.table.match_pairs(table))
+    def _match_pairs_of_other_run(self, pair_table: PairTable) -> OtherRun:
+        if self._other_run is None or self._other_run.table is not pair_table:
+            self._other_run = OtherRun(pair_table, self.table.find_rows_in_other_run(pair_table))
         return self._other_run
 
-    def _find_matching_pairs(self, query: PairQuery, other_run: OtherRun | None) -> MatchingPairs:
+    def _find_matching_pairs(self, pair_query: PairQuery, other_run: OtherRun | None) -> MatchingPairs:
         """Find the pairs that match all filters of a query."""
-        key = (query.filters, _identify_run(other_run))
+        key = (pair_query.filters, _identify_other_run(other_run))
         if key in self._matching:
             self._matching.move_to_end(key)
             return self._matching[key]
-        mask = self._build_filter_mask(query, own_outcomes=True, other_outcomes=other_run is None)
+        mask = self._build_filter_mask(pair_query, own_outcomes=True, other_outcomes=other_run is None)
         rows: Rows | None = None
-        if query.text:
-            rows = self._find_rows_with_text(query)
+        if pair_query.text:
+            rows = self._find_rows_with_text(pair_query)
             if mask is not None:
                 rows = rows[mask[rows]]
         elif mask is not None:
             rows = find_positions(mask)
         if other_run is not None:
             all_rows = np.arange(self.table.total, dtype=np.uint32)
-            rows = _select_shared_rows(all_rows if rows is None else rows, query, other_run)
+            rows = _select_rows_shared_with_other_run(
+                all_rows if rows is None else rows, pair_query, other_run
+            )
         matching = MatchingPairs(
             count=self.table.total if rows is None else len(rows),
             rows=rows,
             outcome_counts={},
-            searched_rows=self._find_searched_rows(query) if query.text else None,
+            searched_rows=self._find_searched_rows(pair_query) if pair_query.text else None,
         )
         self._matching[key] = matching
         while len(self._matching) > 1 and sum(map(_estimate_memory, self._matching.values())) > CACHED_ROWS:
             self._matching.popitem(last=False)
         return matching
 
-    def _find_searched_rows(self, query: PairQuery) -> tuple[int, int]:
+    def _find_searched_rows(self, pair_query: PairQuery) -> tuple[int, int]:
         """Return the first and the last row of the part of the run that is searched for a text."""
         first_of_last_part = (self.table.total - 1) // SEARCH_PART * SEARCH_PART
-        first = min((query.part - 1) * SEARCH_PART, first_of_last_part)
+        first = min((pair_query.part - 1) * SEARCH_PART, first_of_last_part)
         return first, min(first + SEARCH_PART, self.table.total) - 1
 
-    def _find_rows_with_text(self, query: PairQuery) -> Rows:
-        """Find the rows of the searched part whose output or worse output contains the text of a query."""
-        first, last = self._find_searched_rows(query)
-        key = (query.text, first)
+    def _find_rows_with_text(self, pair_query: PairQuery) -> Rows:
+        """Find the pairs in the searched part of the run of which an output contains the searched text."""
+        first, last = self._find_searched_rows(pair_query)
+        key = (pair_query.text, first)
         if self._rows_with_text is None or self._rows_with_text[0] != key:
             contains_text = pl.any_horizontal(
-                _contains_text(self.table, column, query.text) for column in ("output", "worse")
+                _find_rows_containing(self.table, column, pair_query.text) for column in ("output", "worse")
             )
             part = self.table.texts.slice(first, last - first + 1).filter(contains_text)
             rows = part.select("row").collect().to_series().to_numpy()
@@ -171,23 +173,25 @@ class PairExplorer:
         return self._rows_with_text[1]
 
     def _build_filter_mask(
-        self, query: PairQuery, *, own_outcomes: bool, other_outcomes: bool
+        self, pair_query: PairQuery, *, own_outcomes: bool, other_outcomes: bool
     ) -> NDArray[np.bool_] | None:
-        """Build a mask of the pairs that pass all filters except for the text; None without filters.
+        """Build a mask of the pairs that pass all filters except for the searched text; None without filters.
 
         The outcomes that the query asks for are only used with `own_outcomes` and `other_outcomes`.
         """
         filters = {
-            "system": query.system,
-            "perturbation": query.perturbation,
-            f"context/{query.column}": query.context if query.column else "",
-            "item": query.item,
+            "system": pair_query.system,
+            "perturbation": pair_query.perturbation,
+            f"context/{pair_query.column}": pair_query.context if pair_query.column else "",
+            "item": pair_query.item,
         }
-        masks = [self.table.mask_rows(column, name) for column, name in filters.items() if name]
-        if own_outcomes and query.metric and query.outcome:
-            masks.append(self.table.read_outcomes(query.metric) == OUTCOME_CODES[query.outcome])
-        if other_outcomes and query.other_metric and query.other_outcome:
-            masks.append(self.table.read_outcomes(query.other_metric) == OUTCOME_CODES[query.other_outcome])
+        masks = [self.table.find_pairs_with_value(column, name) for column, name in filters.items() if name]
+        if own_outcomes and pair_query.metric and pair_query.outcome:
+            masks.append(self.table.read_outcomes(pair_query.metric) == OUTCOME_CODES[pair_query.outcome])
+        if other_outcomes and pair_query.other_metric and pair_query.other_outcome:
+            masks.append(
+                self.table.read_outcomes(pair_query.other_metric) == OUTCOME_CODES[pair_query.other_outcome]
+            )
         if not masks:
             return None
         combined = masks[0]
@@ -207,18 +211,18 @@ class PairExplorer:
                 name: int(np.count_nonzero(outcomes == code)) for name, code in OUTCOME_CODES.items()
             }
 
-    def _order_by_margin(
-        self, query: PairQuery, matching: MatchingPairs, other_run: OtherRun | None
+    def _order_pairs_by_margin(
+        self, pair_query: PairQuery, matching: MatchingPairs, other_run: OtherRun | None
     ) -> Rows | None:
-        """Return the matching rows with the largest margins, in order; None without an order."""
-        if not query.order or not query.metric:
+        """Return the matching pairs with the largest score margins, in order; None without an order."""
+        if not pair_query.order or not pair_query.metric:
             return None
-        key = (query.filters, query.order, _identify_run(other_run))
+        key = (pair_query.filters, pair_query.order, _identify_other_run(other_run))
         if key not in self._orders:
-            sign = 1 if query.order == "worst" else -1
+            sign = 1 if pair_query.order == "worst" else -1
             best_rows = np.empty(0, dtype=np.uint32)
             best_margins = np.empty(0)
-            for number, margins in enumerate(self.table.read_margins(query.metric)):
+            for number, margins in enumerate(self.table.read_margins(pair_query.metric)):
                 start = number * ROWS_PER_READ
                 stop = start + len(margins)
                 rows = np.arange(start, stop, dtype=np.uint32)
@@ -229,25 +233,25 @@ class PairExplorer:
                 chosen = find_lowest_positions(candidate_margins, LISTED_BY_MARGIN)
                 best_rows = candidate_rows[chosen]
                 best_margins = candidate_margins[chosen]
-            _add_to_cache(self._orders, key, best_rows)
+            _add_to_bounded_cache(self._orders, key, best_rows)
         return self._orders[key]
 
     def _count_joint_outcomes(
-        self, query: PairQuery, other_run: OtherRun | None
+        self, pair_query: PairQuery, other_run: OtherRun | None
     ) -> dict[tuple[str, str], int]:
-        """Count the combinations of outcomes of two metrics over the pairs that pass all other filters."""
-        if not query.metric or not query.other_metric:
+        """Count each combination of outcomes of two metrics over the pairs that pass all other filters."""
+        if not pair_query.metric or not pair_query.other_metric:
             return {}
-        key = (replace(query.filters, outcome="", other_outcome=""), _identify_run(other_run))
+        key = (replace(pair_query.filters, outcome="", other_outcome=""), _identify_other_run(other_run))
         if key not in self._joint_outcomes:
-            mask = self._build_filter_mask(query, own_outcomes=False, other_outcomes=False)
-            if query.text:
+            mask = self._build_filter_mask(pair_query, own_outcomes=False, other_outcomes=False)
+            if pair_query.text:
                 has_text = np.zeros(self.table.total, dtype=np.bool_)
-                has_text[self._find_rows_with_text(query)] = True
+                has_text[self._find_rows_with_text(pair_query)] = True
                 mask = has_text if mask is None else mask & has_text
-            outcomes = self.table.read_outcomes(query.metric)
+            outcomes = self.table.read_outcomes(pair_query.metric)
             other_table = self.table if other_run is None else other_run.table
-            other_outcomes = other_table.read_outcomes(query.other_metric)
+            other_outcomes = other_table.read_outcomes(pair_query.other_metric)
             other_rows = None if other_run is None else other_run.rows
             counts = count_code_pairs(outcomes - UNDEFINED, other_outcomes - UNDEFINED, mask, other_rows)
             by_outcomes = {}
@@ -255,51 +259,51 @@ class PairExplorer:
                 for other_name, other_code in OUTCOME_CODES.items():
                     count = counts[code - UNDEFINED, other_code - UNDEFINED]
                     by_outcomes[name, other_name] = int(count)
-            _add_to_cache(self._joint_outcomes, key, by_outcomes)
+            _add_to_bounded_cache(self._joint_outcomes, key, by_outcomes)
         return self._joint_outcomes[key]
 
 
-def _identify_run(other_run: OtherRun | None) -> str:
+def _identify_other_run(other_run: OtherRun | None) -> str:
     return "" if other_run is None else str(other_run.table.file)
 
 
-def _add_to_cache(cache: OrderedDict[KeyT, ValueT], key: KeyT, value: ValueT) -> None:
+def _add_to_bounded_cache(cache: OrderedDict[KeyT, ValueT], key: KeyT, value: ValueT) -> None:
     cache[key] = value
     while len(cache) > CACHED_RESULTS:
         cache.popitem(last=False)
 
 
-def _check_query_names(query: PairQuery, table: PairTable, other_table: PairTable) -> None:
-    """Raise `UnknownName` for a metric, column, outcome or order in a query that does not exist."""
+def _check_query_names(pair_query: PairQuery, pair_table: PairTable, other_table: PairTable) -> None:
+    """Raise `UnknownName` if a query names a metric, column, outcome or order that does not exist."""
     names: list[tuple[str, str, Sequence[str]]] = [
-        ("metric", query.metric, table.metrics),
-        ("metric", query.other_metric, other_table.metrics),
-        ("context column", query.column, table.context_columns),
-        ("outcome", query.outcome, OUTCOMES),
-        ("outcome", query.other_outcome, OUTCOMES),
-        ("order", query.order, ORDERS),
-        *(("metric", name, table.metrics) for name in query.shown),
+        ("metric", pair_query.metric, pair_table.metrics),
+        ("metric", pair_query.other_metric, other_table.metrics),
+        ("context column", pair_query.column, pair_table.context_columns),
+        ("outcome", pair_query.outcome, OUTCOMES),
+        ("outcome", pair_query.other_outcome, OUTCOMES),
+        ("order", pair_query.order, ORDERS),
+        *(("metric", name, pair_table.metrics) for name in pair_query.shown),
     ]
     for kind, name, known in names:
         if name and name not in known:
             raise UnknownName(kind, name, known)
 
 
-def _contains_text(table: PairTable, column: str, text: str) -> pl.Expr:
-    """Return for each row whether its text contains some characters, ignoring case."""
+def _find_rows_containing(pair_table: PairTable, column: str, text: str) -> pl.Expr:
+    """Return for each pair whether a text column contains the searched text, ignoring case."""
     texts = pl.col(column)
-    if table.texts.collect_schema()[column] != pl.String:
+    if pair_table.texts.collect_schema()[column] != pl.String:
         texts = texts.cast(pl.List(pl.String)).list.join(" ")
     return texts.str.contains(f"(?i){re.escape(text)}").fill_null(value=False)
 
 
-def _select_shared_rows(rows: Rows, query: PairQuery, other_run: OtherRun) -> Rows:
-    """Select the rows that another run has too, with the outcome that the query asks for there."""
+def _select_rows_shared_with_other_run(rows: Rows, pair_query: PairQuery, other_run: OtherRun) -> Rows:
+    """Select the pairs that another run has too, if they have the outcome requested for that run."""
     common_rows = rows[other_run.rows[rows] >= 0]
-    if not query.other_metric or not query.other_outcome:
+    if not pair_query.other_metric or not pair_query.other_outcome:
         return common_rows
-    outcomes = other_run.table.read_outcomes(query.other_metric)[other_run.rows[common_rows]]
-    selected: Rows = common_rows[outcomes == OUTCOME_CODES[query.other_outcome]]
+    outcomes = other_run.table.read_outcomes(pair_query.other_metric)[other_run.rows[common_rows]]
+    selected: Rows = common_rows[outcomes == OUTCOME_CODES[pair_query.other_outcome]]
     return selected
 
 

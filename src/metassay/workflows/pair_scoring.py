@@ -26,7 +26,7 @@ from metassay.perturbations.pairs import Pairs
 from metassay.perturbations.ranking_pairs import RankedPairs
 from metassay.stats.arrays import BoolArray, FloatArray, IntArray, LongArray
 from metassay.workflows.pair_verdicts import build_verdict_table, judge_pairs
-from metassay.workflows.scoring_rows import build_scoring_rows
+from metassay.workflows.scoring_rows import build_rows_for_metrics
 from metassay.workflows.spilled_pairs import SpilledPairs
 
 OUTPUT_KEY = ["item", "system"]
@@ -60,7 +60,7 @@ class ScoredPairs:
     spilled: SpilledPairs | None = None
 
     def select_contexts(self, context: Context) -> PairContexts:
-        """Return the contexts of the better and, in human pairs, the worse output of each sampled pair."""
+        """Return the context of the better output of each sampled pair and, in human pairs, of the worse."""
         rows = self.rows if self.is_sampled.all() else self.rows[self.is_sampled]
         worse_codes = None
         if self.pairs.worse_rows is not None:
@@ -81,7 +81,7 @@ class PairScores:
 
 @dataclass(frozen=True)
 class _ScoringOptions:
-    """Options of scoring that do not change a score."""
+    """Options for scoring pairs that do not change a score."""
 
     workers: int | None
     score_store: ScoreStore | None
@@ -186,7 +186,7 @@ def _score_text_pairs(
     if len(programs):
         selected = [metrics[m] for m in programs]
         scored = _score_single_outputs(
-            dataset, pairs, selected, options, _replace_none_by_no_rows(further_rows)
+            dataset, pairs, selected, options, _replace_none_by_empty_rows(further_rows)
         )
         better[programs] = scored.better
         worse[programs] = scored.worse
@@ -209,7 +209,7 @@ def _score_text_pairs(
             continue
         if metric.pairwise:
             started = time.perf_counter()
-            rows = build_scoring_rows(dataset).frame[find_output_rows(dataset, sample)]
+            rows = build_rows_for_metrics(dataset).frame[find_output_rows(dataset, sample)]
             comparison = judge_pairs(metric, rows, sample.frame)
             better[m, is_sampled] = comparison.verdict
             worse[m, is_sampled] = 1 - comparison.verdict
@@ -222,7 +222,7 @@ def _score_text_pairs(
 
 
 def _find_single_output_metrics(metrics: Sequence[Metric], *, judges: bool) -> LongArray:
-    """Find the positions of the metrics that score one output at a time: language models, or all others."""
+    """Find the metrics that score one output at a time: language models if `judges`, else all others."""
     positions = []
     for m, metric in enumerate(metrics):
         if isinstance(metric, Judge):
@@ -284,13 +284,13 @@ def score_selected_parts(
     further_rows: LongArray | None = None,
     progress: Progress | None = None,
 ) -> SelectedBatches:
-    """Score and store selected parts of the work of `score_pairs`, without language models."""
+    """Score and store selected parts of all pairs, without language models, for one of several processes."""
     if store is None:
         raise InputError("parts are stored in a run folder.", remedy="Pass --out.")
     rows = find_output_rows(dataset, pairs)
     return score_selected_batches(
         [metric for metric in metrics if not isinstance(metric, Judge)],
-        _list_scored_rows(dataset, pairs, rows, _replace_none_by_no_rows(further_rows)),
+        _list_scored_rows(dataset, pairs, rows, _replace_none_by_empty_rows(further_rows)),
         selected,
         store=store,
         workers=workers,
@@ -307,7 +307,7 @@ def list_scored_texts(dataset: Dataset, pairs: Pairs) -> pl.DataFrame:
 def _list_scored_rows(dataset: Dataset, pairs: Pairs, rows: LongArray, further_rows: LongArray) -> OutputRows:
     """List each output with pairs or in `further_rows` once, then the worse output of each pair."""
     scored_rows = np.union1d(rows, further_rows)
-    base = build_scoring_rows(dataset)
+    base = build_rows_for_metrics(dataset)
     outputs = base.frame[scored_rows]
     texts = _insert_preprocessed_texts(outputs["output"], pairs, np.searchsorted(scored_rows, rows))
     outputs = outputs.with_columns(texts)
@@ -318,22 +318,24 @@ def _list_scored_rows(dataset: Dataset, pairs: Pairs, rows: LongArray, further_r
 
 
 def _insert_preprocessed_texts(texts: pl.Series, pairs: Pairs, positions: LongArray) -> pl.Series:
-    """Replace the texts of outputs with pairs, at `positions`, by the preprocessed texts of their pairs."""
+    """Replace output texts at `positions` by the preprocessed texts from which their pairs were made."""
     distinct_positions, first_pairs = np.unique(positions, return_index=True)
     return texts.scatter(distinct_positions, pairs.frame["output"][first_pairs]).alias("output")
 
 
 def _score_rankings(
-    dataset: Dataset, pairs: RankedPairs, metrics: Sequence[Metric], workers: int | None
+    dataset: Dataset, ranked_pairs: RankedPairs, metrics: Sequence[Metric], workers: int | None
 ) -> PairScores:
-    """Score pairs of rankings from relevance grades."""
+    """Score both ranked lists of each pair from the relevance grades of their documents."""
     if dataset.qrels is None:
         raise InputError("rankings cannot be scored without relevance judgements.", remedy="Pass --qrels.")
-    outputs = score_ranked_lists(metrics, pairs.lists, dataset.outputs, dataset.qrels, workers=workers)
-    perturbed = score_ranked_lists(metrics, pairs.copies, pairs.frame, dataset.qrels, workers=workers)
+    outputs = score_ranked_lists(metrics, ranked_pairs.lists, dataset.outputs, dataset.qrels, workers=workers)
+    perturbed = score_ranked_lists(
+        metrics, ranked_pairs.copies, ranked_pairs.frame, dataset.qrels, workers=workers
+    )
     better = np.array([metric.orient_scores(outputs.scores[metric.spec]) for metric in metrics])
     worse = np.array([metric.orient_scores(perturbed.scores[metric.spec]) for metric in metrics])
-    return PairScores(better[:, pairs.rows], worse, perturbed.seconds)
+    return PairScores(better[:, ranked_pairs.rows], worse, perturbed.seconds)
 
 
 def find_output_rows(dataset: Dataset, pairs: Pairs) -> LongArray:
@@ -345,5 +347,5 @@ def find_output_rows(dataset: Dataset, pairs: Pairs) -> LongArray:
     return joined["row"].cast(pl.Int64).to_numpy()
 
 
-def _replace_none_by_no_rows(rows: LongArray | None) -> LongArray:
+def _replace_none_by_empty_rows(rows: LongArray | None) -> LongArray:
     return _NO_ROWS if rows is None else rows

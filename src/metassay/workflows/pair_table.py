@@ -95,17 +95,17 @@ class PairTable:
             self.texts = pl.scan_parquet(pairs_file, row_index_name="row", glob=False)
             self.index = pl.scan_parquet(self.file, row_index_name="row", glob=False)
             self.schema = self.index.collect_schema()
-            self.total = _count_rows(self.index)
-            self._check_columns()
+            self.total = _count_table_rows(self.index)
+            self._check_columns_of_pair_files()
 
-    def _check_columns(self) -> None:
+    def _check_columns_of_pair_files(self) -> None:
         """Raise `InputError` if the files do not have the columns that an assay writes."""
         text_schema = self.texts.collect_schema()
-        wrong = [name for name in PAIR_KEY if not _is_name_column(self.schema.get(name))]
-        wrong += [name for name in ("output", "worse") if not _is_text_column(text_schema.get(name))]
+        wrong = [name for name in PAIR_KEY if not _is_column_of_names(self.schema.get(name))]
+        wrong += [name for name in ("output", "worse") if not _is_column_of_texts(text_schema.get(name))]
         for name, dtype in self.schema.items():
             is_wrong_outcome = name.startswith("outcome/") and dtype != pl.Int8
-            is_wrong_context = name.startswith("context/") and not _is_name_column(dtype)
+            is_wrong_context = name.startswith("context/") and not _is_column_of_names(dtype)
             is_wrong_number = name.startswith(_NUMERIC_PREFIXES) and dtype not in {pl.Float32, pl.Float64}
             if is_wrong_outcome or is_wrong_context or is_wrong_number:
                 wrong.append(name)
@@ -116,19 +116,19 @@ class PairTable:
             raise InputError(
                 "this column is not as an assay writes it.", location=location, remedy=_RUN_AGAIN
             )
-        if self.total != _count_rows(self.texts):
+        if self.total != _count_table_rows(self.texts):
             location = InputLocation(file=str(self.file))
             raise InputError("this does not have one row per pair.", location=location, remedy=_RUN_AGAIN)
 
-    def _list_suffixes(self, prefix: str) -> list[str]:
-        """List what follows a prefix in the names of columns, such as the metrics after `outcome/`."""
+    def _list_column_name_suffixes(self, prefix: str) -> list[str]:
+        """List what follows a prefix in the column names, such as the metrics after `outcome/`."""
         return [name.removeprefix(prefix) for name in self.schema if name.startswith(prefix)]
 
     @cached_property
     def assayed_metrics(self) -> list[str]:
         """The metrics without the sentinels."""
         named = read_manifest(self.run.path).get("metrics")
-        with_outcomes = self._list_suffixes("outcome/")
+        with_outcomes = self._list_column_name_suffixes("outcome/")
         if not isinstance(named, dict):
             return with_outcomes
         return [name for name in named if name in with_outcomes]
@@ -136,14 +136,14 @@ class PairTable:
     @cached_property
     def metrics(self) -> list[str]:
         """The assayed metrics, then the sentinels."""
-        return list(dict.fromkeys([*self.assayed_metrics, *self._list_suffixes("outcome/")]))
+        return list(dict.fromkeys([*self.assayed_metrics, *self._list_column_name_suffixes("outcome/")]))
 
     @property
     def context_columns(self) -> list[str]:
         """The columns whose values are contexts."""
-        return self._list_suffixes("context/")
+        return self._list_column_name_suffixes("context/")
 
-    def list_values(self, column: str) -> list[str]:
+    def list_distinct_values(self, column: str) -> list[str]:
         """List the distinct values of a column of names."""
         dtype = self.schema[column]
         if isinstance(dtype, pl.Enum):
@@ -188,7 +188,7 @@ class PairTable:
     def _count_packed_bytes(self) -> int:
         return sum(array.nbytes for array in self._packed_outcomes.values())
 
-    def mask_rows(self, column: str, value: str) -> NDArray[np.bool_]:
+    def find_pairs_with_value(self, column: str, value: str) -> NDArray[np.bool_]:
         """Return a mask of the pairs that have a value in a column."""
         dtype = self.schema[column]
         mask = np.zeros(self.total, dtype=np.bool_)
@@ -209,16 +209,18 @@ class PairTable:
         with report_unreadable_file(self.file):
             index_rows = _read_rows_in_order(self.index, rows, columns)
             text_rows = _read_rows_in_order(self.texts, rows, ("output", "worse"))
-        output_rows = [{} for _ in rows] if not self.has_outcomes else self._read_outputs(index_rows)
+        output_rows = (
+            [{} for _ in rows] if not self.has_outcomes else self._read_fields_of_outputs(index_rows)
+        )
         pairs: list[StoredPair | None] = []
         for index_row, text_row, output_row in zip(index_rows, text_rows, output_rows):
             if index_row and text_row:
-                pairs.append(_build_pair(index_row, text_row, output_row, metrics))
+                pairs.append(_build_stored_pair(index_row, text_row, output_row, metrics))
             else:
                 pairs.append(None)
         return pairs
 
-    def _read_outputs(self, index_rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    def _read_fields_of_outputs(self, index_rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         """Read the sources and references of some pairs."""
         file = self.run.find_intact_file(OUTPUTS_FILE)
         if file is None:
@@ -232,9 +234,9 @@ class PairTable:
                 return [{} for _ in index_rows]
             return _read_rows_in_order(outputs, [row.get("output", -1) for row in index_rows], columns)
 
-    def match_pairs(self, other: PairTable) -> NDArray[np.int64]:
+    def find_rows_in_other_run(self, other_pair_table: PairTable) -> NDArray[np.int64]:
         """Find the row of each pair in another run; −1 if the other run does not have the pair."""
-        for table in (self, other):
+        for table in (self, other_pair_table):
             if table.total > LARGEST_COMPARED_RUN:
                 raise InputError(
                     f"runs of more than {LARGEST_COMPARED_RUN:,} pairs are not compared pair by pair;"
@@ -243,40 +245,40 @@ class PairTable:
                 )
         keys = [*PAIR_KEY, "worse_system", "occurrence"]
         matches = _read_pair_keys(self).join(
-            _read_pair_keys(other), on=keys, how="left", maintain_order="left"
+            _read_pair_keys(other_pair_table), on=keys, how="left", maintain_order="left"
         )
         return matches["row_right"].cast(pl.Int64).fill_null(-1).to_numpy()
 
 
-def _is_name_column(dtype: pl.DataType | None) -> bool:
+def _is_column_of_names(dtype: pl.DataType | None) -> bool:
     return isinstance(dtype, pl.String | pl.Enum)
 
 
-def _is_text_column(dtype: pl.DataType | None) -> bool:
+def _is_column_of_texts(dtype: pl.DataType | None) -> bool:
     """Return whether a column holds texts or, for rankings, lists of document names."""
     if isinstance(dtype, pl.List):
         return isinstance(dtype.inner, pl.String | pl.Categorical | pl.Enum)
     return isinstance(dtype, pl.String)
 
 
-def _count_rows(frame: pl.LazyFrame) -> int:
+def _count_table_rows(frame: pl.LazyFrame) -> int:
     return int(frame.select(pl.len()).collect().item())
 
 
-def _read_pair_keys(table: PairTable) -> pl.DataFrame:
+def _read_pair_keys(pair_table: PairTable) -> pl.DataFrame:
     """Read the columns that identify each pair of a run.
 
     `occurrence` numbers the pairs that have equal values in all other columns.
     """
     names = [pl.col(name).cast(pl.String) for name in PAIR_KEY]
     worse_system = pl.lit("").alias("worse_system")
-    if "worse_system" in table.schema:
+    if "worse_system" in pair_table.schema:
         worse_system = pl.col("worse_system").cast(pl.String)
-    keys = table.index.select("row", *names, worse_system).collect()
+    keys = pair_table.index.select("row", *names, worse_system).collect()
     return keys.with_columns(pl.int_range(pl.len()).over(*PAIR_KEY, "worse_system").alias("occurrence"))
 
 
-def _build_pair(
+def _build_stored_pair(
     index_row: dict[str, Any], text_row: dict[str, Any], output_row: dict[str, Any], metrics: Sequence[str]
 ) -> StoredPair:
     """Build a pair from its rows in the files of pairs, texts and outputs."""

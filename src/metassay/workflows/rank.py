@@ -44,7 +44,7 @@ class RankResult(ResultDisplay, RankContent, frozen=True, kw_only=True):
     """Result of `rank`: rankings of metrics by data set, meta-metric and context."""
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a table with one row per data set, meta-metric, context and metric."""
+        """Return a table of rankings: one row per data set, meta-metric, context and metric."""
         rows: list[dict[str, Any]] = []
         for ranking in self.rankings:
             names = {"dataset": ranking.dataset, "meta": ranking.meta_metric, "context": ranking.context}
@@ -52,7 +52,7 @@ class RankResult(ResultDisplay, RankContent, frozen=True, kw_only=True):
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def build_page(self) -> Page:
-        """Build the page of the result."""
+        """Build the report page of a `rank` result."""
         return build_rank_page(self)
 
 
@@ -146,7 +146,7 @@ def _is_spans_meta_metric(name: str) -> bool:
 
 
 def _parse_meta_metrics(options: RankOptions) -> tuple[MetaMetric, ...]:
-    """Parse the requested meta-metrics that compare scores; `spans` is not one of them."""
+    """Parse the requested meta-metrics; `spans`, which compares error spans and not scores, is left out."""
     names = [name for name in split_names(options.meta) if not _is_spans_meta_metric(name)]
     if not names and _has_spans_meta_metric(options):
         if split_names(options.analysis):
@@ -185,7 +185,7 @@ def _prepare_datasets(scores: SelectedScores, options: RankOptions) -> list[Rank
 def _open_run(
     scores: SelectedScores, span_ratings: Sequence[SpanRatings], options: RankOptions
 ) -> RunFolder | None:
-    """Open the run folder; options and data that change the result identify it."""
+    """Open the run folder of `rank`; options and data that change the result identify it."""
     if options.out is None:
         return None
     configuration = {

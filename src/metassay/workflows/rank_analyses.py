@@ -38,7 +38,7 @@ from metassay.workflows.read import Source
 
 @dataclass(frozen=True)
 class AnalysisInput:
-    """Data and settings that all analyses of a ranking share."""
+    """Data and settings that all further analyses of a ranking of metrics share."""
 
     source: Source
     """What the user passed, for analyses that need the texts."""
@@ -54,7 +54,7 @@ class AnalysisInput:
 
     @property
     def meta_metrics_with_pa_and_spa(self) -> tuple[MetaMetric, ...]:
-        """The requested meta-metrics, and PA and SPA."""
+        """The requested meta-metrics, with pairwise accuracy (PA) and soft pairwise accuracy (SPA) added."""
         return tuple(dict.fromkeys([*self.meta_metrics, *parse_meta_metrics("pa,spa")]))
 
     def iterate_complete_datasets(self) -> Iterator[tuple[RankingData, ScoreArrays]]:
@@ -72,7 +72,7 @@ class AnalysisInput:
 def run_analyses(
     names: Sequence[str], analysis_input: AnalysisInput, progress: Progress | None = None
 ) -> RankAnalyses:
-    """Run the named analyses of a ranking."""
+    """Run the named further analyses of a ranking of metrics."""
     rows: dict[str, Any] = {}
     for done, name in enumerate(names, start=1):
         rows[name] = ANALYSES[name](analysis_input)
@@ -159,7 +159,7 @@ def _analyse_thresholds(analysis_input: AnalysisInput) -> list[AgreementCurve]:
 
 
 def _analyse_power(analysis_input: AnalysisInput) -> list[RequiredItems]:
-    """Count the items needed to tell systems apart (by people, by metrics) and metrics apart."""
+    """Count the items needed to tell systems apart (by people or by metrics), and to tell metrics apart."""
     rows = []
     settings = analysis_input.settings
     for data, scores in analysis_input.iterate_complete_datasets():

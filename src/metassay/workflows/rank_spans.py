@@ -36,7 +36,7 @@ def read_span_ratings(data: Source, options: RankOptions) -> list[SpanRatings]:
     ratings = []
     for human_spans, spans_of_tree in sources:
         selected = _select_metrics(spans_of_tree, options)
-        for dataset, rows in _split_datasets(_select_rows(human_spans, options)):
+        for dataset, rows in _split_rows_by_dataset(_select_requested_rows(human_spans, options)):
             ordered = rows.sort("seg_id", "system")
             ratings.append(match_span_ratings(ordered, {**selected, **metric_spans}, dataset=dataset))
     if not ratings:
@@ -57,15 +57,15 @@ def _read_spans(data: Source, options: RankOptions) -> list[SpanTables]:
 
 
 def _select_metrics(spans: Mapping[str, pl.DataFrame], options: RankOptions) -> dict[str, pl.DataFrame]:
-    """Select the requested metrics; by default all."""
+    """Select the error spans of the requested metrics; by default of all metrics."""
     if not options.metrics:
         return dict(spans)
     requested = split_specs(options.metrics)
     return {name: table for name, table in spans.items() if name in requested}
 
 
-def _split_datasets(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
-    """Split rows by year, language pair and test set, and name each part after them."""
+def _split_rows_by_dataset(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
+    """Split rows by year, language pair and test set; returns the rows of each data set by its name."""
     keys = [name for name in TEST_SET_COLUMNS if name in rows.columns]
     if not keys:
         return [(UNNAMED_DATASET, rows)]
@@ -73,7 +73,7 @@ def _split_datasets(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
     return [("/".join(map(str, key)), group) for key, group in groups]
 
 
-def _select_rows(table: pl.DataFrame, options: ScoreReadOptions) -> pl.DataFrame:
+def _select_requested_rows(table: pl.DataFrame, options: ScoreReadOptions) -> pl.DataFrame:
     """Select the requested rows, without systems that are the reference itself."""
     allowed: dict[str, list[str]] = {}
     for name, values in (options.where or {}).items():

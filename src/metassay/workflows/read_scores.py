@@ -37,7 +37,7 @@ from metassay.options import split_names
 from metassay.reporting.assay_sentences import explain_metric_without_quality_information
 from metassay.specs import split_specs
 from metassay.workflows.options import AnnotateOptions, DependOptions, EstimateOptions, RankOptions
-from metassay.workflows.scoring_rows import build_scoring_rows
+from metassay.workflows.scoring_rows import build_rows_for_metrics
 
 _ROW = "_scored_row"
 _SENTINEL_NAMES = frozenset(sentinel.name for sentinel in SENTINELS)
@@ -65,7 +65,7 @@ def read_scores(
     )
     request = ScoreRequest(split_names(options.human), directions, has_clusters=options.cluster is not None)
     metrics = split_specs(options.metrics or [])
-    cubes = _list_cubes(source)
+    cubes = _list_given_score_cubes(source)
     if cubes:
         names = [str(metric) for metric in metrics]
         return select_score_cubes(cubes, request, names, needs_human_scores=needs_human_scores)
@@ -109,7 +109,7 @@ def read_scores(
 
 @dataclass(frozen=True)
 class _ScoredTable:
-    """A table with a column for every requested metric, the names of these metrics, and notes."""
+    """A table with a score column for every requested metric, the names of these metrics, and notes."""
 
     table: pl.DataFrame
     metrics: list[str]
@@ -124,7 +124,7 @@ def _add_missing_metrics(
     further_columns: Sequence[str],
     options: ComparisonOptions,
 ) -> _ScoredTable:
-    """Compute the requested metrics that are no column, or the default ones if there is no metric at all."""
+    """Add score columns for requested metrics that the table lacks, or for default metrics if it has none."""
     table = score_table.frame
     missing = [metric for metric in metrics if not (isinstance(metric, str) and metric in table.columns)]
     if missing:
@@ -141,31 +141,33 @@ def _add_missing_metrics(
     return _ScoredTable(table, [str(metric) for metric in metrics], [])
 
 
-def _count_left_out(score_table: ScoreTable, cubes: Sequence[ScoreCube]) -> dict[str, int]:
-    """Count the rows that were left out of the table and of the cubes, by reason."""
+def _count_left_out(score_table: ScoreTable, score_cubes: Sequence[ScoreCube]) -> dict[str, int]:
+    """Count the rows that were left out of the table and of the score cubes, by reason."""
     left_out = Counter(score_table.left_out)
-    for cube in cubes:
+    for cube in score_cubes:
         left_out.update(cube.left_out)
     return dict(left_out)
 
 
-def mark_uninformed_metrics(cube: ScoreCube) -> tuple[ScoreCube, frozenset[str]]:
-    """Find the metrics that know nothing about single outputs, and add a note for each to the cube.
+def mark_uninformed_metrics(score_cube: ScoreCube) -> tuple[ScoreCube, frozenset[str]]:
+    """Find the metrics that ignore the single outputs, and add a note about each to the score cube.
 
     These are sentinels, and metrics whose scores depend on the system or the item alone.
     """
-    properties = find_uninformed_metrics(cube)
-    sentinels = {name for name in cube.metric_scores if name.partition("(")[0].lower() in _SENTINEL_NAMES}
+    properties = find_uninformed_metrics(score_cube)
+    sentinels = {
+        name for name in score_cube.metric_scores if name.partition("(")[0].lower() in _SENTINEL_NAMES
+    }
     notes = [
         explain_metric_without_quality_information(metric, determining_property)
         for metric, determining_property in properties.items()
         if metric not in sentinels
     ]
-    return cube.add_notes(*notes), frozenset(properties) | sentinels
+    return score_cube.add_notes(*notes), frozenset(properties) | sentinels
 
 
-def _list_cubes(source: Source) -> list[ScoreCube]:
-    """Return the score cubes in a list or a single cube; empty for other sources."""
+def _list_given_score_cubes(source: Source) -> list[ScoreCube]:
+    """Return the score cubes that the user passed, one or a list; empty for other sources."""
     parts = [source] if isinstance(source, ScoreCube) else source
     if not isinstance(parts, Sequence):
         return []
@@ -190,7 +192,7 @@ def _compute_missing_metrics(
     data = read(numbered, task=options.task, language=options.language, references="per-output")
     data = prepare_dataset(data, normalize=None, keep_references=True)
     metrics = choose_metrics(data, missing or None, choose_text_normalisation(data, None))
-    scores = score_rows(metrics, build_scoring_rows(data)).scores
+    scores = score_rows(metrics, build_rows_for_metrics(data)).scores
     columns = [pl.Series(spec, values).fill_nan(None) for spec, values in scores.items()]
     computed = data.outputs.select(_ROW).with_columns(columns)
     scored = numbered.join(computed, on=_ROW, how="left", maintain_order="left").drop(_ROW)

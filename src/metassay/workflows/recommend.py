@@ -23,7 +23,7 @@ class RecommendResult(ResultDisplay, RecommendContent, frozen=True, kw_only=True
     """Result of `recommend`: the metric to use in every context, and why."""
 
     def to_frame(self) -> pl.DataFrame:
-        """Return one row per column and context."""
+        """Return a table of recommendations, with one row per column and context."""
         rows = []
         for column, recommendations in self.recommendation.items():
             for context, entry in recommendations.items():
@@ -55,11 +55,11 @@ def recommend(
         if context not in columns:
             raise UnknownName("context of this run", context, columns)
         columns = [context]
-    _check_criteria(result, criteria or {})
+    _check_recommendation_criteria(result, criteria or {})
     with folder.report_unreadable_results():
         recommendation = {column: result.recommendation[column] for column in columns}
         if criteria:
-            recommendation = {column: _choose_by_criteria(result, column, criteria) for column in columns}
+            recommendation = {column: _recommend_by_criteria(result, column, criteria) for column in columns}
         robust_choice = {column: recommendation[column][GLOBAL].robust_choice for column in columns}
         metrics = {row.metric for row in result.overall}
         seconds = folder.read_json(TIMINGS)["seconds_per_1000_outputs"]
@@ -80,18 +80,20 @@ def recommend(
         )
 
 
-def _check_criteria(result: AssayContent, criteria: Criteria) -> None:
-    metrics = {row.metric for row in result.overall}
+def _check_recommendation_criteria(assay_result: AssayContent, criteria: Criteria) -> None:
+    metrics = {row.metric for row in assay_result.overall}
     for name, numbers in criteria.items():
         unknown = sorted(set(numbers) - metrics)
         if unknown:
             raise InputError(f"criterion {name} names {unknown[0]}, which was not assayed.")
 
 
-def _choose_by_criteria(result: AssayContent, column: str, criteria: Criteria) -> dict[str, Recommendation]:
-    """Choose a metric for every context of a column by the user's criteria, and explain it."""
-    recommendations = recommend_metric_by_context(read_choice_table(result, column, criteria))
-    reasons = ReasonWriter(result, column, criteria=criteria).explain_recommendations_of_contexts(
+def _recommend_by_criteria(
+    assay_result: AssayContent, column: str, criteria: Criteria
+) -> dict[str, Recommendation]:
+    """Recommend a metric for every context of a column by the user's criteria, with reasons."""
+    recommendations = recommend_metric_by_context(read_choice_table(assay_result, column, criteria))
+    reasons = ReasonWriter(assay_result, column, criteria=criteria).explain_recommendations_of_contexts(
         recommendations
     )
     return {

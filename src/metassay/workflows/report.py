@@ -154,7 +154,7 @@ def _refuse_replacing_other_file(target: Path) -> None:
 
 
 def _build_page(run: str | Path) -> Page:
-    """Build the page of one run."""
+    """Build the report page of one run."""
     folder = RunFolder.load(run)
     command = get_run_command(folder)
     if command not in PAGE_BUILDERS:
@@ -164,28 +164,28 @@ def _build_page(run: str | Path) -> Page:
         return PAGE_BUILDERS[command](folder)
 
 
-def read_rank_result(folder: RunFolder) -> RankContent:
+def read_rank_result(run_folder: RunFolder) -> RankContent:
     """Read the result of a run of `rank`."""
-    return folder.read_result("results/rank.json", RankContent)
+    return run_folder.read_result("results/rank.json", RankContent)
 
 
-def read_depend_result(folder: RunFolder) -> DependContent:
+def read_depend_result(run_folder: RunFolder) -> DependContent:
     """Read the result of a run of `depend`."""
-    return folder.read_result("results/depend.json", DependContent)
+    return run_folder.read_result("results/depend.json", DependContent)
 
 
-def read_aggregate_result(folder: RunFolder) -> AggregateContent:
+def read_aggregate_result(run_folder: RunFolder) -> AggregateContent:
     """Read the result of a run of `aggregate`."""
-    return folder.read_result("results/aggregate.json", AggregateContent)
+    return run_folder.read_result("results/aggregate.json", AggregateContent)
 
 
-def read_dependence_curves(folder: RunFolder) -> CurvesByDataset:
+def read_dependence_curves(run_folder: RunFolder) -> CurvesByDataset:
     """Read the fitted functions of a run of `depend`."""
-    return folder.read_result(CURVES, dict[str, dict[str, MetricCurves]])
+    return run_folder.read_result(CURVES, dict[str, dict[str, MetricCurves]])
 
 
 def _build_page_of_runs(runs: Sequence[str | Path]) -> Page:
-    """Build one page for runs of different commands on the same data."""
+    """Build one report page for runs of different commands on the same data."""
     folders = _load_runs_by_command(runs)
     _check_same_data(list(folders.values()))
     first_folder = next(iter(folders.values()))
@@ -240,25 +240,26 @@ def _check_same_data(folders: Sequence[RunFolder]) -> None:
             difference = f"their human scores ({', '.join(common)}) differ"
         raise InputError(
             f"this is of other data than {display_path(first.path)}: {difference}"
-            f" ({_get_output_count(fingerprint)} here, {_get_output_count(expected)} there).",
+            f" ({_get_output_count_of_fingerprint(fingerprint)} here,"
+            f" {_get_output_count_of_fingerprint(expected)} there).",
             location=InputLocation(file=str(folder.path)),
             remedy="Join runs on the same rows: the same files, --where, --systems and --human.",
         )
 
 
-def _get_output_count(fingerprint: Mapping[str, Any]) -> str:
+def _get_output_count_of_fingerprint(fingerprint: Mapping[str, Any]) -> str:
     return f"{fingerprint['items']} items of {fingerprint['systems']} systems"
 
 
-def _read_data_fingerprint(folder: RunFolder) -> dict[str, Any]:
-    """Read the values that tell the data of a run from other data."""
-    fingerprint = read_manifest(folder.path).get("data")
+def _read_data_fingerprint(run_folder: RunFolder) -> dict[str, Any]:
+    """Read what identifies the data of a run: its items, systems, keys and human scores."""
+    fingerprint = read_manifest(run_folder.path).get("data")
     if not isinstance(fingerprint, dict) or not {"items", "systems", "keys", "human"} <= set(fingerprint):
         raise InputError(
             "its manifest does not say of which data the run is.",
-            location=InputLocation(file=str(folder.path)),
+            location=InputLocation(file=str(run_folder.path)),
             remedy="Make the run again, in another folder.",
         )
     if not isinstance(fingerprint["human"], dict):
-        raise InputError("its manifest was edited.", location=InputLocation(file=str(folder.path)))
+        raise InputError("its manifest was edited.", location=InputLocation(file=str(run_folder.path)))
     return fingerprint

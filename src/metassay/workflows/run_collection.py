@@ -37,7 +37,7 @@ class OverviewResult(OverviewContent, ResultDisplay, frozen=True, kw_only=True):
     """All runs, and the change of each assay from the one before it with the same task and kind of pairs."""
 
     def to_frame(self) -> pl.DataFrame:
-        """Return the accuracy over all contexts: a row per run and metric."""
+        """Return a table of the accuracy over all contexts, with one row per run and metric."""
         rows = []
         for run in self.runs:
             rows += [{"run": run.name, **msgspec.to_builtins(metric)} for metric in run.metrics]
@@ -68,7 +68,7 @@ class RunCollection:
         """The overview that was made last, and all that it depends on."""
 
     def list_folders(self) -> dict[str, Path]:
-        """Return the run folders by name; a name that occurred before gets a number."""
+        """Return the run folders by name; a number is added to a name that occurred before."""
         folder_by_name: dict[str, Path] = {}
         for folder in find_run_folders(self._paths):
             # Only names such as `.` need resolving, which takes long for thousands of folders.
@@ -99,8 +99,8 @@ class RunCollection:
         """List the names of the runs whose pairs can be explored."""
         return [name for name, folder in self.list_folders().items() if (folder / PAIRS_FILE).is_file()]
 
-    def read_state(self, name: str) -> RunState:
-        """Return file times and sizes; if they are unchanged, so are summary and pairs."""
+    def read_file_state_of_run(self, name: str) -> RunState:
+        """Return the times and sizes of the files of a run; if they are unchanged, so is its summary."""
         return _read_run_state(self.list_folders()[name])
 
     def summarize_page(
@@ -131,7 +131,7 @@ class RunCollection:
         ]
         overview = OverviewResult(
             runs=summaries,
-            comparisons=self._compare_neighbours(summaries, state_by_name),
+            comparisons=self._compare_successive_assays(summaries, state_by_name),
             page=page,
             pages=pages,
             total=len(folder_by_name),
@@ -139,10 +139,10 @@ class RunCollection:
         self._latest = (states, overview)
         return overview
 
-    def _compare_neighbours(
+    def _compare_successive_assays(
         self, summaries: Sequence[RunSummary], state_by_name: Mapping[str, RunState]
     ) -> list[RunChange]:
-        """Compare each assay with the assay before it of the same task and kind of pairs."""
+        """Compare each assay with the assay before it that has the same task and kind of pairs."""
         comparable: dict[tuple[str, str], list[RunSummary]] = {}
         for summary in summaries:
             if summary.task:
@@ -167,7 +167,7 @@ def read_report(run: RunFolder) -> bytes | None:
 
 
 def _read_run_state(folder: Path) -> RunState:
-    """Return file times and sizes that the summary of a run depends on."""
+    """Return the times and sizes of the files on which the summary of a run depends."""
     files = [folder / name for name in (MANIFEST, RESULT, REPORT, EXPLORER_FILE, PAIRS_FILE)]
     results_folder = _read_file_state(folder / "results", follow_links=False)
     return folder, (results_folder, *(_read_file_state(file) for file in files))
@@ -213,7 +213,7 @@ def _add_result_to_summary(summary: RunSummary, run: RunFolder) -> RunSummary:
         summary, has_report=run.find_file(REPORT) is not None, has_pairs=run.find_file(PAIRS_FILE) is not None
     )
     if run.find_file(RESULT) is None:
-        return msgspec.structs.replace(summary, answer=_read_answer(run, summary.command))
+        return msgspec.structs.replace(summary, answer=_read_first_verdict_sentence(run, summary.command))
     result = run.read_result(RESULT, AssayContent)
     verdict = get_or_build_assay_verdict(build_assay_view(result))
     metrics = [
@@ -237,7 +237,7 @@ class _StoredVerdict(msgspec.Struct):
     verdict: list[Claim] = msgspec.field(default_factory=list)
 
 
-def _read_answer(run: RunFolder, command: str) -> str | None:
+def _read_first_verdict_sentence(run: RunFolder, command: str) -> str | None:
     """Read the first sentence of the verdict of a run; None if it has no verdict."""
     if not command.isalpha():  # the manifest may come from anywhere
         return None
@@ -255,7 +255,7 @@ def _read_assay_result(state: RunState) -> AssayContent:
 
 
 def _compare_runs(before: RunState, after: RunState) -> RunChange:
-    """Compare two runs; the change has an error message if they cannot be compared."""
+    """Compare two assay runs; the returned change has an error message if they cannot be compared."""
     try:
         comparison = compare_run_folders(
             _open_run(before[0]), _open_run(after[0]), _read_assay_result(before), _read_assay_result(after)

@@ -147,10 +147,12 @@ def collect_warnings() -> Iterator[list[str]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         yield notes
-    notes.extend(sorted(_merge_warnings(w.message for w in caught if issubclass(w.category, UserWarning))))
+    notes.extend(
+        sorted(_merge_equal_warnings(w.message for w in caught if issubclass(w.category, UserWarning)))
+    )
 
 
-def _merge_warnings(messages: Iterable[Warning | str]) -> set[str]:
+def _merge_equal_warnings(messages: Iterable[Warning | str]) -> set[str]:
     """Return each warning once; warnings that count the same thing are added up."""
     plain: set[str] = set()
     counts: dict[str, int] = {}

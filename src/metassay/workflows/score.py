@@ -65,12 +65,12 @@ class ScoreResult(ResultDisplay, ScoreContent, frozen=True, kw_only=True):
         return select_json_fields(self, ScoreContent).to_json()
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a table with one row per system and metric."""
+        """Return a table of system scores, with one row per system and metric."""
         rows = [_build_table_row(row) for row in self.systems]
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def to_text(self, table_format: str) -> str:
-        """Return systems, and comparisons if there are any, as `csv`, `latex` or `markdown`.
+        """Return system scores, and comparisons if there are any, as `csv`, `latex` or `markdown`.
 
         >>> rows = [{"seg_id": 1, "system": "a", "hyp": "a red fox", "ref": "the red fox"}]
         >>> score(rows, metrics="wer").to_text("csv").splitlines()[0]
@@ -87,12 +87,12 @@ class ScoreResult(ResultDisplay, ScoreContent, frozen=True, kw_only=True):
         return "\n".join(format_rows(rows, table_format) for rows in tables)
 
     def build_page(self) -> Page:
-        """Build the page of the result."""
+        """Build the report page of a `score` result."""
         return build_score_page(self)
 
 
 def _build_table_row(entry: ScoredSystem | SystemComparison) -> dict[str, Any]:
-    """Return an entry as a row of a table, without nested fields and without an unused group."""
+    """Build the table row of a system score or comparison, without nested fields and unused groups."""
     row = msgspec.structs.asdict(entry)
     row.pop("official", None)
     if row["group"] is None:
@@ -154,7 +154,7 @@ def _check_options(options: ScoreOptions) -> None:
 
 
 def _open_run(data: Dataset, metrics: Sequence[Metric], options: ScoreOptions) -> RunFolder | None:
-    """Open the run folder; options and data that change the result identify it."""
+    """Open the run folder of `score`; options and data that change the result identify it."""
     if options.out is None:
         return None
     configuration = options.to_dict(ScoreSettings)
@@ -176,32 +176,32 @@ def _build_segment_table(data: Dataset, metrics: Sequence[Metric], scores: Outpu
 
 
 def _score_systems(
-    cubes: Sequence[ScoreCube], metrics: Sequence[Metric], data: Dataset, options: ScoreOptions
+    score_cubes: Sequence[ScoreCube], metrics: Sequence[Metric], data: Dataset, options: ScoreOptions
 ) -> list[ScoredSystem]:
     """Score the systems of every test set with every metric."""
     rows: list[ScoredSystem] = []
     for metric in metrics:
-        for cube in cubes:
-            group = cube.dataset if len(cubes) > 1 else None
+        for cube in score_cubes:
+            group = cube.dataset if len(score_cubes) > 1 else None
             rows += _score_systems_of_test_set(cube, metric, data, options, group)
     return rows
 
 
 def _score_systems_of_test_set(
-    cube: ScoreCube, metric: Metric, data: Dataset, options: ScoreOptions, group: str | None
+    score_cube: ScoreCube, metric: Metric, data: Dataset, options: ScoreOptions, group: str | None
 ) -> list[ScoredSystem]:
     """Score the systems of one test set, with the interval of the first requested aggregation."""
-    segment = [_compute_mean(scores) for scores in cube.metric_scores[metric.spec]]
-    corpus: list[float | None] = [None] * len(cube.systems)
-    bootstrap: list[float | None] = [None] * len(cube.systems)
+    segment = [_compute_mean(scores) for scores in score_cube.metric_scores[metric.spec]]
+    corpus: list[float | None] = [None] * len(score_cube.systems)
+    bootstrap: list[float | None] = [None] * len(score_cube.systems)
     if data.task_definition.is_ranking:
         corpus = segment  # trec_eval prints the mean over judged topics as the score of `all`
     elif isinstance(metric, StatisticsMetric):
-        corpus = [none_if_nan(value) for value in compute_corpus_scores(cube, metric)]
+        corpus = [none_if_nan(value) for value in compute_corpus_scores(score_cube, metric)]
     if isinstance(metric, StatisticsMetric) and BOOTSTRAP in options.aggregate:
-        bootstrap_scores = compute_bootstrap_scores(cube, metric, ResamplingSettings(seed=options.seed))
+        bootstrap_scores = compute_bootstrap_scores(score_cube, metric, ResamplingSettings(seed=options.seed))
         bootstrap = [none_if_nan(value) for value in bootstrap_scores]
-    low, high = _estimate_intervals(cube, metric, options)
+    low, high = _estimate_intervals(score_cube, metric, options)
     return [
         ScoredSystem(
             group=group,
@@ -213,9 +213,9 @@ def _score_systems_of_test_set(
             bootstrap=bootstrap[position],
             low=none_if_nan(low[position]),
             high=none_if_nan(high[position]),
-            official=_build_official_score(cube, metric, position, data),
+            official=_build_official_score(score_cube, metric, position, data),
         )
-        for position, system in enumerate(cube.systems)
+        for position, system in enumerate(score_cube.systems)
     ]
 
 
@@ -224,39 +224,41 @@ def _compute_mean(scores: Scores) -> float | None:
     return float(defined.mean()) if len(defined) else None
 
 
-def _estimate_intervals(cube: ScoreCube, metric: Metric, options: ScoreOptions) -> tuple[Scores, Scores]:
+def _estimate_intervals(
+    score_cube: ScoreCube, metric: Metric, options: ScoreOptions
+) -> tuple[Scores, Scores]:
     first_aggregation = next(iter(options.aggregate), "")
     statistics, from_statistics = get_sufficient_statistics(
-        cube, metric, use_segment_means=first_aggregation == SEGMENT
+        score_cube, metric, use_segment_means=first_aggregation == SEGMENT
     )
     if options.resamples == 0:
         return np.full(len(statistics), np.nan), np.full(len(statistics), np.nan)
     resampling = ResamplingSettings(options.resamples, seed=options.seed)
-    return estimate_score_intervals(statistics, from_statistics, cube.dataset, resampling)
+    return estimate_score_intervals(statistics, from_statistics, score_cube.dataset, resampling)
 
 
 def _build_official_score(
-    cube: ScoreCube, metric: Metric, system: int, data: Dataset
+    score_cube: ScoreCube, metric: Metric, system: int, data: Dataset
 ) -> OfficialScore | None:
     """Return what sacrebleu prints with the corpus score of a system; None if it has no such score."""
     if not isinstance(metric, StatisticsMetric) or "references" not in data.outputs.columns:
         return None
     reference_counts = data.outputs["references"].list.len().unique()
     reference_count = int(reference_counts[0]) if len(reference_counts) == 1 else -1
-    sums = np.nansum(cube.statistics[metric.spec][system], axis=0)
+    sums = np.nansum(score_cube.statistics[metric.spec][system], axis=0)
     return metric.describe_official_score(sums, reference_count)
 
 
 def _compare_systems(
-    cubes: Sequence[ScoreCube], metrics: Sequence[Metric], options: ScoreOptions
+    score_cubes: Sequence[ScoreCube], metrics: Sequence[Metric], options: ScoreOptions
 ) -> list[SystemComparison]:
     """Test all pairs of systems within each test set, if a test was requested."""
     if options.test is None:
         return []
     comparisons: list[SystemComparison] = []
     for metric in metrics:
-        for cube in cubes:
-            group = cube.dataset if len(cubes) > 1 else None
+        for cube in score_cubes:
+            group = cube.dataset if len(score_cubes) > 1 else None
             comparisons += compare_systems(
                 cube, metric, options.test, draws=options.draws, seed=options.seed, group=group
             )
@@ -264,14 +266,14 @@ def _compare_systems(
 
 
 def _find_difference_meanings(
-    cubes: Sequence[ScoreCube], metrics: Sequence[Metric], options: ScoreOptions
+    score_cubes: Sequence[ScoreCube], metrics: Sequence[Metric], options: ScoreOptions
 ) -> list[DifferenceMeaning]:
-    """Look up how often people agree with the differences, if a run of `rank` is given."""
+    """Look up how often people agree with the score differences, if a `rank` run is given."""
     if options.meaning is None:
         return []
     from metassay.workflows.score_meaning import find_system_difference_meanings
 
-    return find_system_difference_meanings(cubes, metrics, options.meaning)
+    return find_system_difference_meanings(score_cubes, metrics, options.meaning)
 
 
 def _warn_of_reference_systems(data: Dataset) -> list[str]:

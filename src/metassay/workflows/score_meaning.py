@@ -18,7 +18,7 @@ from metassay.store.run_folder import RunFolder
 
 
 def find_system_difference_meanings(
-    cubes: Sequence[ScoreCube], metrics: Sequence[Metric], run: str | Path
+    score_cubes: Sequence[ScoreCube], metrics: Sequence[Metric], run: str | Path
 ) -> list[DifferenceMeaning]:
     """Look up how often people agree with the difference of every two systems by every metric.
 
@@ -28,8 +28,8 @@ def find_system_difference_meanings(
     result = read_rank_run(run)
     meanings: list[DifferenceMeaning] = []
     for metric in metrics:
-        for cube in cubes:
-            curve = _find_curve(result.analyses.thresholds or [], metric, cube)
+        for cube in score_cubes:
+            curve = _find_agreement_curve(result.analyses.thresholds or [], metric, cube)
             scores = orient_scores(cube.metric_scores[metric.spec], higher_is_better=metric.higher_is_better)
             meanings += predict_human_agreement(
                 scores,
@@ -37,7 +37,7 @@ def find_system_difference_meanings(
                 curve,
                 metric=metric.spec,
                 human=result.human,
-                group=cube.dataset if len(cubes) > 1 else None,
+                group=cube.dataset if len(score_cubes) > 1 else None,
             )
     return meanings
 
@@ -58,14 +58,16 @@ def read_rank_run(run: str | Path) -> RankContent:
     return result
 
 
-def _find_curve(curves: Sequence[AgreementCurve], metric: Metric, cube: ScoreCube) -> AgreementCurve | None:
+def _find_agreement_curve(
+    curves: Sequence[AgreementCurve], metric: Metric, score_cube: ScoreCube
+) -> AgreementCurve | None:
     names = [metric.spec, metric.label]
     names += [
         curve.metric
         for curve in curves
         if strip_reference_suffix(curve.metric).lower() in _to_lower_case(names)
     ]
-    return find_agreement_curve(curves, names, cube.dataset)
+    return find_agreement_curve(curves, names, score_cube.dataset)
 
 
 def _to_lower_case(names: Sequence[str]) -> set[str]:

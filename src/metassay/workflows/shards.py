@@ -65,8 +65,8 @@ class ExecutionOptions:
             self.progress(stage, done, total)
 
 
-def divide_into_shards(items: IntArray) -> list[slice]:
-    """Divide outputs that are sorted by item into shards; no item is split."""
+def divide_items_into_shards(items: IntArray) -> list[slice]:
+    """Divide outputs, which are sorted by item, into shards; no item is split."""
     edges = [0]
     while edges[-1] < len(items):
         last_item = items[min(edges[-1] + SHARD_SIZE, len(items)) - 1]
@@ -135,7 +135,7 @@ class ShardScorer:
         for shard, pairs in pairs_by_shard:
             self.execution.report_progress("scoring", shard.start, len(self.dataset))
             sample = pairs.sample(per_output)
-            description = _copy_without_rows(pairs)
+            description = _copy_pairs_without_rows(pairs)
             scored = self._score_shard(shard, pairs, sample, batch_count)
             batch_count += scored.batch_count
             seconds = {metric: spent + scored.seconds[metric] for metric, spent in seconds.items()}
@@ -147,7 +147,7 @@ class ShardScorer:
         if description is None or self._largest_errors is None:
             raise InputError("there are no outputs to score.")
         self.execution.report_progress("scoring", len(self.dataset), len(self.dataset))
-        sample, scored = self._join_shards(description, self._largest_errors)
+        sample, scored = self._join_pairs_of_shards(description, self._largest_errors)
         return sample, replace(scored, seconds=seconds, output_scores=output_scores, batch_count=batch_count)
 
     def score_parts(
@@ -197,7 +197,7 @@ class ShardScorer:
 
     def _write_shard(self, shard: slice, sample: Pairs, scored: ScoredPairs) -> None:
         """Write the tables of a shard to files, and keep what statistics need in memory."""
-        self._write_tables(shard, sample, scored)
+        self._write_shard_tables(shard, sample, scored)
         differences = compute_human_score_differences(sample.frame, self.dataset.slice_rows(shard))
         for perturbation, values in differences.items():
             self._human_differences.setdefault(perturbation, []).extend(values)
@@ -213,17 +213,17 @@ class ShardScorer:
         self._sample_counts.append(sample.counts)
         positions = first_pair + np.arange(len(scored.rows))
         errors = LargestErrors(positions, scored.better, scored.worse, outcomes.outcomes)
-        errors = errors.keep_largest(self.assayed_count)
+        errors = errors.keep_largest_errors(self.assayed_count)
         if self._largest_errors is not None:
-            errors = self._largest_errors.append(errors).keep_largest(self.assayed_count)
+            errors = self._largest_errors.append(errors).keep_largest_errors(self.assayed_count)
         self._largest_errors = errors
 
-    def _write_tables(self, shard: slice, sample: Pairs, scored: ScoredPairs) -> None:
-        self._write_table(ALL_PAIRS, scored.pairs.frame)
+    def _write_shard_tables(self, shard: slice, sample: Pairs, scored: ScoredPairs) -> None:
+        self._write_shard_table(ALL_PAIRS, scored.pairs.frame)
         if scored.is_sampled.all():
             self._files[PAIRS_FILE].append(self._files[ALL_PAIRS][-1])
         else:
-            self._write_table(PAIRS_FILE, sample.frame)
+            self._write_shard_table(PAIRS_FILE, sample.frame)
         explorer_table = build_explorer_table(
             self.dataset.slice_rows(shard),
             sample,
@@ -232,26 +232,30 @@ class ShardScorer:
             self.metrics[: self.assayed_count],
             ShardPosition(shard.start, self.dataset.systems, sorted(scored.pairs.counts)),
         )
-        self._write_table(EXPLORER_FILE, explorer_table)
-        self._write_table(OUTCOMES_FILE, build_outcome_table(scored))
+        self._write_shard_table(EXPLORER_FILE, explorer_table)
+        self._write_shard_table(OUTCOMES_FILE, build_outcome_table(scored))
         edits = measure_edit_distances(sample.frame["output"], sample.frame["worse"], self.execution.workers)
         characters = edits.characters.astype(np.int32)
-        self._write_table(EDITS, pl.DataFrame({"characters": characters, "share": edits.shares}))
+        self._write_shard_table(EDITS, pl.DataFrame({"characters": characters, "share": edits.shares}))
 
-    def _write_table(self, name: str, table: pl.DataFrame) -> None:
+    def _write_shard_table(self, name: str, table: pl.DataFrame) -> None:
         file = self.execution.scratch.write(f"{Path(name).stem}-{len(self._files[name]):05d}", table)
         self._files[name].append(file)
 
-    def _join_shards(self, description: Pairs, largest_errors: LargestErrors) -> tuple[Pairs, ScoredPairs]:
+    def _join_pairs_of_shards(
+        self, description: Pairs, largest_errors: LargestErrors
+    ) -> tuple[Pairs, ScoredPairs]:
         """Join the pairs of all shards: the sampled pairs, and all pairs with their outcomes."""
-        outcomes = self._join_outcomes(sorted(description.counts))
-        pair_tables = self._map_tables(ALL_PAIRS)
+        outcomes = self._join_outcomes_of_shards(sorted(description.counts))
+        pair_tables = self._map_stored_tables(ALL_PAIRS)
         spilled = SpilledPairs(
-            largest_errors, self._human_differences, self._files, pair_tables, self._map_tables(EDITS)
+            largest_errors, self._human_differences, self._files, pair_tables, self._map_stored_tables(EDITS)
         )
         scored = ScoredPairs(
             pairs=replace(
-                description, frame=pl.concat(pair_tables, rechunk=False), counts=_add_counts(self._counts)
+                description,
+                frame=pl.concat(pair_tables, rechunk=False),
+                counts=_sum_counts_of_shards(self._counts),
             ),
             rows=outcomes.outputs,
             is_sampled=np.concatenate(self._arrays.is_sampled),
@@ -264,11 +268,13 @@ class ShardScorer:
             metric_notes=tuple(note for metric in self.metrics for note in metric.notes()),
             spilled=spilled,
         )
-        sampled_pairs = pl.concat(self._map_tables(PAIRS_FILE), rechunk=False)
+        sampled_pairs = pl.concat(self._map_stored_tables(PAIRS_FILE), rechunk=False)
         release_memory()
-        return replace(description, frame=sampled_pairs, counts=_add_counts(self._sample_counts)), scored
+        return replace(
+            description, frame=sampled_pairs, counts=_sum_counts_of_shards(self._sample_counts)
+        ), scored
 
-    def _join_outcomes(self, perturbation_names: Sequence[str]) -> PairOutcomes:
+    def _join_outcomes_of_shards(self, perturbation_names: Sequence[str]) -> PairOutcomes:
         """Join the outcomes of all shards, and release the arrays of the shards.
 
         `perturbation_names` are the names of the perturbations that the arrays contain as codes.
@@ -295,17 +301,19 @@ class ShardScorer:
             weights=None if self.weights is None else self.weights[rows],
         )
 
-    def _map_tables(self, name: str) -> list[pl.DataFrame]:
+    def _map_stored_tables(self, name: str) -> list[pl.DataFrame]:
         return [memory_map_table(file) for file in self._files[name]]
 
 
-def _copy_without_rows(pairs: Pairs) -> Pairs:
+def _copy_pairs_without_rows(pairs: Pairs) -> Pairs:
     """Copy the notes, resources and counts of pairs without the pairs themselves."""
     return replace(pairs, frame=pairs.frame.clear(), priorities=np.empty(0, np.uint64), rows=None)
 
 
-def _add_counts(counts_by_shard: Iterable[Mapping[str, PerturbationCount]]) -> dict[str, PerturbationCount]:
-    """Add up the counts of all shards."""
+def _sum_counts_of_shards(
+    counts_by_shard: Iterable[Mapping[str, PerturbationCount]],
+) -> dict[str, PerturbationCount]:
+    """Sum the counts of perturbed outputs over all shards, by perturbation."""
     names = [column.name for column in fields(PerturbationCount)]
     totals: dict[str, PerturbationCount] = {}
     for counts in counts_by_shard:

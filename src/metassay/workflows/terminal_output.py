@@ -30,38 +30,38 @@ if TYPE_CHECKING:
 __all__ = ["Block", "Line", "Note", "Table"]
 
 
-def describe_check(result: CheckResult, data_arguments: str | None = None) -> list[Block]:
+def describe_check(check_result: CheckResult, data_arguments: str | None = None) -> list[Block]:
     """Describe what a data set holds; `data_arguments` are repeated in the commands that are suggested."""
     from metassay.reporting.terminal import check
 
     if not data_arguments:
-        return check.describe_check_result(result)
-    return check.describe_check_result(result, data_arguments)
+        return check.describe_check_result(check_result)
+    return check.describe_check_result(check_result, data_arguments)
 
 
-def describe_assay(result: AssayResult) -> list[Block]:
+def describe_assay(assay_result: AssayResult) -> list[Block]:
     """Describe the result of an assay."""
     from metassay.reporting.terminal import assay
 
-    return assay.describe_assay_result(result.content)
+    return assay.describe_assay_result(assay_result.content)
 
 
-def describe_partial_run(result: PartialRun) -> list[Block]:
+def describe_partial_run(partial_run: PartialRun) -> list[Block]:
     """Describe which parts of an assay one process scored."""
     from metassay.reporting.terminal import assay
 
-    return assay.describe_partial_run(result)
+    return assay.describe_partial_run(partial_run)
 
 
-def describe_recommendation(result: RecommendResult) -> list[Block]:
+def describe_recommendation(recommend_result: RecommendResult) -> list[Block]:
     """Describe which metric to use in each context."""
     from metassay.reporting.terminal import recommend
 
-    return recommend.describe_recommendation(result)
+    return recommend.describe_recommendation(recommend_result)
 
 
 def describe_scores(
-    result: ScoreResult,
+    score_result: ScoreResult,
     settings: ScoreSettings,
     *,
     unit: str,
@@ -78,101 +78,103 @@ def describe_scores(
         settings.resamples,
         unit,
         decimals,
-        resampled_unit=score.name_unit_of_resampling(result, unit),
+        resampled_unit=score.name_unit_of_resampling(score_result, unit),
     )
     if bare:
-        return score.describe_bare_scores(result, score_format)
-    return score.describe_scores(result, score_format, verbose=verbose)
+        return score.describe_bare_scores(score_result, score_format)
+    return score.describe_scores(score_result, score_format, verbose=verbose)
 
 
-def describe_alignments(result: AlignResult, *, by_characters: bool, include_correct: bool) -> list[Block]:
+def describe_alignments(
+    align_result: AlignResult, *, by_characters: bool, include_correct: bool
+) -> list[Block]:
     """Describe outputs under their references, with errors marked."""
     from metassay.reporting.terminal import align
 
     return align.describe_alignments(
-        result.systems, by_characters=by_characters, include_correct=include_correct
+        align_result.systems, by_characters=by_characters, include_correct=include_correct
     )
 
 
-def describe_perturbed_pairs(result: PerturbResult) -> list[Block]:
+def describe_perturbed_pairs(perturb_result: PerturbResult) -> list[Block]:
     """Describe the pairs that were made."""
     from metassay.reporting.terminal import perturb
 
-    return perturb.describe_perturbed_pairs(result.to_dict())
+    return perturb.describe_perturbed_pairs(perturb_result.to_dict())
 
 
-def describe_rankings(result: RankResult) -> list[Block]:
+def describe_rankings(rank_result: RankResult) -> list[Block]:
     """Describe how metrics rank against human scores."""
     from metassay.reporting.terminal import rank
 
-    return rank.describe_rankings(result)
+    return rank.describe_rankings(rank_result)
 
 
-def describe_dependence(result: DependResult) -> list[Block]:
+def describe_dependence(depend_result: DependResult) -> list[Block]:
     """Describe which systems each metric favours."""
     from metassay.reporting.terminal import depend
 
-    return depend.describe_dependence(result)
+    return depend.describe_dependence(depend_result)
 
 
-def describe_aggregation_differences(result: AggregateResult) -> list[Block]:
+def describe_aggregation_differences(aggregate_result: AggregateResult) -> list[Block]:
     """Describe how three aggregations of segment scores differ."""
     from metassay.reporting.terminal import aggregate
 
-    return aggregate.describe_aggregate_result(result)
+    return aggregate.describe_aggregate_result(aggregate_result)
 
 
-def describe_estimates(result: EstimateResult) -> list[Block]:
+def describe_estimates(estimate_result: EstimateResult) -> list[Block]:
     """Describe the human score of every system."""
     from metassay.reporting.terminal import estimate
 
-    return estimate.describe_estimate_result(result)
+    return estimate.describe_estimate_result(estimate_result)
 
 
-def describe_items_to_rate(result: AnnotateResult) -> list[Block]:
+def describe_items_to_rate(annotate_result: AnnotateResult) -> list[Block]:
     """Describe which items to have rated next."""
     from metassay.reporting.terminal import annotate
 
-    return annotate.describe_annotate_result(result)
+    return annotate.describe_annotate_result(annotate_result)
 
 
-def describe_watch(result: WatchResult) -> list[Block]:
+def describe_watch(watch_result: WatchResult) -> list[Block]:
     """Describe what changed in a series of runs."""
     from metassay.reporting.terminal import watch
 
-    return watch.describe_watch_result(result)
+    return watch.describe_watch_result(watch_result)
 
 
-def describe_judge_result(result: JudgeResult) -> list[Block]:
+def describe_judge_result(judge_result: JudgeResult) -> list[Block]:
     """Describe how far judges can be trusted."""
     from metassay.reporting.terminal import judge
 
-    return judge.describe_judge_result(result)
+    return judge.describe_judge_result(judge_result)
 
 
-def describe_comparisons(result: CompareResult) -> list[Block]:
+def describe_comparisons(compare_result: CompareResult) -> list[Block]:
     """Describe what changed between runs."""
     from metassay.reporting.terminal import compare
 
-    return compare.describe_comparisons(result)
+    return compare.describe_comparisons(compare_result)
 
 
-def describe_installed_components(result: ListResult) -> list[Block]:
+def describe_installed_components(list_result: ListResult) -> list[Block]:
     """Describe what is installed of one kind."""
     from metassay.reporting.terminal import inventory
 
-    return inventory.describe_installed_components(result)
+    return inventory.describe_installed_components(list_result)
 
 
-def describe_installed_models(result: ModelsResult) -> list[Block]:
+def describe_installed_models(models_result: ModelsResult) -> list[Block]:
     """Describe the neural models on this machine."""
     from metassay.reporting.terminal import inventory
 
-    return inventory.describe_installed_models(result)
+    return inventory.describe_installed_models(models_result)
 
 
-def describe_score_cache(result: CacheResult, action: str) -> list[Block]:
+def describe_score_cache(cache_result: CacheResult, action: str) -> list[Block]:
     """Describe the score cache after an action."""
     from metassay.reporting.terminal import inventory
 
-    return inventory.describe_score_cache(result, action)
+    return inventory.describe_score_cache(cache_result, action)

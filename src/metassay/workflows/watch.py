@@ -41,7 +41,7 @@ from metassay.workflows.watched_runs import (
     SMALLEST_RUN,
     Measurement,
     SeriesKey,
-    have_comparable_sizes,
+    are_measurements_comparable,
 )
 
 PLANNED_CHANGE = 0.05
@@ -154,23 +154,23 @@ def _measure_runs(
             raise InputError(f"these runs cannot be compared: {kind}, and {measured.kind}.")
         for key, measurement in measured.measurements.items():
             entries = measurements.setdefault(key, [])
-            if entries and not have_comparable_sizes(entries[0].measurement, measurement):
+            if entries and not are_measurements_comparable(entries[0].measurement, measurement):
                 notes.append(
                     f"{name} is left out of {key.measure} of {key.name}:"
                     " it has another number of systems or items than the first run."
                 )
                 continue
             entries.append(_NamedMeasurement(name, measurement))
-    return measurements, [*notes, *_note_missing_metrics(measurements, len(folder_by_name))]
+    return measurements, [*notes, *_list_notes_on_missing_metrics(measurements, len(folder_by_name))]
 
 
-def write_watch_page(result: WatchContent, file: Path) -> None:
+def write_watch_page(watch_result: WatchContent, file: Path) -> None:
     """Write the page of a result to an HTML file."""
     if file.suffix != ".html":
         raise InputError(
             "the page is an HTML file.", location=InputLocation(file=str(file)), remedy="Name it FILE.html."
         )
-    write_bytes(file, render_watch_page(result).encode())
+    write_bytes(file, render_watch_page(watch_result).encode())
 
 
 def _find_change_in_series(
@@ -186,7 +186,7 @@ def _find_change_in_series(
     means, margins = compute_confidence_sequence(run_series, error_rate)
     points = []
     for entry, mean, margin in zip(entries, means, margins):
-        interval = _build_interval(MeanWithMargin(float(mean), float(margin)), is_share=is_share)
+        interval = _build_watched_interval(MeanWithMargin(float(mean), float(margin)), is_share=is_share)
         points.append(WatchedRun(entry.run, entry.measurement.value, entry.measurement.clusters, interval))
     change = detect_change(run_series, error_rate)
     delay, delay_of_fixed_test = estimate_detection_delay(run_series, PLANNED_CHANGE, error_rate)
@@ -194,24 +194,24 @@ def _find_change_in_series(
         metric=key.name,
         measure=key.measure,
         runs=points,
-        change=None if change is None else _build_change(change, entries, is_share=is_share),
+        change=None if change is None else _build_series_change(change, entries, is_share=is_share),
         delay=delay,
         delay_of_fixed_test=delay_of_fixed_test,
     )
 
 
-def _build_change(
-    change: DetectedChange, entries: Sequence[_NamedMeasurement], *, is_share: bool
+def _build_series_change(
+    change: DetectedChange, measurements: Sequence[_NamedMeasurement], *, is_share: bool
 ) -> SeriesChange:
     return SeriesChange(
-        first_run=entries[change.start].run,
-        shown_by=entries[change.alarm].run,
-        before=_build_interval(change.before, is_share=is_share),
-        after=_build_interval(change.after, is_share=is_share),
+        first_run=measurements[change.start].run,
+        shown_by=measurements[change.alarm].run,
+        before=_build_watched_interval(change.before, is_share=is_share),
+        after=_build_watched_interval(change.after, is_share=is_share),
     )
 
 
-def _build_interval(mean: MeanWithMargin, *, is_share: bool) -> Interval:
+def _build_watched_interval(mean: MeanWithMargin, *, is_share: bool) -> Interval:
     """Return the interval around a mean; within 0 and 1 for a share."""
     low = mean.value - mean.margin
     high = mean.value + mean.margin
@@ -220,7 +220,7 @@ def _build_interval(mean: MeanWithMargin, *, is_share: bool) -> Interval:
     return Interval(mean.value, low, high)
 
 
-def _note_missing_metrics(
+def _list_notes_on_missing_metrics(
     measurements: dict[SeriesKey, list[_NamedMeasurement]], run_count: int
 ) -> list[str]:
     """Return notes on metrics that are missing in some runs."""

@@ -67,7 +67,9 @@ def measure_assay(run: RunFolder) -> MeasuredRun:
     comparison = result.human_comparison
     if comparison is not None:
         for entry in comparison.metrics:
-            agreement = _measure_with_interval(entry.accuracy, (entry.low, entry.high), comparison.items)
+            agreement = _build_measurement_with_interval(
+                entry.accuracy, (entry.low, entry.high), comparison.items
+            )
             if agreement is not None:
                 measurements[SeriesKey(entry.metric, HUMAN_AGREEMENT)] = agreement
     return MeasuredRun(f"the task {result.task}", measurements)
@@ -76,7 +78,7 @@ def measure_assay(run: RunFolder) -> MeasuredRun:
 def measure_ranking(run: RunFolder) -> MeasuredRun:
     """Read the value of every metric by each meta-metric over all items, such as its SPA.
 
-    Meta-metrics like SPA depend on the number of items and systems, see `have_comparable_sizes`.
+    Meta-metrics like SPA depend on the number of items and systems, see `are_measurements_comparable`.
     """
     result = run.read_result("results/rank.json", RankContent)
     rankings = [ranking for ranking in result.rankings if ranking.is_global]
@@ -87,7 +89,9 @@ def measure_ranking(run: RunFolder) -> MeasuredRun:
         if has_several_datasets:
             measure = f"{measure} on {ranking.dataset}"
         for metric in ranking.defined_metrics:
-            measurement = _measure_with_interval(metric.value, (metric.low, metric.high), metric.items)
+            measurement = _build_measurement_with_interval(
+                metric.value, (metric.low, metric.high), metric.items
+            )
             if measurement is not None:
                 measurements[SeriesKey(metric.metric, measure)] = replace(
                     measurement, systems=ranking.systems
@@ -102,8 +106,10 @@ def measure_judges(run: RunFolder) -> MeasuredRun:
     for judge in result.judges:
         consistency_interval = judge.intervals.get("both_orders_same", (None, None))
         of_measures = {
-            JUDGE_ACCURACY: _measure_with_interval(judge.accuracy, (judge.low, judge.high), result.items),
-            JUDGE_CONSISTENCY: _measure_with_interval(
+            JUDGE_ACCURACY: _build_measurement_with_interval(
+                judge.accuracy, (judge.low, judge.high), result.items
+            ),
+            JUDGE_CONSISTENCY: _build_measurement_with_interval(
                 judge.both_orders_same, consistency_interval, result.items
             ),
         }
@@ -113,15 +119,18 @@ def measure_judges(run: RunFolder) -> MeasuredRun:
     return MeasuredRun(f"{result.kind} verdicts compared with {result.gold}", measurements)
 
 
-def have_comparable_sizes(first: Measurement, other: Measurement) -> bool:
+def are_measurements_comparable(first_measurement: Measurement, other_measurement: Measurement) -> bool:
     """Whether two values of a meta-metric can be compared: as many systems, and about as many items.
 
     The SPA of a metric rises with the number of items, by about .01 from 100 to 150 items of WMT23.
     """
-    if first.systems is None:
+    if first_measurement.systems is None:
         return True
-    ratio = other.clusters / first.clusters
-    return first.systems == other.systems and 1 / MOST_UNEQUAL_ITEMS <= ratio <= MOST_UNEQUAL_ITEMS
+    ratio = other_measurement.clusters / first_measurement.clusters
+    return (
+        first_measurement.systems == other_measurement.systems
+        and 1 / MOST_UNEQUAL_ITEMS <= ratio <= MOST_UNEQUAL_ITEMS
+    )
 
 
 MEASURED_COMMANDS: dict[str, Callable[[RunFolder], MeasuredRun]] = {
@@ -132,7 +141,7 @@ MEASURED_COMMANDS: dict[str, Callable[[RunFolder], MeasuredRun]] = {
 """How runs of each command are read; runs of other commands cannot be watched."""
 
 
-def _measure_with_interval(
+def _build_measurement_with_interval(
     value: float | None, interval: tuple[float | None, float | None], clusters: int
 ) -> Measurement | None:
     low, high = interval

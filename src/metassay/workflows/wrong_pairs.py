@@ -43,7 +43,7 @@ class LargestErrors:
     worse: FloatArray
     outcomes: OutcomeArray
 
-    def rank_by_margin(self, metric_count: int) -> list[LongArray]:
+    def list_wrong_pairs_by_margin(self, metric_count: int) -> list[LongArray]:
         """List for each of the first `metric_count` metrics the pairs that it did not get right.
 
         The pair with the largest margin comes first; ties come last. At most `MOST_PAIRS` are listed.
@@ -56,21 +56,21 @@ class LargestErrors:
             ranked.append(np.flatnonzero(wrong)[order][:MOST_PAIRS])
         return ranked
 
-    def keep_largest(self, metric_count: int) -> LargestErrors:
+    def keep_largest_errors(self, metric_count: int) -> LargestErrors:
         """Keep only the pairs with the largest errors of one of the first `metric_count` metrics."""
-        ranked = self.rank_by_margin(metric_count)
+        ranked = self.list_wrong_pairs_by_margin(metric_count)
         kept = np.unique(np.concatenate([np.empty(0, np.int64), *ranked]))
         return LargestErrors(
             self.positions[kept], self.better[:, kept], self.worse[:, kept], self.outcomes[:, kept]
         )
 
-    def append(self, other: LargestErrors) -> LargestErrors:
+    def append(self, other_errors: LargestErrors) -> LargestErrors:
         """Concatenate two sets of errors, the second with larger positions."""
         return LargestErrors(
-            np.concatenate([self.positions, other.positions]),
-            np.concatenate([self.better, other.better], axis=1),
-            np.concatenate([self.worse, other.worse], axis=1),
-            np.concatenate([self.outcomes, other.outcomes], axis=1),
+            np.concatenate([self.positions, other_errors.positions]),
+            np.concatenate([self.better, other_errors.better], axis=1),
+            np.concatenate([self.worse, other_errors.worse], axis=1),
+            np.concatenate([self.outcomes, other_errors.outcomes], axis=1),
         )
 
 
@@ -82,12 +82,12 @@ def collect_wrong_pairs(
     Pairs whose worse output comes nearer to a reference than the output are doubtful and come last; how many
     of all pairs are doubtful is estimated on pairs evenly spaced over all of them.
     """
-    errors = _find_largest_errors(scored, len(metrics))
-    chosen = _interleave_rankings(errors.rank_by_margin(len(metrics)))
+    errors = _find_largest_metric_errors(scored, len(metrics))
+    chosen = _interleave_positions_of_metrics(errors.list_wrong_pairs_by_margin(len(metrics)))
     rows = scored.rows[errors.positions[np.array(chosen, dtype=np.int64)]].tolist()
     texts = read_pair_texts(scored, errors.positions)[chosen].rows(named=True)
     known = _read_output_fields(dataset, rows)
-    outcomes = _list_outcomes(metrics, errors, chosen)
+    outcomes = _list_outcomes_of_pairs(metrics, errors, chosen)
     pairs: list[WrongPair] = []
     characters_left = MOST_CHARACTERS
     for n, row in enumerate(rows):
@@ -103,15 +103,15 @@ def collect_wrong_pairs(
     )
 
 
-def _find_largest_errors(scored: ScoredPairs, metric_count: int) -> LargestErrors:
+def _find_largest_metric_errors(scored: ScoredPairs, metric_count: int) -> LargestErrors:
     if scored.spilled is not None:
-        return scored.spilled.largest_errors.keep_largest(metric_count)
+        return scored.spilled.largest_errors.keep_largest_errors(metric_count)
     positions = np.arange(len(scored.rows))
     errors = LargestErrors(positions, scored.better, scored.worse, scored.outcomes.outcomes)
-    return errors.keep_largest(metric_count)
+    return errors.keep_largest_errors(metric_count)
 
 
-def _interleave_rankings(positions_by_metric: Sequence[LongArray]) -> list[int]:
+def _interleave_positions_of_metrics(positions_by_metric: Sequence[LongArray]) -> list[int]:
     """Take one pair of each metric in turn, without repetition."""
     chosen: dict[int, None] = {}
     for turn in range(MOST_PAIRS):
@@ -143,7 +143,7 @@ def _read_output_fields(dataset: Dataset, rows: Sequence[int]) -> list[dict[str,
     return dataset.outputs.select(columns)[list(rows)].rows(named=True)
 
 
-def _list_outcomes(
+def _list_outcomes_of_pairs(
     metrics: Sequence[Metric], errors: LargestErrors, chosen: Sequence[int]
 ) -> list[dict[str, ScoredOutcome]]:
     """List for each chosen pair both scores of every metric, as the metric gives them, and the outcome."""

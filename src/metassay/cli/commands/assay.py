@@ -62,7 +62,7 @@ def run_assay(
 ) -> None:
     """Perturb, score and compare: accuracy per context, tests, a recommendation and a report."""
     from metassay.workflows.assay import assay, score_assay_parts
-    from metassay.workflows.metric_files import collect_metrics
+    from metassay.workflows.metric_files import collect_requested_metrics
     from metassay.workflows.run_files import AUTOMATIC_FOLDER
 
     part_numbers = parse_part_numbers(parts)
@@ -74,7 +74,7 @@ def run_assay(
         dataset = data.read_dataset()
     with show_progress(output) as progress:
         llm = model.build_settings()
-        options["metrics"] = collect_metrics(settings.metrics, metric_file)
+        options["metrics"] = collect_requested_metrics(settings.metrics, metric_file)
         options |= {
             "seed": output.seed,
             "workers": output.workers,

@@ -50,14 +50,14 @@ def run_score(
     ] = False,
 ) -> None:
     """Compute metrics per segment and per system, and test differences between systems."""
-    from metassay.workflows.metric_files import collect_metrics
+    from metassay.workflows.metric_files import collect_requested_metrics
     from metassay.workflows.score import score
     from metassay.workflows.terminal_output import describe_scores
 
     dataset = data.read_dataset()
     task = dataset.task_definition
     options = settings.to_dict()
-    options["metrics"] = collect_metrics(settings.metrics, metric_file)
+    options["metrics"] = collect_requested_metrics(settings.metrics, metric_file)
     if score_only and options["metrics"] is None:
         options["metrics"] = task.default_metrics[0]
     if score_only and output.out is None and not output.json and table_format == "table":
