@@ -78,7 +78,9 @@ class LlmRewriting(Perturbation[str]):
 
     def apply(self, output_view: View[str], random_stream: Stream) -> str | None:
         """Return the model's version of an output."""
-        request = self._make_rewriting_request(output_view, self._load_prompt(), random_stream.draw_integer_below(_SEEDS))
+        request = self._make_rewriting_request(
+            output_view, self._load_prompt(), random_stream.draw_integer_below(_SEEDS)
+        )
         answer = None if request is None else self._require_model_connection().ask(request)
         return _parse_model_answer(output_view, answer)
 
@@ -87,9 +89,13 @@ class LlmRewriting(Perturbation[str]):
         prompt = self._load_prompt()
         requests = []
         for output_view, key in zip(output_views, random_keys.tolist()):
-            requests.append(self._make_rewriting_request(output_view, prompt, Stream(key).draw_integer_below(_SEEDS)))
+            requests.append(
+                self._make_rewriting_request(output_view, prompt, Stream(key).draw_integer_below(_SEEDS))
+            )
         answers = self._require_model_connection().ask_all(requests)
-        return [_parse_model_answer(output_view, answer) for output_view, answer in zip(output_views, answers)]
+        return [
+            _parse_model_answer(output_view, answer) for output_view, answer in zip(output_views, answers)
+        ]
 
     @property
     def usage(self) -> dict[str, Any] | None:
@@ -222,7 +228,9 @@ class Likeliest(Perturbation[str]):
     def apply_to_outputs(self, output_views: Sequence[View[str]], random_keys: Keys) -> list[str | None]:
         """Return the most likely perturbed version of each output; the model reads equal versions once."""
         streams = [Stream(key) for key in random_keys.tolist()]
-        keys_by_draw = [[random_stream.draw_integer_below(1 << 32) for random_stream in streams] for _ in range(self.of)]
+        keys_by_draw = [
+            [random_stream.draw_integer_below(1 << 32) for random_stream in streams] for _ in range(self.of)
+        ]
         return self._choose_most_likely_versions(output_views, keys_by_draw)
 
     def _choose_most_likely_versions(

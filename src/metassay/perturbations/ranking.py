@@ -156,7 +156,9 @@ class Shuffle(Reordering):
 def _start_random_stream_of_copy(random_stream: Stream, copy: int) -> Stream:
     """Start the random stream of a numbered copy, whose key is drawn from the stream of the copy before."""
     for _ in range(copy - 1):
-        random_stream = Stream((random_stream.draw_integer_below(1 << 32) << 32) | random_stream.draw_integer_below(1 << 32))
+        random_stream = Stream(
+            (random_stream.draw_integer_below(1 << 32) << 32) | random_stream.draw_integer_below(1 << 32)
+        )
     return random_stream
 
 

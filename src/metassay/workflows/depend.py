@@ -274,7 +274,9 @@ def _correct_scores_of_dataset(
 ) -> tuple[list[pl.DataFrame], list[Correction]]:
     """Correct the scores of all metrics on one data set, and of a constant metric for comparison."""
     human = score_cube.get_oriented_scores(scores.human)
-    clusters = np.arange(human.shape[1]) if options.cluster is None else score_cube.number_clusters(options.cluster)
+    clusters = (
+        np.arange(human.shape[1]) if options.cluster is None else score_cube.number_clusters(options.cluster)
+    )
     names = [name for name in score_cube.check_metric_names(scores.metrics or None) if name != options.weight]
     metrics = {name: score_cube.get_oriented_scores(name) for name in names}
     metrics[CONSTANT] = np.zeros(human.shape)
