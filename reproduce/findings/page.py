@@ -290,7 +290,7 @@ def render_question_table(rows: Sequence[Row]) -> str:
 
 def render_short_question_table(rows: Sequence[Row]) -> str:
     """Render the agreement of every two questions, without ranges and reliabilities."""
-    head = ["two questions", "all metrics", "one metric per family", "corrected for reliability"]
+    head = ["two measures", "all metrics", "one metric per family", "corrected for reliability"]
     cells = [
         [
             f"{QUESTIONS[row['first']]} – {QUESTIONS[row['second']]}",
