@@ -63,7 +63,7 @@ def test_without_an_informed_metric_none_is_named_best(scores):
 def test_missing_scores_do_not_hide_that_a_metric_knows_only_systems():
     by_name = np.repeat([[1.0], [2.0], [3.0]], 30, axis=1)
     by_name[0, ::4] = np.nan
-    informed = np.arange(90.0).reshape(3, 30)
+    informed = (np.arange(90.0) ** 2).reshape(3, 30)
     human = {"mqm": np.zeros((3, 30))}
     cube = ScoreCube(
         "all", ("A", "B", "C"), tuple(map(str, range(30))), human, {"by_name": by_name, "informed": informed}

@@ -42,6 +42,8 @@ class ScoreCube:
     """Names of the human and metric scores of which lower is better."""
     statistics: Mapping[str, FloatArray] = field(default_factory=dict)
     """Sufficient statistics `[systems, items, s]` of the metrics that have them."""
+    text_measures: Mapping[str, FloatArray] = field(default_factory=dict)
+    """Lengths of outputs and references `[systems, items]`. Empty if the scores were read without texts."""
     left_out: Mapping[str, int] = field(default_factory=dict)
     """Number of outputs that were left out while the cube was built, by reason."""
     directions: tuple[ScoreDirection, ...] = ()
@@ -56,7 +58,10 @@ class ScoreCube:
                 raise InputError(f"the scores of {name} have shape {scores.shape}, not {shape}.")
             if np.isinf(scores).any():
                 raise InputError(f"a score of {name} is infinite.", remedy="A missing score is NaN.")
-        for name in ("human_scores", "metric_scores", "item_metadata", "system_metadata", "statistics"):
+        for name in (
+            *("human_scores", "metric_scores", "item_metadata", "system_metadata"),
+            *("statistics", "text_measures"),
+        ):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     @property
@@ -133,6 +138,7 @@ class ScoreCube:
             item_metadata=restrict_metadata(self.item_metadata, columns),
             system_metadata=restrict_metadata(self.system_metadata, rows),
             statistics=restrict_scores(self.statistics),
+            text_measures=restrict_scores(self.text_measures),
         )
 
     def restrict_to_rated_outputs(self, human_score: str, *, every_system: bool = True) -> ScoreCube:

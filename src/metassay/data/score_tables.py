@@ -24,6 +24,7 @@ from metassay.data.joins import drop_repeated_rows
 from metassay.data.reference_systems import REFERENCE_SYSTEM_REASON, find_reference_rows
 from metassay.data.score_cube import UNNAMED_DATASET, ScoreCube
 from metassay.data.score_grid import ScoreGrid
+from metassay.data.text_measures import measure_texts_of_table
 from metassay.errors import InputError, InputLocation
 from metassay.results.data_summary import HUMAN_SCORE, LOWER, METRIC_SCORE
 from metassay.stats.arrays import FloatArray
@@ -178,6 +179,10 @@ def _build_cube(
         filled = [column for column in columns if rows[column].is_not_null().any()]
         return {column: grid.arrange_as_systems_by_items(rows[column].to_numpy()) for column in filled}
 
+    text_measures = {
+        name: grid.arrange_as_systems_by_items(values.cast(pl.Float64).to_numpy())
+        for name, values in measure_texts_of_table(rows).items()
+    }
     return ScoreCube(
         dataset,
         grid.systems,
@@ -186,6 +191,7 @@ def _build_cube(
         metric_scores=arrange_columns(metric_columns),
         item_metadata=_collect_metadata(rows, metadata_columns, "_item", grid.items),
         system_metadata=_collect_metadata(rows, metadata_columns, "_system", grid.systems),
+        text_measures=text_measures,
     )
 
 

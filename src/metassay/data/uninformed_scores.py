@@ -11,57 +11,80 @@ import polars as pl
 
 from metassay.data.dataset import Dataset
 from metassay.data.score_cube import ScoreCube
+from metassay.data.text_measures import (
+    BYTES,
+    CHARACTERS,
+    REFERENCE_CHARACTERS,
+    REFERENCE_WORDS,
+    TEXT_ID,
+    WORDS,
+    measure_texts,
+)
 from metassay.stats.arrays import FloatArray
 
 SYSTEM = "system"
 ITEM = "item"
-WORD_COUNT = "number of words"
-CHARACTER_COUNT = "number of characters"
+SYSTEM_AND_ITEM = "system and the item"
+_SCORE = "_score"
+
+LENGTHS = {
+    "number of words": (WORDS,),
+    "number of characters": (CHARACTERS,),
+    "number of bytes": (BYTES,),
+    "numbers of words of output and reference": (WORDS, REFERENCE_WORDS),
+    "numbers of characters of output and reference": (CHARACTERS, REFERENCE_CHARACTERS),
+}
+"""The lengths that alone should not determine a score, with the columns that hold them."""
 
 # With fewer repetitions, equal scores of outputs with, say, the same length may be a coincidence.
 _FEWEST_REPETITIONS = 20
-# Most properties are ruled out by the first rows, which is much faster than a look at all of them.
 _FIRST_ROWS = 2000
+_FIRST_ITEMS = 100
+_RELATIVE_TOLERANCE = 1e-9
 
 
-def list_output_properties(dataset: Dataset) -> dict[str, pl.Series]:
-    """Return properties of every output, such as its length, on which a good metric does not depend alone."""
-    outputs = dataset.outputs
-    properties = {SYSTEM: outputs["system"], ITEM: outputs["item"]}
-    if outputs["output"].dtype == pl.String:
-        properties[WORD_COUNT] = outputs["output"].str.split(" ").list.len()
-        properties[CHARACTER_COUNT] = outputs["output"].str.len_chars()
-    return properties
+def list_output_properties(dataset: Dataset) -> pl.DataFrame:
+    """Return a row per output with its system, its item and the lengths of its texts."""
+    return list_text_properties(dataset.outputs)
 
 
-def find_property_that_determines_scores(scores: FloatArray, properties: dict[str, pl.Series]) -> str | None:
-    """Return the first property, such as length, whose value alone determines the scores of a metric.
+def list_text_properties(texts: pl.DataFrame) -> pl.DataFrame:
+    """Return the properties of texts in the columns `system`, `item`, `output` and `references`, if any."""
+    references = texts["references"] if "references" in texts.columns else None
+    return texts.select(SYSTEM, ITEM).with_columns(**measure_texts(texts["output"], references))
 
-    Outputs without a score (NaN) are left out. A property needs 20 outputs whose value another output has.
+
+def find_property_that_determines_scores(scores: FloatArray, properties: pl.DataFrame) -> str | None:
+    """Return the property of outputs that alone determines their scores, or None.
+
+    A property determines the scores if outputs with equal values always have equal scores. The scores of
+    "system and item" are a number per system plus a number per item, as row numbers are. Outputs without a
+    score (NaN) are left out, and an output with the same text as another counts once. A property needs 20
+    outputs whose value another output has.
     """
-    is_scored = ~np.isnan(scores)
-    for name, values in properties.items():
-        table = pl.DataFrame({"value": values, "score": scores}).filter(pl.Series(is_scored))
-        # Almost always the first rows show that the property does not determine the scores.
-        if _have_equal_values_equal_scores(table.head(_FIRST_ROWS)) and _have_equal_values_equal_scores(
-            table
-        ):
-            repetitions = len(table) - table["value"].n_unique()
-            if repetitions >= _FEWEST_REPETITIONS:
-                return name
+    table = properties.with_columns(pl.Series(_SCORE, scores)).filter(pl.col(_SCORE).is_not_nan())
+    for name in (SYSTEM, ITEM):
+        if _is_determined_by(table, (name,), fewest_scores=1):
+            return name
+    for name, columns in LENGTHS.items():
+        if set(columns) <= set(table.columns) and _is_determined_by(table, columns, fewest_scores=2):
+            return name
+    if _is_sum_of_system_and_item(table):
+        return SYSTEM_AND_ITEM
     return None
 
 
 def find_uninformed_metrics(score_cube: ScoreCube) -> dict[str, str]:
-    """Find the metrics of a cube whose scores depend on the system alone, or on the item alone.
+    """Find the metrics whose scores depend on the system, the item or the length of outputs alone.
 
-    Returns the name of that property by metric.
+    Returns the name of that property by metric. Lengths are known only if it was read with texts.
     """
     systems, items = len(score_cube.systems), len(score_cube.items)
-    properties = {
-        SYSTEM: pl.Series(np.repeat(np.arange(systems), items)),
-        ITEM: pl.Series(np.tile(np.arange(items), systems)),
-    }
+    properties = pl.DataFrame(
+        {SYSTEM: np.repeat(np.arange(systems), items), ITEM: np.tile(np.arange(items), systems)}
+    ).with_columns(
+        pl.Series(name, values.ravel()).fill_nan(None) for name, values in score_cube.text_measures.items()
+    )
     uninformed: dict[str, str] = {}
     for metric, scores in score_cube.metric_scores.items():
         determining_property = find_property_that_determines_scores(scores.ravel(), properties)
@@ -70,7 +93,47 @@ def find_uninformed_metrics(score_cube: ScoreCube) -> dict[str, str]:
     return uninformed
 
 
-def _have_equal_values_equal_scores(table: pl.DataFrame) -> bool:
-    """Whether all rows with the same value of a property have the same score."""
-    score_counts = table.group_by("value").agg(pl.col("score").n_unique())["score"]
-    return bool((score_counts == 1).all())
+def _is_determined_by(table: pl.DataFrame, columns: tuple[str, ...], *, fewest_scores: int) -> bool:
+    """Whether outputs with equal values of some columns always have equal scores, in enough cases."""
+    # Almost always the first rows show that the columns do not determine the scores.
+    if not _have_equal_values_equal_scores(
+        table.head(_FIRST_ROWS), columns
+    ) or not _have_equal_values_equal_scores(table, columns):
+        return False
+    if TEXT_ID in table.columns:
+        table = table.unique([*columns, TEXT_ID])
+    groups = table.group_by(columns).agg(pl.len().alias("count"), pl.col(_SCORE).first())
+    repeated = groups.filter(pl.col("count") > 1)
+    repetitions = int((repeated["count"] - 1).sum())
+    return repetitions >= _FEWEST_REPETITIONS and repeated[_SCORE].n_unique() >= fewest_scores
+
+
+def _have_equal_values_equal_scores(table: pl.DataFrame, columns: tuple[str, ...]) -> bool:
+    """Whether all rows with the same values of some columns have the same score."""
+    groups = table.group_by(columns).agg(is_equal=pl.col(_SCORE).min() == pl.col(_SCORE).max())
+    return bool(groups["is_equal"].all())
+
+
+def _is_sum_of_system_and_item(table: pl.DataFrame) -> bool:
+    """Whether every system differs from the first by the same number on all items."""
+    if table.is_empty():
+        return False
+    first_items = table[ITEM].unique(maintain_order=True).head(_FIRST_ITEMS)
+    return _has_constant_differences(
+        table.filter(pl.col(ITEM).is_in(first_items.implode())), fewest=1
+    ) and _has_constant_differences(table, fewest=_FEWEST_REPETITIONS)
+
+
+def _has_constant_differences(table: pl.DataFrame, *, fewest: int) -> bool:
+    base_system = table[SYSTEM].value_counts(sort=True)[SYSTEM][0]
+    base = table.filter(pl.col(SYSTEM) == base_system)
+    differences = table.filter(pl.col(SYSTEM) != base_system).join(base, on=ITEM, suffix="_base")
+    if TEXT_ID in table.columns:
+        differences = differences.filter(pl.col(TEXT_ID) != pl.col(f"{TEXT_ID}_base"))
+    difference = pl.col(_SCORE) - pl.col(f"{_SCORE}_base")
+    by_system = differences.group_by(SYSTEM).agg(
+        spread=difference.max() - difference.min(), repetitions=pl.len() - 1
+    )
+    largest_score = np.abs(table[_SCORE].to_numpy()).max()
+    is_constant = (by_system["spread"] <= _RELATIVE_TOLERANCE * largest_score).all()
+    return bool(is_constant) and int(by_system["repetitions"].sum()) >= fewest

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
+from metassay.data.uninformed_scores import SYSTEM_AND_ITEM
 from metassay.meta.contexts.pair_analysis import PairAnalysis
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.recommendation_reasons import SPECS, ReasonWriter
@@ -61,10 +62,11 @@ def describe_confounding(confounding: MetricConfounding, metric_labels: MetricLa
 
 def explain_metric_without_quality_information(metric: str, determining_property: str) -> str:
     """Explain that a metric is not recommended because one property of the output determines its score."""
-    return (
-        f"All outputs with the same {determining_property} have the same score of {metric}. "
-        "It knows nothing else about the outputs, so it is not recommended."
-    )
+    if determining_property == SYSTEM_AND_ITEM:
+        reason = f"The score of {metric} is a number per system plus a number per item, as a row number is."
+    else:
+        reason = f"All outputs with the same {determining_property} have the same score of {metric}."
+    return f"{reason} It knows nothing else about the outputs, so it is not recommended."
 
 
 def warn_of_simulated_human_scores(human_column: str) -> str:

@@ -40,6 +40,9 @@ def build_assay_verdict(assay_view: AssayView) -> list[Claim]:
     best = assay_view.best_metric
     if best is None:
         return [Claim(kind="none", sentence="No metric can be recommended: no pair could be scored.")]
+    if best.metric in assay_view.uninformed_metrics:  # then all metrics are
+        sentence = "No metric can be recommended: none of them rates single outputs."
+        return [Claim(kind="none", sentence=sentence), _build_data_size_claim(assay_view)]
     answers = [
         _answer_which_metric_orders_pairs(assay_view, best),
         _answer_which_metric_chooses_outputs(assay_view),

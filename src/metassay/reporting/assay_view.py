@@ -82,9 +82,10 @@ class AssayView(ResultView[AssayContent]):
 
     @cached_property
     def uninformed_metrics(self) -> set[str]:
-        """Metrics that ignore quality: all sentinels (constant, random, length), also if requested."""
+        """Metrics that ignore quality: sentinels, and metrics of names, lengths or positions."""
         requested = {metric for metric in self.metrics if metric.partition("(")[0] in SENTINEL_NAMES}
-        return {*self.sentinels, *requested}
+        uninformed = {metric for metric in self.metrics if metric in self.result.uninformed}
+        return {*self.sentinels, *requested, *uninformed}
 
     @cached_property
     def columns(self) -> list[ColumnView]:

@@ -542,6 +542,8 @@ class ContextStatistics(ResultStruct, frozen=True, kw_only=True):
     shared_errors: SharedErrors = msgspec.field(name="phi")
     claims: Claims
     pairs_from: str
+    uninformed: list[str] = msgspec.field(default_factory=list)
+    """Metrics whose scores one property of the output determines, and sentinels; never recommended."""
 
 
 class AssayContent(ContextStatistics, frozen=True, kw_only=True):

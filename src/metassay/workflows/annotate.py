@@ -73,9 +73,9 @@ def annotate(data: Source, options: AnnotateOptions) -> AnnotateResult:
     `labels`. With `out` it is `ratings.csv` in this folder.
 
     >>> rows = [
-    ...     {"seg_id": n, "system": system, "M": n % 7 + bonus}
+    ...     {"seg_id": n, "system": system, "M": n % 7 * bonus}
     ...     for n in range(50)
-    ...     for system, bonus in (("a", 0.5), ("b", 0.0))
+    ...     for system, bonus in (("a", 0.5), ("b", 0.2))
     ... ]
     >>> result = annotate(rows, count=10)
     >>> result.needed, len(result.items)

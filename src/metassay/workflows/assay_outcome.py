@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from metassay.data.dataset import Dataset
 from metassay.data.memory import release_memory
-from metassay.data.uninformed_scores import find_property_that_determines_scores, list_output_properties
+from metassay.data.uninformed_scores import (
+    find_property_that_determines_scores,
+    list_output_properties,
+    list_text_properties,
+)
 from metassay.meta.contexts.pair_analysis import PairAnalysis, analyze_pairs
 from metassay.metrics.base import Metric
 from metassay.metrics.precomputed_scores import PrecomputedScores, list_distinct_texts
@@ -24,9 +30,17 @@ from metassay.workflows.assay_preparation import PreparedAssay
 from metassay.workflows.context_facts import collect_context_facts
 from metassay.workflows.human_pairs import score_human_pairs
 from metassay.workflows.output_weights import compute_output_weights
-from metassay.workflows.pair_scoring import ScoredPairs, list_scored_texts, score_pairs
+from metassay.workflows.pair_scoring import (
+    ScoredPairs,
+    find_output_rows,
+    list_scored_texts,
+    score_pairs,
+)
 from metassay.workflows.run_files import collect_warnings
 from metassay.workflows.shards import ShardScorer
+
+_MOST_PAIRS = 20_000
+"""With more pairs, the outputs alone show which metrics know only lengths."""
 
 LabelErrors = Mapping[tuple[str, str | None], LabelError | None]
 """Label errors by perturbation and language; None where nobody read such pairs."""
@@ -70,7 +84,7 @@ def compute_assay_outcome(prepared: PreparedAssay) -> AssayOutcome:
     execution = prepared.execution
     weights = compute_output_weights(dataset, plan.settings.weights, plan.contexts)
     sample, scored, metrics = make_and_score_pairs(prepared, weights)
-    uninformed = _find_uninformed_metrics(dataset, metrics, scored.output_scores)
+    uninformed = _find_uninformed_metrics(dataset, metrics, scored)
     notes = [
         explain_metric_without_quality_information(metric, source) for metric, source in uninformed.items()
     ]
@@ -170,15 +184,23 @@ def bind_precomputed_scores(dataset: Dataset, pairs: Pairs, metrics: Sequence[Me
 
 
 def _find_uninformed_metrics(
-    dataset: Dataset, metrics: Sequence[Metric], output_scores: FloatArray
+    dataset: Dataset, metrics: Sequence[Metric], scored: ScoredPairs
 ) -> dict[str, str]:
-    """Find metrics whose scores one property of the output determines, such as its length or system."""
+    """Find metrics whose scores one property of the output determines, and name that property.
+
+    A small data set has few outputs of equal length, so the perturbed outputs are used as well.
+    """
     uninformed: dict[str, str] = {}
-    if output_scores.shape != (len(metrics), len(dataset)):
+    if scored.output_scores.shape != (len(metrics), len(dataset)):
         return uninformed
+    scores = scored.output_scores
     properties = list_output_properties(dataset)
-    for metric, scores in zip(metrics, output_scores):
-        determining_property = find_property_that_determines_scores(scores, properties)
+    if scored.worse.shape[1] == len(scored.pairs) <= _MOST_PAIRS:
+        rows = np.unique(find_output_rows(dataset, scored.pairs))
+        scores = np.hstack([scores[:, rows], scored.worse])
+        properties = list_text_properties(list_scored_texts(dataset, scored.pairs))
+    for metric, metric_scores in zip(metrics, scores):
+        determining_property = find_property_that_determines_scores(metric_scores, properties)
         if determining_property is not None and not isinstance(metric, tuple(SENTINELS)):
             uninformed[metric.spec] = determining_property
     return uninformed

@@ -23,7 +23,7 @@ from metassay.options import split_names
 from metassay.stats.arrays import FloatArray
 from metassay.workflows.options import AnnotateOptions, EstimateOptions
 from metassay.workflows.read import Source
-from metassay.workflows.read_scores import read_scores
+from metassay.workflows.read_scores import mark_uninformed_metrics, read_scores
 
 LARGEST_UNRATED_SHARE = 0.2
 """The largest share of chosen items that may be without a rating."""
@@ -47,7 +47,8 @@ def read_labelled_scores(
     """Read one data set with human labels and metric scores.
 
     Systems without labels are left out if `needs_labels`. Items on which some system has no metric score are
-    left out, and metrics that do not score every output of the remaining items.
+    left out, and metrics that do not score every output of the remaining items. Also left out are metrics
+    that know only the system, the item or the length of an output.
     """
     labels_file = None if options.labels is None else read_annotation_file(options.labels)
     needs_column = needs_labels and labels_file is None
@@ -80,6 +81,11 @@ def read_labelled_scores(
     probabilities = None if probabilities is None else probabilities[is_scored]
     metrics, metric_notes = _select_complete_metrics(cube, metric_names)
     notes += metric_notes
+    marked_cube, uninformed = mark_uninformed_metrics(cube.select_metrics(list(metrics)))
+    metrics = {name: scores for name, scores in metrics.items() if name not in uninformed}
+    notes += marked_cube.notes
+    if uninformed:
+        notes.append(f"Left out, since they do not rate single outputs: {', '.join(sorted(uninformed))}.")
     labels = np.full((len(cube.systems), len(cube.items)), np.nan)
     if human in cube.human_scores:
         labels = cube.get_oriented_scores(human)

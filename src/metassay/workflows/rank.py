@@ -77,7 +77,7 @@ def rank(data: Source, options: RankOptions) -> RankResult:
     (`human`) if `data` has scores only. `out` is a folder for a page, JSON, CSV and charts.
 
     >>> rows = [
-    ...     {"seg_id": n, "system": system, "mqm": gap + n % 3, "M": gap + 7 * n % 5, "N": 3 * n % 4 - gap}
+    ...     {"seg_id": n, "system": system, "mqm": gap + n % 3, "M": gap * (1 + n % 5), "N": 3 * n % 4 - gap}
     ...     for n in range(30)
     ...     for system, gap in (("a", 0.0), ("b", -1.0), ("c", -3.0))
     ... ]

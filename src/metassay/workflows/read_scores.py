@@ -42,6 +42,10 @@ from metassay.workflows.scoring_rows import build_rows_for_metrics
 _ROW = "_scored_row"
 _SENTINEL_NAMES = frozenset(sentinel.name for sentinel in SENTINELS)
 
+WITHOUT_TEXTS_NOTE = (
+    "The data has scores without texts: a metric that knows only the lengths of outputs is not recognised."
+)
+
 ComparisonOptions = RankOptions | DependOptions | EstimateOptions | AnnotateOptions
 """Options of the verbs that compare metric scores with human scores."""
 
@@ -152,7 +156,8 @@ def _count_left_out(score_table: ScoreTable, score_cubes: Sequence[ScoreCube]) -
 def mark_uninformed_metrics(score_cube: ScoreCube) -> tuple[ScoreCube, frozenset[str]]:
     """Find the metrics that ignore the single outputs, and add a note about each to the score cube.
 
-    These are sentinels, and metrics whose scores depend on the system or the item alone.
+    These are sentinels, and metrics whose scores depend on the system, the item or the length of the output
+    alone. Lengths are unknown if the data has no outputs, which a note says.
     """
     properties = find_uninformed_metrics(score_cube)
     sentinels = {
@@ -163,6 +168,8 @@ def mark_uninformed_metrics(score_cube: ScoreCube) -> tuple[ScoreCube, frozenset
         for metric, determining_property in properties.items()
         if metric not in sentinels
     ]
+    if not score_cube.text_measures:
+        notes.append(WITHOUT_TEXTS_NOTE)
     return score_cube.add_notes(*notes), frozenset(properties) | sentinels
 
 

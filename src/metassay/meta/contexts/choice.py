@@ -32,7 +32,7 @@ class ChoiceTable:
     accurate there than another of them. `spread` is how much a metric's true accuracy varies between
     contexts; `robust_accuracy` and `worst_case` are its accuracy under the least favourable mix of contexts
     and in the least favourable context. `cost_classes` has the class of each metric (`COST_CLASSES`).
-    `uninformed` metrics know nothing of quality: they come last, and are chosen only if there is no other.
+    `uninformed` metrics know nothing of quality: they come last and are never chosen.
     """
 
     metrics: tuple[str, ...]
@@ -48,9 +48,8 @@ class ChoiceTable:
     uninformed: frozenset[str] = frozenset()
 
     def drop_uninformed_metrics(self, metric_positions: Sequence[int]) -> list[int]:
-        """Drop the metrics whose scores say nothing about quality; keep all if none would remain."""
-        informed = [m for m in metric_positions if self.metrics[m] not in self.uninformed]
-        return informed or list(metric_positions)
+        """Drop the metrics whose scores say nothing about quality."""
+        return [m for m in metric_positions if self.metrics[m] not in self.uninformed]
 
 
 @dataclass(frozen=True)
@@ -137,6 +136,7 @@ def read_choice_table(assay_result: ContextStatistics, column: str, criteria: Cr
         worst_case=np.array([robustness[metric].worst_case for metric in metrics], dtype=np.float64),
         cost_classes=assay_result.cost_class,
         criteria=criteria,
+        uninformed=frozenset(assay_result.uninformed),
     )
 
 
@@ -273,20 +273,21 @@ def _get_recommendation_of_run(
     ahead = run_choice.ahead.get(choice_table.contexts[context], ())
     wanted = [m for m in metrics_by_accuracy if choice_table.metrics[m] in ahead]
     wanted += [m for m in metrics_by_accuracy if choice_table.metrics[m] == run_choice.metric]
-    for m in wanted:
+    for m in choice_table.drop_uninformed_metrics(wanted):
         if not np.isnan(choice_table.accuracy[m, context]):
             return m
     return None
 
 
 def find_pareto_front(choice_table: ChoiceTable) -> list[str] | None:
-    """Find the metrics that no other metric beats in accuracy and cost; None without cost classes."""
+    """Find the informed metrics that no other beats in accuracy and cost; None without cost classes."""
     if not choice_table.cost_classes:
         return None
     costs = np.array(
         [rank_cost_class(choice_table.cost_classes.get(metric)) for metric in choice_table.metrics]
     )
-    costs = np.where(np.isinf(costs), np.nan, costs)
+    is_uninformed = np.array([metric in choice_table.uninformed for metric in choice_table.metrics])
+    costs = np.where(np.isinf(costs) | is_uninformed, np.nan, costs)
     return [
         choice_table.metrics[m]
         for m in np.flatnonzero(mark_pareto_optimal_metrics(choice_table.accuracy[:, 0], costs))

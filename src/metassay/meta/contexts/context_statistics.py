@@ -100,6 +100,7 @@ def build_context_statistics(pair_analysis: PairAnalysis) -> ContextStatistics:
         ),
         claims=claims,
         pairs_from=pair_analysis.pairs_from,
+        uninformed=sorted(pair_analysis.uninformed),
     )
 
 

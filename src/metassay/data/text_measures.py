@@ -1,0 +1,51 @@
+"""Lengths of outputs and references, by which a metric that knows only lengths is recognised."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from metassay.data.columns import find_reference_columns, list_column_names_of_role
+
+WORDS = "words"
+CHARACTERS = "characters"
+BYTES = "bytes"
+REFERENCE_WORDS = "reference words"
+REFERENCE_CHARACTERS = "reference characters"
+TEXT_ID = "text id"
+"""Equal texts have equal ids."""
+
+
+def measure_texts(outputs: pl.Series, references: pl.Series | None = None) -> dict[str, pl.Series]:
+    """Measure the lengths of outputs, and of their first references.
+
+    A ranked list of documents has a number of documents, which counts as its number of words.
+    """
+    if outputs.dtype == pl.String:
+        measures = {
+            TEXT_ID: outputs.rank("dense"),
+            WORDS: outputs.str.count_matches(r"\S+"),
+            CHARACTERS: outputs.str.len_chars(),
+            BYTES: outputs.str.len_bytes(),
+        }
+    elif isinstance(outputs.dtype, pl.List):
+        measures = {TEXT_ID: outputs.hash(), WORDS: outputs.list.len()}
+    else:
+        return {}
+    if references is not None and isinstance(references.dtype, pl.List):
+        references = references.list.first()
+    if references is not None and references.dtype == pl.String and CHARACTERS in measures:
+        measures[REFERENCE_WORDS] = references.str.count_matches(r"\S+")
+        measures[REFERENCE_CHARACTERS] = references.str.len_chars()
+    return measures
+
+
+def measure_texts_of_table(table: pl.DataFrame) -> dict[str, pl.Series]:
+    """Measure the texts of a table with one row per output; empty if it has no column of outputs."""
+    by_lower_name = {name.lower(): name for name in reversed(table.columns)}
+    output = next(
+        (by_lower_name[name] for name in list_column_names_of_role("output") if name in by_lower_name), None
+    )
+    if output is None:
+        return {}
+    references = find_reference_columns(table.columns)
+    return measure_texts(table[output], table[references[0]] if references else None)
