@@ -19,7 +19,7 @@ import polars as pl
 from bench_commands import DATA, OURS, run_command
 
 LABELLED_ITEMS = 100
-RUNS_TO_WATCH = 5
+RUNS_TO_WATCH = 3
 LEXICAL = "chrf,bleu"
 
 
@@ -50,10 +50,11 @@ def write_lines(file: Path, lines: pl.Series) -> None:
 
 def prepare_runs(folder: Path) -> None:
     """Run `rank` on every part, and with lexical metrics on all data, for `watch` and `score --meaning`."""
+    options = ["--human", "mqm", "--significance", "none"]
     for number in range(RUNS_TO_WATCH):
         table = f"{folder / f'part{number}.parquet'}"
-        run_command(OURS, ["rank", table, "--human", "mqm", "--out", f"{folder / f'run{number}'}"], {})
-    options = ["--human", "mqm", "--metrics", LEXICAL, "--analysis", "thresholds"]
+        run_command(OURS, ["rank", table, *options, "--out", f"{folder / f'run{number}'}"], {})
+    options += ["--metrics", LEXICAL, "--analysis", "thresholds"]
     run_command(OURS, ["rank", f"{folder / 'all.parquet'}", *options, "--out", f"{folder / 'rated'}"], {})
 
 
@@ -64,24 +65,16 @@ def list_commands(folder: Path) -> dict[str, list[str]]:
     texts = [f"{folder / 'ONLINE-W.txt'}", f"{folder / 'ONLINE-A.txt'}"]
     reference = f"{folder / 'reference.txt'}"
     runs = [f"{folder / f'run{number}'}" for number in range(RUNS_TO_WATCH)]
+    labels_saved = ["rank", *everything, "--meta", "labels_saved"]
+    thresholds = [*labels_saved, "--analysis", "thresholds"]
     return {
         "estimate": ["estimate", *few],
         "estimate --context domain": ["estimate", *few, "--context", "domain"],
         "annotate --count 50": ["annotate", *few, "--count", "50"],
         "annotate --difference 1": ["annotate", *few, "--difference", "1"],
-        "rank --meta labels_saved": ["rank", *everything, "--meta", "labels_saved"],
-        "rank --analysis thresholds": [
-            "rank",
-            *everything,
-            "--meta",
-            "labels_saved",
-            "--analysis",
-            "thresholds",
-        ],
-        "rank --analysis thresholds, four contexts": [
-            *("rank", *everything, "--meta", "labels_saved", "--analysis", "thresholds"),
-            *("--context", "domain"),
-        ],
+        "rank --meta labels_saved": labels_saved,
+        "rank --analysis thresholds": thresholds,
+        "rank --analysis thresholds, four contexts": [*thresholds, "--context", "domain"],
         "watch": ["watch", *runs],
         "score --meaning": [
             *("score", *texts, "--reference", reference, "--language", "de"),
@@ -95,7 +88,8 @@ def main(part_of_name: str = "") -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         prepare_files(folder)
-        prepare_runs(folder)
+        if part_of_name in "watch, score --meaning":
+            prepare_runs(folder)
         print(f"{'command':44} {'CPU s':>6} {'MB':>6}")
         for name, arguments in list_commands(folder).items():
             if part_of_name in name:

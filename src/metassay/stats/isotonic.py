@@ -71,23 +71,26 @@ def predict_isotonic(scores: SortedScores, fitted: FloatArray, at: ArrayLike) ->
 def fit_non_decreasing_rows(rows: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Find the non-decreasing row nearest to each row, and the weighted squared distance to it.
 
-    The fit at k is max over i <= k of min over j >= k of the weighted mean of the values i to j (Barlow et
-    al., 1972); the distance is Σ weight · (value - fit)².
+    `weights` are positive, one per column or one per value. The fit at k is max over i <= k of min over
+    j >= k of the weighted mean of the values i to j (Barlow et al., 1972); the distance is
+    Σ weight · (value - fit)².
 
     >>> nearest, distance = fit_non_decreasing_rows(np.array([[1.0, 3.0, 2.0]]), np.ones(3))
     >>> nearest.tolist(), distance.tolist()
     ([[1.0, 2.5, 2.5]], [0.5])
     """
     rows = np.atleast_2d(np.asarray(rows, dtype=np.float64))
+    weights = np.broadcast_to(weights, rows.shape)
     size = rows.shape[1]
     first, last = np.triu_indices(size)
     fits = []
     for start in range(0, len(rows), _ROWS_PER_BLOCK):
         block = rows[start : start + _ROWS_PER_BLOCK]
+        block_weights = weights[start : start + _ROWS_PER_BLOCK]
         means = np.full((len(block), size, size), np.inf)
         for i in range(size):
-            sums = np.cumsum(block[:, i:] * weights[i:], axis=1)
-            means[:, i, i:] = sums / np.cumsum(weights[i:])
+            sums = np.cumsum(block[:, i:] * block_weights[:, i:], axis=1)
+            means[:, i, i:] = sums / np.cumsum(block_weights[:, i:], axis=1)
             means[:, i, i] = block[:, i]  # exactly, so that a monotone row is its own fit
         lowest_mean = np.minimum.accumulate(means[:, :, ::-1], axis=2)[:, :, ::-1]
         candidates = np.full_like(means, -np.inf)

@@ -11,12 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.decisions.system_differences import AGREEMENT_SHARES
 from metassay.results.rank import AgreementPoint, AgreementThreshold
 from metassay.stats.arrays import FloatArray
+from metassay.stats.isotonic import fit_non_decreasing_rows
 from metassay.stats.resampling import draw_bootstrap_counts
 
 # Bins of score differences with equally many pairs, to which the agreement curve is fitted.
@@ -87,7 +87,7 @@ def _fit_agreement_curves(right_pairs: FloatArray, all_pairs: FloatArray) -> Flo
     """
     shares = np.divide(right_pairs, all_pairs, out=np.full(right_pairs.shape, 0.5), where=all_pairs > 0)
     weights = np.maximum(all_pairs, _SMALLEST_WEIGHT)
-    return np.stack([isotonic_regression(y, weights=w).x for y, w in zip(shares, weights)])
+    return fit_non_decreasing_rows(shares, weights)[0]
 
 
 def _list_curve_points(
@@ -117,7 +117,7 @@ def _find_agreement_threshold(
 
     `coverage` is the share of pairs that differ by at least as much.
     """
-    differences = np.array([_interpolate_difference(curve, bin_differences, agreement) for curve in curves])
+    differences = _interpolate_differences(curves, bin_differences, agreement)
     is_reached = np.isfinite(differences[0])
     low, high = np.quantile(differences[1:], _TAILS, method="nearest")
     return AgreementThreshold(
@@ -129,13 +129,15 @@ def _find_agreement_threshold(
     )
 
 
-def _interpolate_difference(curve: FloatArray, bin_differences: FloatArray, agreement: float) -> float:
-    """Interpolate the difference at which a curve reaches a given agreement; infinite if it never does."""
-    reached = np.flatnonzero(curve >= agreement)
-    if not len(reached):
-        return np.inf
-    k = reached[0]
-    if k == 0:
-        return float(bin_differences[0])
-    fraction = (agreement - curve[k - 1]) / (curve[k] - curve[k - 1])
-    return float(bin_differences[k - 1] + fraction * (bin_differences[k] - bin_differences[k - 1]))
+def _interpolate_differences(curves: FloatArray, bin_differences: FloatArray, agreement: float) -> FloatArray:
+    """Interpolate the difference at which each curve reaches a given agreement; infinite if it never does."""
+    is_reached = curves >= agreement
+    bins = is_reached.argmax(axis=1)
+    bins_before = np.maximum(bins - 1, 0)
+    rows = np.arange(len(curves))
+    rise = curves[rows, bins] - curves[rows, bins_before]
+    missing = agreement - curves[rows, bins_before]
+    fractions = np.divide(missing, rise, out=np.zeros(len(curves)), where=rise > 0)
+    steps = bin_differences[bins] - bin_differences[bins_before]
+    differences = bin_differences[bins_before] + fractions * steps
+    return np.where(is_reached.any(axis=1), differences, np.inf)

@@ -20,6 +20,7 @@ from scipy.special import expit, logit
 from metassay.data.score_arrays import ScoreArrays
 from metassay.results.rank import AgreementPoint, AgreementThreshold
 from metassay.stats.arrays import FloatArray
+from metassay.stats.compilation import kernel
 from metassay.stats.resampling import draw_bootstrap_counts
 from metassay.stats.sign_flip import weighted_p_values
 
@@ -29,9 +30,9 @@ POINTS = 21
 _TAILS = (0.025, 0.975)
 # Bound of beta d: where every pair agrees with certainty, the likelihood grows with beta without end.
 _LARGEST_EXPONENT = 50.0
-# Bisection brings the slope near its optimum; Newton's method, which may diverge from afar, then finishes.
-_BISECTIONS = 15
-_NEWTON_STEPS = 3
+# Newton steps stop at this change of the slope; halving the bracket alone needs about 50 of them.
+_MOST_STEPS = 100
+_SLOPE_PRECISION = 1e-12
 
 
 @dataclass(frozen=True)
@@ -111,27 +112,46 @@ def estimate_human_agreement_on_systems(
 def fit_logistic_slopes(differences: FloatArray, agreement: FloatArray, weights: FloatArray) -> FloatArray:
     """Fit beta of P(d) = 1 / (1 + exp(-beta d)) by maximum likelihood, for each row `[draws, pairs]`.
 
-    The derivative of the likelihood, Σ w d (y - P(d)), falls with beta. Bisection finds its root roughly, and
-    Newton's method exactly.
+    beta d is bounded by `_LARGEST_EXPONENT`.
     """
     scale = np.maximum(differences.max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-    scaled = differences / scale
-    weighted = weights * scaled
-    low = np.full(len(differences), -_LARGEST_EXPONENT)
-    high = np.full(len(differences), _LARGEST_EXPONENT)
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2
-        derivative = (weighted * (agreement - expit(middle[:, None] * scaled))).sum(axis=1)
-        low = np.where(derivative > 0, middle, low)
-        high = np.where(derivative > 0, high, middle)
-    slopes = (low + high) / 2
-    for _ in range(_NEWTON_STEPS):
-        probabilities = expit(slopes[:, None] * scaled)
-        derivative = (weighted * (agreement - probabilities)).sum(axis=1)
-        curvature = (weighted * scaled * probabilities * (1 - probabilities)).sum(axis=1)
-        steps = derivative / np.maximum(curvature, np.finfo(np.float64).tiny)
-        slopes = np.clip(slopes + steps, low, high)
-    return np.asarray(slopes / scale[:, 0])
+    return np.asarray(_fit_scaled_slopes(differences / scale, agreement, weights) / scale[:, 0])
+
+
+@kernel
+def _fit_scaled_slopes(differences: FloatArray, agreement: FloatArray, weights: FloatArray) -> FloatArray:
+    """Fit the slope of each row by Newton's method within a bracket; differences are at most 1.
+
+    The derivative of the likelihood, Σ w d (y - P(d)), falls with the slope, so that its sign says on which
+    side of the slope the maximum lies. A step that leaves the bracket is replaced by its middle.
+    """
+    slopes = np.zeros(len(differences))
+    for row in range(len(differences)):
+        low = -_LARGEST_EXPONENT
+        high = _LARGEST_EXPONENT
+        slope = 0.0
+        for _ in range(_MOST_STEPS):
+            derivative = 0.0
+            curvature = 0.0
+            for pair in range(differences.shape[1]):
+                difference = differences[row, pair]
+                weighted = weights[row, pair] * difference
+                probability = 1 / (1 + np.exp(-slope * difference))
+                derivative += weighted * (agreement[row, pair] - probability)
+                curvature += weighted * difference * probability * (1 - probability)
+            if derivative > 0:
+                low = slope
+            else:
+                high = slope
+            next_slope = (low + high) / 2
+            if curvature > 0 and low <= slope + derivative / curvature <= high:
+                next_slope = slope + derivative / curvature
+            is_exact = abs(next_slope - slope) <= _SLOPE_PRECISION
+            slope = next_slope
+            if is_exact:
+                break
+        slopes[row] = slope
+    return slopes
 
 
 def _measure_pairwise_accuracy(mean_differences: FloatArray, agreement: FloatArray) -> float:
