@@ -7,51 +7,17 @@ A, B [metric pairs, 2], and returns SPA(A') - SPA(B') for each pair: [draws, met
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ndtr
 
 from metassay.stats.arrays import BoolArray, Float32Array, FloatArray, LongArray
 from metassay.stats.compilation import kernel
+from metassay.stats.flip_groups import FlipGroup, compare_flipped_sums, find_tie_tolerance
+from metassay.stats.normal_tail import UPPER_TAIL, interpolate_normal_tail
 from metassay.stats.swaps import Swaps
 
-# The grid of z values on which the upper tail of the normal distribution is tabulated.
-_STEPS_PER_UNIT = 512
-_LARGEST_Z = 8.0
-# 1 - Phi on a grid. Linear interpolation is off by at most 1.2e-7, a thousandth of the Monte-Carlo error.
-_UPPER_TAIL = ndtr(-np.linspace(-_LARGEST_Z, _LARGEST_Z, int(2 * _LARGEST_Z * _STEPS_PER_UNIT) + 1))
 # A sum of squared differences below this share of the sums of squares is rounding in float32.
 _FLOAT32_RESOLUTION = 1e-6
 # The same share in float64.
 _ROUNDING = 1e-12
-# Sums are equal if they differ by less than this share of their possible size.
-_FLOAT32_TIE = 1e-7
-
-
-def compare_accuracies_after_segment_swaps(
-    p_human: FloatArray, scores: FloatArray, metric_pairs: LongArray, swaps: Swaps
-) -> Float32Array:
-    """Compute differences of soft accuracy between metrics after swapping whole segments of their scores.
-
-    Sum and sum of squares of the differences of two systems are both linear in the mask of swapped segments,
-    so a draw takes two matrix products per metric.
-    """
-    mask = swaps.columns.astype(np.float64)
-    sums = np.empty((len(swaps), len(scores), len(p_human)))
-    squares = np.empty_like(sums)
-    total_sums = np.empty(sums.shape[1:])
-    total_squares = np.empty_like(total_sums)
-    first, second = np.triu_indices(scores.shape[1], 1)
-    for m, metric_scores in enumerate(scores):
-        differences = metric_scores[first] - metric_scores[second]
-        sums[:, m] = mask @ differences.T
-        total_sums[m] = differences.sum(axis=1)
-        differences *= differences
-        squares[:, m] = mask @ differences.T
-        total_squares[m] = differences.sum(axis=1)
-    accuracy_differences = _allocate_differences(len(swaps), metric_pairs)
-    _fill_segment_swaps(
-        p_human, metric_pairs, total_sums, total_squares, sums, squares, _UPPER_TAIL, accuracy_differences
-    )
-    return accuracy_differences
 
 
 def compare_accuracies_after_score_swaps(
@@ -77,30 +43,31 @@ def compare_accuracies_after_score_swaps(
             kept,
             mixed,
             exchanged,
-            _UPPER_TAIL,
+            UPPER_TAIL,
             accuracy_differences[draw],
         )
     return accuracy_differences
 
 
 def compare_permutation_accuracies_after_swaps(
-    p_human: FloatArray, scores: FloatArray, metric_pairs: LongArray, swaps: Swaps, flips: Float32Array
+    p_human: FloatArray, scores: FloatArray, metric_pairs: LongArray, swaps: Swaps, group: FlipGroup
 ) -> Float32Array:
-    """Swap any cells, with p-values from sign flips; `flips` is [segments, flips], 1 where the sign changes.
+    """Swap any cells, with p-values from a group of sign flips.
 
-    The flipped sums of A' are those of A minus its swapped cells plus those of B, so a draw takes one product
-    per metric; the rest is counting, for every pair of metrics.
+    The flipped sums of A' are those of A minus its swapped cells plus those of B, so they are computed once
+    per draw and metric; the rest is counting, for every pair of metrics.
     """
-    metrics, systems, segments = scores.shape
-    by_segment = np.ascontiguousarray(scores.astype(np.float32).reshape(-1, segments).T)
-    shape = (metrics, systems, flips.shape[1])
-    total = (by_segment.T @ flips).reshape(shape)
-    tolerance = _find_tolerance(scores)
+    by_segment = np.ascontiguousarray(np.moveaxis(scores, 2, 0), dtype=np.float32)
+    total = group.sum_scores(by_segment)
+    tolerance = find_tie_tolerance(scores)
     accuracy_differences = _allocate_differences(len(swaps), metric_pairs)
     for draw in range(len(swaps)):
-        swapped = _sum_flipped(by_segment, flips, swaps, draw).reshape(shape)
-        if swaps.cells is None:
-            swapped = np.where(swaps.rows[draw][None, :, None], total - swapped, swapped)
+        if swaps.cells is not None:
+            swapped = group.sum_scores(by_segment * swaps.cells[draw].T[:, None])
+        else:
+            swapped = group.sum_scores(by_segment, np.flatnonzero(swaps.columns[draw]))
+            if swaps.rows[draw].any():
+                swapped = np.where(swaps.rows[draw][None, :, None], total - swapped, swapped)
         _fill_permuted_swaps(p_human, metric_pairs, total, swapped, tolerance, accuracy_differences[draw])
     return accuracy_differences
 
@@ -128,45 +95,27 @@ def tabulate_swap_effects_with_normal_p_values(
     rows = scores.reshape(-1, scores.shape[2])
     contributions = np.empty((len(metric_pairs), len(p_human), 4), dtype=np.float32)
     _tabulate_normal_swaps(
-        p_human, metric_pairs, scores.sum(axis=2), rows @ rows.T, _UPPER_TAIL, contributions
+        p_human, metric_pairs, scores.sum(axis=2), rows @ rows.T, UPPER_TAIL, contributions
     )
     return contributions
 
 
 def tabulate_swap_effects_with_permutation_p_values(
-    p_human: FloatArray, scores: FloatArray, metric_pairs: LongArray, flips: Float32Array
+    p_human: FloatArray, scores: FloatArray, metric_pairs: LongArray, group: FlipGroup
 ) -> Float32Array:
     """Tabulate |p_B' - p_human| - |p_A' - p_human| for the states of two systems, with permutation p-values.
 
-    Same table as that of `tabulate_swap_effects_with_normal_p_values`, with p-values from sign flips
-    [segments, flips].
+    Same table as that of `tabulate_swap_effects_with_normal_p_values`, with p-values from a group of sign
+    flips.
     """
-    metrics, systems, segments = scores.shape
-    rows = scores.astype(np.float32).reshape(-1, segments)
-    flipped_sums = (rows @ flips).reshape(metrics, systems, flips.shape[1])
+    flipped_sums = group.sum_scores(np.moveaxis(scores, 2, 0).astype(np.float32))
     contributions = np.empty((len(metric_pairs), len(p_human), 4), dtype=np.float32)
-    _tabulate_permuted_swaps(p_human, metric_pairs, flipped_sums, _find_tolerance(scores), contributions)
+    _tabulate_permuted_swaps(p_human, metric_pairs, flipped_sums, find_tie_tolerance(scores), contributions)
     return contributions
-
-
-def _find_tolerance(scores: FloatArray) -> np.float32:
-    """Return the difference up to which two sums of standardised scores are equal."""
-    return np.float32(_FLOAT32_TIE * np.abs(scores).max(axis=1).sum(axis=1).max())
 
 
 def _allocate_differences(draws: int, metric_pairs: LongArray) -> Float32Array:
     return np.empty((draws, len(metric_pairs)), dtype=np.float32)
-
-
-def _sum_flipped(by_segment: Float32Array, flips: Float32Array, swaps: Swaps, draw: int) -> Float32Array:
-    """Sum the flipped scores over swapped cells, or over swapped segments if whole segments are swapped."""
-    if swaps.cells is not None:
-        repeats = by_segment.shape[1] // swaps.cells.shape[1]
-        cell_sums: Float32Array = (by_segment * np.tile(swaps.cells[draw].T, repeats)).T @ flips
-        return cell_sums
-    chosen = swaps.columns[draw]
-    segment_sums: Float32Array = by_segment[chosen].T @ flips[chosen]
-    return segment_sums
 
 
 def _multiply_kept_and_swapped(
@@ -217,47 +166,6 @@ def _split_by_rows(
 
 
 @kernel
-def _interpolate_normal_tail(total: float, squares: float, upper_tail: FloatArray) -> float:
-    """Interpolate 1 - Phi(total / √squares); .5 where there is no difference."""
-    if squares <= 0.0:
-        return 0.5
-    z = min(max(total / np.sqrt(squares), -_LARGEST_Z + 1e-9), _LARGEST_Z - 1e-9)
-    position = (z + _LARGEST_Z) * _STEPS_PER_UNIT
-    step = int(position)
-    return float(upper_tail[step] + (position - step) * (upper_tail[step + 1] - upper_tail[step]))
-
-
-@kernel
-def _fill_segment_swaps(
-    p_human: FloatArray,
-    metric_pairs: LongArray,
-    total_sums: FloatArray,
-    total_squares: FloatArray,
-    sums: FloatArray,
-    squares: FloatArray,
-    upper_tail: FloatArray,
-    accuracy_differences: Float32Array,
-) -> None:
-    pairs = len(p_human)
-    for draw in range(len(sums)):
-        for column in range(len(metric_pairs)):
-            a = metric_pairs[column, 0]
-            b = metric_pairs[column, 1]
-            difference = 0.0
-            for pair in range(pairs):
-                change = sums[draw, b, pair] - sums[draw, a, pair]
-                square_change = squares[draw, b, pair] - squares[draw, a, pair]
-                p_a = _interpolate_normal_tail(
-                    total_sums[a, pair] + change, total_squares[a, pair] + square_change, upper_tail
-                )
-                p_b = _interpolate_normal_tail(
-                    total_sums[b, pair] - change, total_squares[b, pair] - square_change, upper_tail
-                )
-                difference += abs(p_b - p_human[pair]) - abs(p_a - p_human[pair])
-            accuracy_differences[draw, column] = difference / pairs
-
-
-@kernel
 def _fill_mixture_products(
     kept: Float32Array,
     mixed: Float32Array,
@@ -305,7 +213,7 @@ def _fill_cell_swaps(
                     squares = max(square_sum - 2.0 * products[i, j], _FLOAT32_RESOLUTION * square_sum)
                     total = kept_sums[metric, i] + swapped_sums[other_metric, i]
                     total -= kept_sums[metric, j] + swapped_sums[other_metric, j]
-                    p_metric = _interpolate_normal_tail(total, squares, upper_tail)
+                    p_metric = interpolate_normal_tail(total, squares, upper_tail)
                     difference += sign * abs(p_metric - p_human[pair])
                     pair += 1
         accuracy_differences[column] = difference / len(p_human)
@@ -336,8 +244,8 @@ def _fill_permuted_swaps(
             pair = 0
             for i in range(systems):
                 for j in range(i + 1, systems):
-                    half_wins = _count_half_wins(sums[side, i], sums[side, j], tolerance)
-                    difference += sign * abs(half_wins / (2.0 * flips) - p_human[pair])
+                    p_metric = compare_flipped_sums(sums[side, i], sums[side, j], tolerance)
+                    difference += sign * abs(p_metric - p_human[pair])
                     pair += 1
         accuracy_differences[column] = difference / len(p_human)
 
@@ -364,7 +272,7 @@ def _tabulate_normal_swaps(
                     other_row = second * systems + j
                     square_sum = products[row, row] + products[other_row, other_row]
                     squares = max(square_sum - 2.0 * products[row, other_row], _ROUNDING * square_sum)
-                    p_metric = _interpolate_normal_tail(sums[first, i] - sums[second, j], squares, upper_tail)
+                    p_metric = interpolate_normal_tail(sums[first, i] - sums[second, j], squares, upper_tail)
                     errors[state] = abs(p_metric - p_human[pair])
                 for state in range(4):  # where A' has a score of A, B' has one of B
                     contributions[column, pair, state] = errors[3 - state] - errors[state]
@@ -379,7 +287,7 @@ def _tabulate_permuted_swaps(
     tolerance: np.float32,
     contributions: Float32Array,
 ) -> None:
-    _, systems, flips = flipped_sums.shape
+    systems = flipped_sums.shape[1]
     errors = np.empty(4)
     for column in range(len(metric_pairs)):
         pair = 0
@@ -388,8 +296,10 @@ def _tabulate_permuted_swaps(
                 for state in range(4):
                     first = metric_pairs[column, state >> 1]
                     second = metric_pairs[column, state & 1]
-                    half_wins = _count_half_wins(flipped_sums[first, i], flipped_sums[second, j], tolerance)
-                    errors[state] = abs(half_wins / (2.0 * flips) - p_human[pair])
+                    p_metric = compare_flipped_sums(
+                        flipped_sums[first, i], flipped_sums[second, j], tolerance
+                    )
+                    errors[state] = abs(p_metric - p_human[pair])
                 for state in range(4):
                     contributions[column, pair, state] = errors[3 - state] - errors[state]
                 pair += 1
@@ -413,13 +323,3 @@ def _fill_system_swaps(
             for pair in range(pairs):
                 difference += contributions[column, pair, states[pair]]
             accuracy_differences[draw, column] = difference / pairs
-
-
-@kernel
-def _count_half_wins(left: Float32Array, right: Float32Array, tolerance: np.float32) -> int:
-    """Count 2 for each position where `left` is below `right`, 1 for each tie."""
-    count = np.int32(0)
-    for k in range(len(left)):
-        difference = right[k] - left[k]
-        count += np.int32(difference > tolerance) + np.int32(difference >= -tolerance)
-    return int(count)

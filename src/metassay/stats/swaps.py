@@ -39,6 +39,11 @@ class Swaps:
     def __len__(self) -> int:
         return len(self.rows)
 
+    @classmethod
+    def create_without_swaps(cls, systems: int, segments: int) -> Swaps:
+        """Create a single draw that swaps nothing."""
+        return cls(np.zeros((1, systems), bool), np.zeros((1, segments), bool))
+
     def sum_swapped_scores(self, scores: FloatArray) -> FloatArray:
         """Sum the swapped cells of every metric and system: [draws, metrics, systems]."""
         metrics, systems, segments = scores.shape
@@ -74,11 +79,24 @@ def standardize_metrics(metrics: FloatArray) -> FloatArray:
     Afterwards the scores of two metrics can be exchanged.
     """
     centred = metrics - metrics.mean(axis=(1, 2), keepdims=True)
-    deviation = centred.std(axis=(1, 2), keepdims=True)
-    largest = np.abs(metrics).max(axis=(1, 2), keepdims=True, initial=0.0)
-    varies = deviation > _ROUNDING_ERROR * largest
-    scaled: FloatArray = np.where(varies, centred / np.where(varies, deviation, 1.0), 0.0)
+    deviations = _find_deviations(metrics)[:, None, None]
+    scaled: FloatArray = np.divide(centred, deviations, out=np.zeros_like(centred), where=deviations > 0)
     return scaled
+
+
+def find_metric_scales(metrics: FloatArray) -> FloatArray:
+    """Find 1 / standard deviation of each metric [metrics, systems, segments]; 0 if it is constant."""
+    deviations = _find_deviations(metrics)
+    scales: FloatArray = np.divide(1.0, deviations, out=np.zeros_like(deviations), where=deviations > 0)
+    return scales
+
+
+def _find_deviations(metrics: FloatArray) -> FloatArray:
+    """Find the standard deviation of each metric; 0 if it is only rounding."""
+    deviations = metrics.std(axis=(1, 2))
+    largest = np.abs(metrics).max(axis=(1, 2), initial=0.0)
+    varies = deviations > _ROUNDING_ERROR * largest
+    return np.where(varies, deviations, 0.0)
 
 
 def draw_swapped_differences(

@@ -17,7 +17,11 @@ from metassay.meta.people.meta_metrics.base import MetaMetric
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences
 from metassay.meta.people.meta_metrics.registry import parse_meta_metric
-from metassay.meta.people.metric_comparison import compute_metric_differences, compute_williams_p_values
+from metassay.meta.people.metric_comparison import (
+    compare_metrics_on_shared_items,
+    compute_metric_differences,
+    compute_williams_p_values,
+)
 from metassay.stats.swaps import SWAP_KINDS, draw_swap_blocks, standardize_metrics
 
 SYSTEMS, ITEMS, METRICS = 6, 40, 4
@@ -299,3 +303,31 @@ def test_some_pairs_have_the_differences_that_they_have_among_all_pairs(
     assert some_pairs is not None
     np.testing.assert_allclose(some_pairs.observed, all_pairs.observed[[1, 3]])
     np.testing.assert_allclose(some_pairs.drawn, all_pairs.drawn[[1, 3]], atol=1e-6)
+
+
+def test_draws_with_missing_scores_equal_recomputing_on_the_items_that_both_metrics_have() -> None:
+    """Swap the same items of both metrics, standardise and evaluate on the items that both have."""
+    rng = np.random.default_rng(4)
+    human = np.linspace(-0.4, 0.4, 5)[:, None] + rng.normal(size=(5, 30))
+    metrics = human + rng.normal(size=(4, 5, 30))
+    metrics[1, 2, 7] = metrics[1, :, 20] = metrics[2, 0, [7, 8, 9]] = np.nan
+    scores = ScoreArrays(human, metrics)
+    meta_metric = parse_meta_metric("spa")
+    pairs = np.array(list(itertools.combinations(range(4), 2)))
+    differences = compare_metrics_on_shared_items(meta_metric, scores, ComparisonSettings(draws=60), pairs)
+    assert differences is not None
+    masks = [
+        swaps.columns[draw]
+        for _, swaps in draw_swap_blocks("perm-inputs", draws=60, systems=5, segments=30, seed=0)
+        for draw in range(len(swaps))
+    ]
+    for row, pair in enumerate(pairs):
+        shared = ~np.isnan(metrics[pair]).any(axis=(0, 1))
+        a, b = standardize_metrics(metrics[pair][:, :, shared])
+        observed = soft_pairwise_accuracy(human[:, shared], a) - soft_pairwise_accuracy(human[:, shared], b)
+        assert differences.observed[row] == pytest.approx(observed, abs=1e-12)
+        for draw, mask in enumerate(masks):
+            swapped = mask[shared]
+            expected = soft_pairwise_accuracy(human[:, shared], np.where(swapped, b, a))
+            expected -= soft_pairwise_accuracy(human[:, shared], np.where(swapped, a, b))
+            assert differences.drawn[row, draw] == pytest.approx(expected, abs=2e-6)

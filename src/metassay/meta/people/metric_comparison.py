@@ -120,32 +120,54 @@ def compute_differences_on_shared_items(
     settings = p_value_methods.settings
     if settings.test in {NO_TEST, WILLIAMS} or ranking_data.metric_count < 2:
         return None
-    first, second = np.triu_indices(ranking_data.metric_count, 1)
-    has_all_scores = ranking_data.scores.has_all_scores
-    # pairs that share the same items and the same kind of p-values are compared together
-    is_permuted = p_value_methods.is_permuted[first] | p_value_methods.is_permuted[second]
-    shared_items = has_all_scores[first] & has_all_scores[second]
-    patterns, pattern_of_pair = np.unique(
-        np.column_stack([is_permuted, shared_items]), axis=0, return_inverse=True
-    )
-    observed = np.full(len(first), np.nan)
-    drawn = np.full((len(first), settings.draws), np.nan, dtype=np.float32)
-    for number, pattern in enumerate(patterns):
-        items = pattern[1:]
-        if not items.any():
+    scores = ranking_data.scores.select_metrics(ranking_data.metric_positions)
+    metric_pairs = list_metric_pairs(ranking_data.metric_count)
+    is_permuted = p_value_methods.is_permuted[metric_pairs].any(axis=1)
+    observed = np.full(len(metric_pairs), np.nan)
+    drawn = np.full((len(metric_pairs), settings.draws), np.nan, dtype=np.float32)
+    for permuted in (False, True):
+        pairs = np.flatnonzero(is_permuted == permuted)
+        if not len(pairs):
             continue
-        pairs = np.flatnonzero(pattern_of_pair.ravel() == number)
-        metrics = np.unique(np.concatenate([first[pairs], second[pairs]]))
-        scores = ranking_data.scores.select_metrics(metrics).restrict_to(items=items)
-        metric_pairs = np.searchsorted(metrics, np.column_stack([first[pairs], second[pairs]]))
-        differences = compute_metric_differences(
-            meta_metric, scores, p_value_methods.select_settings(permuted=bool(pattern[0])), metric_pairs
+        differences = compare_metrics_on_shared_items(
+            meta_metric, scores, p_value_methods.select_settings(permuted=permuted), metric_pairs[pairs]
         )
         if differences is None:
             return None
         observed[pairs] = differences.observed
         drawn[pairs] = differences.drawn
     return MetricDifferences(observed, drawn, is_resampled=settings.test == BOOTSTRAP)
+
+
+def compare_metrics_on_shared_items(
+    meta_metric: MetaMetric, scores: ScoreArrays, settings: ComparisonSettings, metric_pairs: LongArray
+) -> MetricDifferences | None:
+    """Compute differences between pairs of metrics with missing scores, on the items that both have."""
+    if settings.test != BOOTSTRAP:
+        differences = meta_metric.compare_incomplete_metrics(scores, settings, metric_pairs)
+        if differences is not None:
+            return differences
+    # pairs that share the same items are compared together
+    shared_items = scores.has_all_scores[metric_pairs].all(axis=1)
+    patterns, pattern_of_pair = np.unique(shared_items, axis=0, return_inverse=True)
+    observed = np.full(len(metric_pairs), np.nan)
+    drawn = np.full((len(metric_pairs), settings.draws), np.nan, dtype=np.float32)
+    for number, items in enumerate(patterns):
+        if not items.any():
+            continue
+        pairs = np.flatnonzero(pattern_of_pair.ravel() == number)
+        metrics, positions = np.unique(metric_pairs[pairs], return_inverse=True)
+        differences = compute_metric_differences(
+            meta_metric,
+            scores.select_metrics(metrics).restrict_to(items=items),
+            settings,
+            positions.reshape(len(pairs), 2),
+        )
+        if differences is None:
+            return None
+        observed[pairs] = differences.observed
+        drawn[pairs] = differences.drawn
+    return MetricDifferences(observed, drawn)
 
 
 def compute_p_value_matrices(

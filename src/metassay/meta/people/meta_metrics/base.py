@@ -164,6 +164,17 @@ class MetaMetric(ABC):
             return None
         return differences.select_pairs(metric_pairs, len(scores.metrics))
 
+    def compare_incomplete_metrics(
+        self, scores: ScoreArrays, settings: ComparisonSettings, metric_pairs: LongArray
+    ) -> MetricDifferences | None:
+        """Compute the differences between pairs of metrics with missing scores (NaN).
+
+        Each pair is compared on the items that both metrics have. None where the meta-metric needs complete
+        scores: then pairs of metrics that have the same items are compared together.
+        """
+        del scores, settings, metric_pairs
+        return None
+
     def compute_pair_p_values(self, scores: ScoreArrays, settings: ComparisonSettings) -> FloatArray | None:
         """Compute p-values of system pairs `[1 + metrics, pairs]`, those of human scores in the first row.
 

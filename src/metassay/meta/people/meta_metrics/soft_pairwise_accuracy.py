@@ -26,26 +26,26 @@ from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSett
 from metassay.meta.people.meta_metrics.metric_differences import MetricDifferences
 from metassay.meta.people.meta_metrics.pairwise_accuracy import average_over_subset_pairs
 from metassay.stats.arrays import FloatArray, LongArray
+from metassay.stats.flip_groups import compute_group_p_values, draw_flip_group
 from metassay.stats.random import create_random_generator_of_seed
 from metassay.stats.sign_flip import (
     compute_p_values_like_mt_metrics_eval,
     corpus_p_values,
-    draw_sign_flips,
     normal_p_values,
     normal_upper_tail,
     sign_flip_p_values,
     weighted_p_values,
 )
 from metassay.stats.soft_accuracy import estimate_normal_errors, soft_accuracy
+from metassay.stats.swapped_segments import prepare_segment_swaps
 from metassay.stats.swapped_soft_accuracy import (
     compare_accuracies_after_score_swaps,
-    compare_accuracies_after_segment_swaps,
     compare_accuracies_after_system_swaps,
     compare_permutation_accuracies_after_swaps,
     tabulate_swap_effects_with_normal_p_values,
     tabulate_swap_effects_with_permutation_p_values,
 )
-from metassay.stats.swaps import SwapStatistic, list_metric_pairs, standardize_metrics
+from metassay.stats.swaps import Swaps, SwapStatistic, list_metric_pairs, standardize_metrics
 
 METHODS = ("normal", "permutation", "mtme")
 
@@ -143,21 +143,38 @@ class SoftPairwiseAccuracy(MetaMetric):
 
         return evaluate_resamples
 
-    def build_swapped_difference_function(
-        self, scores: ScoreArrays, settings: ComparisonSettings
-    ) -> SwapStatistic:
-        """Return a function that compares the soft pairwise accuracy of metrics whose scores were swapped."""
-        return _build_pair_swap_function(scores, settings, list_metric_pairs(len(scores.metrics)))
+    def compare_metrics(self, scores: ScoreArrays, settings: ComparisonSettings) -> MetricDifferences:
+        """Compute the differences between all pairs of metrics, observed and after random swaps."""
+        return self.compare_metric_pairs(scores, settings, list_metric_pairs(len(scores.metrics)))
 
     def compare_metric_pairs(
         self, scores: ScoreArrays, settings: ComparisonSettings, metric_pairs: LongArray
     ) -> MetricDifferences:
         """Compute the differences between some pairs of metrics, observed and after random swaps."""
-        values = self.evaluate_metrics(scores, settings)
-        observed = values[metric_pairs[:, 0]] - values[metric_pairs[:, 1]]
         compare_swapped_metrics = _build_pair_swap_function(scores, settings, metric_pairs)
-        drawn = draw_differences_after_swaps(compare_swapped_metrics, len(observed), scores, settings)
+        drawn = draw_differences_after_swaps(compare_swapped_metrics, len(metric_pairs), scores, settings)
+        if settings.method == "normal":
+            values = self.evaluate_metrics(scores, settings)
+            return MetricDifferences(values[metric_pairs[:, 0]] - values[metric_pairs[:, 1]], drawn)
+        # a draw equals the observed difference only if both are from the same sign flips
+        no_swaps = Swaps.create_without_swaps(len(scores.human), scores.cluster_count)
+        observed = compare_swapped_metrics(no_swaps)[0].astype(np.float64)
         return MetricDifferences(observed, drawn)
+
+    def compare_incomplete_metrics(
+        self, scores: ScoreArrays, settings: ComparisonSettings, metric_pairs: LongArray
+    ) -> MetricDifferences | None:
+        """Compute the differences between pairs of metrics, each pair on the items that both have.
+
+        None for tests and p-values that need complete items.
+        """
+        can_share_items = settings.method == "normal" and settings.test == "perm-inputs"
+        if not can_share_items or scores.clusters is not None:
+            return None
+        segment_swaps = prepare_segment_swaps(scores.human, scores.metrics, metric_pairs)
+        drawn = draw_differences_after_swaps(segment_swaps, len(metric_pairs), scores, settings)
+        values = segment_swaps.compute_unswapped_accuracies()
+        return MetricDifferences(values[:, 0] - values[:, 1], drawn)
 
     def estimate_closed_form_errors(self, scores: ScoreArrays) -> FloatArray:
         """Estimate the error of normal p-values by their Edgeworth correction, averaged over system pairs."""
@@ -195,36 +212,31 @@ def _build_pair_swap_function(
 ) -> SwapStatistic:
     """Return a function that compares the soft pairwise accuracy of pairs of metrics with swapped scores.
 
-    p-values are normal, or from one set of sign flips that all draws share.
+    p-values are normal, or from one group of sign flips that all draws share.
     """
     metrics = scores.sum_over_clusters(standardize_metrics(scores.metrics))
     human = scores.sum_over_clusters(scores.human)
     swaps_systems = settings.test == "perm-systems"
     if settings.method == "normal":
+        if settings.test == "perm-inputs":
+            return prepare_segment_swaps(human, metrics, metric_pairs, are_standardized=True)
         p_human = compute_pair_p_values(human)
         if swaps_systems:
             return partial(
                 compare_accuracies_after_system_swaps,
                 tabulate_swap_effects_with_normal_p_values(p_human, metrics, metric_pairs),
             )
-        swap_function = (
-            compare_accuracies_after_segment_swaps
-            if settings.test == "perm-inputs"
-            else compare_accuracies_after_score_swaps
+        return partial(compare_accuracies_after_score_swaps, p_human, metrics, metric_pairs)
+    if settings.permutations < 1:
+        raise InputError(
+            f"{settings.permutations} permutations are too few.", remedy="Ask for at least 1; 1000 is usual."
         )
-        return partial(swap_function, p_human, metrics, metric_pairs)
-    p_human = compute_pair_p_values(
-        human, method="permutation", permutations=settings.permutations, seed=settings.seed
-    )
-    flips = draw_sign_flips(
-        create_random_generator_of_seed(settings.seed), settings.permutations, human.shape[1]
-    )
-    flip_numbers = np.ascontiguousarray(flips.T.astype(np.float32))
+    rng = create_random_generator_of_seed(settings.seed)
+    group = draw_flip_group(rng, settings.permutations, human.shape[1])
+    p_human = compute_group_p_values(human, group)
     if swaps_systems:
         return partial(
             compare_accuracies_after_system_swaps,
-            tabulate_swap_effects_with_permutation_p_values(p_human, metrics, metric_pairs, flip_numbers),
+            tabulate_swap_effects_with_permutation_p_values(p_human, metrics, metric_pairs, group),
         )
-    return partial(
-        compare_permutation_accuracies_after_swaps, p_human, metrics, metric_pairs, flips=flip_numbers
-    )
+    return partial(compare_permutation_accuracies_after_swaps, p_human, metrics, metric_pairs, group=group)

@@ -1,0 +1,28 @@
+"""The upper tail of the normal distribution from a table, for compiled loops."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import ndtr
+
+from metassay.stats.arrays import FloatArray
+from metassay.stats.compilation import kernel
+
+# The grid of z values on which the upper tail of the normal distribution is tabulated.
+_STEPS_PER_UNIT = 512
+_LARGEST_Z = 8.0
+# 1 - Phi on a grid. Linear interpolation is off by at most 1.2e-7, a thousandth of the Monte-Carlo error.
+UPPER_TAIL: FloatArray = ndtr(
+    -np.linspace(-_LARGEST_Z, _LARGEST_Z, int(2 * _LARGEST_Z * _STEPS_PER_UNIT) + 1)
+)
+
+
+@kernel
+def interpolate_normal_tail(total: float, squares: float, upper_tail: FloatArray) -> float:
+    """Interpolate 1 - Phi(total / √squares) in `UPPER_TAIL`; .5 where there is no difference."""
+    if squares <= 0.0:
+        return 0.5
+    z = min(max(total / np.sqrt(squares), -_LARGEST_Z + 1e-9), _LARGEST_Z - 1e-9)
+    position = (z + _LARGEST_Z) * _STEPS_PER_UNIT
+    step = int(position)
+    return float(upper_tail[step] + (position - step) * (upper_tail[step + 1] - upper_tail[step]))

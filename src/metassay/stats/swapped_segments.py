@@ -1,0 +1,178 @@
+"""Soft pairwise accuracy with normal p-values after swapping whole segments between two metrics.
+
+Metrics may lack scores of some segments. Two metrics are then compared on the segments that both have, and
+all pairs share the swaps and the products that take most of the time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from metassay.stats.arrays import BoolArray, Float32Array, FloatArray, LongArray
+from metassay.stats.compilation import kernel
+from metassay.stats.normal_tail import UPPER_TAIL, interpolate_normal_tail
+from metassay.stats.sign_flip import normal_p_values, normal_upper_tail, sum_differences
+from metassay.stats.soft_accuracy import soft_accuracy
+from metassay.stats.swaps import Swaps, find_metric_scales
+
+# A sum of squared differences below this share of the sum over all segments is rounding.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class SegmentSwaps:
+    """What the draws of a test between pairs of metrics have in common; call it with a block of swaps.
+
+    Sum and sum of squares of the differences of two systems are linear in the mask of swapped segments, so
+    a draw takes two products per metric and pair of systems. For a pair of metrics (A, B), the sums of A
+    over the segments that B has are those over all segments minus those over the few that B lacks.
+    """
+
+    scores: FloatArray
+    """[metrics, systems, segments]; 0 where a metric lacks the score of some system."""
+    metric_pairs: LongArray
+    """Metrics A and B of each pair, [metric pairs, 2]."""
+    scales: FloatArray
+    """1 / standard deviation of A and of B on the segments that both have, [metric pairs, 2]."""
+    p_human: FloatArray
+    """p-values of people, [groups, system pairs]; pairs of metrics with the same segments form a group."""
+    group_of_pair: LongArray
+    missing_segments: tuple[LongArray, ...]
+    """Positions of missing segments, for each pattern of missing segments."""
+    pattern_of_metric: LongArray
+
+    def __call__(self, swaps: Swaps) -> Float32Array:
+        """Compute SPA(A') - SPA(B') for each draw and pair of metrics: [draws, metric pairs]."""
+        mask = swaps.columns.astype(np.float64)
+        error_differences = np.zeros((len(swaps), len(self.metric_pairs)))
+        first, second = np.triu_indices(self.scores.shape[1], 1)
+        for system_pair, (i, j) in enumerate(zip(first, second)):
+            differences = self.scores[:, i] - self.scores[:, j]
+            powers = np.concatenate([differences, differences * differences])
+            totals, sums = self._sum_by_pattern(powers, mask)
+            _add_error_differences(
+                self.p_human[:, system_pair],
+                self.group_of_pair,
+                self.metric_pairs,
+                self.pattern_of_metric,
+                self.scales,
+                totals,
+                sums,
+                UPPER_TAIL,
+                error_differences,
+            )
+        return (error_differences / len(first)).astype(np.float32)
+
+    def compute_unswapped_accuracies(self) -> FloatArray:
+        """Compute the soft accuracy of A and of B on the segments that both have, [metric pairs, 2]."""
+        sums, squares = sum_differences(self.scores)
+        accuracies = np.empty(self.metric_pairs.shape)
+        for pattern, missing in enumerate(self.missing_segments):
+            missing_sums, missing_squares = sum_differences(self.scores[:, :, missing])
+            shared_squares = squares - missing_squares
+            is_rounding = shared_squares <= _ROUNDING * squares
+            p_metrics = normal_upper_tail(sums - missing_sums, np.where(is_rounding, 0.0, shared_squares))
+            for side in range(2):
+                # the segments of A are restricted to those of B, and the other way round
+                pairs = np.flatnonzero(self.pattern_of_metric[self.metric_pairs[:, 1 - side]] == pattern)
+                p_pairs = p_metrics[self.metric_pairs[pairs, side]]
+                accuracies[pairs, side] = soft_accuracy(self.p_human[self.group_of_pair[pairs]], p_pairs)
+        return accuracies
+
+    def _sum_by_pattern(self, powers: FloatArray, mask: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sum powers [rows, segments] over all and over swapped segments, less the missing ones of a pattern.
+
+        Returns [patterns, rows] and [patterns, draws, rows].
+        """
+        all_totals = powers.sum(axis=1)
+        all_sums = mask @ powers.T
+        totals = np.empty((len(self.missing_segments), *all_totals.shape))
+        sums = np.empty((len(self.missing_segments), *all_sums.shape))
+        for pattern, missing in enumerate(self.missing_segments):
+            missing_powers = powers[:, missing]
+            totals[pattern] = all_totals - missing_powers.sum(axis=1)
+            sums[pattern] = all_sums - mask[:, missing] @ missing_powers.T
+        return totals, sums
+
+
+def prepare_segment_swaps(
+    human: FloatArray, metrics: FloatArray, metric_pairs: LongArray, *, are_standardized: bool = False
+) -> SegmentSwaps:
+    """Prepare swaps between metrics [metrics, systems, segments], in which NaN means missing.
+
+    Metrics are standardised, unless they are already and have been summed over clusters since.
+    """
+    is_complete = np.asarray(~np.isnan(metrics + human).any(axis=1))
+    patterns, pattern_of_metric = np.unique(is_complete, axis=0, return_inverse=True)
+    pattern_of_metric = pattern_of_metric.ravel()
+    pattern_pairs, group_of_pair = np.unique(
+        np.sort(pattern_of_metric[metric_pairs], axis=1), axis=0, return_inverse=True
+    )
+    group_of_pair = group_of_pair.ravel()
+    scales = np.ones(metric_pairs.shape)
+    p_human = np.full((len(pattern_pairs), len(human) * (len(human) - 1) // 2), np.nan)
+    for group, (pattern, other_pattern) in enumerate(pattern_pairs):
+        segments = patterns[pattern] & patterns[other_pattern]
+        if not segments.any():
+            continue  # undefined, and so are all differences
+        pairs = np.flatnonzero(group_of_pair == group)
+        if not are_standardized:
+            scales[pairs] = _find_pair_scales(metrics, metric_pairs[pairs], segments)
+        p_human[group] = normal_p_values(human[:, segments])
+    return SegmentSwaps(
+        scores=np.where(is_complete[:, None], metrics, 0.0),
+        metric_pairs=metric_pairs,
+        scales=scales,
+        p_human=p_human,
+        group_of_pair=group_of_pair,
+        missing_segments=tuple(np.flatnonzero(~pattern) for pattern in patterns),
+        pattern_of_metric=pattern_of_metric,
+    )
+
+
+def _find_pair_scales(metrics: FloatArray, metric_pairs: LongArray, segments: BoolArray) -> FloatArray:
+    """Find 1 / standard deviation of both metrics of each pair on some segments, [metric pairs, 2]."""
+    metrics_in_pairs, positions = np.unique(metric_pairs, return_inverse=True)
+    scales: FloatArray = find_metric_scales(metrics[metrics_in_pairs][:, :, segments])
+    return scales[positions.reshape(metric_pairs.shape)]
+
+
+@kernel
+def _add_error_differences(
+    p_human: FloatArray,
+    group_of_pair: LongArray,
+    metric_pairs: LongArray,
+    pattern_of_metric: LongArray,
+    scales: FloatArray,
+    totals: FloatArray,
+    sums: FloatArray,
+    upper_tail: FloatArray,
+    error_differences: FloatArray,
+) -> None:
+    """Add |p_B' - p_human| - |p_A' - p_human| of one pair of systems, [draws, metric pairs].
+
+    `totals` and `sums` have first the differences, then the squared differences of all metrics.
+    """
+    metrics = totals.shape[1] // 2
+    for column in range(len(metric_pairs)):
+        a = metric_pairs[column, 0]
+        b = metric_pairs[column, 1]
+        # the segments of A are restricted to those of B, and the other way round
+        pattern_a = pattern_of_metric[b]
+        pattern_b = pattern_of_metric[a]
+        scale_a = scales[column, 0]
+        scale_b = scales[column, 1]
+        p = p_human[group_of_pair[column]]
+        total_a = totals[pattern_a, a] * scale_a
+        total_b = totals[pattern_b, b] * scale_b
+        squares_a = totals[pattern_a, metrics + a] * scale_a**2
+        squares_b = totals[pattern_b, metrics + b] * scale_b**2
+        for draw in range(len(error_differences)):
+            change = sums[pattern_b, draw, b] * scale_b - sums[pattern_a, draw, a] * scale_a
+            square_change = sums[pattern_b, draw, metrics + b] * scale_b**2
+            square_change -= sums[pattern_a, draw, metrics + a] * scale_a**2
+            p_a = interpolate_normal_tail(total_a + change, squares_a + square_change, upper_tail)
+            p_b = interpolate_normal_tail(total_b - change, squares_b - square_change, upper_tail)
+            error_differences[draw, column] += abs(p_b - p) - abs(p_a - p)
