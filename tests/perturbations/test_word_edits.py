@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from metassay.data.reading import read
 from metassay.errors import InputError
+from metassay.perturbations import words as word_edits
 from metassay.perturbations.base import View
 from metassay.perturbations.pairs import make_pairs
 from metassay.perturbations.words import Insertion, Removal, RemovalShare, Swapping, WordEdit
@@ -24,6 +25,12 @@ TEXTS = st.one_of(
     st.text(max_size=60), st.lists(st.sampled_from(["a", "b.", "—", "ß", "\u2003", "  "])).map(" ".join)
 )
 EDITS = [Removal(), Insertion(), Swapping(), RemovalShare(), Removal(2), Insertion(3), Swapping(2)]
+
+
+@pytest.fixture(autouse=True)
+def compiled_code_for_few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Use the kernels for any number of outputs; by default a few are edited in Python."""
+    monkeypatch.setattr(word_edits, "_MAX_UNCOMPILED", 0)
 
 
 def view(text: str) -> View[str]:

@@ -137,9 +137,16 @@ def _accept_version(
     """Accept `--version`, which comes before any command."""
 
 
+def _take_no_options() -> None:
+    """Stand for a command that is listed only."""
+
+
 @functools.cache
-def build_application(command: str | None = None) -> Any:
-    """Build the parser of the command line, or to save time only the part for one command."""
+def build_application(command: str | None = None, *, with_options: bool = True) -> Any:
+    """Build the parser of the command line, or to save time only the part for one command.
+
+    The list of all commands needs no options of theirs, which take most of the time.
+    """
     app = typer.Typer(
         cls=_Application,
         name="metassay",
@@ -155,8 +162,11 @@ def build_application(command: str | None = None) -> Any:
             if command not in (None, name):
                 continue
             module = importlib.import_module(f"metassay.cli.commands.{name}")
-            function = flatten_option_groups(getattr(module, f"run_{name}"))
-            app.command(name, cls=_Command)(function)
+            function = getattr(module, f"run_{name}")
+            if with_options:
+                app.command(name, cls=_Command)(flatten_option_groups(function))
+            else:
+                app.command(name, cls=_Command, help=function.__doc__)(_take_no_options)
             modules[name] = module
     application: Any = typer.main.get_command(app)
     for name, module in modules.items():

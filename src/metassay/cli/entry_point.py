@@ -49,7 +49,8 @@ def run(arguments: list[str]) -> int:
     warnings.showwarning = _print_warning  # type: ignore[assignment]
     try:
         command = arguments[0] if arguments and arguments[0] in COMMAND_NAMES else None
-        application = build_application(command)
+        is_list_of_commands = not arguments or arguments == ["--help"]
+        application = build_application(command, with_options=not is_list_of_commands)
         status = application.main(arguments, prog_name="metassay", standalone_mode=False)
         sys.stdout.flush()  # a full device is noticed here, not after the last line of this program
     except typer.TyperException as error:

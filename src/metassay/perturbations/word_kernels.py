@@ -21,7 +21,7 @@ from metassay.perturbations.word_arrays import (
     unpack_texts,
 )
 from metassay.stats.arrays import BoolArray, LongArray
-from metassay.stats.compilation import kernel
+from metassay.stats.compilation import ZERO, kernel
 from metassay.stats.streams import Keys, draw_integer_below
 
 _SPACE_CODE_POINT = ord(" ")
@@ -83,7 +83,7 @@ def _remove_words_from_texts(
     word_ends = np.empty(limit, np.int64)
     order = np.empty(limit, np.int64)
     is_removed = np.zeros(limit, np.bool_)
-    position = 0
+    position = ZERO
     for row in range(random_keys.size):
         start = texts.offsets[row]
         stop = texts.offsets[row + 1]
@@ -165,7 +165,7 @@ def _insert_words_into_texts(
     places = np.empty(strength, np.int64)
     drawn_words = np.empty(strength, np.int64)
     vocabulary_size = vocabulary.offsets.size - 1
-    position = 0
+    position = ZERO
     for row in range(random_keys.size):
         start = texts.offsets[row]
         stop = texts.offsets[row + 1]
@@ -211,7 +211,7 @@ def _swap_words_in_texts(
     order = np.empty(limit, np.int64)
     free_words = np.empty(limit, np.int64)
     candidates = np.empty(limit, np.int64)
-    position = 0
+    position = ZERO
     for row in range(random_keys.size):
         start = texts.offsets[row]
         stop = texts.offsets[row + 1]
@@ -267,7 +267,7 @@ def _draw_swapped_order(
             return False
         state, drawn = draw_integer_below(state, free_count)
         first = free_words[drawn]
-        candidate_count = 0
+        candidate_count = ZERO
         for k in range(free_count):
             i = free_words[k]
             if not _are_words_equal(

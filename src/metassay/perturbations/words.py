@@ -16,11 +16,6 @@ import numpy as np
 
 from metassay.errors import InputError
 from metassay.perturbations.base import Perturbation, View
-from metassay.perturbations.word_kernels import (
-    insert_random_words,
-    remove_random_words,
-    swap_random_words,
-)
 from metassay.stats.streams import Keys, Stream
 from metassay.text.segmentation import (
     add_needed_spaces,
@@ -32,6 +27,9 @@ from metassay.text.segmentation import (
     remove_words_without_spaces,
 )
 from metassay.text.words import Span, find_words, remove_words, replace_spans
+
+_MAX_UNCOMPILED = 2_000
+"""Up to this many outputs are edited in Python, because it takes several seconds to compile the edits."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,7 @@ class WordEdit(Perturbation[str]):
 
 @dataclass(frozen=True)
 class AnyLanguageEdit(WordEdit):
-    """A perturbation of words for all languages; texts with spaces are edited in compiled code."""
+    """A perturbation of words for all languages; many texts with spaces are edited in compiled code."""
 
     needs_spaces: ClassVar[bool] = False
 
@@ -57,6 +55,8 @@ class AnyLanguageEdit(WordEdit):
 
     def apply_to_outputs(self, output_views: Sequence[View[str]], random_keys: Keys) -> list[str | None]:
         """Edit many outputs, which share the data collected from all texts."""
+        if len(output_views) <= _MAX_UNCOMPILED:
+            return super().apply_to_outputs(output_views, random_keys)
         has_spaces = np.array([not _is_without_spaces(view) for view in output_views], np.bool_)
         if has_spaces.all():
             return self.apply_in_compiled_code(output_views, random_keys)
@@ -114,6 +114,8 @@ class Removal(AnyLanguageEdit):
         self, output_views: Sequence[View[str]], random_keys: Keys
     ) -> list[str | None]:
         """Remove random words from outputs with spaces, in compiled code."""
+        from metassay.perturbations.word_kernels import remove_random_words
+
         return remove_random_words(
             [view.output for view in output_views], random_keys, self.count_removed_words
         )
@@ -170,6 +172,8 @@ class Insertion(AnyLanguageEdit):
         self, output_views: Sequence[View[str]], random_keys: Keys
     ) -> list[str | None]:
         """Insert random words into outputs with spaces, in compiled code."""
+        from metassay.perturbations.word_kernels import insert_random_words
+
         if not output_views:
             return []
         vocabulary = output_views[0].collected[self.name]
@@ -210,6 +214,8 @@ class Swapping(AnyLanguageEdit):
         self, output_views: Sequence[View[str]], random_keys: Keys
     ) -> list[str | None]:
         """Swap random words of outputs with spaces, in compiled code."""
+        from metassay.perturbations.word_kernels import swap_random_words
+
         return swap_random_words([view.output for view in output_views], random_keys, self.strength)
 
 

@@ -193,9 +193,12 @@ def _score_endings(word: CodePoints, endings: HashTable, log_p: FloatArray) -> F
     weights = np.empty((len(word) + 1, _LONGEST_ENDING + 1, class_count), np.float64)
     for end in range(1, len(word) + 1):
         text_hash = np.uint64(1)
-        weights[end, 0] = log_p[0]
+        # Loops over columns compile much faster than assignments of rows.
+        for column in range(class_count):
+            weights[end, 0, column] = log_p[0, column]
         for length in range(1, _LONGEST_ENDING + 1):
-            weights[end, length] = weights[end, length - 1]
+            for column in range(class_count):
+                weights[end, length, column] = weights[end, length - 1, column]
             if length > end:
                 continue
             text_hash = add_to_hash(text_hash, word[end - length])

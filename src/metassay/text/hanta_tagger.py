@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from metassay.stats.arrays import FloatArray, LongArray
-from metassay.stats.compilation import kernel
+from metassay.stats.compilation import ZERO, kernel
 from metassay.text.bounded_cache import BoundedCache
 from metassay.text.hanta_morphemes import (
     END,
@@ -181,7 +181,7 @@ def _find_best_tags(
     word_count = len(counts)
     tag_count = end_transitions.shape[1] - 1
     # A state is the pair of tags of two successive words, with a pointer to the best state before it.
-    state_limit = 1 + counts[0] + np.sum(counts[1:] * counts[:-1])
+    state_limit = _bound_state_count(counts)
     first_tag = np.empty(state_limit, np.int64)
     second_tag = np.empty(state_limit, np.int64)
     previous = np.empty(state_limit, np.int64)
@@ -190,8 +190,8 @@ def _find_best_tags(
     first_tag[0] = tag_count + 1
     second_tag[0] = tag_count
     best[0] = 0.0
-    low = 0  # the states of the word before are those from `low` to `high`
-    high = 1
+    low = ZERO  # the states of the word before are those from `low` to `high`
+    high = low + 1
     first_reading = 0
     for i in range(word_count):
         bound = find_lower_bound(best[low:high], highest)
@@ -228,6 +228,15 @@ def _find_best_tags(
         path[i] = second_tag[winner]
         winner = previous[winner]
     return path
+
+
+@kernel
+def _bound_state_count(counts: LongArray) -> int:
+    """Return an upper bound for the number of states of a sentence; word i has `counts[i]` readings."""
+    state_count = 1 + counts[0]
+    for i in range(1, len(counts)):
+        state_count += counts[i] * counts[i - 1]
+    return int(state_count)
 
 
 @kernel

@@ -20,7 +20,6 @@ from scipy.special import ndtri
 from metassay.meta.contexts.accuracy import AccuracySums, divide_or_nan
 from metassay.stats.arrays import BoolArray, FloatArray, LongArray
 from metassay.stats.bootstrap import ClusterHalves
-from metassay.stats.compilation import kernel
 
 # Differences that are equal up to rounding count as equal, so that identical metrics get no p-value.
 _ROUNDING = 1e-9
@@ -78,21 +77,15 @@ def compute_context_leads(
     statistics = np.where(differ, (accuracy[:, None] - accuracy) * scale, np.nan)
     # Twice the sum over one half, less the sum over all, is the sum with the other half negated.
     with_random_signs = 2 * signs.resample_sums(shares, accuracy_sums.clusters[cells]) - accuracy[:, None]
-    largest = _find_largest_differences(np.ascontiguousarray(with_random_signs), np.where(tested, scale, 0))
+    largest = _find_largest_differences(with_random_signs, np.where(tested, scale, 0))
     return ContextLeads(statistics, tested, largest)
 
 
-@kernel
 def _find_largest_differences(values: FloatArray, scale: FloatArray) -> FloatArray:
     """Return for every draw (column) the largest scaled difference of two rows, at least 0."""
-    count, draws = values.shape
-    largest = np.zeros(draws, np.float64)
-    for i in range(count):
-        for j in range(count):
-            if scale[i, j] > 0:
-                for draw in range(draws):
-                    difference = (values[i, draw] - values[j, draw]) * scale[i, j]
-                    largest[draw] = max(largest[draw], difference)
+    largest = np.zeros(values.shape[1])
+    for i, j in np.argwhere(scale > 0).tolist():
+        np.maximum(largest, (values[i] - values[j]) * scale[i, j], out=largest)
     return largest
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metassay.metrics.kernels.text_arrays import Offsets, Positions, TokenIds
-from metassay.stats.compilation import kernel
+from metassay.stats.compilation import ZERO, kernel
 
 Distances = NDArray[np.int32]
 
@@ -111,8 +111,8 @@ def _count_edits_with_shifts(
     """Shift words while that reduces the edit distance; return the number of shifts and edits."""
     _set_beam_bounds(len(words), len(reference), matrix)
     shifts = 0
-    candidates = 0
-    first_changed = 0
+    candidates = ZERO
+    first_changed = ZERO
     while True:
         distance = _fill_matrix_from_row(words, reference, first_changed, matrix, rows)
         if distance == 0:
@@ -124,7 +124,7 @@ def _count_edits_with_shifts(
         if candidates >= _MAX_CANDIDATES or gain <= 0:
             return shifts + distance
         shifts += 1
-        first_changed = 0
+        first_changed = ZERO
         while words[first_changed] == best_shift[first_changed]:
             first_changed += 1
         for i in range(len(words)):

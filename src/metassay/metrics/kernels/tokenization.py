@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from metassay.metrics.kernels.text_arrays import CodePoints, Offsets, TokenIds, find_longest_length
 from metassay.metrics.kernels.vocabulary import create_vocabulary, enlarge_vocabulary, look_up_word_ids
-from metassay.stats.compilation import kernel
+from metassay.stats.compilation import ZERO, kernel
 from metassay.text.tokenizers import ISOLATE, SPACE, SPLIT_SECOND
 
 # For every code point, the classes that it belongs to, as bits.
@@ -54,7 +54,7 @@ def tokenize_texts(
     ids = np.empty(len(code_points) + 1, np.int32)
     token_offsets = np.zeros(text_count + 1, np.int64)
     vocabulary = create_vocabulary()
-    vocabulary_size = 0
+    vocabulary_size = ZERO
     total = 0
     for k in range(text_count):
         start, end = _strip_spaces(code_points, offsets[k], offsets[k + 1], classes, strip_left)
@@ -68,7 +68,7 @@ def tokenize_texts(
                 length = _insert_blanks_by_rule(passes[p], text, length, classes, next_text)
                 text, next_text = next_text, text
         count = _split_into_tokens(text, length, classes, split_mode, starts, ends)
-        numbered = 0
+        numbered = ZERO
         while numbered < count:
             numbered, vocabulary_size = look_up_word_ids(
                 text, starts, ends, numbered, count, vocabulary, vocabulary_size, ids[total:]
