@@ -8,7 +8,12 @@ import sys
 
 import pytest
 
+from metassay.metrics.base import Batch
+from metassay.metrics.batch_tokens import get_bleu_tokens
+from metassay.metrics.bleu import Bleu
+from metassay.metrics.ngram_statistics import compute_ngram_statistics
 from metassay.metrics.registry import METRIC_CLASSES
+from metassay.metrics.scoring_inputs import find_scoring_inputs
 
 LIST_IMPORTED_MODULES = """
 import json, sys
@@ -35,3 +40,20 @@ def test_a_lexical_metric_imports_only_its_own_module(spec) -> None:
     own_module = f"metassay.metrics.{METRIC_CLASSES[spec].partition(':')[0]}"
     assert modules & metric_modules == {own_module}
     assert not {"torch", "transformers", "nltk", "httpx", "metassay.metrics.neural"} & modules
+
+
+def test_few_outputs_are_scored_with_bleu_without_compiled_code() -> None:
+    assert not {"numba", "scipy", "metassay.metrics.kernels.ngrams"} & list_imported_modules("bleu")
+
+
+@pytest.mark.parametrize("order", [1, 4])
+def test_few_outputs_have_the_same_counts_as_many(order) -> None:
+    """Compiled code counts as sacrebleu does: several references, empty outputs, white space at the ends."""
+    outputs = ["a cat sat on a mat .", "", "the the the", " A  cat\u2003sat, ", "x"]
+    references = [["a cat sat .", "on a mat a cat sat"], ["b"], ["the cat", "the"], ["a cat sat,"], [""]]
+    batch = Batch.of(outputs, references)
+    metric = Bleu(order=order)
+    compiled = compute_ngram_statistics(get_bleu_tokens(batch, "13a"), find_scoring_inputs(batch), order)[
+        find_scoring_inputs(batch).input_of_row
+    ]
+    assert metric._count_with_sacrebleu(batch, "13a").tolist() == compiled.tolist()

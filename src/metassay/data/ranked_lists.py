@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from metassay.errors import InputError
 from metassay.stats.arrays import LongArray
-from metassay.stats.compilation import kernel
 
 Codes = NDArray[np.int32]
 # The grade of a retrieved document that nobody judged.
@@ -67,12 +66,14 @@ class RankedLists(Sequence[tuple[str, ...]]):
 
     def take(self, rows: LongArray) -> RankedLists:
         """Return the lists in these rows, in the order of `rows`."""
+        from metassay.data.ranked_list_kernels import concatenate_lists_of_rows
+
         offsets = _compute_list_offsets(np.diff(self.offsets)[rows])
         return replace(
             self,
             offsets=offsets,
-            documents=_concatenate_lists_of_rows(self.documents, self.offsets, rows, offsets),
-            grades=_concatenate_lists_of_rows(self.grades, self.offsets, rows, offsets),
+            documents=concatenate_lists_of_rows(self.documents, self.offsets, rows, offsets),
+            grades=concatenate_lists_of_rows(self.grades, self.offsets, rows, offsets),
             topics=self.topics[rows],
         )
 
@@ -198,10 +199,12 @@ class _JudgementTable:
         self, offsets: LongArray, documents: Codes, topics: LongArray, names: pl.Series
     ) -> RankedLists:
         """Build ranked lists of these documents with the grade of each document."""
-        grades = _look_up_grades(
+        from metassay.data.ranked_list_kernels import look_up_grades, sort_grades
+
+        grades = look_up_grades(
             offsets, documents, topics, self.offsets, self.documents, self.grades, self.names
         )
-        ideal, starts = _sort_grades(self.offsets, self.grades)
+        ideal, starts = sort_grades(self.offsets, self.grades)
         return RankedLists(offsets, documents, grades, topics, Judgements(starts, ideal), names)
 
 
@@ -228,59 +231,3 @@ def _encode_texts(*columns: pl.Series) -> tuple[tuple[Codes, ...], pl.Series]:
 def _compute_list_offsets(list_lengths: NDArray[np.integer]) -> LongArray:
     """Return where each list starts when lists of these lengths are concatenated."""
     return np.concatenate([[0], np.cumsum(list_lengths)]).astype(np.int64)
-
-
-@kernel
-def _look_up_grades(
-    offsets: LongArray,
-    documents: Codes,
-    topics: LongArray,
-    judged_offsets: LongArray,
-    judged_documents: Codes,
-    judged_grades: Codes,
-    name_count: int,
-) -> Codes:
-    """Return the grade of each listed document; −1 if it is unjudged or has a negative grade."""
-    found = np.empty(len(documents), np.int32)
-    grade = np.empty(name_count, np.int32)
-    known_for = np.full(name_count, -1, np.int64)  # the topic that a document's entry in `grade` belongs to
-    for i in range(len(topics)):
-        topic = topics[i]
-        if i == 0 or topics[i - 1] != topic:
-            for entry in range(judged_offsets[topic], judged_offsets[topic + 1]):
-                grade[judged_documents[entry]] = judged_grades[entry]
-                known_for[judged_documents[entry]] = topic
-        for entry in range(offsets[i], offsets[i + 1]):
-            document = documents[entry]
-            found[entry] = max(grade[document], UNJUDGED) if known_for[document] == topic else UNJUDGED
-    return found
-
-
-@kernel
-def _sort_grades(offsets: LongArray, grades: Codes) -> tuple[Codes, LongArray]:
-    """Return the non-negative grades of each topic, highest first, and where each topic starts."""
-    ordered = np.empty(len(grades), np.int32)
-    starts = np.zeros(len(offsets), np.int64)
-    end = 0
-    for topic in range(len(offsets) - 1):
-        own = np.sort(grades[offsets[topic] : offsets[topic + 1]])
-        for place in range(len(own) - 1, -1, -1):
-            if own[place] < 0:
-                break
-            ordered[end] = own[place]
-            end += 1
-        starts[topic + 1] = end
-    return ordered[:end].copy(), starts
-
-
-@kernel
-def _concatenate_lists_of_rows(
-    values: Codes, offsets: LongArray, rows: LongArray, new_offsets: LongArray
-) -> Codes:
-    """Concatenate the values of the ranked lists in some rows."""
-    gathered = np.empty(new_offsets[-1], np.int32)
-    for i in range(len(rows)):
-        start, new = offsets[rows[i]], new_offsets[i]
-        for place in range(new_offsets[i + 1] - new):
-            gathered[new + place] = values[start + place]
-    return gathered

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 
 from metassay.engine.batches import OutputRows
-from metassay.engine.ranking_scores import score_ranked_rows
 from metassay.engine.ray_cluster import RayCluster, score_on_cluster
 from metassay.engine.row_scores import RowScores, check_metric_scores
 from metassay.engine.score_store import ScoreStore
@@ -64,6 +63,8 @@ def score_rows(
     for metric in metrics:
         rows.check_needed_fields(metric)
     if rows.qrels is not None:
+        from metassay.engine.ranking_scores import score_ranked_rows
+
         return score_ranked_rows(metrics, rows.frame, rows.qrels, workers=workers)
     batches = dict(enumerate(rows.split_into_batches(), start=first_batch))
     if cluster is not None and store is not None:

@@ -16,10 +16,15 @@ from metassay.metrics.kernels.text_arrays import (
     pack_texts,
     unpack_texts,
 )
-from metassay.metrics.kernels.tokenization import SPLIT_AT_SPACES, tokenize_texts
 from metassay.metrics.scoring_inputs import find_scoring_inputs
 from metassay.text.languages import get_base_language
-from metassay.text.tokenizers import SPACE, TokenizerScheme, find_tokenizer_scheme, load_plain_classes
+from metassay.text.tokenizers import (
+    SPACE,
+    SPLIT_AT_SPACES,
+    TokenizerScheme,
+    find_tokenizer_scheme,
+    load_plain_classes,
+)
 from metassay.text.words import WITHOUT_SPACES
 
 # The tokeniser that splits at white space and does nothing else.
@@ -50,7 +55,7 @@ def get_bleu_tokens(batch: Batch, tokenizer: str, *, lowercase: bool = False) ->
 
 
 def get_word_tokens(batch: Batch, split_mode: int, *, lowercase: bool = False) -> TokenSequences:
-    """Split the texts of a batch into words; `split_mode` is a constant of `kernels.tokenization`."""
+    """Split the texts of a batch into words; `split_mode` is a constant of `text.tokenizers`."""
 
     def tokenize() -> TokenSequences:
         packed = _get_packed_texts(batch, lowercase=lowercase)
@@ -125,6 +130,8 @@ def _tokenize_packed_texts(
     packed: PackedTexts, scheme: TokenizerScheme, split_mode: int
 ) -> tuple[TokenSequences, PackedTexts]:
     """Tokenize texts that are packed in one array."""
+    from metassay.metrics.kernels.tokenization import tokenize_texts
+
     passes = np.array(scheme.passes, dtype=np.int64).reshape(-1, 3)
     ids, offsets, word_code_points, word_offsets = tokenize_texts(
         packed.code_points,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -11,7 +12,7 @@ import numpy as np
 from metassay.errors import UnknownName
 from metassay.metrics.base import Batch, Parameters, Scores, StatisticsMetric, check_parameter_range
 from metassay.metrics.batch_tokens import get_bleu_tokens
-from metassay.metrics.kernels.bleu import SMOOTH_ADD_K, SMOOTH_EXP, SMOOTH_FLOOR, SMOOTH_NONE, compute_bleu
+from metassay.metrics.bleu_formula import compute_bleu
 from metassay.metrics.ngram_statistics import compute_ngram_statistics
 from metassay.metrics.sacrebleu_signature import build_sacrebleu_signature
 from metassay.metrics.scoring_inputs import find_scoring_inputs
@@ -26,13 +27,15 @@ from metassay.text.tokenizers import (
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU
 
-_SMOOTHINGS = {"none": SMOOTH_NONE, "floor": SMOOTH_FLOOR, "add-k": SMOOTH_ADD_K, "exp": SMOOTH_EXP}
+_SMOOTHINGS = ("none", "floor", "add-k", "exp")
 _DEFAULT_SMOOTH_VALUES = {"none": 0.0, "floor": 0.1, "add-k": 1.0, "exp": 0.0}
 _DEFAULT_TOKENIZER = "13a"
 _DEFAULT_ORDER = 4
 # Far above any n-gram order in use; it bounds the memory for the statistics.
 _MAX_ORDER = 100
 _SPLITTING_AT_SPACES = frozenset({"13a", "none", "intl"})
+_FEW_OUTPUTS = 2_000
+"""Up to this many outputs, sacrebleu scores them in less time than it takes to load Numba."""
 
 
 @dataclass(frozen=True)
@@ -84,9 +87,24 @@ class Bleu(StatisticsMetric):
         """Compute the lengths, n-gram matches and n-gram totals of each output."""
         tokenizer = self._choose_tokenizer(self.choose_settings_language(batch))
         self._warn_of_poor_tokenizer(batch.language, tokenizer)
+        if tokenizer in _SPLITTING_AT_SPACES and _should_avoid_numba(len(batch.output)):
+            return self._count_with_sacrebleu(batch, tokenizer)
         inputs = find_scoring_inputs(batch)
         tokens = get_bleu_tokens(batch, tokenizer, lowercase=self.lowercase)
         return compute_ngram_statistics(tokens, inputs, self.order)[inputs.input_of_row]
+
+    def _count_with_sacrebleu(self, batch: Batch, tokenizer: str) -> Scores:
+        """Compute the statistics with sacrebleu itself."""
+        from sacrebleu.metrics.bleu import BLEU
+
+        metric = BLEU(
+            lowercase=self.lowercase, tokenize=tokenizer, max_ngram_order=self.order, effective_order=True
+        )
+        statistics = []
+        for output, references in zip(batch.output, batch.references):
+            score = metric.sentence_score(output, references)
+            statistics.append([score.sys_len, score.ref_len, *score.counts, *score.totals])
+        return np.array(statistics, dtype=np.float64).reshape(-1, 2 + 2 * self.order)
 
     def _warn_of_poor_tokenizer(self, language: str | None, tokenizer: str) -> None:
         """Warn if BLEU is computed on characters, or on words that the tokeniser does not split well."""
@@ -151,8 +169,13 @@ class Bleu(StatisticsMetric):
         smooth_value = self.smooth_value
         if smooth_value is None:
             smooth_value = _DEFAULT_SMOOTH_VALUES[self.smoothing]
-        scores = compute_bleu(rows, _SMOOTHINGS[self.smoothing], float(smooth_value), effective_order)
-        return np.asarray(scores).reshape(np.shape(statistics)[:-1])
+        scores = compute_bleu(rows, self.smoothing, float(smooth_value), effective_order=effective_order)
+        return scores.reshape(np.shape(statistics)[:-1])
+
+
+def _should_avoid_numba(count: int) -> bool:
+    """Whether the outputs are so few that it does not pay to load Numba, unless it is loaded already."""
+    return count <= _FEW_OUTPUTS and "numba" not in sys.modules
 
 
 def _build_sacrebleu_metric(*, tokenizer: str, smoothing: str, order: int, **settings: Any) -> BLEU:

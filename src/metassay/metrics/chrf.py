@@ -12,11 +12,11 @@ from metassay.metrics.base import Batch, Scores, StatisticsMetric, check_paramet
 from metassay.metrics.batch_tokens import get_character_tokens, get_word_tokens
 from metassay.metrics.kernels.ngrams import count_shared_ngrams
 from metassay.metrics.kernels.text_arrays import TokenSequences
-from metassay.metrics.kernels.tokenization import SPLIT_AS_CHRF
 from metassay.metrics.sacrebleu_signature import build_sacrebleu_signature
 from metassay.metrics.scoring_inputs import SingleReferenceInputs, find_scoring_inputs
 from metassay.results.official_score import OfficialScore
 from metassay.specs import format_label
+from metassay.text.tokenizers import SPLIT_AS_CHRF
 
 _MAX_ORDER = 100
 # chrF++ has word_order=2; higher orders have no name of their own.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from metassay.metrics.base import Scores
-from metassay.metrics.kernels.ngrams import count_shared_ngrams
 from metassay.metrics.kernels.text_arrays import Positions, TokenSequences
 from metassay.metrics.scoring_inputs import ScoringInputs
 
@@ -16,6 +15,8 @@ def compute_ngram_statistics(tokens: TokenSequences, inputs: ScoringInputs, orde
     Columns: output length, length of the closest reference, clipped matches for n = 1 … order, and n-grams
     of the output for n = 1 … order.
     """
+    from metassay.metrics.kernels.ngrams import count_shared_ngrams
+
     matches = count_shared_ngrams(
         tokens.ids,
         tokens.offsets,

@@ -23,11 +23,10 @@ from metassay.metrics.batch_tokens import (
 from metassay.metrics.kernels.common_subsequence import common_subsequence_lengths
 from metassay.metrics.kernels.ngrams import count_shared_ngrams
 from metassay.metrics.kernels.text_arrays import TokenSequences
-from metassay.metrics.kernels.tokenization import SPLIT_AS_ROUGE
 from metassay.metrics.scoring_inputs import SingleReferenceInputs, find_scoring_inputs
 from metassay.text.languages import get_base_language
 from metassay.text.porter_stemmer import stem_word
-from metassay.text.tokenizers import AUTO
+from metassay.text.tokenizers import AUTO, SPLIT_AS_ROUGE
 from metassay.text.words import WITHOUT_SPACES
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 from metassay.metrics.base import Batch, Scores, StatisticsMetric
 from metassay.metrics.batch_tokens import get_word_tokens, warn_if_written_without_spaces
 from metassay.metrics.edit_statistics import compute_edit_statistics, compute_error_rate
-from metassay.metrics.kernels.tokenization import SPLIT_AS_JIWER
+from metassay.text.tokenizers import SPLIT_AS_JIWER
 
 
 @dataclass(frozen=True)

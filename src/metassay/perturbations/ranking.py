@@ -19,7 +19,8 @@ from metassay.errors import InputError
 from metassay.perturbations.base import Perturbation, View
 from metassay.stats.arrays import LongArray
 from metassay.stats.compilation import kernel
-from metassay.stats.streams import Keys, Stream, advance_random_state, draw_integer_below
+from metassay.stats.stream_kernels import advance_random_state, draw_integer_below
+from metassay.stats.streams import Keys, Stream
 from metassay.tasks.base import OutputKind
 
 Ranking = tuple[str, ...]

@@ -22,7 +22,8 @@ from metassay.perturbations.word_arrays import (
 )
 from metassay.stats.arrays import BoolArray, LongArray
 from metassay.stats.compilation import ZERO, kernel
-from metassay.stats.streams import Keys, draw_integer_below
+from metassay.stats.stream_kernels import draw_integer_below
+from metassay.stats.streams import Keys
 
 _SPACE_CODE_POINT = ord(" ")
 

@@ -21,7 +21,8 @@ from scipy.special import fdtrc
 
 from metassay.stats.arrays import FloatArray, IntArray, LongArray
 from metassay.stats.compilation import kernel
-from metassay.stats.streams import SPLITMIX_STEP, draw_integer_below, mix_bits_in_kernel
+from metassay.stats.stream_kernels import draw_integer_below, mix_bits_in_kernel
+from metassay.stats.streams import SPLITMIX_STEP
 
 _EQUAL_FACTOR = 1 - 1e-9  # statistics that are equal differ by rounding
 _MIN_VARIANCE_SHARE = 1e-9  # a smaller variance, as a share of the largest possible, is rounding

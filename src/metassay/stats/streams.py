@@ -2,7 +2,7 @@
 
 One hash per output gives a 64-bit key, the name of the perturbation is mixed in, and each draw is one step of
 SplitMix64 (Steele, Lea and Flood, 2014). A NumPy generator per output would take longer than the edit itself.
-`mix_bits_in_kernel`, `advance_random_state` and `draw_integer_below` are the same steps in compiled code.
+`stream_kernels.py` has the same steps in compiled code.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.stats.compilation import kernel
-
 Keys = NDArray[np.uint64]
 T = TypeVar("T")
 
@@ -25,8 +23,8 @@ _MASK = (1 << 64) - 1
 _INCREMENT = 0x9E3779B97F4A7C15
 _FIRST_MULTIPLIER = 0xBF58476D1CE4E5B9
 _SECOND_MULTIPLIER = 0x94D049BB133111EB
-_FIRST_FACTOR = np.uint64(_FIRST_MULTIPLIER)
-_SECOND_FACTOR = np.uint64(_SECOND_MULTIPLIER)
+FIRST_FACTOR = np.uint64(_FIRST_MULTIPLIER)
+SECOND_FACTOR = np.uint64(_SECOND_MULTIPLIER)
 # The difference of two successive states of SplitMix64.
 SPLITMIX_STEP = np.uint64(_INCREMENT)
 
@@ -103,28 +101,6 @@ def mix_bits(value: int) -> int:
 
 def mix_bits_of_array(values: Keys) -> Keys:
     """Mix the bits of every 64-bit integer of an array, as `mix_bits` does."""
-    values = (values ^ (values >> np.uint64(30))) * _FIRST_FACTOR
-    values = (values ^ (values >> np.uint64(27))) * _SECOND_FACTOR
+    values = (values ^ (values >> np.uint64(30))) * FIRST_FACTOR
+    values = (values ^ (values >> np.uint64(27))) * SECOND_FACTOR
     return np.asarray(values ^ (values >> np.uint64(31)), dtype=np.uint64)
-
-
-@kernel
-def mix_bits_in_kernel(value: np.uint64) -> np.uint64:
-    """Mix the bits of a 64-bit integer in compiled code, as `mix_bits` does."""
-    value = (value ^ (value >> np.uint64(30))) * _FIRST_FACTOR
-    value = (value ^ (value >> np.uint64(27))) * _SECOND_FACTOR
-    return value ^ (value >> np.uint64(31))
-
-
-@kernel
-def advance_random_state(state: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Advance a random state; return the new state and 32 random bits."""
-    state = state + SPLITMIX_STEP
-    return state, mix_bits_in_kernel(state) >> np.uint64(32)
-
-
-@kernel
-def draw_integer_below(state: np.uint64, limit: int | np.int64) -> tuple[np.uint64, np.int64]:
-    """Return the next state and a number below `limit`, as `Stream.draw_integer_below` does."""
-    state, high = advance_random_state(state)
-    return state, np.int64((high * np.uint64(limit)) >> np.uint64(32))

@@ -28,6 +28,10 @@ ANY = DIGIT | NOT_DIGIT
 ISOLATE, SPLIT_SECOND, SPLIT_FIRST = range(3)
 """Kinds of passes: `(a)` → ` a `; `(a)(b)` → `a b `; `(a)(b)` → ` a b`."""
 
+SPLIT_AT_SPACES, SPLIT_AS_CHRF, SPLIT_AS_JIWER, SPLIT_AS_ROUGE = range(4)
+"""How a text is split: at white space; at white space, with one punctuation mark separated from each word
+(chrF++); at blanks and runs of white space (jiwer); into runs of a–z and 0–9 (rouge-score)."""
+
 _CODE_POINT_COUNT = 0x110000
 
 

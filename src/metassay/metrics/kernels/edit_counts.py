@@ -22,13 +22,8 @@ from metassay.metrics.kernels.bit_vectors import (
     count_bit_blocks,
     set_position_bits,
 )
-from metassay.metrics.kernels.text_arrays import (
-    Offsets,
-    Positions,
-    TokenIds,
-    count_maximum_distinct_tokens,
-    find_longest_length,
-)
+from metassay.metrics.kernels.buffer_sizes import count_maximum_distinct_tokens, find_longest_length
+from metassay.metrics.kernels.text_arrays import Offsets, Positions, TokenIds
 from metassay.stats.compilation import kernel
 
 HITS, SUBSTITUTIONS, DELETIONS, INSERTIONS = range(4)

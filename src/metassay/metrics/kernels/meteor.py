@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.metrics.kernels.text_arrays import Offsets, Positions, TokenIds, find_longest_length
+from metassay.metrics.kernels.buffer_sizes import find_longest_length
+from metassay.metrics.kernels.text_arrays import Offsets, Positions, TokenIds
 from metassay.stats.compilation import kernel
 
 # Stands for no position.

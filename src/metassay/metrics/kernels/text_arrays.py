@@ -8,8 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.stats.compilation import kernel
-
 CodePoints = NDArray[np.uint32]
 TokenIds = NDArray[np.int32]
 # Where each text or sequence begins in a flat array, and where the last one ends: n + 1 entries.
@@ -49,29 +47,3 @@ def unpack_texts(packed: PackedTexts) -> list[str]:
     """Turn packed texts back into strings."""
     joined = packed.code_points.tobytes().decode("utf-32-le", "surrogatepass")
     return [joined[start:end] for start, end in zip(packed.offsets[:-1], packed.offsets[1:])]
-
-
-@kernel
-def find_longest_length(offsets: Offsets) -> int:
-    """Return the length of the longest sequence, or 1 if all are empty, so that buffers are never empty."""
-    longest = 1
-    for k in range(len(offsets) - 1):
-        longest = max(longest, offsets[k + 1] - offsets[k])
-    return longest
-
-
-@kernel
-def count_maximum_distinct_tokens(
-    ids: TokenIds, offsets: Offsets, vocabulary_size: int, sequences: Positions
-) -> int:
-    """Return the highest number of distinct tokens in any of the given sequences."""
-    last_seen_in = np.full(vocabulary_size, -1, np.int64)
-    largest = 0
-    for sequence in sequences:
-        distinct = 0
-        for i in range(offsets[sequence], offsets[sequence + 1]):
-            if last_seen_in[ids[i]] != sequence:
-                last_seen_in[ids[i]] = sequence
-                distinct += 1
-        largest = max(largest, distinct)
-    return largest

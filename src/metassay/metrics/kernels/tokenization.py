@@ -9,19 +9,23 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from metassay.metrics.kernels.text_arrays import CodePoints, Offsets, TokenIds, find_longest_length
+from metassay.metrics.kernels.buffer_sizes import find_longest_length
+from metassay.metrics.kernels.text_arrays import CodePoints, Offsets, TokenIds
 from metassay.metrics.kernels.vocabulary import create_vocabulary, enlarge_vocabulary, look_up_word_ids
 from metassay.stats.compilation import ZERO, kernel
-from metassay.text.tokenizers import ISOLATE, SPACE, SPLIT_SECOND
+from metassay.text.tokenizers import (
+    ISOLATE,
+    SPACE,
+    SPLIT_AS_CHRF,
+    SPLIT_AS_JIWER,
+    SPLIT_AS_ROUGE,
+    SPLIT_SECOND,
+)
 
 # For every code point, the classes that it belongs to, as bits.
 CharacterClasses = NDArray[np.uint8]
 # One row per pass: its kind, the class of the first character, the class of the second.
 Passes = NDArray[np.int64]
-
-SPLIT_AT_SPACES, SPLIT_AS_CHRF, SPLIT_AS_JIWER, SPLIT_AS_ROUGE = range(4)
-"""How a text is split: at white space; at white space, with one punctuation mark separated from each word
-(chrF++); at blanks and runs of white space (jiwer); into runs of a–z and 0–9 (rouge-score)."""
 
 _BLANK = np.uint32(32)
 _IS_ASCII_PUNCTUATION = np.zeros(128, dtype=np.bool_)

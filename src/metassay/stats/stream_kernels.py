@@ -1,0 +1,30 @@
+"""The random numbers of `streams.py` in compiled code."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from metassay.stats.compilation import kernel
+from metassay.stats.streams import FIRST_FACTOR, SECOND_FACTOR, SPLITMIX_STEP
+
+
+@kernel
+def mix_bits_in_kernel(value: np.uint64) -> np.uint64:
+    """Mix the bits of a 64-bit integer in compiled code, as `mix_bits` does."""
+    value = (value ^ (value >> np.uint64(30))) * FIRST_FACTOR
+    value = (value ^ (value >> np.uint64(27))) * SECOND_FACTOR
+    return value ^ (value >> np.uint64(31))
+
+
+@kernel
+def advance_random_state(state: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """Advance a random state; return the new state and 32 random bits."""
+    state = state + SPLITMIX_STEP
+    return state, mix_bits_in_kernel(state) >> np.uint64(32)
+
+
+@kernel
+def draw_integer_below(state: np.uint64, limit: int | np.int64) -> tuple[np.uint64, np.int64]:
+    """Return the next state and a number below `limit`, as `Stream.draw_integer_below` does."""
+    state, high = advance_random_state(state)
+    return state, np.int64((high * np.uint64(limit)) >> np.uint64(32))
