@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from reproduce.findings.score_sets import ScoreSet
 
-from metassay.meta.contexts.regret import ContextAccuracies, estimate_metric_regret
 from metassay.stats.arrays import FloatArray, LongArray
 from metassay.stats.rank_correlation import correlate_rows
+from metassay.stats.regret import ContextAccuracies, estimate_metric_regret
 from metassay.stats.resampling import draw_bootstrap_counts
 
 STRICT, HALF = "strict", "half"

@@ -239,7 +239,7 @@ def test_tables_and_sentences_have_labels_and_json_has_specs(capfd, data, tmp_pa
         ["assay", data, "--out", tmp_path / "run", "--perturbations", "removal"],
         ["check", data],
     ):
-        status, out, _ = metassay(capfd, *command, *asked, "--quiet" if command[0] != "check" else "-q")
+        status, out, _ = metassay(capfd, *command, *asked, "--verbose", "--quiet")
         assert status == 0
         shown = "\n".join(line for line in out.splitlines() if "implementation:" not in line)
         assert {name: name in shown for name in ("BLEU", "chrF++", "ROUGE-L")} == dict.fromkeys(

@@ -14,9 +14,9 @@ import pytest
 
 from metassay.cli import progress, run
 from metassay.cli.application import COMMAND_GROUPS, build_application
-from metassay.cli.printing import print_table
+from metassay.cli.printing import print_blocks, print_table
 from metassay.sample import get_sample_path
-from metassay.workflows.terminal_output import Table
+from metassay.workflows.terminal_output import Details, Line, Table
 
 NUMBER = re.compile(r"[-−]?\d[\d.,]*(?:e-?\d+)?")
 WIDE = 400
@@ -71,14 +71,14 @@ def test_every_table_of_the_samples_fits_and_breaks_no_number(capfd, monkeypatch
     few = ["--human", "mqm", "--metrics", "bleu,chrf", "--draws", "9", "--quiet"]
     mt = str(runs / "mt.parquet")
     commands = [
-        *(["recommend", str(runs / task)] for task in TASKS),
+        *(["recommend", str(runs / task), "-v"] for task in TASKS),
         *(["compare", str(runs / task), str(runs / task)] for task in TASKS),
         *(["score", *data(runs, task), "-q", "-v"] for task in TASKS),
-        *(["check", *data(runs, task)] for task in TASKS),
+        *(["check", *data(runs, task), "-v"] for task in TASKS),
         ["score", mt, "--metrics", "bleu,chrf", "--test", "bootstrap", "--draws", "9", "-q"],
-        ["rank", mt, *few, "--meta", "spa,pearson"],
-        ["depend", mt, *few, "--bootstraps", "5"],
-        ["aggregate", mt, "--resamples", "9", "--repeats", "3", "--quiet"],
+        ["rank", mt, *few, "--meta", "spa,pearson", "-v"],
+        ["depend", mt, *few, "--bootstraps", "5", "-v"],
+        ["aggregate", mt, "--resamples", "9", "--repeats", "3", "--quiet", "-v"],
         *(["list", kind] for kind in ("metrics", "perturbations", "readers")),
     ]
     for arguments in commands:
@@ -125,8 +125,8 @@ def test_tables_of_judges_models_and_the_cache_fit(capfd, monkeypatch, tmp_path,
     )
     capfd.readouterr()
     commands = [
-        ["judge", str(tmp_path / "verdicts.csv"), "--context", "domain"],
-        ["judge", str(tmp_path / "scores.csv"), "--human", "human", "--people", "ann,bea,cid"],
+        ["judge", str(tmp_path / "verdicts.csv"), "--context", "domain", "-v"],
+        ["judge", str(tmp_path / "scores.csv"), "--human", "human", "--people", "ann,bea,cid", "-v"],
         ["models"],
         *(["cache", action, "--cache", str(cache)] for action in ("info", "verify", "prune")),
     ]
@@ -211,3 +211,19 @@ def test_progress_off_a_terminal_tells_rate_and_time_left(monkeypatch, capsys) -
         "scoring: 260 of 1000, 2 a second, 6 min left",
         "scoring: done (1000 of 1000)",
     ]
+
+
+def test_details_and_long_tables_wait_for_verbose(capfd) -> None:
+    rows = [{"metric": f"M{number}"} for number in range(12)]
+    blocks = [Table(rows, most_rows=10), Details([Line("all tests")])]
+    print_blocks(blocks)
+    short = capfd.readouterr().out
+    assert "M9" in short
+    assert "M10" not in short
+    assert "2 more rows: --verbose" in short
+    assert "all tests" not in short
+    print_blocks(blocks, verbose=True)
+    complete = capfd.readouterr().out
+    assert "M11" in complete
+    assert "more rows" not in complete
+    assert "all tests" in complete

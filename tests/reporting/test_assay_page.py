@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import json
 import random
 import re
@@ -164,3 +165,11 @@ def test_other_results_show_their_tables_in_a_notebook():
 
 def test_markdown_style_templates_in_names_stay_text(results):
     assert "{{7*7}}" in results(text=lambda text: text + "{{7*7}}").render()
+
+
+def test_a_notebook_shows_closing_lines_doubts_and_a_chart(results):
+    page = build_assay_page(results().content)
+    text = render_notebook_html(page)
+    assert str(page.closing[0]).split("<")[0] in html.unescape(text)
+    assert "<svg" in text
+    assert "<figcaption>" in text

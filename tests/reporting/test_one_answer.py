@@ -183,7 +183,7 @@ def check(result: AssayContent, folder, capsys) -> int:
     page = build_assay_page(result)
     recommendation = recommend(folder)
     capsys.readouterr()
-    print_blocks(describe_assay_result(result))
+    print_blocks(describe_assay_result(result), verbose=True)
     terminal = capsys.readouterr()
     lines = [claim.sentence for claim in recommendation.verdict]
     reasons = [entry.why for part in recommendation.recommendation.values() for entry in part.values()]

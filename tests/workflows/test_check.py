@@ -198,3 +198,28 @@ def test_the_suggested_commands_name_the_data_of_the_command(tmp_path, capsys):
         shlex.split(line)[line.split().index("metassay") :] for line in questions if "metassay" in line
     ]
     assert len(commands) == 6
+
+
+def test_check_begins_with_a_summary_and_the_questions(capfd, tmp_path):
+    path = tmp_path / "rated.csv"
+    pl.DataFrame(make_rated_rows(30)).write_csv(path)
+    assert run(["check", str(path), "--language", "en", "--human", "mqm"]) == 0
+    lines = capfd.readouterr().out.splitlines()
+    assert lines[0].endswith(
+        "3 systems, 40 items, 1 reference per item, target language en, human scores mqm on 30 items."
+    )
+    assert "You can ask:" in lines[:4]
+    assert not any("perturbation" in line for line in lines)
+    assert run(["check", str(path), "--language", "en", "--human", "mqm", "--verbose"]) == 0
+    assert "negation_removal" in capfd.readouterr().out
+
+
+def test_perturbations_of_a_large_data_set_are_tried_on_a_sample() -> None:
+    rows = []
+    for n in range(1500):
+        text = f"he did not see house number {n} by the lake"
+        rows.append({"seg_id": n, "system": "a", "hyp": text, "ref": text})
+    result = metassay.check(metassay.read(rows, language="en"))
+    assert result.outputs == 1500
+    assert max(row.tried for row in result.perturbations) == 750
+    assert {row.perturbation: row.outputs for row in result.perturbations}["removal"] == 750

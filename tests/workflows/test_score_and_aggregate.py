@@ -184,7 +184,7 @@ def test_commands_print_tables_and_json(texts, capfd):
         assert run(["score", path, "--metrics", "bleu", "--format", form, "--quiet"]) == 0
         assert mark.replace("|---", "|") in capfd.readouterr().out
     few = ["--resamples", "10", "--repeats", "3", "--quiet"]
-    assert run(["aggregate", path, *few]) == 0
+    assert run(["aggregate", path, *few, "--verbose"]) == 0
     assert "m-BLEU" in capfd.readouterr().out
     assert run(["aggregate", path, *few, "--json"]) == 0
     jsonschema.validate(json.loads(capfd.readouterr().out), json_schema(AggregateContent))

@@ -29,6 +29,7 @@ OUTPUT_PANEL = "Output"
 LLM_PANEL = "Language model"
 
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
+VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Print all tables and notes.")]
 MetricFilesOption = Annotated[
     list[str],
     typer.Option("--metric-file", help="Your own metric: FILE.py:NAME or a program.", metavar="FILE"),
@@ -135,6 +136,9 @@ class OutputOptions(Settings):
         str | None, declare_option("Memory to aim at; default 4GB.", metavar="SIZE", panel=OUTPUT_PANEL)
     ] = None
     quiet: Annotated[bool, declare_option("No progress.", "--quiet", "-q", panel=OUTPUT_PANEL)] = False
+    verbose: Annotated[
+        bool, declare_option("Print all tables and notes.", "--verbose", "-v", panel=OUTPUT_PANEL)
+    ] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

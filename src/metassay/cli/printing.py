@@ -22,17 +22,20 @@ SMALLEST_FIXED = 1e-3
 """Smaller numbers are printed with four significant digits instead of three decimals."""
 
 
-def print_blocks(blocks: Sequence[Block]) -> None:
-    """Print the lines, tables and notes that describe a result."""
-    from metassay.workflows.terminal_output import Line, Note
+def print_blocks(blocks: Sequence[Block], *, verbose: bool = False) -> None:
+    """Print the lines, tables and notes that describe a result; details only with `verbose`."""
+    from metassay.workflows.terminal_output import Details, Line, Note
 
     for block in blocks:
-        if isinstance(block, Line):
+        if isinstance(block, Details):
+            if verbose:
+                print_blocks(block.blocks, verbose=True)
+        elif isinstance(block, Line):
             print_line(block.text, wrap=block.wrap)
         elif isinstance(block, Note):
             print(f"{block.heading}: {block.text}", file=sys.stderr)
         else:
-            print_table(block)
+            print_table(block, verbose=verbose)
 
 
 def print_line(text: str, *, wrap: bool = True) -> None:
@@ -52,11 +55,12 @@ def print_report_path(folder: str | None) -> None:
         print_line(f"Report: {folder}/report.html")
 
 
-def print_table(table: Table) -> None:
+def print_table(table: Table, *, verbose: bool = False) -> None:
     """Print a table that fits the width of the terminal.
 
     If it is too wide, the last columns are left out, but those in `most_important` stay as long as they fit.
-    Numbers and names are never broken over two lines; prose is.
+    Numbers and names are never broken over two lines; prose is. Without `verbose`, a long table is cut where
+    it says so.
     """
     from rich import box
     from rich import table as rich_table
@@ -65,14 +69,15 @@ def print_table(table: Table) -> None:
 
     if not table.rows:
         return
+    rows = table.rows if verbose or table.most_rows is None else table.rows[: table.most_rows]
     console = Console(width=get_terminal_width(), highlight=False)
     if table.title is not None:
         console.print(f"\n{escape(table.title)}", style="bold")
-    cells = {name: [format_cell(row.get(name)) for row in table.rows] for name in table.rows[0]}
+    cells = {name: [format_cell(row.get(name)) for row in rows] for name in rows[0]}
     shown_columns = _choose_fitting_columns(cells, table.most_important, console.width)
     printed = rich_table.Table(box=box.SIMPLE_HEAD)
     for name in shown_columns:
-        is_numeric = all(isinstance(row.get(name), int | float | None) for row in table.rows)
+        is_numeric = all(isinstance(row.get(name), int | float | None) for row in rows)
         justify: Literal["left", "right"] = "right" if is_numeric else "left"
         if _is_prose_column(cells[name]):
             longest = max(map(len, cells[name]))
@@ -83,6 +88,8 @@ def print_table(table: Table) -> None:
     for row_cells in zip(*(cells[name] for name in shown_columns)):
         printed.add_row(*map(escape, row_cells))
     console.print(printed)
+    if len(rows) < len(table.rows):
+        print_line(f"{len(table.rows) - len(rows):,} more rows: --verbose")
     hidden_columns = [_format_heading(name) for name in cells if name not in shown_columns]
     if hidden_columns:
         names = ", ".join(hidden_columns)

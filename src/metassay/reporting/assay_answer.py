@@ -70,7 +70,7 @@ def list_contexts_with_other_metric(
     ]
     more = len(answer.exceptions) - _LISTED_EXCEPTIONS
     if more > 0:
-        lines.append(f"{format_plural(more, 'more exception')} in the tables below.")
+        lines.append(f"{format_plural(more, 'more exception')}: --verbose")
     return lines
 
 

@@ -88,8 +88,13 @@ def _warn_if_no_metric_beats_chance(assay_view: AssayView) -> Sentence | None:
 
 
 def list_data_remarks(assay_view: AssayView) -> list[str]:
-    """List remarks on the data and on metrics that agree on every pair, without repeating warnings."""
-    remarks = describe_data_used(assay_view.result.data)
+    """List remarks on the data and the notes of the run."""
+    return [*describe_data_used(assay_view.result.data), *list_run_notes(assay_view)]
+
+
+def list_run_notes(assay_view: AssayView) -> list[str]:
+    """List metrics that agree on every pair, and notes of the run; warnings are not repeated."""
+    remarks = []
     groups = assay_view.result.same_decisions
     if groups:
         single_labels = assay_view.labels.single_labels

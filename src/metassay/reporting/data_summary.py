@@ -19,13 +19,19 @@ def describe_data_used(data_summary: DataSummary | None) -> list[str]:
     """Describe which data was used, what was left out and why, and in which direction scores are better."""
     if data_summary is None:
         return []
-    sentences = [_describe_data_counts(data_summary)]
-    if data_summary.left_out:
-        rows = ", ".join(
-            f"{format_count(number)} ({reason})" for reason, number in data_summary.left_out.items()
-        )
-        sentences.append(f"Rows left out: {rows}.")
-    return [*sentences, *describe_ignored_columns(data_summary)]
+    return [
+        _describe_data_counts(data_summary),
+        *describe_left_out_rows(data_summary),
+        *describe_ignored_columns(data_summary),
+    ]
+
+
+def describe_left_out_rows(data: DataSummary | None) -> list[str]:
+    """Say how many rows were left out, and why; nothing if all rows were used."""
+    if data is None or not data.left_out:
+        return []
+    rows = ", ".join(f"{format_count(number)} ({reason})" for reason, number in data.left_out.items())
+    return [f"Rows left out: {rows}."]
 
 
 def describe_data_of_stored_result(stored_data: object) -> list[str]:

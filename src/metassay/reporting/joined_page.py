@@ -387,7 +387,13 @@ def _build_assay_section(assay: AssayView) -> Section:
     for column in assay.columns:
         if column.contexts:
             spec = build_accuracy_chart(assay, column.sample_evenly_spaced_contexts())
-            charts.append(Chart(f"accuracy by {column.name}", spec, f"By {column.name}."))
+            charts.append(
+                Chart(
+                    f"accuracy by {column.name}",
+                    spec,
+                    f"Share of pairs that each metric gets right, by {column.name}.",
+                )
+            )
     optional_charts = [build_perturbations_chart(assay), build_cost_chart(assay)]
     charts += [chart for chart in optional_charts if chart is not None]
     return Section(

@@ -321,8 +321,11 @@ def format_result_repr(class_name: str, main_table: pl.DataFrame, sentences: Seq
     return f"{held}\n{' '.join(str(sentences[0]).split()) if sentences else 'to_frame(), to_dict()'}"
 
 
-def render_notebook_html(page: Page, *, sentences: int = 3, at_most: int = 20) -> str:
-    """Render what a notebook shows of a page: the first sentences and tables, without styles or scripts."""
+def render_notebook_html(page: Page, *, sentences: int = 5, at_most: int = 20) -> str:
+    """Render what a notebook shows of a page, without styles or scripts.
+
+    The parts are the first sentences, the main tables, the closing lines and doubts, and the first chart.
+    """
     grids = page.main_tables or [grid for section in page.sections for grid in section.grids]
     cut = [
         replace(
@@ -332,5 +335,21 @@ def render_notebook_html(page: Page, *, sentences: int = 3, at_most: int = 20) -
         )
         for grid in grids
     ]
-    lead = [text if isinstance(text, Sentence) else Sentence((Span(text),)) for text in page.lead[:sentences]]
-    return load_templates().get_template("fragment.html.j2").render(answer=lead, grids=cut)
+    charts = [chart for section in page.list_all_sections() for chart in section.charts]
+    drawing = render_svg(add_chart_legend(charts[0].spec)) if charts else ""
+    return (
+        load_templates()
+        .get_template("fragment.html.j2")
+        .render(
+            answer=_make_sentences(page.lead[:sentences]),
+            grids=cut,
+            closing=_make_sentences(page.closing),
+            doubts=_make_sentences(page.doubts),
+            drawing=Markup(drawing),  # noqa: S704 -- Vega escapes the texts of a drawing
+            caption=charts[0].caption if charts else "",
+        )
+    )
+
+
+def _make_sentences(texts: Sequence[str | Sentence]) -> list[Sentence]:
+    return [text if isinstance(text, Sentence) else Sentence((Span(text),)) for text in texts]

@@ -26,8 +26,7 @@ def build_rank_verdict(rank_view: RankView) -> list[Claim]:
     for ranking in rank_view.result.global_rankings:
         claims.append(_build_best_metric_claim(ranking, rank_view))
         if ranking.is_global:
-            sentences = describe_context_rankings(ranking, rank_view)
-            claims += [Claim(kind="finding", sentence=sentence) for sentence in sentences]
+            claims += _build_context_claims(ranking, rank_view)
     return claims
 
 
@@ -78,9 +77,12 @@ def describe_best_metric(ranking: Ranking, rank_view: RankView) -> str:
     undecided = _find_tied_metrics(ranking, best)
     if ranking.meta_metric == LABELS_SAVED:
         return describe_labels_saved(ranking, rank_view, undecided if ranking.comparisons else [])
+    systems = format_plural(ranking.systems, "system")
+    if len({other.dataset for other in rank_view.result.rankings}) > 1 or not ranking.is_global:
+        systems += f" of {scope}"
     opening = (
-        f"{rank_view.labels[best.metric]} agrees best with people ({human}) on these "
-        f"{format_plural(ranking.systems, 'system')} of {scope}: {format_metric_value(ranking, best)}"
+        f"{rank_view.labels[best.metric]} agrees best with people ({human}) on these {systems}:"
+        f" {format_metric_value(ranking, best)}"
     )
     return opening + _describe_tests_against_other_metrics(ranking, rank_view, rivals, undecided)
 
@@ -97,7 +99,8 @@ def _describe_tests_against_other_metrics(
     if tied_metrics:
         names = list_names(rank_view.labels.label_all(tied_metrics), "")
         return f". {names} cannot be told apart from it{population}."
-    return f", ahead of all others{population} (each one-sided p ≤ .05, not corrected for their number)."
+    others = f"all {len(rivals)} others" if len(rivals) > 1 else rank_view.labels[rivals[0]]
+    return f", ahead of {others}{population} (one-sided p ≤ .05 each, not corrected for their number)."
 
 
 def find_best_metric(ranking: Ranking) -> RankedMetric:
@@ -105,8 +108,8 @@ def find_best_metric(ranking: Ranking) -> RankedMetric:
     return max(ranking.defined_metrics, key=lambda metric: metric.value or 0.0)
 
 
-def describe_context_rankings(ranking: Ranking, rank_view: RankView) -> list[str]:
-    """Say for each context column whether another metric is best in some context.
+def _build_context_claims(ranking: Ranking, rank_view: RankView) -> list[Claim]:
+    """Say for each context column whether another metric is best in some context, and what that costs.
 
     A metric counts as shown to be better there if the test of the context says so with p ≤ .05 divided by the
     number of contexts.
@@ -114,34 +117,54 @@ def describe_context_rankings(ranking: Ranking, rank_view: RankView) -> list[str
     if not ranking.defined_metrics or ranking.is_too_small:
         return []
     best = find_best_metric(ranking).metric
-    meta_metric = label_meta_metric(ranking.meta_metric)
-    sentences = []
+    claims = []
     for column, contexts in _group_rankings_by_context_column(ranking, rank_view).items():
-        others = []
-        shown = []
-        for context in contexts:
-            winner = find_best_metric(context).metric
-            if winner == best:
-                continue
-            others.append(f"{rank_view.labels[winner]} on {context.context}")
-            if _is_significantly_better(context, winner, best, SIGNIFICANCE_LEVEL / len(contexts)):
-                shown.append(context.context)
+        winners = {context.context: find_best_metric(context).metric for context in contexts}
+        others = {context: winner for context, winner in winners.items() if winner != best}
+        level = SIGNIFICANCE_LEVEL / len(contexts)
+        shown = [
+            f"{rank_view.labels[others[context.context]]} on {context.context}"
+            for context in contexts
+            if context.context in others
+            and _is_significantly_better(context, others[context.context], best, level)
+        ]
         if not others:
-            sentences.append(
-                f"{rank_view.labels[best]} has the highest {meta_metric} in every {column}, too."
-            )
+            meta_metric = label_meta_metric(ranking.meta_metric)
+            sentence = f"{rank_view.labels[best]} has the highest {meta_metric} in every {column}, too."
+            claims.append(Claim(kind="finding", scope=ranking.dataset, context=column, sentence=sentence))
             continue
-        opening = f"By {column}, other metrics have the highest {meta_metric}: {join_names(others)}."
+        claims.append(_build_cost_claim(ranking, rank_view, column, others))
         if shown:
-            evidence = (
-                f"They are shown to be better than {rank_view.labels[best]} on {join_names(shown)} only."
+            sentence = f"Shown to be better than {rank_view.labels[best]}: {join_names(shown)}."
+            claims.append(Claim(kind="finding", scope=ranking.dataset, context=column, sentence=sentence))
+    return claims
+
+
+def _build_cost_claim(ranking: Ranking, rank_view: RankView, column: str, winners: dict[str, str]) -> Claim:
+    """Say what it costs to use the best metric in every context; where unknown, name the other winners."""
+    best = find_best_metric(ranking).metric
+    label = rank_view.labels[best]
+    meta_metric = label_meta_metric(ranking.meta_metric)
+    for cost in rank_view.result.context_costs:
+        is_same_ranking = (cost.dataset, cost.meta_metric) == (ranking.dataset, ranking.meta_metric)
+        if is_same_ranking and cost.column == column:
+            ends = f"{format_number(cost.low)}–{format_number(cost.high)}"
+            return Claim(
+                kind="regret",
+                scope=ranking.dataset,
+                context=column,
+                metrics=[best],
+                value=cost.value,
+                low=cost.low,
+                high=cost.high,
+                sentence=(
+                    f"By {column} the winner changes; using {label} everywhere costs"
+                    f" {format_number(cost.value)} of {meta_metric} (95 % interval {ends})."
+                ),
             )
-            if len(shown) == len(others):
-                evidence = f"They are shown to be better than {rank_view.labels[best]} there."
-        else:
-            evidence = f"None is shown to be better than {rank_view.labels[best]} there."
-        sentences.append(f"{opening} {evidence}")
-    return sentences
+    listed = join_names([f"{rank_view.labels[winner]} on {context}" for context, winner in winners.items()])
+    sentence = f"By {column}, other metrics have the highest {meta_metric}: {listed}."
+    return Claim(kind="finding", scope=ranking.dataset, context=column, sentence=sentence)
 
 
 def _group_rankings_by_context_column(ranking: Ranking, rank_view: RankView) -> dict[str, list[Ranking]]:

@@ -112,8 +112,8 @@ def _format_hundredths(share: float, digits: int) -> str:
 
 
 def format_count(number: float | None) -> str:
-    """Write a count with thin spaces between thousands: `12 345`."""
-    return NO_VALUE if number is None else f"{round(number):,}".replace(",", THIN_SPACE)
+    """Write a count with commas between thousands: `12,345`."""
+    return NO_VALUE if number is None else f"{round(number):,}"
 
 
 def format_number(value: float | None, *, digits: int = 2) -> str:

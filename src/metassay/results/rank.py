@@ -150,6 +150,22 @@ class AverageRanking(msgspec.Struct, frozen=True, kw_only=True):
     comparisons: list[MetricComparison]
 
 
+class ContextCost(msgspec.Struct, frozen=True, kw_only=True):
+    """What it costs to use the metric that is best over all items in every context of a column.
+
+    `value` is the mean loss of the meta-metric against the best metric of each context, weighted by items,
+    with the 95 % interval `low` to `high`.
+    """
+
+    dataset: str
+    meta_metric: str = msgspec.field(name="meta")
+    column: str
+    metric: str
+    value: float
+    low: float
+    high: float
+
+
 class StabilityRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How a ranking of metrics changes with fewer systems, or with fewer items.
 
@@ -320,6 +336,7 @@ class RankContent(ResultStruct, frozen=True, kw_only=True):
     human: str
     rankings: list[Ranking] = msgspec.field(name="results")
     averages: list[AverageRanking] = msgspec.field(name="average")
+    context_costs: list[ContextCost] = msgspec.field(default_factory=list)
     analyses: RankAnalyses = msgspec.field(name="analysis", default=RankAnalyses())
     notes: list[str]
 

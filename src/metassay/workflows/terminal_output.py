@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from metassay.reporting.terminal.blocks import Block, Line, Note, Table
+from metassay.reporting.terminal.blocks import Block, Details, Line, Note, Table
 
 if TYPE_CHECKING:
     from metassay.workflows.aggregate import AggregateResult
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from metassay.workflows.score import ScoreResult
     from metassay.workflows.watch import WatchResult
 
-__all__ = ["Block", "Line", "Note", "Table"]
+__all__ = ["Block", "Details", "Line", "Note", "Table"]
 
 
 def describe_check(check_result: CheckResult, data_arguments: str | None = None) -> list[Block]:
@@ -67,9 +67,8 @@ def describe_scores(
     unit: str,
     decimals: int | None = None,
     bare: bool = False,
-    verbose: bool = False,
 ) -> list[Block]:
-    """Describe the scores of all systems: a table, bare numbers, or with `verbose` all details."""
+    """Describe the scores of all systems: a table and details, or bare numbers."""
     from metassay.reporting.terminal import score
 
     score_format = score.ScoreFormat(
@@ -82,7 +81,7 @@ def describe_scores(
     )
     if bare:
         return score.describe_bare_scores(score_result, score_format)
-    return score.describe_scores(score_result, score_format, verbose=verbose)
+    return score.describe_scores(score_result, score_format)
 
 
 def describe_alignments(

@@ -108,8 +108,8 @@ def test_the_headline_names_the_winners_of_contexts() -> None:
     lead = " ".join(result.build_page().lead)
     assert winners["chat"] != winners["global"]
     assert winners["news"] != winners["global"]
-    winners_in_contexts = f"{winners['chat']} on chat and {winners['news']} on news"
-    assert f"By domain, other metrics have the highest SPA: {winners_in_contexts}. They are shown" in lead
+    assert f"By domain the winner changes; using {winners['global']} everywhere costs" in lead
+    assert f"Shown to be better than {winners['global']}: {winners['chat']} on chat" in lead
 
 
 def test_the_headline_says_when_one_metric_is_highest_everywhere() -> None:

@@ -29,5 +29,5 @@ def run_aggregate(data: DataOptions, output: OutputOptions, settings: AggregateS
     if output.json:
         print(result.to_json())
         return
-    print_blocks(describe_aggregation_differences(result))
+    print_blocks(describe_aggregation_differences(result), verbose=output.verbose)
     print_report_path(output.out)

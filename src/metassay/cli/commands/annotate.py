@@ -39,5 +39,5 @@ def run_annotate(
     if output.json:
         print(result.to_json())
         return
-    print_blocks(describe_items_to_rate(result))
+    print_blocks(describe_items_to_rate(result), verbose=output.verbose)
     print_report_path(output.out)

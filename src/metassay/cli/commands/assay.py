@@ -89,7 +89,7 @@ def run_assay(
         else:
             partial_run = score_assay_parts(dataset, **options, parts=part_numbers)
     if part_numbers is None:
-        print_assay(result, json=output.json)
+        print_assay(result, json=output.json, verbose=output.verbose)
     else:
         print_partial_run(partial_run, json=output.json)
 
@@ -123,13 +123,13 @@ def _build_parts_error(text: str) -> InputError:
     return InputError(f"--parts {text!r} is neither a number nor a range such as 0-9.")
 
 
-def print_assay(result: AssayResult, *, json: bool) -> None:
+def print_assay(result: AssayResult, *, json: bool, verbose: bool = False) -> None:
     """Print the result of an assay, and where its report is."""
     from metassay.workflows.terminal_output import describe_assay
 
     if json:
         print(result.to_json())
         return
-    print_blocks(describe_assay(result))
+    print_blocks(describe_assay(result), verbose=verbose)
     if result.folder is not None:
         print_line(f"Report: {display_path(result.folder / 'report.html')}")

@@ -13,7 +13,7 @@ from metassay.workflows.options import CheckSettings
 EXAMPLE = "metassay check outputs.csv"
 _OTHER_OPTIONS = ("--human", "--out", "--workers", "--seed", "--memory", "--metrics", "--normalize")
 """Options with a value that do not say how the data is read, or that suggested commands name themselves."""
-_FLAGS = ("--json", "--quiet", "-q")
+_FLAGS = ("--json", "--quiet", "-q", "--verbose", "-v")
 COMMON_OPTIONS = ("task", "human", "columns", "where", "reference", "language", "json")
 
 
@@ -26,7 +26,8 @@ def run_check(data: DataOptions, output: OutputOptions, settings: CheckSettings)
     if output.json:
         print(result.to_json())
         return
-    print_blocks(describe_check(result, _repeat_data_arguments(TYPED_ARGUMENTS.get())))
+    blocks = describe_check(result, _repeat_data_arguments(TYPED_ARGUMENTS.get()))
+    print_blocks(blocks, verbose=output.verbose)
     if output.out:
         print_line(f"Results: {output.out}/results")
 

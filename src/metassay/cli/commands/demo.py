@@ -24,4 +24,4 @@ def run_demo(
     folder = output.out or (None if output.json else "demo")
     with show_progress(output) as progress:
         result = demo(task=task, out=folder, seed=output.seed, workers=output.workers, progress=progress)
-    print_assay(result, json=output.json)
+    print_assay(result, json=output.json, verbose=output.verbose)

@@ -42,5 +42,5 @@ def run_depend(
     if output.json:
         print(result.to_json())
         return
-    print_blocks(describe_dependence(result))
+    print_blocks(describe_dependence(result), verbose=output.verbose)
     print_report_path(output.out)

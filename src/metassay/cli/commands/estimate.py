@@ -39,5 +39,5 @@ def run_estimate(
     if output.json:
         print(result.to_json())
         return
-    print_blocks(describe_estimates(result))
+    print_blocks(describe_estimates(result), verbose=output.verbose)
     print_report_path(output.out)

@@ -43,5 +43,5 @@ def run_judge(data: DataOptions, output: OutputOptions, model: LlmOptions, setti
     if output.json:
         print(result.to_json())
         return
-    print_blocks(describe_judge_result(result))
+    print_blocks(describe_judge_result(result), verbose=output.verbose)
     print_report_path(output.out)

@@ -43,7 +43,7 @@ def run_perturb(
     if output.json:
         print(result.to_json())
         return
-    print_blocks(describe_perturbed_pairs(result))
+    print_blocks(describe_perturbed_pairs(result), verbose=output.verbose)
     if result.folder is None:
         print_line("The pairs were not written. To keep them: --out FOLDER")
         return

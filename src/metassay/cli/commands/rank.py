@@ -42,5 +42,5 @@ def run_rank(
     if output.json:
         print(result.to_json())
         return
-    print_blocks(describe_rankings(result))
+    print_blocks(describe_rankings(result), verbose=output.verbose)
     print_report_path(output.out)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from metassay.cli.options import JsonOption
+from metassay.cli.options import JsonOption, VerboseOption
 from metassay.cli.printing import print_blocks
 from metassay.errors import InputError
 from metassay.options import split_names
@@ -24,6 +24,7 @@ def run_recommend(
         typer.Option(help="Your own, higher is better; repeatable.", metavar="NAME:METRIC=NUMBER,…"),
     ] = [],  # noqa: B006
     json: JsonOption = False,
+    verbose: VerboseOption = False,
 ) -> None:
     """Which metric to use in each context, and why; with --criterion also by your own criteria."""
     from metassay.workflows.recommend import recommend
@@ -33,7 +34,7 @@ def run_recommend(
     if json:
         print(result.to_json())
     else:
-        print_blocks(describe_recommendation(result))
+        print_blocks(describe_recommendation(result), verbose=verbose)
 
 
 def parse_criteria(texts: Sequence[str]) -> dict[str, dict[str, float]]:

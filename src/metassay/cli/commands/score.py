@@ -45,9 +45,6 @@ def run_score(
         int | None,
         typer.Option("--width", "-w", help="Digits after the point.", metavar="N", min=0, max=15),
     ] = None,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Also precisions, counts, signatures, every aggregation.")
-    ] = False,
 ) -> None:
     """Compute metrics per segment and per system, and test differences between systems."""
     from metassay.workflows.metric_files import collect_requested_metrics
@@ -78,7 +75,7 @@ def run_score(
         print(result.to_text(table_format), end="")
         return
     unit = "topics" if task.is_ranking else "segments"
-    blocks = describe_scores(result, settings, unit=unit, decimals=decimals, bare=score_only, verbose=verbose)
-    print_blocks(blocks)
+    blocks = describe_scores(result, settings, unit=unit, decimals=decimals, bare=score_only)
+    print_blocks(blocks, verbose=output.verbose)
     if not score_only:
         print_report_path(output.out)

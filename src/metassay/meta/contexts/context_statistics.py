@@ -18,7 +18,6 @@ from metassay.meta.contexts.choice import (
 from metassay.meta.contexts.claims import collect_claim_candidates, select_significant_claims
 from metassay.meta.contexts.column_analysis import AccuracyEstimates, ColumnAnalysis, ContextAnalysis
 from metassay.meta.contexts.pair_analysis import PairAnalysis
-from metassay.meta.contexts.regret import ContextAccuracies, estimate_metric_regret
 from metassay.meta.contexts.robustness import robust_accuracy, true_accuracy_spread
 from metassay.meta.contexts.trend import accuracy_trends
 from metassay.results.assay import (
@@ -40,6 +39,7 @@ from metassay.results.assay import (
 from metassay.results.base import Interval, none_if_nan, replace_nan_by_none
 from metassay.stats.arrays import FloatArray
 from metassay.stats.multiplicity import adjust_holm
+from metassay.stats.regret import ContextAccuracies, estimate_metric_regret
 
 AccuracyT = TypeVar("AccuracyT", bound=MetricAccuracy)
 

@@ -67,7 +67,9 @@ def _write_introduction(assay_view: AssayView) -> Sentence:
 def _build_accuracy_subsection(assay_view: AssayView, context_column: ColumnView) -> Section:
     charted = context_column.sample_evenly_spaced_contexts()
     hidden = find_hidden_sentinels(assay_view, charted)
-    remarks = []
+    remarks = [
+        f"Share of pairs that each metric gets right, by {context_column.name}, with 95\u202f% intervals."
+    ]
     if len(charted.contexts) < len(context_column.contexts):
         remarks.append(
             f"{len(charted.contexts)} of {len(context_column.contexts)} contexts, evenly spaced in their"
@@ -163,7 +165,9 @@ def _describe_trend_direction(correlations: list[float]) -> str:
 
 
 def _build_difficulty_subsection(assay_view: AssayView, difficulty: Difficulty) -> Section:
-    caption = "Each point is at the median of its part of the pairs."
+    caption = (
+        "Share of right pairs by the share of edited characters. Each point is at the median of its pairs."
+    )
     if difficulty.human_pairs is not None:
         caption += " Grey: the middle half of the human pairs, and their median (dashed)."
     chart = Chart(

@@ -46,7 +46,9 @@ class AssayAgreementSection(ReportSection[AssayView]):
             agreement = column.result.h2
             if agreement is not None and agreement.matrix:
                 chart = Chart(
-                    f"agreement by {column.name}", build_rank_agreement_chart(agreement, column.name)
+                    f"agreement by {column.name}",
+                    build_rank_agreement_chart(agreement, column.name),
+                    f"How well two contexts of {column.name} agree on the order of the metrics.",
                 )
                 sentences = describe_rank_agreement(assay_view, column, agreement)
                 subsections.append(Section(f"By {column.name}", sentences=sentences, charts=[chart]))

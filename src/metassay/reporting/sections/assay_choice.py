@@ -46,9 +46,10 @@ _SHARED_ERRORS = (
     "Correlation (phi) of being wrong on the same pair: metrics that err on different pairs make a better"
     " team than metrics that err alike."
 )
+_SHARED_ERRORS_CAPTION = "Correlation (phi) of errors: 1 if two metrics are wrong on the same pairs."
 _COST_CAPTION = (
-    "By cost class, with 95 % intervals. Ringed, on the dashed line: no other metric is both more accurate"
-    " and cheaper."
+    "Accuracy by cost class, with 95 % intervals. Ringed, on the dashed line: no other metric is both more"
+    " accurate and cheaper."
 )
 _MOST_ROWS = 500
 _FEWEST_METRICS_FOR_PHI = 3
@@ -246,5 +247,5 @@ def _build_shared_errors_subsection(chart_spec: Spec) -> Section:
     return Section(
         "Which metrics err together",
         sentences=[_SHARED_ERRORS],
-        charts=[Chart("shared errors", chart_spec)],
+        charts=[Chart("shared errors", chart_spec, _SHARED_ERRORS_CAPTION)],
     )

@@ -54,7 +54,8 @@ def build_perturbations_chart(assay_view: AssayView) -> Chart | None:
         return None
     metrics = list(dict.fromkeys(cell.metric for cell in cells))
     perturbations = list(dict.fromkeys(cell.perturbation for cell in cells))
-    return Chart("accuracy by perturbation", build_accuracy_heatmap(cells, metrics, perturbations))
+    caption = "Share of pairs in % that each metric gets right, by perturbation."
+    return Chart("accuracy by perturbation", build_accuracy_heatmap(cells, metrics, perturbations), caption)
 
 
 def list_confounding_by_metric(assay_view: AssayView) -> list[MetricConfounding]:

@@ -22,12 +22,16 @@ class DependMethodSection(ReportSection[DependView]):
         )
 
 
-def explain_dependence_terms(by: str, human: str) -> list[str]:
-    """Explain system dependence (SysDep), shrinkage, residual and both p-values."""
-    deviation = (
-        f"The expected deviation of a {by} is how much too high its {human} is when it is predicted from the"
-        f" metric. SysDep is the range of the expected deviations, in points of {human}."
+def explain_deviation(by: str, human: str) -> str:
+    """Explain expected deviations and SysDep, their range."""
+    return (
+        f"SysDep is the range of expected deviations over {by}s, in points of {human}. The expected deviation"
+        f" of a {by} says how much too high its {human} is if it is predicted from the metric."
     )
+
+
+def explain_dependence_terms(by: str, human: str) -> list[str]:
+    """Explain SysDep, shrinkage, residual and both p-values; `by` is the column that groups outputs."""
     shrinkage = (
         "A constant metric has the SysDep under constant. Any noisy metric shrinks its predictions to the"
         f" mean, which favours each bad {by} and disadvantages each good one: this part is called shrinkage,"
@@ -43,4 +47,4 @@ def explain_dependence_terms(by: str, human: str) -> list[str]:
         " noise has the same size everywhere (a metric that notices only large errors is rejected more often,"
         " however evenly it does so)."
     )
-    return [deviation, shrinkage, p_equal, p_fair]
+    return [explain_deviation(by, human), shrinkage, p_equal, p_fair]

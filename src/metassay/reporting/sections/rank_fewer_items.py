@@ -20,7 +20,8 @@ from metassay.results.rank import DownsampledValue, Ranking
 
 TITLE = "On fewer items"
 CAPTION = (
-    f"Medians over {SUBSETS_PER_SIZE} random subsets of the items that all metrics have; bands contain 95 %"
+    f"Agreement with people by the number of items: medians over {SUBSETS_PER_SIZE} random subsets of the"
+    " items that all metrics have; bands contain 95 %"
     " of them. Press a name to highlight its line."
 )
 MOST_LINES = 12

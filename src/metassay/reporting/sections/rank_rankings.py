@@ -17,7 +17,9 @@ from metassay.reporting.wording import format_plural
 from metassay.results.rank import Ranking
 
 RANKING_CAPTION = "Agreement with people, best first, with 95 % intervals; a line where a cluster begins."
-COMPARISONS_CAPTION = "One-sided p-values, the better metric in the row; filled where p ≤ .05."
+COMPARISONS_CAPTION = (
+    "Which metrics differ: one-sided p-values with the better metric in the row; filled where p ≤ .05."
+)
 METRIC_FIELDS = (
     Field("metric", "metric", "name"),
     Field("value", "value", "score"),

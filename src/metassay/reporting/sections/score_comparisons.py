@@ -19,7 +19,10 @@ EXPLANATION = (
     "A difference is the score of one system minus that of the other; whether higher or lower is better"
     " depends on the metric."
 )
-CAPTION = "The system in the row minus the one in the column; * where p ≤ .05 after Holm's correction."
+CAPTION = (
+    "Which systems differ: score of the system in the row minus that of the system in the column; * where"
+    " p ≤ .05 after Holm's correction."
+)
 COLUMNS = ("a", "b", "difference", "p", "p_holm", "segments")
 MOST_ROWS = 2000
 

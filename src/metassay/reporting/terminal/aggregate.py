@@ -13,6 +13,7 @@ from metassay.reporting.aggregate_page import (
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.terminal.blocks import (
     Block,
+    Details,
     Line,
     Row,
     Table,
@@ -22,38 +23,50 @@ from metassay.reporting.terminal.blocks import (
 )
 from metassay.results.aggregate import AGGREGATIONS, AggregateContent, AggregatedSystem, AggregationPair
 
+MOST_ROWS = 12
+"""Rows of a table that are printed without `--verbose`."""
 EXPLANATION = """\
 corpus: one score from the summed statistics. segment (m-): the mean of the segment scores. bootstrap (x-):
 the mean of corpus scores over resamples. SE is the standard error over resampled segments."""
 
 
-def describe_aggregate_result(aggregate_result: AggregateContent) -> list[Block]:
-    """Describe for the terminal how corpus, segment and bootstrap scores of systems differ."""
-    aggregate_view = build_aggregate_view(aggregate_result)
+def describe_aggregate_result(result: AggregateContent) -> list[Block]:
+    """Describe how the three aggregations of segment scores differ."""
+    aggregate_view = build_aggregate_view(result)
     labels = aggregate_view.labels
-    downsampled = [{**asdict(row), "metric": labels[row.metric]} for row in aggregate_result.downsampled]
-    human = [
-        {**asdict(row), "metric": labels[row.metric]} for row in choose_human_correlations(aggregate_result)
-    ]
+    downsampled = [{**asdict(row), "metric": labels[row.metric]} for row in result.downsampled]
+    human = [{**asdict(row), "metric": labels[row.metric]} for row in choose_human_correlations(result)]
     return [
         *convert_sentences_to_lines(describe_aggregation_differences(aggregate_view)),
-        Table([_build_system_row(row, labels) for row in aggregate_result.systems], title="System scores"),
         Table(
-            [_build_correlation_row(pair, labels) for pair in aggregate_result.between],
-            title="Pearson between aggregations, over all systems",
+            human,
+            title="Pearson correlation of system scores with human scores, mean over test sets",
+            most_rows=MOST_ROWS,
         ),
-        Table(downsampled, title="Pearson when only some segments are used"),
-        Table(human, title="Pearson of system scores with human scores, mean over test sets"),
+        Table(
+            [_build_system_row(row, labels) for row in result.systems],
+            title="System scores",
+            most_rows=MOST_ROWS,
+        ),
         Line(EXPLANATION),
-        *summarize_data_in_note(aggregate_result.data),
-        *convert_sentences_to_notes(aggregate_result.notes),
+        Details(
+            [
+                Table(
+                    [_build_correlation_row(pair, labels) for pair in result.between],
+                    title="Pearson correlation between aggregations, over all systems",
+                ),
+                Table(downsampled, title="Pearson correlation when only some segments are used"),
+            ]
+        ),
+        *summarize_data_in_note(result.data),
+        *convert_sentences_to_notes(result.notes),
     ]
 
 
-def _build_system_row(system: AggregatedSystem, metric_labels: MetricLabels) -> Row:
-    """Build a table row in which each score is followed by its standard error: `32.145 (SE 0.312)`."""
+def _build_system_row(system: AggregatedSystem, labels: MetricLabels) -> Row:
+    """Return a row in which each score is followed by its standard error: `32.145 (SE 0.312)`."""
     row = asdict(system)
-    row["metric"] = metric_labels[system.metric]
+    row["metric"] = labels[system.metric]
     standard_errors = asdict(row.pop("standard_errors"))
     for aggregation in AGGREGATIONS:
         if row[aggregation] is not None and standard_errors[aggregation] is not None:
@@ -61,7 +74,7 @@ def _build_system_row(system: AggregatedSystem, metric_labels: MetricLabels) -> 
     return row
 
 
-def _build_correlation_row(pair: AggregationPair, metric_labels: MetricLabels) -> Row:
-    x = label_aggregated_metric(pair.x, metric_labels)
-    y = label_aggregated_metric(pair.y, metric_labels)
+def _build_correlation_row(pair: AggregationPair, labels: MetricLabels) -> Row:
+    x = label_aggregated_metric(pair.x, labels)
+    y = label_aggregated_metric(pair.y, labels)
     return {**asdict(pair), "x": x, "y": y}

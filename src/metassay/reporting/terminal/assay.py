@@ -1,15 +1,18 @@
-"""What `metassay assay` and `metassay demo` print: the answer, doubts, then the tables behind it."""
+"""What `metassay assay` and `metassay demo` print: the answer and doubts; details are the tables."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from metassay.reporting.assay_caveats import list_data_remarks, list_remaining_caveats
+from metassay.reporting.assay_caveats import list_remaining_caveats, list_run_notes
 from metassay.reporting.assay_verdict import get_or_build_assay_verdict
 from metassay.reporting.assay_view import AssayView, build_assay_view
+from metassay.reporting.data_summary import describe_data_used, describe_left_out_rows
 from metassay.reporting.terminal.blocks import (
     Block,
+    Details,
     Line,
+    Note,
     Table,
     convert_sentences_to_lines,
     convert_sentences_to_notes,
@@ -19,13 +22,13 @@ from metassay.results.assay import AccuracyTest, AssayContent, HumanAccuracy, Me
 from metassay.results.partial_run import PartialRun
 
 
-def describe_assay_result(assay_result: AssayContent) -> list[Block]:
+def describe_assay_result(result: AssayContent) -> list[Block]:
     """Describe the result of an assay for the terminal."""
-    assay_view = build_assay_view(assay_result)
+    assay_view = build_assay_view(result)
     doubts = list_remaining_caveats(assay_view)
     blocks: list[Block] = [
         Line(),
-        *describe_verdict(get_or_build_assay_verdict(assay_view), assay_view.labels, assay_result.task),
+        *describe_verdict(get_or_build_assay_verdict(assay_view), assay_view.labels, result.task),
     ]
     if doubts:
         blocks += [
@@ -33,11 +36,18 @@ def describe_assay_result(assay_result: AssayContent) -> list[Block]:
             Line("Before you rely on this:"),
             *convert_sentences_to_lines(f"- {doubt}" for doubt in doubts),
         ]
-    blocks.append(
+    notes = [*describe_left_out_rows(result.data), *list_run_notes(assay_view)]
+    return [*blocks, *convert_sentences_to_notes(notes), Details(_describe_tables(assay_view))]
+
+
+def _describe_tables(assay_view: AssayView) -> list[Line | Table | Note]:
+    """Describe accuracies on perturbed and human pairs, tests of contexts, and the data."""
+    result = assay_view.result
+    tables: list[Line | Table | Note] = [
         Table(
             [
                 _build_accuracy_row(assay_view, row)
-                for row in assay_result.overall
+                for row in result.overall
                 if assay_view.labels.is_shown(row.metric)
             ],
             title=(
@@ -45,10 +55,10 @@ def describe_assay_result(assay_result: AssayContent) -> list[Block]:
                 " (95 % interval)"
             ),
         )
-    )
-    comparison = assay_result.human_comparison
+    ]
+    comparison = result.human_comparison
     if comparison is not None:
-        blocks.append(
+        tables.append(
             Table(
                 [
                     _build_human_accuracy_row(assay_view, r)
@@ -59,28 +69,30 @@ def describe_assay_result(assay_result: AssayContent) -> list[Block]:
                 most_important=("metric", "accuracy", "low", "high", "spa", "spa_low", "spa_high"),
             )
         )
-    for name, column in assay_result.contexts.items():
+    for name, column in result.contexts.items():
         if column.h1:
-            blocks.append(_build_accuracy_test_table(assay_view, name, column.h1))
-    return [*blocks, *convert_sentences_to_notes(list_data_remarks(assay_view))]
+            tables.append(_build_accuracy_test_table(assay_view, name, column.h1))
+    left_out = describe_left_out_rows(result.data)  # printed already
+    return [
+        *tables,
+        *convert_sentences_to_notes(note for note in describe_data_used(result.data) if note not in left_out),
+    ]
 
 
-def _build_accuracy_row(
-    assay_view: AssayView, metric_accuracy: MetricAccuracy | HumanAccuracy
-) -> dict[str, Any]:
+def _build_accuracy_row(assay_view: AssayView, row: MetricAccuracy | HumanAccuracy) -> dict[str, Any]:
     return {
-        "metric": assay_view.labels[metric_accuracy.metric],
-        "accuracy": metric_accuracy.accuracy,
-        "low": metric_accuracy.low,
-        "high": metric_accuracy.high,
-        "ties": metric_accuracy.ties,
-        "pairs": metric_accuracy.pairs,
+        "metric": assay_view.labels[row.metric],
+        "accuracy": row.accuracy,
+        "low": row.low,
+        "high": row.high,
+        "ties": row.ties,
+        "pairs": row.pairs,
     }
 
 
-def _build_human_accuracy_row(assay_view: AssayView, human_accuracy: HumanAccuracy) -> dict[str, Any]:
-    spa = {"spa": human_accuracy.spa, "spa_low": human_accuracy.spa_low, "spa_high": human_accuracy.spa_high}
-    return _build_accuracy_row(assay_view, human_accuracy) | spa
+def _build_human_accuracy_row(assay_view: AssayView, row: HumanAccuracy) -> dict[str, Any]:
+    spa = {"spa": row.spa, "spa_low": row.spa_low, "spa_high": row.spa_high}
+    return _build_accuracy_row(assay_view, row) | spa
 
 
 def _build_accuracy_test_table(assay_view: AssayView, column: str, tests: list[AccuracyTest]) -> Table:
@@ -105,9 +117,9 @@ def _build_accuracy_test_table(assay_view: AssayView, column: str, tests: list[A
     )
 
 
-def describe_partial_run(partial_run: PartialRun) -> list[Block]:
+def describe_partial_run(result: PartialRun) -> list[Block]:
     """Describe for the terminal which parts of an assay one process scored."""
-    first = partial_run.part_numbers[0]
-    last = partial_run.part_numbers[-1]
-    scored = len(partial_run.part_numbers)
-    return [Line(f"Scored {scored} of {partial_run.part_count} parts, from {first} to {last}.")]
+    first = result.part_numbers[0]
+    last = result.part_numbers[-1]
+    scored = len(result.part_numbers)
+    return [Line(f"Scored {scored} of {result.part_count} parts, from {first} to {last}.")]

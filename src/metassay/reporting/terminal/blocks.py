@@ -1,4 +1,7 @@
-"""The parts of what a command prints: lines, tables and notes. `metassay.cli.printing` lays them out."""
+"""The parts of what a command prints: lines, tables, notes and details.
+
+`metassay.cli.printing` lays them out.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metassay.reporting.data_summary import describe_data_used
+from metassay.reporting.data_summary import describe_data_used, describe_left_out_rows
 from metassay.results.data_summary import DataSummary
 
 Row = Mapping[str, Any]
@@ -15,7 +18,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Line:
-    """A line of text for standard output; an empty one separates blocks."""
+    """A sentence for standard output; an empty one separates blocks."""
 
     text: str = ""
     wrap: bool = True
@@ -30,34 +33,46 @@ class Table:
     title: str | None = None
     most_important: Sequence[str] = ()
     """Columns that stay when the terminal is too narrow for all, in this order."""
+    most_rows: int | None = None
+    """How many rows are printed without `--verbose`; None for all."""
 
 
 @dataclass(frozen=True)
 class Note:
-    """A remark that is printed to standard error."""
+    """A remark for standard error."""
 
     text: str
     heading: str = "Note"
     """What stands before the remark."""
 
 
-Block = Line | Table | Note
+@dataclass(frozen=True)
+class Details:
+    """Lines, tables and notes that are printed only with `--verbose`."""
+
+    blocks: Sequence[Line | Table | Note]
 
 
-def convert_sentences_to_lines(sentences: Iterable[object]) -> list[Block]:
-    """Convert sentences to lines of terminal output."""
+Block = Line | Table | Note | Details
+
+
+def convert_sentences_to_lines(sentences: Iterable[object]) -> list[Line]:
+    """Make a line of each sentence."""
     return [Line(str(sentence)) for sentence in sentences]
 
 
-def convert_sentences_to_notes(sentences: Iterable[object]) -> list[Block]:
-    """Convert sentences to notes, which are printed to standard error."""
+def convert_sentences_to_notes(sentences: Iterable[object]) -> list[Note]:
+    """Make a note of each sentence."""
     return [Note(str(sentence)) for sentence in sentences]
 
 
-def summarize_data_in_note(data_summary: DataSummary | None) -> list[Block]:
-    """Summarise in one note which data was used."""
-    sentences = describe_data_used(data_summary)
-    return [Note(" ".join(sentences).removeprefix("Data: "), heading="Data")] if sentences else []
+def summarize_data_in_note(data: DataSummary | None) -> list[Block]:
+    """Describe rows that were left out, and as a detail all data that was used."""
+    sentences = describe_data_used(data)
+    if not sentences:
+        return []
+    summary = Note(" ".join(sentences).removeprefix("Data: "), heading="Data")
+    return [*convert_sentences_to_notes(describe_left_out_rows(data)), Details([summary])]
 
 
 def select_columns(rows: Iterable[Row], names: Sequence[str]) -> list[Row]:

@@ -1,4 +1,4 @@
-"""What `metassay check` prints: what was recognised, left out and missing, and what an assay would cost."""
+"""What `metassay check` prints: a summary of the data and what it can answer; details are all properties."""
 
 from __future__ import annotations
 
@@ -11,81 +11,136 @@ from metassay.reporting.data_summary import describe_ignored_columns
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.terminal.blocks import (
     Block,
+    Details,
     Line,
+    Note,
     Row,
     Table,
     convert_sentences_to_lines,
     convert_sentences_to_notes,
 )
-from metassay.results.check import CheckContent, CheckedPerturbation
+from metassay.reporting.wording import find_task, format_count, format_plural, join_names
+from metassay.results.check import CheckContent, CheckedPerturbation, CostEstimate
 
 _MOST_LISTED_COLUMNS = 8
+_LONGEST_IN_SECONDS = 120
+"""Longer durations are written in minutes."""
 
 
-def describe_check_result(check_result: CheckContent, data_arguments: str = DATA) -> list[Block]:
-    """Describe for the terminal what a data set holds, how long an assay would take, and what to ask next.
+def describe_check_result(result: CheckContent, data_arguments: str = DATA) -> list[Block]:
+    """Describe for the terminal what a data set holds, what to ask next, and how long an assay would take.
 
     `data_arguments` are the files and reading options of the command, for the commands that are suggested.
     """
-    outputs = (
-        f"{check_result.outputs} outputs of {len(check_result.systems)} systems for {check_result.items}"
-        " items"
-    )
-    systems = [msgspec.structs.asdict(system) for system in check_result.systems]
-    blocks: list[Block] = [Line(f"Task {check_result.task}: {outputs}."), Table(systems)]
-    blocks.append(Table(_list_dataset_properties(check_result)))
-    if check_result.perturbations:
-        blocks.append(Table([_build_perturbation_row(row) for row in check_result.perturbations]))
-    estimate = check_result.estimate
-    blocks.append(
-        Line(f"An assay would score {estimate.rows} texts per metric: about {estimate.seconds:g} s here.")
-    )
     return [
-        *blocks,
-        *convert_sentences_to_notes([*describe_ignored_columns(check_result.data), *check_result.notes]),
-        *_list_questions_with_commands(check_result, data_arguments),
+        *convert_sentences_to_lines(_summarize_data(result)),
+        *_list_questions_with_commands(result, data_arguments),
+        Line(),
+        Line(_describe_cost(result.estimate)),
+        *convert_sentences_to_notes(result.notes),
+        Details(_describe_properties(result)),
     ]
 
 
-def _list_questions_with_commands(check_result: CheckContent, data_arguments: str) -> list[Block]:
+def _summarize_data(result: CheckContent) -> list[str]:
+    """Describe systems, items, references, languages and human scores in one line, then what is left out."""
+    task = find_task(result.task)
+    facts = [
+        result.task if task is None else task.title,
+        format_plural(len(result.systems), "system"),
+        format_plural(result.items, "item"),
+        f"{_format_number_of_references(result)} per item",
+    ]
+    facts += [f"target language {name}" for name in result.languages if name != "unknown"]
+    human_scores = [f"{name} on {format_plural(items, 'item')}" for name, items in result.rated_items.items()]
+    facts.append(f"human scores {join_names(human_scores)}" if human_scores else "no human scores")
+    lines = [f"{', '.join(facts)}."]
+    if result.left_out:
+        lines.append(f"Rows left out: {_join_names_with_counts(result.left_out)}.")
+    if result.reference_systems:
+        names = join_names(result.reference_systems)
+        lines.append(f"Systems whose outputs are the reference itself: {names}.")
+    if result.empty_outputs:
+        lines.append(f"{format_plural(result.empty_outputs, 'output')} without text.")
+    return lines
+
+
+def _format_number_of_references(result: CheckContent) -> str:
+    """Write how many references an output has: `1 reference`, or `1 to 3 references`."""
+    counts = sorted(int(number) for number in result.references)
+    if not counts:
+        return "no reference"
+    if len(counts) == 1:
+        return format_plural(counts[0], "reference")
+    return f"{counts[0]} to {format_plural(counts[-1], 'reference')}"
+
+
+def _describe_cost(estimate: CostEstimate) -> str:
+    seconds = round(estimate.seconds)
+    if seconds < 1:
+        duration = "less than a second"
+    elif seconds < _LONGEST_IN_SECONDS:
+        duration = f"about {format_plural(seconds, 'second')}"
+    else:
+        duration = f"about {format_plural(round(seconds / 60), 'minute')}"
+    return f"Scoring for an assay would take {duration} here. All properties of the data: --verbose"
+
+
+def _describe_properties(result: CheckContent) -> list[Line | Table | Note]:
+    """Describe systems, properties, and the number of outputs that each perturbation applies to."""
+    systems = [msgspec.structs.asdict(system) for system in result.systems]
+    perturbations = [_build_perturbation_row(row) for row in result.perturbations]
+    tried = max((row.tried for row in result.perturbations), default=0)
+    title = "Perturbations"
+    if tried < result.outputs:
+        title = f"Perturbations, tried on a sample of at most {format_count(tried)} outputs"
+    return [
+        Table(systems, title="Systems"),
+        Table(_list_dataset_properties(result), title="Properties"),
+        Table(perturbations, title=title),
+        *convert_sentences_to_notes(describe_ignored_columns(result.data)),
+    ]
+
+
+def _list_questions_with_commands(result: CheckContent, data_arguments: str) -> list[Block]:
     """List the questions that the data can answer with their commands, then what the others need."""
-    answerable = [question for question in check_result.questions if question.missing is None]
+    answerable = [question for question in result.questions if question.missing is None]
     width = max((len(question.question) for question in answerable), default=0)
     texts = ["You can ask:"] if answerable else []
     for question in answerable:
         command = question.command.replace(DATA, data_arguments)
         texts.append(f"  {question.question:<{width}}  {command}")
-    unanswerable = [question for question in check_result.questions if question.missing is not None]
+    unanswerable = [question for question in result.questions if question.missing is not None]
     texts += [f"Not yet: {question.question.rstrip('?')} ({question.missing})." for question in unanswerable]
     return [Line(), *convert_sentences_to_lines(texts)]
 
 
-def _list_dataset_properties(check_result: CheckContent) -> list[Row]:
+def _list_dataset_properties(result: CheckContent) -> list[Row]:
     """List the properties of a data set as rows of a table."""
-    rated = {name: f"{count} rated" for name, count in check_result.human.items()}
-    metrics = [metric.metric for metric in check_result.metrics]
+    rated = {name: f"{count} rated" for name, count in result.human.items()}
+    metrics = [metric.metric for metric in result.metrics]
     properties = {
-        "languages": _join_names_with_counts(check_result.languages),
-        "references per output": _join_names_with_counts(check_result.references) or "none",
+        "languages": _join_names_with_counts(result.languages),
+        "references per output": _join_names_with_counts(result.references) or "none",
         "human scores": _join_names_with_counts(rated) or "none",
-        "possible contexts": _join_names_with_counts(check_result.contexts),
-        "columns of metric scores": _join_first_names(check_result.metric_columns) or "none",
-        "missing values": _join_first_names(_name_missing_values(check_result)) or "none",
-        "empty outputs": str(check_result.empty_outputs),
-        "left out": _join_names_with_counts(check_result.left_out) or "nothing",
-        "systems that are the reference": ", ".join(check_result.reference_systems) or "none",
-        "text normalisation": check_result.normalize,
+        "possible contexts": _join_names_with_counts(result.contexts),
+        "columns of metric scores": _join_first_names(result.metric_columns) or "none",
+        "missing values": _join_first_names(_name_missing_values(result)) or "none",
+        "empty outputs": str(result.empty_outputs),
+        "left out": _join_names_with_counts(result.left_out) or "nothing",
+        "systems that are the reference": ", ".join(result.reference_systems) or "none",
+        "text normalisation": result.normalize,
         "metrics": ", ".join(MetricLabels(metrics).label_all(metrics)),
     }
     return [{"property": name, "value": value} for name, value in properties.items()]
 
 
-def _name_missing_values(check_result: CheckContent) -> list[str]:
-    return [f"{name} ({count})" for name, count in check_result.missing.items()]
+def _name_missing_values(result: CheckContent) -> list[str]:
+    return [f"{name} ({count})" for name, count in result.missing.items()]
 
 
 def _join_first_names(names: list[str]) -> str:
-    """Join the first few names of a list, and say how many more there are."""
+    """Join names; of many the first, and how many more."""
     if len(names) <= _MOST_LISTED_COLUMNS:
         return ", ".join(names)
     return f"{', '.join(names[:_MOST_LISTED_COLUMNS])} and {len(names) - _MOST_LISTED_COLUMNS} more"
@@ -96,10 +151,10 @@ def _join_names_with_counts(counts: Mapping[str, object]) -> str:
     return ", ".join(f"{name} ({count})" for name, count in counts.items())
 
 
-def _build_perturbation_row(perturbation: CheckedPerturbation) -> Row:
-    """Build a table row with the number of outputs that a perturbation applies to, and why not to all."""
+def _build_perturbation_row(row: CheckedPerturbation) -> Row:
+    """Return a row with the number of outputs that a perturbation applies to, and why not to all."""
     return {
-        "perturbation": perturbation.perturbation,
-        "applies to": f"{perturbation.outputs} of {perturbation.tried}",
-        "why not to others": perturbation.why or "",
+        "perturbation": row.perturbation,
+        "applies to": f"{row.outputs} of {row.tried}",
+        "why not to others": row.why or "",
     }

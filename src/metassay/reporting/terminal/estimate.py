@@ -8,6 +8,7 @@ from metassay.reporting.estimate_page import describe_estimates, list_reasons_to
 from metassay.reporting.sections.estimate_systems import build_system_row
 from metassay.reporting.terminal.blocks import (
     Block,
+    Details,
     Line,
     Table,
     convert_sentences_to_lines,
@@ -20,32 +21,28 @@ MOST_PAIRS = 15
 MOST_IMPORTANT = ("system", "ranks", "estimate", "low", "high", "labels_only")
 
 
-def describe_estimate_result(estimate_result: EstimateContent) -> list[Block]:
-    """Describe an `estimate` result for the terminal: answer, doubts, systems, differences and contexts."""
-    blocks = [
-        *convert_sentences_to_lines(describe_estimates(estimate_result)),
-        *convert_sentences_to_lines(list_reasons_to_doubt_estimates(estimate_result)),
+def describe_estimate_result(result: EstimateContent) -> list[Block]:
+    """Describe the estimates: the answer, reasons to doubt it, then systems, differences and contexts."""
+    blocks: list[Block] = [
+        *convert_sentences_to_lines(describe_estimates(result)),
+        *convert_sentences_to_lines(list_reasons_to_doubt_estimates(result)),
         Line(),
     ]
     blocks += _build_estimate_tables(
-        estimate_result.systems, estimate_result.differences, f"Mean {estimate_result.human} of each system"
+        result.systems, result.differences, f"Mean {result.human} of each system"
     )
-    for column, estimates in estimate_result.contexts.items():
+    for column, estimates in result.contexts.items():
         for entry in estimates:
             title = f"{column} {entry.context}, {entry.labelled} of {entry.items} items labelled"
-            blocks += _build_estimate_tables(entry.systems, [], title)
-    return [
-        *blocks,
-        *summarize_data_in_note(estimate_result.data),
-        *convert_sentences_to_notes(estimate_result.notes),
-    ]
+            blocks.append(Details(_build_estimate_tables(entry.systems, [], title)))
+    return [*blocks, *summarize_data_in_note(result.data), *convert_sentences_to_notes(result.notes)]
 
 
 def _build_estimate_tables(
     systems: Sequence[SystemEstimate], differences: Sequence[SystemDifference], title: str
-) -> list[Block]:
-    """Build a table of systems, and a table of differences whose interval does not contain 0."""
-    tables: list[Block] = [
+) -> list[Line | Table]:
+    """Return the table of systems, and one of those differences whose interval does not contain 0."""
+    tables: list[Line | Table] = [
         Table([build_system_row(entry) for entry in systems], title=title, most_important=MOST_IMPORTANT)
     ]
     rows = []

@@ -1,4 +1,4 @@
-"""What `metassay rank` prints: the best metric of each ranking, then the rankings."""
+"""What `metassay rank` prints: the best metric of each ranking, then the rankings over all items."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from metassay.reporting.rank_sentences import describe_rank_headline, describe_s
 from metassay.reporting.rank_view import THRESHOLDS, RankView, build_rank_view, list_rows_by_analysis
 from metassay.reporting.terminal.blocks import (
     Block,
+    Details,
     Line,
     Row,
     Table,
@@ -22,6 +23,8 @@ from metassay.reporting.terminal.blocks import (
 from metassay.results.rank import AverageRanking, RankContent, RankedMetric, Ranking
 
 GLOBAL = "global"
+MOST_METRICS = 10
+"""Rows of a ranking that are printed without `--verbose`."""
 THRESHOLD_COLUMNS = (
     "dataset",
     "between",
@@ -37,36 +40,37 @@ THRESHOLD_COLUMNS = (
 )
 
 
-def describe_rankings(rank_result: RankContent) -> list[Block]:
-    """Describe for the terminal how metrics rank by agreement with human scores."""
-    rank_view = build_rank_view(rank_result)
-    blocks = convert_sentences_to_lines(describe_rank_headline(rank_view))
-    for ranking in rank_result.rankings:
+def describe_rankings(result: RankContent) -> list[Block]:
+    """Describe how metrics rank against human scores."""
+    rank_view = build_rank_view(result)
+    blocks: list[Block] = [*convert_sentences_to_lines(describe_rank_headline(rank_view))]
+    for ranking in result.global_rankings:
         blocks += _describe_ranking(ranking, rank_view)
-    for average in rank_result.averages:
+    for average in result.averages:
         blocks += _describe_average_ranking(average, rank_view)
-    for name, rows in list_rows_by_analysis(rank_result.analyses, rank_view.labels).items():
+    for name, rows in list_rows_by_analysis(result.analyses, rank_view.labels).items():
         if name == THRESHOLDS:
             blocks += _describe_agreement_thresholds(rows)
         else:
             blocks.append(Table(rows, title=name))
-    return [
-        *blocks,
-        *summarize_data_in_note(rank_result.data),
-        *convert_sentences_to_notes(rank_result.notes),
-    ]
+    for ranking in result.rankings:
+        if ranking not in result.global_rankings:
+            blocks.append(Details(_describe_ranking(ranking, rank_view)))
+    return [*blocks, *summarize_data_in_note(result.data), *convert_sentences_to_notes(result.notes)]
 
 
-def _describe_ranking(ranking: Ranking, rank_view: RankView) -> list[Block]:
-    """Describe one ranking of metrics: of one data set, meta-metric and context."""
+def _describe_ranking(ranking: Ranking, rank_view: RankView) -> list[Line | Table]:
+    """Describe one ranking: of one data set, meta-metric and context."""
     items = f"{ranking.items} items"
     if ranking.dropped_items:
         items += f" ({ranking.dropped_items} dropped)"
-    blocks: list[Block] = [
+    blocks: list[Line | Table] = [
+        Line(),
         Line(f"{rank_view.name_ranking(ranking)}: {ranking.systems} systems, {items}."),
         Table(
-            [_build_metric_row(metric, rank_view) for metric in ranking.metrics],
+            [_build_human_pairs_row(metric, rank_view) for metric in ranking.metrics],
             most_important=("metric", "rank", "value"),
+            most_rows=MOST_METRICS,
         ),
     ]
     if ranking.comparisons:
@@ -74,7 +78,7 @@ def _describe_ranking(ranking: Ranking, rank_view: RankView) -> list[Block]:
     return blocks
 
 
-def _build_metric_row(metric: RankedMetric, rank_view: RankView) -> Row:
+def _build_human_pairs_row(metric: RankedMetric, rank_view: RankView) -> Row:
     columns: dict[str, Any] = msgspec.to_builtins(metric)
     is_baseline = columns.pop("baseline")
     label = rank_view.labels[metric.metric]
@@ -84,7 +88,7 @@ def _build_metric_row(metric: RankedMetric, rank_view: RankView) -> Row:
 
 
 def _describe_agreement_thresholds(rows: Sequence[Row]) -> list[Block]:
-    """Describe from which score difference on people agree; contexts are only on the page and in JSON."""
+    """Describe from which difference on people agree; contexts are on the page and in JSON only."""
     of_all_items = [row for row in rows if row["context"] == GLOBAL]
     shown = [{name: row[name] for name in THRESHOLD_COLUMNS} for row in of_all_items]
     title = "The difference from which on people agree in 80, 90 and 95 % of pairs, and the share of pairs"
@@ -100,4 +104,4 @@ def _describe_average_ranking(average: AverageRanking, rank_view: RankView) -> l
         msgspec.to_builtins(metric) | {"metric": rank_view.labels[metric.metric]}
         for metric in average.metrics
     ]
-    return [Line(title), Table(rows)]
+    return [Line(title), Table(rows, most_rows=MOST_METRICS)]

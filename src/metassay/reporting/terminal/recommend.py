@@ -1,20 +1,29 @@
-"""What `metassay recommend` prints: the answer, then a choice for each context with its reason."""
+"""What `metassay recommend` prints: the answer and its exceptions; details are the choice per context."""
 
 from __future__ import annotations
 
 from metassay.reporting.assay_answer import list_contexts_with_other_metric
 from metassay.reporting.labels import MetricLabels
-from metassay.reporting.terminal.blocks import Block, Line, Table, convert_sentences_to_lines
+from metassay.reporting.terminal.blocks import Block, Details, Line, Note, Table, convert_sentences_to_lines
 from metassay.reporting.terminal.verdict import describe_verdict
 from metassay.results.assay import MetricRobustness, Recommendation
 from metassay.results.recommend import RecommendContent
 
 
 def describe_recommendation(result: RecommendContent) -> list[Block]:
-    """Describe for the terminal which metric to use in each context."""
+    """Describe which metric to use in each context."""
     labels = MetricLabels(result.shared_errors.metrics, result.same_decisions)
     blocks = describe_verdict(result.verdict, labels, result.task)
-    blocks += convert_sentences_to_lines(list_contexts_with_other_metric(result, labels))
+    exceptions = list_contexts_with_other_metric(result, labels)
+    if result.answer is not None and not exceptions and result.recommendation:
+        columns = " or ".join(result.recommendation)
+        exceptions = [f"No {columns} is shown to need another metric. Reasons and costs: --verbose"]
+    return [*blocks, *convert_sentences_to_lines(exceptions), Details(_describe_choices(result, labels))]
+
+
+def _describe_choices(result: RecommendContent, labels: MetricLabels) -> list[Line | Table | Note]:
+    """Describe the choice for each context with its reason, its robustness, and what metrics cost."""
+    blocks: list[Line | Table | Note] = []
     for column, recommendations in result.recommendation.items():
         rows = [_build_recommendation_row(labels, *entry) for entry in recommendations.items()]
         blocks.append(Table(rows, title=f"By {column}"))
@@ -42,24 +51,22 @@ def describe_recommendation(result: RecommendContent) -> list[Block]:
 
 
 def _build_recommendation_row(
-    metric_labels: MetricLabels, context: str, recommendation: Recommendation
+    labels: MetricLabels, context: str, recommendation: Recommendation
 ) -> dict[str, str | None]:
     choice = recommendation.choice
     return {
         "context": context,
-        "use": None if choice is None else metric_labels[choice],
-        "top group": ", ".join(metric_labels.label_all(recommendation.top_group)),
-        "why": metric_labels.replace_specs_by_labels(recommendation.why),
+        "use": None if choice is None else labels[choice],
+        "top group": ", ".join(labels.label_all(recommendation.top_group)),
+        "why": labels.replace_specs_by_labels(recommendation.why),
     }
 
 
-def _build_robustness_row(
-    metric_labels: MetricLabels, robustness: MetricRobustness
-) -> dict[str, str | float | None]:
+def _build_robustness_row(labels: MetricLabels, row: MetricRobustness) -> dict[str, str | float | None]:
     return {
-        "metric": metric_labels[robustness.metric],
-        "stability": robustness.stability,
-        "worst_case": robustness.worst_case,
-        "worst_context": robustness.worst_context,
-        "robust_accuracy": robustness.robust_accuracy,
+        "metric": labels[row.metric],
+        "stability": row.stability,
+        "worst_case": row.worst_case,
+        "worst_context": row.worst_context,
+        "robust_accuracy": row.robust_accuracy,
     }

@@ -16,7 +16,9 @@ from metassay.reporting.difference_meanings import (
 from metassay.reporting.labels import MetricLabels
 from metassay.reporting.terminal.blocks import (
     Block,
+    Details,
     Line,
+    Note,
     Row,
     Table,
     convert_sentences_to_lines,
@@ -50,13 +52,13 @@ class ScoreFormat:
     """What is resampled for intervals: the items, or random groups of them."""
 
     def choose_score_decimals(self, system: ScoredSystem, *, default: int = 3) -> int:
-        """Choose the decimals of a score: the requested number, 1 for sacrebleu metrics, or `default`."""
+        """Choose the number of decimals: the requested one, else 1 for sacrebleu scores, else `default`."""
         if self.decimals is not None:
             return self.decimals
         return 1 if "equals:sacrebleu" in system.signature else default
 
     def choose_aggregation(self, system: ScoredSystem) -> str | None:
-        """Return the first requested aggregation (corpus, segment, bootstrap) that the metric has."""
+        """Return the first requested aggregation that the metric has."""
         for name in self.aggregations:
             if getattr(system, name) is not None:
                 return name
@@ -68,67 +70,59 @@ class ScoreFormat:
         return MISSING if aggregation is None else f"{getattr(system, aggregation):.{decimals}f}"
 
 
-def name_unit_of_resampling(score_result: ScoreContent, unit: str) -> str:
-    """Name what is resampled for intervals: items, or random groups of items in large test sets."""
-    if score_result.data is None or score_result.data.items <= MOST_RESAMPLED_SEGMENTS:
+def name_unit_of_resampling(result: ScoreContent, unit: str) -> str:
+    """Name what is resampled for intervals: items, or random groups of them in large test sets."""
+    if result.data is None or result.data.items <= MOST_RESAMPLED_SEGMENTS:
         return unit
     return f"{unit}, and in test sets with more than {MOST_RESAMPLED_SEGMENTS:,} of random groups of {unit}"
 
 
-def describe_bare_scores(score_result: ScoreContent, score_format: ScoreFormat) -> list[Block]:
-    """Return each score as a bare number without names, for use in scripts."""
+def describe_bare_scores(result: ScoreContent, score_format: ScoreFormat) -> list[Block]:
+    """Describe each score by its number only, for use in scripts."""
     numbers = []
-    for system in score_result.systems:
+    for system in result.systems:
         decimals = score_format.choose_score_decimals(system, default=4)
         numbers.append(score_format.format_score(system, decimals=decimals))
     return [
         *convert_sentences_to_lines(numbers),
-        *summarize_data_in_note(score_result.data),
-        *convert_sentences_to_notes(score_result.notes),
+        *summarize_data_in_note(result.data),
+        *convert_sentences_to_notes(result.notes),
     ]
 
 
-def describe_scores(
-    score_result: ScoreContent, score_format: ScoreFormat, *, verbose: bool = False
-) -> list[Block]:
-    """Describe the scores of all systems in a table; `verbose` adds aggregations and signatures."""
-    labels = MetricLabels(system.metric for system in score_result.systems)
-    blocks = _describe_systems(score_result.systems, labels, score_format)
+def describe_scores(result: ScoreContent, score_format: ScoreFormat) -> list[Block]:
+    """Describe the scores of all systems in a table; details are aggregations and signatures."""
+    labels = MetricLabels(system.metric for system in result.systems)
+    blocks = _describe_systems(result.systems, labels, score_format)
     blocks.append(
         Table(
-            [_build_score_row(comparison, labels) for comparison in score_result.comparisons],
+            [_build_score_row(comparison, labels) for comparison in result.comparisons],
             title="Differences between systems",
             most_important=("metric", "a", "b", "difference", "p"),
         )
     )
     if score_format.test is not None:
         blocks.append(Line(P_VALUE_EXPLANATIONS[score_format.test]))
-    if score_result.meanings:
-        blocks.append(Table(build_difference_agreement_rows(score_result.meanings, labels), title=TITLE))
-        blocks.append(Line(explain_origin_of_agreement(score_result.meanings)))
-    if verbose:
-        blocks += _describe_score_details(score_result.systems, labels, score_format)
-    else:
-        blocks.append(Line("Precisions, counts, signatures and other aggregations: --verbose"))
-    return [
-        *blocks,
-        *summarize_data_in_note(score_result.data),
-        *convert_sentences_to_notes(score_result.notes),
-    ]
+    if result.meanings:
+        blocks.append(Table(build_difference_agreement_rows(result.meanings, labels), title=TITLE))
+        blocks.append(Line(explain_origin_of_agreement(result.meanings)))
+    blocks.append(Details(_describe_score_details(result.systems, labels, score_format)))
+    blocks.append(Line("Precisions, counts, signatures and other aggregations: --verbose"))
+    return [*blocks, *summarize_data_in_note(result.data), *convert_sentences_to_notes(result.notes)]
 
 
-def _build_score_row(entry: ScoredSystem | SystemComparison, metric_labels: MetricLabels) -> Row:
-    """Build the table row of a score or comparison, with the label of its metric."""
-    row = {**asdict(entry), "metric": metric_labels[entry.metric]}
+def _build_score_row(entry: ScoredSystem | SystemComparison, labels: MetricLabels) -> Row:
+    """Return an entry as a row with the label of its metric, without an unused group."""
+    row = {**asdict(entry), "metric": labels[entry.metric]}
     if entry.group is None:
         del row["group"]
     return row
 
 
 def _describe_systems(
-    systems: Sequence[ScoredSystem], metric_labels: MetricLabels, score_format: ScoreFormat
+    systems: Sequence[ScoredSystem], labels: MetricLabels, score_format: ScoreFormat
 ) -> list[Block]:
-    """Build the table of scores by system and metric, and lines that explain its numbers."""
+    """Build the table of systems and metrics, and lines that explain its numbers."""
     table_rows: dict[tuple[str, ...], dict[str, str]] = {}
     metrics_without_corpus_score: dict[str, None] = {}
     has_intervals = False
@@ -136,7 +130,7 @@ def _describe_systems(
         key = {"system": system.system}
         if system.group is not None:
             key = {"group": system.group, **key}
-        label = metric_labels[system.metric]
+        label = labels[system.metric]
         decimals = score_format.choose_score_decimals(system)
         text = score_format.format_score(system, decimals=decimals)
         if system.low is not None and system.high is not None:
@@ -162,25 +156,27 @@ def _describe_systems(
 
 
 def _describe_score_details(
-    systems: Sequence[ScoredSystem], metric_labels: MetricLabels, score_format: ScoreFormat
-) -> list[Block]:
-    """Describe scores under every aggregation, as sacrebleu prints them, and metric signatures."""
+    systems: Sequence[ScoredSystem], labels: MetricLabels, score_format: ScoreFormat
+) -> list[Line | Table | Note]:
+    """Describe every aggregation, the scores as sacrebleu prints them, and signatures."""
     hidden = ("signature", "official")
     rows = []
     for system in systems:
-        row = _build_score_row(system, metric_labels)
+        row = _build_score_row(system, labels)
         rows.append({name: value for name, value in row.items() if name not in hidden})
-    blocks: list[Block] = [Table(rows, title="Every aggregation, and the interval of the first")]
+    blocks: list[Line | Table | Note] = [
+        Table(rows, title="Every aggregation, and the interval of the first")
+    ]
     blocks += _describe_official_scores(systems, score_format)
     signatures = dict.fromkeys(system.signature for system in systems)
     signature_lines = [Line(signature, wrap=False) for signature in signatures]
     return [*blocks, Line(), Line("Signatures:"), *signature_lines]
 
 
-def _describe_official_scores(systems: Sequence[ScoredSystem], score_format: ScoreFormat) -> list[Block]:
+def _describe_official_scores(systems: Sequence[ScoredSystem], score_format: ScoreFormat) -> list[Line]:
     """Describe each score as sacrebleu prints it, and the counts of n-grams."""
-    sacrebleu_lines: list[Block] = []
-    ngram_lines: list[Block] = []
+    sacrebleu_lines: list[Line] = []
+    ngram_lines: list[Line] = []
     has_several_systems = len({system.system for system in systems}) > 1
     for system in systems:
         if system.official is None or system.corpus is None:
@@ -209,7 +205,7 @@ def _format_sacrebleu_line(corpus_score: float, official: OfficialScore, *, deci
 
 
 def _describe_matched_ngrams(system: str, official: OfficialScore) -> str:
-    """Return how many n-grams of a system's outputs are in a reference, for each n."""
+    """Return how many n-grams of a system are in a reference, for each n."""
     counts = zip(official.matches or [], official.ngrams or [])
     shares = [f"{n}: {matches} of {total}" for n, (matches, total) in enumerate(counts, start=1)]
     return f"{system}: n-grams found in a reference, by n: {', '.join(shares)}."

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from metassay.meta.contexts.regret import ContextAccuracies, estimate_metric_regret
+from metassay.stats.regret import ContextAccuracies, estimate_metric_regret
 
 
 def draw_contexts(rng, accuracies, clusters=80, resamples=300):

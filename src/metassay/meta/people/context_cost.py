@@ -1,0 +1,99 @@
+"""What it costs to use the metric that is best over all items in every context, by a meta-metric such as SPA.
+
+The cost is the regret of `metassay.stats.regret`, with the values of the meta-metric in place of accuracies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from metassay.meta.people.intervals import bootstrap_meta_metric
+from metassay.meta.people.meta_metrics.comparison_settings import NORMAL
+from metassay.meta.people.ranking import MetricRanking
+from metassay.results.rank import ContextCost
+from metassay.stats.arrays import LongArray
+from metassay.stats.random import hash_name
+from metassay.stats.regret import ContextAccuracies, estimate_metric_regret
+
+
+def estimate_context_costs(rankings: Sequence[MetricRanking]) -> list[ContextCost]:
+    """Estimate for each data set, meta-metric and column what the best metric costs in all contexts."""
+    costs = []
+    for overall in rankings:
+        if overall.context_column is not None or overall.is_too_small or overall.data.pairwise:
+            continue
+        for column, contexts in _group_contexts(rankings, overall).items():
+            cost = _estimate_cost(overall, column, contexts)
+            if cost is not None:
+                costs.append(cost)
+    return costs
+
+
+def _group_contexts(
+    rankings: Sequence[MetricRanking], overall: MetricRanking
+) -> dict[str, list[MetricRanking]]:
+    """Group the rankings in contexts by column, for the data set and meta-metric of a ranking."""
+    by_column: dict[str, list[MetricRanking]] = {}
+    for ranking in rankings:
+        is_same_dataset = ranking.data.cube.dataset == overall.data.cube.dataset
+        if ranking.context_column is None or not is_same_dataset or ranking.is_too_small:
+            continue
+        if str(ranking.meta_metric) == str(overall.meta_metric):
+            by_column.setdefault(ranking.context_column, []).append(ranking)
+    return by_column
+
+
+def _estimate_cost(
+    overall: MetricRanking, column: str, contexts: Sequence[MetricRanking]
+) -> ContextCost | None:
+    """Estimate the cost of the best metric in the contexts of a column; None where it is undefined."""
+    names = overall.data.metric_names
+    informed = [position for position in overall.best_first if names[position] not in overall.data.uninformed]
+    informed = [position for position in informed if not np.isnan(overall.values[position])]
+    if len(contexts) < 2 or len(informed) < 2:
+        return None
+    evaluated = [_evaluate_context(ranking, np.array(informed)) for ranking in contexts]
+    known = [context for context in evaluated if context is not None]
+    if len(known) < len(contexts):
+        return None
+    regret = estimate_metric_regret(known, metric=0)  # the best metric comes first
+    if regret is None:
+        return None
+    return ContextCost(
+        dataset=overall.data.cube.dataset,
+        meta_metric=str(overall.meta_metric),
+        column=column,
+        metric=names[informed[0]],
+        value=regret.value,
+        low=regret.low,
+        high=regret.high,
+    )
+
+
+def _evaluate_context(ranking: MetricRanking, metrics: LongArray) -> ContextAccuracies | None:
+    """Evaluate metrics on the items of a context and on resamples of these; None if that is too slow."""
+    data = ranking.data
+    is_complete = data.is_scored_by_all_metrics
+    if not is_complete.any():
+        return None
+    scores = data.scores.select_metrics(metrics).restrict_to(items=is_complete)
+    settings = replace(ranking.settings, method=NORMAL)  # as the values in contexts
+    resamples = bootstrap_meta_metric(
+        ranking.meta_metric,
+        scores,
+        draws=settings.draws,
+        seed=settings.seed,
+        stream=hash_name(f"{data.cube.dataset} {ranking.context_column} {ranking.context}"),
+        workers=settings.workers,
+    )
+    if resamples is None:
+        return None
+    return ContextAccuracies(
+        ranking.meta_metric.evaluate_metrics(scores, settings),
+        resamples,
+        clusters=scores.cluster_count,
+        items=int(is_complete.sum()),
+    )
