@@ -36,8 +36,8 @@ def render_page(rows: Sequence[Row]) -> str:
 INTRODUCTION = (Path(__file__).parent / "introduction.md").read_text(encoding="utf-8").rstrip()
 ADVICE = (Path(__file__).parent / "advice.md").read_text(encoding="utf-8").rstrip()
 AGREE = (
-    "Kendall's τ-b between the orders of metrics, mean over language pairs, without `Random-sysname`. "
-    "For SysDep and residual, lower counts as better."
+    "The table shows how well two measures agree on the order of metrics (Kendall's τ-b, mean over language"
+    " pairs, without `Random-sysname`). For SysDep and residual, lower counts as better."
 )
 
 
@@ -127,11 +127,17 @@ def _list_findings(rows: Sequence[Row]) -> list[str]:
         for a, b in (("acc_eq", "sysdep"), ("spa", "residual"), ("local", "spa"))
     )
     return [
-        f"- SysDep and acc_eq agree at {shrunk}: metrics that are good at segments depend less on systems.",
-        f"- SPA and the residual agree at {fair}: metrics that rank systems well often have favourites.",
         (
-            "- Local accuracy and SPA rank the lexical metrics differently: the rank correlation is "
-            f"{local}. {_describe_study()}"
+            "- Metrics that order translations of a segment well (acc_eq) depend less on systems (SysDep):"
+            f" the rank correlation of the two orders of metrics is {shrunk}."
+        ),
+        (
+            "- Metrics that rank systems well (SPA) often have favourites (a large residual): the rank"
+            f" correlation is {fair}."
+        ),
+        (
+            "- Lexical metrics that detect errors (local accuracy) need not rank systems well (SPA): the rank"
+            f" correlation is {local}. {_describe_study()}"
         ),
         _describe_aggregation(rows),
     ]
@@ -142,10 +148,9 @@ def _describe_study() -> str:
     study = json.loads(STUDY.read_text(encoding="utf-8"))
     systems, pairs = (study["weights"][way]["equal"] for way in ("spa", "pairs"))
     return (
-        f"With {study['metrics']} lexical metrics on {systems['sets']} data sets it is "
-        f"{systems['mean']:.2f} ({systems['low']:.2f} to {systems['high']:.2f}); that of local accuracy with "
-        f"accuracy on human pairs is {pairs['mean']:.2f} ({pairs['low']:.2f} to {pairs['high']:.2f}; "
-        "[study](do-perturbations-predict-people.md))."
+        f"A [study](do-perturbations-predict-people.md) of {study['metrics']} lexical metrics found a rank"
+        f" correlation of local accuracy with SPA of {systems['mean']:.2f}, and with accuracy on human pairs"
+        f" of {pairs['mean']:.2f}."
     )
 
 
@@ -155,8 +160,7 @@ def _describe_aggregation(rows: Sequence[Row]) -> str:
     better = sum(gain > 0 for gain in gains)
     return (
         f"- The mean of segment scores correlates better with people than the corpus score in {better} of "
-        f"{len(gains)} cases (metrics by language pairs), by {format_range(gains)}, {np.mean(gains):+.3f} "
-        "on average."
+        f"{len(gains)} cases (metrics by language pairs), by {np.mean(gains):.3f} on average."
     )
 
 
