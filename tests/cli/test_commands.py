@@ -236,10 +236,10 @@ def test_tables_and_sentences_have_labels_and_json_has_specs(capfd, data, tmp_pa
         ["score", data],
         ["score", data, "--format", "markdown"],
         ["score", data, "--format", "latex"],
-        ["assay", data, "--out", tmp_path / "run", "--perturbations", "removal"],
-        ["check", data],
+        ["assay", data, "--out", tmp_path / "run", "--perturbations", "removal", "--verbose"],
+        ["check", data, "--verbose"],
     ):
-        status, out, _ = metassay(capfd, *command, *asked, "--verbose", "--quiet")
+        status, out, _ = metassay(capfd, *command, *asked, "--quiet")
         assert status == 0
         shown = "\n".join(line for line in out.splitlines() if "implementation:" not in line)
         assert {name: name in shown for name in ("BLEU", "chrF++", "ROUGE-L")} == dict.fromkeys(

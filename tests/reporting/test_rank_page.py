@@ -112,7 +112,7 @@ def test_a_metric_that_was_not_shown_to_be_worse_is_named() -> None:
 
 
 def test_the_best_metric_is_ahead_if_all_comparisons_are_significant() -> None:
-    expected = f"{OPENING}, ahead of all 2 others (one-sided p ≤ .05 each, not corrected for their number)."
+    expected = f"{OPENING}, ahead of B and C (one-sided p ≤ .05 for each)."
     assert describe(build_ranking((0.01, 0.02, 0.5))) == expected
 
 
@@ -144,7 +144,8 @@ def test_comparisons_are_counted_for_these_and_for_other_systems() -> None:
     ranking = msgspec.structs.replace(ranking, comparisons=comparisons)
     assert "cannot be told apart" not in describe(ranking)
     assert describe_significance(ranking) == (
-        "2 of 3 comparisons are significant for these systems, 0 for systems like these (one-sided p ≤ .05)."
+        "2 of 3 comparisons are significant for these systems, 0 for systems like these (one-sided p ≤ .05, not"
+        " corrected for their number)."
     )
 
 

@@ -206,7 +206,7 @@ def test_check_begins_with_a_summary_and_the_questions(capfd, tmp_path):
     assert run(["check", str(path), "--language", "en", "--human", "mqm"]) == 0
     lines = capfd.readouterr().out.splitlines()
     assert lines[0].endswith(
-        "3 systems, 40 items, 1 reference per item, target language en, human scores mqm on 30 items."
+        "3 systems, 40 items, 1 reference per item, target language en, human scores mqm (30 items)."
     )
     assert "You can ask:" in lines[:4]
     assert not any("perturbation" in line for line in lines)

@@ -23,7 +23,7 @@ METHOD = (
 
 def explain_number_of_chosen_items(chosen_items: int, unlabelled_items: int) -> str:
     """Say how many of the unlabelled items were chosen for rating."""
-    return f"{format_plural(chosen_items, 'item')} of {unlabelled_items} without a label were asked for."
+    return f"You asked for {chosen_items} of the {format_plural(unlabelled_items, 'item')} without a label."
 
 
 def explain_items_for_width(

@@ -16,6 +16,7 @@ from metassay.reporting.tables import Field, Grid, build_grid
 from metassay.reporting.wording import (
     NO_VALUE,
     choose_percent_digits,
+    format_count,
     format_number,
     format_p_value,
     format_percent,
@@ -33,8 +34,10 @@ from metassay.results.judge import (
 from metassay.results.verdict import Claim
 
 SIGNIFICANT = 0.05
+# The usual column of human labels, which sentences need not name.
+DEFAULT_GOLD = "better"
 UNITS = {
-    "pairwise": "pairs of outputs",
+    "pairwise": "pairs",
     "label": "outputs",
     "grade": "pairs of outputs of one item with different human scores",
 }
@@ -175,12 +178,12 @@ def _describe_judge_accuracy(judge: JudgeEntry, judge_result: JudgeContent) -> s
     if judge.accuracy is None:
         return f"Nothing says how often {judge.judge} is right: there are no human labels to compare with."
     digits = choose_percent_digits(judge.low, judge.high)
+    label = "" if judge_result.gold == DEFAULT_GOLD else f" ({judge_result.gold})"
     text = (
-        f"{judge.judge} agrees with humans ({judge_result.gold}) in"
-        f" {format_percent(judge.accuracy, digits=digits)} of"
-        f" {judge.pairs} {UNITS[judge_result.kind]}"
+        f"{judge.judge} agrees with people{label} in {format_percent(judge.accuracy, digits=digits)} of"
+        f" {format_count(judge.pairs)} {UNITS[judge_result.kind]}"
     )
-    base_rate = f"by chance it would agree in {format_percent(judge.base_rate)}"
+    base_rate = f"chance would give {format_percent(judge.base_rate)}"
     if judge.low is None or judge.high is None or judge.base_rate is None:
         return f"{text}; {base_rate}."
     text += f" (95 % interval {format_percent_interval(judge.low, judge.high, digits=digits)})"

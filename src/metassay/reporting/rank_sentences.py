@@ -99,8 +99,10 @@ def _describe_tests_against_other_metrics(
     if tied_metrics:
         names = list_names(rank_view.labels.label_all(tied_metrics), "")
         return f". {names} cannot be told apart from it{population}."
-    others = f"all {len(rivals)} others" if len(rivals) > 1 else rank_view.labels[rivals[0]]
-    return f", ahead of {others}{population} (one-sided p ≤ .05 each, not corrected for their number)."
+    others = (
+        f"all {len(rivals)} others" if len(rivals) > 2 else join_names(rank_view.labels.label_all(rivals))
+    )
+    return f", ahead of {others}{population} (one-sided p ≤ .05 for each)."
 
 
 def find_best_metric(ranking: Ranking) -> RankedMetric:
@@ -198,7 +200,8 @@ def describe_significance(ranking: Ranking) -> str:
         population = f" for {ranking.answers_for}" if ranking.answers_for else ""
     verb = "is" if for_these == 1 else "are"
     total = format_plural(len(comparisons), "comparison")
-    return f"{format_count(for_these)} of {total} {verb} significant{population} (one-sided p ≤ .05)."
+    significant = f"{format_count(for_these)} of {total} {verb} significant{population}"
+    return f"{significant} (one-sided p ≤ .05, not corrected for their number)."
 
 
 def _count_significant(p_values: list[float | None]) -> int:

@@ -87,8 +87,8 @@ def describe_run_series(watch_result: WatchContent) -> list[str]:
     if not sentences:
         sentences = [f"No change is shown in {format_plural(len(watch_result.runs), 'run')}."]
     sentences.append(
-        f"You may look after every run: where nothing changes, a change is ever reported with probability"
-        f" {format_percent(watch_result.error_rate)} at most."
+        f"The chance of any false alarm is at most {format_percent(watch_result.error_rate)}, however often"
+        " you look."
     )
     return sentences
 
@@ -101,8 +101,8 @@ def _describe_metric_change(series: WatchedSeries, metric_labels: MetricLabels) 
     after = _format_interval(change.after)
     return (
         f"{metric_labels[series.metric]}: {describe_watched_measure(series.measure)} changed from {before}"
-        f" to {after},"
-        f" from {change.first_run} on (shown by {change.shown_by})."
+        f" to {after}"
+        f" since run {change.first_run}; run {change.shown_by} showed it."
     )
 
 

@@ -45,16 +45,16 @@ def describe_check_result(result: CheckContent, data_arguments: str = DATA) -> l
 def _summarize_data(result: CheckContent) -> list[str]:
     """Describe systems, items, references, languages and human scores in one line, then what is left out."""
     task = find_task(result.task)
+    title = result.task if task is None else task.title
     facts = [
-        result.task if task is None else task.title,
         format_plural(len(result.systems), "system"),
         format_plural(result.items, "item"),
         f"{_format_number_of_references(result)} per item",
     ]
     facts += [f"target language {name}" for name in result.languages if name != "unknown"]
-    human_scores = [f"{name} on {format_plural(items, 'item')}" for name, items in result.rated_items.items()]
+    human_scores = [f"{name} ({format_plural(items, 'item')})" for name, items in result.rated_items.items()]
     facts.append(f"human scores {join_names(human_scores)}" if human_scores else "no human scores")
-    lines = [f"{', '.join(facts)}."]
+    lines = [f"{title[:1].upper()}{title[1:]}: {', '.join(facts)}."]
     if result.left_out:
         lines.append(f"Rows left out: {_join_names_with_counts(result.left_out)}.")
     if result.reference_systems:
