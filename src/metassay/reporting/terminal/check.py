@@ -46,12 +46,12 @@ def _summarize_data(result: CheckContent) -> list[str]:
     """Describe systems, items, references, languages and human scores in one line, then what is left out."""
     task = find_task(result.task)
     title = result.task if task is None else task.title
-    facts = [
-        format_plural(len(result.systems), "system"),
-        format_plural(result.items, "item"),
-        f"{_format_number_of_references(result)} per item",
-    ]
-    facts += [f"target language {name}" for name in result.languages if name != "unknown"]
+    facts = [format_plural(len(result.systems), "system"), format_plural(result.items, "item")]
+    if task is None or not task.is_ranking:
+        facts.append(f"{_format_number_of_references(result)} per item")
+    languages = [name for name in result.languages if name != "unknown"]
+    if languages:
+        facts.append(f"target {'language' if len(languages) == 1 else 'languages'} {join_names(languages)}")
     human_scores = [f"{name} ({format_plural(items, 'item')})" for name, items in result.rated_items.items()]
     facts.append(f"human scores {join_names(human_scores)}" if human_scores else "no human scores")
     lines = [f"{title[:1].upper()}{title[1:]}: {', '.join(facts)}."]
