@@ -4,7 +4,9 @@
 
 The 43 metrics of WMT23 zh-en (15 systems, 1,177 segments) where the data is found in METASSAY_DATA or
 ../shared/data, else scores of the same shape made up. Peers that would take hours are timed on a few draws
-and multiplied; those rows say "extrapolated".
+and multiplied; those rows say "extrapolated". The last rows add five metrics with missing scores.
+
+`--missing` prints these rows alone, in CPU seconds.
 """
 
 from __future__ import annotations
@@ -22,8 +24,11 @@ from scipy import stats
 from metassay.data.score_arrays import ScoreArrays
 from metassay.meta.people.meta_metrics.comparison_settings import ComparisonSettings
 from metassay.meta.people.meta_metrics.registry import parse_meta_metric
-from metassay.meta.people.metric_comparison import compute_metric_differences
-from metassay.stats.swaps import standardize_metrics
+from metassay.meta.people.metric_comparison import (
+    compare_metrics_on_shared_items,
+    compute_metric_differences,
+)
+from metassay.stats.swaps import list_metric_pairs, standardize_metrics
 
 TABLE = "wmt23/wmt23_zh-en_metrics.parquet"
 SOFT = parse_meta_metric("spa")
@@ -97,11 +102,36 @@ def time_peers(scores: ScoreArrays, draws: int) -> tuple[float, float]:
     return one * draws * metrics * (metrics - 1) / 2, test * pairs * (metrics + 1)
 
 
+def print_missing_scores(scores: ScoreArrays, draws: int) -> None:
+    """Print the CPU time of tests between metrics, without and with five more that lack some scores."""
+    rng = np.random.default_rng(1)
+    incomplete = scores.metrics[:5].copy()
+    for count, metric in zip((2, 5, 10, 40, 100), incomplete):
+        metric[:, rng.choice(metric.shape[1], count, replace=False)] = np.nan
+    both = ScoreArrays(scores.human, np.concatenate([scores.metrics, incomplete]))
+    settings = ComparisonSettings(draws=draws, workers=1)
+    for _ in range(2):  # the first time compiles
+        seconds = []
+        for arrays in (scores, both):
+            start = time.process_time()
+            pairs = list_metric_pairs(len(arrays.metrics))
+            compare_metrics_on_shared_items(SOFT, arrays, settings, pairs)
+            seconds.append(time.process_time() - start)
+    complete, with_incomplete = seconds
+    print(f"{len(scores.metrics)} complete metrics, {draws} draws: {complete:.2f} CPU s")
+    print(f"and five with missing scores: {with_incomplete:.2f} CPU s, {with_incomplete / complete:.2f} x")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="100 draws instead of 1000")
-    draws = 100 if parser.parse_args().quick else 1000
+    parser.add_argument("--missing", action="store_true", help="only the rows on missing scores")
+    options = parser.parse_args()
+    draws = 100 if options.quick else 1000
     scores, source = load_scores()
+    if options.missing:
+        print_missing_scores(scores, draws)
+        return
     metrics, systems, segments = scores.metrics.shape
     print(f"{source}: {metrics} metrics, {systems} systems, {segments} segments")
     print(f"{draws} draws, {os.cpu_count()} cores")
@@ -149,6 +179,7 @@ def main() -> None:
             f"  {count} systems",
             time_best(lambda p=part: compute_metric_differences(SOFT, p, ComparisonSettings(draws=draws))),
         )
+    print_missing_scores(scores, draws)
 
 
 if __name__ == "__main__":
