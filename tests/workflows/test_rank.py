@@ -382,3 +382,38 @@ def test_a_unit_that_is_not_used_and_errors_taken_for_praise_are_doubted(
     assert said(grouped) == ["--cluster", "never negative"]
     assert said(grouped, lower_is_better="mqm", cluster="doc_id") == []
     assert said(grouped.drop("doc_id").with_columns(mqm=frame["mqm"])) == []
+
+
+def make_rows_of_three_systems() -> list[dict[str, object]]:
+    """Three systems on 30 items, of which people rate the first best; N knows nothing of that."""
+    rng = np.random.default_rng(7)
+    rows = []
+    for item in range(30):
+        for system, mean in (("a", 0.0), ("b", -1.0), ("c", -2.0)):
+            human = mean + rng.normal()
+            rows.append({"seg_id": item, "system": system, "mqm": human, "M": human + rng.normal()})
+    return rows
+
+
+def test_no_metric_is_best_if_none_is_above_a_constant():
+    """All human scores are equal, so that a constant agrees perfectly and the others by chance."""
+    rows = [row | {"mqm": 0.0, "N": -1.0 * row["M"]} for row in make_rows_of_three_systems()]
+    result = rank(pl.DataFrame(rows), human="mqm")
+    values = {metric.metric: metric.value for metric in result.rankings[0].metrics}
+    assert values["constant"] == 1
+    assert result.verdict[0].kind == "unanswered"
+    assert result.verdict[0].sentence.startswith("No metric agrees with people (mqm) better than a constant")
+
+
+def test_columns_without_a_readable_score_are_named(tmp_path):
+    lines = ["seg_id,system,mqm,M,spaced,absent"]
+    for number, row in enumerate(make_rows_of_three_systems()):
+        lines.append(f'{row["seg_id"]},{row["system"]},{row["mqm"]},{row["M"]},"{1000 + number * 37:,}",NaN')
+    file = tmp_path / "scores.csv"
+    file.write_text("\n".join(lines))
+    result = rank(file, human="mqm", significance="none")
+    assert {metric.metric for metric in result.rankings[0].metrics if not metric.baseline} == {"M"}
+    assert result.data.ignored_columns == {
+        "spaced": "numbers with thousands separators: '1,000'",
+        "absent": "no score in any row",
+    }

@@ -43,6 +43,8 @@ ROLE_ALIASES = {
 # Share of numbers from which a column of texts is probably meant to be a score.
 _MOSTLY_NUMBERS = 0.5
 # If none of the first texts of a column is a number, the others are not parsed.
+_SEPARATED = r"^\s*[+-]?\d{1,3}(,\d{3})+(\.\d+)?\s*$"
+"""A number with thousands separators, such as `1,234.5`."""
 _NUMERIC_SAMPLE = 100
 _HUMAN_SCORE = re.compile(rf"({'|'.join(HUMAN_SCORE_NAMES)})_?\d*|.+_human_?\d+")
 _ROW_NUMBER = re.compile(r"__index_level_\d+__|Unnamed: \d+(\.\d+)?|")
@@ -206,7 +208,31 @@ def find_unusable_columns(table: pl.DataFrame) -> dict[str, str]:
             ignored[name] = "nested values" if dtype.is_nested() else f"values of type {dtype}"
         elif dtype == pl.String and _MOSTLY_NUMBERS <= _measure_numeric_share(table[name]) < 1:
             ignored[name] = f"not only numbers: {_find_first_non_number(table[name])!r}"
+        elif dtype == pl.String and _has_thousands_separators(table[name]):
+            ignored[name] = f"numbers with thousands separators: {table[name].drop_nulls()[0]!r}"
+        elif _has_only_marks_of_missing_scores(table[name]):
+            ignored[name] = "no score in any row"
     return ignored
+
+
+def _has_thousands_separators(column: pl.Series) -> bool:
+    """Whether all texts are numbers such as `1,234` or `987`, some of them with separators."""
+    if not column.head(_NUMERIC_SAMPLE).str.contains(_SEPARATED).any():
+        return False
+    present = column.filter(~find_missing_scores(column))
+    return bool((present.str.contains(_SEPARATED) | parse_numbers(present).is_not_null()).all())
+
+
+def _has_only_marks_of_missing_scores(column: pl.Series) -> bool:
+    """Whether a column has entries, but all of them are NaN or a text such as `n.a.`."""
+    present = column.drop_nulls()
+    if present.is_empty():
+        return False
+    if present.dtype.is_float():
+        return bool(present.is_nan().all())
+    if present.dtype != pl.String or not find_missing_scores(present.head(_NUMERIC_SAMPLE)).all():
+        return False
+    return bool(find_missing_scores(present).all() and (present.str.strip_chars() != "").any())
 
 
 def is_unusable_column_type(dtype: pl.DataType) -> bool:

@@ -35,6 +35,8 @@ def _build_best_metric_claim(ranking: Ranking, rank_view: RankView) -> Claim:
     if not ranking.defined_metrics or ranking.is_too_small:
         return Claim(kind="unanswered", scope=ranking.dataset, sentence=sentence)
     best = find_best_metric(ranking)
+    if not _is_above_constant(ranking, best):
+        return Claim(kind="unanswered", scope=ranking.dataset, sentence=sentence)
     return Claim(
         kind="answer",
         question="rank_systems" if ranking.meta_metric == SPA else None,
@@ -45,6 +47,14 @@ def _build_best_metric_claim(ranking: Ranking, rank_view: RankView) -> Claim:
         high=best.high,
         sentence=sentence,
     )
+
+
+def _is_above_constant(ranking: Ranking, best_metric: RankedMetric) -> bool:
+    """Whether a metric has a higher value than a metric that scores all outputs the same, if that has one."""
+    if ranking.meta_metric == LABELS_SAVED:  # has a test and a sentence of its own
+        return True
+    constant = ranking.constant_value
+    return constant is None or best_metric.value is None or best_metric.value > constant
 
 
 def _find_tied_metrics(ranking: Ranking, best_metric: RankedMetric) -> list[str]:
@@ -72,6 +82,12 @@ def describe_best_metric(ranking: Ranking, rank_view: RankView) -> str:
             f"{rank_view.labels[best.metric]} has the highest value on {scope},"
             f" {format_metric_value(ranking, best)} "
             f"with {human}, but {size} are too few to name a best metric."
+        )
+    if not _is_above_constant(ranking, best):
+        return (
+            f"No metric agrees with people ({human}) better than a constant on {scope}:"
+            f" {rank_view.labels[best.metric]} has the highest value, {format_metric_value(ranking, best)};"
+            f" a constant has {format_number(ranking.constant_value)}."
         )
     rivals = [metric.metric for metric in metrics if metric is not best]
     undecided = _find_tied_metrics(ranking, best)

@@ -122,6 +122,14 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.context_column is None
 
     @property
+    def constant_value(self) -> float | None:
+        """The value of a metric that scores all outputs the same; None if it is undefined."""
+        for metric in self.metrics:
+            if metric.baseline and metric.metric == "constant":
+                return metric.value
+        return None
+
+    @property
     def defined_metrics(self) -> list[RankedMetric]:
         """The metrics that have a value and may be named best, best first."""
         metrics = []
