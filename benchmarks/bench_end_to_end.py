@@ -54,7 +54,7 @@ def score_with_kernels(rows: Any, metrics: str) -> float:
     for piece in rows.split_into_batches():
         distinct = piece.select(np.sort(piece.frame.with_row_index().unique("output")["index"].to_numpy()))
         for metric in parse_metrics(metrics):
-            batch = distinct.to_batch(metric.needs)
+            batch = distinct.build_metric_batch(metric.needs)
             spent += measure_cpu_seconds(lambda m=metric, b=batch: m.score(b))
     return spent
 

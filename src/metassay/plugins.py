@@ -35,11 +35,11 @@ _plugin_locations: dict[str, str] = {}
 
 def find_entry_points(group: str) -> EntryPoints:
     """Return the entry points of installed packages in a group."""
-    return _scan_packages(tuple(sys.path)).select(group=group)
+    return _scan_installed_packages(tuple(sys.path)).select(group=group)
 
 
 @functools.lru_cache(maxsize=4)
-def _scan_packages(search_path: tuple[str, ...]) -> EntryPoints:  # noqa: ARG001 - the key of the cache
+def _scan_installed_packages(search_path: tuple[str, ...]) -> EntryPoints:  # noqa: ARG001 - the key of the cache
     return cast("EntryPoints", entry_points())
 
 
@@ -50,16 +50,18 @@ def list_entry_points(group: str) -> list[str]:
 
 def load_entry_points(group: str) -> dict[str, Any]:
     """Load all entry points of installed packages in the group `metassay.<group>`, by name."""
-    return {point.name: _load_object(point, group) for point in find_entry_points(f"metassay.{group}")}
+    return {
+        point.name: _load_entry_point_object(point, group) for point in find_entry_points(f"metassay.{group}")
+    }
 
 
 def load_entry_point(group: str, name: str) -> Any:
     """Load the entry point of one name in the group `metassay.<group>`."""
     points = [point for point in find_entry_points(f"metassay.{group}") if point.name == name]
-    return _load_object(points[0], group)
+    return _load_entry_point_object(points[0], group)
 
 
-def _load_object(entry_point: Any, group: str) -> Any:
+def _load_entry_point_object(entry_point: Any, group: str) -> Any:
     """Load the object of an entry point. Errors name the package that defines it."""
     description = f"{entry_point.name} (metassay.{group}: {getattr(entry_point, 'value', '')})"
     package = getattr(entry_point, "module", "").partition(".")[0]
@@ -221,16 +223,16 @@ def _collect_member_code(member: Any) -> list[bytes]:
     for function in (member, *wrapped):
         code = getattr(function, "__code__", None)
         if code is not None:
-            content += _collect_code(code)
+            content += _collect_code_parts(code)
     return content
 
 
-def _collect_code(code: CodeType) -> list[bytes]:
+def _collect_code_parts(code: CodeType) -> list[bytes]:
     """Return instructions, names and constants of compiled code, including those of nested functions."""
     content = [code.co_code, repr(code.co_names).encode()]
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            content += _collect_code(constant)
+            content += _collect_code_parts(constant)
         else:
             content.append(repr(constant).encode())
     return content

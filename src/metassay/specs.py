@@ -39,12 +39,12 @@ def format_label(title: str, parameters: Mapping[str, Any]) -> str:
     return f"{title} ({', '.join(assignments)})"
 
 
-def format_by_language(
+def format_settings_by_language(
     settings_by_language: Mapping[str | None, Mapping[str, Any]], setting_name: str
 ) -> str:
     """Format the value of a setting, or its value for each language if they differ.
 
-    >>> format_by_language({"de": {"tokenizer": "13a"}, "zh": {"tokenizer": "zh"}}, "tokenizer")
+    >>> format_settings_by_language({"de": {"tokenizer": "13a"}, "zh": {"tokenizer": "zh"}}, "tokenizer")
     'by-language(de=13a,zh=zh)'
     """
     values = {

@@ -71,7 +71,7 @@ def test_the_same_list_for_two_topics_is_two_lists():
 
 def test_batches_hold_the_judgements_for_metrics_of_others():
     rows = OutputRows(FRAME.with_columns(language=pl.lit(None, pl.String)), QRELS)
-    np.testing.assert_allclose(Judged().score(rows.to_batch(Judged.needs)), [1 / 2, 0, 1 / 3])
+    np.testing.assert_allclose(Judged().score(rows.build_metric_batch(Judged.needs)), [1 / 2, 0, 1 / 3])
     assert measure_costs([Judged(), *parse_metrics("map")], rows).keys() == {"judged", "map"}
 
 

@@ -113,9 +113,9 @@ def test_a_question_often_asks_the_same_with_a_negation_and_without(method: str,
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_pattern_compiles_and_every_group_is_there(language: str) -> None:
     lists = WordLists(PACKS, language)
-    rows = [*lists.read_rows("negation_removal")]
+    rows = [*lists.read_tab_separated_rows("negation_removal")]
     if language in find_folders_with_file(PACKS, "negation.tsv"):
-        rows += lists.read_rows("negation")
+        rows += lists.read_tab_separated_rows("negation")
         assert lists.read_words("negated")
     for pattern, *replacement in rows:
         groups = {int(number) for number in re.findall(r"\\(\d)", "".join(replacement))}
@@ -126,7 +126,7 @@ def test_every_pattern_compiles_and_every_group_is_there(language: str) -> None:
 
 @pytest.mark.parametrize("language", NEW)
 def test_a_row_of_pronouns_holds_each_word_once_and_as_it_is_found(language: str) -> None:
-    for row in WordLists(PACKS, language).read_rows("pronouns"):
+    for row in WordLists(PACKS, language).read_tab_separated_rows("pronouns"):
         assert len(set(row)) == len(row) > 1
         assert language in WITHOUT_SPACES or all(
             [term[0] for term in find_dictionary_words(word)] == [word] for word in row

@@ -262,10 +262,10 @@ def test_other_names_and_other_methods_are_refused(ask: Ask) -> None:
 
 def test_open_to_others_it_goes_by_addresses_but_by_no_foreign_name() -> None:
     everywhere, here = HostCheck(None, "0.0.0.0"), HostCheck(None, "127.0.0.1")  # type: ignore[arg-type]
-    assert everywhere.accepts_host("192.0.2.7")
-    assert everywhere.accepts_host(socket.gethostname().lower())
-    assert not everywhere.accepts_host("evil.example")
-    assert not here.accepts_host("192.0.2.7")
+    assert everywhere.is_host_accepted("192.0.2.7")
+    assert everywhere.is_host_accepted(socket.gethostname().lower())
+    assert not everywhere.is_host_accepted("evil.example")
+    assert not here.is_host_accepted("192.0.2.7")
 
 
 def test_every_answer_has_a_policy_and_reports_are_in_a_sandbox(ask: Ask) -> None:

@@ -22,7 +22,7 @@ def test_numbers_and_positions_lead_back_to_the_words(texts: list[str], hyphens:
             assert text[position:].startswith(word)
     assert words.vocabulary == list(dict.fromkeys(word for text_words in expected for word in text_words))
     has_upper = [any(map(str.isupper, text_words)) for text_words in expected]
-    assert words.find_texts_with(str.isupper).tolist() == has_upper
+    assert words.find_texts_with_word(str.isupper).tolist() == has_upper
 
 
 @given(TEXTS)

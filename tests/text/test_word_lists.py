@@ -69,4 +69,4 @@ def test_a_row_of_the_wrong_length_is_named_in_the_error(tmp_path, monkeypatch):
     (tmp_path / "xx" / "pairs.tsv").write_text("# two cells\na\tb\n\nc\n", encoding="utf-8")
     monkeypatch.setattr(word_lists, "files", lambda _package: tmp_path)
     with pytest.raises(MetassayError, match=r"some\.package/xx/pairs\.tsv, line 4: 1 cells instead of 2"):
-        WordLists("some.package", "xx").read_mapping("pairs")
+        WordLists("some.package", "xx").read_mapping_from_list("pairs")

@@ -54,7 +54,7 @@ class _Command(typer.core.TyperCommand):
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the arguments and the options: the common ones in one section, or all of them in groups."""
+        """Write the options of a command to its help page: the common ones, or all of them in groups."""
         if self.common_options and HELP_ALL not in ctx.meta:
             self._format_common_options(ctx, formatter)
         else:
@@ -92,7 +92,7 @@ class _Command(typer.core.TyperCommand):
                     formatter.write_dl(records)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - the signature is the library's
-        """Write the example."""
+        """Write the example at the end of a help page."""
         with formatter.section("Example"):
             formatter.write(f"  {self.example}\n")
 
@@ -108,7 +108,7 @@ class _Application(typer.core.TyperGroup):
     """The command `metassay`, whose help page lists its commands in groups."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write a section per group; each command with the first sentence of its help."""
+        """Write the commands to the help page in groups, each with the first sentence of its help."""
         for title, names in COMMAND_GROUPS.items():
             records: list[tuple[str, str]] = []
             for name in names:
@@ -128,13 +128,13 @@ def _print_version(requested: bool) -> None:
         raise typer.Exit
 
 
-def _accept_version(
+def _accept_version_option(
     *,
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Accept `--version`, which comes before any command."""
+    """Accept the option `--version`, which comes before any command."""
 
 
 def _take_no_options() -> None:
@@ -155,7 +155,7 @@ def build_application(command: str | None = None, *, with_options: bool = True) 
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
     )
-    app.callback()(_accept_version)
+    app.callback()(_accept_version_option)
     modules = {}
     for names in COMMAND_GROUPS.values():
         for name in names:

@@ -95,16 +95,16 @@ def read_command_of_run(run: str, *, trust: bool) -> dict[str, Any]:
     if "-" in options.get("data", []):
         raise InputError("its data came from standard input.", location=location, remedy=_START_AGAIN)
     if not trust:
-        _confirm_effects_outside(options, run)
+        _confirm_effects_outside_run_folder(options, run)
     options["out"] = run if is_remote_path(run) else str(Path(run).absolute())
     return options
 
 
-def _confirm_effects_outside(options: Mapping[str, Any], run: str) -> None:
+def _confirm_effects_outside_run_folder(options: Mapping[str, Any], run: str) -> None:
     """Ask whether a run folder may write files or run programs elsewhere; refuse without a terminal."""
     actions = []
     for name, action in _ACTIONS_THAT_NEED_TRUST.items():
-        values = _to_argument_texts(options.get(name, []), name, run)
+        values = _convert_value_to_argument_texts(options.get(name, []), name, run)
         actions += [f"{action} {value}" for value in values if value not in _HARMLESS_VALUES]
     if not actions:
         return
@@ -125,7 +125,7 @@ def run_configuration(options: Mapping[str, Any], file: str) -> None:
     command = options["command"]
     folder = options.get(FOLDER_KEY)
     command_options = {name: value for name, value in options.items() if name not in {"command", FOLDER_KEY}}
-    arguments = [command, *_to_arguments(command, command_options, file)]
+    arguments = [command, *_convert_options_to_arguments(command, command_options, file)]
     if folder is not None and not Path(str(folder)).is_dir():
         # A remote run may be continued on a machine that lacks the folder it was started in.
         if not is_remote_path(file):
@@ -163,7 +163,7 @@ def _get_parameters(command: str) -> dict[str, Any]:
     return {parameter.name: parameter for parameter in parameters if parameter.name != "help"}
 
 
-def _to_arguments(command: str, options: Mapping[str, Any], file: str) -> list[str]:
+def _convert_options_to_arguments(command: str, options: Mapping[str, Any], file: str) -> list[str]:
     """Convert options to command-line arguments: flags first, then files."""
     parameters = _get_parameters(command)
     flags: list[str] = []
@@ -172,7 +172,7 @@ def _to_arguments(command: str, options: Mapping[str, Any], file: str) -> list[s
         if name not in parameters:
             raise UnknownName(f"option of {command}", name, parameters, location=InputLocation(file=file))
         parameter = parameters[name]
-        texts = _to_argument_texts(value, name, file)
+        texts = _convert_value_to_argument_texts(value, name, file)
         longest_flag = max(parameter.opts, key=len)
         if not longest_flag.startswith("-"):
             positional += texts
@@ -189,15 +189,15 @@ def _to_arguments(command: str, options: Mapping[str, Any], file: str) -> list[s
     return [*flags, "--", *positional]
 
 
-def _to_argument_texts(value: Any, name: str, file: str) -> list[str]:
+def _convert_value_to_argument_texts(value: Any, name: str, file: str) -> list[str]:
     """Convert a value to texts as a user would type them: a list to several, a table to `KEY=VALUE`."""
     if isinstance(value, dict):
         texts: list[str] = []
         for key, inner_value in value.items():
-            texts += [f"{key}={text}" for text in _to_argument_texts(inner_value, name, file)]
+            texts += [f"{key}={text}" for text in _convert_value_to_argument_texts(inner_value, name, file)]
         return texts
     if isinstance(value, list):
-        return [text for element in value for text in _to_argument_texts(element, name, file)]
+        return [text for element in value for text in _convert_value_to_argument_texts(element, name, file)]
     if isinstance(value, str | int | float):
         return [str(value)]
     raise InputError(f"{name} is {value!r}, neither text nor number.", location=InputLocation(file=file))

@@ -39,7 +39,7 @@ _NAMED_LIKE_A_REFERENCE = re.compile(r"(?<![a-z])(ref[a-z]?|references?|gold)(?!
 
 @dataclass(frozen=True)
 class DataOptions(OutputReadOptions):
-    """Options for reading outputs."""
+    """Command-line options for reading outputs from files."""
 
     data: Annotated[
         list[str], typer.Argument(help="Files, folders or addresses; - is standard input.", metavar="DATA")
@@ -60,7 +60,7 @@ class DataOptions(OutputReadOptions):
         from metassay.workflows.read import read, read_parallel_files
 
         if self.reference or self.hypothesis:
-            references, hypotheses = self._find_plain_files()
+            references, hypotheses = self._find_plain_text_files()
             dataset = read_parallel_files(
                 references, hypotheses, self.source, task=self.task, language=self.language, join=self.join
             )
@@ -71,7 +71,7 @@ class DataOptions(OutputReadOptions):
         return _announce_guessed_task(dataset)
 
     def read_pairs(self, file: str) -> Dataset:
-        """Read a table of pairs."""
+        """Read a table of output pairs from a file."""
         from metassay.workflows.read import read
 
         if self.data or self.reference or self.hypothesis:
@@ -79,7 +79,7 @@ class DataOptions(OutputReadOptions):
         dataset = read(file, **self.to_dict(OutputReadOptions), pairs=True)
         return _announce_guessed_task(dataset)
 
-    def _find_plain_files(self) -> tuple[list[str], list[str]]:
+    def _find_plain_text_files(self) -> tuple[list[str], list[str]]:
         """Find the plain text files with references and outputs, as sacrebleu accepts them."""
         if not self.reference:
             # `sacrebleu REFERENCE -i OUTPUT` names the reference first; any other order is ambiguous.
@@ -109,7 +109,7 @@ def _announce_guessed_task(dataset: Dataset) -> Dataset:
 
 @dataclass(frozen=True)
 class OutputOptions(Settings):
-    """Options for where results are written, what is printed, and the resources used."""
+    """Command-line options for output files, what is printed, and the resources used."""
 
     json: Annotated[
         bool, declare_option("One JSON object on standard output.", "--json", panel=OUTPUT_PANEL)
@@ -152,7 +152,7 @@ class OutputOptions(Settings):
 
 @dataclass(frozen=True)
 class LlmOptions(Settings):
-    """Options of the language model that perturbs or judges."""
+    """Command-line options of the language model that perturbs or judges outputs."""
 
     llm_url: Annotated[
         str | None, declare_option("OpenAI-compatible address; key in METASSAY_LLM_KEY.", panel=LLM_PANEL)

@@ -106,7 +106,7 @@ def _list_field_parameters(group: Any) -> list[inspect.Parameter]:
             option = options[field.name]
             command_line_type = option.command_line_type or typing.get_args(annotation)[0]
             annotation = Annotated[command_line_type, _build_typer_option(field.name, option)]
-            default = _to_typed_default(default, command_line_type)
+            default = _convert_default_to_typed_text(default, command_line_type)
         parameters.append(
             inspect.Parameter(
                 field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
@@ -126,7 +126,7 @@ def _build_typer_option(name: str, option: Option) -> Any:
     )
 
 
-def _to_typed_default(default: Any, command_line_type: Any) -> Any:
+def _convert_default_to_typed_text(default: Any, command_line_type: Any) -> Any:
     """Return the default of an option as a user would type it."""
     if command_line_type == list[str] and default is None:
         return []
@@ -165,11 +165,11 @@ def _list_given_options(
     given = {}
     for name, parameter in parameters.items():
         if name not in NOT_RECORDED and values[name] != parameter.default:
-            given[name] = _to_json_value(values[name])
+            given[name] = _convert_to_json_value(values[name])
     return given
 
 
-def _to_json_value(value: Any) -> Any:
+def _convert_to_json_value(value: Any) -> Any:
     if isinstance(value, list | tuple):
-        return [_to_json_value(element) for element in value]
+        return [_convert_to_json_value(element) for element in value]
     return str(value) if isinstance(value, Path) else value

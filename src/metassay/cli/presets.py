@@ -59,7 +59,7 @@ PRESETS: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 def expand_preset(command: str, arguments: Sequence[str]) -> list[str]:
-    """Replace `--preset NAME` by the arguments that it stands for, in front of the others."""
+    """Replace `--preset NAME` by the arguments that the preset stands for, in front of the others."""
     names: list[str] = []
     remaining: list[str] = []
     position = 0

@@ -105,7 +105,7 @@ def get_terminal_width() -> int:
 
 
 def format_cell(value: Any) -> str:
-    """Return a value as text on one line."""
+    """Return the value of a table cell as text on one line."""
     if value is None:
         return "–"
     if isinstance(value, float):
@@ -130,7 +130,7 @@ def _is_prose_column(cells: Sequence[str]) -> bool:
 def _choose_fitting_columns(
     cells: Mapping[str, Sequence[str]], most_important: Sequence[str], width: int
 ) -> list[str]:
-    """Choose the columns that fit the width, most important first; they keep their order."""
+    """Choose the columns of a table that fit the width, the most important first; they keep their order."""
     from rich.cells import cell_len
 
     by_importance = [name for name in most_important if name in cells]

@@ -66,22 +66,22 @@ class OutputRows:
         """Return the rows with these numbers."""
         return replace(self, frame=self.frame[row_numbers])
 
-    def to_batch(self, needs: frozenset[str]) -> Batch:
-        """Return a batch with the fields that metrics with these needs read."""
+    def build_metric_batch(self, needed_fields: frozenset[str]) -> Batch:
+        """Build the batch of rows that metrics score, with the fields that these metrics need."""
         fields: dict[str, Sequence[Any]] = {
-            name: self.frame[name].to_list() for name in self._list_needed_fields(needs)
+            name: self.frame[name].to_list() for name in self._list_needed_fields(needed_fields)
         }
         if self.qrels is not None:
             fields["output"] = build_ranked_lists(self.frame["item"], self.frame["output"], self.qrels)
-            if "qrels" in needs:
+            if "qrels" in needed_fields:
                 fields["qrels"] = build_grades_by_document(self.frame["item"], self.qrels)
         fields.setdefault("output", self.frame["output"].to_list())
-        return Batch(fields, self._get_language(), self.shared or SharedWork())
+        return Batch(fields, self._get_common_language(), self.shared or SharedWork())
 
-    def hash_contents(self, needs: frozenset[str]) -> Digests:
+    def hash_contents(self, needed_fields: frozenset[str]) -> Digests:
         """Hash the language and all needed fields of each row, to 128 bits."""
-        names = self._list_needed_fields(needs)
-        prefix = pl.lit(f"{self._get_language() or ''}|{','.join(names)}|")
+        names = self._list_needed_fields(needed_fields)
+        prefix = pl.lit(f"{self._get_common_language() or ''}|{','.join(names)}|")
         contents = self.frame.select(
             pl.concat_str(prefix, *(_serialize_column(self.frame[name]) for name in names))
         ).to_series()
@@ -100,12 +100,12 @@ class OutputRows:
             digests.append(row_hash.digest())
         return np.frombuffer(b"".join(digests), np.uint64).reshape(-1, 2)
 
-    def _list_needed_fields(self, needs: frozenset[str]) -> list[str]:
+    def _list_needed_fields(self, needed_fields: frozenset[str]) -> list[str]:
         """List the fields of the table that metrics with these needs read."""
-        return [name for name in FIELDS if name in needs and name in self.frame.columns]
+        return [name for name in FIELDS if name in needed_fields and name in self.frame.columns]
 
-    def _get_language(self) -> str | None:
-        """Return the language of the first row; all rows of a batch have the same."""
+    def _get_common_language(self) -> str | None:
+        """Return the language of the rows, which is the same in all rows of a batch."""
         return self.frame["language"][0] if len(self) else None
 
 

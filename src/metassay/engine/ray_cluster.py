@@ -80,7 +80,7 @@ class RayCluster:
                 try:
                     yield ray.get(future)
                 except ray.exceptions.RayError as error:
-                    _report_failed_task(number, error)
+                    _log_failed_task(number, error)
 
     def _connect_to_ray(self, workers: int) -> Any:
         """Connect to the cluster and return the module `ray`."""
@@ -101,7 +101,7 @@ class RayCluster:
         return ray
 
 
-def _report_failed_task(number: int, error: Exception) -> None:
+def _log_failed_task(number: int, error: Exception) -> None:
     """Log that a task failed and that this process scores its batch instead."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     logging.getLogger("metassay").warning(

@@ -46,7 +46,7 @@ class SelectedBatches(NamedTuple):
 
 def score_rows(
     metrics: Sequence[Metric],
-    rows: OutputRows,
+    output_rows: OutputRows,
     *,
     workers: int | None = None,
     store: ScoreStore | None = None,
@@ -61,12 +61,12 @@ def score_rows(
     Rankings are scored in one pass over their grades and not stored.
     """
     for metric in metrics:
-        rows.check_needed_fields(metric)
-    if rows.qrels is not None:
+        output_rows.check_needed_fields(metric)
+    if output_rows.qrels is not None:
         from metassay.engine.ranking_scores import score_ranked_rows
 
-        return score_ranked_rows(metrics, rows.frame, rows.qrels, workers=workers)
-    batches = dict(enumerate(rows.split_into_batches(), start=first_batch))
+        return score_ranked_rows(metrics, output_rows.frame, output_rows.qrels, workers=workers)
+    batches = dict(enumerate(output_rows.split_into_batches(), start=first_batch))
     if cluster is not None and store is not None:
         storable = [metric for metric in metrics if metric.is_cacheable]
         score_on_cluster(cluster, storable, batches, store, workers, progress)
@@ -76,7 +76,7 @@ def score_rows(
 
 def score_selected_batches(
     metrics: Sequence[Metric],
-    rows: OutputRows,
+    output_rows: OutputRows,
     selected: Collection[int],
     *,
     store: ScoreStore,
@@ -86,8 +86,8 @@ def score_selected_batches(
 ) -> SelectedBatches:
     """Score and store only the batches with these numbers, for a run that several processes share."""
     for metric in metrics:
-        rows.check_needed_fields(metric)
-    batches = dict(enumerate(rows.split_into_batches(), start=first_batch))
+        output_rows.check_needed_fields(metric)
+    batches = dict(enumerate(output_rows.split_into_batches(), start=first_batch))
     wanted = {number: batch for number, batch in batches.items() if number in selected}
     _score_batches(metrics, wanted, store, workers, progress)
     return SelectedBatches(tuple(wanted), len(batches))
@@ -114,21 +114,23 @@ def _score_batches(
     return finished
 
 
-def measure_costs(metrics: Sequence[Metric], rows: OutputRows) -> dict[str, float]:
+def measure_costs(metrics: Sequence[Metric], output_rows: OutputRows) -> dict[str, float]:
     """Measure the seconds that each metric takes for 1,000 outputs, on a sample, with one thread.
 
     Each metric is called twice; the first call, which may compile kernels, is not counted.
     """
-    sample = OutputRows(rows.frame.sample(min(COST_SAMPLE_ROWS, len(rows)), seed=0), rows.qrels)
+    sample = OutputRows(
+        output_rows.frame.sample(min(COST_SAMPLE_ROWS, len(output_rows)), seed=0), output_rows.qrels
+    )
     costs = {}
     for metric in metrics:
-        rows.check_needed_fields(metric)
+        output_rows.check_needed_fields(metric)
         if not metric.can_be_timed:
             continue
         needs = metric.needs | metric.optional_fields
-        metric.score(sample.to_batch(needs))
+        metric.score(sample.build_metric_batch(needs))
         started = time.perf_counter()
-        metric.score(sample.to_batch(needs))
+        metric.score(sample.build_metric_batch(needs))
         costs[metric.spec] = 1000 * (time.perf_counter() - started) / len(sample)
     return costs
 
@@ -136,7 +138,7 @@ def measure_costs(metrics: Sequence[Metric], rows: OutputRows) -> dict[str, floa
 def score_batch(
     metrics: Sequence[Metric],
     number: int,
-    rows: OutputRows,
+    output_rows: OutputRows,
     store: ScoreStore | None,
     recorder: WarningRecorder,
 ) -> BatchScores:
@@ -148,7 +150,7 @@ def score_batch(
     trivial = [metric for metric in metrics if metric.is_trivial]
     costly = [metric for metric in metrics if not metric.is_trivial]
     for needs in dict.fromkeys(metric.needs | metric.optional_fields for metric in costly):
-        distinct_rows = _DistinctRows(rows, needs, recorder)
+        distinct_rows = _DistinctRows(output_rows, needs, recorder)
         for metric in costly:
             if metric.needs | metric.optional_fields == needs:
                 started = time.perf_counter()
@@ -164,20 +166,22 @@ def score_batch(
     remaining = [metric for metric in trivial if metric.spec not in batch_scores]
     if remaining:
         needs = frozenset[str]().union(*(metric.needs for metric in remaining))
-        batch_scores |= _score_all_rows(remaining, rows, rows.to_batch(needs), recorder)
+        batch_scores |= _score_all_rows(
+            remaining, output_rows, output_rows.build_metric_batch(needs), recorder
+        )
     return batch_scores
 
 
 def _score_all_rows(
-    metrics: Sequence[Metric], rows: OutputRows, batch: Batch, recorder: WarningRecorder
+    metrics: Sequence[Metric], output_rows: OutputRows, batch: Batch, recorder: WarningRecorder
 ) -> BatchScores:
     """Score every row of a batch, without looking for equal rows."""
     batch_scores: BatchScores = {}
     for metric in metrics:
         started = time.perf_counter()
-        scores = check_metric_scores(metric, metric.score(batch), rows.frame)
+        scores = check_metric_scores(metric, metric.score(batch), output_rows.frame)
         seconds = time.perf_counter() - started
-        batch_scores[metric.spec] = MetricScores(scores, seconds, recorder.take_warnings())
+        batch_scores[metric.spec] = MetricScores(scores, seconds, recorder.take_recorded_warnings())
     return batch_scores
 
 
@@ -188,12 +192,14 @@ class _DistinctRows:
     the number of the content that each belongs to.
     """
 
-    def __init__(self, rows: OutputRows, needs: frozenset[str], recorder: WarningRecorder) -> None:
-        digests = rows.hash_contents(needs)
+    def __init__(
+        self, output_rows: OutputRows, needed_fields: frozenset[str], recorder: WarningRecorder
+    ) -> None:
+        digests = output_rows.hash_contents(needed_fields)
         first_rows, self.numbers, self.order = find_distinct_hashes(digests)
-        self.rows = rows.select(first_rows)
+        self.rows = output_rows.select(first_rows)
         self.digests = digests[first_rows[self.order]]
-        self.needs = needs
+        self.needs = needed_fields
         self.recorder = recorder
         self.batch: Batch | None = None
         """Made when the first metric must be computed: stored scores need no texts."""
@@ -203,8 +209,8 @@ class _DistinctRows:
     ) -> tuple[Scores, RecordedWarnings]:
         """Return the score of each distinct row, and the warnings issued when it was computed."""
         if store is None or not metric.is_cacheable:
-            scores = check_metric_scores(metric, metric.score(self._make_shared_batch()), self.rows.frame)
-            return scores, self.recorder.take_warnings()
+            scores = check_metric_scores(metric, metric.score(self._get_or_build_batch()), self.rows.frame)
+            return scores, self.recorder.take_recorded_warnings()
         stored_scores, recorded_warnings = store.load(metric, batch_number, self.digests)
         scores = np.empty(len(stored_scores))
         scores[self.order] = stored_scores
@@ -212,7 +218,7 @@ class _DistinctRows:
         if len(missing):
             new_scores = self._score_distinct_rows(metric, missing)
             scores[missing] = new_scores
-            recorded_warnings = (*recorded_warnings, *self.recorder.take_warnings())
+            recorded_warnings = (*recorded_warnings, *self.recorder.take_recorded_warnings())
             if not np.isnan(new_scores).all():
                 store.save(metric, batch_number, self.digests, scores[self.order], recorded_warnings)
         return scores, recorded_warnings
@@ -220,14 +226,14 @@ class _DistinctRows:
     def _score_distinct_rows(self, metric: Metric, numbers: LongArray) -> Scores:
         """Score the distinct rows with these numbers."""
         if len(numbers) == len(self.rows):
-            return check_metric_scores(metric, metric.score(self._make_shared_batch()), self.rows.frame)
+            return check_metric_scores(metric, metric.score(self._get_or_build_batch()), self.rows.frame)
         rows = self.rows.select(numbers)
-        return check_metric_scores(metric, metric.score(rows.to_batch(self.needs)), rows.frame)
+        return check_metric_scores(metric, metric.score(rows.build_metric_batch(self.needs)), rows.frame)
 
-    def _make_shared_batch(self) -> Batch:
-        """Return the batch of distinct rows, made when a metric first needs it."""
+    def _get_or_build_batch(self) -> Batch:
+        """Return the batch of all rows, which is built once and shared by all metrics."""
         if self.batch is None:
-            self.batch = self.rows.to_batch(self.needs)
+            self.batch = self.rows.build_metric_batch(self.needs)
         return self.batch
 
 

@@ -17,7 +17,7 @@ from metassay import plugins
 from metassay.data.directions import orient_scores
 from metassay.errors import InputError
 from metassay.metrics.shared_work import SharedWork
-from metassay.specs import format_by_language, format_label, format_spec
+from metassay.specs import format_label, format_settings_by_language, format_spec
 
 if TYPE_CHECKING:
     from metassay.results.official_score import OfficialScore
@@ -250,7 +250,8 @@ class Metric(ABC):
         }
         parts = [self.name]
         parts += [
-            f"{name}:{format_by_language(settings_by_language, name)}" for name in self.resolve_settings(None)
+            f"{name}:{format_settings_by_language(settings_by_language, name)}"
+            for name in self.resolve_settings(None)
         ]
         if self.oracle:
             parts.append(f"equals:{self.oracle}")

@@ -90,7 +90,7 @@ def _list_numbers_with_other_digit(number: str, language: str | None) -> tuple[s
 def _load_words_in_same_row(language: str, list_name: str) -> dict[str, tuple[str, ...]]:
     """Load the words of a list, each with the other words in the same row of the file."""
     rows: dict[str, tuple[str, ...]] = {}
-    for row in WordLists(_PACKS, language).read_rows(list_name):
+    for row in WordLists(_PACKS, language).read_tab_separated_rows(list_name):
         for word in row:
             rows[word] = (*rows.get(word, ()), *(other for other in row if other != word))
     return rows
@@ -100,7 +100,7 @@ def _load_words_in_same_row(language: str, list_name: str) -> dict[str, tuple[st
 def _load_days_and_months(language: str) -> dict[str, tuple[str, ...]]:
     """Load days and months, each with the others of the same kind and form."""
     kinds: dict[tuple[str, str], list[str]] = {}
-    for kind, form, word in WordLists(_PACKS, language).read_rows("calendar", 3):
+    for kind, form, word in WordLists(_PACKS, language).read_tab_separated_rows("calendar", 3):
         kinds.setdefault((kind, form), []).append(word)
     calendar = {}
     for words in kinds.values():
@@ -202,7 +202,7 @@ class Gender(RandomReplacement):
 @functools.cache
 def _load_gender_counterparts(language: str) -> dict[str, str]:
     """Load the words for men and women of a language, each with its counterpart."""
-    return WordLists(_PACKS, language).read_mapping("genders")
+    return WordLists(_PACKS, language).read_mapping_from_list("genders")
 
 
 def _find_gender_counterpart(text: str, match: re.Match[str], word: str, language: str) -> str | None:
@@ -253,7 +253,7 @@ def _load_word_row_patterns(
     """Load the rows of a word list, each as a pattern that matches its words and the words themselves."""
     edge = "" if language in WITHOUT_SPACES else r"(?![\w'’-])"
     rows = []
-    for follows, *words in WordLists(_PACKS, language).read_rows(list_name):
+    for follows, *words in WordLists(_PACKS, language).read_tab_separated_rows(list_name):
         ahead = "" if follows == "*" else f"(?={follows})"
         before = edge.replace("(?!", "(?<!")
         rows.append(

@@ -103,7 +103,7 @@ def load_pattern_rules(language: str, list_name: str) -> tuple[PatternRule, ...]
     """Load pattern rules from a file of a language pack; `{verbs}` stands for any word of `verbs.txt`."""
     lists = WordLists(_PACKS, language)
     rules = []
-    for row in lists.read_rows(list_name):
+    for row in lists.read_tab_separated_rows(list_name):
         replacement = row[1] if len(row) > 1 else None
         rules.append(PatternRule.parse(row[0], replacement, lists.read_words))
     return tuple(rules)

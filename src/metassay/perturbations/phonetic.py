@@ -27,7 +27,9 @@ class SoundRule(NamedTuple):
 def _load_sound_rules() -> tuple[SoundRule, ...]:
     """Load the rules for spellings that sound alike."""
     rules = []
-    for pattern, *spellings in WordLists("metassay.perturbations.languages", "en").read_rows("sounds"):
+    for pattern, *spellings in WordLists("metassay.perturbations.languages", "en").read_tab_separated_rows(
+        "sounds"
+    ):
         needed_letters = _find_replaced_letters(pattern)
         rules.append(SoundRule(re.compile(pattern, re.IGNORECASE), tuple(spellings), needed_letters))
     return tuple(rules)

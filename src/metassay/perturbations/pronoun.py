@@ -156,7 +156,7 @@ def _load_pronoun_list(language: str) -> _PronounList:
     """Load the pronouns of a language pack."""
     lists = WordLists(_PACKS, language)
     alternatives: dict[str, tuple[str, ...]] = {}
-    for row in lists.read_rows("pronouns"):
+    for row in lists.read_tab_separated_rows("pronouns"):
         for word in row:
             alternatives.setdefault(word, tuple(other for other in row if other != word))
     pattern = "|".join(sorted(alternatives, key=lambda word: (-len(word), word)))

@@ -23,7 +23,7 @@ from metassay.text.segmentation import (
     find_words_without_spaces,
     has_segmenter,
     is_written_without_spaces,
-    list_insertable_words,
+    list_words_to_insert,
     remove_words_without_spaces,
 )
 from metassay.text.words import Span, find_words, remove_words, replace_spans
@@ -183,7 +183,7 @@ class Insertion(AnyLanguageEdit):
 
     def collect_from_texts(self, texts: Sequence[str], language: str | None, analyses: Iterable[Any]) -> Any:  # noqa: ARG002
         """Collect the distinct words of all texts in a language."""
-        return list_insertable_words(iter(texts), language)
+        return list_words_to_insert(iter(texts), language)
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ class HostCheck:
         self.app = app
         self.host = host.lower()
 
-    def accepts_host(self, name: str) -> bool:
+    def is_host_accepted(self, name: str) -> bool:
         """Return whether a host name refers to this server.
 
         A server on all interfaces has the addresses and the host name of its machine.
@@ -64,7 +64,7 @@ class HostCheck:
         responder: ASGIApp
         if host is None:
             responder = PlainTextResponse("The name of the host is malformed.\n", 400)
-        elif not self.accepts_host(host):
+        elif not self.is_host_accepted(host):
             responder = PlainTextResponse("This server has another name.\n", 421)
         else:
             responder = self.app

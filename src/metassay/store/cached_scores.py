@@ -13,7 +13,7 @@ from metassay.metrics.base import Metric, Scores
 from metassay.recorded_warnings import RecordedWarnings
 from metassay.stats.digests import Digests
 from metassay.store.metric_cache import MetricCache, can_share_scores
-from metassay.store.parts import pack_part
+from metassay.store.parts import encode_part
 from metassay.store.remote import local_path
 from metassay.store.run_scores import RunScores
 from metassay.store.score_tables import make_score_table
@@ -52,7 +52,7 @@ class CachedScores:
         recorded_warnings: RecordedWarnings,
     ) -> None:
         """Store the defined scores of a batch in the run folder and in the cache."""
-        part = pack_part(make_score_table(digests, scores), recorded_warnings)
+        part = encode_part(make_score_table(digests, scores), recorded_warnings)
         if self.run_scores is not None:
             self.run_scores.save_part(metric, batch_number, part)
         metric_cache = self._metric_caches.get(metric.spec)
@@ -64,14 +64,14 @@ class CachedScores:
         return self.run_scores is not None and self.run_scores.has_batch(metric, batch_number)
 
     def refresh(self) -> None:
-        """Read both folders again, to find scores that other processes stored."""
+        """Read the run folder and the cache again, to find scores that other processes stored."""
         if self.run_scores is not None:
             self.run_scores.refresh()
         for metric_cache in self._metric_caches.values():
             metric_cache.refresh()
 
     def make_opener(self) -> Callable[[Sequence[Metric]], CachedScores]:
-        """Return a function that opens the same scores in another process."""
+        """Return a function with which another process opens the same stored scores."""
         run_address = None
         if self.run_scores is not None:
             run_address = display_path(self.run_scores.folder.absolute())

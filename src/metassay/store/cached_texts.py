@@ -13,7 +13,7 @@ from typing import Any
 
 from metassay.errors import InputError
 from metassay.store.metric_cache import find_cache_subfolder, write_dependencies
-from metassay.store.parts import log_note, pack_part
+from metassay.store.parts import encode_part, log_note_for_user
 from metassay.store.run_texts import RunTexts, pack_texts
 
 TEXTS_ENTRY = "perturbed outputs"
@@ -43,7 +43,7 @@ class CachedTexts:
         if table is None:
             return None
         if self.run_texts is not None:
-            self.run_texts.save_part(name, pack_part(table))
+            self.run_texts.save_part(name, encode_part(table))
         return table["text"].to_list()
 
     def save(self, name: str, texts: Sequence[str | None]) -> None:
@@ -62,10 +62,10 @@ class CachedTexts:
             self._cached.save_part(name, part)
         except InputError as error:
             self._is_writable = False
-            log_note(f"{error.location}: {error.message} Perturbed outputs are not shared.")
+            log_note_for_user(f"{error.location}: {error.message} Perturbed outputs are not shared.")
 
     def private(self) -> RunTexts | None:
-        """Return the store of the run folder only, which other runs do not share.
+        """Return a store of texts in the run folder only, which other runs do not share.
 
         Texts made by user code belong there: no hash covers everything they depend on.
         """

@@ -63,7 +63,7 @@ def create_temporary_file(path: Path) -> Iterator[Path]:
         ) from None
 
 
-def find_final_name(temporary: Path) -> str | None:
+def find_final_name_of_temporary_file(temporary: Path) -> str | None:
     """Return the name that a temporary file should get when it is complete; None for other files."""
     match = _TEMPORARY_NAME.fullmatch(temporary.name)
     return None if match is None else match["name"]
@@ -74,7 +74,11 @@ def remove_abandoned_files(folder: Path) -> None:
     for path in folder.rglob(".*.part"):
         temporary = _TEMPORARY_NAME.fullmatch(path.name)
         writer = temporary and _WRITER_NAME.fullmatch(temporary["writer"])
-        if not writer or writer["machine"] != _machine_name() or _is_process_running(int(writer["process"])):
+        if (
+            not writer
+            or writer["machine"] != _get_machine_name()
+            or _is_process_running(int(writer["process"]))
+        ):
             continue
         with suppress(OSError):
             path.unlink()
@@ -82,10 +86,10 @@ def remove_abandoned_files(folder: Path) -> None:
 
 def _identify_writer() -> str:
     """Return a text that identifies this process and thread, and the machine they run on."""
-    return f"{os.getpid()}-{threading.get_ident()}@{_machine_name()}"
+    return f"{os.getpid()}-{threading.get_ident()}@{_get_machine_name()}"
 
 
-def _machine_name() -> str:
+def _get_machine_name() -> str:
     """Return the name of this machine, without characters that file names cannot have."""
     return re.sub(r"[^A-Za-z0-9-]+", "-", platform.node())[:64]
 

@@ -27,7 +27,7 @@ from metassay.metrics.base import COST_CLASSES, Metric, Scores
 from metassay.plugins import hash_user_source
 from metassay.recorded_warnings import RecordedWarnings
 from metassay.stats.digests import Digests, sort_hashes
-from metassay.store.parts import PackedPart, hash_bytes, log_note, pack_part, read_part, write_part
+from metassay.store.parts import PackedPart, encode_part, hash_bytes, log_note_for_user, read_part, write_part
 from metassay.store.remote import list_files
 from metassay.store.score_tables import fill_in_scores, make_score_table
 from metassay.store.tables import write_json
@@ -49,7 +49,7 @@ def describe_metric_dependencies(metric: Metric) -> dict[str, Any]:
     """Describe everything that the scores of a metric depend on, except the texts."""
     versions = collect_versions(SCORING_PACKAGES) | list_resource_versions(metric.dictionary_languages)
     torch = sys.modules.get("torch")
-    if _depends_on_batch(metric) and torch is not None and torch.cuda.is_available():
+    if _does_score_depend_on_batch(metric) and torch is not None and torch.cuda.is_available():
         versions["device"] = torch.cuda.get_device_name()
     return {"metric": metric.spec, "signature": metric.signature, "versions": versions}
 
@@ -72,12 +72,12 @@ def find_cache_subfolder(cache: Path, description: str) -> Path:
 
 
 def write_dependencies(folder: Path, description: Mapping[str, Any]) -> None:
-    """Write the description of dependencies to a folder of the cache, unless it is there."""
+    """Describe what scores in a cache folder depend on in a file of the folder, unless it is there."""
     if not (folder / DESCRIPTION_FILE).is_file():
         write_json(folder / DESCRIPTION_FILE, description)
 
 
-def _depends_on_batch(metric: Metric) -> bool:
+def _does_score_depend_on_batch(metric: Metric) -> bool:
     """Whether a score may depend on other outputs of the batch, as with padding in neural models."""
     return metric.cost_class != COST_CLASSES[0]
 
@@ -88,7 +88,7 @@ class MetricCache:
     def __init__(self, metric: Metric, cache: Path) -> None:
         self.description = describe_metric_dependencies(metric)
         self.folder = find_cache_subfolder(cache, json.dumps(self.description, sort_keys=True))
-        self.by_batch = _depends_on_batch(metric)
+        self.by_batch = _does_score_depend_on_batch(metric)
         self.is_writable = True
         self._single_scores: pl.DataFrame | None = None
         self._lock = threading.Lock()
@@ -116,7 +116,7 @@ class MetricCache:
         recorded_warnings: RecordedWarnings,
         part: PackedPart | None = None,
     ) -> None:
-        """Add scores to the cache that it does not have yet; `part` has all of them, if already encoded.
+        """Add scores that the cache does not have yet; `packed_part` has all of them if already encoded.
 
         If the cache cannot be written, this is reported once and the run continues without it.
         """
@@ -133,14 +133,14 @@ class MetricCache:
         if np.isnan(scores[is_new]).all():
             return
         if part is None or not is_new.all():
-            part = pack_part(make_score_table(digests[is_new], scores[is_new]), recorded_warnings)
+            part = encode_part(make_score_table(digests[is_new], scores[is_new]), recorded_warnings)
         try:
             write_dependencies(self.folder, self.description)
             write_part(self.folder, name, part)
         except InputError as error:
             self.is_writable = False
             metric = self.description["metric"]
-            log_note(f"{error.location}: {error.message} The scores of {metric} are not shared.")
+            log_note_for_user(f"{error.location}: {error.message} The scores of {metric} are not shared.")
 
     def refresh(self) -> None:
         """Read the folder again, to find scores that other processes cached."""
@@ -156,7 +156,7 @@ class MetricCache:
                     part = read_part(path)
                     if part is not None:
                         tables.append(part[0])
-                        _mark_as_used(path)
+                        _mark_part_as_used(path)
                 distinct = pl.concat(tables).unique(["high", "low"], keep="first")
                 self._single_scores = distinct.sort("high", "low")
             return self._single_scores
@@ -168,7 +168,7 @@ class MetricCache:
             if part is not None:
                 table, recorded_warnings = part
                 fill_in_scores(table, digests, scores)
-                _mark_as_used(path)
+                _mark_part_as_used(path)
                 return recorded_warnings
         return ()
 
@@ -178,7 +178,7 @@ def _hash_batch_contents(digests: Digests) -> str:
     return hash_bytes(digests[sort_hashes(digests)].tobytes())
 
 
-def _mark_as_used(path: Path) -> None:
-    """Set the modification time of a part, so that it is pruned later."""
+def _mark_part_as_used(path: Path) -> None:
+    """Update the time of a cache file, so that it is deleted later than unused files."""
     with suppress(OSError):
         os.utime(path)

@@ -26,14 +26,14 @@ _WARNINGS_KEY = "notes"
 
 @dataclass(frozen=True)
 class PackedPart:
-    """The bytes of a part: a Parquet file with scores or texts."""
+    """The bytes of a Parquet file with scores or texts, one part of a run or cache."""
 
     content: bytes
     checksum: str
 
 
-def pack_part(table: pl.DataFrame, recorded_warnings: RecordedWarnings = ()) -> PackedPart:
-    """Encode a table, and the warnings issued when it was computed, as a part."""
+def encode_part(table: pl.DataFrame, recorded_warnings: RecordedWarnings = ()) -> PackedPart:
+    """Encode a table as the bytes of a Parquet file, with the warnings issued when it was computed."""
     buffer = io.BytesIO()
     metadata = {_WARNINGS_KEY: json.dumps(recorded_warnings, ensure_ascii=False)}
     table.write_parquet(buffer, compression="lz4", statistics=False, metadata=metadata)
@@ -41,10 +41,10 @@ def pack_part(table: pl.DataFrame, recorded_warnings: RecordedWarnings = ()) -> 
     return PackedPart(content, hash_bytes(content))
 
 
-def write_part(folder: Path, name: str, part: PackedPart) -> Path:
+def write_part(folder: Path, name: str, packed_part: PackedPart) -> Path:
     """Write a part to a folder as `NAME-CHECKSUM.parquet`."""
-    path = folder / f"{name}-{part.checksum}.parquet"
-    write_bytes(path, part.content, durable=False)
+    path = folder / f"{name}-{packed_part.checksum}.parquet"
+    write_bytes(path, packed_part.content, durable=False)
     return path
 
 
@@ -59,9 +59,11 @@ def read_part(path: Path) -> tuple[pl.DataFrame, RecordedWarnings] | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        log_note(f"{display_path(path)}: cannot be read ({error.strerror}); what it holds is computed again.")
+        log_note_for_user(
+            f"{display_path(path)}: cannot be read ({error.strerror}); what it holds is computed again."
+        )
         return None
-    if hash_bytes(content) != _parse_checksum(path):
+    if hash_bytes(content) != _parse_checksum_of_part(path):
         _rename_broken_part(path)
         return None
     metadata = pl.read_parquet_metadata(io.BytesIO(content))
@@ -73,7 +75,7 @@ def is_part_intact(path: Path) -> bool:
     """Whether the content of a part matches the checksum in its name."""
     download(path)
     try:
-        return hash_bytes(path.read_bytes()) == _parse_checksum(path)
+        return hash_bytes(path.read_bytes()) == _parse_checksum_of_part(path)
     except OSError:
         return False
 
@@ -92,7 +94,7 @@ def make_safe_file_name(text: str) -> str:
     return re.sub(r"[^a-z0-9_.-]+", "-", text.lower())[:60].strip("-")
 
 
-def log_note(message: str) -> None:
+def log_note_for_user(message: str) -> None:
     """Log a note for the user."""
     logging.getLogger("metassay").warning("Note: %s", message)
 
@@ -114,9 +116,9 @@ class PartIndex:
         with self._lock:
             return self._list_parts().get(name, [])
 
-    def write(self, name: str, part: PackedPart) -> None:
+    def write(self, name: str, packed_part: PackedPart) -> None:
         """Write a part and delete older parts of the same name."""
-        path = write_part(self.folder, name, part)
+        path = write_part(self.folder, name, packed_part)
         for previous in self.find(name):
             if previous != path:
                 delete_file(previous)
@@ -138,7 +140,7 @@ class PartIndex:
         return self._paths
 
 
-def _parse_checksum(path: Path) -> str:
+def _parse_checksum_of_part(path: Path) -> str:
     """Return the checksum in the name of a part."""
     return path.stem.rpartition("-")[2]
 
@@ -154,4 +156,4 @@ def _rename_broken_part(path: Path) -> None:
         outcome = "broken (its checksum differs)"
     else:
         outcome = f"broken (its checksum differs), now {renamed.name}"
-    log_note(f"{display_path(path)}: {outcome}; what it held is computed again.")
+    log_note_for_user(f"{display_path(path)}: {outcome}; what it held is computed again.")

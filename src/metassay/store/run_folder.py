@@ -17,9 +17,9 @@ from metassay.data.readers.files import check_readable_path
 from metassay.errors import InputError, InputLocation, LinkOutsideFolder, MetassayError, display_path
 from metassay.options import CURRENT_COMMAND, RESUMABLE_RUN
 from metassay.results.base import ResultT, decode_json
-from metassay.store.files import find_final_name, remove_abandoned_files, write_bytes
+from metassay.store.files import find_final_name_of_temporary_file, remove_abandoned_files, write_bytes
 from metassay.store.layout import CALL, MANIFEST, SCORES_FOLDER, TEXTS_FOLDER, TIMINGS
-from metassay.store.parts import is_part_intact, log_note
+from metassay.store.parts import is_part_intact, log_note_for_user
 from metassay.store.remote import is_mirrored, list_files, open_run, upload_growing_files
 from metassay.store.run_scores import RunScores
 from metassay.store.run_texts import RunTexts
@@ -164,7 +164,7 @@ class RunFolder:
             return False
         changed = [name for name, checksum in checksums.items() if _hash_file(self.path / name) != checksum]
         for name in changed:
-            log_note(f"{display_path(self.path / name)}: not as the run left it; it is made again.")
+            log_note_for_user(f"{display_path(self.path / name)}: not as the run left it; it is made again.")
         if changed:
             return False
         for folder in (SCORES_FOLDER, TEXTS_FOLDER):
@@ -278,7 +278,9 @@ def _hash_file(file: Path) -> str | None:
 
 def _has_foreign_files(folder: Path) -> bool:
     """Whether a folder without a manifest has files that are not from an interrupted run."""
-    return is_mirrored(folder) or any(find_final_name(path) != MANIFEST for path in folder.iterdir())
+    return is_mirrored(folder) or any(
+        find_final_name_of_temporary_file(path) != MANIFEST for path in folder.iterdir()
+    )
 
 
 def _read_untrusted_json(file: Path) -> Any:

@@ -12,7 +12,14 @@ from metassay.errors import display_path
 from metassay.metrics.base import Metric, Scores
 from metassay.recorded_warnings import RecordedWarnings
 from metassay.stats.digests import Digests
-from metassay.store.parts import PackedPart, PartIndex, hash_bytes, make_safe_file_name, pack_part, read_part
+from metassay.store.parts import (
+    PackedPart,
+    PartIndex,
+    encode_part,
+    hash_bytes,
+    make_safe_file_name,
+    read_part,
+)
 from metassay.store.remote import local_path
 from metassay.store.score_tables import fill_in_scores, make_score_table
 
@@ -45,11 +52,13 @@ class RunScores:
         recorded_warnings: RecordedWarnings,
     ) -> None:
         """Store the defined scores of a batch, in place of earlier ones."""
-        self.save_part(metric, batch_number, pack_part(make_score_table(digests, scores), recorded_warnings))
+        self.save_part(
+            metric, batch_number, encode_part(make_score_table(digests, scores), recorded_warnings)
+        )
 
-    def save_part(self, metric: Metric, batch_number: int, part: PackedPart) -> None:
+    def save_part(self, metric: Metric, batch_number: int, packed_part: PackedPart) -> None:
         """Store scores that are already encoded as a part."""
-        self._parts.write(_make_part_name(metric, batch_number), part)
+        self._parts.write(_make_part_name(metric, batch_number), packed_part)
 
     def has_batch(self, metric: Metric, batch_number: int) -> bool:
         """Whether scores of this metric and batch are stored."""

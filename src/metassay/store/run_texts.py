@@ -7,7 +7,14 @@ from pathlib import Path
 
 import polars as pl
 
-from metassay.store.parts import PackedPart, PartIndex, hash_bytes, make_safe_file_name, pack_part, read_part
+from metassay.store.parts import (
+    PackedPart,
+    PartIndex,
+    encode_part,
+    hash_bytes,
+    make_safe_file_name,
+    read_part,
+)
 
 
 class RunTexts:
@@ -38,9 +45,9 @@ class RunTexts:
         """Store texts under a name."""
         self.save_part(name, pack_texts(texts))
 
-    def save_part(self, name: str, part: PackedPart) -> None:
+    def save_part(self, name: str, packed_part: PackedPart) -> None:
         """Store a part that is already encoded."""
-        self._parts.write(self._make_part_name(name), part)
+        self._parts.write(self._make_part_name(name), packed_part)
 
     def private(self) -> RunTexts:
         """Return the store of texts that other runs do not share: this one."""
@@ -54,4 +61,4 @@ class RunTexts:
 
 def pack_texts(texts: Sequence[str | None]) -> PackedPart:
     """Encode texts as a part."""
-    return pack_part(pl.DataFrame({"text": pl.Series(texts, dtype=pl.String)}))
+    return encode_part(pl.DataFrame({"text": pl.Series(texts, dtype=pl.String)}))

@@ -14,11 +14,11 @@ Rewrite the output so that it becomes a slightly worse transcript of the utteran
 speech recogniser would have written it. Reply with the rewritten output alone."""
 
 
-def _explain_asr_match(table: TableEvidence) -> str | None:
+def _explain_asr_match(table_evidence: TableEvidence) -> str | None:
     # Columns are not enough: text data may have a column of speakers too, and taking it for speech would
     # normalise its texts and so change all scores.
     """Return why a table looks like speech recognition; None if it does not."""
-    if table.format_task == TASK.name:
+    if table_evidence.format_task == TASK.name:
         return "the file is in a format of speech recognition"
     return None
 

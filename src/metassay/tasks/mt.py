@@ -15,16 +15,18 @@ Rewrite the output so that it becomes a slightly worse translation of the source
 translation system would have written it. Keep it understandable. Reply with the rewritten output alone."""
 
 
-def _explain_mt_match(table: TableEvidence) -> str | None:
+def _explain_mt_match(table_evidence: TableEvidence) -> str | None:
     """Return why a table looks like translation; None if it does not."""
-    if table.find_text_column("output") is None:
+    if table_evidence.find_text_column("output") is None:
         return None
-    if table.find_column("lp"):
+    if table_evidence.find_column("lp"):
         return "there are outputs with a language pair (lp)"
-    if table.has_source_file:
+    if table_evidence.has_source_file:
         return "there is a file of sources (--source)"
-    source = table.find_text_column("source")
-    target_language = table.language or table.find_column("tgt", "target_language", "tgt_lang")
+    source = table_evidence.find_text_column("source")
+    target_language = table_evidence.language or table_evidence.find_column(
+        "tgt", "target_language", "tgt_lang"
+    )
     if source and target_language:
         return f"there are outputs with a source ({source}) and a target language"
     return None

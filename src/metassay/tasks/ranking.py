@@ -14,15 +14,15 @@ CUT_OFFS = (5, 10, 15, 20, 30)
 """Cut-offs of the default metrics, which are the 23 measures of Deviyani and Diaz (2025)."""
 
 
-def _explain_ranking_match(table: TableEvidence) -> str | None:
+def _explain_ranking_match(table_evidence: TableEvidence) -> str | None:
     """Return why a table looks like ranked lists; None if it does not."""
-    if table.has_judgements:
+    if table_evidence.has_judgements:
         return "relevance judgements were given"
-    if table.format_task == TASK.name:
+    if table_evidence.format_task == TASK.name:
         return "the file is a run"
-    document = table.find_column(*COLUMNS["document"])
-    topic = table.find_column(*COLUMNS["item"])
-    if document and topic and not table.find_text_column("output"):
+    document = table_evidence.find_column(*COLUMNS["document"])
+    topic = table_evidence.find_column(*COLUMNS["item"])
+    if document and topic and not table_evidence.find_text_column("output"):
         return f"there are document ids ({document}) for topics ({topic})"
     return None
 

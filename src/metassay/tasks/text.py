@@ -36,13 +36,13 @@ Rewrite the output so that it becomes a slightly worse answer to what was given,
 would have written it. Keep it understandable. Reply with the rewritten output alone."""
 
 
-def _explain_text_match(table: TableEvidence) -> str | None:
+def _explain_text_match(table_evidence: TableEvidence) -> str | None:
     """Return why a table looks like outputs of a text task; None if it does not."""
-    output = table.find_column(*COLUMNS["output"])
+    output = table_evidence.find_column(*COLUMNS["output"])
     if output is None:
         return None
-    reference = table.find_column("ref", "reference", "references", "ref1", "reference1")
-    companion = reference or table.find_column(*COLUMNS["source"])
+    reference = table_evidence.find_column("ref", "reference", "references", "ref1", "reference1")
+    companion = reference or table_evidence.find_column(*COLUMNS["source"])
     if companion is None:
         return f"there are outputs ({output})"
     return f"there are outputs ({output}) with {companion}"

@@ -10,7 +10,7 @@ Value = TypeVar("Value")
 
 
 class BoundedCache(dict[Key, Value]):
-    """Cache of the values of a function. It is emptied when it holds `maximum` values.
+    """A cache of function results. It is emptied when it holds `maximum` results.
 
     `cache[key]` computes the value if it is not known. For known keys this is the lookup of a dictionary,
     which is faster than a call of a function with `functools.lru_cache`.

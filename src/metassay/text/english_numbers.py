@@ -12,7 +12,7 @@ _LISTS = WordLists("metassay.text", "en")
 
 def _read_number_words(list_name: str) -> dict[str, int]:
     """Read the values of number words, such as 7 for `seven`, from a list."""
-    rows = _LISTS.read_rows("number_words", 3)
+    rows = _LISTS.read_tab_separated_rows("number_words", 3)
     return {word: int(value) for row_kind, word, value in rows if row_kind == list_name}
 
 
@@ -20,10 +20,12 @@ _UNITS = _read_number_words("unit")
 _TENS = _read_number_words("ten")
 _SCALES = _read_number_words("scale")
 _BELOW_HUNDRED = _UNITS | _read_number_words("teen") | _TENS
-_IRREGULAR_ORDINALS = {word: (cardinal, ending) for word, cardinal, ending in _LISTS.read_rows("ordinals", 3)}
+_IRREGULAR_ORDINALS = {
+    word: (cardinal, ending) for word, cardinal, ending in _LISTS.read_tab_separated_rows("ordinals", 3)
+}
 _ENDINGS = (("ieth", "y", "th"), ("th", "", "th"), ("ies", "y", "s"), ("s", "", "s"))
 """Endings of ordinals and plurals, what the number word has instead, and what is written after digits."""
-_CURRENCIES = _LISTS.read_mapping("currencies")
+_CURRENCIES = _LISTS.read_mapping_from_list("currencies")
 
 
 def write_numbers_in_digits(words: Sequence[str]) -> list[str]:
@@ -56,7 +58,7 @@ class _SpelledNumber:
 
     def add_value(self, value: int) -> None:
         """Add a value from 1 to 90, or begin another number if it does not fit."""
-        if value < self._find_limit():
+        if value < self._find_limit_of_next_value():
             self.group = (self.group or 0) + value
         else:
             self.digits = self.format_digits()
@@ -83,7 +85,7 @@ class _SpelledNumber:
             return self.digits
         return f"{self.digits}{self.total + (self.group or 0)}"
 
-    def _find_limit(self) -> int:
+    def _find_limit_of_next_value(self) -> int:
         """Return the limit below which the next value belongs to the same number."""
         if self.group is None:
             return 1000
@@ -93,7 +95,7 @@ class _SpelledNumber:
 
 
 def _write_number_at(words: Sequence[str], start: int) -> tuple[str, int]:
-    """Return the number that begins at `start` in digits, or else the word there, and the next position."""
+    """Return the number that begins at word `start` in digits, or else that word, and the next position."""
     number = _SpelledNumber()
     position = start
     if words[start].isdecimal() and words[start + 1 : start + 2] and words[start + 1] in _SCALES:
@@ -104,7 +106,7 @@ def _write_number_at(words: Sequence[str], start: int) -> tuple[str, int]:
         word = words[position]
         cardinal, ordinal_ending = _split_ordinal(word)
         if not _read_number_word(number, cardinal, is_first=position == start):
-            is_joined = word == "and" and _continues_after_and(words, position, start)
+            is_joined = word == "and" and _does_number_continue_after_and(words, position, start)
             if not is_joined:
                 break
         position += 1
@@ -116,7 +118,7 @@ def _write_number_at(words: Sequence[str], start: int) -> tuple[str, int]:
 
 
 def _read_number_word(number: _SpelledNumber, word: str, *, is_first: bool) -> bool:
-    """Add a word to a number; False if the word is not part of a number."""
+    """Add a word to a spelled-out number; False if the word is not part of a number."""
     if word in _BELOW_HUNDRED:
         number.add_value(_BELOW_HUNDRED[word])
     elif word == "hundred" and (number.group is None or number.group < 100):
@@ -130,8 +132,8 @@ def _read_number_word(number: _SpelledNumber, word: str, *, is_first: bool) -> b
     return True
 
 
-def _continues_after_and(words: Sequence[str], position: int, start: int) -> bool:
-    """Whether the `and` at a position stands between a hundred or thousand and the rest of the number."""
+def _does_number_continue_after_and(words: Sequence[str], position: int, start: int) -> bool:
+    """Return whether an `and` stands between a hundred or thousand and the rest of the number."""
     before = words[position - 1]
     after = words[position + 1 : position + 2]
     is_after_scale = position > start and (before == "hundred" or before in _SCALES)

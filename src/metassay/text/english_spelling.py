@@ -8,8 +8,8 @@ from functools import lru_cache
 from metassay.text.word_lists import WordLists
 
 _LISTS = WordLists("metassay.text", "en")
-_CONTRACTIONS = _LISTS.read_mapping("contractions")
-_TITLES = _LISTS.read_mapping("titles")
+_CONTRACTIONS = _LISTS.read_mapping_from_list("contractions")
+_TITLES = _LISTS.read_mapping_from_list("titles")
 _BEFORE_PARTICIPLE = r"(?=\s+(?:been|done|gone|got)\b)"
 _CONTRACTED_ENDINGS = (
     (re.compile(r"n't\b"), " not"),
@@ -26,7 +26,7 @@ _SPACE_BEFORE_CLITIC = re.compile(r"\s+(?='(?:s|d|ll|ve|re|m|t)\b)")
 _CONTRACTION = re.compile(r"(?<![\w'])(?:" + "|".join(map(re.escape, _CONTRACTIONS)) + r")(?![\w'])")
 _TITLE = re.compile(rf"\b(?:{'|'.join(_TITLES)})\b\.?(?=\s+\w)")
 
-_BRITISH_WORDS = _LISTS.read_mapping("british_words")
+_BRITISH_WORDS = _LISTS.read_mapping_from_list("british_words")
 _OUR = "|".join(_LISTS.read_lines("british_our"))
 _RE = "|".join(_LISTS.read_lines("british_re"))
 _ISE = "|".join(_LISTS.read_lines("british_ise"))

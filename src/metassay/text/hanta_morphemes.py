@@ -37,7 +37,7 @@ TagReading = tuple[int, float]
 
 
 class Transitions(NamedTuple):
-    """Steps of a model by row (state or morpheme): those of row i are at `offsets[i]` to `offsets[i + 1]`."""
+    """The possible steps of a tagging model from each state; those of state i begin at `offsets[i]`."""
 
     offsets: LongArray
     targets: LongArray
@@ -239,7 +239,7 @@ def _score_morpheme(
 
 @kernel
 def _choose_best_states(states: LongArray, best: FloatArray) -> LongArray:
-    """Return the best states and those with almost the same probability, in order; overwrites `states`."""
+    """Return the most likely states and those of almost the same probability; overwrites `states`."""
     log_p = best[states]
     bound = find_lower_bound(log_p, np.empty(_CONTINUED_STATES, np.float64))
     count = 0

@@ -38,7 +38,7 @@ _CACHED_WORDS = 1 << 17
 
 @dataclass(frozen=True, slots=True)
 class WordReadings:
-    """The tags that a word can have at a position of a sentence."""
+    """The part-of-speech tags that a word can have at a position of a sentence."""
 
     tag_numbers: bytes
     log_p: bytes
@@ -70,10 +70,10 @@ class Tagger:
         self._number_of[START] = len(self._tags)
         self._transitions, self._end_transitions = self._build_transitions()
         self._first_words = BoundedCache(
-            functools.partial(self._find_readings, is_first=True), maximum=_CACHED_WORDS
+            functools.partial(self._find_possible_tags, is_first=True), maximum=_CACHED_WORDS
         )
         self._other_words = BoundedCache(
-            functools.partial(self._find_readings, is_first=False), maximum=_CACHED_WORDS
+            functools.partial(self._find_possible_tags, is_first=False), maximum=_CACHED_WORDS
         )
 
     def tag_words(self, words: Sequence[str]) -> list[str]:
@@ -113,16 +113,16 @@ class Tagger:
         return tuple(str(self._hanta.int2tag[tag]) for tag, _ in weighed)
 
     def _look_up_word(self, word: str) -> tuple[Sequence[TagReading], bool]:
-        """Return the readings of a word in lower case, and whether it is in the dictionary of the model."""
+        """Return the possible tags of a word in lower case, and whether the dictionary contains the word."""
         lower = self._hanta.normalize(word)
         listed = self._hanta.cache.get(lower)
         if listed is None:
             return self._splitter.rank_tags(lower), False
         return listed, True
 
-    def _find_readings(self, word: str, *, is_first: bool) -> WordReadings:
+    def _find_possible_tags(self, word: str, *, is_first: bool) -> WordReadings:
         """Compute the tags that a word can have, as the first word or later; all tags if none is likely."""
-        readings = self._score_readings(word, is_first=is_first)
+        readings = self._score_likely_tags(word, is_first=is_first)
         readings.sort()  # the order in which HanTa finds them, which breaks ties
         if not readings:
             readings = [(number, 0.0) for number in range(len(self._tags))]
@@ -130,7 +130,7 @@ class Tagger:
         names = frozenset(self._tag_names[number] for number in numbers)
         return WordReadings(array("q", numbers).tobytes(), array("d", log_p).tobytes(), len(readings), names)
 
-    def _score_readings(self, word: str, *, is_first: bool) -> list[TagReading]:
+    def _score_likely_tags(self, word: str, *, is_first: bool) -> list[TagReading]:
         """Return the likely tags of a word with the log-probability of the word given the tag."""
         readings, is_listed = self._look_up_word(word)
         has_capital = word[0].isupper()
@@ -206,7 +206,7 @@ def _find_best_tags(
                 path_log_p = best[state] + transitions[a, b, c] + log_p[reading]
                 if path_log_p <= MINIMUM_LOG_P:
                     continue
-                target = _find_state(b, c, high, top, first_tag, second_tag)
+                target = _find_state_of_tags(b, c, high, top, first_tag, second_tag)
                 if target == top or path_log_p > best[target]:
                     first_tag[target] = b
                     second_tag[target] = c
@@ -240,7 +240,7 @@ def _bound_state_count(counts: LongArray) -> int:
 
 
 @kernel
-def _find_state(
+def _find_state_of_tags(
     first: int, second: int, start: int, end: int, first_tags: LongArray, second_tags: LongArray
 ) -> int:
     """Return which of the states from `start` to `end` has two given tags; `end` if none has."""

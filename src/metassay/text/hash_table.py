@@ -28,7 +28,7 @@ def get_code_points(text: str) -> CodePoints:
 
 def build_hash_table(texts: Sequence[str]) -> HashTable:
     """Build a hash table from distinct texts to their positions in a sequence."""
-    hashes, numbers = _fill_table(get_code_points("".join(texts)), build_row_offsets(texts))
+    hashes, numbers = _fill_hash_table(get_code_points("".join(texts)), build_row_offsets(texts))
     return HashTable(hashes, numbers)
 
 
@@ -53,7 +53,7 @@ def look_up_hash(text_hash: np.uint64, table: HashTable) -> np.int64:
 
 
 @kernel
-def _fill_table(code_points: CodePoints, offsets: LongArray) -> tuple[NDArray[np.uint64], LongArray]:
+def _fill_hash_table(code_points: CodePoints, offsets: LongArray) -> tuple[NDArray[np.uint64], LongArray]:
     size = 4
     while size < 2 * len(offsets):
         size *= 2

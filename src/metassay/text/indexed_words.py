@@ -26,16 +26,16 @@ class IndexedWords:
     positions: LongArray
     """Where each word begins in its text."""
 
-    def test_vocabulary(self, predicate: Callable[[str], bool]) -> BoolArray:
-        """Return which words of the vocabulary satisfy a predicate."""
+    def find_matching_vocabulary(self, predicate: Callable[[str], bool]) -> BoolArray:
+        """Return a mask of the distinct words that satisfy a predicate."""
         return np.fromiter(map(predicate, self.vocabulary), np.bool_, len(self.vocabulary))
 
-    def find_texts_with(self, predicate: Callable[[str], bool]) -> BoolArray:
-        """Return which texts have a word that satisfies a predicate."""
-        return self.find_texts_with_hits(self.test_vocabulary(predicate)[self.numbers])
+    def find_texts_with_word(self, predicate: Callable[[str], bool]) -> BoolArray:
+        """Return a mask of the texts that have a word which satisfies a predicate."""
+        return self.find_texts_with_marked_words(self.find_matching_vocabulary(predicate)[self.numbers])
 
-    def find_texts_with_hits(self, is_hit: BoolArray) -> BoolArray:
-        """Return which texts have a word that `is_hit` marks, a mask over the words of all texts."""
+    def find_texts_with_marked_words(self, is_hit: BoolArray) -> BoolArray:
+        """Return a mask of the texts that have a marked word; `is_hit` marks words of all texts."""
         hits_before = np.concatenate([[0], np.cumsum(is_hit)])[self.offsets]
         return np.asarray(hits_before[1:] > hits_before[:-1])
 
@@ -44,7 +44,7 @@ def index_words(texts: Sequence[str], *, hyphens: bool = False) -> IndexedWords:
     r"""Split texts into words (runs of `\w` and, with `hyphens`, of hyphens) and number the words.
 
     >>> words = index_words(["Well-known words.", "words"], hyphens=True)
-    >>> words.vocabulary, words.numbers.tolist(), words.find_texts_with("words".__eq__).tolist()
+    >>> words.vocabulary, words.numbers.tolist(), words.find_texts_with_word("words".__eq__).tolist()
     (['Well-known', 'words'], [0, 1, 1], [True, True])
     """
     return _index_matches(texts, _WORD_WITH_HYPHENS if hyphens else _WORD)

@@ -143,7 +143,7 @@ def _load_segmenter(base_language: str) -> Segmenter | None:
 
 
 def remove_words_without_spaces(text: str, spans: Sequence[Span]) -> str:
-    """Remove words at ascending spans from a text without spaces, each with the spaces on one side.
+    """Remove words from a text without spaces, given their spans in ascending order.
 
     >>> text = "我用 iPhone 手机"
     >>> remove_words_without_spaces(text, [(3, 9)]), remove_words_without_spaces(text, [(1, 2)])
@@ -171,8 +171,8 @@ def add_needed_spaces(text: str, position: int, word: str) -> str:
     return f"{' ' if before else ''}{word}{' ' if after else ''}"
 
 
-def list_insertable_words(texts: Iterable[str], language: str | None) -> list[str]:
-    """List the distinct words of texts, sorted, as candidates for insertion.
+def list_words_to_insert(texts: Iterable[str], language: str | None) -> list[str]:
+    """List the distinct words of texts, sorted, from which a perturbation draws words to insert.
 
     From texts without spaces, words of other scripts are left out: they are mostly names and numbers. So are
     words of one character, unless there are no others. Texts whose words cannot be found are left out.

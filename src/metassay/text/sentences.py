@@ -37,7 +37,9 @@ def find_sentences(text: str) -> list[Span]:
     boundaries = [0]
     has_no_capitals = text == text.lower()
     for match in _SENTENCE_END.finditer(text):
-        if not match["stop"] or _ends_sentence(text, match, boundaries[-1], has_no_capitals=has_no_capitals):
+        if not match["stop"] or _does_stop_end_sentence(
+            text, match, boundaries[-1], has_no_capitals=has_no_capitals
+        ):
             boundaries.append(match.end())
     boundaries.append(len(text))
     sentences = []
@@ -48,7 +50,7 @@ def find_sentences(text: str) -> list[Span]:
     return sentences
 
 
-def _ends_sentence(text: str, match: re.Match[str], start: int, *, has_no_capitals: bool) -> bool:
+def _does_stop_end_sentence(text: str, match: re.Match[str], start: int, *, has_no_capitals: bool) -> bool:
     """Whether a stop followed by a space ends the sentence that began at `start`."""
     stop = match["stop"]
     next_letter = match["next"]
@@ -65,7 +67,7 @@ def _ends_sentence(text: str, match: re.Match[str], start: int, *, has_no_capita
 
 
 def _strip_span(text: str, start: int, end: int) -> Span | None:
-    """Return a span without surrounding space; None if it has neither letters nor digits."""
+    """Return a span of a text without surrounding space; None if it has neither letters nor digits."""
     part = text[start:end]
     stripped = part.strip()
     if not any(map(str.isalnum, stripped)):

@@ -55,7 +55,7 @@ def find_russian_names(texts: Sequence[str]) -> list[list[Entity]]:
 
 @functools.cache
 def load_slovnet() -> Any:
-    """Load the model with the classes of slovnet."""
+    """Load natasha's model for names in Russian news with the classes of slovnet."""
     from navec import Navec
     from slovnet import NER
 
@@ -81,7 +81,7 @@ def has_capital(word: str) -> bool:
 
 @dataclass(frozen=True)
 class _RussianWords:
-    """The words of texts that are near a capital letter, as numbers."""
+    """The words of texts that are near a capital letter, as numbers, because only these can be names."""
 
     numbers: LongArray
     """The number of each word in the vocabulary."""
@@ -119,7 +119,7 @@ class _Vocabulary:
         if len(self._row_of_run) > _MAXIMUM_RUNS:
             self._clear_cache()
         runs = index_non_space_runs(texts)
-        have_capitals = runs.test_vocabulary(has_capital)[runs.numbers]
+        have_capitals = runs.find_matching_vocabulary(has_capital)[runs.numbers]
         is_near = _measure_distances(have_capitals, runs.offsets) <= maximum_distance
         keys = self._make_run_keys(runs.vocabulary, runs.numbers, runs.offsets)[is_near]
         distinct_keys, key_indexes = find_distinct(keys)
@@ -191,7 +191,7 @@ class _Vocabulary:
 
 @dataclass(frozen=True)
 class _Convolution:
-    """One convolution layer of the model."""
+    """One convolution layer of the name recognition model."""
 
     taps: Float32Array
     """What each of the three places of a window adds to each filter."""
@@ -207,7 +207,7 @@ class _NameFinder:
         self._model = slovnet.infer.model
         self._tags: list[str] = slovnet.infer.decoder.tags_vocab.items
         self._vocabulary = _Vocabulary(slovnet.infer.encoder)
-        self._layers = [_convert_layer(layer) for layer in self._model.encoder.layers]
+        self._layers = [_convert_convolution_layer(layer) for layer in self._model.encoder.layers]
 
     def find_names(self, texts: Sequence[str]) -> list[list[Entity]]:
         """Find the names in each text."""
@@ -277,7 +277,7 @@ class _NameFinder:
         return np.hstack([parts.reshape(len(words), -1), embedding.shape.weight.array[shapes]])
 
 
-def _convert_layer(layer: Any) -> _Convolution:
+def _convert_convolution_layer(layer: Any) -> _Convolution:
     """Convert a convolution layer of slovnet to arrays."""
     factor = layer.norm.weight.array / layer.norm.std.array
     return _Convolution(

@@ -64,10 +64,10 @@ class _SecondWordFilters:
 
     def __init__(self, wanted: TagPair) -> None:
         self._wanted = wanted
-        self.second_words = BoundedCache(self._may_be_second, maximum=_CACHED_WORDS)
-        self.runs = BoundedCache(self._may_contain_second, maximum=_CACHED_WORDS)
+        self.second_words = BoundedCache(self._can_be_second_word, maximum=_CACHED_WORDS)
+        self.runs = BoundedCache(self._can_run_contain_second_word, maximum=_CACHED_WORDS)
 
-    def _may_be_second(self, word: str) -> bool:
+    def _can_be_second_word(self, word: str) -> bool:
         listed_tags = _list_dictionary_tags(word, self._wanted.language)
         if listed_tags and self._wanted.second_tags.isdisjoint(listed_tags):
             return False
@@ -77,7 +77,7 @@ class _SecondWordFilters:
         possible_tags = listed_tags or _list_possible_tags(word, self._wanted.language, is_first=False)
         return not self._wanted.second_tags.isdisjoint(possible_tags)
 
-    def _may_contain_second(self, run: str) -> bool:
+    def _can_run_contain_second_word(self, run: str) -> bool:
         return any(self.second_words[word] for word in _tokenize_run(run))
 
 

@@ -23,7 +23,7 @@ class WordLists:
     folder: str
 
     def read_lines(self, list_name: str) -> tuple[str, ...]:
-        """Read the entries of a word list in order.
+        """Read the entries of a word list in the order of the file.
 
         >>> WordLists("metassay.text", "en").read_lines("british_our")[:2]
         ('arb', 'ard')
@@ -34,7 +34,9 @@ class WordLists:
         """Read the entries of a word list as a set."""
         return frozenset(self.read_lines(list_name))
 
-    def read_rows(self, list_name: str, cell_count: int | None = None) -> tuple[tuple[str, ...], ...]:
+    def read_tab_separated_rows(
+        self, list_name: str, cell_count: int | None = None
+    ) -> tuple[tuple[str, ...], ...]:
         """Read the rows of a tab-separated list, and check that each has `cell_count` cells."""
         rows = []
         for line, entry in _read_entries(self.package, self.folder, f"{list_name}.tsv"):
@@ -45,24 +47,24 @@ class WordLists:
             rows.append(row)
         return tuple(rows)
 
-    def read_mapping(self, list_name: str) -> dict[str, str]:
-        """Read a tab-separated list of two columns as a mapping.
+    def read_mapping_from_list(self, list_name: str) -> dict[str, str]:
+        """Read a tab-separated word list of two columns as a mapping from first to second column.
 
-        >>> WordLists("metassay.text", "en").read_mapping("british_words")["tyre"]
+        >>> WordLists("metassay.text", "en").read_mapping_from_list("british_words")["tyre"]
         'tire'
         """
-        return {key: value for key, value in self.read_rows(list_name, 2)}  # noqa: C416 - dict() has no typed length
+        return {key: value for key, value in self.read_tab_separated_rows(list_name, 2)}  # noqa: C416 - dict() has no typed length
 
-    def read_groups(self, list_name: str) -> dict[str, tuple[str, ...]]:
-        """Read a tab-separated list as lists of second cells by first cell."""
+    def read_lists_by_first_cell(self, list_name: str) -> dict[str, tuple[str, ...]]:
+        """Read a tab-separated word list; returns second cells by first cell, as lists."""
         groups: dict[str, list[str]] = {}
-        for group, word in self.read_rows(list_name, 2):
+        for group, word in self.read_tab_separated_rows(list_name, 2):
             groups.setdefault(group, []).append(word)
         return {group: tuple(words) for group, words in groups.items()}
 
-    def read_word_groups(self, list_name: str) -> dict[str, frozenset[str]]:
-        """Read a tab-separated list as sets of second cells by first cell."""
-        return {group: frozenset(words) for group, words in self.read_groups(list_name).items()}
+    def read_sets_by_first_cell(self, list_name: str) -> dict[str, frozenset[str]]:
+        """Read a tab-separated word list; returns second cells by first cell, as sets."""
+        return {group: frozenset(words) for group, words in self.read_lists_by_first_cell(list_name).items()}
 
 
 @functools.lru_cache(maxsize=256)

@@ -101,7 +101,7 @@ class WordNet:
                 targets.append(int(target))
         return targets
 
-    def get_topic(self, pos: str, offset: int) -> int:
+    def get_topic_number(self, pos: str, offset: int) -> int:
         """Return the topic number of a synset: person, food, act, state … (lexnames(5WN))."""
         return int(self._read_fields(pos, offset)[1])
 

@@ -50,7 +50,7 @@ def measure_corpus_agreement(
 def _compute_statistics(metric: StatisticsMetric, text_dataset: Dataset) -> FloatArray:
     """Compute the statistics of every output from which a corpus score is computed: [outputs, statistics]."""
     batches = build_rows_for_metrics(text_dataset).split_into_batches()
-    return np.concatenate([metric.statistics(batch.to_batch(metric.needs)) for batch in batches])
+    return np.concatenate([metric.statistics(batch.build_metric_batch(metric.needs)) for batch in batches])
 
 
 def _arrange_statistics(

@@ -71,7 +71,9 @@ def _compute_statistics(
     finished: list[int] = []
 
     def compute_batch_statistics(batch_rows: OutputRows) -> BatchStatistics:
-        batches_by_needs = {needs: batch_rows.to_batch(needs) for needs in {m.needs for m in metrics}}
+        batches_by_needs = {
+            needs: batch_rows.build_metric_batch(needs) for needs in {m.needs for m in metrics}
+        }
         results = []
         for metric in metrics:
             statistics = metric.statistics(batches_by_needs[metric.needs])

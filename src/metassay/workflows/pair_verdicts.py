@@ -23,7 +23,9 @@ def judge_pairs(judge: Judge, rows: pl.DataFrame, pairs: pl.DataFrame) -> Prefer
     worse_rows = OutputRows(rows.with_columns(pairs["worse"].alias("output")))
     by_order = [np.empty((2, 0))]
     for better, worse in zip(better_rows.split_into_batches(), worse_rows.split_into_batches()):
-        preferences = judge.compare_outputs(better.to_batch(fields), worse.to_batch(fields))
+        preferences = judge.compare_outputs(
+            better.build_metric_batch(fields), worse.build_metric_batch(fields)
+        )
         by_order.append(preferences.by_order)
     return Preferences(np.concatenate(by_order, axis=1))
 

@@ -52,7 +52,7 @@ def score_alone(specs: str, rows: OutputRows) -> dict[str, np.ndarray]:
     """Each metric by itself, on all rows as one batch."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CountedWarning)
-        return {m.spec: m.score(rows.to_batch(m.needs)) for m in parse_metrics(specs)}
+        return {m.spec: m.score(rows.build_metric_batch(m.needs)) for m in parse_metrics(specs)}
 
 
 def collect_texts(rows: OutputRows, *names: str) -> set[str]:
@@ -108,7 +108,9 @@ def test_scores_do_not_depend_on_the_order_of_batches_or_on_other_metrics(family
         batches_of_rows = list(rows.split_into_batches())[::-1]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CountedWarning)
-            backwards = [metric.score(batch_rows.to_batch(metric.needs)) for batch_rows in batches_of_rows]
+            backwards = [
+                metric.score(batch_rows.build_metric_batch(metric.needs)) for batch_rows in batches_of_rows
+            ]
         assert (np.concatenate(backwards[::-1]) == expected[metric.spec]).all()
 
 
@@ -193,7 +195,7 @@ def test_directions_of_bartscore_share_their_likelihoods(
     monkeypatch.setattr(
         BartNetwork, "compute_likelihoods", lambda own, pairs: read.extend(pairs) or real(own, pairs)
     )
-    batch = rows.select([0, 1, 2]).to_batch(frozenset({"output", "references"}))
+    batch = rows.select([0, 1, 2]).build_metric_batch(frozenset({"output", "references"}))
     scores_by_direction = {
         direction: parse_metric(f"bartscore(model={folder},direction={direction})").score(batch)
         for direction in ("f", "precision", "recall")

@@ -94,14 +94,14 @@ def run_assay(
         print_partial_run(partial_run, json=output.json)
 
 
-def print_partial_run(result: PartialRun, *, json: bool) -> None:
+def print_partial_run(partial_run: PartialRun, *, json: bool) -> None:
     """Print which parts of an assay were scored."""
     from metassay.workflows.terminal_output import describe_partial_run
 
     if json:
-        print(result.to_json())
+        print(partial_run.to_json())
     else:
-        print_blocks(describe_partial_run(result))
+        print_blocks(describe_partial_run(partial_run))
 
 
 def parse_part_numbers(text: str | None) -> range | None:
@@ -123,13 +123,13 @@ def _build_parts_error(text: str) -> InputError:
     return InputError(f"--parts {text!r} is neither a number nor a range such as 0-9.")
 
 
-def print_assay(result: AssayResult, *, json: bool, verbose: bool = False) -> None:
+def print_assay(assay_result: AssayResult, *, json: bool, verbose: bool = False) -> None:
     """Print the result of an assay, and where its report is."""
     from metassay.workflows.terminal_output import describe_assay
 
     if json:
-        print(result.to_json())
+        print(assay_result.to_json())
         return
-    print_blocks(describe_assay(result), verbose=verbose)
-    if result.folder is not None:
-        print_line(f"Report: {display_path(result.folder / 'report.html')}")
+    print_blocks(describe_assay(assay_result), verbose=verbose)
+    if assay_result.folder is not None:
+        print_line(f"Report: {display_path(assay_result.folder / 'report.html')}")

@@ -26,14 +26,14 @@ def run_check(data: DataOptions, output: OutputOptions, settings: CheckSettings)
     if output.json:
         print(result.to_json())
         return
-    blocks = describe_check(result, _repeat_data_arguments(TYPED_ARGUMENTS.get()))
+    blocks = describe_check(result, _select_data_arguments(TYPED_ARGUMENTS.get()))
     print_blocks(blocks, verbose=output.verbose)
     if output.out:
         print_line(f"Results: {output.out}/results")
 
 
-def _repeat_data_arguments(arguments: Sequence[str]) -> str:
-    """Return the arguments of a command line that say which data is read, and how."""
+def _select_data_arguments(arguments: Sequence[str]) -> str:
+    """Select the command-line arguments that say which data is read, and how."""
     repeated = []
     skips_value = False
     for argument in arguments:

@@ -28,7 +28,7 @@ AUXILIARIES = _LISTS.read_words("auxiliaries")
 INVERTED_SUBJECTS = _LISTS.read_words("inverted")
 """Words that are the subject if they follow an auxiliary; "not" comes after them."""
 
-PRONOUNS = _LISTS.read_rows("pronouns")
+PRONOUNS = _LISTS.read_tab_separated_rows("pronouns")
 """Pronouns that can replace each other: subjects by number, objects, possessives, reflexives."""
 
 SINGULAR_SUBJECTS = 0
@@ -255,7 +255,7 @@ def _list_words_of_other_senses(lemma: str, part_of_speech: str) -> Iterable[str
     for sense in other_senses:
         synsets.append(sense)
         synsets += wordnet.list_related_synsets(part_of_speech, sense, "@")
-    topic = wordnet.get_topic(part_of_speech, first_sense)
+    topic = wordnet.get_topic_number(part_of_speech, first_sense)
     words = []
     for synset in synsets:
         for word in wordnet.list_words(part_of_speech, synset):
@@ -264,7 +264,7 @@ def _list_words_of_other_senses(lemma: str, part_of_speech: str) -> Iterable[str
             if wordnet.find_lemmas(word, part_of_speech) != [word]:
                 continue
             senses = wordnet.list_synsets(word, part_of_speech)
-            topics = {wordnet.get_topic(part_of_speech, sense) for sense in senses}
+            topics = {wordnet.get_topic_number(part_of_speech, sense) for sense in senses}
             is_concrete = topic in CONCRETE_TOPICS or topics <= CONCRETE_TOPICS
             if topics.isdisjoint((topic, TOP_TOPIC)) and is_concrete:
                 words.append(word)

@@ -20,10 +20,10 @@ FUNCTION_WORDS = _LISTS.read_words("function_words")
 ADVERBS_IN_EN = _LISTS.read_words("adverbs_in_en")
 """Words that end like infinitives but are adverbs."""
 
-NOUN_ENDINGS = _LISTS.read_groups("noun_endings")
+NOUN_ENDINGS = _LISTS.read_lists_by_first_cell("noun_endings")
 """Endings that show the gender of a noun, by gender."""
 
-NOUNS = _LISTS.read_word_groups("nouns")
+NOUNS = _LISTS.read_sets_by_first_cell("nouns")
 """Common nouns whose ending does not show their gender, by gender."""
 
 NOT_FEMININE = _LISTS.read_words("not_feminine")
@@ -39,7 +39,7 @@ VERBS = _LISTS.read_words("verbs")
 DETERMINERS = _LISTS.read_words("determiners")
 """Words that often precede a noun, but seldom a name."""
 
-PRONOUNS = _LISTS.read_rows("pronouns")
+PRONOUNS = _LISTS.read_tab_separated_rows("pronouns")
 """Pronouns that can replace each other: subjects by the verb they take, objects, possessives."""
 
 THIRD_PERSON_SUBJECTS = 0

@@ -17,7 +17,7 @@ from metassay.text.words import Span
 _LISTS = WordLists("metassay.perturbations.languages", "de")
 _NEGATIONS = _LISTS.read_words("negated")
 """Clauses with one of these words get no second negation."""
-_WORD_CLASSES = _LISTS.read_word_groups("negation_places")
+_WORD_CLASSES = _LISTS.read_sets_by_first_cell("negation_places")
 _BEFORE_NICHT = _WORD_CLASSES["skipped"]
 """Words that "nicht" comes after."""
 _DEFINITE = _WORD_CLASSES["definite"]

@@ -53,7 +53,7 @@ def _find_texts_containing(
     """Return for each text whether it contains a searched word; True for all if there is no index."""
     if words is None:
         return [True] * len(texts)
-    has_word: list[bool] = words.find_texts_with(is_searched_word).tolist()
+    has_word: list[bool] = words.find_texts_with_word(is_searched_word).tolist()
     return has_word
 
 

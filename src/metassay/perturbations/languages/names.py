@@ -26,7 +26,7 @@ FAMILY_NAMES_FIRST = _LATIN_LISTS.read_words("family_names_first")
 
 PLACES = {language: _LISTS[language].read_words("places") for language in ("en", "de")}
 """Places in English and German; in German those without an article."""
-GERMAN_PLACES_WITH_ARTICLE = _GERMAN_LISTS.read_word_groups("places_with_article")
+GERMAN_PLACES_WITH_ARTICLE = _GERMAN_LISTS.read_sets_by_first_cell("places_with_article")
 """German places with an article, by gender or `plural`; those in `masc` are also used without one."""
 PLACE_WORDS = _ENGLISH_LISTS.read_words("place_words")
 """English words that end the name of a place: "River"."""
@@ -35,7 +35,7 @@ COMPANIES = _LATIN_LISTS.read_words("companies")
 """Companies and products, which have no article in any language."""
 ORGANISATIONS = _ENGLISH_LISTS.read_words("bodies")
 """Organisations in English, many of them abbreviations."""
-GERMAN_ORGANISATIONS = _GERMAN_LISTS.read_word_groups("bodies")
+GERMAN_ORGANISATIONS = _GERMAN_LISTS.read_sets_by_first_cell("bodies")
 """German abbreviations of organisations, by the gender of their article."""
 ORGANISATION_WORDS = _ENGLISH_LISTS.read_words("organisation_words")
 """English words that end the name of an organisation: "University"."""
@@ -47,7 +47,9 @@ NOT_NAMES = {language: _LISTS[language].read_words("not_names") for language in 
 NATIONALITIES = {language: lists.read_words("peoples") for language, lists in _LISTS.items()}
 """Adjectives of nationality; in German and Russian without their ending, which is the same for all."""
 CALENDAR = {
-    language: {word: (kind, form.strip("-")) for kind, form, word in lists.read_rows("calendar", 3)}
+    language: {
+        word: (kind, form.strip("-")) for kind, form, word in lists.read_tab_separated_rows("calendar", 3)
+    }
     for language, lists in _LISTS.items()
 }
 """Kind and form of days and months. Russian days are in the form after *в* (*вторник* would need *во*)."""

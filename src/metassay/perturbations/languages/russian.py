@@ -17,7 +17,7 @@ _LISTS = WordLists("metassay.perturbations.languages", "ru")
 
 FUNCTION_WORDS = _LISTS.read_words("function_words")
 
-PRONOUNS = _LISTS.read_rows("pronouns")
+PRONOUNS = _LISTS.read_tab_separated_rows("pronouns")
 """Pronouns that can replace each other: subjects by the verb they take, then by case and kind."""
 
 THIRD_PERSON_SUBJECTS = 0
@@ -44,7 +44,7 @@ NOT_NEGATABLE = _LISTS.read_words("not_negatable")
 """Words that end like verbs but are not verbs."""
 
 _PREPOSITIONS = _LISTS.read_words("prepositions")
-_SPELLINGS_WITH_YO = _LISTS.read_mapping("with_yo")
+_SPELLINGS_WITH_YO = _LISTS.read_mapping_from_list("with_yo")
 """Pronouns with ё, by their usual spelling with е."""
 _THIRD_PERSON_ENDINGS = ("ет", "ит", "ёт", "ется", "ится", "ётся")
 _MASCULINE_ENDINGS = ("л", "лся")

@@ -38,11 +38,11 @@ _LATIN_NAME = re.compile(r"[A-Z][A-Za-z]{2,}(?: [A-Z][a-z]{2,})?")
 _LONG_PREPOSITIONS = {"во", "со", "ко", "обо"}
 """Forms of prepositions that only some names can follow."""
 
-_PREPOSITIONS_BY_CASE = _LISTS.read_word_groups("case_prepositions")
+_PREPOSITIONS_BY_CASE = _LISTS.read_sets_by_first_cell("case_prepositions")
 _PREPOSITIONS = frozenset({"в"}).union(*_PREPOSITIONS_BY_CASE.values())
 _NOT_NAMES = _LISTS.read_words("not_names")
 
-_GIVEN_NAMES = _LISTS.read_word_groups("given_names")
+_GIVEN_NAMES = _LISTS.read_sets_by_first_cell("given_names")
 """Given names that pymorphy does not have, or has with another gender; by gender."""
 _GIVEN_NAME_STEMS = tuple(name[:-1] for names in _GIVEN_NAMES.values() for name in names)
 
@@ -82,15 +82,15 @@ def find_texts_with_name_forms(texts: Sequence[str], words: IndexedWords) -> NDA
     one of our given names, or that follows a preposition. `words` splits words at apostrophes, so texts with
     apostrophes are always included.
     """
-    is_capitalised = words.test_vocabulary(has_capital)
-    is_preposition = words.test_vocabulary(lambda word: word.lower() in _PREPOSITIONS)
-    is_name = words.test_vocabulary(lambda word: has_capital(word) and _could_be_name(word))
+    is_capitalised = words.find_matching_vocabulary(has_capital)
+    is_preposition = words.find_matching_vocabulary(lambda word: word.lower() in _PREPOSITIONS)
+    is_name = words.find_matching_vocabulary(lambda word: has_capital(word) and _could_be_name(word))
     follows_preposition = np.roll(is_preposition[words.numbers], 1)
     first_words = words.offsets[words.offsets < len(follows_preposition)]
     follows_preposition[first_words] = False
     hits = is_name[words.numbers] | (follows_preposition & is_capitalised[words.numbers])
     has_apostrophe = np.array(["'" in text or "’" in text for text in texts], np.bool_)
-    return words.find_texts_with_hits(hits) | has_apostrophe
+    return words.find_texts_with_marked_words(hits) | has_apostrophe
 
 
 def _could_be_name(word: str) -> bool:
